@@ -1,4 +1,4 @@
-// Arrays of other libraries: by what their type offers, which is looked up once a type.
+// Recognizes arrays of other libraries by the protocol of their type, which is looked up once a type.
 #include "device.hpp"
 #include "dlpack.hpp"
 #include "kinds.hpp"
@@ -10,7 +10,7 @@
 namespace atl::python {
 namespace {
 
-/// What a type of Python objects is to us.
+/// The protocol by which objects of a type show an array.
 enum class Kind : unsigned char {
     nothing,
     device_array,
@@ -46,7 +46,7 @@ std::uintptr_t address_of(PyObject* number) {
     return address;
 }
 
-/// A class of a module that somebody else has imported; borrowed from it, null where nobody has.
+/// A class of a module that the program has imported; borrowed, null if the module is not imported.
 PyTypeObject* class_of(const char* module, const char* name) {
     PyObject* found = PyDict_GetItemString(PyImport_GetModuleDict(), module);
     PyObject* type = found != nullptr ? PyObject_GetAttrString(found, name) : nullptr;
@@ -90,7 +90,7 @@ Kind kind_of(PyObject* value) {
     return PyObject_HasAttr(value, names().interface) != 0 ? Kind::interface : Kind::nothing;
 }
 
-/// NumPy's dtype for another library's, which are objects that live as long as it does.
+/// NumPy's dtype for another library's dtype objects, which live as long as that library.
 PyArray_Descr* descr_for(PyObject* dtype) {
     struct Row {
         PyObject* dtype;
@@ -126,7 +126,7 @@ Ref header(std::uintptr_t address, PyArray_Descr* descr, const Lengths& shape, c
     auto* data = reinterpret_cast<char*>(address);
     const bool has_elements = std::find(shape.of, shape.of + shape.n, 0) == shape.of + shape.n;
     auto* owner = reinterpret_cast<PyObject*>(block_at(data, has_elements));
-    // Null would make NumPy allocate: an array without elements may stand anywhere.
+    // With null, NumPy would allocate. An array without elements may have any address.
     static char nowhere;
     Ref made = array_over(descr, shape.n, shape.of, strides, data != nullptr ? data : &nowhere, owner);
     PyArray_UpdateFlags(made.array(), NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS | NPY_ARRAY_ALIGNED);
@@ -134,7 +134,7 @@ Ref header(std::uintptr_t address, PyArray_Descr* descr, const Lengths& shape, c
     return made;
 }
 
-/// PyTorch's, from 2.10 on; null before, and for another version.
+/// PyTorch's table, from 2.10 on; null before, and for another version of it.
 const dlpack::ExchangeApi* torch_api() {
     static const dlpack::ExchangeApi* const api = []() -> const dlpack::ExchangeApi* {
         auto* type = reinterpret_cast<PyObject*>(class_of("torch", "Tensor"));
@@ -151,7 +151,7 @@ const dlpack::ExchangeApi* torch_api() {
     return api;
 }
 
-/// NumPy's dtype for DLPack's, null for others.
+/// NumPy's dtype for DLPack's, or null.
 PyArray_Descr* descr_for(dlpack::DataType type) {
     static PyArray_Descr* known[16][17] = {};  // by code, and by bytes
     const unsigned bytes = type.bits / 8u;
@@ -165,8 +165,8 @@ PyArray_Descr* descr_for(dlpack::DataType type) {
     return descr;
 }
 
-/// PyTorch's views of conjugates and of their imaginary parts have the numbers of what they are views of, and
-/// a bit that says so.
+/// Rejects PyTorch's lazy conjugates and negatives: they share their base's memory and set a bit instead of
+/// changing it.
 void check_carried_out(PyObject* tensor, PyArray_Descr* descr, const Lengths& strides) {
     const bool is_complex = PyTypeNum_ISCOMPLEX(descr->type_num);
     const bool apart = strides.n > 0 && strides.of[strides.n - 1] != PyDataType_ELSIZE(descr);
@@ -181,7 +181,7 @@ void check_carried_out(PyObject* tensor, PyArray_Descr* descr, const Lengths& st
     }
 }
 
-/// The same as below without a Python call; false where it does not go so.
+/// Fills `made` without a Python call; false if torch's table does not apply.
 bool quick_torch_header(PyObject* tensor, Ref& made) {
     const dlpack::ExchangeApi* api = torch_api();
     dlpack::Tensor t{};
@@ -231,7 +231,7 @@ Ref cupy_header(PyObject* array) {
                   strides.of);
 }
 
-/// By __cuda_array_interface__, version 2 and 3.
+/// Makes a header from __cuda_array_interface__, version 2 or 3.
 Ref interface_header(PyObject* object) {
     const Ref found = attribute(object, names().interface);
     const auto entry = [&](const char* key) {
@@ -254,11 +254,12 @@ Ref interface_header(PyObject* object) {
     return header(address, descr, shape, Lengths(entry("strides")).of, writeable);
 }
 
-/// A cuda.core.Buffer: bytes.
+/// Makes a header of bytes from a cuda.core.Buffer.
 Ref buffer_header(PyObject* buffer) {
     const Ref handle(PyObject_GetAttrString(buffer, "handle"));
     const Ref number(PyNumber_Long(handle.get()));
-    PyObject* known = PyObject_GetAttrString(buffer, "device_id");  // not of a buffer without memory resource
+    // a buffer without memory resource has none
+    PyObject* known = PyObject_GetAttrString(buffer, "device_id");
     PyErr_Clear();
     const Ref on = known != nullptr ? Ref(known) : Ref::borrow(Py_None);
     const Ref size(PyObject_GetAttrString(buffer, "size"));

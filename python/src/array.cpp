@@ -13,7 +13,7 @@ Ref shape_of(PyArrayObject* array) {
     return Ref(PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_DIMS(array)));
 }
 
-/// Order of generality of NumPy's kinds, for lists of Python numbers.
+/// The order of NumPy's kinds by generality, for lists of Python numbers.
 int kind_rank(char kind) {
     switch (kind) {
         case 'b':
@@ -188,7 +188,7 @@ void check_symmetric_slow(const Spec& spec, const char* which, PyArrayObject* ar
              static_cast<Py_ssize_t>(low - block->address) + static_cast<Py_ssize_t>(bytes), block->bytes,
              named.empty() ? "its block" : named.c_str());
     }
-    // Views that lost their base on the way (through a memoryview or another library) are known by address
+    // Views that lost their base (through a memoryview or another library) are recognized by their address
     // alone.
     if (g.job->is_symmetric(low, bytes)) return;
     fail(ErrorCode::not_symmetric,

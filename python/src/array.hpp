@@ -1,5 +1,5 @@
-// Reading NumPy arrays: what an argument must be, told apart by loads from NumPy's struct; sentences are out
-// of line.
+// Checks of NumPy arrays passed as arguments. They load from NumPy's struct; the error texts are built out of
+// line.
 #pragma once
 
 #include "block.hpp"
@@ -12,15 +12,15 @@ namespace atl::python {
 [[noreturn, gnu::cold]] void fail_not_array(const Spec& spec, const char* which, PyObject* value);
 [[noreturn, gnu::cold]] void fail_read_only(const Spec& spec, const char* which, PyArrayObject* array);
 [[noreturn, gnu::cold]] void fail_freed(const Spec& spec, const char* which);
-/// Throws where a block is_gone.
+/// Throws if the block is_gone.
 void check_present(const Spec& spec, const char* which, const Block* block);
-/// Memory of a GPU, another library's, that stands outside the window of device heaps.
+/// True for memory of a GPU outside the window of device heaps, such as another library's.
 bool is_ordinary_of_gpu(PyArrayObject* array, const char* low);
-/// Of a block that is_past.
+/// Throws the error for a block that is_past.
 [[noreturn, gnu::cold]] void fail_gone(const Spec& spec, const char* which, const Block* block);
 [[noreturn, gnu::cold]] void fail_dtypes(const Spec& spec, const char* a, PyArrayObject* x, const char* b,
                                          PyArrayObject* y);
-/// The same where `output` is what the call writes on this PE: converting it would help nobody.
+/// The same if `output` is written on this PE, so that converting it would not help.
 [[noreturn, gnu::cold]] void fail_output_dtype(const Spec& spec, const char* input, PyArrayObject* x,
                                                const char* output, PyArrayObject* y);
 [[noreturn, gnu::cold]] void fail_shapes(const Spec& spec, const char* a, PyArrayObject* x, const char* b,
@@ -29,7 +29,7 @@ bool is_ordinary_of_gpu(PyArrayObject* array, const char* low);
 [[gnu::cold]] void check_symmetric_slow(const Spec& spec, const char* which, PyArrayObject* array,
                                         const char* low, std::size_t bytes);
 [[gnu::cold]] bool same_dtype_slow(PyArrayObject* a, PyArrayObject* b);
-/// Equal shapes once axes of length 1 are left out.
+/// True if the shapes are equal once axes of length 1 are left out.
 [[gnu::cold]] bool same_shape_slow(PyArrayObject* a, PyArrayObject* b);
 
 inline PyArrayObject* as_array(PyObject* object) noexcept { return reinterpret_cast<PyArrayObject*>(object); }
@@ -83,20 +83,20 @@ inline bool same_shape(PyArrayObject* a, PyArrayObject* b) {
     return same_shape_slow(a, b);
 }
 
-/// Any array that a call reads: its memory is there.
+/// Checks an array that a call reads: its memory must still exist.
 inline void check_readable(const Spec& spec, const char* which, PyArrayObject* array) {
     if (PyArray_BASE(array) == nullptr) return;
     const Block* block = block_of(array);
     if (block != nullptr && (block->freed || block->parent != nullptr || block->device >= 0)) [[unlikely]]
         check_present(spec, which, block);
 }
-/// Any array that a call writes on this PE.
+/// Checks an array that a call writes on this PE.
 inline void check_writeable(const Spec& spec, const char* which, PyArrayObject* array) {
     if (!(PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE)) [[unlikely]]
         fail_read_only(spec, which, array);
     check_readable(spec, which, array);
 }
-/// `bytes` from `low` must be symmetric memory of this PE, inside the array's own block.
+/// Checks that `bytes` from `low` are symmetric memory of this PE, inside the array's own block.
 inline void check_symmetric(const Spec& spec, const char* which, PyArrayObject* array, const char* low,
                             std::size_t bytes) {
     const Block* block = block_of(array);
@@ -120,7 +120,7 @@ inline Extent extent_of(PyArrayObject* array) noexcept {
     return extent_of_strided(array);
 }
 
-/// A symmetric array to be written (or, with `writes` false, read) on some PE.
+/// Checks a symmetric array that is written (or, if `writes` is false, read) on some PE.
 inline Extent symmetric_arg(const Spec& spec, const char* which, PyArrayObject* array, bool writes) {
     if (writes && !(PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE)) [[unlikely]]
         fail_read_only(spec, which, array);
@@ -130,23 +130,24 @@ inline Extent symmetric_arg(const Spec& spec, const char* which, PyArrayObject* 
     return extent;
 }
 
-/// The element with flat (C order) `index`, or null where it is out of bounds. Negative ones count from the
-/// end.
+/// The address of the element with flat (C order) `index`, or null if out of bounds. A negative index counts
+/// from the end.
 char* element_at(PyArrayObject* array, Py_ssize_t index) noexcept;
 [[noreturn, gnu::cold]] void fail_not_one(const Spec& spec, const char* which, PyArrayObject* array,
                                           bool may_choose);
 [[noreturn, gnu::cold]] void fail_index(const Spec& spec, const char* which, PyArrayObject* array,
                                         Py_ssize_t index);
 
-/// The index of the only element; throws where there are none or several. `may_choose`: the caller could have
-/// passed an index.
+/// The index of the only element; throws if the array has another number of elements. `may_choose`: the
+/// caller could have passed an index, which the error then suggests.
 inline Py_ssize_t only_element(const Spec& spec, const char* which, PyArrayObject* array, bool may_choose) {
     if (size_of(array) != 1) [[unlikely]]
         fail_not_one(spec, which, array, may_choose);
     return 0;
 }
 
-/// One element of a symmetric array, by `index=` (null, not passed, or None: the only one).
+/// The address of one element of a symmetric array, given by `index=`. Null, not passed, or None: the only
+/// element.
 inline char* symmetric_element(const Spec& spec, const char* which, PyArrayObject* array, PyObject* index,
                                bool writes) {
     if (writes && !(PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE)) [[unlikely]]
@@ -165,8 +166,8 @@ inline char* symmetric_element(const Spec& spec, const char* which, PyArrayObjec
     return element;
 }
 
-/// A contiguous source made of what a caller passed where an array like `like` is read: an array of its dtype
-/// as it is (or copied where strided), lists of Python numbers converted. Scalars are not taken.
+/// A contiguous source in place of an argument, for a target like `like`. An array of its dtype is used as it
+/// is, or copied if strided. Lists of Python numbers are converted. Scalars are not accepted.
 Ref source_like(const Spec& spec, const char* which, PyObject* value, const char* like_name,
                 PyArrayObject* like);
 

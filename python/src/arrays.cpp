@@ -1,4 +1,4 @@
-// Allocating symmetric arrays, freeing them, and seeing other PEs' copies of them.
+// Allocates and frees symmetric arrays, and makes views of other PEs' copies.
 #include "device.hpp"
 #include "names.hpp"
 #include "pool.hpp"
@@ -115,7 +115,7 @@ PyObject* empty_body(const Arguments<9>& a) {
     return on_gpu ? make_device_array(std::move(made)).release() : made.release();
 }
 
-/// x's header where atoll.register can take it. What is wrong is thrown.
+/// The header of x if atoll.register accepts it; throws the reason otherwise.
 Ref registrable(PyObject* x, Library& library) {
     Ref header = header_for(x, library);
     if (!header) {
@@ -135,7 +135,7 @@ Ref registrable(PyObject* x, Library& library) {
 
 PyObject* register_body(const Arguments<1>& a) {
     Job& job = current("register");
-    if (!g.has_device) {  // opens the PEs' GPUs: only then it is known which array is of this one's
+    if (!g.has_device) {  // opens the PEs' GPUs, so that arrays of this PE's can be recognized
         job.free(job.malloc(1, Memory::device));
         note_device(job);
     }
@@ -146,7 +146,7 @@ PyObject* register_body(const Arguments<1>& a) {
     } catch (const Raised&) {
         nb::python_error mine;
         try {
-            job.register_range(nullptr, 0);  // so that the other PEs hear that this one cannot
+            job.register_range(nullptr, 0);  // tells the other PEs that this one cannot
         } catch (const Error&) {
         }
         mine.restore();
@@ -210,7 +210,7 @@ PyObject* is_symmetric_body(const Arguments<1>& a) {
          spec.name, pe);
 }
 
-/// Where this PE's GPU finds the memory of others, as an array of `like`'s library.
+/// The address at which this PE's GPU maps the memory of other PEs, as an array of `like`'s library.
 Ref on_other_pes(PyArrayObject* like, const Extent& extent, std::ptrdiff_t distance, int nd,
                  const npy_intp* dims, const npy_intp* strides, Library library) {
     Block* block = block_of(like);
@@ -271,7 +271,7 @@ PyObject* peer_body(const Arguments<3>& a) {
          "atoll.peer(x, pe) for each, or a team made by split_strided.");
 }
 
-/// The distance between consecutive PEs of a team in the window; throws where it is not constant.
+/// The distance between consecutive PEs of a team in the window; throws if it is not constant.
 std::ptrdiff_t team_stride(const Context& ctx) {
     std::ptrdiff_t stride = 0;
     for (int pe = 0; pe < ctx.n_pes(); ++pe) {

@@ -50,7 +50,8 @@ template <Op O, class T> T apply(const Context& ctx, T* element, T value, T comp
     return atl::detail::from_word<T>(static_cast<atl::detail::Word<T>>(word));
 }
 
-/// On a stream, where what is fetched goes to an array: null where there is none.
+/// Enqueues the operation on a stream. The fetched value goes to the array `fetch`; null for operations
+/// without a result.
 template <Op O, Spec& S, class T>
 void enqueue(const Context& ctx, StreamArg stream, PyArrayObject* fetch, T* element, T value, T compare,
              int pe) {
@@ -67,8 +68,8 @@ void enqueue(const Context& ctx, StreamArg stream, PyArrayObject* fetch, T* elem
                 atl::detail::to_word(value), atl::detail::to_word(compare), pe);
 }
 
-/// The operation on arguments whose order is target, operands, pe, index, ctx, team, stream. Gives the value
-/// before to `result`.
+/// Runs the operation. The arguments are target, operands, pe, index, ctx, team, stream, in that order.
+/// Passes the previous value to `result`.
 template <Op O, Spec& S, class Result>
 PyObject* run(PyObject* const* a, const Adopted& adopted, PyArrayObject* fetch, Result&& result) {
     constexpr int operands = O.operand == Operand::compare_value ? 2 : O.operand == Operand::value ? 1 : 0;
@@ -116,7 +117,7 @@ template <Op O, Spec& S, int N> PyObject* body(const Arguments<N>& a) {
     });
 }
 
-/// The non-blocking form: the first argument takes the value before.
+/// The non-blocking form: the first argument receives the previous value.
 template <Op O, Spec& S, int N> PyObject* nbi_body(const Arguments<N>& a) {
     PyArrayObject* fetch = array_arg(S, "fetch", a[0]);
     check_writeable(S, "fetch", fetch);
@@ -142,7 +143,7 @@ constexpr int operands_of(const Op& op) {
     return op.operand == Operand::compare_value ? 2 : op.operand == Operand::value ? 1 : 0;
 }
 
-/// The functions, and the texts that they point to.
+/// The functions, and the texts to which they point.
 struct Made {
     std::vector<Function> functions;
     std::deque<std::string> texts;

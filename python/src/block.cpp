@@ -15,7 +15,7 @@ PyTypeObject* block_type = nullptr;
 
 namespace {
 
-/// Arrays whose memory other PEs may still write to: theirs is dropped, or is not yet.
+/// A registered array whose block was dropped, while other PEs may still write to its memory.
 struct Kept {
     char* whole;
     std::uint64_t epoch;
@@ -27,19 +27,19 @@ std::vector<Kept>& dropped() {
 }
 
 void drop(Block* block) noexcept {
-    // Garbage collection never waits for another PE: the job only notes that this one needs the block no
-    // more.
+    // Garbage collection may not wait for another PE: the job only records that this PE no longer needs the
+    // block.
     if (block->parent == nullptr && !is_past(block)) g.job->drop(block->serial);
     if (block->keeps != nullptr) dropped().push_back({block->whole, block->epoch, block->keeps});
 }
 
-/// Of this PE's GPU, by address. A block that was freed is not here, though views keep it alive.
+/// The blocks on this PE's GPU, by address. A freed block is removed, even if views keep it alive.
 std::map<const char*, Block*>& device_blocks() {
     static std::map<const char*, Block*> blocks;
     return blocks;
 }
 
-/// The addresses of a job's device heaps, this PE's and others'.
+/// The addresses of a job's device heaps, those of this PE and of others.
 struct Window {
     std::uintptr_t begin;
     std::size_t bytes, stride;
@@ -47,18 +47,18 @@ struct Window {
     std::uint64_t epoch;
 
     bool has(std::uintptr_t address) const noexcept { return address - begin < bytes; }
-    /// What stands at an address of any slot, in this PE's.
+    /// Maps an address in any slot to this PE's slot.
     const char* here(std::uintptr_t address) const noexcept {
         return reinterpret_cast<const char*>(begin + mine + (address - begin) % stride);
     }
 };
-/// Of the jobs so far, the latest last.
+/// The windows of the jobs so far, the latest last.
 std::vector<Window>& windows() {
     static std::vector<Window> all;
     return all;
 }
 
-/// Of the current job, which has a GPU.
+/// The window of the current job, which has a GPU.
 Window window_now() {
     const core::JobState& job = g.job->state();
     const core::DeviceMemory& device = *job.device();
@@ -68,12 +68,12 @@ Window window_now() {
             stride * static_cast<std::size_t>(job.host_slot(job.pe())), g.epoch};
 }
 
-/// Addresses of an earlier window are given away again: then the driver knows what stands there.
+/// True if an address of an earlier window was allocated again, as the driver reports.
 bool is_taken_anew(const char* address) {
     const core::DeviceMemory* device = g.job != nullptr ? g.job->state().device() : nullptr;
     try {
         return device != nullptr && device->reaches(address, 1);
-    } catch (const Error&) {  // by another GPU
+    } catch (const Error&) {  // allocated on another GPU
         return true;
     }
 }
@@ -85,7 +85,7 @@ void enter_device_block(Block* block) {
         std::erase_if(
             all, [&](const Window& old) { return old.begin == window.begin && old.bytes == window.bytes; });
         all.push_back(window);
-        device_blocks().clear();  // of earlier jobs
+        device_blocks().clear();  // remove those of earlier jobs
     }
     device_blocks()[block->address] = block;
 }
@@ -125,12 +125,12 @@ Block* allocate_object() {
     auto* block = reinterpret_cast<Block*>(
         reinterpret_cast<Allocate>(PyType_GetSlot(block_type, Py_tp_alloc))(block_type, 0));
     if (block == nullptr) throw Raised{};
-    block->freed = true;  // until it is filled in, nothing to drop
+    block->freed = true;  // prevents a drop until it is filled in
     block->device = -1;
     return block;
 }
 
-/// Behind the headers of memory that no block has.
+/// The base of headers of memory without a block.
 Block* stand_in() {
     Block* block = allocate_object();
     block->foreign = true;
@@ -147,7 +147,7 @@ void register_block(PyObject* module) {
 }
 
 Block* block_behind(PyObject* base) noexcept {
-    constexpr int deepest = 32;  // an object's .base is whatever its class says, for ever if it so likes
+    constexpr int deepest = 32;  // a class may make its .base chain endless
     PyObject* at = base;
     Py_INCREF(at);
     for (int depth = 0; depth < deepest && at != Py_None && Py_TYPE(at) != block_type; ++depth) {
@@ -157,7 +157,7 @@ Block* block_behind(PyObject* base) noexcept {
             if (next == nullptr) break;
             Py_INCREF(next);
         } else {
-            // May be computed anew at each look, and be held by nobody but us.
+            // The attribute may be computed at each access, and only our reference keeps it alive.
             next = PyObject_GetAttrString(at, PyMemoryView_Check(at) ? "obj" : "base");
             if (next == nullptr) {
                 PyErr_Clear();
@@ -167,8 +167,8 @@ Block* block_behind(PyObject* base) noexcept {
         Py_DECREF(at);
         at = next;
     }
-    // A block that lives by our reference alone is not what keeps the array's memory: then its address has to
-    // tell.
+    // If only our reference keeps the block alive, it does not own the array's memory; the caller then looks
+    // up the address.
     Block* found = Py_TYPE(at) == block_type && Py_REFCNT(at) > 1 ? reinterpret_cast<Block*>(at) : nullptr;
     Py_DECREF(at);
     return found;

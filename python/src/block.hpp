@@ -1,5 +1,5 @@
-// Block: the Python object at the end of the .base chain of every array in symmetric memory. It knows what
-// the array may reach, whether it was freed, and keeps the memory mapped.
+// Block: the Python object at the end of the .base chain of every array in symmetric memory. It bounds the
+// memory that the array may access, records whether it was freed, and keeps it mapped.
 #pragma once
 
 #include "state.hpp"
@@ -18,8 +18,8 @@ struct Block {
                     ///< written, not named as a symmetric array
     std::shared_ptr<const void>* memory;
     int device;  ///< the number of the GPU that the addresses are for, -1: memory of the host
-    /// Memory of that GPU that Atoll knows nothing else of: stands behind the headers of other libraries'
-    /// arrays, and has no address.
+    /// True for GPU memory that Atoll does not manage. Such a block is the base of headers of other
+    /// libraries' arrays, and has no address.
     bool foreign;
     char* whole;      ///< what the job knows the block by: `address`, or for atoll.register where that begins
     PyObject* keeps;  ///< null, or the array whose memory atoll.register has mapped
@@ -28,24 +28,24 @@ struct Block {
 extern PyTypeObject* block_type;
 void register_block(PyObject* module);
 
-/// A new owner of memory that the job has just allocated, on this PE's GPU if `on_device`.
+/// Makes the owner of memory that the job has just allocated, on this PE's GPU if `on_device`.
 Ref make_block(const Allocation& allocation, std::size_t bytes, bool on_device = false);
-/// The owner of what atoll.register made of `keeps`.
+/// Makes the owner of the symmetric memory that atoll.register made from `keeps`.
 Ref make_registered_block(const Job::Registered& registered, std::size_t bytes, PyObject* keeps);
-/// It was freed: views of it are so too, and what it kept is let go.
+/// Marks the block, and with it all views, as freed; releases the array that it kept.
 void free_block(Block* block) noexcept;
-/// Lets go of registered arrays that were dropped, once all PEs have and their memory is mapped no more.
+/// Releases registered arrays that were dropped, once all PEs have dropped them and their memory is unmapped.
 void release_dropped() noexcept;
-/// The owner of this GPU's memory at `address`, or one that stands for memory that no block has: what others
-/// made, what was freed in the window, and what a job had that was finalized. Borrowed.
+/// The owner of this GPU's memory at `address`. Memory without a block gets a common owner: that of other
+/// libraries, freed memory of the window, and memory of a finalized job. Borrowed.
 Block* block_at(const char* address, bool has_elements);
-/// No longer found by its address.
+/// Removes the block from the look-up by address.
 void forget_block(const Block* block) noexcept;
-/// An owner for addresses of other PEs that stand for `parent`.
+/// Makes an owner for the addresses of other PEs' copies of `parent`.
 Ref make_remote_block(Block* parent, char* address, std::size_t bytes);
 
-/// Follows what is no array: memoryviews (.obj), and the go-betweens of other libraries (.base). May be null.
-/// What it returns is held by something else than the walk.
+/// Finds the block behind an object other than an array: memoryviews (.obj), and wrappers of other libraries
+/// (.base). May be null. A result is kept alive by another reference than that of the search.
 [[gnu::cold]] Block* block_behind(PyObject* base) noexcept;
 
 /// The block behind an array, or null. Follows .base through views of views.
@@ -59,7 +59,7 @@ inline Block* block_of(PyArrayObject* array) noexcept {
     }
     return nullptr;
 }
-/// True where the bytes of an array are a GPU's: it is a header, and NumPy must not look at its elements.
+/// True if the array is a header of GPU memory, whose elements NumPy must not access.
 inline bool on_device(PyArrayObject* array) noexcept {
     if (!g.has_device) [[likely]]
         return false;
@@ -69,12 +69,12 @@ inline bool on_device(PyArrayObject* array) noexcept {
 inline bool is_freed(const Block* block) noexcept {
     return block->parent ? block->parent->freed : block->freed;
 }
-/// True where it is no symmetric memory any more: it was freed, or its job finalized.
+/// True if it is no longer symmetric memory: it was freed, or its job was finalized.
 inline bool is_past(const Block* block) noexcept {
     return is_freed(block) || block->epoch != g.epoch || g.job == nullptr;
 }
-/// True where the memory is not to be looked at: a GPU's goes with the job, the host's stays mapped while an
-/// array refers to it.
+/// True if the memory must not be accessed. A GPU's memory ends with the job; the host's stays mapped while
+/// an array refers to it.
 inline bool is_gone(const Block* block) noexcept {
     return block->device >= 0 ? is_past(block) : is_freed(block);
 }

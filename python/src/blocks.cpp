@@ -1,5 +1,5 @@
-// OpenSHMEM's own strided forms: iput, iget, ibput, ibget. (put and get take any NumPy view, which says
-// more.)
+// OpenSHMEM's own strided operations: iput, iget, ibput, ibget. (put and get take any NumPy view, which is
+// more general.)
 #include "far_moves.hpp"
 #include "pool.hpp"
 #include "registry.hpp"
@@ -43,8 +43,8 @@ PyArrayObject* contiguous_arg(const Spec& spec, const char* which, PyObject* obj
     return array;
 }
 
-/// The common part; `far` is symmetric, `near` local. Arguments: dst, src, tst, sst, block, nblocks, pe, ctx,
-/// team.
+/// The common part; `far` is symmetric, `near` local. The arguments are dst, src, tst, sst, block, nblocks,
+/// pe, ctx, team.
 template <Spec& S, bool Put>
 void move(PyObject* dst_object, PyObject* src_object, Layout dst_layout, Layout src_layout, int pe,
           const Context& ctx, PyObject* stream, const Adopted& adopted) {

@@ -24,8 +24,8 @@ std::size_t parameter_end(std::string_view text, std::size_t from) {
     return text.size();
 }
 
-/// Fills `spec` from the first line of the signature and returns it without types, as inspect.signature wants
-/// it.
+/// Fills `spec` from the first line of the signature. Returns it without types, the form that
+/// inspect.signature needs.
 std::string read_signature(Spec& spec, const char* name, std::string_view signature) {
     spec.name = name;
     spec.takes_device_arrays = signature.find("AnyArray") != std::string_view::npos;
@@ -56,7 +56,7 @@ std::string read_signature(Spec& spec, const char* name, std::string_view signat
     return plain + ")";
 }
 
-/// Ends the documentation of every function that takes a stream; docs/python.md has the rules.
+/// The last paragraph of the docstring of every function with a stream; docs/python.md has the rules.
 constexpr const char* stream_paragraph =
     "\n\nstream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's "
     "GPU\n"
@@ -64,14 +64,13 @@ constexpr const char* stream_paragraph =
     "\"current\", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns\n"
     "at once; arrays must stay until the stream has come there. \"Streams\" in docs/python.md tells more.";
 
-/// "shmem.put" is atoll.shmem's put, and stands as _shmem_put in the module, which has a put of its own.
+/// "shmem.put" is the put of atoll.shmem. The module registers it as _shmem_put, because it has another put.
 constexpr std::string_view shmem_prefix = "shmem.";
 
 }  // namespace
 
 void register_functions(PyObject* module, std::span<const Function> functions) {
-    static std::deque<std::string>
-        documents;  // what a PyMethodDef points to must live as long as the process
+    static std::deque<std::string> documents;  // objects of a PyMethodDef must live as long as the process
     static std::deque<PyMethodDef> definitions;
     Ref module_name(PyUnicode_InternFromString("atoll"));
     Ref shmem_name(PyUnicode_InternFromString("atoll.shmem"));

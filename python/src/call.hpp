@@ -11,24 +11,24 @@ namespace atl::python {
 
 inline constexpr int max_arguments = 10;
 
-/// What a call needs to know of a function's parameters. Filled at import from the function's signature.
+/// The parameters of a function. Filled at import from the function's signature.
 struct Spec {
     const char* name = "";
     PyObject* keywords[max_arguments] = {};  ///< interned
     int n_required = 0;
     int n_positional = 0;
     int n_total = 0;
-    bool takes_device_arrays = false;  ///< the signature says so, by the type AnyArray
+    bool takes_device_arrays = false;  ///< set if the signature has the type AnyArray
 };
 
-/// Whose current stream `stream="current"` means.
+/// The library whose current stream `stream="current"` means.
 enum class Library : unsigned char { none, atoll, torch, cupy, other };
 
-/// Arrays of a GPU among the arguments of a call: headers stand in for them (see device.hpp), which live as
-/// long as the call.
+/// GPU arrays among the arguments of a call. Headers replace them (see device.hpp), which live as long as the
+/// call.
 struct Adopted {
     PyObject* headers[max_arguments];
-    PyObject* passed[max_arguments];  ///< what each header stands for; borrowed
+    PyObject* passed[max_arguments];  ///< the array that each header replaces; borrowed
     int n = 0;
     Library library =
         Library::none;  ///< of the first that is torch's or CuPy's, else of the first that has one
@@ -41,13 +41,13 @@ struct Adopted {
         while (n != 0) [[unlikely]] Py_DECREF(headers[--n]);
     }
 };
-/// Replaces arrays of a GPU among `n` arguments by headers.
+/// Replaces GPU arrays among `n` arguments by headers.
 [[gnu::cold]] void adopt(PyObject** values, int n, Adopted& adopted);
-/// As State::has_device; here because every call looks at it.
+/// A copy of State::has_device; here because every call reads it.
 inline bool adopts_device_arrays = false;
 
-/// One function of the module. `signature` is Python's text with types; where it has several lines, the first
-/// is what runs and the others are the overloads that type checkers see.
+/// One function of the module. `signature` is Python's text with types. Its first line is the one that runs;
+/// further lines are the overloads that type checkers see.
 struct Function {
     const char* name;
     _PyCFunctionFastWithKeywords call;
@@ -60,11 +60,11 @@ void register_functions(PyObject* module, std::span<const Function> functions);
 
 [[noreturn, gnu::cold]] void fail_too_many(const Spec& spec, Py_ssize_t n);
 [[noreturn, gnu::cold]] void fail_missing(const Spec& spec, PyObject* const* values);
-/// Finds a keyword whose text is equal but whose object is not; throws for an unknown one.
+/// Finds a keyword that is an equal text but another object; throws for an unknown one.
 [[gnu::cold]] int find_keyword(const Spec& spec, PyObject* keyword);
 void bind_keywords(const Spec& spec, PyObject** values, Py_ssize_t n, PyObject* const* args, PyObject* names);
 
-/// The arguments of one call: borrowed references, null where not passed.
+/// The arguments of one call: borrowed references, null if not passed.
 template <int N> struct Arguments {
     PyObject* value[N + (N == 0)];
     Adopted adopted;
@@ -85,7 +85,7 @@ template <int N> struct Arguments {
     PyObject* operator[](int i) const noexcept { return value[i]; }
 };
 
-/// The C function behind `Body(const Arguments<N>&) -> PyObject*`.
+/// The C function that parses the arguments and calls `Body(const Arguments<N>&) -> PyObject*`.
 template <int N, Spec& S, PyObject* (*Body)(const Arguments<N>&)>
 PyObject* entry(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) noexcept {
     try {

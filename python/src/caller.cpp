@@ -10,7 +10,7 @@ const char* text_of(const nb::object& object) {
                                                               : nullptr;
 }
 
-/// True in the package itself, whose lines tell a user nothing.
+/// True for frames of the package itself, whose lines do not help a user.
 bool is_ours(PyFrameObject* frame) {
     const nb::object globals =
         nb::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(frame), "f_globals"));
@@ -40,7 +40,7 @@ std::string CallerLine::text(bool with_folders) const {
 
 CallerLine caller_line() {
     CallerLine found;
-    nb::object held;  // PyEval_GetFrame lends, PyFrame_GetBack gives
+    nb::object held;  // PyEval_GetFrame borrows, PyFrame_GetBack returns a new reference
     for (PyFrameObject* frame = PyEval_GetFrame(); frame != nullptr && !found;) {
         if (!is_ours(frame)) {
             found = line_of(frame);

@@ -29,7 +29,7 @@ Ref stacked(PyArrayObject* src, npy_intp n) {
     return new_array(src, PyArray_NDIM(src) + 1, dims);
 }
 
-/// (dst, src, root) or (src, root): an integer as the second of two is the root.
+/// The arguments (dst, src, root) or (src, root): if the second of two is an integer, it is the root.
 struct Rooted {
     Pair pair;
     int root = 0;
@@ -43,7 +43,7 @@ struct Rooted {
         if (second == nullptr) {
             pair.take_src(spec, first, sizes);
         } else {
-            // A PE that is not the root may pass None for what counts on the root only.
+            // A PE other than the root may pass None for arguments that only the root uses.
             if (given(first)) pair.dst = array_arg(spec, "dst", first);
             if (given(second)) pair.take_src(spec, second, sizes);
         }
@@ -51,7 +51,7 @@ struct Rooted {
     }
 };
 
-/// `call(team, dst, src)`, where team may be a team's collectives on a stream.
+/// Calls `call(team, dst, src)`; team may be a team's collectives on a stream.
 template <class Call>
 void run(const Spec& spec, const Team& team, PyObject* stream, const Adopted& adopted, const Pair& pair,
          Call&& call) {
@@ -101,7 +101,7 @@ PyObject* fcollect_body(const Arguments<4>& a) {
     return pair.result(std::move(made));
 }
 
-/// Elements that all PEs together contribute; collective.
+/// The number of elements that all PEs together contribute; collective.
 std::size_t total_of(const Team& team, std::size_t mine) {
     auto count = static_cast<std::int64_t>(mine);
     std::int64_t total = 0;
@@ -170,7 +170,8 @@ PyObject* alltoall_body(const Arguments<4>& a) {
     return pair.result(std::move(made));
 }
 
-/// (dst, src, dst_stride, src_stride, nelems, team, stream): strides in elements of contiguous arrays.
+/// The arguments (dst, src, dst_stride, src_stride, nelems, team, stream); strides in elements of contiguous
+/// arrays.
 PyObject* alltoalls_body(const Arguments<7>& a) {
     const Spec& spec = alltoalls_spec;
     const Team& team = team_of(spec, a[5]);

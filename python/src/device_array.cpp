@@ -1,4 +1,4 @@
-// atoll.DeviceArray: symmetric memory of a GPU for whoever knows no array library, and for all that do.
+// atoll.DeviceArray: symmetric memory of a GPU, usable without an array library and exported to all of them.
 #include "device.hpp"
 #include "dlpack.hpp"
 
@@ -21,7 +21,7 @@ void dealloc(PyObject* self) {
     Py_DECREF(type);
 }
 
-/// Runs what throws and returns a reference, or null with an exception set.
+/// Runs `body` and returns its reference; if it throws, null with an exception set.
 template <class Body> PyObject* guarded(Body&& body) noexcept {
     return guard([&]() -> PyObject* { return Ref(body()).release(); });
 }
@@ -48,7 +48,7 @@ PyObject* repr(PyObject* self) {
 
 // ---- views
 
-/// Only what makes a view: an index that copies would have NumPy read the elements.
+/// Accepts only indices that make a view: for a copy NumPy would read the elements.
 void check_index(PyObject* item) {
     if (item == Py_None || item == Py_Ellipsis || PySlice_Check(item) || PyUnicode_Check(item)) return;
     if (PyIndex_Check(item) && !PyBool_Check(item) && !PyArray_Check(item)) return;
@@ -69,7 +69,7 @@ Ref view_of(PyObject* self, PyObject* index) {
     }
     Ref full = Ref::borrow(items.get());
     if (!has_ellipsis) {
-        const Ref rest(PyTuple_Pack(1, Py_Ellipsis));  // with it, one element is a view too
+        const Ref rest(PyTuple_Pack(1, Py_Ellipsis));  // keeps one element a view
         full = Ref(PySequence_Concat(items.get(), rest.get()));
     }
     return Ref(PyObject_GetItem(reinterpret_cast<PyObject*>(of(self)), full.get()));
@@ -123,8 +123,8 @@ PyObject* transposed(PyObject* self, void*) {
 
 // ---- to other libraries
 
-/// Kernels reach it: pinned memory of the host goes with the job, too. A view of that which lost its owner on
-/// the way has no block.
+/// Checks that kernels can access the memory. Pinned memory of the host also ends with the job. A view of it
+/// that lost its owner has no block.
 void check_shareable(const Spec& spec, PyArrayObject* header) {
     const Block* block = block_of(header);
     if (block == nullptr) return;
@@ -154,7 +154,7 @@ dlpack::DataType data_type(PyArray_Descr* descr) {
     }
 }
 
-/// A tensor, and what it points to.
+/// A tensor, and the arrays to which it points.
 template <class Managed> struct Exported {
     Managed managed{};
     std::vector<std::int64_t> numbers;
@@ -162,7 +162,7 @@ template <class Managed> struct Exported {
 
     static void release(Managed* managed) {
         auto* exported = static_cast<Exported*>(managed->context);
-        if (Py_IsInitialized()) {  // else the process ends, and the memory with it
+        if (Py_IsInitialized()) {  // otherwise the process ends, and the memory with it
             const PyGILState_STATE state = PyGILState_Ensure();
             Py_DECREF(exported->owner);
             PyGILState_Release(state);
@@ -267,7 +267,7 @@ PyObject* cuda_array_interface(PyObject* self, void*) {
     });
 }
 
-/// x.cupy() and its kin are functions of atoll._device.
+/// x.cupy() and similar methods are functions of atoll._device.
 template <const char* const& Name> PyObject* by_module(PyObject* self, PyObject*) {
     return guarded([&] { return PyObject_CallMethod(device_module(), Name, "O", self); });
 }

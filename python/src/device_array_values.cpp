@@ -1,9 +1,9 @@
-// What Python asks of an atoll.DeviceArray as of a value: its truth, whether it equals another, its hash.
+// Truth, equality and hash of an atoll.DeviceArray.
 #include "device.hpp"
 
 namespace atl::python {
 
-// As NumPy has it: of one element its truth, which is read from the GPU.
+// Like NumPy: the truth of the only element, which is read from the GPU.
 int device_array_truth(PyObject* self) {
     PyObject* answer = guard([&]() -> PyObject* {
         PyArrayObject* header = header_of(self);
@@ -23,7 +23,7 @@ int device_array_truth(PyObject* self) {
     return is_true;
 }
 
-// Identity would be an answer that looks like one of the elements.
+// Comparing identity would return an answer that looks like a comparison of elements.
 PyObject* device_array_compare(PyObject*, PyObject*, int operation) {
     if (operation != Py_EQ && operation != Py_NE) return Py_NewRef(Py_NotImplemented);
     const char* sign = operation == Py_EQ ? "==" : "!=";

@@ -1,4 +1,4 @@
-// take, put_at and add_at of arrays of a GPU, for calls that block the host and for streams.
+// take, put_at and add_at of GPU arrays, for calls that block the host and for streams.
 #include "irregular.hpp"
 #include "staging.hpp"
 
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t most_copied_bytes = 16;
 
-/// index, pe or values: what was passed, or made of it on the host.
+/// index, pe or values: the argument, or an array made from it on the host.
 struct Operand {
     Ref held;
     bool is_for_gpu;  ///< the GPU reads it where it is, and checks it
@@ -18,7 +18,7 @@ struct Operand {
     std::size_t size() const { return size_of(held.array()); }
 };
 
-/// One call's arguments.
+/// The arguments of one call.
 class DeviceElements {
   public:
     DeviceElements(const Spec& spec, const Context& ctx, const Arguments<7>& a, ElementsOp op, int pe)
@@ -87,7 +87,7 @@ class DeviceElements {
         return header;
     }
 
-    /// The GPU reads it as it is.
+    /// Checks an operand that the GPU reads in place.
     void check_for_gpu(const char* which, PyArrayObject* array) const {
         check_readable(spec_, which, array);
         if (!c_contiguous(array))
@@ -132,7 +132,7 @@ class DeviceElements {
         return {Ref::borrow(value), true};
     }
 
-    /// As many as there are elements to move: what is on the host is spread.
+    /// Broadcasts an operand on the host to the number of elements to move.
     void fit(const char* which, Operand& operand) const {
         if (operand.size() == n_) return;
         if (operand.is_for_gpu)
@@ -143,7 +143,7 @@ class DeviceElements {
         operand.held = shape_.spread(std::move(operand.held));
     }
 
-    /// Shapes fit, and all numbers that the host sees are right.
+    /// Checks shapes, and all numbers that the host can read.
     void settle(PyArrayObject* values) {
         if (!shape_.fits()) fail_broadcast(spec_, index_.array(), pe_.array(), values);
         n_ = shape_.size();
@@ -193,7 +193,7 @@ class DeviceElements {
                                 n_};
         if (stream_.given) return stream_context(ctx_, stream_).elements(elements);
         finish_current(a_.adopted);
-        ReleaseGil released(true);  // one element waits for the GPU, too
+        ReleaseGil released(true);  // even one element waits for the GPU
         move_elements(ctx_, elements);
     }
 

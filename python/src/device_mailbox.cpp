@@ -10,7 +10,7 @@
 namespace atl::python {
 namespace {
 
-/// Arguments of one call that are arrays of this PE's GPU.
+/// The arguments of one call that are arrays of this PE's GPU.
 class OnGpu {
   public:
     OnGpu(const Spec& spec, PyObject* array, PyObject* count) : spec_(spec), values_{array, count} {
@@ -39,7 +39,7 @@ class OnGpu {
     }
 
   private:
-    /// Arrays of the host in pinned memory came by an atoll.DeviceArray, too.
+    /// Arrays in pinned memory of the host came from an atoll.DeviceArray, too.
     PyArrayObject* header(int i, const char* which) const {
         PyArrayObject* found = array_arg(spec_, which, values_[i]);
         if (on_device(found)) return found;

@@ -9,16 +9,16 @@ namespace atl::python {
 
 class PyDeviceMailbox {
   public:
-    /// Collective over the world, after `device` was found to say "cuda".
+    /// Collective over the world. Call it after checking that `device` is "cuda".
     PyDeviceMailbox(Job& job, const Team& team, std::size_t nbytes, int slots, PyObject* device);
 
-    /// What kernels take, a DeviceArray of bytes.
+    /// The DeviceArray of bytes that kernels take.
     PyObject* block() const noexcept { return block_.get(); }
     std::size_t capacity_bytes() const { return box_.capacity_bytes(); }
-    /// `stream` None: blocks the host.
+    /// `stream` None blocks the host.
     void post(const Spec& spec, PyObject* src, PyObject* pe, PyObject* stream, PyObject* timeout);
-    /// The number of elements that arrived; None on a stream, and where none came and there is no `timeout`:
-    /// such a call looks once.
+    /// Returns the number of elements that arrived. Returns None on a stream, and if none has arrived and
+    /// there is no `timeout`: such a call looks once.
     nb::object receive(const Spec& spec, PyObject* dst, PyObject* pe, PyObject* stream, PyObject* count,
                        PyObject* timeout);
     /// Collective.

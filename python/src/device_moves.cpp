@@ -1,4 +1,4 @@
-// Data between the device heaps of PEs and local memory, for calls that block the host and for streams.
+// Copies between the device heaps of PEs and local memory, for calls that block the host and for streams.
 #include "device.hpp"
 #include "far_moves.hpp"
 #include "pool.hpp"
@@ -21,7 +21,7 @@ void move_whole_on_device(const Context& ctx, StreamArg stream, PyArrayObject* f
 
 namespace {
 
-/// One element that stands for all of an array like `dst`.
+/// One element with strides of 0, in the shape of `dst`.
 Ref repeated(const Spec& spec, PyObject* number, PyArrayObject* dst) {
     auto* descr = reinterpret_cast<PyObject*>(PyArray_DESCR(dst));
     Py_INCREF(descr);

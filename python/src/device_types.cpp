@@ -1,4 +1,4 @@
-// Element types that GPUs have and NumPy has not.
+// Element types of GPUs that NumPy does not have.
 #include "device.hpp"
 
 #include <string_view>
@@ -6,7 +6,7 @@
 namespace atl::python {
 namespace {
 
-// Codes as DLPack numbers them.
+// The codes are DLPack's.
 constexpr SpecialType special_types[] = {
     {"bfloat16", 2, 4, true, DType::bfloat16},       {"float8_e4m3fn", 1, 10, false, DType::uint8},
     {"float8_e4m3fnuz", 1, 11, false, DType::uint8}, {"float8_e5m2", 1, 12, false, DType::uint8},

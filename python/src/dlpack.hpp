@@ -1,4 +1,4 @@
-// DLPack's structs (https://dmlc.github.io/dlpack), as far as they are used here.
+// The structs of DLPack (https://dmlc.github.io/dlpack) that are used here.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct Tensor {
     std::int64_t* strides;  ///< in elements; null: contiguous
     std::uint64_t byte_offset;
 };
-/// Capsules called "dltensor".
+/// The content of capsules named "dltensor".
 struct Managed {
     Tensor tensor;
     void* context;
@@ -43,7 +43,7 @@ struct Version {
     std::uint32_t major;
     std::uint32_t minor;
 };
-/// Capsules called "dltensor_versioned".
+/// The content of capsules named "dltensor_versioned".
 struct ManagedVersioned {
     Version version;
     void* context;
@@ -52,9 +52,9 @@ struct ManagedVersioned {
     Tensor tensor;
 };
 
-/// What a class of tensors may offer as the capsule `__dlpack_c_exchange_api__`, called
-/// "dlpack_exchange_api": its tensors without a Python call, and the stream that it works on. Functions that
-/// fail return not 0 and set Python's error.
+/// The content of the capsule `__dlpack_c_exchange_api__` of a class of tensors, named "dlpack_exchange_api".
+/// It describes tensors and the current stream without a Python call. Functions return nonzero and set
+/// Python's error if they fail.
 struct ExchangeApi {
     Version version;
     const ExchangeApi* previous;

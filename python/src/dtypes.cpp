@@ -5,8 +5,7 @@
 namespace atl::python {
 namespace {
 
-/// A NumPy scalar or 0-d array must have the target's dtype; read its element into `into`. False: not one of
-/// these.
+/// Reads a NumPy scalar or 0-d array into `into`; it must have the target's dtype. False for other objects.
 bool numpy_scalar(const ValueName& name, PyObject* value, void* into, std::size_t bytes) {
     if (!PyArray_CheckScalar(value)) return false;
     Ref array(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
@@ -49,7 +48,7 @@ template <class Float> void write_complex(const ValueName& name, PyObject* value
     std::memcpy(element, parts, sizeof parts);
 }
 
-/// To the nearest, ties to even; a NaN stays one.
+/// Rounds to nearest, ties to even; a NaN stays a NaN.
 std::uint16_t bfloat16_bits(float value) {
     std::uint32_t bits;
     std::memcpy(&bits, &value, sizeof bits);
@@ -57,7 +56,7 @@ std::uint16_t bfloat16_bits(float value) {
     return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/// What has no fast way: structured dtypes, dates, float16, long double.
+/// Types without a fast path: structured dtypes, dates, float16, long double.
 void write_by_numpy(const ValueName& name, PyObject* value, void* element) {
     auto* descr = reinterpret_cast<PyArray_Descr*>(name.descr);
     const auto bytes = static_cast<std::size_t>(PyDataType_ELSIZE(descr));
@@ -122,7 +121,8 @@ long long signed_slow(const ValueName& name, PyObject* value, int bytes) {
 unsigned long long unsigned_slow(const ValueName& name, PyObject* value, int bytes) {
     unsigned long long found = 0;
     if (PyArray_CheckScalar(value)) {
-        numpy_scalar(name, value, &found, static_cast<std::size_t>(bytes));  // little-endian: the low bytes
+        // the low bytes, as on all little-endian platforms
+        numpy_scalar(name, value, &found, static_cast<std::size_t>(bytes));
         return found;
     }
     if (!PyLong_Check(value)) fail_value(name, value);

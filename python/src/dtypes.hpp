@@ -1,5 +1,5 @@
-// One table from NumPy's type numbers to Atoll's element types, made from the C++ types themselves; and
-// Python scalars.
+// A table from NumPy's type numbers to Atoll's element types, generated from the C++ types; and conversions
+// of Python scalars.
 #pragma once
 
 #include "atoll/types.hpp"
@@ -46,7 +46,8 @@ consteval std::array<DTypeRow, NPY_NTYPES_LEGACY> make_dtype_table() {
 }
 }  // namespace detail
 
-/// By type number. long and long long are two NumPy types but one of ours, hence a table and no switch.
+/// Indexed by type number. A table rather than a switch, because long and long long are two NumPy types but
+/// one of ours.
 inline constexpr auto dtype_table = detail::make_dtype_table();
 
 inline const DTypeRow& row_of(int type_num) noexcept {
@@ -56,7 +57,7 @@ inline const DTypeRow& row_of(int type_num) noexcept {
                : unknown;
 }
 
-/// Calls `f(T*)` with a null pointer of the type's C++ type; for erased-to-typed dispatch.
+/// Calls `f(T*)` with a null pointer of the type's C++ type.
 template <class F> decltype(auto) visit_atomic(DType type, F&& f, auto&& otherwise) {
     switch (type) {
         case DType::int32:
@@ -98,7 +99,7 @@ template <class F> decltype(auto) visit_integer(DType type, F&& f, auto&& otherw
     }
 }
 
-/// The name of a value in messages, and what it must become.
+/// The name of a value in errors, and the dtype to which it is converted.
 struct ValueName {
     const Spec& spec;
     const char* which;
@@ -109,7 +110,7 @@ struct ValueName {
 [[gnu::cold]] unsigned long long unsigned_slow(const ValueName& name, PyObject* value, int bytes);
 [[gnu::cold]] double floating_slow(const ValueName& name, PyObject* value, int bytes);
 
-/// A Python number, or a NumPy scalar of the same dtype, as a T. Nothing is rounded silently but a float to
+/// Converts a Python number, or a NumPy scalar of the same dtype, to T. Only floats are rounded silently, to
 /// float32.
 template <class T> T value_as(const ValueName& name, PyObject* value) {
     if constexpr (std::is_floating_point_v<T>) {
@@ -144,13 +145,12 @@ template <class T> PyObject* to_python(T value) {
         return PyLong_FromUnsignedLongLong(value);
 }
 
-/// Writes one element of `descr` from a Python scalar, a NumPy scalar of that dtype, or whatever a structured
-/// dtype takes.
+/// Writes one element of `descr` from a Python scalar, a NumPy scalar of that dtype, or any value that a
+/// structured dtype accepts.
 void write_element(const ValueName& name, PyObject* value, void* element);
-/// One element as a Python number where nothing is lost, else as a NumPy scalar.
+/// Returns one element as a Python number if that is exact, else as a NumPy scalar.
 PyObject* read_element(const void* element, PyArray_Descr* descr);
-/// True for what counts as one value: numbers, NumPy scalars, 0-d arrays, tuples (for structured types),
-/// bytes, text.
+/// True for single values: numbers, NumPy scalars, 0-d arrays, tuples (for structured types), bytes, text.
 bool is_scalar(PyObject* value);
 /// True for Python's booleans and NumPy's.
 inline bool is_bool(PyObject* value) { return PyBool_Check(value) || PyArray_IsScalar(value, Bool); }

@@ -7,8 +7,7 @@
 namespace atl::python {
 namespace {
 
-/// One value and what it may be called. `objects` are the member and its texts, interned, to be compared by
-/// address.
+/// One value and its names. `objects` are the member and its texts, interned, to be compared by address.
 struct Name {
     const char* member;
     int value;
@@ -35,7 +34,7 @@ template <int N> struct Choice {
         return slow(spec, value);
     }
     int slow(const Spec& spec, PyObject* value) const {
-        // Texts such as ">=" come as another object each time: Python interns only what looks like a name.
+        // Python interns only identifiers: texts such as ">=" may be another object at each call.
         if (value != nullptr && PyUnicode_Check(value))
             for (const Name& name : names)
                 for (PyObject* object : name.objects)

@@ -1,4 +1,4 @@
-// Operators and comparisons as Python names them: enum members, or text.
+// Operators and comparisons in Python: enum members, or text.
 #pragma once
 
 #include "state.hpp"

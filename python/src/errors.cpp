@@ -14,7 +14,7 @@ namespace {
 struct Class {
     ErrorCode code;
     const char* name;
-    PyObject** also;  // a built-in class that it is a kind of, too
+    PyObject** also;  // the built-in class from which it derives, too
     const char* doc;
 };
 
@@ -64,7 +64,7 @@ void fail(ErrorCode code, const char* format, ...) {
     throw Raised{};
 }
 
-/// What the driver said, and before it what the kernel itself had reported.
+/// Combines the driver's error with the report that the kernel itself made before.
 static void set_kernel_error(const Error& error) {
     std::string text = error.what();
     try {
@@ -82,7 +82,7 @@ PyObject* translate(const char* function) noexcept {
     } catch (nb::python_error& error) {
         error.restore();
     } catch (const Error& error) {
-        // A signal handler that asked to stop has set its own exception (KeyboardInterrupt).
+        // A signal handler has set its own exception (KeyboardInterrupt).
         if (error.code() == ErrorCode::pe && function != nullptr)
             PyErr_Format(exception_class(error.code()), "%s(): %s", function, error.what());
         else if (error.code() == ErrorCode::kernel)
@@ -111,7 +111,7 @@ void register_errors(PyObject* module) {
         if (!made || PyModule_AddObjectRef(module, c.name, made) < 0) throw Raised{};
         class_of_code[static_cast<std::size_t>(c.code)] = made;
     }
-    // nanobind's own functions (classes, cold calls) get the same translation.
+    // nanobind's own functions (classes, cold calls) use the same translation.
     nb::register_exception_translator([](const std::exception_ptr& error, void*) {
         try {
             std::rethrow_exception(error);

@@ -1,4 +1,4 @@
-// Errors: the exception classes, and the cold paths that build their sentences.
+// The exception classes, and the cold paths that build error texts.
 #pragma once
 
 #include "atoll/error.hpp"
@@ -13,8 +13,8 @@ PyObject* exception_class(ErrorCode code);
 /// Sets the exception with PyErr_Format's text and throws Raised.
 [[noreturn, gnu::cold]] void fail(ErrorCode code, const char* format, ...);
 
-/// Translates the exception in flight into a Python one; for `catch (...)`. Returns null. `function`: for
-/// what the core says of PE numbers, without the name of the call.
+/// Translates the exception in flight into a Python one, in a `catch (...)`. Returns null. `function` is
+/// added to errors of the core about PE numbers, which lack the name of the call.
 [[gnu::cold]] PyObject* translate(const char* function = nullptr) noexcept;
 
 /// Runs `call` and turns what it throws into a Python exception.

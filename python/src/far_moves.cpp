@@ -14,8 +14,8 @@ namespace {
 
 npy_intp far_stride(const Axis& axis, bool put) { return put ? axis.dst : axis.src; }
 
-/// The one that a call takes: of the far side's, which goes forward in a call; of several the innermost. -1:
-/// none.
+/// The axis that one strided call handles: the longest on the far side, the innermost of equal ones; -1 if
+/// all far strides are 0.
 int longest_axis(const CopyPlan& plan, bool put) {
     int longest = -1;
     for (int i = 0; i < plan.n; ++i) {
@@ -26,7 +26,7 @@ int longest_axis(const CopyPlan& plan, bool put) {
     return longest;
 }
 
-/// How many calls move_blocks makes.
+/// The number of calls that move_blocks makes.
 npy_intp calls_for(const CopyPlan& plan, bool put) {
     npy_intp calls = 1;
     for (int i = 0; i < plan.n; ++i) calls *= plan.axes[i].dim;
@@ -34,7 +34,7 @@ npy_intp calls_for(const CopyPlan& plan, bool put) {
     return longest < 0 ? calls : calls / plan.axes[longest].dim;
 }
 
-/// Any of Context and StreamContext, which spell these alike.
+/// `on` is a Context or StreamContext; both have the same members.
 template <class On>
 void move_blocks(const On& on, const FarTransfer& t, const CopyPlan& plan, char* dst, const char* src) {
     const auto one = [&](npy_intp d, npy_intp s) {
@@ -45,7 +45,7 @@ void move_blocks(const On& on, const FarTransfer& t, const CopyPlan& plan, char*
     };
     const int at = longest_axis(plan, t.put);
     if (at < 0) return for_each_block(plan, one);
-    // That axis is one call; where the far side goes back, from its other end.
+    // One call handles that axis. If the far side's stride is negative, it starts from the other end.
     CopyPlan outer = plan;
     Axis* const longest = outer.axes + at;
     Axis inner = *longest;
@@ -75,7 +75,7 @@ template <class On> void move_all(const On& on, const FarTransfer& t, const Copy
         move_blocks(on, t, plan, t.near, t.far);
 }
 
-/// Memory of the host in which the elements stand as densely as they can in the order of the far side's.
+/// A dense buffer of the host, whose elements have the order of the far side's.
 class Stage {
   public:
     explicit Stage(const FarTransfer& t) : through_(t) {
@@ -111,11 +111,11 @@ class Stage {
     npy_intp first_ = 0;
 };
 
-/// From here on a call's own time is little beside what it moves.
+/// From this size on, the cost of a call is small beside the move itself.
 constexpr std::size_t few_calls_from_bytes = std::size_t{256} << 10;
 
-/// Many small calls where there were fewer by way of a stage; or sides that go opposite ways, or one
-/// repeated, which networks have not.
+/// True if a buffer saves many small calls. Also true if the sides have opposite directions or one repeats,
+/// which networks do not support.
 bool gains_by_stage(const FarTransfer& t, const CopyPlan& plan, const CopyPlan& staged) {
     const int at = longest_axis(plan, t.put);
     if (at < 0) return plan.n != 0;
@@ -134,8 +134,8 @@ bool repeats_one(const FarTransfer& t) {
 
 constexpr std::size_t repeated_bytes = std::size_t{1} << 20;
 
-/// One element, over and over: what stands there already is the next copy's source where that is this PE's
-/// own memory.
+/// Fills the far side with one element. If the far side is this PE's own memory, the filled part is the
+/// source of the next copy.
 void repeat(const Context& ctx, const FarTransfer& t, std::size_t bytes) {
     const std::size_t part = std::min(bytes, std::max(repeated_bytes / t.item, std::size_t{1}) * t.item);
     const std::unique_ptr<char[]> memory(new char[part]);
@@ -151,7 +151,7 @@ void repeat(const Context& ctx, const FarTransfer& t, std::size_t bytes) {
 
 bool is_repeated(const FarTransfer& t, int axis) { return t.far_strides[axis] == 0 && t.dims[axis] != 1; }
 
-/// A source that repeats comes once, and is repeated here.
+/// Reads a repeating source once and repeats it locally.
 void get_once(const Context& ctx, const FarTransfer& t);
 
 void move_by_few_calls(const Context& ctx, const FarTransfer& t, std::size_t bytes) {
@@ -179,8 +179,7 @@ void get_once(const Context& ctx, const FarTransfer& t) {
     copy_strided(t.near, t.near_strides, t.near, once.of, t.dims, t.nd, t.item);
 }
 
-/// Where the far side stands among the addresses of this process; null: it is reached by a transport, or is
-/// the host's.
+/// The address of the far side in this process; null if a transport reaches it, or if it is the host's.
 const char* far_here(const Context& ctx, const FarTransfer& t) {
     if (t.pe == ctx.my_pe()) return t.far;
     const core::JobState& job = ctx.job();
@@ -193,8 +192,8 @@ const char* far_here(const Context& ctx, const FarTransfer& t) {
     return slot < 0 || !holds ? nullptr : device->slot(slot) + (t.far - mine);
 }
 
-/// Local memory that the call writes, too: all is read before anything is written. It may be another PE's
-/// (atoll.peer).
+/// True if the call writes local memory that it also reads; then all is read before the first write. The
+/// local memory may be another PE's (atoll.peer).
 bool overlaps(const Context& ctx, const FarTransfer& t) {
     const char* const there = t.near_on_host ? nullptr : far_here(ctx, t);
     if (there == nullptr) return false;
@@ -203,7 +202,7 @@ bool overlaps(const Context& ctx, const FarTransfer& t) {
     return far.low < near.high && near.low < far.high;
 }
 
-/// Of one PE: this one or, in the window, another.
+/// Moves a part in one slot: this PE's or, in the window, another's.
 void move_slot(const Context& ctx, FarTransfer part) {
     if (!g.job->is_symmetric(part.far, 1)) {
         // The window's slots are the PEs of `shared`, in order.
@@ -216,7 +215,7 @@ void move_slot(const Context& ctx, FarTransfer part) {
     move_by_few_calls(ctx, part, bytes_of(part));
 }
 
-/// The axis that goes from PE to PE (atoll.global_view has one); -1 if there is none.
+/// The axis that goes from PE to PE (as in atoll.global_view); -1 without such an axis.
 int axis_of_pes(const FarTransfer& t) {
     const ByteRange range = range_of(t.far, t.far_strides, t.dims, t.nd, t.item);
     if (g.job->is_symmetric(reinterpret_cast<const void*>(range.low), range.high - range.low)) return -1;

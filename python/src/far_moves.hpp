@@ -1,5 +1,5 @@
-// Arrays of any strides in symmetric memory that this process does not load and store: GPUs', other hosts'.
-// Each call of the library takes microseconds, whatever it moves, so few calls move all.
+// Moves arrays of any strides in symmetric memory that this process cannot load and store: GPUs' and other
+// hosts'. Each call of the library costs microseconds at any size, so few calls move everything.
 #pragma once
 
 #include "stream_cache.hpp"
@@ -7,8 +7,8 @@
 
 namespace atl::python {
 
-/// Between symmetric memory of `pe` and local memory; strides in bytes, any sign; a source's stride of 0
-/// repeats.
+/// A move between symmetric memory of `pe` and local memory. Strides are in bytes, of any sign; a source's
+/// stride of 0 repeats.
 struct FarTransfer {
     char* far;
     const npy_intp* far_strides;
@@ -21,15 +21,15 @@ struct FarTransfer {
     bool put;
     bool near_on_host;
 };
-/// All of `far`; `near_strides` are those through its shape.
+/// A move of all of `far`; `near_strides` are the local strides for its shape.
 FarTransfer whole(PyArrayObject* far, char* near, const npy_intp* near_strides, int pe, bool put,
                   bool near_on_host) noexcept;
-/// Returns as put and get of the context do. Gives the GIL away for large ones.
+/// Moves like put and get of the context. Releases the GIL for large moves.
 void move_far(const Context& ctx, const FarTransfer& t);
-/// The same where `far` is any address in the window of device heaps: of this PE's slot, of another's or,
-/// along an axis, of several. `ctx` is the default one, and the near memory the host's.
+/// The same if `far` is any address in the window of device heaps: in this PE's slot, in another's or, along
+/// an axis, in several. `ctx` must be the default context, and the near memory the host's.
 void move_in_window(const Context& ctx, const FarTransfer& t);
-/// Enqueued; near memory is the GPU's, or pinned.
+/// Enqueues the move; near memory is the GPU's, or pinned.
 void move_on_stream(const StreamContext& stream, const FarTransfer& t);
 std::size_t bytes_of(const FarTransfer& t) noexcept;
 

@@ -16,12 +16,12 @@ namespace {
 }  // namespace
 
 void take_gil(PyThreadState* state) noexcept {
-    if (!Py_IsInitialized()) park();  // `state` may be gone already
+    if (!Py_IsInitialized()) park();  // `state` may be freed already
 #ifdef __GLIBCXX__
     try {
         PyEval_RestoreThread(state);
     } catch (const abi::__forced_unwind&) {
-        park();  // the interpreter's end began while this thread stood in line for the GIL
+        park();  // finalization of the interpreter began while this thread waited for the GIL
     }
 #else
     PyEval_RestoreThread(state);

@@ -1,5 +1,5 @@
-// Who holds the GIL. A thread lets others run while it copies much or waits; it takes the GIL back at the
-// end, and in between to look for signals.
+// Releasing and taking the GIL. A thread releases it during large copies and waits. It takes it again at the
+// end, and periodically to check for signals.
 #pragma once
 
 #include <Python.h>
@@ -8,19 +8,19 @@
 
 namespace atl::python {
 
-/// Copies of this size and more let other Python threads run meanwhile.
+/// Copies of at least this size let other Python threads run meanwhile.
 inline constexpr std::size_t release_gil_bytes = 256 * 1024;
 
-/// PyEval_RestoreThread for any thread at any time. Until 3.13 Python ends a daemon thread that wants the GIL
-/// of an interpreter that is being finalized by pthread_exit, which would unwind through frames that may not
-/// be unwound and destroy what the rest of the process still uses. Such a thread sleeps here until the
-/// process has ended, which is what Python itself does from 3.14 on.
+/// PyEval_RestoreThread for any thread at any time. Until 3.13, Python ends a daemon thread by pthread_exit
+/// if it takes the GIL during finalization. That would unwind frames that may not be unwound, and destroy
+/// objects that other threads use. Such a thread sleeps here until the process ends, as Python itself does
+/// from 3.14 on.
 void take_gil(PyThreadState* state) noexcept;
 
-/// Within its life this thread does not hold the GIL, if `release`.
+/// Releases the GIL for the life of the object, if `release`.
 class ReleaseGil {
   public:
-    /// While the interpreter is being finalized there is one thread, which keeps the GIL.
+    /// During finalization of the interpreter only one thread runs; it keeps the GIL.
     explicit ReleaseGil(bool release)
         : state_(release && Py_IsInitialized() ? PyEval_SaveThread() : nullptr), outer_(released_state) {
         if (state_) released_state = state_;
@@ -33,7 +33,7 @@ class ReleaseGil {
     ReleaseGil(const ReleaseGil&) = delete;
     ReleaseGil& operator=(const ReleaseGil&) = delete;
 
-    /// This thread's state while a call of its has released the GIL; null while it holds it.
+    /// This thread's state while one of its calls has released the GIL; null while it holds it.
     static PyThreadState* released() noexcept { return released_state; }
 
   private:
@@ -44,8 +44,8 @@ class ReleaseGil {
     static thread_local PyThreadState* released_state;
 };
 
-/// Within its life this thread holds the GIL which it has given away as `state`. What Python code runs
-/// meanwhile (a signal handler, a store) may call Atoll, and wait there, as if this call were not.
+/// Takes back the GIL, which this thread released as `state`, for the life of the object. Python code that
+/// runs meanwhile (a signal handler, a store) may call Atoll, and wait there, independently of this call.
 class HoldGil {
   public:
     explicit HoldGil(PyThreadState* state) : outer_(ReleaseGil::released_state) {

@@ -1,4 +1,4 @@
-// take, put_at, add_at: many single elements of many PEs in one call, in a loop as tight as C++'s own.
+// take, put_at, add_at: many single elements of many PEs in one call, in a C++ loop.
 #include "irregular.hpp"
 #include "registry.hpp"
 #include "transfer.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 Spec take_spec, put_at_spec, add_at_spec;
 
-/// What the three calls share: the symmetric array, and which of its elements on which PEs.
+/// The common arguments of the three calls: the symmetric array, the elements, and the PEs.
 struct Scattered {
     const Context& ctx;
     PyArrayObject* array;
@@ -53,7 +53,7 @@ Scattered scattered(const Spec& spec, const Context& ctx, const char* which, PyA
     if (n == 0) return s;
     s.index = integers_of(shape, std::move(indices));
     s.pe = integers_of(shape, std::move(pes));
-    // All are checked before the first is touched, so that a bad one leaves everything as it was.
+    // All numbers are checked before the first access, so that an error leaves all memory unchanged.
     check_indices(spec, which, array, s.index, n);
     const npy_int64 lowest = check_pes(spec, ctx, s.pe, n);
     ctx.route(extent.low, extent.bytes, static_cast<int>(lowest));
@@ -158,7 +158,7 @@ PyObject* take_body(const Arguments<7>& a) {
     return Ref::borrow(a[3]).release();
 }
 
-/// put_at and add_at alike: `apply(s, data, one)`.
+/// The common body of put_at and add_at; calls `apply(s, data, one)`.
 template <Spec& S, class Apply> PyObject* scatter(const Arguments<7>& a, Apply&& apply) {
     const Context& ctx = context_of(S, a[4], a[5]);
     PyArrayObject* dst = array_arg(S, "dst", a[0]);

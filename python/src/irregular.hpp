@@ -1,4 +1,5 @@
-// What take, put_at and add_at are given: numbers of elements and PEs, of any shapes that broadcast together.
+// The operands of take, put_at and add_at: numbers of elements and PEs, of any shapes that broadcast
+// together.
 #pragma once
 
 #include "device.hpp"
@@ -6,7 +7,7 @@
 
 namespace atl::python {
 
-/// One operand: 64-bit integers, or one for all.
+/// One operand: an array of 64-bit integers, or one number for all elements.
 struct Integers {
     Ref held;
     const npy_int64* data = nullptr;  ///< null: `scalar` for all
@@ -15,7 +16,7 @@ struct Integers {
     npy_int64 operator[](std::size_t i) const noexcept { return data ? data[i] : scalar; }
 };
 
-/// The shape that several operands broadcast to, and each brought to it.
+/// The broadcast shape of several operands; expands each to it.
 class Broadcast {
   public:
     void join(PyArrayObject* array);
@@ -24,7 +25,7 @@ class Broadcast {
     const npy_intp* dims() const noexcept { return dims_; }
     std::size_t size() const noexcept;
     bool is_shape_of(PyArrayObject* array) const noexcept;
-    /// `array` itself if it is contiguous and of this shape, else a contiguous copy spread over it.
+    /// `array` itself if it is contiguous and of this shape, else a contiguous copy expanded to it.
     Ref spread(Ref array) const;
 
   private:
@@ -33,21 +34,21 @@ class Broadcast {
     bool fits_ = true;
 };
 
-/// An operand as an int64 array; refuses what is no integer.
+/// An operand as an int64 array; throws for other types than integers.
 Ref integer_array(const Spec& spec, const char* which, PyObject* value);
-/// Of `shape.size()` elements, not 0.
+/// Expands an operand to `shape.size()` elements, more than 0.
 Integers integers_of(const Broadcast& shape, Ref array);
 [[noreturn, gnu::cold]] void fail_broadcast(const Spec& spec, PyArrayObject* index, PyArrayObject* pe,
                                             PyArrayObject* values);
 /// Throws IndexError unless all are elements of the array.
 void check_indices(const Spec& spec, const char* which, PyArrayObject* array, const Integers& index,
                    std::size_t n);
-/// Throws PeError unless all are PEs of the team; returns the lowest.
+/// Throws PeError unless all are PEs of the team; returns the lowest number.
 npy_int64 check_pes(const Spec& spec, const Context& ctx, const Integers& pe, std::size_t n);
 /// The values of put_at and add_at: an array of the target's dtype, or one number.
 Ref values_of(const Spec& spec, PyArrayObject* dst, PyObject* value);
 
-// ---- with a GPU in it: all is checked there
+// ---- with a GPU: the functions check all arguments
 PyObject* take_on_device(const Spec& spec, const Context& ctx, const Arguments<7>& a);
 /// put_at, or add_at of elements of `type`.
 void scatter_on_device(const Spec& spec, const Context& ctx, const Arguments<7>& a, bool adds, DType type);

@@ -1,4 +1,4 @@
-// Operands of take, put_at and add_at, brought to one shape and checked.
+// Broadcasts and checks the operands of take, put_at and add_at.
 #include "irregular.hpp"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ Ref Broadcast::spread(Ref array) const {
     return made;
 }
 
-/// Unsigned numbers from 2**63 on became negative ones, which count from the end.
+/// Unsigned numbers from 2**63 on would become negative, which count from the end.
 static void check_not_wrapped(const Spec& spec, const char* which, PyArrayObject* numbers) {
     const auto* data = static_cast<const npy_int64*>(PyArray_DATA(numbers));
     for (std::size_t i = 0, n = size_of(numbers); i < n; ++i) {

@@ -1,4 +1,4 @@
-// The process's job: init and finalize, who and how many, and its end.
+// The process's job: init and finalize, the number of this PE and of all, and global exit.
 #include "core/launching.hpp"
 
 #include "names.hpp"
@@ -24,13 +24,13 @@ std::string text_of(PyObject* object) {
     return {data, static_cast<std::size_t>(size)};
 }
 
-/// Python's callables as a store. They are kept for the life of the process: the job may use them until it
-/// ends.
+/// A store made of Python's callables. They live as long as the process, because the job may use them until
+/// it ends.
 JobOptions::Store store_of(PyObject* put, PyObject* get) {
     Py_INCREF(put);
     Py_INCREF(get);
     const auto call = [](PyObject* callable, const std::string& key, const std::string* value) {
-        // init runs in this thread and has given the GIL away.
+        // init runs in this thread and has released the GIL.
         const HoldGil held(ReleaseGil::released());
         try {
             const Ref k(PyUnicode_FromStringAndSize(key.data(), static_cast<Py_ssize_t>(key.size())));
@@ -50,7 +50,7 @@ JobOptions::Store store_of(PyObject* put, PyObject* get) {
             [=](const std::string& key) { return call(get, key, nullptr); }};
 }
 
-/// The job that this thread is finalizing: a signal handler that runs meanwhile may still end it for all.
+/// The job that this thread is finalizing: a signal handler that runs meanwhile may still call global_exit.
 thread_local Job* ending = nullptr;
 
 Job& current_or_ending(const char* function) { return ending != nullptr ? *ending : current(function); }
@@ -64,15 +64,15 @@ void use(Job* job) {
 void adopt(Job& job) {
     use(&job);
     if (g.latest == &job) return;
-    g.latest = &job;  // ended jobs keep their addresses
-    forget_names();   // of the last job
+    g.latest = &job;  // stays valid: ended jobs keep their addresses
+    forget_names();   // those of the previous job
     ++g.epoch;
 }
 
-/// After finalize, of which several may run: C++ code may hold the job too, or another thread have made the
-/// next.
+/// Call after finalize. Several threads may finalize: C++ code may hold the job too, or another thread may
+/// have made the next one.
 void follow_current_job() {
-    if (g.finalizing > 0) return;  // a job that ends at any moment; the last of them looks again
+    if (g.finalizing > 0) return;  // another finalize is running; the last one does this
     if (atl::is_initialized()) {
         adopt(atl::current_job());
     } else {
@@ -81,7 +81,7 @@ void follow_current_job() {
     }
 }
 
-/// One that means something where it is passed: -1 would be no argument at all.
+/// Parses pe or n_pes. Negative numbers are rejected, because -1 would mean that the argument was not passed.
 int count_of(const char* which, PyObject* value) {
     static const Spec spec{"init"};
     const int number = pe_of(spec, value, which);
@@ -109,7 +109,7 @@ PyObject* init_body(const Arguments<5>& a) {
 }
 
 PyObject* finalize_body(const Arguments<0>&) {
-    if (g.job == nullptr) {  // also within finalize
+    if (g.job == nullptr) {  // also during finalize
         if (g.epoch != 0 && !g.forked)
             fail(ErrorCode::not_initialized,
                  "finalize() was called more often than atoll.init(): the job has ended. Call it once for "
@@ -121,7 +121,7 @@ PyObject* finalize_body(const Arguments<0>&) {
     const int counted = g.inits > 0 ? 1 : 0;
     g.inits -= counted;
     ++g.finalizing;
-    // The last one: other threads run meanwhile, and must not touch a job that may end at any moment.
+    // The last finalize: other threads run meanwhile, and must not use a job that may end at any moment.
     if (g.inits == 0) {
         use(nullptr);
         forget_pool_tables();
@@ -191,7 +191,8 @@ PyObject* reason_body(const Arguments<0>&) {
     return PyUnicode_DecodeUTF8(reason.data(), static_cast<Py_ssize_t>(reason.size()), "replace");
 }
 
-PyObject* report_failure = nullptr;  // atoll._job's: says what ended this PE; true where the process ends now
+// set by atoll._job: reports the failure of this PE; returns true if the process ends now
+PyObject* report_failure = nullptr;
 
 PyObject* report_body(const Arguments<1>& a) {
     if (report_failure != nullptr) Py_RETURN_FALSE;
@@ -200,9 +201,9 @@ PyObject* report_body(const Arguments<1>& a) {
     Py_RETURN_TRUE;
 }
 
-/// sys.excepthook. In C, because Python would run handlers of signals at the first line of its own: Ctrl-C
-/// comes to a PE twice, from the terminal and from the launcher, and the second must not interrupt what is
-/// said of the first.
+/// sys.excepthook. Written in C, because Python would run signal handlers at the first line of a Python
+/// function. A PE gets Ctrl-C twice, from the terminal and from the launcher. The second must not interrupt
+/// the report of the first.
 PyObject* hook_body(const Arguments<3>& a) {
     const PyOS_sighandler_t before = PyOS_setsig(SIGINT, SIG_IGN);
     bool interrupted = PyErr_GivenExceptionMatches(a[0], PyExc_KeyboardInterrupt) != 0;

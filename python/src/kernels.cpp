@@ -1,5 +1,4 @@
-// What kernels in Python need of the library: where the words of control blocks stand, and how a wait on the
-// host ends.
+// Data that kernels in Python need: offsets of fields in control blocks, and the end of a wait on the host.
 #include "atoll/device/control.hpp"
 #include "atoll/device/mailbox.hpp"
 #include "atoll/device/resident.hpp"
@@ -15,10 +14,10 @@
 namespace atl::python {
 namespace {
 
-/// What ended the wait of this thread's kernel.
+/// The exception that ended the wait of this thread's kernel.
 thread_local std::exception_ptr ended;
 
-/// Ctrl-C, for a kernel that holds the GIL or does not.
+/// Runs signal handlers (Ctrl-C), for kernels with or without the GIL.
 void answer_signals() {
     if (!Py_IsInitialized()) return;
     const PyGILState_STATE state = PyGILState_Ensure();
@@ -26,7 +25,7 @@ void answer_signals() {
     PyGILState_Release(state);
 }
 
-/// Called by compiled kernels, now and then while they wait; not 0: the wait is over, take_error says why.
+/// Called periodically by a waiting kernel. Nonzero ends the wait; take_error then raises the reason.
 extern "C" int look(const device::Watch* watch, int operation, int team, int compare, int peer, int tag,
                     unsigned long long address, unsigned long long expected, unsigned long long found,
                     unsigned long long waited_ns, unsigned long long bound_ns) noexcept {
@@ -111,12 +110,12 @@ nb::dict layout() {
     operation("reduce_scatter", device::Operation::reduce_scatter);
     operation("tile_reduce", device::Operation::tile_reduce);
     operation("tile_allgather", device::Operation::tile_allgather);
-    // How a report says what its two values are.
+    // The formats of the two values of a report.
     at["compare_bits"] = device::compare_bits;
     at["values unsigned_word"] = static_cast<int>(device::Values::unsigned_word);
     at["values int32"] = static_cast<int>(device::Values::int32);
     at["values int64"] = static_cast<int>(device::Values::int64);
-    // Told of where they are given a PE that the team has not; kernels in Python call them by these names.
+    // Checks of PE numbers in kernels; kernels in Python use these names.
     at["wrong_pe"] = device::wrong_pe;
     at["wrong_place"] = device::wrong_place;
     operation("check peer", device::Operation::peer);
@@ -178,7 +177,7 @@ PyObject* check_kernels_body(const Arguments<1>& a) {
     return none();
 }
 
-/// For those who report another library's exception.
+/// Called after another library's exception: raises the kernel's own report if there is one.
 PyObject* failure_body(const Arguments<0>&) {
     try {
         if (g.job != nullptr) g.job->check_kernels();

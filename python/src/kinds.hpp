@@ -1,4 +1,4 @@
-// What the types of objects that callers pass are to us, each looked at once.
+// A cache of classifications of Python types.
 #pragma once
 
 #include "py.hpp"
@@ -7,7 +7,7 @@
 
 namespace atl::python {
 
-/// What `find(type)` said of this type first. One for each place that asks.
+/// Caches the result of `find(type)` for each type. Each caller has a separate cache.
 template <class Kind> class KindsOfTypes {
   public:
     template <class Find> Kind of(PyTypeObject* type, Find&& find) {
@@ -15,7 +15,7 @@ template <class Kind> class KindsOfTypes {
             if (row.type == type) return row.kind;
         const Kind kind = find(type);
         if (known_.size() < most) {
-            Py_INCREF(reinterpret_cast<PyObject*>(type));  // so that its address is nobody else's later
+            Py_INCREF(reinterpret_cast<PyObject*>(type));  // prevents reuse of the address
             known_.push_back({type, kind});
         }
         return kind;

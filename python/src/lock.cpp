@@ -13,7 +13,7 @@
 namespace atl::python {
 namespace {
 
-/// The lock's word is a block of symmetric memory like an array's; garbage collection drops it the same way.
+/// The lock's word is a block of symmetric memory like an array's; garbage collection drops it like an array.
 struct PyLock {
     Ref owner;
     bool held = false;  ///< by this PE
@@ -38,7 +38,7 @@ void construct(PyLock* self) {
     new (self) PyLock{std::move(owner)};
 }
 
-/// OpenSHMEM's own calls, as atoll.shmem has them; `called` is the name of the user's call.
+/// OpenSHMEM's own calls, for atoll.shmem; `called` is the name of the user's call.
 void set(PyLock& lock, double timeout_s, const char* called) {
     set_lock(*g.job, lock.word(called), timeout_s, called);
     lock.held = true;

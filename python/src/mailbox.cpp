@@ -21,10 +21,10 @@ struct PyMailbox {
     int slots = 0;
 
     ~PyMailbox() {
-        // The job's memory is gone with the job; what the box held of it must not be given back to another.
+        // The job's memory ended with the job; the box must not return it to a later job.
         if (box && (g.job == nullptr || epoch != g.epoch)) (void)box.release();
     }
-    /// Whether it is of a GPU.
+    /// True if the mailbox is on a GPU; throws if it is not usable.
     bool is_live_on_device(const Spec& spec) const {
         current(spec.name);
         if ((!box && !on_device) || epoch != g.epoch)
@@ -72,11 +72,11 @@ void refuse_stream(const Spec& spec, const nb::object& stream, const nb::object&
              spec.name);
 }
 
-/// What a mailbox of the host's memory takes; `header` holds what was made for it.
+/// The array of a mailbox in the host's memory; `header` keeps a header made for it alive.
 PyArrayObject* host_array(const Spec& spec, const char* which, const nb::object& array, Ref& header) {
     Library library = Library::none;
     if (adopts_device_arrays && !is_array(array.ptr())) header = header_for(array.ptr(), library);
-    if (header && !on_device(header.array())) return header.array();  // what atoll.pin() returned
+    if (header && !on_device(header.array())) return header.array();  // a result of atoll.pin()
     const bool on_gpu = static_cast<bool>(header);
     if (!on_gpu) return array_arg(spec, which, array.ptr());
     fail(ErrorCode::unsupported,
@@ -95,7 +95,7 @@ void post(PyMailbox& self, nb::object src, nb::object pe, nb::object timeout, nb
                    timeout_of(post_spec, timeout.ptr()));
 }
 
-/// Elements that arrived: what a caller can slice with.
+/// The number of elements that arrived, for slicing.
 std::size_t elements(const Spec& spec, PyArrayObject* dst, std::size_t bytes) {
     if (bytes % item_bytes(dst) != 0)
         fail(ErrorCode::dtype_mismatch,
@@ -245,7 +245,7 @@ runs at a time, whether by a host, a stream or a kernel. Of messages that kernel
         "__exit__",
         [](PyMailbox& self, nb::args args) {
             if (args.size() == 0 || args[0].is_none())
-                free_box(self);  // after an exception the others may never come
+                free_box(self);  // after an exception the others may never call free
         },
         nb::sig("def __exit__(self, *args: object) -> None"));
 }

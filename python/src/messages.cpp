@@ -1,4 +1,4 @@
-// send and recv, alone or several at once in a group.
+// send and recv, alone or several in a group.
 #include "registry.hpp"
 #include "staging.hpp"
 
@@ -10,11 +10,10 @@ namespace {
 
 Spec send_spec, recv_spec;
 
-/// CUDA's stream of the calling thread, which waits for no other but the legacy one: for calls that block the
-/// host.
+/// CUDA's per-thread stream, for calls that block the host: it waits for no other stream but the legacy one.
 const StreamArg own_stream{true, reinterpret_cast<void*>(2)};
 
-/// What a message between arrays of a GPU goes on.
+/// The stream of a message between GPU arrays.
 struct OnDevice {
     StreamArg stream;
     bool blocks_host;
@@ -32,8 +31,8 @@ struct Group {
     std::deque<Ref> held;
 };
 
-/// The group that this thread is in, with a reference: who enters by hand may drop the object. `with`
-/// statements nest, but groups do not.
+/// This thread's open group, with a reference, since the program may drop the object after a direct call of
+/// __enter__. `with` statements nest, but groups do not.
 thread_local PyObject* open_object = nullptr;
 thread_local Group* open_group = nullptr;
 
@@ -74,7 +73,7 @@ OnDevice on_device_for(const Spec& spec, const Arguments<4>& a) {
     return {own_stream, true};
 }
 
-/// The group's messages on its stream, which its first such message chose.
+/// The group's messages on its stream, which the first such message determines.
 StreamMessageGroup& device_messages(const Spec& spec, Group& group, const OnDevice& on) {
     if (!group.device_messages) {
         group.device_messages = std::make_unique<StreamMessageGroup>(group.team, Stream{on.stream.handle});
@@ -89,7 +88,7 @@ StreamMessageGroup& device_messages(const Spec& spec, Group& group, const OnDevi
     return *group.device_messages;
 }
 
-/// send (or recv) of memory that is contiguous, on a GPU, and checked.
+/// Starts a send (or recv) of checked, contiguous memory on a GPU.
 template <class Message>
 PyObject* start_message(const Spec& spec, const Arguments<4>& a, const Team& team, const Message& message) {
     const OnDevice on = on_device_for(spec, a);
@@ -189,7 +188,7 @@ void leave(nb::object self, nb::args args) {
         Group& group;
         ~Cleared() { clear(group); }
     } cleared{group};
-    if (args.size() > 0 && !args[0].is_none()) return;  // an exception: nothing is sent
+    if (args.size() > 0 && !args[0].is_none()) return;  // after an exception nothing is sent
     if (!of_this_job(group)) fail_ended("group");
     if (group.device_messages) group.device_messages->run();
     group.messages->run();

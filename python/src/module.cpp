@@ -13,7 +13,8 @@ void import_numpy() {
     g.ndarray = &PyArray_Type;
 }
 
-/// The job, the GIL's hooks and NumPy belong to the process; a second interpreter would share them unawares.
+/// Rejects sub-interpreters: the job, the hooks of the GIL and NumPy belong to the process and would be
+/// shared.
 void refuse_sub_interpreter() {
     if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return;
     throw std::runtime_error(
@@ -25,8 +26,8 @@ void register_all(nb::module_& module) {
     refuse_sub_interpreter();
     import_numpy();
 #ifdef NDEBUG
-    // What daemon threads or cycles hold when the process ends is no fault of the program; its user need not
-    // hear of it.
+    // Objects that daemon threads or cycles keep alive at the end of the process are not leaks of the
+    // program.
     nb::set_leak_warnings(false);
 #endif
     PyObject* m = module.ptr();
@@ -62,8 +63,8 @@ PyObject* signature_of(PyObject* method, void*) {
     return PyObject_CallMethod(module.ptr(), "signature", "O", method);
 }
 
-/// inspect.signature asks for __signature__, which nanobind's type of methods does not have. That type takes
-/// no new attributes by setattr. It is this module's alone by NB_DOMAIN (cmake/AtollPython.cmake).
+/// Adds __signature__, which inspect.signature reads, to nanobind's type of methods. setattr cannot add it to
+/// that type. NB_DOMAIN makes the type private to this module (cmake/AtollPython.cmake).
 void give_signatures(const nb::module_& module) {
     static PyGetSetDef getter{"__signature__", signature_of, nullptr, nullptr, nullptr};
     const nb::object method = module.attr("Lock").attr("acquire");
@@ -73,8 +74,8 @@ void give_signatures(const nb::module_& module) {
     PyType_Modified(type);
 }
 
-/// Importing again, after sys.modules lost the module, gives what was registered first: classes and
-/// exceptions exist once in a process.
+/// A second import, after sys.modules lost the module, returns the first registration: classes and exceptions
+/// exist once in a process.
 void fill(nb::module_& module) {
     static PyObject* first = nullptr;
     if (first != nullptr) {

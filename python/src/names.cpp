@@ -15,7 +15,7 @@ struct Named {
     std::string text;
 };
 
-/// Waiting threads ask without the GIL, hence the mutex. Nothing is waited for while it is held.
+/// Waiting threads look up names without the GIL, hence the mutex. No thread waits while it holds the mutex.
 struct Names {
     std::mutex mutex;
     std::map<const char*, Named> all;

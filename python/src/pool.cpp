@@ -1,5 +1,6 @@
-// Memory for torch.cuda.MemPool out of slabs of the symmetric heap: what libtorch calls, on whichever thread,
-// and without the GIL. Sub-allocation is local; PEs that allocate alike get equal offsets.
+// The allocator for torch.cuda.MemPool, which takes memory from slabs of the symmetric heap. libtorch calls
+// it on any thread without the GIL. Allocation in a slab is local; PEs that allocate equal sizes in equal
+// order get equal offsets.
 #include "atoll/export.hpp"
 
 #include "core/context_state.hpp"
@@ -26,7 +27,7 @@ PoolRange pool_range;
 
 namespace {
 
-constexpr std::size_t granule = 512;  // as CUDA's own blocks
+constexpr std::size_t granule = 512;  // the granularity of CUDA's own blocks
 
 struct Taken {
     std::size_t bytes;
@@ -45,8 +46,8 @@ struct Slab {
     std::uint64_t made = 0;
     std::uint64_t log = 14695981039346656037ULL;  ///< of all that was asked for and given, to compare PEs
     std::uint64_t refused = 0;
-    /// What must live as long: never given back at the end of the process, when libtorch is not to be called
-    /// any more.
+    /// The object that must live as long as the slab. It is not released at the end of the process, when
+    /// libtorch may no longer be called.
     PyObject* kept = nullptr;
 };
 
@@ -119,7 +120,7 @@ char* address_of(PyObject* number) {
     return static_cast<char*>(address);
 }
 
-/// Under the lock.
+/// Called under the lock.
 void note_range() {
     std::uintptr_t low = UINTPTR_MAX, high = 0;
     for (const auto& [address, slab] : slabs().by_address) {
@@ -170,13 +171,13 @@ PyObject* remove_body(const Arguments<1>& a) {
     const std::lock_guard lock(slabs().mutex);
     const auto found = slabs().by_address.find(address_of(a[0]));
     if (found == slabs().by_address.end()) return none();
-    PyObject* kept = found->second.kept;  // whoever gets it drops it without this lock, which release() takes
+    PyObject* kept = found->second.kept;  // the caller drops it without this lock, which release() takes
     slabs().by_address.erase(found);
     note_range();
     return kept;
 }
 
-/// A block of this PE, and where to look for other PEs'.
+/// A block of this PE, and the table through which it is compared with other PEs.
 struct Mine {
     char* slab;
     char* address;
@@ -184,7 +185,7 @@ struct Mine {
     PoolTable table;
 };
 
-/// Under the lock: the block that an address lies in, and its slab; null where there is none.
+/// Returns the slab that contains the address; null without one. Called under the lock.
 std::pair<char*, Slab*> slab_at(char* address) {
     auto slab = slabs().by_address.upper_bound(address);
     if (slab == slabs().by_address.begin()) return {};
@@ -193,7 +194,8 @@ std::pair<char*, Slab*> slab_at(char* address) {
     return {slab->first, &slab->second};
 }
 
-/// What is to be compared with world PE `pe`; nothing where it is of no pool, or has been found alike.
+/// Returns the block to compare with world PE `pe`. Empty if the address is in no pool, or if the PEs were
+/// already found equal.
 std::optional<Mine> unknown_on(char* address, int pe) {
     const std::lock_guard lock(slabs().mutex);
     const auto [start, slab] = slab_at(address);
@@ -231,7 +233,8 @@ bool overlap(const PoolBlock& a, const PoolBlock& b) {
     return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
 }
 
-/// A team by what its members know of it alike; of two that could be confused the number is another.
+/// A hash that identifies a team equally on all its members. If two teams collide, their numbers still
+/// differ.
 std::uint64_t name_of(const core::TeamState& team) {
     std::uint64_t name = 14695981039346656037ULL;
     const auto note = [&](std::uint64_t value) { name = (name ^ value) * 1099511628211ULL; };
@@ -240,7 +243,7 @@ std::uint64_t name_of(const core::TeamState& team) {
     return name;
 }
 
-/// This PE's use, entered; nothing where neither array is of a pool, or the neighbours are known to have it.
+/// An entered use of this PE. Empty if neither array is in a pool, or if the neighbours are known to agree.
 struct Entered {
     char* slab;
     PoolUses uses;
@@ -321,7 +324,7 @@ void check_place_slow(const Spec& spec, const char* which, const void* address, 
         if (overlap(block, mine->block)) fail_place(spec, which, mine->block, block, world_pe);
         if (block.number == mine->block.number) same_number = &block;
     }
-    // Where it has neither, it has freed it, or its table was full.
+    // The PE has freed that block, or its table was full.
     if (same_number != nullptr) fail_place(spec, which, mine->block, *same_number, world_pe);
 }
 
@@ -339,7 +342,7 @@ void check_use_slow(const Spec& spec, const Team& team, const void* dst, const v
     for (const int pe : {next, before}) {
         if (pe == team.my_pe()) continue;
         const auto theirs = entered->uses.read(ctx, entered->use, pe);
-        // Of another call nothing follows: the PEs are out of step, which others find.
+        // A different call proves nothing: the PEs are out of step, which other checks report.
         const bool is_same_call = theirs && theirs->operation == use.operation && theirs->bytes == bytes;
         if (is_same_call && *theirs != entered->use)
             fail_use(spec, entered->use, *theirs, members.world_pe(pe));
@@ -358,7 +361,7 @@ void register_pool(PyObject* module) { register_functions(module, functions); }
 
 }  // namespace atl::python
 
-// torch.cuda.memory.CUDAPluggableAllocator finds these by name.
+// torch.cuda.memory.CUDAPluggableAllocator looks these names up.
 extern "C" ATOLL_API void* atoll_pool_allocate(std::ptrdiff_t bytes, int, void*) {
     return bytes > 0 ? atl::python::allocate(static_cast<std::size_t>(bytes)) : nullptr;
 }

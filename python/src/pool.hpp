@@ -1,5 +1,5 @@
-// Whether what stands at a place of a pool's slab here stands there on another PE too (atoll.torch.Pool):
-// looked at when an operation first takes it for that PE, by a read of that PE's table, without its help.
+// Checks that tensors of a pool (atoll.torch.Pool) have equal offsets on all PEs. An operation checks a block
+// when it first uses it with a PE. It reads that PE's table, without that PE's participation.
 #pragma once
 
 #include "device.hpp"
@@ -8,7 +8,7 @@
 
 namespace atl::python {
 
-/// From the first to the last slab; 0 bytes where there is none.
+/// The addresses from the first to the last slab; 0 bytes without slabs.
 struct PoolRange {
     std::atomic<std::uintptr_t> low = 0;
     std::atomic<std::uintptr_t> bytes = 0;
@@ -18,9 +18,9 @@ extern PoolRange pool_range;
 [[gnu::cold]] void check_place_slow(const Spec& spec, const char* which, const void* address,
                                     const Context& ctx, int pe);
 
-/// Throws NotSymmetric where `pe` of the context's team has another block of the pool at `address`, and not
-/// where it has not made as many as this PE: then nothing is known yet. A `pe` that is none is for the
-/// operation to refuse.
+/// Throws NotSymmetric if `pe` of the context's team has another block of the pool at `address`. If that PE
+/// has made fewer blocks than this one, the check is postponed. An invalid `pe` is left to the operation,
+/// which reports it.
 inline void check_place(const Spec& spec, const char* which, const void* address, const Context& ctx,
                         int pe) {
     const auto offset =
@@ -29,7 +29,7 @@ inline void check_place(const Spec& spec, const char* which, const void* address
         check_place_slow(spec, which, address, ctx, pe);
 }
 
-/// For collectives: with the next member, so that all are compared in a ring.
+/// Checks against the next member, for collectives: together the members compare all PEs in a ring.
 inline void check_place_of_next(const Spec& spec, const char* which, const void* address, const Team& team) {
     check_place(spec, which, address, team.context(), (team.my_pe() + 1) % team.n_pes());
 }
@@ -37,9 +37,9 @@ inline void check_place_of_next(const Spec& spec, const char* which, const void*
 [[gnu::cold]] void check_use_slow(const Spec& spec, const Team& team, const void* dst, const void* src,
                                   std::size_t bytes);
 
-/// For collectives on arrays of GPUs, which take both on every PE: throws NotSymmetric where the next or the
-/// previous member's stand elsewhere in the pool in the same collective, as far as it has come. Whichever of
-/// two comes later sees what the other entered, without its help.
+/// Checks a collective on GPU arrays, which uses both arrays on every PE. Throws NotSymmetric if the next or
+/// previous member has entered other offsets for the same collective. The later of two members sees the
+/// other's entry.
 inline void check_use(const Spec& spec, const Team& team, const void* dst, const void* src,
                       std::size_t bytes) {
     const std::uintptr_t low = pool_range.low.load(std::memory_order_relaxed),
@@ -49,8 +49,7 @@ inline void check_use(const Spec& spec, const Team& team, const void* dst, const
         check_use_slow(spec, team, dst, src, bytes);
 }
 
-/// Where the job ends: its slabs and tables are nothing to the next one, which may stand at the same
-/// addresses.
+/// Call at the end of a job: forgets slabs and tables, whose addresses the next job may reuse.
 void forget_pool_tables();
 
 }  // namespace atl::python

@@ -1,5 +1,5 @@
-// What a PE's pool holds now, in its host heap, for other PEs to read: written by whichever thread allocates,
-// under the pool's lock, and read at any time.
+// The current blocks of a PE's pool, in its host heap, for other PEs to read. The allocating thread writes it
+// under the pool's lock; other PEs may read it at any time.
 #pragma once
 
 #include "atoll/context.hpp"
@@ -12,7 +12,7 @@
 
 namespace atl::python {
 
-/// Offsets count from the slab's start; `number` counts a PE's allocations in the pool from 1.
+/// Offsets count from the slab's start. `number` counts a PE's allocations in the pool from 1.
 struct PoolBlock {
     std::uint64_t offset, bytes, number;  ///< 0 bytes: none
     friend bool operator==(const PoolBlock&, const PoolBlock&) = default;
@@ -21,7 +21,7 @@ struct PoolBlock {
 class PoolTable {
   public:
     PoolTable() = default;
-    /// Over `bytes` of zeros in the host heap, at the same place on all PEs.
+    /// A table in `bytes` of zeros in the host heap, at the same offset on all PEs.
     PoolTable(void* memory, std::size_t bytes) noexcept
         : head_(static_cast<Head*>(memory)), room_((bytes - sizeof(Head)) / sizeof(PoolBlock)) {}
 
@@ -31,7 +31,7 @@ class PoolTable {
 
     explicit operator bool() const noexcept { return head_ != nullptr; }
 
-    /// Where the table is full the block counts, and others cannot see where it is.
+    /// If the table is full, the block is counted, but other PEs cannot see it.
     void enter(const PoolBlock& block) noexcept {
         if (head_ == nullptr) return;
         std::size_t i = 0;
@@ -54,7 +54,7 @@ class PoolTable {
         std::uint64_t made = 0;  ///< allocations so far
         std::vector<PoolBlock> blocks;
     };
-    /// The table of `pe`; nothing while that PE keeps changing it.
+    /// Reads the table of `pe`; empty if that PE keeps changing it.
     std::optional<Seen> read(const Context& ctx, int pe) const {
         for (int attempt = 0; attempt < 8; ++attempt) {
             const Head before = fetch(ctx, pe);

@@ -1,6 +1,6 @@
-// Where tensors of a pool stood in the collectives of this PE, in its host heap, for other PEs to read.
-// Segments are known without PyTorch (pool_table.hpp); how it divides one shows only in what is taken for the
-// same on all PEs.
+// Offsets of a pool's tensors in the collectives of this PE, in its host heap, for other PEs to read. PyTorch
+// divides the pool's segments (pool_table.hpp) itself. A difference in that division is visible only when
+// collectives use tensors.
 #pragma once
 
 #include "atoll/context.hpp"
@@ -32,7 +32,7 @@ class PoolUses {
     static constexpr std::size_t bytes = places * sizeof(PoolUse);
 
     PoolUses() = default;
-    /// Over `bytes` of zeros in the host heap, at the same place on all PEs.
+    /// A table in `bytes` of zeros in the host heap, at the same offset on all PEs.
     explicit PoolUses(void* memory) noexcept : uses_(static_cast<PoolUse*>(memory)) {}
 
     void enter(const PoolUse& use) const noexcept {
@@ -44,11 +44,11 @@ class PoolUses {
         for (std::size_t i = 0; i < std::size(to); ++i)
             std::atomic_ref(*to[i]).store(from[i], std::memory_order_relaxed);
         std::atomic_ref(place.number).store(use.number, std::memory_order_release);
-        // Of two PEs that enter and then read each other's, one at least sees the other's.
+        // If two PEs enter and then read each other's entry, at least one of them sees the other's.
         std::atomic_thread_fence(std::memory_order_seq_cst);
     }
-    /// What `pe` entered under the same team and number; nothing where it has not come so far, or is long
-    /// past.
+    /// Reads the entry of `pe` for the same team and number. Empty if that PE has not reached it, or has
+    /// overwritten it.
     std::optional<PoolUse> read(const Context& ctx, const PoolUse& mine, int pe) const {
         PoolUse seen{}, again{};
         ctx.get_bytes(&seen, at(mine), sizeof seen, pe);

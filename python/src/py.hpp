@@ -17,10 +17,10 @@ namespace atl::python {
 
 namespace nb = nanobind;
 
-/// Thrown where a Python exception is already set.
+/// Thrown after a Python exception has been set.
 struct Raised {};
 
-/// An owned reference. (nanobind's `object` would do; this one costs nothing to read.)
+/// An owned reference. A smaller replacement of nanobind's `object`.
 class Ref {
   public:
     Ref() = default;

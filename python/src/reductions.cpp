@@ -22,7 +22,7 @@ Spec any_spec, scatter_spec, scaled_spec, scaled_scatter_spec;
 
 constexpr const char* averaged_types = "float32, float64 and long double; on a GPU float16 and bfloat16, too";
 
-/// The element type, if the operator has a meaning for it.
+/// The element type; throws if the operator is undefined for it.
 DType type_for(const Spec& spec, PyArrayObject* array, ReduceOp op) {
     const bool on_gpu = on_device(array);
     const DTypeRow row = on_gpu ? device_row_of(array) : row_of(array);
@@ -76,7 +76,7 @@ template <class Call> PyObject* elementwise(const Spec& spec, Pair pair, ReduceO
     return pair.result(std::move(made));
 }
 
-/// A reduction where a GPU is concerned.
+/// A reduction on GPU arrays.
 PyObject* reduce_on_device(const Spec& spec, const Team& team, const Pair& pair, ReduceOp op,
                            PyObject* stream, const Adopted& adopted, double factor = 1) {
     pair.check_on_device(spec, team, adopted, stream);
@@ -118,7 +118,8 @@ PyObject* scaled_body(const Arguments<5>& a) {
     const double factor = factor_of(scaled_spec, a[2]);
     Pair pair = pair_of(scaled_spec, a[0], a[1], Sizes::equal);
     if (is_device_call(a.adopted, a[4])) [[unlikely]] {
-        type_for(scaled_spec, pair.src, ReduceOp::avg);  // its check: a factor is for what has an average
+        // check it: a factor needs a type that has an average
+        type_for(scaled_spec, pair.src, ReduceOp::avg);
         return reduce_on_device(scaled_spec, team, pair, ReduceOp::sum, a[4], a.adopted, factor);
     }
     return elementwise(scaled_spec, std::move(pair), ReduceOp::avg,
@@ -127,7 +128,7 @@ PyObject* scaled_body(const Arguments<5>& a) {
                        });
 }
 
-/// A scan, or a reduction to one PE, where a GPU is concerned: `call(team, dst, src, type)`.
+/// A scan, or a reduction to one PE, on GPU arrays: calls `call(team, dst, src, type)`.
 template <class Call>
 PyObject* on_gpu(const Spec& spec, const Team& team, const Pair& pair, ReduceOp op, PyObject* stream,
                  const Adopted& adopted, Call&& call) {
@@ -154,14 +155,14 @@ template <bool Inclusive> PyObject* scan_body(const Arguments<4>& a) {
                        });
 }
 
-/// A source, and no operator, which is a text or an atoll.ReduceOp.
+/// True for a source rather than an operator, which is a text or an atoll.ReduceOp.
 bool is_list_or_number(PyObject* value) {
     if (PyUnicode_Check(value) || PyBytes_Check(value)) return false;
     return PyList_Check(value) || PyTuple_Check(value) || is_scalar(value);
 }
 
-/// (dst, src, op, root) or (src, op, root): shifts the short form so that src, op, root stand where the long
-/// one has them.
+/// The arguments (dst, src, op, root) or (src, op, root). Shifts the short form to the positions of the long
+/// one.
 struct Operands {
     PyObject* first;
     PyObject* second;
@@ -169,7 +170,7 @@ struct Operands {
     PyObject* root;
     Operands(PyObject* a, PyObject* b, PyObject* c, PyObject* d) : first(a), second(b), op(c), root(d) {
         if (second == nullptr || is_array(second) || is_list_or_number(second)) return;
-        // Keywords fill op and root by name; what stands in second was passed by position.
+        // Keywords fill op and root by name, so `second` was passed by position.
         if (op != nullptr) root = op;
         op = second;
         second = nullptr;

@@ -1,4 +1,4 @@
-// put, get, p, g and what orders them.
+// put, get, p, g, fence and quiet.
 #include "irregular.hpp"
 #include "registry.hpp"
 #include "transfer.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 Spec put_spec, put_nbi_spec, get_spec, get_nbi_spec, p_spec, g_spec, fence_spec, quiet_spec, pe_quiet_spec;
 
-/// Room for one element of a dtype, which has no limit.
+/// A buffer for one element of a dtype of any size.
 class Element {
   public:
     explicit Element(PyArrayObject* of)
@@ -23,7 +23,7 @@ class Element {
     std::unique_ptr<char[]> large_;
 };
 
-/// One value, made once and put into every element of the target.
+/// Fills the target with one value, which is converted once.
 void put_value(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObject* value, int pe) {
     const Extent extent = symmetric_arg(spec, "dst", dst, true);
     const std::size_t item = item_bytes(dst);
@@ -140,7 +140,7 @@ PyObject* quiet_body(const Arguments<1>& a) {
     return none();
 }
 
-/// Nothing is rounded: 0.9 is no PE.
+/// Floats are rejected rather than rounded: 0.9 is not a PE.
 std::vector<int> pe_numbers(const Spec& spec, const Context& ctx, PyObject* pes) {
     PyObject* made = PyArray_FromAny(pes, nullptr, 0, 1, 0, nullptr);
     if (made == nullptr) PyErr_Clear();

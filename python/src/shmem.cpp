@@ -1,6 +1,6 @@
-// atoll.shmem's one-sided copies. shmem4py names them as put, get and put_signal are named, but counts
-// elements in memory order, whatever the shapes, so they have entries of their own; all else of atoll.shmem
-// is Python.
+// The one-sided copies of atoll.shmem. shmem4py's functions have the names put, get and put_signal but count
+// elements in memory order, for any shapes. They need separate entries; the rest of atoll.shmem is written in
+// Python.
 #include "registry.hpp"
 #include "transfer.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 Spec put_spec, put_nbi_spec, get_spec, get_nbi_spec, put_signal_spec, put_signal_nbi_spec, barrier_spec,
     sync_spec;
 
-/// The context behind a shmem.Ctx; empty for the default one.
+/// The context of a shmem.Ctx; empty for the default one.
 Ref handle_of(const Spec& spec, PyObject* ctx) {
     static PyObject* const name = PyUnicode_InternFromString("ob_ctx");
     PyObject* handle = PyObject_GetAttr(ctx, name);
@@ -22,7 +22,7 @@ Ref handle_of(const Spec& spec, PyObject* ctx) {
     throw Raised{};
 }
 
-/// Calls `f(context)` with the one that a call names.
+/// Calls `f(context)` with the context of a call.
 template <class F> PyObject* with_context(const Spec& spec, PyObject* ctx, F&& f) {
     if (!given(ctx)) [[likely]]
         return f(context_of(spec, nullptr, nullptr));
@@ -54,7 +54,7 @@ PyArrayObject* contiguous_arg(const Spec& spec, const char* which, PyObject* obj
     return array;
 }
 
-/// A target, a source, and how many bytes of both a call means.
+/// The target and source of a call, and the number of bytes to move.
 struct Moved {
     PyArrayObject* target;
     PyArrayObject* source;
@@ -120,7 +120,7 @@ SignalOp operation_of(const Spec& spec, PyObject* sigop) {
     return value == 0 ? SignalOp::set : SignalOp::add;
 }
 
-/// Integers of any kind: NumPy's, too, whatever their width.
+/// Converts integers of any kind and width, NumPy's too.
 std::uint64_t signal_value(const Spec& spec, PyObject* signal, PyObject* value) {
     const Ref number =
         PyLong_CheckExact(value) || !PyIndex_Check(value) ? Ref::borrow(value) : Ref(PyNumber_Index(value));

@@ -35,7 +35,7 @@ struct SignalUpdate {
     int pe;
 };
 
-/// put_signal where dst is on a GPU.
+/// put_signal for dst on a GPU.
 void put_signal_on_device(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObject* src,
                           const SignalUpdate& s, StreamArg stream, const Adopted& adopted) {
     if (stream.given && !on_device(dst)) fail_on_host(spec, "dst", dst);
@@ -59,7 +59,7 @@ void put_signal_on_device(const Spec& spec, const Context& ctx, PyArrayObject* d
         ctx.put_signal_bytes(extent.low, from, extent.bytes, s.word, s.value, s.op, s.pe);
 }
 
-/// A PE behind the value is taken for the operation.
+/// Reports a PE that was passed in the position of the operation.
 [[noreturn, gnu::cold]] void fail_without_pe(const Spec& spec, PyObject* op) {
     if (op != nullptr && !PyUnicode_Check(op) && PyIndex_Check(op))
         PyErr_Format(PyExc_TypeError,
@@ -97,7 +97,7 @@ template <Spec& S> PyObject* put_signal_body(const Arguments<10>& a) {
         check_readable(S, "src", src);
         if (!same_dtype(dst, src)) fail_dtypes(S, "dst", dst, "src", src);
     } else if (given(a[1]) && is_scalar(a[1])) {
-        // A number fills dst: it travels as the contiguous array that it stands for.
+        // A number fills dst: it is sent as a contiguous array of dst's shape.
         made = Ref(PyArray_NewLikeArray(dst, NPY_CORDER, nullptr, 0));
         char element[64];
         if (item_bytes(dst) > sizeof element) fail_not_array(S, "src", a[1]);

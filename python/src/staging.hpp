@@ -1,4 +1,4 @@
-// What collectives take: any array. Those that are not contiguous are staged through one that is.
+// Arguments of collectives, which may be any arrays. Strided ones are staged through a contiguous buffer.
 #pragma once
 
 #include "core/elements.hpp"
@@ -9,7 +9,7 @@
 
 namespace atl::python {
 
-/// Throws for an array of a GPU, whose elements only the GPU could bring together.
+/// Throws for a strided GPU array, which the host cannot stage.
 inline void check_may_stage(const Spec& spec, const char* which, PyArrayObject* array) {
     if (on_device(array)) [[unlikely]]
         fail(ErrorCode::unsupported,
@@ -41,7 +41,7 @@ class SourceStage {
     Ref copy_;
 };
 
-/// Memory that a collective writes; `finish` brings it into the array where that is strided.
+/// Memory that a collective writes; `finish` copies it to a strided array.
 class TargetStage {
   public:
     TargetStage(const Spec& spec, const char* which, PyArrayObject* array) : array_(array) {
@@ -71,19 +71,19 @@ inline Ref new_array(PyArrayObject* like, int nd, const npy_intp* dims) {
     return Ref(PyArray_NewFromDescr(g.ndarray, descr, nd, dims, nullptr, nullptr, 0, nullptr));
 }
 
-/// True for a number or a sequence of numbers, which stand for an array.
+/// True for a number or a sequence of numbers, which is accepted for an array.
 bool is_values(PyObject* value);
-/// Sizes of a collective's dst and src. One number as src fills dst's shape where they are equal, else it is
+/// Sizes of a collective's dst and src. If they are equal, one number as src fills dst's shape; else it is
 /// one element.
 enum class Sizes { differ, equal };
-/// That array: of dst's dtype; of NumPy's choice where dst is null.
+/// The array made from such a value: of dst's dtype, or of NumPy's choice if dst is null.
 [[gnu::cold]] Ref values_for(const Spec& spec, PyObject* value, PyArrayObject* dst, Sizes sizes);
 
 /// The arguments `(dst, src)` or `(src,)` of a collective.
 struct Pair {
     PyArrayObject* dst = nullptr;  ///< null: the result is a new array
     PyArrayObject* src = nullptr;
-    Ref held;  ///< src, where a number or a list was passed: the array that it stands for
+    Ref held;  ///< the array made for src if a number or a list was passed
 
     void take_src(const Spec& spec, PyObject* value, Sizes sizes) {
         if (!is_array(value) && is_values(value)) [[unlikely]] {
@@ -92,8 +92,8 @@ struct Pair {
         }
         src = array_arg(spec, "src", value);
     }
-    /// Where a GPU is concerned, both arrays are needed, symmetric and on it, also where a PE's own would not
-    /// be looked at.
+    /// With GPU arrays, both arrays must be passed, symmetric and on the GPU, even on PEs that do not use one
+    /// of them.
     void check_on_device(const Spec& spec, const Team& team, const Adopted& adopted, PyObject* stream) const {
         if (!is_device_call(adopted, stream)) return;
         if (src == nullptr || dst == nullptr)
@@ -105,7 +105,7 @@ struct Pair {
         for (const auto& [which, array] : {std::pair{"dst", dst}, std::pair{"src", src}}) {
             if (!python::on_device(array)) fail_on_host(spec, which, array);
             const Extent extent = extent_of(array);
-            // On a stream the core takes memory that the GPU reaches, and says where it does not.
+            // On a stream the core accepts any memory that the GPU can access, and reports other memory.
             if (given(stream) && is_ordinary_of_gpu(array, extent.low)) continue;
             check_symmetric(spec, which, array, extent.low, extent.bytes);
             check_place_of_next(spec, which, extent.low, team);
@@ -114,14 +114,14 @@ struct Pair {
         check_use(spec, team, to.low, extent_of(src).low, to.bytes);
         if (!given(stream)) finish_current(adopted);
     }
-    /// A new array as the caller gets it: a number for a number.
+    /// Converts a new array for the caller: to a number if a number was passed.
     PyObject* result(Ref made) const {
         if (!made) return none();
         return held ? PyArray_Return(reinterpret_cast<PyArrayObject*>(made.release())) : made.release();
     }
 };
-/// `call(team)` on the team, or on the team's collectives on a stream, which are spelled alike. On the host,
-/// other threads run meanwhile if much is moved.
+/// Calls `call(team)` with the team, or with the team's collectives on a stream, which have the same members.
+/// On the host, large moves release the GIL.
 template <class Call>
 void on_team(const Spec& spec, const Team& team, PyObject* stream, const Adopted& adopted, std::size_t bytes,
              Call&& call) {
@@ -131,7 +131,7 @@ void on_team(const Spec& spec, const Team& team, PyObject* stream, const Adopted
     call(team);
 }
 
-/// The dtype of `array`, as members of a team compare it.
+/// The dtype of `array`, encoded for the comparison between members.
 inline std::uint64_t elements_of(PyArrayObject* array) {
     return core::elements_of(PyArray_DESCR(array)->kind, static_cast<std::uint32_t>(item_bytes(array)));
 }

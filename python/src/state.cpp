@@ -71,7 +71,7 @@ PyObject* wrap(Team team) {
 
 namespace {
 
-/// An object as a Python int, or the sentence that names it.
+/// Converts an object to a Python int; throws with the name of the argument.
 Ref index_of(const Spec& spec, const char* which, PyObject* value) {
     if (value && PyBool_Check(value)) {
         PyErr_Format(PyExc_TypeError, "%s(): %s is %R; pass one integer.", spec.name, which, value);

@@ -1,5 +1,5 @@
-// What the module knows of the process's current job. Python's operations are on this job, so it is the one
-// global here.
+// The process's current job, as the Python module sees it. Python's operations use this job, so it is the
+// only global here.
 #pragma once
 
 #include "atoll/job.hpp"
@@ -61,12 +61,12 @@ inline const Team& team_of(const Spec& spec, PyObject* team) {
         return *g.world;
     return team_slow(spec, team);
 }
-/// The live team behind an atoll.Team; throws for one that is destroyed, empty, or of an earlier job.
+/// The live team of an atoll.Team; throws if it is destroyed, empty, or of an earlier job.
 const Team& live(const PyTeam& team, const char* function);
 /// A new atoll.Team, or None for an empty one.
 PyObject* wrap(Team team);
 
-/// Any PE number that fits an int; the range is the context's to check.
+/// Parses a PE number that fits an int; the context checks the range.
 [[gnu::cold]] int pe_slow(const Spec& spec, PyObject* pe, const char* which = "pe");
 inline int pe_of(const Spec& spec, PyObject* pe, const char* which = "pe") {
     if (PyLong_CheckExact(pe)) [[likely]] {
@@ -77,12 +77,12 @@ inline int pe_of(const Spec& spec, PyObject* pe, const char* which = "pe") {
     }
     return pe_slow(spec, pe, which);
 }
-/// A PE that must exist in a team of `n`; `which` is the parameter's name.
+/// Parses a PE that must exist in a team of `n`; `which` is the parameter's name.
 int pe_within(const Spec& spec, PyObject* pe, int n, const char* which = "pe");
-/// `timeout=`: None is the job's default (-1).
+/// Parses `timeout=`: None is the job's default (-1).
 double timeout_of(const Spec& spec, PyObject* timeout);
 Py_ssize_t integer(const Spec& spec, const char* which, PyObject* value);
-/// One that an int holds.
+/// Parses an integer that fits an int.
 int int_of(const Spec& spec, const char* which, PyObject* value);
 inline Py_ssize_t small_integer(const Spec& spec, const char* which, PyObject* value) {
     if (PyLong_CheckExact(value)) [[likely]] {

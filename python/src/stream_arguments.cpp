@@ -1,4 +1,4 @@
-// stream=: whose stream it is, told by the type of the object once, and by the object itself after that.
+// The argument stream=: the type of the object is classified once, then the handle is read from the object.
 #include "kinds.hpp"
 #include "stream_cache.hpp"
 
@@ -9,7 +9,7 @@
 namespace atl::python {
 namespace {
 
-/// How a type of streams tells its handle.
+/// The protocol by which a type of streams shows its handle.
 enum class Kind : unsigned char { torch, cupy, protocol, numba, torch_of_any_device, unknown };
 
 bool has(PyTypeObject* type, const char* name) {
@@ -44,13 +44,13 @@ void* handle_from(const Spec& spec, PyObject* stream, PyObject* number) {
     const Ref held(number);
     if (number == Py_None) return nullptr;
     const Ref value(PyNumber_Long(number));
-    const std::size_t handle = PyLong_AsSize_t(value.get());  // refuses negative ones
+    const std::size_t handle = PyLong_AsSize_t(value.get());  // rejects negative ones
     if (PyErr_Occurred()) fail_stream(spec, stream);
     return reinterpret_cast<void*>(handle);
 }
 
-/// torch.Stream, which torch.compile hands a function's rest after a break of its graph. Only
-/// torch.cuda.Stream tells the handle.
+/// Converts torch.Stream to torch.cuda.Stream, which alone shows its handle. torch.compile passes
+/// torch.Stream to a function after a break of its graph.
 PyObject* as_cuda_stream(const Spec& spec, PyObject* stream) {
     const Ref keywords(PyDict_New());
     for (const char* name : {"stream_id", "device_index", "device_type"}) {
@@ -80,7 +80,7 @@ void* handle_of(const Spec& spec, PyObject* stream) {
         case Kind::cupy:
             return handle_from(spec, stream, PyObject_GetAttrString(stream, "ptr"));
         case Kind::protocol: {
-            // A method; a tuple (version, handle). Early versions had the tuple as an attribute.
+            // A method that returns a tuple (version, handle). In early versions the tuple was an attribute.
             Ref found(PyObject_GetAttrString(stream, "__cuda_stream__"));
             if (PyCallable_Check(found.get())) found = Ref(PyObject_CallNoArgs(found.get()));
             if (!PyTuple_Check(found.get()) || PyTuple_Size(found.get()) < 2) fail_stream(spec, stream);
@@ -105,7 +105,7 @@ void* handle_of(const Spec& spec, PyObject* stream) {
 }  // namespace
 
 StreamArg stream_slow(const Spec& spec, PyObject* stream, Library library) {
-    // The object used last: held, so that its address is nobody else's.
+    // The object used last. Holding it prevents reuse of its address.
     static PyObject* last = nullptr;
     static void* last_handle = nullptr;
     if (stream == last && !PyLong_CheckExact(stream)) return {true, last_handle};
@@ -138,7 +138,7 @@ const StreamContext& stream_context(const Context& ctx, StreamArg stream) {
     if (made && of == &ctx.state() && handle == stream.handle && epoch == g.epoch) return *made;
     made.reset();
     made.emplace(ctx, Stream{stream.handle});
-    // Another context may be destroyed, and its place taken by one of another team.
+    // Another context may be destroyed, and its address reused for one of another team.
     of = &ctx == g.context ? &ctx.state() : nullptr;
     handle = stream.handle;
     epoch = g.epoch;

@@ -1,4 +1,4 @@
-// Streams: from what a caller passes to the C++ objects that enqueue on them.
+// Cache from a stream argument to the C++ objects that enqueue on the stream.
 #pragma once
 
 #include "atoll/stream.hpp"
@@ -7,7 +7,7 @@
 
 namespace atl::python {
 
-/// The operations of `ctx` on a stream; made once for the default context and the stream used last.
+/// The operations of `ctx` on a stream; cached for the default context and the stream used last.
 const StreamContext& stream_context(const Context& ctx, StreamArg stream);
 /// The same for a team's collectives.
 const StreamTeam& stream_team(const Team& team, StreamArg stream);

@@ -1,20 +1,20 @@
-// Arrays beside the symmetric ones of a call on a stream, for the GPU to read or write when it comes there.
+// Non-symmetric arrays of a call on a stream, which the GPU reads or writes when the stream reaches the call.
 #pragma once
 
 #include "array.hpp"
 
 namespace atl::python {
 
-/// Of what is read there is one for each word; results may go to a larger array.
+/// Arrays that are read need exactly one element for each word; arrays of results may be larger.
 enum class Fit : bool { equal, at_least };
 
-/// The elements of a contiguous array of `n`.
+/// Checks a contiguous array of `n` elements and returns their address.
 void* stream_elements(const Spec& spec, const char* which, PyObject* array, std::size_t n,
                       Fit fit = Fit::equal);
 [[noreturn, gnu::cold]] void fail_stream_dtype(const Spec& spec, const char* which, PyArrayObject* array,
                                                int bits);
 
-/// The same of integers of that size.
+/// The same for integers of the size of T.
 template <class T>
 T* stream_array(const Spec& spec, const char* which, PyObject* object, std::size_t n, Fit fit = Fit::equal) {
     PyArrayObject* array = array_arg(spec, which, object);
@@ -23,10 +23,10 @@ T* stream_array(const Spec& spec, const char* which, PyObject* object, std::size
     return static_cast<T*>(stream_elements(spec, which, object, n, fit));
 }
 
-/// `out=`, which takes what a call on a stream finds; needed there, and refused elsewhere.
+/// Parses `out=`, the array of results of a call on a stream. Required there, and rejected in other calls.
 std::int64_t* out_of(const Spec& spec, PyObject* out, std::size_t n);
 void refuse_out(const Spec& spec, PyObject* out);
-/// `timeout=` of a wait on a stream.
+/// Rejects `timeout=` for a wait on a stream.
 void refuse_timeout(const Spec& spec, PyObject* timeout);
 
 }  // namespace atl::python

@@ -13,8 +13,8 @@ namespace {
 template <class Word>
 void copy_words(char* dst, npy_intp dst_stride, const char* src, npy_intp src_stride, npy_intp n) {
     for (npy_intp i = 0; i < n; ++i, dst += dst_stride, src += src_stride) {
-        // Relaxed atomics: words that others read meanwhile are never torn, and the compiler may not make
-        // calls of them.
+        // Relaxed atomics: words that others read meanwhile are not torn, and the compiler may not call
+        // memcpy.
         const Word word = __atomic_load_n(reinterpret_cast<const Word*>(src), __ATOMIC_RELAXED);
         __atomic_store_n(reinterpret_cast<Word*>(dst), word, __ATOMIC_RELAXED);
     }
@@ -69,7 +69,7 @@ CopyPlan plan_copy(const npy_intp* dst_strides, const npy_intp* src_strides, con
         if (dims[i] == 1) continue;
         const Axis axis{dims[i], dst_strides[i], src_strides[i]};
         int at = plan.n++;
-        // The target decides the order: what is written in sequence matters more than what is read so.
+        // The target determines the order: sequential writes matter more than sequential reads.
         for (; at > 0 && std::labs(plan.axes[at - 1].dst) < std::labs(axis.dst); --at)
             plan.axes[at] = plan.axes[at - 1];
         plan.axes[at] = axis;
@@ -99,7 +99,7 @@ void copy_strided(char* dst, const npy_intp* dst_strides, const char* src, const
     const ByteRange from = range_of(src, src_strides, dims, nd, item);
     if (to.high <= from.low || from.high <= to.low)
         return copy_apart(dst, dst_strides, src, src_strides, dims, nd, item);
-    // They overlap: by way of a buffer in C order.
+    // The ranges overlap: copy through a buffer in C order.
     std::vector<char> buffer(size);
     const Strides packed = packed_strides(dims, nd, item);
     copy_apart(buffer.data(), packed.of, src, src_strides, dims, nd, item);

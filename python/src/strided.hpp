@@ -1,5 +1,5 @@
-// Copies between arrays of any strides: the axes are sorted and merged first, so that the inner loop is as
-// long and as plain as the layouts allow.
+// Copies between arrays of any strides. The axes are sorted and merged first, which makes the inner loop as
+// long and simple as possible.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@ namespace atl::python {
 struct Strides {
     npy_intp of[NPY_MAXDIMS];
 };
-/// Those of a contiguous array in C order.
+/// The strides of a contiguous array in C order.
 Strides packed_strides(const npy_intp* dims, int nd, std::size_t item) noexcept;
 
-/// dst[i] = src[i] for every index of `nd` axes. Strides in bytes, any sign; a source stride of 0 repeats.
-/// The memory of both may overlap.
+/// Copies dst[i] = src[i] for every index of `nd` axes. Strides are in bytes, of any sign; a source stride of
+/// 0 repeats. The memory of both may overlap.
 void copy_strided(char* dst, const npy_intp* dst_strides, const char* src, const npy_intp* src_strides,
                   const npy_intp* dims, int nd, std::size_t item);
 
-/// The bytes that an array's elements lie in.
+/// The range of bytes that contains an array's elements.
 struct ByteRange {
     std::uintptr_t low;
     std::uintptr_t high;
@@ -35,7 +35,8 @@ struct Axis {
     npy_intp src;
 };
 
-/// The axes of a copy in their best order, neighbours merged, and the contiguous bytes below the innermost.
+/// The sorted axes of a copy, with neighbours merged, and the size of the contiguous block below the
+/// innermost.
 struct CopyPlan {
     Axis axes[NPY_MAXDIMS];
     int n = 0;

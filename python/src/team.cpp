@@ -47,7 +47,7 @@ nb::object fields_of(const device::Team& t) {
                 address(t.control));
 }
 
-/// For languages that work out addresses themselves.
+/// For languages that compute addresses themselves.
 nb::object device_team(const PyTeam& team, const std::string& memory) {
     const bool on_device = memory == "device" || memory == "cuda";
     if (!on_device && memory != "host" && memory != "cpu")
@@ -97,7 +97,7 @@ nb::object split_2d(const PyTeam& team, nb::object xrange) {
     return nb::make_tuple(made(std::move(row)), made(std::move(column)));
 }
 
-/// The int of a color or key; booleans count as 0 and 1.
+/// Converts a color or key to int; booleans count as 0 and 1.
 int number_of(const Spec& spec, const char* which, const nb::object& value) {
     if (is_bool(value.ptr())) return PyObject_IsTrue(value.ptr());
     return int_of(spec, which, value.ptr());
@@ -110,7 +110,7 @@ nb::object split(const PyTeam& team, nb::object color, nb::object key) {
 }
 
 void leave(PyTeam& team, nb::args args) {
-    // After an exception the other members may never come; a collective here would hang.
+    // After an exception the other members may never call it; a collective would hang.
     if ((args.size() == 0 || args[0].is_none()) && team.team) destroy(team);
 }
 

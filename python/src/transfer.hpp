@@ -1,4 +1,4 @@
-// Moving array data between this PE's memory and a symmetric array on some PE, whatever the strides.
+// Copies between this PE's memory and a symmetric array on some PE, for any strides.
 #pragma once
 
 #include "array.hpp"
@@ -11,7 +11,7 @@ inline bool apart(const void* a, const void* b, std::size_t bytes) noexcept {
     const auto y = reinterpret_cast<std::uintptr_t>(b);
     return x + bytes <= y || y + bytes <= x;
 }
-/// A contiguous copy; apart, overlapping, or large enough to let other threads run.
+/// A contiguous copy of separate or overlapping memory; a large one releases the GIL.
 [[gnu::cold]] void copy_large(char* dst, const char* src, std::size_t bytes);
 inline void copy_bytes(char* dst, const char* src, std::size_t bytes) {
     if (bytes < release_gil_bytes && apart(dst, src, bytes)) [[likely]]
@@ -20,7 +20,7 @@ inline void copy_bytes(char* dst, const char* src, std::size_t bytes) {
         copy_large(dst, src, bytes);
 }
 
-/// dst on `pe` = src. `dst` lies in symmetric memory, as checked.
+/// Copies src to dst on `pe`. `dst` is in symmetric memory, as checked.
 inline void put_contiguous(const Context& ctx, char* dst, const char* src, std::size_t bytes, int pe,
                            bool blocking = true) {
     if (bytes == 0) return ctx.check_pe(pe);
@@ -40,7 +40,7 @@ inline void get_contiguous(const Context& ctx, char* dst, const char* src, std::
         ctx.get_bytes(dst, src, bytes, pe, blocking);
 }
 
-/// `far` names the layout of the array in symmetric memory, `near` that of the local one; `extent` is far's.
+/// `far` has the layout of the array in symmetric memory, `near` that of the local one; `extent` is far's.
 struct StridedTransfer {
     PyArrayObject* far;
     Extent extent;

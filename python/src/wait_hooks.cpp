@@ -8,12 +8,12 @@
 namespace atl::python {
 namespace {
 
-/// What `enter` returns when the call itself has released the GIL already.
+/// The result of `enter` if the call has released the GIL already.
 char released_by_call;
 
 void* enter() {
     if (ReleaseGil::released() != nullptr) return &released_by_call;
-    // A thread that Python does not know, or the last one of an interpreter that is being finalized.
+    // A thread that Python does not know, or the last one during finalization of the interpreter.
     if (!Py_IsInitialized() || !PyGILState_Check()) return nullptr;
     return PyEval_SaveThread();
 }

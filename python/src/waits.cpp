@@ -1,4 +1,4 @@
-// Waiting for, and looking at, this PE's own symmetric words.
+// Waits for and tests of this PE's own symmetric words.
 #include "device.hpp"
 #include "enums.hpp"
 #include "registry.hpp"
@@ -23,7 +23,7 @@ struct Form {
 
 template <Form F> Spec spec_of;
 
-/// There is something to tell, by `out=` on a stream.
+/// True if the call has a result, which goes to `out=` on a stream.
 constexpr bool finds(Form f) { return !f.waits || f.kind != Kind::all; }
 // ivar, cmp, value; index of one word, status of many; timeout; out; stream
 constexpr int timeout_at = 4;
@@ -63,7 +63,7 @@ Words words_of(const Spec& spec, PyObject* object) {
         spec.name, which, which);
 }
 
-/// `status`: words whose entry is not 0 are left out.
+/// The argument `status`: words with a nonzero entry are skipped.
 class Status {
   public:
     Status(const Spec& spec, PyObject* status, std::size_t n) {
@@ -141,7 +141,7 @@ template <class T> T value_like(const Spec& spec, PyArrayObject* words, PyObject
     return value_as<T>({spec, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(words))}, value);
 }
 
-/// Sign-extended where it is signed.
+/// Widens to 64 bits, sign-extended if signed.
 std::uint64_t wide_value(const Spec& spec, const Words& w, PyObject* value) {
     return visit_integer(
         w.type,
@@ -211,7 +211,7 @@ template <Form F> PyObject* many_body(const Arguments<arguments_of(F)>& a) {
         [&]() -> PyObject* { fail_type(spec, w.array); });
 }
 
-/// One word, which `visit(T value, const T* word)` goes on with.
+/// Parses the arguments for one word and calls `visit(T value, const T* word)`.
 template <class Visit>
 PyObject* one_word(const Spec& spec, PyObject* const* a, PyObject* index, Visit&& visit) {
     PyArrayObject* array = array_arg(spec, "ivar", a[0]);
@@ -281,7 +281,7 @@ constexpr const char* status_doc =
 constexpr const char* timeout_doc =
     "timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.\n";
 
-/// What `out` takes on a stream, and how the call differs there.
+/// The documentation of `out` and of the call on a stream.
 std::string out_doc(const char* out) {
     return out[0] == '\0' ? ""
                           : std::string("out:     with stream= alone; an int64 array for ") + out + ".\n";
@@ -301,7 +301,7 @@ struct Made {
     const char* keep(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
 };
 
-/// What a kind of call tells: of the host, and on a stream by `out`.
+/// The results of a kind of call: on the host, and in `out` on a stream.
 struct Told {
     const char* returns;
     const char* out;

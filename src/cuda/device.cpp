@@ -35,8 +35,8 @@ int count_devices(const Driver& driver) {
     return count;
 }
 
-/// Writes of networks come to the GPU by PCIe, on which nothing orders them for kernels that run, or for
-/// those of other GPUs.
+/// True if writes of networks can be ordered for kernels. They arrive over PCIe, which does not order them
+/// for running kernels or for kernels of other GPUs.
 bool admits_networks(const Driver& driver, CUdevice device) {
     const auto value = [&](CUdevice_attribute attribute) {
         int found = 0;
@@ -47,7 +47,7 @@ bool admits_networks(const Driver& driver, CUdevice device) {
             CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST) != 0;
 }
 
-/// Contexts of several processes are not run side by side. Drivers before CUDA 12.3 do not know the
+/// True if contexts of several processes do not run concurrently. Drivers before CUDA 12.3 do not know the
 /// attribute.
 bool takes_turns(const Driver& driver, CUdevice device) {
     constexpr auto mps_enabled = static_cast<CUdevice_attribute>(133);  // CU_DEVICE_ATTRIBUTE_MPS_ENABLED

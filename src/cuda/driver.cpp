@@ -113,7 +113,7 @@ Driver load() {
 }  // namespace
 
 const Driver& Driver::get() {
-    static const Driver driver = load();  // tried again by the next call if it throws
+    static const Driver driver = load();  // retried by the next call if it throws
     return driver;
 }
 

@@ -1,5 +1,5 @@
-// NVIDIA's driver, found at run time: a build with the toolkit's headers runs where there is no driver, and
-// says so.
+// NVIDIA's driver, loaded at run time. A build with the toolkit's headers also runs without a driver, and
+// reports that it is missing.
 #pragma once
 
 #include <cuda.h>
@@ -9,11 +9,11 @@
 
 namespace atl::cuda {
 
-/// "13.0" of 13000.
+/// Formats 13000 as "13.0".
 std::string version_text(int version);
 
-/// The functions of the driver that are used here. A type's suffix is the version of CUDA whose interface it
-/// has, which is what the driver is asked for: a newer one still offers it.
+/// The functions of the driver that are used here. A type's suffix is the version of CUDA that defines the
+/// interface. The driver is asked for that version, which newer ones still offer.
 struct Driver {
     PFN_cuInit_v2000 init;
     PFN_cuDriverGetVersion_v2020 driver_version;
@@ -67,18 +67,18 @@ struct Driver {
     PFN_cuLaunchKernel_v4000 launch;
     PFN_cuFlushGPUDirectRDMAWrites_v11030 show_network_writes;
 
-    /// Loads it and calls cuInit. Throws Error(unsupported): no driver, too old, no GPU.
+    /// Loads the driver and calls cuInit. Throws Error(unsupported): no driver, too old, no GPU.
     static const Driver& get();
 
-    /// "CUDA_ERROR_INVALID_VALUE, invalid argument".
+    /// The text of a result, such as "CUDA_ERROR_INVALID_VALUE, invalid argument".
     std::string text(CUresult result) const;
-    /// Throws Error(system; kernel where the context is lost) unless `result` is a success; `doing` is what
-    /// was being done, after "The GPU's driver refused to".
+    /// Throws Error(system; kernel if the context is lost) unless `result` is a success. `doing` names the
+    /// operation; in the text it follows "The GPU's driver refused to".
     void check(CUresult result, const std::string& doing) const {
         if (result != CUDA_SUCCESS) [[unlikely]]
             fail(result, doing);
     }
-    /// A kernel was stopped by the GPU: no call of this context will succeed any more.
+    /// True if the GPU stopped a kernel: all further calls of this context fail.
     static bool is_lost(CUresult result);
     [[noreturn]] void fail(CUresult result, const std::string& doing) const;
 };

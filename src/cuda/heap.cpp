@@ -37,7 +37,7 @@ Heap::Heap(const heap::DeviceChoice& choice)
     word_ = static_cast<std::uint64_t*>(pin(sizeof *word_));
 }
 
-/// Nothing is reported: at the end of a process the driver may be gone before.
+/// Errors are ignored: at the end of a process the driver may already be unloaded.
 Heap::~Heap() {
     const bool is_current = driver_.push_context(context_.get()) == CUDA_SUCCESS;
     while (!chunks_.empty()) withdraw();
@@ -54,7 +54,7 @@ Heap::~Heap() {
 void Heap::check_peer(const heap::DeviceUuid& peer) const {
     if (peer == facts_.uuid) return;
     const CUdevice other = find_device(driver_, peer);
-    if (other < 0) return;  // not ours to ask about; mapping its memory will tell
+    if (other < 0) return;  // not visible to this process; mapping its memory will report it
     const auto named = [](CUdevice device, const std::string& which) {
         return "GPU " + std::to_string(device) + " (" + which + ")";
     };
@@ -112,8 +112,8 @@ CUmemGenericAllocationHandle Heap::create(std::size_t bytes) const {
                     "; free what is no longer needed, here or in other programs on that GPU.");
 }
 
-/// Maps memory as a chunk of a slot, for this PE's GPU to load and store, and gives the handle up: the
-/// mapping keeps the memory.
+/// Maps memory as a chunk of a slot, for loads and stores of this PE's GPU. Releases the handle; the mapping
+/// keeps the memory.
 void Heap::map(Chunk& chunk, int slot, CUmemGenericAllocationHandle memory) {
     const CUdeviceptr at = reinterpret_cast<CUdeviceptr>(this->slot(slot) + chunk.offset);
     CUresult result = driver_.map(at, chunk.bytes, 0, memory, 0);

@@ -1,4 +1,5 @@
-// The device heap on CUDA's virtual memory: a window of addresses, filled with chunks of all PEs' GPUs.
+// The device heap on CUDA's virtual memory: a reserved range of addresses (the window), in which chunks of
+// all PEs' GPUs are mapped.
 #pragma once
 
 #include "cuda/driver.hpp"
@@ -22,7 +23,7 @@ class PrimaryContext {
 
     CUcontext get() const noexcept { return context_; }
 
-    /// Current for the calling thread as long as it lives; then what was current before is so again.
+    /// Makes a context current for the calling thread, and restores the previous one at the end of its life.
     class Current {
       public:
         explicit Current(const PrimaryContext& context);
@@ -80,7 +81,7 @@ class Heap final : public heap::DeviceHeap {
     bool is_on_gpu(const void* address) const override;
 
   private:
-    /// More than any GPU will have for long; addresses cost nothing.
+    /// Larger than the memory of any GPU; reserved addresses cost nothing.
     static constexpr std::size_t stride_bytes = std::size_t{1} << 40;
     struct Chunk {
         std::size_t offset;
@@ -95,7 +96,7 @@ class Heap final : public heap::DeviceHeap {
     std::uint64_t physical_block(const char* address) const noexcept;
     void copy_on(const heap::CopyCall& call, CUstream stream);
     bool in_window(const void* address) const noexcept;
-    /// Waits for what was just put on the stream.
+    /// Waits for the copy that was enqueued last.
     void finish_copy(CUresult started, const char* doing, const void* dst, std::size_t bytes) const;
     CUmemGenericAllocationHandle create(std::size_t bytes) const;
 
@@ -108,7 +109,7 @@ class Heap final : public heap::DeviceHeap {
     int n_slots_ = 0;
     int my_slot_ = 0;
     std::optional<Kernels> kernels_;
-    /// The last that was found to be of this GPU: mostly it is the next, too.
+    /// The last stream that was found to belong to this GPU; the next call mostly has the same.
     mutable std::atomic<heap::StreamHandle> known_stream_{nullptr};
     std::mutex word_mutex_;
     std::uint64_t* word_ = nullptr;  ///< pinned: where a kernel leaves what an atomic found

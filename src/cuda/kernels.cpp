@@ -13,10 +13,9 @@ using heap::Group;
 using heap::GroupCall;
 using heap::GroupMemory;
 
-/// A PE's part of more bytes goes by 256 threads a block, less by 512: measured on two H200 with all-reduce,
-/// 512 are sooner done with 1 MiB (9.1 us against 9.4), 256 with more (800 us against 865 of 256 MiB). So the
-/// grids of two teams are resident together where a GPU has 132 multiprocessors, and neither waits for the
-/// other's room.
+/// From this part of a PE on, blocks have 256 threads, below 512: docs/design/measurements.md, all-reduce,
+/// has the times. With 256, the grids of two teams are resident together on a GPU with 132 multiprocessors.
+/// Neither then waits for the other to end.
 constexpr std::uint64_t fewer_threads_from_bytes = std::uint64_t{512} << 10;
 constexpr unsigned most_threads = 512;
 
@@ -100,8 +99,8 @@ void Kernels::count_resident_blocks(CUdevice device) {
                   of(functions_.collect, most_threads), of(functions_.messages, most_threads)});
 }
 
-/// Depends on what all PEs pass alike, on what they have agreed on, and on nothing else: blocks count their
-/// meetings.
+/// The grid of a large collective. It must be the same on all PEs, because their blocks wait for each other.
+/// So it depends only on arguments and limits that are equal on all PEs.
 Kernels::Grid Kernels::large_grid(const GroupCall& call) const {
     const bool shared_out =
         call.kind != Group::reduce_scatter && (folds(call.kind) || call.kind == Group::broadcast);
@@ -111,7 +110,7 @@ Kernels::Grid Kernels::large_grid(const GroupCall& call) const {
     return {blocks_for(bytes / GroupMemory::unit_bytes, threads, most), threads};
 }
 
-/// Modules load lazily by default, at the first launch: not here.
+/// Loads one kernel at once; by default CUDA would load it at the first launch.
 void Kernels::load(const char* source, CUfunction& function, const char* name) const {
     unsigned i = 0;
     while (i < modules_.size() && std::strcmp(embedded_kernels[i].source, source) != 0) ++i;
@@ -176,7 +175,8 @@ void Kernels::launch(const heap::FarCall& call, CUstream stream) const {
     launch_on(functions_.far, {1, 1}, call, stream);
 }
 
-/// What goes by a thread of the host leaves room on the GPU for the kernels by which it does other PEs' work.
+/// If a thread of the host carries out some elements, the grid is small: it leaves room for the kernels of
+/// other PEs' requests.
 void Kernels::launch(const heap::ElementsCall& call, CUstream stream) const {
     launch_on(functions_.elements, {blocks_for(call.count, 256, call.has_far ? 32 : 1024), 256}, call,
               stream);
@@ -191,7 +191,7 @@ void Kernels::launch(const GroupCall& call, CUstream stream) const {
     const std::uint64_t units = (call.bytes + GroupMemory::unit_bytes - 1) / GroupMemory::unit_bytes;
     const unsigned blocks = blocks_for(units, GroupMemory::exchange_threads, memory.exchange_blocks());
     const Functions& f = functions_;
-    // At most 64 small blocks: what the core takes for small goes this way on every GPU.
+    // At most 64 small blocks. The core decides by the same limit, on every GPU.
     if (call.bytes <= memory.exchange_limit_bytes()) {
         const CUfunction exchange = is_ranged(call.kind) ? f.exchange_ranged
                                     : scales(call)       ? f.exchange_scaled
@@ -203,7 +203,7 @@ void Kernels::launch(const GroupCall& call, CUstream stream) const {
     }
 }
 
-/// Nobody knows how much the others have, so all take the same grid.
+/// All PEs use the same grid, because none knows the sizes of the others.
 void Kernels::launch(const heap::CollectCall& call, CUstream stream) const {
     launch_on(functions_.collect, {std::min(most_blocks_, GroupMemory::collect_blocks), most_threads}, call,
               stream);
@@ -220,7 +220,8 @@ void Kernels::launch(const heap::MessagesCall& call, CUstream stream) const {
     launch_on(functions_.messages, {count * blocks, threads}, call, stream);
 }
 
-/// One block, as a message has one sender and one receiver; a thread for each 8 bytes, as far as there are.
+/// One block, since a message has one sender and one receiver. One thread for each 8 bytes, up to the largest
+/// block.
 void Kernels::launch(const heap::MailboxCall& call, CUstream stream) const {
     const unsigned warps = blocks_for((call.bytes + 7) / 8, 32, 32);
     launch_on(functions_.mailbox, {1, warps * 32}, call, stream);

@@ -1,4 +1,4 @@
-// What the core finds in libatoll_cuda.so.
+// The function that the core looks up in libatoll_cuda.so.
 #include "atoll/export.hpp"
 #include "cuda/heap.hpp"
 

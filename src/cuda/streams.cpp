@@ -1,4 +1,4 @@
-// What the device heap does in the order of a stream: who moves bytes, copy engines or kernels.
+// Stream-ordered operations of the device heap; selects copy engine or kernel.
 #include "atoll/error.hpp"
 #include "common/text.hpp"
 #include "cuda/heap.hpp"
@@ -7,11 +7,11 @@ namespace atl::cuda {
 
 namespace {
 
-/// Below, a kernel is sooner done than a copy engine (1.8 us at 256 KiB against 2.8, 13.3 at 4 MiB
-/// against 13.6 on two H200); above, engines reach what the link gives (394 GB/s against 315).
+/// From this size on copies use a copy engine, below a kernel: docs/design/measurements.md, copies on a
+/// stream, has the times.
 constexpr std::uint64_t engine_from_bytes = std::uint64_t{4} << 20;
-/// Up to so many bytes a put with signal is one kernel of one block; beyond, two kernels, of which the first
-/// has many blocks.
+/// Up to this size a put with signal is one kernel of one block. Larger ones are two kernels, of which the
+/// first has many blocks.
 constexpr std::uint64_t one_block_bytes = std::uint64_t{32} << 10;
 
 }  // namespace
@@ -24,7 +24,7 @@ bool Heap::in_window(const void* address) const noexcept {
 bool Heap::reaches(const void* address) const {
     if (in_window(address)) return true;
     const auto at = reinterpret_cast<CUdeviceptr>(address);
-    // Together, for then an address that the driver does not know is no error, which tools would report.
+    // Queried together: then an unknown address is not an error, which tools would report.
     unsigned type = 0;
     int owner = device_;
     CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
@@ -52,7 +52,7 @@ bool Heap::is_on_gpu(const void* address) const {
 void Heap::check_stream(heap::StreamHandle stream) const {
     if (stream && stream == known_stream_.load(std::memory_order_relaxed)) return;
     std::optional<PrimaryContext::Current> current;
-    // The legacy stream and CUDA's stream of each thread (handles 0, 1, 2) are the current context's.
+    // The legacy stream and CUDA's stream of each thread (handles 0, 1, 2) belong to the current context.
     if (reinterpret_cast<std::uintptr_t>(stream) <= 2) current.emplace(context_);
     CUcontext context = nullptr;
     const CUresult result = driver_.stream_context(static_cast<CUstream>(stream), &context);
@@ -93,8 +93,8 @@ void Heap::copy_on(const heap::CopyCall& call, CUstream stream) {
     kernels_->launch(signal, stream);
 }
 
-/// The way of whatever a stream does: core/stream*.cpp, or collective/on_device.cpp for the host's own calls,
-/// then here, then kernels.cpp (which kernel, which grid), then kernels/*.cu.
+/// Starts any operation of a stream. The calls come from core/stream*.cpp, or from collective/on_device.cpp
+/// for calls of the host. kernels.cpp selects kernel and grid, and kernels/*.cu has the kernels.
 void Heap::start(const heap::DeviceCall& call, heap::StreamHandle stream) {
     const PrimaryContext::Current current(context_);
     const auto on = static_cast<CUstream>(stream);

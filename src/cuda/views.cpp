@@ -1,4 +1,4 @@
-// Memory of the GPU that was there before, seen through the window too.
+// Maps existing memory of the GPU into the window.
 #include "atoll/error.hpp"
 #include "common/text.hpp"
 #include "cuda/heap.hpp"
@@ -7,7 +7,7 @@
 
 namespace atl::cuda {
 
-/// Which physical allocation stands at an address; 0: none.
+/// The identity of the physical allocation at an address; 0: none.
 std::uint64_t Heap::physical_block(const char* address) const noexcept {
     std::uint64_t id = 0;
     const CUresult result = driver_.pointer_attribute(&id, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID,
@@ -26,7 +26,7 @@ heap::DeviceRange Heap::enclosing(const void* memory, std::size_t bytes) const {
                             static_cast<const char*>(memory) + (bytes == 0 ? 0 : bytes - 1)}) {
         if (!memory || in_window(end) ||
             driver_.retain(&handle, const_cast<char*>(down(end))) != CUDA_SUCCESS)
-            handle = retained(memory ? down(end) : nullptr, granule);  // throws, and says what is wrong
+            handle = retained(memory ? down(end) : nullptr, granule);  // throws with the reason
         driver_.release(handle);
     }
     const char* begin = down(static_cast<const char*>(memory));
@@ -52,7 +52,7 @@ std::vector<std::size_t> Heap::parts(const void* memory, std::size_t bytes) cons
     return sizes;
 }
 
-/// The allocation behind an address, which it must fill. Throws Error(invalid_argument).
+/// The allocation at an address, which it must fill. Throws Error(invalid_argument).
 CUmemGenericAllocationHandle Heap::retained(const void* memory, std::size_t bytes) const {
     const std::string what =
         "register_buffer: " + common::bytes_text(bytes) + " at " + common::address_text(memory);

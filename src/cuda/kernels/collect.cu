@@ -1,5 +1,5 @@
-// Blocks of any size of all members, one behind the other, in the order of a stream: members tell one another
-// where their sources stand and how large they are, meet, fetch, and meet again.
+// Stream-ordered collect: concatenates blocks of any size of all members. Members exchange the offsets and
+// sizes of their sources, synchronize, fetch, and synchronize again.
 #include "cuda/kernels/everybody.cuh"
 #include "cuda/kernels/groups.cuh"
 
@@ -9,14 +9,16 @@ using heap::CollectCall;
 
 namespace {
 
-/// What `from` told this number's block of PE `at`: the offset in its slot, then how many bytes.
+/// The words that `from` wrote for the block of this number on PE `at`: an offset in its slot, then a number
+/// of bytes.
 __device__ unsigned long long* told_by(const GroupCall& call, int at, int from) {
     const GroupMemory memory{call.team.n_pes, call.words_bytes};
     return reinterpret_cast<unsigned long long*>(device::detail::at(call.team, call.memory, at) +
                                                  memory.told_at(blockIdx.x, from));
 }
 
-/// Before the blocks meet. What stood there was read before the previous collect's second meeting.
+/// Call it before the blocks meet. The old values were read before the second meeting of the previous
+/// collect.
 __device__ void tell_source(const GroupCall& call) {
     const auto offset = static_cast<unsigned long long>(
         static_cast<const char*>(call.src) - call.team.window - call.team.my_slot * call.team.stride);
@@ -34,14 +36,14 @@ __device__ const char* source_of(const GroupCall& call, int pe) {
            device::load_relaxed(told_by(call, call.team.my_pe, pe));
 }
 
-/// How many bytes the members before `pe` have.
+/// The number of bytes of the members before `pe`.
 __device__ unsigned long long before(const GroupCall& call, int pe) {
     unsigned long long bytes = 0;
     for (int i = 0; i < pe; ++i) bytes += bytes_of(call, i);
     return bytes;
 }
 
-/// Nothing is written past dst, whether the kernel can say so or not.
+/// Stops the kernel with a report, or by a trap if reports are off. Nothing is written past dst.
 __device__ void stop(const CollectCall& collect, unsigned long long total) {
     const GroupCall& call = collect.group;
     if (!call.team.control->watch) __trap();

@@ -1,5 +1,5 @@
-// Single elements, each by its number and PE: what each thread of the kernel does, and CPUs in its place.
-// Sources that include this have ATOLL_DEVICE_FAR=1.
+// Single elements, each by its number and PE: the part of each thread of the kernel, which CPUs can run too.
+// Sources that include this define ATOLL_DEVICE_FAR=1.
 #pragma once
 
 #include "atoll/device/atomics.hpp"
@@ -10,8 +10,8 @@ namespace atl::kernels {
 
 using heap::ElementsCall;
 
-/// Numbers that are wrong are reported as wrong PEs are; without checks (ATOLL_CHECK=none) their elements are
-/// left out. By its parts, so that the call stays in the kernel's parameters.
+/// Reports a wrong number like a wrong PE. Without checks (ATOLL_CHECK=none) the element is skipped. Takes
+/// parts of the call rather than the call, which then stays in the kernel's parameters.
 ATOLL_APART void refuse_index(const device::Control* control, device::Operation operation,
                               unsigned long long i, long long asked, unsigned long long size) {
     const device::Watch* watch = control->watch;
@@ -38,13 +38,13 @@ ATOLL_ANYWHERE inline long long number_at(const heap::ElementNumbers& numbers, u
                               : static_cast<const int*>(numbers.each)[at];
 }
 
-/// An element, in this PE's slot, and the way to the PE's.
+/// The address of an element in this PE's slot, and the way to the PE.
 struct Place {
     char* element;
     device::detail::Way way;
 };
 
-/// False where there is none.
+/// False if the element is to be skipped.
 ATOLL_ANYWHERE inline bool find(const ElementsCall& call, unsigned long long i, Place& place) {
     const long long asked = number_at(call.index, i);
     const long long at = asked < 0 ? asked + static_cast<long long>(call.size) : asked;
@@ -77,7 +77,7 @@ template <class U> ATOLL_ANYWHERE void store_unit(U* to, U value) {
         *to = value;
 }
 
-/// The bytes of `call.value` from `at` on.
+/// Returns the bytes of `call.value` from `at` on.
 template <class U> ATOLL_ANYWHERE U part_of_value(const ElementsCall& call, unsigned long long at) {
     if constexpr (device::detail::is_word<U>())
         return static_cast<U>((at < 8 ? call.value[0] : call.value[1]) >> at % 8 * 8);
@@ -142,7 +142,7 @@ template <class T, class Scope> ATOLL_ANYWHERE void add_words(const ElementsCall
                  [&](const Place& place, unsigned long long i) { add_element<T>(call, place, i); });
 }
 
-/// Integers are added as unsigned ones: their bits are the same.
+/// Signed integers are added as unsigned ones; the bits are the same.
 template <class Scope> ATOLL_ANYWHERE void add_elements(const ElementsCall& call, Scope scope) {
     if (call.type == DType::float32)
         add_words<float>(call, scope);

@@ -1,9 +1,9 @@
-// A scope that meets nowhere: what a grid does together, each thread a part.
+// A scope of all threads of a grid, without a barrier.
 #pragma once
 
 namespace atl::kernels {
 
-/// All threads of the grid.
+/// All threads of the grid; each does a part.
 struct Everybody {
     __device__ unsigned rank() const { return blockIdx.x * blockDim.x + threadIdx.x; }
     __device__ unsigned size() const { return gridDim.x * blockDim.x; }

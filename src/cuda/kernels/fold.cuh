@@ -1,5 +1,6 @@
-// Element-wise reductions of 16 bytes at a time, of any element type that OpenSHMEM reduces and a GPU
-// computes; halves in float. Added up in the order in which units are given, so all PEs get the same bits.
+// Element-wise reductions, 16 bytes at a time, of all element types that OpenSHMEM reduces and a GPU
+// computes. Halves are computed in float. Units are combined in the given order, so all PEs get the same
+// bits.
 #pragma once
 
 #include "atoll/device/half.hpp"
@@ -21,7 +22,7 @@ template <class T> __device__ Complex<T> operator*(Complex<T> a, Complex<T> b) {
 template <class T> inline constexpr bool is_complex = false;
 template <class T> inline constexpr bool is_complex<Complex<T>> = true;
 
-/// One element's step.
+/// Combines two elements.
 template <class W> __device__ W step(ReduceOp op, W a, W b) {
     if constexpr (is_complex<W>) {
         return op == ReduceOp::sum ? a + b : a * b;
@@ -48,7 +49,7 @@ template <class W> __device__ W step(ReduceOp op, W a, W b) {
     }
 }
 
-/// bool: any byte but 0 is true.
+/// A bool; any nonzero byte is true.
 struct Boolean {
     unsigned char byte;
     Boolean() = default;
@@ -61,13 +62,14 @@ template <> struct atl::device::Wide<atl::kernels::Boolean> { using type = unsig
 
 namespace atl::kernels {
 
-/// What sums of floating-point numbers multiply each element by, and divide the result by.
+/// The factor and the divisor of a sum of floating-point numbers: elements are multiplied, and the result is
+/// divided.
 struct Scaling {
     double factor;
     int divisor;
 };
 
-/// What of it a fold keeps: nothing where it does not scale.
+/// The part of the scaling that a fold keeps: empty if it does not scale.
 template <class W, bool Scaled> struct Factors {
     __device__ void set(const Scaling&) {}
     __device__ W scaled(const W& value) const { return value; }
@@ -83,8 +85,8 @@ template <class W> struct Factors<W, true> {
     __device__ W divided(const W& value) const { return value / divisor; }
 };
 
-/// The result so far of units given one after another. What scales is a type of its own: most do not, and
-/// wait for no multiplication.
+/// Accumulates units given one after another. Scaling is a template argument: most folds do not scale, and do
+/// not wait for a multiplication.
 template <class T, bool Scaled = false> class Fold : private Factors<typename device::Wide<T>::type, Scaled> {
   public:
     __device__ void scale(const Scaling& by) { this->set(by); }
@@ -128,7 +130,7 @@ template <class Body> __device__ void with_scaled_fold(DType type, Body&& body) 
     if (type == DType::bfloat16) return body(Fold<__nv_bfloat16, true>{});
 }
 
-/// Calls `body(Fold<T>{})` for the element type. The host has refused what is not here.
+/// Calls `body(Fold<T>{})` for the element type. The host has refused all other types.
 template <class Body> __device__ void with_fold(DType type, Body&& body) {
     switch (type) {
         case DType::int8:

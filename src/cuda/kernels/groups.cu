@@ -1,6 +1,7 @@
-// Collectives in the order of a stream. Small ones: one kernel that pushes words with their own flags and
-// folds what comes. Large ones: blocks meet their namesakes, pull (and fold, and push), and meet again; of
-// the largest reductions copy engines do what is pushed and another kernel the second meeting.
+// Stream-ordered collectives. Small ones are one kernel that pushes words with flags and folds the received
+// words. In large ones, each block synchronizes with the blocks of the same number, pulls (and folds, and
+// pushes), and synchronizes again. In the largest reductions, copy engines push, and a second kernel does the
+// second synchronization.
 #include "cuda/kernels/everybody.cuh"
 #include "cuda/kernels/groups.cuh"
 
@@ -8,8 +9,8 @@ namespace atl::kernels {
 
 namespace {
 
-/// 16 bytes each of all PEs' sources. A fixed number of PEs keeps them in registers, all loads in flight at
-/// once.
+/// 16 bytes each of all PEs' sources. With a constant number of PEs they are in registers, with all loads in
+/// flight at once.
 template <int N> struct Gathered { Unit units[N]; };
 
 __device__ bool is_aligned(const GroupCall& call, const Part& part) {
@@ -30,7 +31,7 @@ __device__ void push(const GroupCall& call, unsigned long long at, unsigned long
     }
 }
 
-/// Any number of PEs, any alignment.
+/// For any number of PEs and any alignment.
 template <class F>
 __device__ void fold_slowly(const GroupCall& call, const Part& part, unsigned long long from, F fold) {
     const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x * sizeof(Unit);
@@ -47,7 +48,8 @@ __device__ void fold_slowly(const GroupCall& call, const Part& part, unsigned lo
     }
 }
 
-/// N PEs, U units of each in flight; returns where it stopped: whole rounds only, the rest goes slowly.
+/// For N PEs, with U units of each in flight. Handles complete rounds and returns the position after them;
+/// fold_slowly does the rest.
 template <int N, int U, class F>
 __device__ unsigned long long sum_rounds(const GroupCall& call, const Part& part, unsigned long long start) {
     const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x * sizeof(Unit);
@@ -84,7 +86,8 @@ __device__ unsigned long long sum_rounds(const GroupCall& call, const Part& part
     return start;
 }
 
-/// Sums of what programs on GPUs add up most: in registers, many loads in flight. Returns how far it came.
+/// Sums of the types that GPU programs add most: in registers, with many loads in flight. Returns the
+/// position reached.
 template <class F> __device__ unsigned long long sum_quickly(const GroupCall& call, const Part& part) {
     unsigned long long done = part.first;
     if (call.team.n_pes == 2) {
@@ -102,7 +105,7 @@ template <class F> __device__ unsigned long long sum_quickly(const GroupCall& ca
 template <bool Scaled> __device__ void fold_part(const GroupCall& call) {
     const Part part = own_part(call);
     unsigned long long done = part.first;
-    // The types that programs on GPUs add up most; the others are not worth their compile time.
+    // Only the most common types; the others would cost compile time.
     if (is_aligned(call, part) && (Scaled || call.op == ReduceOp::sum)) {
         if (call.type == DType::float32) done = sum_quickly<Fold<float, Scaled>>(call, part);
         if (call.type == DType::float64) done = sum_quickly<Fold<double, Scaled>>(call, part);
@@ -137,7 +140,7 @@ template <bool Scaled> __device__ void exchange_small(const GroupCall& call) {
     finish(call, exchange.epoch());
 }
 
-/// Every PE relays its part of the root's block to all, so the root sends each byte but once.
+/// Every PE relays its part of the root's block to all, so the root sends each byte once.
 __device__ void relay(const GroupCall& call) {
     const Part part = own_part(call);
     const char* src = told(call) + part.first;
@@ -178,7 +181,7 @@ extern "C" __global__ void __launch_bounds__(GroupMemory::exchange_threads)
     exchange_small<false>(call);
 }
 
-/// Of averages and scaled sums, apart: the other kernels are no slower for them.
+/// Averages and scaled sums. A separate kernel, so that the others are not slower for them.
 extern "C" __global__ void __launch_bounds__(GroupMemory::exchange_threads)
     atoll_exchange_scaled(const GroupCall call) {
     exchange_small<true>(call);

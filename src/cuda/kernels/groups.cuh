@@ -1,5 +1,5 @@
-// What collectives in the order of a stream have in common: how blocks meet their namesakes on other PEs,
-// words that carry their own flags, and what members tell one another before they meet.
+// Common parts of stream-ordered collectives: how blocks of the same number synchronize, words that carry
+// flags, and the exchange of values before it.
 #pragma once
 
 #include "atoll/device/rma.hpp"
@@ -18,7 +18,7 @@ __device__ inline bool reached(unsigned a, unsigned b) { return static_cast<int>
 __device__ inline unsigned* own_count(const GroupCall& call) {
     return reinterpret_cast<unsigned*>(call.memory + GroupMemory::count_at(blockIdx.x));
 }
-/// Where `from` tells `at` how often this block has met.
+/// The word on PE `at` in which `from` stores how often this block has met.
 __device__ inline unsigned* flag(const GroupCall& call, int at, int from) {
     const GroupMemory memory{call.team.n_pes, call.words_bytes};
     return reinterpret_cast<unsigned*>(device::detail::at(call.team, call.memory, at) +
@@ -31,7 +31,8 @@ __device__ inline device::Report awaited(const GroupCall& call, int pe, const un
                                    epoch, pe);
 }
 
-/// All PEs' blocks of this number are here, and what their PEs' streams did before is visible to all threads.
+/// Synchronizes with the blocks of this number on all PEs. Earlier work of their streams is then visible to
+/// all threads.
 __device__ inline void meet(const GroupCall& call, unsigned epoch) {
     const int n = call.team.n_pes, me = call.team.my_pe;
     __syncthreads();
@@ -45,7 +46,7 @@ __device__ inline void meet(const GroupCall& call, unsigned epoch) {
     __syncthreads();
 }
 
-/// Whose block stands at a place of its own in the source, or in the target.
+/// True if each target PE has a separate block in the source.
 __device__ inline bool source_by_target(Group kind) {
     return kind == Group::alltoall || kind == Group::reduce_scatter || kind == Group::scatter;
 }
@@ -58,9 +59,9 @@ __device__ inline bool sends(const GroupCall& call, int from, int to) {
     return call.kind != Group::gather || to == call.root;
 }
 __device__ inline bool folds(Group kind) { return kind == Group::reduce || kind == Group::reduce_scatter; }
-/// What a large fold makes is stored here alone.
+/// True if the result of a large fold is stored on this PE alone.
 __device__ inline bool keeps(Group kind) { return kind != Group::reduce; }
-/// Who sends what to whom, of an Exchange.
+/// The senders and receivers of an Exchange, for most kinds.
 struct ByKind {
     static __device__ bool sends(const GroupCall& call, int from, int to) {
         return kernels::sends(call, from, to);
@@ -76,17 +77,18 @@ template <bool Scaled, class Body> __device__ void with_fold(const GroupCall& ca
         kernels::with_fold(call.type, body);
 }
 
-// Flags have 32 bits, so words that small messages leave untouched would pass for new ones when their number
-// comes again. Each block gives its own words a new flag once in 2^30 of its meetings.
+// Flags have 32 bits. Words that small messages do not touch would look new when their number recurs. Each
+// block therefore renews the flags of its words once in 2^30 of its meetings.
 
 __device__ inline bool renews(unsigned epoch) { return (epoch & 0x3fffffffu) < 2; }
 
-/// At a time when no PE writes words of that parity: their senders wait for this block's next meeting.
-/// Values, not the call: whose address is taken would stand in local memory, for all other code too.
+/// Renews the flags of one parity. No PE writes such words at that time: their senders wait for this block's
+/// next meeting. The call is passed by its values, because taking its address would move it to local memory
+/// for all code.
 static __device__ __noinline__ void renew(char* words, const GroupMemory memory, unsigned parity,
                                           unsigned epoch) {
     if (blockIdx.x >= memory.exchange_blocks()) return;
-    __syncthreads();  // all have read
+    __syncthreads();  // all threads have read
     for (int from = 0; from < memory.n_pes; ++from)
         for (unsigned i = threadIdx.x; i < GroupMemory::exchange_threads; i += blockDim.x)
             post(words + memory.words_at(parity, from, blockIdx.x) + i * 2ull * sizeof(Unit), Unit{}, epoch);
@@ -98,8 +100,8 @@ __device__ inline void renew(const GroupCall& call, unsigned parity, unsigned ep
 /// A thread's 16 bytes of a small message.
 template <class Flow> class Exchange {
   public:
-    /// What is needed first is loaded at once: how often this block has met, what the first message holds,
-    /// and how far the PE of this lane's number is.
+    /// Issues the first loads together: this block's count of meetings, the first message, and the progress
+    /// of the PE of this lane's number.
     __device__ explicit Exchange(const GroupCall& call)
         : call_(call),
           memory_{call.team.n_pes, call.words_bytes},
@@ -155,8 +157,8 @@ template <class Flow> class Exchange {
         return load_part(static_cast<const char*>(call_.src) + block * call_.src_stride + at_, bytes_);
     }
     __device__ Unit own(int target) const { return source_by_target(call_.kind) ? load_own(target) : mine_; }
-    /// Whom words are sent to has begun its previous call, so it has read what these words overwrite. A
-    /// warp's lanes look for all of its threads.
+    /// Waits until the receivers have begun their previous call: then they have read the words that this one
+    /// overwrites. A warp's lanes check for all of its threads.
     __device__ void wait_for_readers() const {
         const int lane = static_cast<int>(threadIdx.x % 32), me = call_.team.my_pe;
         for (int pe = lane; pe < call_.team.n_pes; pe += 32) {
@@ -178,13 +180,13 @@ template <class Flow> class Exchange {
     unsigned long long bytes_;
     unsigned epoch_;
     unsigned begun_;  ///< the last call that the PE of this lane's number had begun
-    Unit mine_;       ///< for the next PE, which most kinds send to everybody
+    Unit mine_;       ///< the message to the next PE, which most kinds send to every PE
 };
 
-/// Where parts of a large fold are read and written.
+/// The ranges that parts of a large fold read and write.
 struct Part {
     unsigned long long first, last;  ///< bytes of a block of the source
-    unsigned long long from;         ///< what stands before it in the source: reduce_scatter's own block
+    unsigned long long from;         ///< the offset of the block in the source (reduce_scatter)
 };
 
 __device__ inline Part own_part(const GroupCall& call) {
@@ -199,7 +201,8 @@ __device__ inline void finish(const GroupCall& call, unsigned epoch) {
     if (threadIdx.x == 0) *own_count(call) = epoch;
 }
 
-/// Between two meetings, in which nobody sends words. Of `reduce_part` the second is a kernel's of its own.
+/// Runs `body` between two meetings; no PE sends words in that time. For `reduce_part`, a second kernel does
+/// the second meeting.
 template <class Body> __device__ void between_meetings(const GroupCall& call, Body body) {
     const unsigned epoch = *own_count(call) + 1;
     meet(call, epoch);
@@ -217,7 +220,7 @@ template <class Body> __device__ void between_meetings(const GroupCall& call, Bo
     finish(call, epoch + 1);
 }
 
-/// Where the root's array stands, which the others need not know: told before the blocks meet.
+/// Sends the offset of the root's array, which the others need not know. Call it before the blocks meet.
 __device__ inline void tell(const GroupCall& call, const void* array) {
     const GroupMemory memory{call.team.n_pes, call.words_bytes};
     const long long offset =

@@ -1,4 +1,4 @@
-// How the library's kernels look at words of any integer type: as 64 bits, sign-extended where it is signed.
+// Loads of words of any integer type for the library's kernels: as 64 bits, sign-extended if signed.
 #pragma once
 
 #include "atoll/device/words.hpp"
@@ -8,7 +8,7 @@
 
 namespace atl::kernels {
 
-/// Narrow words are looked at in the 4 bytes around them, which are as old or newer.
+/// Narrow words are loaded with the 4 bytes around them, which are as old or newer.
 ATOLL_ANYWHERE inline std::uint64_t look(const void* word, DType type) {
     const auto address = reinterpret_cast<unsigned long long>(word);
     if (type == DType::int64 || type == DType::uint64)

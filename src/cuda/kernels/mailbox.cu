@@ -1,4 +1,4 @@
-// Messages of mailboxes in the order of a stream.
+// Messages of mailboxes in stream order.
 #include "heap/mailbox_on_device.hpp"
 
 namespace atl::kernels {
@@ -7,7 +7,7 @@ using heap::MailboxCall;
 
 namespace {
 
-/// Of what a mailbox was given to receive into, against what came.
+/// Stops the kernel if a message is larger than the array of the receiver.
 __device__ void stop(const MailboxCall& call, std::uint64_t bytes) {
     const device::Watch* watch = call.team.control->watch;
     if (!watch) return;

@@ -1,5 +1,5 @@
-// Waits and tests for many words, by up to 32 threads in step (`Lanes`): a warp of a GPU, or one thread of
-// the host. Each looks at every size()-th word; `ballot(b)` tells all of them who passed true, bit i being
+// Waits and tests for many words, by up to 32 threads in lockstep (`Lanes`): a warp of a GPU, or one thread
+// of the host. Each checks every size()-th word. `ballot(b)` returns the lanes that passed true; bit i is
 // lane i's.
 #pragma once
 
@@ -17,11 +17,11 @@ ATOLL_ANYWHERE inline unsigned count(unsigned bits) {
     return static_cast<unsigned>(__builtin_popcount(bits));
 #endif
 }
-/// Of bits that are not all 0.
+/// The index of the lowest set bit; `bits` is not 0.
 ATOLL_ANYWHERE inline unsigned lowest(unsigned bits) { return count((bits & (0 - bits)) - 1); }
 }  // namespace bits
 
-/// A thread of a PE that looks alone.
+/// A single thread of a PE.
 struct OneLane {
     ATOLL_ANYWHERE unsigned rank() const { return 0; }
     ATOLL_ANYWHERE unsigned size() const { return 1; }
@@ -32,7 +32,7 @@ template <class Lanes> class ManyLooks {
   public:
     ATOLL_ANYWHERE ManyLooks(const detail::ManyWords& asked, Lanes lanes) : asked_(asked), lanes_(lanes) {}
 
-    /// One after another on each lane, so a word that held once counts.
+    /// Each lane waits for its words one after another, so a word that matched once counts.
     ATOLL_ANYWHERE void wait_all(const device::Team& team, const device::detail::Call& call,
                                  int values) const {
         for (std::uint64_t i = lanes_.rank(); i < asked_.n; i += lanes_.size())
@@ -47,7 +47,7 @@ template <class Lanes> class ManyLooks {
         }
         return true;
     }
-    /// The lowest index that holds, or -1. `left`: words are not all left out, as far as was looked.
+    /// The lowest index that matches, or -1. `left` is set to true if a checked word counts.
     ATOLL_ANYWHERE std::int64_t any(bool& left) const {
         left = false;
         for (std::uint64_t first = 0; first < asked_.n; first += lanes_.size()) {
@@ -59,7 +59,7 @@ template <class Lanes> class ManyLooks {
         }
         return -1;
     }
-    /// Writes all indices that hold, in order, behind the first word of `out`; returns how many.
+    /// Writes all matching indices in order after the first word of `out`; returns their number.
     ATOLL_ANYWHERE std::int64_t some(bool& left) const {
         std::int64_t found = 0;
         left = false;
@@ -75,11 +75,12 @@ template <class Lanes> class ManyLooks {
         }
         return found;
     }
-    /// `once(left)` again and again, until it tells of a word or none is left in; what it told last.
+    /// Repeats `once(left)` until it finds a word or no word counts; returns its last result.
     template <class Once>
     ATOLL_ANYWHERE std::int64_t until(const device::Team& team, const device::detail::Call& call, int values,
                                       std::int64_t nothing, Once once) const {
-        const std::uint64_t rounds = asked_.n / lanes_.size() + 1;  // what one look takes of a single word's
+        // the rounds of a single word that cost as much as one pass
+        const std::uint64_t rounds = asked_.n / lanes_.size() + 1;
         const auto step = static_cast<unsigned>(
             rounds < device::detail::looks_between ? rounds : std::uint64_t{device::detail::looks_between});
         unsigned looks = 0;
@@ -140,7 +141,7 @@ template <class Lanes> class ManyLooks {
     ATOLL_ANYWHERE bool holds(std::uint64_t i) const {
         return kernels::holds(look(word(i), asked_.type), asked_.compare, expected(i), asked_.type);
     }
-    /// For people: the first word that is not left out.
+    /// The first word that counts, for messages.
     ATOLL_ANYWHERE std::uint64_t first() const {
         std::uint64_t i = 0;
         while (i + 1 < asked_.n && !counts(i)) ++i;
@@ -158,8 +159,7 @@ template <class Lanes> class ManyLooks {
     Lanes lanes_;
 };
 
-/// `values`: Report::compare's bits beside the comparison. All lanes call it; the first writes what was
-/// found.
+/// `values` are Report::compare's bits beside the comparison. All lanes call it; the first writes the result.
 template <class Lanes>
 ATOLL_ANYWHERE void look_at_many(const device::Team& team, const detail::ManyWords& asked,
                                  device::Operation operation, int values, Lanes lanes) {

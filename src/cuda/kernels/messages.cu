@@ -1,5 +1,5 @@
-// Two-sided messages in the order of a stream. The sender leaves a letter that says where its data are; the
-// receiver fetches them and says so.
+// Two-sided messages in stream order. The sender leaves a letter with the address of its data. The receiver
+// fetches the data and acknowledges.
 #include "atoll/device/rma.hpp"
 #include "atoll/device/wait.hpp"
 #include "cuda/kernels/units.cuh"
@@ -37,7 +37,7 @@ __device__ void send(const MessagesCall& call, const MessageMemory& memory, cons
         static_cast<char*>(message.data) - call.team.window - call.team.my_slot * call.team.stride;
     memcpy(letter.words, &offset, sizeof offset);
     memcpy(letter.words + 2, &message.bytes, sizeof message.bytes);
-    __threadfence_system();  // the data, by whatever wrote them before, are there before the letter
+    __threadfence_system();  // makes the data visible before the letter
     post(device::peer(call.team, call.memory, message.pe) + memory.letter_at(call.team.my_pe, number), letter,
          number);
     const unsigned* done = word(call, memory.done_at(message.pe));
@@ -46,7 +46,7 @@ __device__ void send(const MessagesCall& call, const MessageMemory& memory, cons
         [&] { return awaited(call, message, done); });
 }
 
-/// Where the data are. Stops the kernel if they are not as many as are expected.
+/// The address of the data. Stops the kernel if the sizes of sender and receiver differ.
 __device__ const char* opened(const MessagesCall& call, const MessageMemory& memory, const Message& message,
                               unsigned number) {
     const char* at = call.memory + memory.letter_at(message.pe, number);

@@ -1,4 +1,4 @@
-// Copies, atomics and waits: what a stream does between two PEs.
+// Point-to-point operations of a stream: copies, atomics and waits.
 #include "atoll/device/signals.hpp"
 #include "cuda/kernels/everybody.cuh"
 #include "cuda/kernels/looks.hpp"
@@ -30,7 +30,7 @@ template <class T> __device__ T value_of(std::uint64_t bits) {
     return value;
 }
 
-/// On unsigned words of the same size, where it makes no difference.
+/// Bitwise operations, on unsigned words of the same size; the result is the same.
 template <class U> __device__ U bitwise(AtomicOp op, U* word, U value, U compare) {
     switch (op) {
         case AtomicOp::fetch:
@@ -64,7 +64,7 @@ template <class T, class U> __device__ U apply(const WordCall& call) {
 
 }  // namespace
 
-/// A signal needs a grid of one block: its barrier and one release stand between the data and the word.
+/// A signal needs a grid of one block: its barrier and one release order the data before the word.
 extern "C" __global__ void atoll_copy(const CopyCall call) {
     device::detail::copy(call.dst, call.src, call.bytes, Everybody{});
     if (!call.signal) return;

@@ -1,13 +1,13 @@
-// Reductions to one root, and scans, in the order of a stream: who gets the fold of which members' sources
-// differs from PE to PE. Small ones: words with their own flags to those who need them. Large ones: every PE
-// folds its part of all sources, and pushes what each member gets of it.
+// Reductions to one root, and scans, in stream order: each PE receives the fold of a different range of
+// members. Small ones send words with flags to the PEs that need them. In large ones, every PE folds its part
+// of all sources and pushes to each member its result.
 #include "cuda/kernels/groups.cuh"
 
 namespace atl::kernels {
 
 namespace {
 
-/// To the root; or, of scans, to the members behind.
+/// Sends to the root; for scans, to the members of higher number.
 struct ToWhoFolds {
     static __device__ bool sends(const GroupCall& call, int from, int to) {
         return call.kind == Group::reduce_to ? to == call.root : from < to;
@@ -34,8 +34,8 @@ template <bool Scaled> __device__ void exchange_ranged(const GroupCall& call) {
     finish(call, exchange.epoch());
 }
 
-/// Only this PE reads and writes its part of anybody's arrays, and reads of each source before it writes
-/// there: dst may be src.
+/// Only this PE accesses its part of any array, and it reads each source before it writes there. dst may
+/// therefore be src.
 template <class F> __device__ void fold_to_members(const GroupCall& call, F fold) {
     const Part part = own_part(call);
     const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x * sizeof(Unit);
@@ -67,7 +67,7 @@ template <bool Scaled> __device__ void fold_ranged(const GroupCall& call) {
     between_meetings(call, [&] { with_fold<Scaled>(call, [&](auto fold) { fold_to_members(call, fold); }); });
 }
 
-/// Sums that are divided are few: one kernel has both, chosen as it runs.
+/// Divided sums are rare, so one kernel serves both cases and branches at run time.
 __device__ bool scales(const GroupCall& call) { return call.scale != 1 || call.op == ReduceOp::avg; }
 
 }  // namespace
@@ -80,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(GroupMemory::exchange_threads)
         exchange_ranged<false>(call);
 }
 
-/// Sources are symmetric; of reduce_to the root's dst stands anywhere in its device heap.
+/// Sources are symmetric. The root's dst of reduce_to may be anywhere in its device heap.
 extern "C" __global__ void __launch_bounds__(512, 1) atoll_fold_ranged(const GroupCall call) {
     if (scales(call))
         fold_ranged<true>(call);

@@ -1,12 +1,12 @@
-// Loads and stores of 16 bytes, of which the last may be incomplete, at any alignment; and the words that
-// carry their own flags.
+// Loads and stores of 16 bytes at any alignment, of which the last may be incomplete, and words that carry
+// flags.
 #pragma once
 
 #include "cuda/kernels/fold.cuh"
 
 namespace atl::kernels {
 
-/// Past the first-level cache: peers write what is read here.
+/// Bypasses the first-level cache, because other PEs write this memory.
 __device__ inline Unit load_unit(const void* from) {
     Unit u;
     asm volatile("ld.relaxed.sys.global.v4.u32 {%0,%1,%2,%3}, [%4];"
@@ -17,7 +17,7 @@ __device__ inline Unit load_unit(const void* from) {
 }
 __device__ inline void store_unit(void* to, const Unit& unit) { *static_cast<Unit*>(to) = unit; }
 
-/// Up to 16 of `bytes`, from anywhere; the rest is 0. All loads are on their way before one is waited for.
+/// Loads up to 16 of `bytes` from any address; the rest is 0. All loads are in flight before the first wait.
 __device__ inline Unit load_part(const char* from, unsigned long long bytes) {
     const auto address = reinterpret_cast<unsigned long long>(from);
     if (bytes >= sizeof(Unit) && address % sizeof(Unit) == 0) return load_unit(from);
@@ -50,7 +50,7 @@ __device__ inline void store_part(char* to, unsigned long long bytes, const Unit
 __device__ inline unsigned long long half_of(const Unit& u, unsigned k) {
     return u.words[2 * k] | static_cast<unsigned long long>(u.words[2 * k + 1]) << 32;
 }
-/// 16 bytes of data in four flagged words of 8 bytes, which do not tear: no fence is needed.
+/// Stores 16 bytes as four flagged words of 8 bytes. Each is stored atomically, so no fence is needed.
 __device__ inline void post(char* at, const Unit& u, unsigned flag) {
     auto* pairs = reinterpret_cast<device::FlaggedPair*>(at);
     for (unsigned k = 0; k < 2; ++k) device::detail::store_flagged(pairs + k, half_of(u, k), flag);

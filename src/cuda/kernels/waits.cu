@@ -14,7 +14,7 @@ struct Warp {
 
 }  // namespace
 
-/// Ends with all that its lanes acquired visible to the next work of the stream.
+/// On return, all stores that its lanes acquired are visible to the next work of the stream.
 extern "C" __global__ void atoll_wait_many(const heap::WaitManyCall call) {
     look_at_many(call.team, call.asked, call.operation, call.reported_values, Warp{});
 }
