@@ -1,7 +1,7 @@
 """Atoll: one symmetric memory for all processes of a job.
 
-A job is n processes, called PEs. Arrays made by atoll.zeros() and its kin stand at the same place on every PE, so
-that each can put to, get from, atomically update, signal and wait on any other's, without that PE's help:
+A job is n processes, called PEs. Arrays made by atoll.zeros() and its kin have the same offset on every PE. So each
+PE can put to, get from, atomically update, signal and wait on any other's, without that PE's help:
 
     # atoll run -n 4 ring.py
     import atoll, numpy as np
@@ -13,19 +13,20 @@ that each can put to, get from, atomically update, signal and wait on any other'
     atoll.barrier_all()
     print(me, x[0])
 
-help(atoll.put) and so on tell everything about a function. All of them, by topic:
+help(atoll.put) and so on describe a function in full. All of them, by topic:
 
 Job          init finalize is_initialized get_unique_id abort global_exit info version rc; my_pe n_pes.
              launch (run a function in new PEs, in a notebook too), LaunchError.
-Arrays       (device="cuda", xp=cupy or torch: on this PE's GPU; DeviceArray) empty zeros ones full array, empty_like zeros_like ones_like full_like, signal (words), free. register (what another library allocated on the GPU).
-             pin: what kernels read of the host. is_symmetric pe_accessible addr_accessible; peer and global_view: other PEs' copies as arrays.
+Arrays       empty zeros ones full array, empty_like zeros_like ones_like full_like, signal (words), free.
+             device="cuda", xp=cupy or torch: on this PE's GPU; DeviceArray. register: memory of another library on the GPU.
+             pin: host memory for kernels. is_symmetric pe_accessible addr_accessible; peer and global_view: other PEs' copies as arrays.
 Moves        put get, put_nbi get_nbi (done after quiet), p g (one element); strided: iput iget ibput ibget;
              irregular: take put_at add_at; messages: send recv, group (pairs them), Mailbox.
 Atomics      atomic_set, and likewise fetch add inc and or xor swap compare_swap, fetch_add fetch_inc fetch_and
-             fetch_or fetch_xor; with _nbi behind it the value before comes into an array.
+             fetch_or fetch_xor; the _nbi forms store the previous value in an array.
 Signals      put_signal put_signal_nbi signal_set signal_add signal_fetch signal_wait_until
              signal_consume. On arrays of a GPU these and all others take stream=.
-Waits        wait_until test, for many words with _all _any _some, and _vector for a value each.
+Waits        wait_until test, for many words with _all _any _some, and _vector for one value for each word.
 Order        fence (puts to one PE) quiet pe_quiet (completed), barrier_all barrier, sync_all sync.
 Groups       Team, WORLD, SHARED, HOST, RAIL; split with WORLD.split(color). Context: operations that complete by themselves.
 Collectives  broadcast collect fcollect gather scatter alltoall alltoalls; of Python objects: bcast_object
@@ -38,10 +39,10 @@ Errors       Error and its kinds: NotInitialized PeError NotSymmetric ShapeMisma
              CollectiveMismatch Timeout PeDied OutOfMemory Unsupported InvalidArgument SettingsError
              BootstrapError SystemFailure KernelError.
 
-ATOLL_CHECK in the environment sets what is checked: none, basic (bounds of symmetric memory), args (the default: blocks and
-freed memory too) or all. Collectives that the PEs of a team call differently (which call, how many bytes, dtype, root; of
-reductions the operator, too) raise CollectiveMismatch on all of them, unless it is none; making arrays and teams always
-compares. ATOLL_CHECK=all compares calls before anything is moved.
+The variable ATOLL_CHECK sets what is checked: none, basic (bounds of symmetric memory), args (the default: blocks and
+freed memory too) or all. Collectives that the PEs of a team call differently raise CollectiveMismatch on all of them,
+unless ATOLL_CHECK=none. Compared are the call, bytes, dtype and root, and the operator of a reduction.
+Calls that make arrays and teams are always compared. ATOLL_CHECK=all compares calls before anything is moved.
 `from atoll import shmem` is the interface of shmem4py.
 """
 
@@ -50,8 +51,8 @@ import os as _os
 import typing as _typing
 from functools import partial as _partial
 
-# The names on both sides of `as` are alike so that type checkers take them as ours to give.
-from . import _atoll as _atoll  # first: it says so where it cannot be used
+# Each name is imported as itself, so that type checkers treat it as exported.
+from . import _atoll as _atoll  # the first import: it raises an error where Atoll cannot be used
 from ._arrays import array as array
 from ._arrays import empty as empty
 from ._arrays import empty_like as empty_like
@@ -90,7 +91,7 @@ if _os.environ.get("ATOLL_NVTX", "0").lower() in ("1", "yes", "true", "on"):
     globals().update(_nvtx.ranged(vars(_atoll)))
     _nvtx.range_methods(_atoll.Team, _atoll.Context, _atoll.Lock, _atoll.Mailbox, _atoll.DeviceArray)
 
-# Also what help(atoll) shows.
+# The order of help(atoll).
 __all__ = [  # noqa: RUF022
     "AND", "AVG", "Block", "BootstrapError", "CollectiveMismatch", "Compare", "Context", "DeviceArray", "DtypeMismatch", "EQ", "Error",
     "GE", "GT", "HOST", "InvalidArgument", "KernelError", "LE", "LT", "LaunchError", "Lock", "MAX", "MIN", "Mailbox", "NE",
@@ -116,7 +117,8 @@ __all__ = [  # noqa: RUF022
 
 
 def _late(name: str) -> object:
-    # Loaded when first used: what launch needs of the standard library takes longer to load than all of Atoll.
+    # Imported when first used: the standard library's modules that launch needs load slower than all of
+    # Atoll.
     if name in ("launch", "LaunchError"):
         from . import _launch
 
@@ -126,7 +128,7 @@ def _late(name: str) -> object:
 
 
 def _suggestion(name: str) -> str:
-    """The nearest name of the package, as a question; nothing for names that only Python asks for."""
+    """Return the nearest name of the package as a question, or nothing for names that only Python asks for."""
     if name.startswith("_"):
         return ""
     import difflib
@@ -139,8 +141,8 @@ def _names() -> list[str]:
     return sorted({*globals(), "launch", "LaunchError"})
 
 
-# No plain functions: help(atoll) would show them as the first of Atoll's. Not for type checkers, to which every name would
-# then exist.
+# Not plain functions, which help(atoll) would list before Atoll's. Hidden from type checkers, for which every
+# name would otherwise exist.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _partial(_late)
     __dir__ = _partial(_names)

@@ -26,7 +26,7 @@ else:
 
 
 class _Where:
-    """device= and xp= of a call, checked before anything collective."""
+    """The arguments device= and xp= of a call, checked before any collective operation."""
 
     def __init__(self, device: Any, xp: Any, name: str) -> None:
         self.on_device = False
@@ -43,7 +43,7 @@ class _Where:
             _device.check_library(self.library)
 
     def convert(self, x: Any, name: str) -> Any:
-        """The array as its caller wants it."""
+        """Return x as an array of the library that the caller chose."""
         if not self.on_device:
             return x
         if self.number and int(self.number) != x.device:
@@ -89,7 +89,7 @@ def _allocate(
             f"{name}(): hints is {hints!r}; pass a sequence of 'atomics' and 'signal', such as ('atomics',)."
         )
     if where.on_device and align == 0:
-        align = 256  # as CUDA's own
+        align = 256  # CUDA's own alignment
     kind = _kind(dtype, where.on_device)
     atomics, is_signal = "atomics" in hints, "signal" in hints
     return _atoll._empty(shape, kind, order == "F", align, atomics, is_signal, zero, name, where.on_device)
@@ -108,23 +108,46 @@ def empty(
 ) -> Any:
     """Return a new symmetric array whose contents are arbitrary.
 
-    Collective over all PEs, which call it with equal arguments in equal order: the array then stands
-    at the same offset on each, so that any PE can name any other's. It is a plain numpy.ndarray;
-    every view of it (slice, reshape, transpose, field) is symmetric too.
+    The array has the same offset on every PE, so that any PE can address any other's copy. It is a plain
+    numpy.ndarray, and every view of it (slice, reshape, transpose, field) is symmetric too.
 
-    shape: an int or a sequence of ints.
-    dtype: any NumPy dtype without Python objects, in native byte order; None is float64.
-    order: 'C' or 'F'.
-    align: bytes, a power of two; at least 64 is used.
-    hints: 'atomics', 'signal': what other PEs will mostly do with it.
-    device: 'cpu' (None), or 'cuda': this PE's GPU.
-    xp: whose array it is to be, on a GPU: the module cupy or torch; None: an atoll.DeviceArray. There dtype may
-        also be torch's, or the name 'bfloat16', 'float8_e4m3fn' or 'float8_e5m2' (CuPy has none of these).
+    Parameters
+    ----------
+    shape
+        An int or a sequence of ints.
+    dtype
+        Any NumPy dtype without Python objects, in native byte order; None is float64. On a GPU also torch's
+        dtypes, or the name 'bfloat16', 'float8_e4m3fn' or 'float8_e5m2' (CuPy has none of these).
+    order
+        'C' or 'F'.
+    align
+        Bytes, a power of two; at least 64 is used.
+    hints
+        'atomics', 'signal': the operations that other PEs mostly use on it.
+    device
+        'cpu' (None), or 'cuda': this PE's GPU.
+    xp
+        On a GPU, the module cupy or torch: the array is one of that library. None: an atoll.DeviceArray.
 
-    Free it with atoll.free(x), or let every PE's garbage collector drop it: then the memory comes back
-    at a later collective allocation. Raises OutOfMemory (on every PE alike), CollectiveMismatch
-    (bytes, align and hints are always compared), DtypeMismatch, InvalidArgument, NotInitialized.
-    Source: OpenSHMEM 1.6, section 9.3 (shmem_malloc).
+    Returns
+    -------
+    numpy.ndarray, atoll.DeviceArray, cupy.ndarray or torch.Tensor
+        The new array, as device and xp choose.
+
+    Raises
+    ------
+    OutOfMemory
+        The symmetric heap has too little room; on every PE.
+    CollectiveMismatch
+        The PEs passed different arguments. Bytes, align and hints are always compared.
+    DtypeMismatch, InvalidArgument, NotInitialized
+        An argument is wrong, or there is no job.
+
+    Notes
+    -----
+    Collective over all PEs, which call it with equal arguments in the same order. Free the array with
+    atoll.free(x), or let every PE's garbage collector drop it: then a later collective allocation reuses the
+    memory. Source: OpenSHMEM 1.6, section 9.3 (shmem_malloc).
     """
     where = _Where(device, xp, "empty")
     return where.convert(_allocate(shape, dtype, order, align, hints, where, False, "empty"), "empty")
@@ -164,8 +187,8 @@ def full(
 ) -> Any:
     """Return a new symmetric array filled with fill_value, on all PEs before any PE returns.
 
-    fill_value may differ between PEs; its dtype, taken where dtype is None, may not.
-    Collective; other arguments and errors as for atoll.empty.
+    fill_value may differ between PEs. Its dtype, which is used if dtype is not given, may not. Collective;
+    other arguments and errors as for atoll.empty.
     """
     return _full(shape, fill_value, dtype, order, align, hints, _Where(device, xp, "full"), "full")
 
@@ -180,7 +203,7 @@ def _full(
     where: _Where,
     name: str,
 ) -> Any:
-    # What does not fit is said before the allocation: there, the other PEs would wait for this one.
+    # Refuse a wrong fill_value before the collective allocation, where the other PEs would wait for this one.
     special = where.on_device and _special(dtype)
     try:
         value = np.asarray(
@@ -211,7 +234,7 @@ def _contents(object: Any, dtype: Any, on_device: bool) -> npt.NDArray[Any]:
 
 
 def _special(dtype: Any) -> bool:
-    """If NumPy has no name for it."""
+    """Return whether NumPy has no name for this dtype."""
     from . import _device
 
     return dtype is not None and _device.special_name(_device.numpy_dtype(dtype)) is not None
@@ -267,7 +290,7 @@ def array(
 
 
 def is_on_device(a: Any) -> bool:
-    """If it is some library's array in the memory of a GPU."""
+    """Return whether `a` is an array of any library in the memory of a GPU."""
     return (
         isinstance(a, _atoll.DeviceArray)
         or (not isinstance(a, np.ndarray) and hasattr(a, "__cuda_array_interface__"))
@@ -276,7 +299,9 @@ def is_on_device(a: Any) -> bool:
 
 
 def _like(a: Any, dtype: Any, order: str, where: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Shape, dtype and order; and where: as a, but for what the caller says."""
+    """Return shape, dtype and order as of `a`, and `where` completed from `a`; the caller's choices come
+    first.
+    """
     on_device = is_on_device(a)
     if not on_device:
         a = np.asanyarray(a)
@@ -294,7 +319,7 @@ def _like(a: Any, dtype: Any, order: str, where: dict[str, Any]) -> tuple[tuple[
 
 
 def _is_fortran(a: Any) -> bool:
-    """If its elements are in Fortran's order, and not in C's."""
+    """Return whether its elements are in Fortran's order, and not in C's."""
     if isinstance(a, np.ndarray):
         return bool(a.flags.fnc)
     strides = tuple(a.stride()) if hasattr(a, "stride") else a.strides or ()
@@ -312,8 +337,12 @@ def empty_like(
     device: Any = None,
     xp: Any = None,
 ) -> Any:
-    """Return atoll.empty of a's shape and dtype: `a` may be any array. It is where `a` is, on a GPU in a's library, unless device
-    (and xp) say otherwise. Collective; arguments and errors as for atoll.empty."""
+    """Return atoll.empty of a's shape and dtype.
+
+    `a` may be any array. By default the new one is in the same kind of memory. If `a` is on a GPU, it is on
+    that GPU and in a's library. `device` (and xp) choose another. Collective; arguments and errors as for
+    atoll.empty.
+    """
     (shape, kind, layout), where = _like(a, dtype, order, {"device": device, "xp": xp})
     return empty(shape, kind, layout, align=align, hints=hints, **where)
 
@@ -329,8 +358,12 @@ def zeros_like(
     device: Any = None,
     xp: Any = None,
 ) -> Any:
-    """Return atoll.zeros of a's shape and dtype: `a` may be any array. It is where `a` is, on a GPU in a's library, unless device
-    (and xp) say otherwise. Collective; arguments and errors as for atoll.zeros."""
+    """Return atoll.zeros of a's shape and dtype.
+
+    `a` may be any array. By default the new one is in the same kind of memory. If `a` is on a GPU, it is on
+    that GPU and in a's library. `device` (and xp) choose another. Collective; arguments and errors as for
+    atoll.zeros.
+    """
     (shape, kind, layout), where = _like(a, dtype, order, {"device": device, "xp": xp})
     return zeros(shape, kind, layout, align=align, hints=hints, **where)
 
@@ -346,8 +379,12 @@ def ones_like(
     device: Any = None,
     xp: Any = None,
 ) -> Any:
-    """Return atoll.ones of a's shape and dtype: `a` may be any array. It is where `a` is, on a GPU in a's library, unless device
-    (and xp) say otherwise. Collective; arguments and errors as for atoll.ones."""
+    """Return atoll.ones of a's shape and dtype.
+
+    `a` may be any array. By default the new one is in the same kind of memory. If `a` is on a GPU, it is on
+    that GPU and in a's library. `device` (and xp) choose another. Collective; arguments and errors as for
+    atoll.ones.
+    """
     (shape, kind, layout), where = _like(a, dtype, order, {"device": device, "xp": xp})
     return ones(shape, kind, layout, align=align, hints=hints, **where)
 
@@ -364,8 +401,12 @@ def full_like(
     device: Any = None,
     xp: Any = None,
 ) -> Any:
-    """Return atoll.full of a's shape and dtype: `a` may be any array. It is where `a` is, on a GPU in a's library, unless device
-    (and xp) say otherwise. Collective; arguments and errors as for atoll.full."""
+    """Return atoll.full of a's shape and dtype.
+
+    `a` may be any array. By default the new one is in the same kind of memory. If `a` is on a GPU, it is on
+    that GPU and in a's library. `device` (and xp) choose another. Collective; arguments and errors as for
+    atoll.full.
+    """
     (shape, kind, layout), where = _like(a, dtype, order, {"device": device, "xp": xp})
     return full(shape, fill_value, kind, layout, align=align, hints=hints, **where)
 
@@ -379,10 +420,11 @@ def signal(n: int | Sequence[int] = 1, *, device: Any, xp: None = None) -> _atol
 @overload
 def signal(n: int | Sequence[int] = 1, *, device: Any, xp: Any) -> Any: ...
 def signal(n: int | Sequence[int] = 1, *, device: Any = None, xp: Any = None) -> Any:
-    """Return n zeroed signal words (uint64) in symmetric memory, for put_signal, signal_add, signal_wait_until.
+    """Return n zeroed signal words (uint64) in symmetric memory, for put_signal, signal_add,
+    signal_wait_until.
 
-    A tuple gives them a shape; device and xp: as for atoll.empty. Collective over all PEs.
-    Source: OpenSHMEM 1.6, section 9.10.
+    A tuple n is their shape; device and xp as for atoll.empty. Collective over all PEs. Source: OpenSHMEM
+    1.6, section 9.10.
     """
     count = n if isinstance(n, int | str) else math.prod(n)
     where = _Where(device, xp, "signal")

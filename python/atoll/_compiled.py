@@ -1,10 +1,12 @@
-"""torch.compile's backend "atoll": what operators change, other PEs included, is the memory that the program named.
+"""torch.compile's backend "atoll": operators change the memory that the program named, on other PEs too.
 
-A compiler makes values of what a program writes: `x.mul_(2)` becomes a new tensor, copied to x when the graph ends, and an
-operator that changes its argument may be handed a copy. Memory that other PEs reach by its place cannot be such a value. So the
-graph that Dynamo gives is cut at every custom operator that changes an argument: those run as they are, in the program's order, on
-the tensors themselves, and what stands between them is compiled piece by piece, each of which ends with its copies done. There is no
-graph break in Dynamo's sense: fullgraph=True holds.
+A compiler turns writes into values: `x.mul_(2)` becomes a new tensor, which is copied to x when the graph
+ends. An operator that changes its argument may be given a copy. Other PEs reach symmetric memory by its
+address, so it cannot be such a value.
+
+So the graph from Dynamo is cut at every custom operator that changes an argument. These operators run
+unchanged, in the program's order, on the tensors themselves. The pieces between them are compiled one by one,
+and each has finished its copies when it ends. Dynamo sees no graph break: fullgraph=True works.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ Compiled = Callable[..., Any]
 def compile_pieces(
     graph: torch.fx.GraphModule, inputs: Sequence[Any], mode: str | None, options: Mapping[str, Any]
 ) -> Compiled:
-    """What atoll.torch.backend does."""
+    """Compile a graph for atoll.torch.backend."""
     rest = dict(options)
     inner = rest.pop("inner", "inductor")
     if not any(_changes_in_place(node) for node in graph.graph.nodes):
@@ -35,7 +37,7 @@ def compile_pieces(
         gives_one = _make_output_a_tuple(piece)
         known = [taken.meta["example_value"] for taken in piece.graph.find_nodes(op="placeholder")]
         made = _compile(inner, mode, rest, piece, known)
-        delattr(pieces, node.target)  # the module, in whose place a function can stand
+        delattr(pieces, node.target)  # a submodule; only after this may a function replace it
         setattr(pieces, node.target, _first_of(made) if gives_one else made)
     pieces.recompile()
     forward: Compiled = pieces.forward
@@ -43,7 +45,7 @@ def compile_pieces(
 
 
 def _changes_in_place(node: torch.fx.Node) -> bool:
-    """Whether it calls a custom operator that changes an argument."""
+    """Return whether the node calls a custom operator that changes an argument."""
     target = node.target
     if node.op != "call_function" or not isinstance(target, torch._ops.OpOverload):
         return False
@@ -51,7 +53,7 @@ def _changes_in_place(node: torch.fx.Node) -> bool:
 
 
 def _cut(graph: torch.fx.GraphModule) -> Any:
-    """One with a submodule for each stretch between such operators, and one for each of these."""
+    """Split the graph into submodules: each such operator alone, and each stretch between two of them."""
     from torch.fx.passes.split_module import split_module
 
     number, of_piece = 0, {}
@@ -68,7 +70,7 @@ def _first_of(made: Compiled) -> Compiled:
 
 
 def _make_output_a_tuple(piece: Any) -> bool:
-    """As compilers want it; whether it was a single value."""
+    """Wrap the output in a tuple, as compilers require; return whether it was a single value."""
     output = piece.graph.output_node()
     if isinstance(output.args[0], tuple):
         return False
@@ -88,6 +90,6 @@ def _compile(
         patches = {**(list_mode_options(mode) if mode else {}), **options}
         made = compile_fx(graph, list(inputs), config_patches=patches or None)
         return made
-    chosen = torch._dynamo.lookup_backend(inner)  # of a name, or the function itself
+    chosen = torch._dynamo.lookup_backend(inner)  # by its name; a function is its own result
     made = chosen(graph, list(inputs), **({"options": options} if options else {}))
     return made

@@ -1,5 +1,8 @@
-"""What Atoll knows of other array libraries. Imported when the first array of a GPU is made, or a kernel's team is
-asked for; imports none of those libraries unless an array is to be theirs."""
+"""Conversions between symmetric arrays of a GPU and the arrays of other libraries.
+
+Imported when the first array of a GPU is made, or a kernel's team is requested. It imports another library
+only to make an array of that library.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import numpy as np
 
 from . import _atoll, _versions
 
-# Types that NumPy has no name for: a field of that name stands for them. The order is DLPack's.
+# Types that NumPy has no name for, each represented by a field of that name. The order is DLPack's.
 _SPECIAL = {
     name: np.dtype([(name, np.uint16 if name == "bfloat16" else np.uint8)])
     for name in (
@@ -25,11 +28,11 @@ _SPECIAL = {
 
 
 def is_freed(x: Any) -> bool:
-    """Whether a kernel must not have array x. Ordinary arrays are fine where the kernel keeps to itself."""
+    """Return whether x was a symmetric array and is freed, so that a kernel must not use it."""
     try:
         if _atoll.is_symmetric(x):
             return False
-    except _atoll.InvalidArgument:  # none that describes itself as arrays do; its own library refuses it
+    except _atoll.InvalidArgument:  # it has no array interface; its own library refuses it
         return False
     if not _atoll.is_initialized():
         return isinstance(x, _atoll.DeviceArray)
@@ -37,13 +40,13 @@ def is_freed(x: Any) -> bool:
         _atoll.peer(x, _atoll.my_pe())
     except _atoll.UseAfterFree:
         return True
-    except (_atoll.Error, TypeError):  # an ordinary array, or none that Atoll knows
+    except (_atoll.Error, TypeError):  # an ordinary array, or one unknown to Atoll
         pass
     return False
 
 
 def freed(what: str, x: Any) -> _atoll.UseAfterFree:
-    """The error that says so of x. `what` begins it."""
+    """Return the UseAfterFree error for x. `what` is the beginning of its text."""
     return _atoll.UseAfterFree(
         f"{what}, an array of shape {tuple(x.shape)}, was freed by atoll.free() or belongs to a job that was finalized; "
         "allocate another."
@@ -51,9 +54,10 @@ def freed(what: str, x: Any) -> _atoll.UseAfterFree:
 
 
 def mailbox_parts(block: Any, room: int | None, function: str) -> tuple[Any, int]:
-    """`block` and `room` of what a language's mailbox() was given: them, or an atoll.Mailbox of the GPU alone.
+    """Return `block` and `room` from the arguments of a language's mailbox(): these two, or an atoll.Mailbox
+    of the GPU alone.
 
-    Raises Unsupported (one of the host's memory), UseAfterFree, TypeError (no room).
+    Raises Unsupported (a mailbox in memory of the host), UseAfterFree, TypeError (no room).
     """
     if isinstance(block, _atoll.Mailbox):
         return block.block, block.capacity_bytes()
@@ -63,9 +67,11 @@ def mailbox_parts(block: Any, room: int | None, function: str) -> tuple[Any, int
 
 
 def mailbox_address(function: str, block: Any, room: int, per_pe: int) -> int:
-    """Where `block`, an array for mailboxes of per_pe bytes for each PE, stands. `function` begins what is said of a wrong one.
+    """Return the address of `block`, an array for mailboxes of per_pe bytes for each PE. Errors begin with
+    `function`.
 
-    Raises TypeError (no array in GPU memory), UseAfterFree, NotSymmetric, ValueError (too small even for a single PE).
+    Raises TypeError (no array in GPU memory), UseAfterFree, NotSymmetric, ValueError (too small even for a
+    single PE).
     """
     ask = "atoll.zeros(mailbox_bytes(n_pes, room), np.uint8, device='cuda')"
     if not isinstance(block, _atoll.DeviceArray) and not hasattr(block, "__cuda_array_interface__"):
@@ -89,10 +95,11 @@ def mailbox_address(function: str, block: Any, room: int, per_pe: int) -> int:
 
 
 class DeviceTeam(NamedTuple):
-    """A team as kernels take it, by value: the fields of atl::device::Team (atoll/device/team.hpp), in its order.
+    """A team as kernels take it, by value: the fields of atl::device::Team (atoll/device/team.hpp), in its
+    order.
 
-    PE pe's copy of what stands at address x here stands at x + (slot - my_slot) * stride, where slot is
-    first + pe * step, or int32 number pe at `table` where that is not 0.
+    If the data are at address x here, PE pe's copy is at x + (slot - my_slot) * stride. The `slot` is first +
+    pe * step. If `table` is not 0, it is int32 number pe of that table instead.
     """
 
     my_pe: int
@@ -107,7 +114,7 @@ class DeviceTeam(NamedTuple):
 
 
 def numpy_dtype(dtype: Any) -> np.dtype[Any]:
-    """NumPy's dtype for one of NumPy, PyTorch or ml_dtypes, or a name."""
+    """Return NumPy's dtype for one of NumPy, PyTorch or ml_dtypes, or for a name."""
     name = dtype if isinstance(dtype, str) else str(dtype).removeprefix("torch.")
     if name.startswith("<class"):
         name = getattr(dtype, "__name__", name)
@@ -125,7 +132,7 @@ def numpy_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def special_name(dtype: np.dtype[Any]) -> str | None:
-    """'bfloat16' and the like, for the dtype that stands for it."""
+    """Return 'bfloat16' and the like for the dtype that represents such a type; None for others."""
     if dtype.names is not None and len(dtype.names) == 1 and _SPECIAL.get(dtype.names[0]) == dtype:
         return dtype.names[0]
     return None
@@ -136,14 +143,14 @@ def _need(library: str, name: str) -> Any:
 
 
 def check_version(library: str) -> None:
-    """Called when the first of a library's arrays is passed. Raises Unsupported where that is too old."""
+    """Check a library's version when the first of its arrays is passed. Raises Unsupported if it is too old."""
     row = _versions.LIBRARIES[library]
     if (words := _versions.unknown(f"An array of {row.name}", library)) is not None:
         raise _atoll.Unsupported(words)
 
 
 def to_cupy(x: _atoll.DeviceArray) -> Any:
-    """The same memory as a cupy.ndarray, which keeps it."""
+    """Return the same memory as a cupy.ndarray, which keeps x alive."""
     cupy = _need("cupy", "An array of CuPy")
     if is_freed(x):
         raise freed("DeviceArray.cupy(): x", x)
@@ -164,7 +171,7 @@ def _extent(x: _atoll.DeviceArray) -> tuple[int, int]:
 
 
 def to_torch(x: _atoll.DeviceArray) -> Any:
-    """The same memory as a torch.Tensor, which keeps it."""
+    """Return the same memory as a torch.Tensor, which keeps x alive."""
     torch = _need("torch", "A tensor of PyTorch")
     if not torch.cuda.is_available():
         raise _atoll.Unsupported("This PyTorch has no CUDA; install one that has: see https://pytorch.org.")
@@ -177,7 +184,7 @@ def to_torch(x: _atoll.DeviceArray) -> Any:
 
 
 def to_buffer(x: _atoll.DeviceArray) -> Any:
-    """The same memory as a cuda.core.Buffer, which keeps it."""
+    """Return the same memory as a cuda.core.Buffer, which keeps x alive."""
     core = _need("cuda-core", "A Buffer")
     if is_freed(x):
         raise freed("DeviceArray.buffer(): x", x)
@@ -188,7 +195,7 @@ def to_buffer(x: _atoll.DeviceArray) -> Any:
 
 
 def assign(view: _atoll.DeviceArray, value: Any) -> None:
-    """view[...] = value, as NumPy has it, but for casts between arrays. Raises ShapeMismatch."""
+    """Do view[...] = value as NumPy does, without casts between arrays of a GPU. Raises ShapeMismatch."""
     if isinstance(value, _atoll.DeviceArray) or hasattr(value, "__cuda_array_interface__"):
         shape = value.shape if hasattr(value, "shape") else value.__cuda_array_interface__["shape"]
         if tuple(shape) != view.shape:
@@ -213,9 +220,9 @@ def _misfit(view: _atoll.DeviceArray, shape: Any, ask: str) -> _atoll.ShapeMisma
 
 
 def on_host(dtype: np.dtype[Any], value: Any) -> np.ndarray[Any, Any]:
-    """`value` as an array of that dtype, also of one that stands for a type that NumPy has not."""
+    """Return `value` as an array of that dtype, which may represent a type that NumPy does not have."""
     special = special_name(dtype)
-    if special is not None and type(value).__module__ == "torch":  # whose narrow tensors NumPy does not take
+    if special is not None and type(value).__module__ == "torch":  # NumPy does not take its narrow tensors
         value = value.detach().float().numpy()
     if special is not None and str(getattr(value, "dtype", None)) == special:  # ml_dtypes'
         value = value.view(dtype)
@@ -227,7 +234,7 @@ def on_host(dtype: np.dtype[Any], value: Any) -> np.ndarray[Any, Any]:
 
 
 def dtype_of_dlpack(code: int, bits: int) -> np.dtype[Any] | None:
-    """NumPy's dtype for one of DLPack."""
+    """Return NumPy's dtype for DLPack's type code and bits, or `None`."""
     special = {
         4: "bfloat16",
         10: "float8_e4m3fn",
@@ -243,7 +250,7 @@ def dtype_of_dlpack(code: int, bits: int) -> np.dtype[Any] | None:
 
 
 def cupy_current_stream() -> Any:
-    """CuPy's function of that name."""
+    """Return CuPy's function get_current_stream."""
     import cupy
 
     return cupy.cuda.get_current_stream
@@ -258,7 +265,9 @@ def _current(library: str, device: int) -> int:
 
 
 def current_stream(library: str | None, device: int) -> int:
-    """The handle of a library's current stream; where none is named, of those that are in use, if it is one."""
+    """Return the handle of a library's current stream. Without a library: of those in use, if their streams
+    are the same.
+    """
     if library is not None:
         return _current(library, device)
     in_use = ["cupy"] if "cupy" in sys.modules else []
@@ -276,7 +285,9 @@ def current_stream(library: str | None, device: int) -> int:
 
 
 def device_of(device: Any, function: str) -> bool:
-    """True for "cuda", False for "cpu"; the number of a GPU, if given, is compared after the allocation."""
+    """Return True for "cuda", False for "cpu". The number of a GPU, if given, is compared after the
+    allocation.
+    """
     kind, _, number = str(device).partition(":")
     if kind == "cpu" or (kind == "cuda" and (not number or number.isdigit())):
         return kind == "cuda"
@@ -286,7 +297,7 @@ def device_of(device: Any, function: str) -> bool:
 
 
 def library_of(xp: Any, on_device: bool, function: str) -> str:
-    """'cupy', 'torch', 'numpy' or '' for xp=, the module itself."""
+    """Return 'cupy', 'torch' or 'numpy' for the module passed as xp=, or '' for None."""
     name = getattr(xp, "__name__", None)
     allowed = ("cupy", "torch") if on_device else ("numpy",)
     if xp is None:
@@ -300,11 +311,11 @@ def library_of(xp: Any, on_device: bool, function: str) -> str:
 
 
 def check_library(library: str) -> None:
-    """Says what is missing before anything collective."""
+    """Raise an error if the library is missing, before any collective operation."""
     if library == "torch" and not _need("torch", "A tensor of PyTorch").cuda.is_available():
         raise _atoll.Unsupported("This PyTorch has no CUDA; install one that has: see https://pytorch.org.")
 
 
 def as_library(x: _atoll.DeviceArray, library: str) -> Any:
-    """x as an array of 'cupy' or 'torch', else itself."""
+    """Return x as an array of 'cupy' or 'torch', or x itself."""
     return to_cupy(x) if library == "cupy" else to_torch(x) if library == "torch" else x

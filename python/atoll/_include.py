@@ -1,4 +1,4 @@
-"""Where the C++ headers are."""
+"""The folder of the C++ headers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from . import _atoll
 
 
 def include_dir() -> str:
-    """Return the folder of Atoll's headers: what a compiler takes after -I to find <atoll/device/device.hpp>.
+    """Return the folder of Atoll's headers: the argument of a compiler's -I that finds
+    <atoll/device/device.hpp>.
 
-    For torch.utils.cpp_extension, cuda.core, cupy.RawModule and nvcc. The device headers need no library; programs for
-    the host link the one in the folder lib beside it. Local; works before init().
+    For torch.utils.cpp_extension, cuda.core, cupy.RawModule and nvcc. The device headers need no library;
+    programs for the host link the one in the folder lib beside it. Local; works before init().
     """
     module = Path(str(_atoll.__file__)).resolve()
     for folder in module.parents:

@@ -1,4 +1,4 @@
-"""The job: joining it, leaving it, ending it."""
+"""Joining, leaving and ending the job."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from typing import Any, NoReturn
 
 from . import _atoll
 
-_failure: tuple[int, str] | None = None  # the exit status, and the sentence for the other PEs
+_failure: tuple[int, str] | None = None  # the exit status, and the text for the other PEs
 _watched = False
-_launched = ""  # by `atoll run`, which says how the job ended: "here", "elsewhere" (--hosts), "" (by another)
+_launched = ""  # "here" or "elsewhere" (--hosts): `atoll run` started this PE and reports how the job ends
 _store_inits = 0
 
 
@@ -31,22 +31,33 @@ def init(
 ) -> None:
     """Join the job. Collective: every PE calls it, once before anything else.
 
-    Without arguments the job is the one that started this process: `atoll run`, torchrun's variables
-    (RANK, WORLD_SIZE, ...), PMIx (srun --mpi=pmix, prterun, Open MPI's mpirun), PMI (mpiexec of MPICH, srun
-    --mpi=pmi2), or, run alone, a job of one PE. Where torch.distributed is initialised, or
-    torchrun's agent keeps its store, that store connects the PEs.
+    Without arguments the job is the one that started this process. It is found through `atoll run`,
+    torchrun's variables (RANK, WORLD_SIZE, ...), PMIx (srun --mpi=pmix, prterun, Open MPI's mpirun) or PMI
+    (mpiexec of MPICH, srun --mpi=pmi2). A process that was started alone is a job of one PE. If
+    torch.distributed is initialised, or torchrun's agent keeps its store, that store connects the PEs.
 
-    uid, pe, n_pes: a job of processes that something else started: one process calls
-        atoll.get_unique_id() and sends it to all, each says which PE it is, of how many. Over several hosts
-        that process must be PE 0.
-    comm: an mpi4py communicator whose processes become the PEs, rank for rank.
+    Parameters
+    ----------
+    uid, pe, n_pes
+        A job of processes that something else started. One process calls atoll.get_unique_id() and sends the
+        result to all. Each passes it with its own PE number and the number of PEs. Over several hosts that
+        process must be PE 0.
+    comm
+        An mpi4py communicator whose processes become the PEs, rank for rank.
 
-    Counted: a second call only counts, and so many calls of finalize() end the job; what it passes must describe
-    that job (else InvalidArgument). A process that
-    ends without finalize() announces that and waits for nobody; an exception that nobody catches ends
-    the job. A child forked after init cannot use Atoll.
+    Raises
+    ------
+    BootstrapError, SettingsError, OutOfMemory
+        The job could not be joined, a setting is wrong, or the symmetric heap does not fit.
+    InvalidArgument
+        The arguments do not describe the job that this process is already in.
 
-    Raises BootstrapError, SettingsError, OutOfMemory, InvalidArgument. Source: OpenSHMEM 1.6, section 9.1.
+    Notes
+    -----
+    Calls are counted: a second call only counts, and the job ends with the same number of calls of
+    finalize(). A process may end without finalize(): it tells the others, and does not wait. An exception
+    that is not caught ends the job. A child forked after init cannot use Atoll. Source: OpenSHMEM 1.6,
+    section 9.1.
     """
     put: Callable[[str, bytes], None] | None = None
     get: Callable[[str], bytes] | None = None
@@ -73,7 +84,7 @@ def init(
         if invited and uid is None:
             _launched = place
     finally:
-        # The invitation has been used: what this process starts with a copy of os.environ is no part of the job.
+        # These variables are used up: a process started with a copy of os.environ is not part of the job.
         if not _atoll._launched():
             os.environ.pop("ATOLL_LAUNCHED", None)
             os.environ.pop("ATOLL_JOIN", None)
@@ -83,15 +94,17 @@ def init(
 
 
 def _flush_by_line() -> None:
-    """Have lines leave this PE when they are printed, also into a pipe, so that those of a killed PE are seen."""
+    """Flush stdout at each line, also into a pipe, so that the last lines of a killed PE are not lost."""
     stream = sys.stdout
     if isinstance(stream, io.TextIOWrapper) and stream is sys.__stdout__ and not stream.isatty():
-        with contextlib.suppress(OSError, ValueError):  # closed, or nobody reads
+        with contextlib.suppress(OSError, ValueError):  # stdout is closed or has no reader
             stream.reconfigure(line_buffering=True)
 
 
 def _mpi_world() -> Any:
-    """mpi4py's COMM_WORLD where mpiexec of MPICH started this process and MPI runs: its PMI serves once."""
+    """Return mpi4py's COMM_WORLD if MPICH's mpiexec started this process and MPI runs, which has used up its
+    PMI.
+    """
     mpi: Any = sys.modules.get("mpi4py.MPI")
     if mpi is None or "PMI_FD" not in os.environ or not mpi.Is_initialized() or mpi.Is_finalized():
         return None
@@ -99,7 +112,7 @@ def _mpi_world() -> Any:
 
 
 def _torch_store() -> tuple[int, int, Callable[[str, bytes], None], Callable[[str], bytes]] | None:
-    """torch.distributed's store, where torch or its agent already keeps one."""
+    """Return torch.distributed's store, if torch or its agent already keeps one."""
     distributed: Any = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         store = distributed.distributed_c10d._get_default_store()
@@ -111,7 +124,7 @@ def _torch_store() -> tuple[int, int, Callable[[str, bytes], None], Callable[[st
         store = distributed.TCPStore(address, port, size, is_master=False)
     else:
         return None
-    # Keys are written once: each init, and each attempt of an agent that starts the PEs again, has its own.
+    # Keys are written once, so each init has its own, and each attempt of an agent that restarts the PEs.
     global _store_inits
     _store_inits += 1
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
@@ -120,11 +133,11 @@ def _torch_store() -> tuple[int, int, Callable[[str, bytes], None], Callable[[st
 
 
 def finalize() -> None:
-    """Leave the job: the last of as many calls as there were of init() waits for all PEs and ends it.
+    """Leave the job. The last of as many calls as there were of init() waits for all PEs and ends the job.
 
-    Collective over all PEs. Implies barrier_all. Arrays stay readable and writeable by NumPy as long
-    as they live; every other call raises NotInitialized. Raises NotInitialized when called more often
-    than init(). Source: OpenSHMEM 1.6, section 9.1.
+    Collective over all PEs. Implies barrier_all. NumPy can still read and write the arrays as long as they
+    live; every other call raises NotInitialized. Raises NotInitialized when called more often than init().
+    Source: OpenSHMEM 1.6, section 9.1.
     """
     _atoll._finalize()
 
@@ -143,10 +156,10 @@ def _check_status(function: str, status: int, least: int) -> None:
 def global_exit(status: int = 0) -> NoReturn:
     """End all PEs now, with this exit status. Not collective: one PE is enough. Does not return.
 
-    status: 0 to 255, which is what an exit status holds.
+    status: 0 to 255, the range of an exit status.
 
-    Output is flushed; atexit functions do not run. Raises InvalidArgument, NotInitialized.
-    Source: OpenSHMEM 1.6, section 9.1.
+    Output is flushed; atexit functions do not run. Raises InvalidArgument, NotInitialized. Source: OpenSHMEM
+    1.6, section 9.1.
     """
     _check_status("global_exit", status, 0)
     _flush()
@@ -173,10 +186,11 @@ def version() -> str:
 
 
 def info() -> dict[str, Any]:
-    """Return what this PE knows of the job and its memory, as a dictionary. Local; works before init().
+    """Return the state of this PE's job and memory as a dictionary. Local; works before init().
 
     Keys: version, initialized, and in a job my_pe, n_pes, and heap (limit_bytes, used_bytes,
-    largest_free_bytes, blocks; address: where it begins). Settings and what the machine offers: run `atoll info`.
+    largest_free_bytes, blocks; address: where it begins). `atoll info` prints the settings and the machine's
+    features.
     """
     found: dict[str, Any] = {"version": version(), "initialized": _atoll.is_initialized()}
     if _atoll.is_initialized():
@@ -191,7 +205,9 @@ def _flush() -> None:
 
 
 def _watch() -> None:
-    """Once: tell the other PEs when this one ends by an exception, and forked children that they are no PEs."""
+    """Install the hooks once: an exception that ends this PE is reported to the others, and a forked child
+    leaves the job.
+    """
     global _watched
     if _watched:
         return
@@ -202,20 +218,22 @@ def _watch() -> None:
         kind: type[BaseException], value: BaseException, trace: TracebackType | None, interrupted: bool
     ) -> bool:
         global _failure
-        # At an interactive prompt the process goes on.
+        # At an interactive prompt an exception does not end the process.
         ends = not hasattr(sys, "ps1") and not sys.flags.interactive
         another = isinstance(value, _atoll.PeDied) and bool(_atoll._end_reason())
         if interrupted and _launched and ends and (another or isinstance(value, KeyboardInterrupt)):
-            # Ctrl-C goes to all PEs, and the launcher says so. Python ends the process by SIGINT, as C's would.
+            # Ctrl-C goes to all PEs, and the launcher reports it. Python then ends the process by SIGINT, as
+            # a C program ends.
             return True
         if another:
-            # Another PE has failed, and has said why. A traceback for each that waited for it would bury that.
+            # Another PE has failed and has reported it. A traceback of each PE that waited for it would hide
+            # that report.
             _say_where(value, trace)
             return ends
         value.__traceback__ = without_own_frames(value, trace)  # Python's hook prefers it to the argument
         previous(kind, value, value.__traceback__)
         kernel = "" if isinstance(value, _atoll.Error) else _atoll._kernel_failure()
-        if kernel:  # another library's error, which says no more than that the GPU is lost
+        if kernel:  # another library's error, which tells only that the GPU is lost
             sys.stderr.write(f"atoll.KernelError: {kernel}\n")
             sys.stderr.flush()
         if not ends:
@@ -223,17 +241,19 @@ def _watch() -> None:
         if not isinstance(value, KeyboardInterrupt):
             text = f"{kind.__name__}: {value}".removesuffix(": ") + (f" ({kernel})" if kernel else "")
             _failure = 1, f"PE {{}} ended by an exception that nobody caught: {text}"
-        # 128 + SIGINT, as a shell says. (The module signal stays unloaded: programs may be called signal.py.)
+        # The status is 128 + SIGINT, as in a shell. The module signal is not imported, since a program may be
+        # called signal.py.
         elif _atoll.is_initialized() and _atoll.n_pes() > 1:
             _failure = 130, "PE {} was interrupted (KeyboardInterrupt)"
         return False
 
     if not _atoll._report_by(report):
-        return  # an earlier import of this package watches already
+        return  # an earlier import of this package has installed them
     os.register_at_fork(after_in_child=_atoll._forked)
     sys.excepthook = _atoll._hook
     atexit.register(_announce)
-    # Python waits for its threads before it runs atexit functions; one that waits for another PE may wait for ever.
+    # Python waits for its threads before it runs atexit functions, and one that waits for another PE may
+    # never end.
     before_threads: Callable[[Callable[[], None]], None] | None = getattr(threading, "_register_atexit", None)
     if before_threads is not None:
         before_threads(_announce_if_threads)
@@ -247,9 +267,9 @@ def _is_own(file: str) -> bool:
 
 
 def without_own_frames(error: BaseException, trace: TracebackType | None) -> TracebackType | None:
-    """Return the trace less the calls within this package, also in the exceptions that `error` came of.
+    """Return the trace without the calls within this package; also shorten those of the causes of `error`.
 
-    A trace of nothing else stays as it is: then the error is this package's own.
+    A trace that has only such calls stays unchanged: then the error is this package's own.
     """
     seen: set[int] = {id(error)}
     causes = [error.__cause__, error.__context__]
@@ -279,7 +299,7 @@ def _program_part(trace: TracebackType | None) -> TracebackType | None:
 
 
 def _say_where(error: BaseException, trace: TracebackType | None) -> None:
-    """One line: which PE the failure of another one stopped, and in which line of the program."""
+    """Print one line: the PE that another PE's failure stopped, and the line of the program where it was."""
     where = ""
     while trace is not None:
         code = trace.tb_frame.f_code
@@ -287,9 +307,9 @@ def _say_where(error: BaseException, trace: TracebackType | None) -> None:
             where = f" at {code.co_filename}:{trace.tb_lineno}, in {code.co_name}"
         trace = trace.tb_next
     _flush()
-    # The launcher of this host says why; each process of another one tells it itself.
+    # The launcher of this host prints the reason; a process on another host prints it itself.
     why = "" if _launched == "here" else f": PeDied: {error}"
-    # One write, so that the lines of several PEs do not mix.
+    # A single write, so that lines of several PEs do not mix.
     sys.stderr.write(f"PE {_atoll.my_pe()} stopped{where}{why}\n")
     sys.stderr.flush()
 

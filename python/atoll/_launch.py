@@ -1,4 +1,4 @@
-"""Starting jobs from Python: the launcher's program, and functions run by all PEs."""
+"""Jobs started from Python: the launcher's program, and functions that all PEs run."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _TIMEOUT_STATUS = 124  # the launcher's
 
 
 class LaunchError(_atoll.Error, RuntimeError):
-    """A PE of atoll.launch ended by an exception or otherwise; the text has its number and traceback.
+    """An exception or another end of a PE of atoll.launch; the text has the PE's number and traceback.
 
-    pe: its number, -1 where unknown. The exception itself, where it could be pickled, is `__cause__`.
+    pe: its number, -1 if unknown. The exception itself, if it could be pickled, is `__cause__`.
     """
 
     def __init__(self, text: str, pe: int = -1) -> None:
@@ -34,7 +34,7 @@ class LaunchError(_atoll.Error, RuntimeError):
 
 
 def launcher_path() -> str:
-    """Where the program `atoll` is: beside this Python, else on $PATH."""
+    """Return the path of the program `atoll`: beside this Python, else on $PATH."""
     beside = [Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))]
     for folder in beside:
         if os.access(folder / "atoll", os.X_OK):
@@ -57,19 +57,46 @@ def launch(
 ) -> list[Result]:
     """Run fn(*args, **kwargs) in n_pes new processes, the PEs of a job, and return the results in PE order.
 
-    Each PE has called atoll.init() when fn starts, and leaves the job after it. fn may be defined anywhere, in
-    a notebook's cell too; it, its arguments and its results travel by cloudpickle (the extra `notebook`).
-    What PEs print appears here.
+    Each PE has called atoll.init() when fn starts, and leaves the job after it. The function may be defined
+    anywhere, also in a notebook's cell. Function, arguments and results are sent by cloudpickle (the extra
+    `notebook`). The PEs' output appears here.
 
-    n_pes:   at least 1; more PEs than cores is legal.
-    timeout: seconds after which the job is ended, with a table of what every PE waited for.
-    env:     variables of the PEs' environment beside this process's, such as {"ATOLL_CHECK": "all"}.
+    Parameters
+    ----------
+    fn, *args, **kwargs
+        The function and its arguments.
+    n_pes
+        At least 1; more PEs than cores is legal.
+    timeout
+        Seconds after which the job is ended, with a table that shows the wait of every PE.
+    env
+        Variables of the PEs' environment in addition to this process's, such as {"ATOLL_CHECK": "all"}.
 
-    Raises Timeout (an atoll.Error and a TimeoutError) when timeout is over, LaunchError with the number and the traceback of the PE that failed first (its exception is the
-    cause) or the exit status of one that ended instead of returning, ImportError where cloudpickle is
-    missing, InvalidArgument. Not collective: no PE of this process's job is involved.
+    Returns
+    -------
+    list
+        The result of each PE, in PE order.
 
-        atoll.launch(lambda: atoll.my_pe(), n_pes=4)        # [0, 1, 2, 3]
+    Raises
+    ------
+    Timeout
+        The timeout is over. It is an atoll.Error and a TimeoutError.
+    LaunchError
+        A PE raised an exception, which is the cause, or ended instead of returning. The text has the number
+        of the first such PE, and its traceback or exit status.
+    ImportError
+        cloudpickle is missing.
+    InvalidArgument
+        An argument is wrong.
+
+    Notes
+    -----
+    Not collective: no PE of this process's job is involved.
+
+    Examples
+    --------
+    >>> atoll.launch(lambda: atoll.my_pe(), n_pes=4)  # doctest: +SKIP
+    [0, 1, 2, 3]
     """
     if not isinstance(n_pes, int) or isinstance(n_pes, bool) or n_pes < 1:
         raise _atoll.InvalidArgument(f"launch(): n_pes is {n_pes!r}; pass an integer of at least 1.")
@@ -91,7 +118,9 @@ def launch(
 
 
 def dumps(value: object) -> bytes:
-    """What any process can load: functions and classes that no module offers travel by value."""
+    """Pickle so that any process can load it: functions and classes that no module offers are pickled by
+    value.
+    """
     try:
         cloudpickle: Any = importlib.import_module("cloudpickle")
     except ImportError:
@@ -104,7 +133,9 @@ def dumps(value: object) -> bytes:
 
 
 class _Files:
-    """The payload and one file for each PE's outcome: in memory, inherited by the PEs, gone with the last of them."""
+    """The payload and one file for each PE's outcome, in memory. The PEs inherit them; they vanish with the
+    last PE.
+    """
 
     def __init__(self, payload: bytes, n_pes: int) -> None:
         self.results: list[int] = []
@@ -132,7 +163,7 @@ class _Files:
         return [self.payload, *self.results]
 
     def outcomes(self) -> list[dict[str, Any] | None]:
-        """What each PE left: a result, an exception, or nothing."""
+        """Return the outcome of each PE: a result, an exception, or None."""
         found: list[dict[str, Any] | None] = []
         for fd in self.results:
             with open(fd, "rb", closefd=False) as file:
@@ -149,9 +180,11 @@ def _command(n_pes: int, timeout: float | None, files: _Files) -> list[str]:
 
 
 def _run(command: Sequence[str], fds: Sequence[int], env: Mapping[str, str] | None) -> tuple[int, str]:
-    """Run the job; its output goes where Python's own goes now, which in a notebook is the cell."""
+    """Run the job. Its output goes to the current sys.stdout and sys.stderr, which in a notebook are the
+    cell's.
+    """
     surroundings = {**os.environ, **(env or {})}
-    # The PEs must find this very package, also where it was imported from a folder that is not installed.
+    # The PEs must import this very package, even if it comes from a folder that is not installed.
     package = str(Path(__file__).resolve().parents[1])
     surroundings["PYTHONPATH"] = os.pathsep.join(filter(None, [package, surroundings.get("PYTHONPATH", "")]))
     process = subprocess.Popen(
@@ -196,7 +229,7 @@ def _results(outcomes: list[dict[str, Any] | None], status: int, complaint: str)
         (o["after_another"], o["time"], pe, o) for pe, o in enumerate(outcomes) if o and "result" not in o
     ]
     missing = [pe for pe, outcome in enumerate(outcomes) if outcome is None]
-    # PeDied tells of another PE: of one that left what happened to it, else of one that could not.
+    # PeDied reports the end of another PE. Prefer a PE's own outcome, if the PE that ended could leave one.
     if failed and not (missing and all(after_another for after_another, *_ in failed)):
         _, _, pe, outcome = min(failed, key=lambda f: f[:3])
         if "exit" in outcome:
@@ -209,7 +242,7 @@ def _results(outcomes: list[dict[str, Any] | None], status: int, complaint: str)
             try:
                 cause = pickle.loads(outcome["pickled"])
             except Exception:
-                cause = None  # its class may exist in the PE only; the text says all
+                cause = None  # its class may exist in the PE only; the text is complete without it
         alike = [other for _, _, other, o in failed if o.get("traceback") == outcome["traceback"]]
         which = f"PE {', '.join(map(str, sorted(alike)))}"
         raise LaunchError(f"{which} raised {outcome['error']}\n\n{outcome['traceback']}", pe) from cause
@@ -222,9 +255,9 @@ def _results(outcomes: list[dict[str, Any] | None], status: int, complaint: str)
 
 
 def _named(complaint: str, missing: list[int]) -> int:
-    """Which of the PEs without a result ended first; -1 where nobody says."""
+    """Return which of the PEs without a result ended first, or -1 if that is unknown."""
     if len(missing) == 1:
         return missing[0]
-    # The launcher ends the others, and its sentence begins with the PE for which it does.
+    # The launcher ends the others, and its message begins with the PE that failed.
     found = re.findall(r"^atoll run: PE (\d+) ", complaint, re.MULTILINE)
     return int(found[-1]) if found and int(found[-1]) in missing else -1

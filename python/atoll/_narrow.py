@@ -1,4 +1,4 @@
-"""Numbers in the types that NumPy has no name for: bfloat16 and those of 8 bits."""
+"""Conversions of the types that NumPy has no name for: bfloat16 and the 8-bit floats."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 
-# Bits of the mantissa, bias of the exponent, the first code that is no number.
+# Bits of the mantissa, bias of the exponent, and the first code that is not a number.
 _FLOAT8 = {
     "float8_e4m3fn": (3, 7, 0x7F),
     "float8_e4m3fnuz": (3, 8, 0x80),
@@ -21,7 +21,9 @@ _FLOAT8 = {
 
 @functools.cache
 def _numbers(name: str) -> Array:
-    """What the codes from 0 mean, and the first beyond them as if it went on: what is rounded to that is too large."""
+    """Return the values of the codes from 0, and one more as if the codes went on: a value rounded to that
+    overflows.
+    """
     mantissa, bias, end = _FLOAT8[name]
     code = np.arange(end + 1)
     exponent, fraction = code >> mantissa, code & ((1 << mantissa) - 1)
@@ -32,8 +34,10 @@ def _numbers(name: str) -> Array:
 
 
 def _float8(name: str, wide: Array) -> Array:
-    """To the nearest, ties to even (up, where there is no mantissa); what is too large is infinite, or else no number, as
-    PyTorch and ml_dtypes have it."""
+    """Round to the nearest, ties to even (ties up in a type without mantissa).
+
+    A value that is too large becomes infinity, or NaN in a type without it, as in PyTorch and ml_dtypes.
+    """
     numbers = _numbers(name)
     size = np.abs(wide)
     above = np.clip(np.searchsorted(numbers, size), 1, len(numbers) - 1)
@@ -41,7 +45,7 @@ def _float8(name: str, wide: Array) -> Array:
     tie_up = (above % 2 == 0) | (name == "float8_e8m0fnu")
     code = np.where((size > middle) | ((size == middle) & tie_up), above, above - 1)
     negative = np.signbit(wide)
-    if name.endswith("uz"):  # one zero, and one that is no number, where the other zero would be
+    if name.endswith("uz"):  # these have one zero; the code of a negative zero is NaN
         code = np.where(np.isnan(wide), 0x80, np.where(negative & (code > 0), code | 0x80, code))
     elif name == "float8_e8m0fnu":
         code = np.where(np.isnan(wide) | (wide < 0), 0xFF, code)
@@ -51,27 +55,27 @@ def _float8(name: str, wide: Array) -> Array:
 
 
 def _bfloat16(wide: Array) -> Array:
-    """To the nearest, ties to even; a NaN stays one."""
+    """Round to the nearest, ties to even; a NaN stays a NaN."""
     bits = wide.astype(np.float32).view(np.uint32)
     rounded = np.where(np.isnan(wide), bits | 0x400000, bits + 0x7FFF + (bits >> 16 & 1)) >> 16
     return np.asarray(rounded, np.uint16)
 
 
 def narrowed(name: str, value: Any) -> Array:
-    """`value` in the codes of type `name`: an array of uint8 or uint16."""
+    """Return `value` in the codes of type `name`: an array of uint8 or uint16."""
     wide = np.asarray(value, np.float64)
-    flat = np.atleast_1d(wide)  # an array also where one number would be NumPy's scalar
+    flat = np.atleast_1d(wide)  # one number becomes an array too, not a scalar of NumPy
     codes = _bfloat16(flat) if name == "bfloat16" else _float8(name, flat)
     return codes.reshape(wide.shape)
 
 
 def code_of(name: str, number: float) -> int:
-    """One number's code of 8 bits."""
+    """Return the 8-bit code of a number."""
     return int(_float8(name, np.array([number]))[0])
 
 
 def number_of(name: str, code: int) -> float:
-    """What a code of 8 bits means."""
+    """Return the value of an 8-bit code."""
     end = _FLOAT8[name][2]
     if name.endswith("e8m0fnu") or code < 0x80:
         size, sign = code, 1.0

@@ -1,4 +1,6 @@
-"""ATOLL_NVTX=1: each of Atoll's calls is a range of NVTX, which Nsight Systems and Compute show on their time lines."""
+"""ATOLL_NVTX=1: each of Atoll's calls is a range of NVTX, which Nsight Systems and Compute show on their time
+lines.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-# Whoever has NVTX: module, and its names for opening and closing a range.
+# Modules that offer NVTX, with their names for opening and closing a range.
 _PROVIDERS = (
     ("nvtx", "push_range", "pop_range"),
     ("torch.cuda.nvtx", "range_push", "range_pop"),
@@ -21,7 +23,7 @@ Range = tuple[Callable[[str], Any], Callable[[], Any]]
 
 @functools.cache
 def _provider() -> Range:
-    # What the program has imported already first, so that ranges load nothing large.
+    # A module that the program has already imported comes first, so that ranges load nothing large.
     for module, push, pop in sorted(_PROVIDERS, key=lambda row: row[0].partition(".")[0] not in sys.modules):
         try:
             found = importlib.import_module(module)
@@ -45,7 +47,7 @@ def _in_range(function: Any, name: str) -> Any:
 
 
 def ranged(functions: dict[str, Any]) -> dict[str, Any]:
-    """The public functions among these, each within a range called atoll.NAME."""
+    """Return the public functions among these, each within a range called atoll.NAME."""
     signatures = functions["__signatures__"]
     return {
         name: _in_range(f, f"atoll.{f.__name__}")

@@ -1,7 +1,7 @@
 """Python objects between PEs, by pickle: for set-up, not for speed.
 
-An object that cannot be pickled is known to its own PE alone. Sizes travel before data, and a negative size says that the
-data are the sentence of an error: so every PE raises it, and the next call is in step.
+Only an object's own PE knows that it cannot be pickled. Sizes travel before data, and a negative size marks
+data that are an error's text. So every PE raises the error, and the next call is in step.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class _Blob:
-    """One object's bytes, or the sentence that says why there are none, with its size negative."""
+    """The bytes of one object. With a negative size, the text that explains why it has no bytes."""
 
     def __init__(self, function: str, obj: object, team: _atoll.Team | None) -> None:
         self.error: Exception | None = None
@@ -52,7 +52,7 @@ class _Blob:
 
     @classmethod
     def refusal(cls, sentence: str) -> _Blob:
-        """What a PE sends in place of an object when its arguments are wrong."""
+        """Return the text that a PE sends in place of an object when its arguments are wrong."""
         made = cls.__new__(cls)
         made.error = None
         made._refuse(sentence)
@@ -68,7 +68,7 @@ def _load(data: Bytes) -> Any:
 
 
 def _check_sizes(sizes: Any, parts: Sequence[Bytes], own: Exception | None = None) -> None:
-    """Raise the first sentence among the parts, the same on every PE."""
+    """Raise the first error among the parts, the same on every PE."""
     for size, part in zip(sizes, parts, strict=True):
         if size < 0:
             raise _atoll.InvalidArgument(part.tobytes().decode(errors="replace")) from own
@@ -124,7 +124,7 @@ def bcast_object(obj: Any = None, root: int = 0, *, team: _atoll.Team | None = N
 
 
 def _gathered(function: str, obj: object, team: _atoll.Team | None) -> list[Bytes]:
-    """The bytes of all PEs' objects, in PE order, on every PE."""
+    """Return the bytes of all PEs' objects, in PE order, on every PE."""
     blob = _Blob(function, obj, team)
     sizes = _atoll.fcollect(np.array([blob.size], np.int64), team=team)[:, 0]
     ends = np.cumsum(np.abs(sizes))
@@ -202,7 +202,7 @@ def allgather_object(obj: Any, *, team: _atoll.Team | None = None) -> list[Any]:
 
 
 def _blobs(function: str, objs: Any, team: _atoll.Team | None) -> list[_Blob]:
-    """One for each PE; all of them the same refusal where one cannot be made."""
+    """Return one blob for each PE, or the same refusal for all if one object cannot be pickled."""
     n, me = _atoll.n_pes(team), _atoll.my_pe(team)
     try:
         each = list(objs)
@@ -220,7 +220,7 @@ def _blobs(function: str, objs: Any, team: _atoll.Team | None) -> list[_Blob]:
 
 
 def _rows(blobs: Sequence[_Blob], width: int) -> npt.NDArray[np.uint8]:
-    """The blobs as rows of one length, as collectives of equal blocks move them."""
+    """Return the blobs as rows of one length, for collectives on equal blocks."""
     rows = np.zeros((len(blobs), width), np.uint8)
     for row, blob in zip(rows, blobs, strict=True):
         row[: blob.data.size] = blob.data
@@ -316,7 +316,7 @@ def reduce_object(
     *,
     team: _atoll.Team | None = None,
 ) -> Any:
-    """Combine all PEs' obj by op, in PE order: op(op(obj of PE 0, obj of PE 1), obj of PE 2) and so on.
+    """Combine all PEs' obj by op, in PE order: `op(op(obj_0, obj_1), obj_2)` and so on.
 
     Parameters
     ----------
@@ -345,7 +345,7 @@ def reduce_object(
 
     Notes
     -----
-    Collective over the team. What op raises, it raises on the PEs that get the result. For set-up, by pickle: see
+    Collective over the team. An exception of op is raised on the PEs that get the result. For set-up, by pickle: see
     bcast_object, also for its warning.
 
     Examples

@@ -1,6 +1,7 @@
-"""PTX that kernels in Numba, Triton and CuTe DSL have in common: text of inline assembly, in LLVM's way ($0 is the result).
+"""PTX that kernels in Numba, Triton and CuTe DSL share: inline assembly in LLVM's syntax, where $0 is the
+result.
 
-Each is one block with its own labels and registers, so that it can stand many times in a kernel.
+Each text is one block with its own labels and registers, so that it can occur many times in a kernel.
 """
 
 from __future__ import annotations
@@ -11,18 +12,20 @@ from ._atoll import _kernel_layout
 
 AT = _kernel_layout()
 CHECKS_ADDRESSES = os.environ.get("ATOLL_CHECK") == "all"
-"""Whether what is compiled in this process looks that addresses are symmetric, where PEs are looked at: ATOLL_CHECK=all."""
+"""Whether kernels compiled in this process check that addresses are symmetric, beside the PE's number:
+ATOLL_CHECK=all.
+"""
 LOOKS = 1024
-"""Looks at a word between two looks at what else there is."""
+"""Loads of a word between two checks of the other things that end a wait."""
 BULK = 4
-"""Loads on their way before their stores: a link's latency is long."""
+"""Loads in flight before their stores, since a link's latency is long."""
 
-# Of Report, besides its state: where, which size.
+# Names and bits of Report's fields, without its state.
 _FIELDS = [("operation", 32), ("team", 32), ("peer", 32), ("compare", 32), ("tag", 32), ("address", 64), ("expected", 64), ("found", 64), ("bound_ns", 64)]  # fmt: skip
 
 
 def _name_stores(kernel: str) -> list[str]:
-    """The kernel's name, as far as there is room for it, eight bytes at a time."""
+    """Return stores of the kernel's name, eight bytes at a time, as far as there is room."""
     given = kernel.encode("ascii", "replace")[: AT["name_bytes"] - 1]
     words = [given[at : at + 8] for at in range(0, len(given), 8)]
     return [
@@ -41,10 +44,11 @@ def _stores(report: int, values: dict[str, str]) -> list[str]:
 
 
 def _report(kernel: str = "", **values: str) -> str:
-    """The first thread of the PE's kernels says what happened, then the kernel traps. w: the Watch, y: the state then.
+    """The first thread of the PE's kernels writes the report, then the kernel traps. w: the Watch, y: the
+    report's final state.
 
-    A trap ends all threads of the PE's kernels, so one that has begun to report is let finish. `kernel`: its name, where that
-    is known when it is compiled.
+    A trap ends all threads of the PE's kernels, so it waits for a thread that has begun to report. `kernel`:
+    its name, if known at compile time.
     """
     report = AT["report"]
     stores = _stores(report, values) + _name_stores(kernel)
@@ -90,10 +94,11 @@ def look_around(
     bound: str = "",
     kernel: str = "",
 ) -> str:
-    """What else may end a wait, as look_around of atoll/device/wait.hpp: `looking` (l) = since when it looks.
+    """Check whether something else ends the wait, as look_around of atoll/device/wait.hpp.
 
-    Operands: control (l), operation (r), compare (r), peer (r), tag (r), address (l), expected (l), found (l), since (l), and
-    bound (l), which a wait without a bound of its own has not; if it is 0, the team's holds. `kernel`: as in _report.
+    The result `looking` (l) is the start of the wait. Operands: control (l), operation (r), compare (r), peer
+    (r), tag (r), address (l), expected (l), found (l), since (l). A wait with its own bound also has bound
+    (l); if it is 0, the team's holds. `kernel`: as in _report.
     """
     at = AT
     bounded = {"bound_ns": bound} if bound else {}
@@ -192,7 +197,7 @@ _LEAVE_UNLESS_CHECKED = f"""setp.eq.u64 p, {{control}}, 0;
 def check_pe(
     operation: int | str, pe: str = "$0", n_pes: str = "$1", control: str = "$2", kernel: str = ""
 ) -> str:
-    """Trap if a PE is not of the team and checks are on. No result; operands pe (r), n_pes (r), control (l).
+    """Trap if a PE is not in the team and checks are on. No result; operands pe (r), n_pes (r), control (l).
 
     `operation`: its number, or the operand that has it (r). `kernel`: as in _report.
     """
@@ -219,10 +224,11 @@ def check_place(
     control: str = "$3",
     kernel: str = "",
 ) -> str:
-    """Trap if an address is none of this PE's slot and checks are on: of kernels that are compiled with CHECKS_ADDRESSES.
+    """Trap if an address is outside this PE's slot and checks are on. For kernels compiled with
+    CHECKS_ADDRESSES.
 
-    No result; operands address, where the slot begins (window + my_slot * stride), stride, control (all l). `operation` and
-    `kernel`: as in check_pe.
+    No result. Operands: address, the slot's begin (window + my_slot * stride), stride, control (all l).
+    `operation` and `kernel`: as in check_pe.
     """
     report = _report(
         operation=str(operation), team="n", peer="-1", compare=str(AT["wrong_place"]), tag="0", address=address,
@@ -254,9 +260,11 @@ def load_flagged() -> str:
 
 
 def look_flagged(count: int) -> str:
-    """Up to LOOKS looks at `count` pairs of flagged words: their data, $0 … (=&l), and 1 in the next (=r) once all carry a flag.
+    """Load `count` pairs of flagged words up to LOOKS times: their data, $0 … (=&l), and 1 in the next (=r)
+    once all carry a flag.
 
-    Then come: flag (r), and the addresses (l). Four looks to a round of the loop, whose own part is in the way of the next look.
+    The next operands are flag (r) and the addresses (l). One round of the loop has four loads, since the
+    loop's own instructions delay the next load.
     """
     flag, address = f"${count + 1}", [f"${count + 2 + k}" for k in range(count)]
     look = "".join(f"ld.relaxed.sys.global.v2.b64 {{v{k}, w{k}}}, [{address[k]}]; " for k in range(count))
@@ -288,9 +296,10 @@ def store_flagged() -> str:
 
 
 def _until(look: str, again: str) -> str:
-    """`look` until it makes predicate ok true; `again` every LOOKS times. One block with what both need.
+    """Repeat `look` until it makes predicate ok true, and `again` after every LOOKS loads. One block with the
+    registers of both.
 
-    Four looks to a round: what a round takes besides is as long as a look.
+    One round has four loads: the rest of a round takes as long as one load.
     """
     look = f"{look}\n    @ok bra OUT;\n    " * 4
     return f"""{{ .reg .pred ok, more; .reg .b32 looks; .reg .b64 begun, seen, want;
@@ -308,16 +317,17 @@ def _until(look: str, again: str) -> str:
 
 
 def reported(form: str, compare: int) -> str:
-    """How a report says that words of a form (u32, s32, u64, s64) are compared."""
+    """The field `compare` of a report, for words of a form (u32, s32, u64, s64)."""
     values = AT[f"values int{form[1:]}"] if form[0] == "s" else AT["values unsigned_word"]
     return str(compare | values << AT["compare_bits"])
 
 
 def wait_word(form: str, compare: int, order: str, bounded: bool = False) -> str:
-    """Until the word at an address compares with a value; the threads whose $7 is 0 go on at once. No result, $0 = 0 (r).
+    """Wait until the word at an address compares with a value; the threads whose $7 is 0 go on at once.
 
-    form: u32, s32, u64 or s64; order: acquire or relaxed. $1 control (l), $2 operation (r), $3 peer (r), $4 tag (r),
-    $5 address (l), $6 value (r or l), $7 (r), and with `bounded` $8, the wait's own bound (l).
+    No result, $0 = 0 (r). `form`: u32, s32, u64 or s64. `order`: acquire or relaxed. Operands: $1 control
+    (l), $2 operation (r), $3 peer (r), $4 tag (r), $5 address (l), $6 value (r or l), $7 (r). With `bounded`
+    also $8, the wait's own bound (l).
     """
     bits = form[1:]
     how = ("eq", "ne", "gt", "ge", "lt", "le")[compare]
@@ -342,15 +352,19 @@ def wait_word(form: str, compare: int, order: str, bounded: bool = False) -> str
 
 
 def load_words(bits: int) -> str:
-    """The word at an address, with acquire, by the threads whose $2 (r) is not 0; 0 elsewhere. $0 (=&l or =&r), $1 address (l)."""
+    """Load the word at an address with acquire, in the threads whose $2 (r) is not 0; others get 0.
+
+    $0 (=&l or =&r) is the result, $1 the address (l).
+    """
     return f"{{ .reg .pred p; setp.ne.u32 p, $2, 0; mov.b{bits} $0, 0; @p ld.acquire.sys.global.b{bits} $0, [$1]; }}"
 
 
 def look_around_by_first(form: str, compare: int, bounded: bool = False) -> str:
-    """look_around() for nobody in particular, by the thread whose $7 (r) is 0: $0 (=&l) = since when it looks.
+    """look_around() without a particular peer, by the thread whose $7 (r) is 0: $0 (=&l) = the start of the
+    wait.
 
-    form: u32, s32, u64 or s64. $1 control (l), $2 operation (r), $3 tag (r), $4 address (l), $5 expected (l), $6 found (l),
-    $7 the thread's number (r), $8 since (l), and with `bounded` $9, the wait's own bound (l).
+    form: u32, s32, u64 or s64. $1 control (l), $2 operation (r), $3 tag (r), $4 address (l), $5 expected (l),
+    $6 found (l), $7 the thread's number (r), $8 since (l), and with `bounded` $9, the wait's own bound (l).
     """
     bound = "$9" if bounded else ""
     look = look_around("$0", "$1", "$2", reported(form, compare), "-1", "$3", "$4", "$5", "$6", "$8", bound)
@@ -360,10 +374,10 @@ def look_around_by_first(form: str, compare: int, bounded: bool = False) -> str:
 
 
 def wait_flagged(count: int, bounded: bool = False) -> str:
-    """The data of `count` pairs of flagged words, $0 … (=&l), once all carry a flag.
+    """Wait for the data of `count` pairs of flagged words, $0 … (=&l), until all carry a flag.
 
-    Then come: control (l), operation (r), peer (r), flag (r), the addresses (l), and with `bounded` the tag (r) and the wait's own
-    bound (l).
+    The next operands are control (l), operation (r), peer (r), flag (r) and the addresses (l). With `bounded`
+    also the tag (r) and the wait's own bound (l).
     """
     control, operation, peer, flag = (f"${count + k}" for k in range(4))
     address = [f"${count + 4 + k}" for k in range(count)]
@@ -381,10 +395,11 @@ def wait_flagged(count: int, bounded: bool = False) -> str:
 
 
 def share_in_block() -> str:
-    """$0 (r) = what the thread of rank 0 has in $1 (r); $2 (r) is each thread's rank. All threads of the block.
+    """$0 (r) = the value that the thread of rank 0 has in $1 (r); $2 (r) is each thread's rank. Called by all
+    threads of the block.
 
-    Not `.shared word<2>` for two words: ptxas (12.8, 13.0) counts those of many such blocks as one, and lays them side by side, so
-    that the later ones lie beyond the kernel's shared memory.
+    Not `.shared word<2>` for two words: ptxas (12.8, 13.0) counts those of many such blocks as one, but
+    places them side by side. The later ones then lie beyond the kernel's shared memory.
     """
     return """{ .shared .align 4 .b32 word; .reg .pred p;
     setp.eq.u32 p, $2, 0;
@@ -396,8 +411,10 @@ def share_in_block() -> str:
 
 
 def _part(to: str, nbytes: str, i: str, whole: str, first: str, each: str) -> str:
-    """Eight bytes at once where they are aligned and there, else one after the other: `first`, then `each`. a: the address,
-    r: how many bytes are left, k: where in the eight they stand."""
+    """Move eight bytes at once if they are aligned and present, else one by one: `first`, then `each`.
+
+    a: the address, r: the number of bytes left, k: the position within the eight, in bits.
+    """
     return f"""{{ .reg .pred p; .reg .b64 a, r, t; .reg .b32 k;
     shl.b64 t, {i}, 3;
     add.s64 a, {to}, t;
@@ -422,16 +439,17 @@ def _part(to: str, nbytes: str, i: str, whole: str, first: str, each: str) -> st
 
 
 def load_part(space: str = "") -> str:
-    """Bytes 8 * $3 … of $2 bytes at $1 (all l), whatever its alignment; what lies past the end is 0. $0 (=&l).
+    """Load bytes 8 * $3 … of $2 bytes at $1 (all l), whatever its alignment; bytes past the end are 0. $0
+    (=&l).
 
-    space: .global, or nothing where the address may be another's.
+    space: .global, or nothing if the address may be another PE's.
     """
     each = f"ld{space}.u8 t, [a];\n    shl.b64 t, t, k;\n    or.b64 $0, $0, t;"
     return _part("$1", "$2", "$3", f"ld{space}.b64 $0, [a];", "mov.b64 $0, 0;\n    ", each)
 
 
 def store_part(space: str = "") -> str:
-    """The other way: $0 to, $1 how many bytes there, $2 which part, $3 its data (all l). No result."""
+    """Store the part: $0 to, $1 how many bytes there, $2 which part, $3 its data (all l). No result."""
     each = f"shr.u64 t, $3, k;\n    st{space}.u8 [a], t;"
     return _part("$0", "$1", "$2", f"st{space}.b64 [a], $3;", "", each)
 
@@ -453,7 +471,9 @@ def copy(unit: int, count: int) -> str:
 
 
 def start_bulk(to: str = "$0", source: str = "$1", nbytes: str = "$2") -> str:
-    """From a block's shared memory, whose address is generic, like `to`, by the copy engine (sm_90): by one thread."""
+    """Start a copy from a block's shared memory by the copy engine (sm_90), by one thread. Both addresses are
+    generic.
+    """
     return f"""{{ .reg .b64 s; .reg .b32 a, n;
     cvta.to.shared.u64 s, {source};
     cvt.u32.u64 a, s;

@@ -9,13 +9,21 @@ from typing import Any
 class Rc:
     """Settings of atoll.shmem, read when it is first imported; shmem4py's `rc`, from here.
 
-    initialize:   join the job at the import (True).
-    threads:      join it by init_thread, asking for thread_level, instead of by init (False).
-    thread_level: "multiple", "serialized", "funneled" or "single"; Atoll grants "multiple" always.
-    finalize:     leave the job when the interpreter ends. None: if the import joined it.
+    Attributes
+    ----------
+    initialize
+        Join the job at the import (True).
+    threads
+        Join it by init_thread, with thread_level, instead of by init (False).
+    thread_level
+        "multiple", "serialized", "funneled" or "single"; Atoll always grants "multiple".
+    finalize
+        Leave the job when the interpreter ends. None: if the import joined it.
 
-    Set attributes, or call it with keywords: atoll.rc(initialize=False). The variables
-    SHMEM4PY_RC_INITIALIZE, _THREADS, _THREAD_LEVEL and _FINALIZE, where set, come first.
+    Notes
+    -----
+    Set attributes, or call it with keywords: atoll.rc(initialize=False). If set, the variables
+    SHMEM4PY_RC_INITIALIZE, _THREADS, _THREAD_LEVEL and _FINALIZE take precedence.
     """
 
     initialize: bool = True

@@ -1,4 +1,7 @@
-"""How many blocks of a kernel a PE may run at once on the current GPU, by CUDA's driver and the PEs that share it."""
+"""The number of blocks of a kernel that a PE may run at once on the current GPU.
+
+It depends on CUDA's driver and on the PEs that share the GPU.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ def _driver() -> Any:
 
 
 def _ask(name: str, result: Any, *arguments: Any) -> Any:
-    """What a call of the driver stores in its first argument."""
+    """Return what a call of the driver stores in its first argument."""
     failed = getattr(_driver(), name)(ctypes.byref(result), *arguments)
     if failed:
         raise RuntimeError(f"{name}: CUDA error {failed}")
@@ -23,7 +26,7 @@ def _ask(name: str, result: Any, *arguments: Any) -> Any:
 
 
 def kernel_of(library: int, name: str) -> int:
-    """The CUfunction of a kernel in a CUlibrary."""
+    """Return the CUfunction of a kernel in a CUlibrary."""
     kernel = _ask(
         "cuLibraryGetKernel", ctypes.c_void_p(), ctypes.c_void_p(library), ctypes.c_char_p(name.encode())
     )
@@ -31,13 +34,15 @@ def kernel_of(library: int, name: str) -> int:
 
 
 def current_gpu() -> int:
-    """The number of the current GPU within this process."""
+    """Return the number of the current GPU within this process."""
     return int(_ask("cuCtxGetDevice", ctypes.c_int()))
 
 
 def whole_blocks(function: int, threads: int, shared: int) -> int:
-    """The most blocks of a CUfunction that the current GPU runs at once, of so many threads and bytes of dynamic shared
-    memory, whoever starts them."""
+    """Return the most blocks of a CUfunction that the current GPU runs at once, for all processes together.
+
+    threads: of a block. shared: bytes of dynamic shared memory.
+    """
     each = _ask(
         "cuOccupancyMaxActiveBlocksPerMultiprocessor",
         ctypes.c_int(),
@@ -50,17 +55,17 @@ def whole_blocks(function: int, threads: int, shared: int) -> int:
 
 
 def most_blocks(function: int, threads: int, shared: int) -> int:
-    """The most of these that this PE may have: PEs that run on the GPU at once have equal shares."""
+    """Return the most blocks that this PE may run at once: PEs that share the GPU have equal shares."""
     return _atoll._resident_share(current_gpu(), whole_blocks(function, threads, shared))
 
 
 def check_grid(blocks: int, threads: int, whole: int, gpu: int) -> None:
-    """Refuse a grid that cannot be resident. `whole`: such blocks that the GPU can run at once.
+    """Refuse a grid that cannot be resident. `whole`: the number of such blocks that the GPU can run at once.
 
     Raises
     ------
     ValueError
-        It has more blocks than this PE may have there, or none.
+        The grid has more blocks than this PE may run there, or no block.
     """
     if not 1 <= blocks <= _atoll._resident_share(gpu, whole):
         raise ValueError(_atoll._grid_refusal(gpu, max(blocks, 0), threads, whole))

@@ -1,4 +1,4 @@
-"""inspect.signature for methods of nanobind's classes, which tell theirs as text only."""
+"""inspect.signature for methods of nanobind's classes, which have their signatures as text only."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 def signature(method: Any) -> inspect.Signature:
-    """Return the signature of a method of a class of _atoll; of one with overloads, that of the first.
+    """Return the signature of a method of a class of _atoll; for overloads, that of the first.
 
-    Annotations are texts, as those of modules with postponed evaluation are. A method without such a text raises
+    Annotations are strings, as in modules with postponed evaluation. A method without such a text raises
     AttributeError, which inspect.signature takes for "none known".
     """
     made: dict[str, Any] = {}
@@ -17,4 +17,4 @@ def signature(method: Any) -> inspect.Signature:
         exec(f"from __future__ import annotations\n{method.__nb_signature__[0][0]}: ...", {}, made)
     except Exception as error:
         raise AttributeError(f"{method!r} has no signature that can be read") from error
-    return inspect.signature(made.popitem()[1])  # after the import, the function
+    return inspect.signature(made.popitem()[1])  # the signature at first, the function after the import

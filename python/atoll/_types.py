@@ -17,7 +17,7 @@ Value: TypeAlias = int | float | complex | np.generic | npt.NDArray[Any]
 
 
 class DeviceLike(Protocol):
-    """An array of another library (CuPy, PyTorch, Numba), by what all of them have."""
+    """An array of another library (CuPy, PyTorch, Numba), by the attributes that all of them have."""
 
     @property
     def shape(self) -> Any: ...

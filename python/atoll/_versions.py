@@ -1,6 +1,7 @@
-"""The libraries that Atoll works with where they are there: from which version on, and the line that installs them.
+"""The optional libraries that Atoll works with: their oldest versions, and the commands that install them.
 
-Looked at when Atoll first uses one, never when atoll is imported. pyproject.toml's extras say the same (a test compares).
+A library is checked when Atoll first uses it, not when atoll is imported. pyproject.toml's extras have the
+same versions (a test compares them).
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from typing import Any, NamedTuple
 class Library(NamedTuple):
     """A row of the table."""
 
-    name: str  # as people say it
+    name: str  # as it is usually written
     module: str
     oldest: str
     package: str  # for pip
-    metadata: bool = False  # whether the version is the distribution's; else the module says it
-    only: bool = False  # no newer one either, for inner modules are used
+    metadata: bool = False  # whether the version is the distribution's; else the module's
+    only: bool = False  # no newer version either, since inner modules are used
 
     @property
     def known(self) -> str:
@@ -48,19 +49,19 @@ LIBRARIES = {
 
 
 def pip_line(library: str, *, newer: bool = False) -> str:
-    """The command that installs it, or a newer one."""
+    """Return the command that installs it, or a newer one."""
     package = LIBRARIES[library].package
     quoted = f"'{package}'" if "[" in package or "=" in package else package
     return f"pip install {'-U ' if newer else ''}{quoted}"
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """The first two numbers of a version: "2.11.0+cu130" gives (2, 11)."""
+    """Return the first two numbers of a version: "2.11.0+cu130" gives (2, 11)."""
     return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 
 def found_version(library: str) -> str | None:
-    """Of what is there; None where that does not say, as a source tree's may."""
+    """Return the version that is installed, or None if it is unknown, as for a source tree."""
     row = LIBRARIES[library]
     module = sys.modules.get(row.module)
     said = None if row.metadata else getattr(module, "__version__", None)
@@ -73,14 +74,16 @@ def found_version(library: str) -> str | None:
 
 
 def missing(who: str, library: str, error: BaseException | None = None) -> str:
-    """The sentence for a library that is not there. `who` needs it."""
+    """Return the error text for a library that is missing. `who` needs it."""
     row = LIBRARIES[library]
     why = f" ({error})" if error is not None else ""
     return f"{who} needs {row.name} {row.known}; install it: {pip_line(library)}{why}"
 
 
 def unknown(who: str, library: str) -> str | None:
-    """The sentence for one that is older (or newer) than Atoll knows it; None where all is well, or nothing is known."""
+    """Return the error text for a library that is older (or newer) than Atoll supports; None if it is right
+    or unknown.
+    """
     row, found = LIBRARIES[library], found_version(library)
     if found is None or not numbers(found):
         return None
@@ -91,9 +94,11 @@ def unknown(who: str, library: str) -> str | None:
 
 @functools.cache
 def need(who: str, library: str, raised: type[Exception] = ImportError) -> Any:
-    """The library's module. Raises `raised`, with the line that helps, where it is missing or too old."""
+    """Return the library's module. Raises `raised`, with the command that installs it, if it is missing or
+    too old.
+    """
     row = LIBRARIES[library]
-    # Before the import where that can be told: another version may not even have the module.
+    # Before the import, if possible: another version may not even have the module.
     if row.metadata and (words := unknown(who, library)) is not None:
         raise raised(words)
     try:

@@ -1,4 +1,4 @@
-"""What a PE of atoll.launch runs: python -m atoll._worker PAYLOAD_FD RESULT_FD..."""
+"""The program of a PE of atoll.launch: python -m atoll._worker PAYLOAD_FD RESULT_FD..."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def _failure(error: BaseException) -> dict[str, Any]:
 
 
 def _status(error: SystemExit) -> int:
-    """What Python makes of sys.exit's argument."""
+    """Return the exit status that Python derives from sys.exit's argument."""
     if error.code is None:
         return 0
     return error.code & 0xFF if isinstance(error.code, int) else 1
 
 
 def main() -> int:
-    # A copy of its own: the file's position is shared by all who inherited it.
+    # Open the file again: all processes that inherited it share its position.
     with Path(f"/proc/self/fd/{sys.argv[1]}").open("rb") as payload:
         sys.path[:] = [*sys.path, *(p for p in pickle.load(payload) if p not in sys.path)]
         rest = payload.read()
@@ -77,7 +77,7 @@ def main() -> int:
     try:
         atoll.finalize()
     except _atoll.PeDied as error:
-        # Another PE's end is another PE's news.
+        # The PE that ended reports its own failure in full.
         sys.stderr.write(f"PE {atoll.my_pe()} stopped: PeDied: {error}\n")
         return 1
     return 0

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import cupy
 
 RESIDENT = -1
-"""As `grid` of launch: the most blocks that run at once."""
+"""`grid` of launch: the most blocks that run at once."""
 
 _ADDRESS, _LONG, _INT = np.uint64, np.int64, np.int32
 _FIELDS = [
@@ -46,10 +46,11 @@ MAILBOX = np.dtype([("block", _ADDRESS), ("room", np.uint64)], align=True)
 
 
 def options(*more: str) -> tuple[str, ...]:
-    """Return the options with which NVRTC, cuda.core and nvcc compile code that uses the headers, and then `more`.
+    """Return the options with which NVRTC, cuda.core and nvcc compile code that uses the headers, and then
+    `more`.
 
-    After init, in a job of several hosts, kernels are compiled such that they reach all PEs, which costs them registers; with
-    ATOLL_CHECK=all such that they look whether addresses are symmetric.
+    After init, in a job of several hosts, kernels are compiled so that they reach all PEs, which costs
+    registers. With ATOLL_CHECK=all they also check that addresses are symmetric.
     """
     far = _atoll.is_initialized() and _atoll.SHARED.n_pes() < _atoll.WORLD.n_pes()
     kinds = {"-DATOLL_DEVICE_FAR=1": far, "-DATOLL_DEVICE_CHECK_ADDRESSES=1": _ptx.CHECKS_ADDRESSES}
@@ -64,29 +65,32 @@ def team(value: _atoll.Team | DeviceTeam) -> np.ndarray[Any, Any]:
         raise TypeError(
             f"atoll.cupy.team: {value!r} is no team; pass an atoll.Team or what its device() returned"
         )
-    packed = np.zeros((), TEAM)  # with zeros between the fields
+    packed = np.zeros((), TEAM)  # the gaps between the fields are zero
     packed[()] = tuple(value)
     return packed
 
 
 @functools.lru_cache(64)
 def _packed(value: DeviceTeam) -> np.ndarray[Any, Any]:
-    """A team's bytes for launch. By value, so that a team of another job is another one."""
+    """Return a team's bytes for launch. The key is the value, so a team of another job has other bytes."""
     return _bytes(team(value))
 
 
 def _bytes(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The same memory as one element without fields: those of what CuPy passes to a kernel are listed in Python each time."""
+    """Return the same memory as one element without fields: CuPy lists the fields of an argument at each
+    launch.
+    """
     return value.view(np.dtype((np.void, value.itemsize)))
 
 
 def mailbox(block: Any, room: int | None = None) -> np.ndarray[Any, Any]:
-    """Return a kernel's argument of type atl::device::Mailbox: `block` is a symmetric uint8 array of zeros in GPU memory,
-    at least mailbox_bytes(team.n_pes(), room) long; or an atoll.Mailbox of the GPU, alone. It must be kept as long as the
-    mailbox is used. Local.
+    """Return a kernel's argument of type atl::device::Mailbox.
 
-    Raises TypeError (no array in GPU memory), UseAfterFree, NotSymmetric, ValueError (one too small even for a single PE),
-    Unsupported (an atoll.Mailbox of the host).
+    `block` is a symmetric uint8 array of zeros in GPU memory, at least mailbox_bytes(team.n_pes(), room)
+    long, or an atoll.Mailbox of the GPU, alone. It must be kept as long as the mailbox is used. Local.
+
+    Raises TypeError (no array in GPU memory), UseAfterFree, NotSymmetric, ValueError (one too small even for
+    a single PE), Unsupported (an atoll.Mailbox of the host).
     """
     block, room = mailbox_parts(block, room, "atoll.cupy.mailbox")
     address = mailbox_address("atoll.cupy.mailbox", block, room, mailbox_bytes(1, max(room, 0)))
@@ -100,21 +104,23 @@ def mailbox_bytes(n_pes: int, room: int) -> int:
 
 
 def RawModule(code: str, *, more: Iterable[str] = (), **keywords: Any) -> cupy.RawModule:
-    """Return cupy.RawModule(code=...) that finds Atoll's headers. `more` are further options of the compiler; keywords
-    are CuPy's (name_expressions, ...)."""
+    """Return cupy.RawModule(code=...) that finds Atoll's headers.
+
+    `more` are further options of the compiler; keywords are CuPy's (name_expressions, ...).
+    """
     return _cupy().RawModule(code=code, options=options(*more), **keywords)
 
 
 def RawKernel(code: str, name: str, *, more: Iterable[str] = ()) -> Any:
-    """Return the kernel of that name in `code`, compiled so."""
+    """Return the kernel `name` of `code`, compiled as by RawModule."""
     return RawModule(code, more=more).get_function(name)
 
 
 def most_resident_blocks(kernel: Any, threads: int, shared: int = 0) -> int:
     """Return the most blocks of `threads` threads that this PE may run at once on the current GPU. Local.
 
-    PEs that run on one GPU at once, by NVIDIA's MPS, have equal shares of all but a sixteenth of it. Where they take turns each
-    has all of it. PEs whose numbers differ take the least of all for grids that must be alike.
+    PEs that share a GPU through NVIDIA's MPS get equal shares of fifteen sixteenths of it. PEs that take
+    turns on a GPU have all of it. Where grids must be equal on all PEs, take the minimum over them.
     """
     return _atoll._resident_share(_gpu(), _whole_blocks(kernel, threads, shared))
 
@@ -140,10 +146,11 @@ def launch(
 ) -> None:
     """Start a kernel of a RawModule: blocks, threads (numbers, or tuples of up to three), then its arguments.
 
-    An atoll.Team goes as atl::device::Team; Python integers as long long, floats as double (pass np.int32(1) for int).
-    grid=RESIDENT takes the most blocks that run at once (most_resident_blocks). cooperative=True checks that all do, which blocks
-    that wait for one another need (scope Grid): a grid that cannot is a ValueError. Asynchronous, on CuPy's current stream or `stream`.
-    Local. Raises TypeError (an array of NumPy), UseAfterFree.
+    An atoll.Team is passed as atl::device::Team, Python integers as long long, floats as double (pass
+    np.int32(1) for int). RESIDENT as the grid is the most blocks that run at once (most_resident_blocks).
+    With `cooperative=True` it is a ValueError if not all blocks run at once, which blocks that wait for one
+    another need (scope Grid). Asynchronous, on CuPy's current stream or `stream`. Local. Raises TypeError (an
+    array of NumPy), UseAfterFree.
     """
     cupy = _cupy()
     threads = math.prod(_tuple(block))
@@ -162,7 +169,7 @@ def launch(
 
 
 def _value(cupy: Any, kernel: Any, number: int, argument: Any) -> Any:
-    """What CuPy is given: the cheapest that it takes as the same bytes."""
+    """Return the argument for CuPy, in the form of the same bytes that costs it least."""
     if isinstance(argument, _atoll.Team):
         return _packed(_atoll._cuda_team(argument))
     if isinstance(argument, DeviceTeam):
@@ -170,7 +177,7 @@ def _value(cupy: Any, kernel: Any, number: int, argument: Any) -> Any:
     if isinstance(argument, (int, float, np.generic)):
         return argument
     if isinstance(argument, cupy.ndarray):
-        # That one of CuPy's own pool is not symmetric need not cost an error.
+        # Memory from CuPy's own pool is not symmetric; skip a check that would cost a caught error.
         if type(argument.data.mem).__name__ != "PooledMemory" and is_freed(argument):
             raise freed(f"{_name(kernel)}: argument {number}", argument)
         return argument

@@ -4,8 +4,8 @@
         y = model(x)                       # every tensor made in here is symmetric
     atoll.torch.sum_reduce(y, y)           # on torch's current stream; as a custom operator
 
-The operators take tensors of the symmetric heap, enqueue on torch's current stream, and are atoll's functions of
-the same names otherwise; inside torch.compile they stand in the graph as they are, in their order.
+The operators take tensors of the symmetric heap and enqueue on torch's current stream. Otherwise they are
+atoll's functions of the same names. torch.compile keeps them in the graph unchanged, in their order.
 """
 
 from __future__ import annotations
@@ -47,21 +47,36 @@ __all__ = [
 
 
 class Pool:
-    """A part of the symmetric heap that PyTorch makes tensors in, while `with pool:` holds.
+    """A part of the symmetric heap in which PyTorch makes tensors while `with pool:` holds.
 
-    nbytes: the size, equal on all PEs: reserved here, collectively, and never more. Inside, allocation is local; PEs
-    that allocate alike get equal offsets. The first operation that takes a tensor of the pool for a PE reads where that
-    PE's stands, without its help, and raises NotSymmetric where it has another segment at that place; a collective
-    looks at the next member. A PE that has not made as many segments yet is looked at again at the next use; a graph
-    that is replayed and kernels do not look. `check()`, which leaving the block calls, compares all PEs, by segments.
-    How PyTorch divides one, it alone knows, so a collective notes for its neighbours where dst and src stand, and at
-    first use compares with what the next and the previous member noted: the one that comes later raises NotSymmetric where a place is
-    another. One-sided operations do not see into segments. When the pool is full PyTorch raises its
-    torch.cuda.OutOfMemoryError. PyTorch takes segments of 2 MiB for tensors up to 1 MiB, of 20 MiB up to 10 MiB, and whole
-    2 MiB above. This PE's GPU becomes PyTorch's current device.
+    Parameters
+    ----------
+    nbytes
+        The size, equal on all PEs. It is reserved here, collectively, and does not grow.
 
-    Raises OutOfMemory, Unsupported. The memory stays until free(), which is collective, also where this object is dropped:
-    PyTorch does not say when the last tensor of a pool is gone.
+    Raises
+    ------
+    OutOfMemory, Unsupported
+        The heap has too little room, or this PE has no GPU.
+
+    Notes
+    -----
+    Allocation inside the pool is local; PEs that allocate alike get equal offsets. This PE's GPU becomes
+    PyTorch's current device. When the pool is full, PyTorch raises its torch.cuda.OutOfMemoryError. PyTorch takes segments of 2 MiB for
+    tensors up to 1 MiB, and of 20 MiB for tensors up to 10 MiB. Larger ones take multiples of 2 MiB. The memory stays until free(), which is collective, even if this object is dropped:
+    PyTorch does not tell when a pool's last tensor is gone.
+
+    Checks of the places of tensors:
+
+    - The first operation on a tensor of the pool reads the target PE's table of segments, without its help.
+      It raises NotSymmetric if that PE has another segment at this place. A collective reads the next
+      member's table.
+    - A PE that has not made as many segments yet is checked again at the next use. A replayed graph and
+      kernels do not check.
+    - `check()`, which leaving the block calls, compares the segments of all PEs.
+    - Only PyTorch knows the places inside a segment. So a collective notes for its neighbours where dst and
+      src are. At first use it compares them with the notes of the next and the previous member. The later of
+      two that differ raises NotSymmetric. One-sided operations do not check places inside segments.
     """
 
     def __init__(self, nbytes: int) -> None:
@@ -69,7 +84,7 @@ class Pool:
         torch.cuda.set_device(self._slab.device)
         self._table = atoll.zeros(
             _atoll._pool_table_bytes(nbytes // (2 << 20) + 64), "uint8"
-        )  # what other PEs read of it
+        )  # other PEs read it
         self._pool = torch.cuda.MemPool(_allocator().allocator())
         table = self._table.ctypes.data, self._table.nbytes
         _atoll._pool_add(self._slab.ptr, nbytes, *table, (self._slab, self._table, self._pool))
@@ -106,24 +121,26 @@ class Pool:
         return _atoll._pool_use_of(self._slab.ptr)[1]
 
     def free(self) -> None:
-        """Give the memory back. Collective; no tensor made in the pool may be used any more."""
+        """Free the memory. Collective; no tensor made in the pool may be used any more."""
         self._pool = None
-        _atoll._pool_remove(self._slab.ptr)  # and with what it returns PyTorch's pool is gone
+        _atoll._pool_remove(self._slab.ptr)  # the last reference to PyTorch's pool is in its result
         atoll.free(self._slab)
         atoll.free(self._table)
 
 
 @functools.cache
 def _allocator() -> Any:
-    """One for all pools, and never dropped: PyTorch's pools and the segments that outlive them have its bare address."""
+    """Return the allocator of all pools. It is never dropped: PyTorch's pools and segments that outlive them
+    hold its bare address.
+    """
     names = "atoll_pool_allocate", "atoll_pool_release"
     made = torch.cuda.memory.CUDAPluggableAllocator(str(_atoll.__file__), *names)
-    _atoll._pool_add(0, 0, 0, 0, made)  # of a slab without room, which is never removed
+    _atoll._pool_add(0, 0, 0, 0, made)  # an entry without room, which is never removed
     return made
 
 
 def atoll_uint64(value: int) -> Any:
-    """One word, for a collective."""
+    """Return one uint64 as an array, for a collective."""
     import numpy as np
 
     return np.array([value], np.uint64)
@@ -137,16 +154,33 @@ def use_pool(nbytes: int) -> Iterator[Pool]:
 
 
 def backend(graph: Any, inputs: Any, *, mode: str | None = None, options: Any = None) -> Any:
-    """torch.compile's backend for programs that change symmetric tensors in place: torch.compile(f, backend=atoll.torch.backend),
-    or backend="atoll" where Atoll is installed by pip.
+    """Compile programs that change symmetric tensors in place: torch.compile(f, backend=atoll.torch.backend).
 
-    The program runs as it is written: `x.mul_(2)` changes x's own memory before the next operator that changes an argument
-    (those of this module, and of other libraries' and one's own) runs, operators get the tensors that the program names, and
-    what one of them changed, or let another PE change, is read after it. For that Dynamo's graph, which stays whole
-    (fullgraph=True), is cut at those operators, and what is between them is compiled by itself.
+    backend="atoll" is the same if Atoll is installed by pip. The program runs in the order in which it is
+    written. An
+    operation such as `x.mul_(2)` changes x's own memory before the next operator that changes an argument. Such
+    an operator may be Atoll's, another library's or the program's own. Operators get the tensors that the
+    program names. Data that an operator changed, or let another PE change, are read after it. To do so,
+    Dynamo's graph, which stays unbroken (fullgraph=True), is cut at those operators, and each piece between
+    them is compiled by itself.
 
-    mode: as torch.compile's. options: "inner" is the backend for the pieces, a name or a function ("inductor"); others are
-    that backend's. Local.
+    Parameters
+    ----------
+    graph, inputs
+        The graph from Dynamo and its example inputs.
+    mode
+        As torch.compile's.
+    options
+        "inner" is the backend for the pieces, a name or a function ("inductor"); others are that backend's.
+
+    Returns
+    -------
+    callable
+        The compiled program.
+
+    Notes
+    -----
+    Local.
     """
     from ._compiled import compile_pieces
 
@@ -160,7 +194,9 @@ def _operator(name: str, changes: tuple[str, ...], function: Any) -> Any:
 
 
 def _call(function: Any, *arguments: Any) -> None:
-    """On torch's current stream; of tensors of the host at once, as NumPy's arrays, which share their memory."""
+    """Call on torch's current stream. Tensors of the host are passed as NumPy arrays of the same memory, and
+    the call is immediate.
+    """
     try:
         if arguments[0].device.type == "cpu":
             function(*(_shared(each) if isinstance(each, torch.Tensor) else each for each in arguments))
@@ -222,7 +258,8 @@ def _barrier(orders: torch.Tensor) -> None:
     atoll.barrier_all(stream=None if on_host else torch.cuda.current_stream(orders.device))
 
 
-# What is written on other PEs only is named as changed too, so that the compiler keeps the call, and its place.
+# `changes` names also an argument that is written on other PEs only, so that the compiler keeps the call and
+# its place.
 put = _operator("put", ("dst",), _put)
 get = _operator("get", ("dst",), _get)
 put_signal = _operator("put_signal", ("dst", "sig"), _put_signal)
@@ -236,7 +273,7 @@ barrier = _operator("barrier", ("orders",), _barrier)
 
 
 def reduce(dst: torch.Tensor, src: torch.Tensor, op: str = "sum") -> None:
-    """atoll.reduce over all PEs, on torch's current stream. dst may be src. Collective."""
+    """atoll.reduce over all PEs, on torch's current stream. `dst` may be src. Collective."""
     _reduce_into(_reduce_operator, dst, src, op)
 
 
@@ -246,7 +283,7 @@ def reduce_scatter(dst: torch.Tensor, src: torch.Tensor, op: str = "sum") -> Non
 
 
 def sum_reduce(dst: torch.Tensor, src: torch.Tensor) -> None:
-    """atoll.sum_reduce over all PEs, on torch's current stream. dst may be src. Collective."""
+    """atoll.sum_reduce over all PEs, on torch's current stream. `dst` may be src. Collective."""
     _reduce_into(_reduce_operator, dst, src, "sum")
 
 

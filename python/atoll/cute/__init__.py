@@ -2,28 +2,26 @@
 
     import atoll, atoll.cute as dev, cutlass.cute as cute
 
-    @cute.kernel
-    def exchange(team: dev.Team, x: cute.Tensor, flags: cute.Tensor, step: cutlass.Int32):
-        right = (team.my_pe + 1) % team.n_pes
-        dev.put_signal(team, x[1, None], x[0, None], flags, step, dev.SET, right, scope=dev.BLOCK)
-        dev.signal_wait_until(team, flags, dev.GE, step, scope=dev.BLOCK)
+    @cute.kernel def exchange(team: dev.Team, x: cute.Tensor, flags: cute.Tensor, step: cutlass.Int32):
+        right = (team.my_pe + 1) % team.n_pes dev.put_signal(team, x[1, None], x[0, None], flags, step,
+        dev.SET, right, scope=dev.BLOCK) dev.signal_wait_until(team, flags, dev.GE, step, scope=dev.BLOCK)
         dev.sync(team, scope=dev.BLOCK)
 
-    @cute.jit
-    def run(team: dev.Team, x: cute.Tensor, flags: cute.Tensor, step: cutlass.Int32, stream: cuda.CUstream):
+    @cute.jit def run(team: dev.Team, x: cute.Tensor, flags: cute.Tensor, step: cutlass.Int32, stream:
+    cuda.CUstream):
         exchange(team, x, flags, step).launch(grid=[1, 1, 1], block=[256, 1, 1], stream=stream)
 
     run(dev.team(atoll.WORLD), dev.tensor(x), dev.tensor(flags), 1, stream)
 
-Arrays are cute.Tensor; sizes and types come from them. An argument that is one word (a signal, a counter) is a tensor whose
-first element is meant, or a cute.Pointer: `flags.iterator + 3`. Names, order of arguments and memory order are those of
-atoll/device/*.hpp; all is inline PTX, so nothing is linked. docs/kernels.md is the guide.
+Arrays are cute.Tensor; sizes and types come from them. A one-word argument (a signal, a counter) is a tensor,
+whose first element is used, or a cute.Pointer: `flags.iterator + 3`. Names, order of arguments and memory
+order are those of atoll/device/*.hpp. All is inline PTX, so nothing is linked. docs/kernels.md is the guide.
 """
 
 # mypy: ignore-errors
 from __future__ import annotations
 
-from . import _installed as _installed  # first: it says what is missing
+from . import _installed as _installed  # the first import: it raises an error if CuTe DSL is missing
 from ._collectives import (
     alltoall,
     barrier,

@@ -1,8 +1,12 @@
-"""Meetings and collectives (atoll/device/sync.hpp, collectives.hpp). All members call with one scope each, in the same order,
-with the same sizes, roots and operators; one at a time for a team. On return dst holds the result for all threads of the
-scope. Small ones go through the team's own slots, and take any tensors, in shared memory too; others need dst symmetric, reductions src too.
-Tensors are contiguous. Reductions are evaluated in PE order: the same bits on all members and in all runs. `tag` is said should
-one wait for a member take longer than `bound_ns` nanoseconds, or than ATOLL_WAIT_TIMEOUT where that is 0."""
+"""Barriers and collectives (atoll/device/sync.hpp, collectives.hpp).
+
+One scope of each member calls them, with the same sizes, roots and operators. A team has one such call at a
+time, in the same order on all members. On return dst holds the result for all threads of the scope. Small
+ones go through the team's own slots and take any tensors, also in shared memory. For others dst must be
+symmetric, and for reductions src too. Tensors are contiguous. Reductions are evaluated in PE order: the same
+bits on all members and in all runs. `bound_ns` limits the wait for each member, in nanoseconds (0:
+ATOLL_WAIT_TIMEOUT); the error then contains `tag`.
+"""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -78,7 +82,7 @@ SYNC_EPOCH, ARRIVED, COUNTS = AT["sync_epoch"], AT["arrived"], AT["counts"]
 
 @cute.jit
 def wait_relaxed(team: Team, at: Int64, value: Int64, call: cutlass.Constexpr, peer: Int32):
-    """Until the word is at least `value`, in no order."""
+    """Wait until the word is at least `value`, without order."""
     since, looks = Int64(0), Int32(0)
     found = load(Int64, at, SYSTEM)
     while found < value:
@@ -105,10 +109,10 @@ def wait_for(call: Call, team, pe, epoch, order: Order) -> None:
 def meet_at(
     call: cutlass.Constexpr, team: Team, epoch: Int64, scope: cutlass.Constexpr, order: cutlass.Constexpr
 ):
-    """The meeting of that number."""
+    """Wait until all members have arrived at the sync of that number."""
     rank, step = Int32(rank_of(scope)), Int32(size_of(scope))
     mine = team.control + ARRIVED + Int64(team.my_pe) * 8
-    if step >= team.n_pes:  # a thread for each member: its branch is entered once
+    if step >= team.n_pes:  # one thread for each member: its branch is entered once
         other = (rank < team.n_pes) & (rank != team.my_pe)
         there = mine
         if other:
@@ -131,16 +135,15 @@ def meet_at(
 def meet_members(call: Call, team, scope: Scope, order: Order) -> None:
     epoch = load(Int64, team.control + SYNC_EPOCH) + 1
     meet_at(call, team, epoch, scope, order)
-    store(Int64, team.control + SYNC_EPOCH, epoch)  # by every thread, so that each reads its own
+    store(Int64, team.control + SYNC_EPOCH, epoch)  # by every thread, to read its own store later
 
 
 def sync(team, scope: Scope = THREAD, order: Order = ACQUIRE_RELEASE, tag=0, bound_ns=0):
-    """Wait until all members of the team have arrived.
-
-    What each scope wrote and saw before is visible to every scope afterwards (async_put needs quiet first); order=RELAXED, an
-    extension, orders no data. Collective over the team: all members with one scope each, one call at a time, in one order. `tag` is
-    said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when
-    the wait ends. OpenSHMEM: shmem_team_sync.
+    """Wait until all members of the team have arrived. What each scope wrote and saw before is visible to
+    every scope afterwards (async_put needs quiet first); order=RELAXED, an extension, orders no data.
+    Collective over the team: one scope of each member calls it, one call at a time, in the same order.
+    `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`.
+    Errors: TypeError when compiled; KernelError when the wait ends. OpenSHMEM: shmem_team_sync.
     """
     call = call_of("sync", tag, bound_ns)
     meet_members(call, team_of("sync", team), one_of(Scope, "sync", scope), one_of(Order, "sync", order))
@@ -148,10 +151,10 @@ def sync(team, scope: Scope = THREAD, order: Order = ACQUIRE_RELEASE, tag=0, bou
 
 def barrier(team, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Complete the scope's puts and atomics, as quiet, and wait until all members of the team have arrived.
-
-    Then all of it is visible to every member, async_put too. Collective over the team: all members with one scope each, one call at
-    a time, in one order. `tag` is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError
-    when compiled; KernelError when the wait ends. OpenSHMEM: shmem_quiet and shmem_team_sync.
+    Then all of it is visible to every member, async_put too. Collective over the team: one scope of each
+    member calls it, one call at a time, in the same order. `bound_ns` limits the wait, in nanoseconds (0:
+    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypeError when compiled; KernelError when
+    the wait ends. OpenSHMEM: shmem_quiet and shmem_team_sync.
     """
     call = call_of("barrier", tag, bound_ns)
     complete_bulk()
@@ -175,7 +178,7 @@ def copy_own(
 def put_to_all(
     team: Team, to: Int64, source: Int64, nbytes: Int64, least: cutlass.Constexpr, scope: cutlass.Constexpr
 ):
-    """The next member first, so that not all store to one at once."""
+    """Put to each member, beginning with the next one, so that not all store to one at once."""
     for k in cutlass.range(1, team.n_pes, unroll=1):
         copy_bytes(at_peer(team, to, (team.my_pe + k) % team.n_pes), source, nbytes, 1, least, scope)
     copy_own(to, source, nbytes, 1, least, scope)
@@ -231,7 +234,7 @@ def take(
     whole: cutlass.Constexpr,
     scope: cutlass.Constexpr,
 ):
-    """The message of each other member to `to + pe * block`."""
+    """Copy the message of each other member to `to + pe * block`."""
     pairs = Int32(pairs_of(nbytes))
     k = Int32(rank_of(scope))
     while k < pairs * team.n_pes:
@@ -281,7 +284,7 @@ def _collect(
 ):
     check_place(team, call.operation, to)
     counts = team.control + COUNTS
-    mine = counts + Int64(team.my_pe) * 8  # every member's own entry is where its message comes from
+    mine = counts + Int64(team.my_pe) * 8  # a member's count is read from its own entry
     if rank_of(scope) == 0:
         store(Int64, mine, count, SYSTEM)
     meet_threads(team, scope)
@@ -325,8 +328,11 @@ def _alltoall(
 
 
 def _both(name: str, team, dst, src, scope):
-    """Of both tensors: their address, the size of src in bytes, the unit that its size is a multiple of, and whether src goes by
-    8 bytes at multiples of 8."""
+    """Return the addresses of both tensors, the size of src in bytes, the unit that divides it, and whether
+    src is whole.
+
+    Whole: 8-byte units at multiples of 8.
+    """
     team_of(name, team)
     kind = same(name, dst, src)
     dense(name, "dst", dst)
@@ -342,10 +348,11 @@ def _both(name: str, team, dst, src, scope):
 def broadcast(team, dst, src, root, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Copy src of member `root` to dst of every member, the root too.
 
-    Contiguous tensors of one type. As many elements as src has. dst is symmetric, unless the message is small (8 * (512 // n_pes)
-    bytes): then any memory; src is any. Afterwards all threads of the scope may read dst. Collective over the team: all members
-    with one scope each, the same sizes, one call at a time, in one order. `tag` is said should the wait exceed `bound_ns`
-    nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. OpenSHMEM:
+    Contiguous tensors of one type. As many elements as src has. `dst` is symmetric, or any memory for a small
+    message (8 * (512 // n_pes) bytes); src is any memory. Afterwards all threads of the scope may read dst.
+    Collective over the team: one scope of each member calls it, with the same sizes, one call at a time, in
+    the same order. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then
+    contains `tag`. Errors: TypeError when compiled; KernelError when the wait ends. OpenSHMEM:
     shmem_broadcast.
     """
     to, source, nbytes, _, least, whole = _both("broadcast", team, dst, src, scope)
@@ -355,12 +362,13 @@ def broadcast(team, dst, src, root, scope: Scope = THREAD, tag=0, bound_ns=0):
 
 
 def fcollect(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Gather src of member 0, 1, … one behind the other in dst of every member.
+    """Gather src of member 0, 1, … one after the other in dst of every member.
 
-    Contiguous tensors of one type. dst has n_pes times as many elements as src. dst is symmetric, unless the message is small (8 *
-    (512 // n_pes) bytes): then any memory; src is any. Afterwards all threads of the scope may read dst. Collective over the team:
-    all members with one scope each, the same sizes, one call at a time, in one order. `tag` is said should the wait exceed
-    `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. OpenSHMEM:
+    Contiguous tensors of one type. `dst` has n_pes times as many elements as src. `dst` is symmetric, or any
+    memory for a small message (8 * (512 // n_pes) bytes); src is any memory. Afterwards all threads of the
+    scope may read dst. Collective over the team: one scope of each member calls it, with the same sizes, one
+    call at a time, in the same order. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the
+    error then contains `tag`. Errors: TypeError when compiled; KernelError when the wait ends. OpenSHMEM:
     shmem_fcollect.
     """
     to, source, nbytes, _, least, whole = _both("fcollect", team, dst, src, scope)
@@ -368,12 +376,14 @@ def fcollect(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
 
 
 def collect(team, dst, src, count, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Gather src of member 0, 1, …, whose sizes may differ, in dst of every member; return how many elements arrived.
+    """Gather src of member 0, 1, …, whose sizes may differ, in dst of every member; return how many elements
+    arrived.
 
-    Contiguous tensors of one type. From each member the first `count` elements of src. dst is symmetric, src any memory. Afterwards
-    all threads of the scope may read dst. Collective over the team: all members with one scope each, one call at a time, in one
-    order. `tag` is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled;
-    KernelError when the wait ends. OpenSHMEM: shmem_collect.
+    Contiguous tensors of one type. Each member sends the first `count` elements of src. `dst` is symmetric;
+    src is any memory. Afterwards all threads of the scope may read dst. Collective over the team: one scope
+    of each member calls it, one call at a time, in the same order. `bound_ns` limits the wait, in nanoseconds
+    (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypeError when compiled; KernelError when
+    the wait ends. OpenSHMEM: shmem_collect.
     """
     to, source, _, item, least, _ = _both("collect", team, dst, src, scope)
     global_memory("collect", "dst", dst)
@@ -384,10 +394,11 @@ def collect(team, dst, src, count, scope: Scope = THREAD, tag=0, bound_ns=0):
 def alltoall(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Copy block j of my src to block my_pe of member j's dst.
 
-    Contiguous tensors of one type. A block is an n_pes-th of src. dst is symmetric, unless the message is small (8 * (512 // n_pes)
-    bytes): then any memory; src is any. Afterwards all threads of the scope may read dst. Collective over the team: all members
-    with one scope each, the same sizes, one call at a time, in one order. `tag` is said should the wait exceed `bound_ns`
-    nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. OpenSHMEM:
+    Contiguous tensors of one type. A block is an n_pes-th of src. `dst` is symmetric, or any memory for a
+    small message (8 * (512 // n_pes) bytes); src is any memory. Afterwards all threads of the scope may read
+    dst. Collective over the team: one scope of each member calls it, with the same sizes, one call at a time,
+    in the same order. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then
+    contains `tag`. Errors: TypeError when compiled; KernelError when the wait ends. OpenSHMEM:
     shmem_alltoall.
     """
     to, source, nbytes, item, least, _ = _both("alltoall", team, dst, src, scope)
@@ -399,7 +410,7 @@ def alltoall(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
 
 
 def combine(kind, op: ReduceOp, a, b):
-    """a op b; integers wrap, and a NaN is passed on."""
+    """a op b; integers wrap around, and NaN propagates."""
     form, letter = FORMS[kind]
     floating = kind in FLOATS
     text = {
@@ -428,7 +439,7 @@ def fold_received(
     whole: cutlass.Constexpr,
     scope: cutlass.Constexpr,
 ):
-    """to = the fold over the members, in PE order, of what each sent me; `own` is my part."""
+    """to = the fold over the members, in PE order, of their messages; `own` is this PE's part."""
     bits = kind.width
     pairs = Int32(pairs_of(nbytes))
     i = Int32(rank_of(scope))
@@ -455,7 +466,7 @@ def fold_received(
 
 
 def load_many(kind, many: int, at):
-    """Elements one behind the other."""
+    """Load consecutive elements."""
     form, letter = FORMS[kind]
     names = ", ".join(f"${k}" for k in range(many))
     vector = f".v{many}.{form} {{{names}}}" if many > 1 else f".{form} {names}"
@@ -477,7 +488,7 @@ def fold_pulled(
     many: cutlass.Constexpr,
     places: cutlass.Constexpr,
 ):
-    """`many` elements at each of these addresses, of every member: all on their way at once."""
+    """Fold `many` elements at each of these addresses over all members; the loads are in flight together."""
     so_far = [load_many(kind, many, at_peer(team, at, Int32(0))) for at in places]
     for pe in cutlass.range(1, team.n_pes, unroll=1):
         come = [load_many(kind, many, at_peer(team, at, Int32(pe))) for at in places]
@@ -499,7 +510,9 @@ def _reduce_units(
     count: Int64,
     scope: cutlass.Constexpr,
 ):
-    """My share of `count` units of so many elements, two of a thread at once, to all members."""
+    """Fold this PE's share of `count` units of that many elements, two at once in a thread, and store it at
+    all members.
+    """
     unit = many * kind.width // 8
     each = (count + team.n_pes - 1) // team.n_pes
     begin = cutlass.min(Int64(team.my_pe) * each, count)
@@ -582,7 +595,7 @@ def _reduce_scatter(
 
 
 def reducible(name: str, kind, op) -> None:
-    """Whether there is that operator for elements of that kind; a TypeError lists for which there is."""
+    """Refuse an operator that elements of that kind do not have; the TypeError lists the kinds that have it."""
     allowed = WORDS if op in (AND, OR, XOR) else WORDS + FLOATS
     if kind not in allowed:
         listed = ", ".join(one.__name__ for one in allowed)
@@ -596,13 +609,15 @@ def _reduction(name: str, team, dst, src, op, scope):
 
 
 def reduce(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Set dst of every member to src of member 0 op src of member 1 op …, element by element (SUM PROD MIN MAX AND OR XOR).
+    """Set dst of every member to src of member 0 op src of member 1 op …, element by element.
 
-    Contiguous tensors of one type. Elements: Int32, Int64, Uint32, Uint64; Float32 and Float64 for SUM PROD MIN MAX. Folded in PE
-    order: the same bits on all members. dst and src are symmetric, unless small (8 * (512 // n_pes) bytes): then any memory; dst
-    may be src. Collective over the team: all members with one scope each, the same sizes, one call at a time, in one order. `tag`
-    is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError
-    when the wait ends. OpenSHMEM: shmem_sum_reduce and kin.
+    `op` is SUM, PROD, MIN, MAX, AND, OR or XOR. Contiguous tensors of one type. Elements: Int32, Int64,
+    Uint32, Uint64; Float32 and Float64 for SUM PROD MIN MAX. Folded in PE order: the same bits on all
+    members. If large, dst and src are symmetric; up to 8 * (512 // n_pes) bytes they are any memory. `dst`
+    may be src. Collective over the team: one scope of each member calls it, with the same sizes, one call at
+    a time, in the same order. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error
+    then contains `tag`. Errors: TypeError when compiled; KernelError when the wait ends. OpenSHMEM:
+    shmem_sum_reduce and kin.
     """
     kind, whole = _reduction("reduce", team, dst, src, op, scope)
     call = call_of("reduce", tag, bound_ns)
@@ -612,11 +627,12 @@ def reduce(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
 def reduce_scatter(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Set dst to block my_pe of the reduction of src over the members (SUM PROD MIN MAX AND OR XOR).
 
-    Contiguous tensors of one type. src has n_pes blocks of dst's size, apart from dst. Elements: Int32, Int64, Uint32, Uint64;
-    Float32 and Float64 for SUM PROD MIN MAX. Folded in PE order: the same bits on all members. src is symmetric, unless a block is
-    small (8 * (512 // n_pes) bytes); dst any memory. Collective over the team: all members with one scope each, the same sizes, one
-    call at a time, in one order. `tag` is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors:
-    TypeError when compiled; KernelError when the wait ends. Atoll's own.
+    Contiguous tensors of one type. `src` has n_pes blocks of dst's size, apart from dst. Elements: Int32,
+    Int64, Uint32, Uint64; Float32 and Float64 for SUM PROD MIN MAX. Folded in PE order: the same bits on all
+    members. If a block is large, src is symmetric; up to 8 * (512 // n_pes) bytes it is any memory. `dst` is
+    any memory. Collective over the team: one scope of each member calls it, with the same sizes, one call at
+    a time, in the same order. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error
+    then contains `tag`. Errors: TypeError when compiled; KernelError when the wait ends. Atoll's own.
     """
     kind, _ = _reduction("reduce_scatter", team, dst, src, op, scope)
     call = call_of("reduce_scatter", tag, bound_ns)

@@ -1,4 +1,4 @@
-"""What the vocabulary is written over: teams, constants, types, PTX."""
+"""Parts that the other modules share: teams, constants, types, PTX."""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .._device import DeviceTeam
 
 
 class Scope(enum.Enum):
-    """Which threads do it together, all of them calling alike."""
+    """The threads that execute a call together; all of them call it with the same arguments."""
 
     THREAD = 0
     WARP = 1
@@ -94,7 +94,10 @@ class Team(NamedTuple):
 
 
 def team(value: _atoll.Team | DeviceTeam) -> Team:
-    """Return a team as kernels take it: a bare DeviceTeam's addresses would be cut to 32 bits. On the host."""
+    """Return a team as kernels take it. On the host.
+
+    The addresses of a bare DeviceTeam would be cut to 32 bits.
+    """
     if isinstance(value, _atoll.Team):
         value = value.device("device")
     if not isinstance(value, DeviceTeam):
@@ -116,11 +119,11 @@ FORMS = {
 WORDS, FLOATS = (Int32, Int64, Uint32, Uint64), (Float32, Float64)
 HALVES = (Float16, BFloat16)
 NARROW = (Int8, Uint8, Int16, Uint16, *HALVES)
-"""Types of which p, g and (halves) atomic_add know: no words for waits."""
+"""Types for p, g and (16-bit floats) atomic_add; waits do not take them."""
 
 
 def one_of(kind, name: str, given):
-    """The constant that an argument is; a TypeError lists what it may be."""
+    """Return the constant that an argument is. A TypeError lists the allowed ones."""
     if not isinstance(given, kind):
         allowed = ", ".join(f"dev.{one.name}" for one in kind)
         shown = f"dev.{given.name}" if isinstance(given, enum.Enum) else repr(given)
@@ -129,7 +132,7 @@ def one_of(kind, name: str, given):
 
 
 def kind_of(name: str, which: str, x):
-    """The element type of a tensor or pointer."""
+    """Return the element type of a tensor or pointer."""
     if isinstance(x, cute.Tensor):
         return x.element_type
     if isinstance(x, cute.Pointer):
@@ -140,7 +143,7 @@ def kind_of(name: str, which: str, x):
 
 
 def pointer_of(x):
-    """Of the first element; of a tensor that has coordinates for elements: None."""
+    """Return a pointer to the first element; None for a tensor whose elements are coordinates."""
     found = x.iterator if isinstance(x, cute.Tensor) else x
     return found if isinstance(found, cute.Pointer) else None
 
@@ -151,13 +154,13 @@ def is_shared(x) -> bool:
 
 
 def is_swizzled(x) -> bool:
-    """Whether the addresses that the layout gives are mixed, so that only its elements, one by one, are found."""
+    """Return whether the layout permutes addresses, so that elements can only be addressed one by one."""
     swizzled_layout = isinstance(x, cute.Tensor) and isinstance(x.layout, cute.ComposedLayout)
     return swizzled_layout or pointer_of(x).value.type.is_swizzled
 
 
 def addressed(name: str, which: str, x) -> None:
-    """Refuse what stands in neither global nor shared memory."""
+    """Refuse a tensor that is neither in global nor in shared memory."""
     pointer = pointer_of(x)
     space = "no memory" if pointer is None else pointer.memspace.name
     if space not in ("gmem", "generic", "smem"):
@@ -168,7 +171,7 @@ def addressed(name: str, which: str, x) -> None:
 
 
 def global_memory(name: str, which: str, x) -> None:
-    """Refuse what other PEs or blocks do not reach."""
+    """Refuse memory that other PEs or blocks cannot access."""
     addressed(name, which, x)
     if is_shared(x):
         raise TypeError(
@@ -182,7 +185,7 @@ def global_memory(name: str, which: str, x) -> None:
 
 
 def word(name: str, which: str, x, allowed=WORDS + FLOATS):
-    """The type of a word in global memory."""
+    """Return the type of a word in global memory."""
     kind = kind_of(name, which, x)
     global_memory(name, which, x)
     if kind not in allowed:
@@ -198,7 +201,7 @@ def tensor_in_memory(name: str, which: str, x) -> None:
 
 
 def same(name: str, dst, src):
-    """The element type that both tensors have."""
+    """Return the element type that both tensors have."""
     tensor_in_memory(name, "dst", dst)
     tensor_in_memory(name, "src", src)
     if dst.element_type is not src.element_type:
@@ -209,7 +212,7 @@ def same(name: str, dst, src):
 
 
 def number(name: str, which: str, value, kind):
-    """A value as the type of the word that it is for; a float for an integer is refused."""
+    """Return a value as the type of the word that it is for; a float for an integer is refused."""
     if not isinstance(value, (int, float, Numeric, ir.Value)):
         raise TypeError(
             f"atoll.cute.{name}: {which} is {type(value).__name__}; it must be a number, for a word of {kind.__name__}"
@@ -233,7 +236,9 @@ def number(name: str, which: str, value, kind):
 
 @dsl_user_op
 def asm(text: str, constraints: str, results, arguments, *, loc=None, ip=None):
-    """Inline PTX, volatile; nothing in memory moves across it. `results`: a type, a tuple of them, or None."""
+    """Build volatile inline PTX; no memory access moves across it. `results`: a type, a tuple of them, or
+    None.
+    """
     operands = [value.ir_value(loc=loc, ip=ip) for value in arguments]
     clobber = constraints + (",~{memory}" if constraints else "~{memory}")
     several = isinstance(results, tuple)
@@ -251,8 +256,11 @@ def asm(text: str, constraints: str, results, arguments, *, loc=None, ip=None):
 
 @dsl_user_op
 def threads_along(axis: str, *, loc=None, ip=None):
-    """Of a block. Not cute.arch.block_dim(): CuTe DSL 4.8.1 finds a product of those greater than any constant where one of them is
-    the most that hardware has (a block of 1024 threads, ntid.x * ntid.y * ntid.z < 2048 is false)."""
+    """Return the number of threads of the block along an axis.
+
+    Not cute.arch.block_dim(): CuTe DSL 4.8.1 takes a product of these for greater than any constant if one of
+    them is the hardware's maximum. In a block of 1024 threads, ntid.x * ntid.y * ntid.z < 2048 is then false.
+    """
     text = f"mov.u32 $0, %ntid.{axis};"
     return Int32(
         llvm.inline_asm(
@@ -262,7 +270,7 @@ def threads_along(axis: str, *, loc=None, ip=None):
 
 
 def apart(name: str, text: str, constraints: str, result, arguments):
-    """The same by a function that is called: what runs seldom, if ever, out of the way of what runs often."""
+    """Build the same inside a function that is called: rare code, kept out of the way of frequent code."""
     module = ir.InsertionPoint.current.block.owner
     while module.name not in ("gpu.module", "builtin.module"):
         module = module.parent
@@ -286,10 +294,10 @@ def apart(name: str, text: str, constraints: str, result, arguments):
 
 
 def kernel_name() -> str:
-    """Of the kernel that is being compiled, as its author wrote it, for errors; nothing where that is not known.
+    """Return the name of the kernel that is being compiled, as its author wrote it, or "" if it is unknown.
 
-    CuTe DSL's symbol for it has the types behind that name, which no mark parts from it; the function itself is among those
-    that are running now.
+    CuTe DSL's symbol appends the types to that name without a separator. So the name is taken from the
+    function, which is on the stack.
     """
     op = ir.InsertionPoint.current.block.owner
     while op is not None and op.name not in ("cuda.kernel", "gpu.func"):
@@ -307,7 +315,7 @@ def kernel_name() -> str:
 
 
 def load(kind, at, order: str = ""):
-    """order: '', '.relaxed.sys.global', '.acquire.sys.global'."""
+    """Load a word. order: '', '.relaxed.sys.global', '.acquire.sys.global'."""
     form, letter = FORMS[kind]
     return asm(f"ld{order}.{form} $0, [$1];", f"={letter},l", kind, [at])
 
@@ -319,7 +327,7 @@ def store(kind, at, value, order: str = "") -> None:
 
 @dsl_user_op
 def narrow_bits(kind, value, *, loc=None, ip=None):
-    """The bits of a number of 1 or 2 bytes in 16, as inline PTX takes it."""
+    """Return the bits of a number of 1 or 2 bytes as 16 bits, as inline PTX takes them."""
     given = value.ir_value(loc=loc, ip=ip)
     if kind in HALVES:
         given = llvm.bitcast(Uint16.mlir_type, given, loc=loc, ip=ip)
@@ -330,7 +338,7 @@ def narrow_bits(kind, value, *, loc=None, ip=None):
 
 @dsl_user_op
 def from_narrow(kind, bits, *, loc=None, ip=None):
-    """The other way."""
+    """Return the number of 1 or 2 bytes from its 16 bits."""
     found = bits.ir_value(loc=loc, ip=ip)
     if kind in HALVES:
         found = llvm.bitcast(kind.mlir_type, found, loc=loc, ip=ip)
@@ -357,7 +365,7 @@ SYSTEM, ACQUIRE, RELEASE = ".relaxed.sys.global", ".acquire.sys.global", ".relea
 
 
 def to_bits(kind, value):
-    """The value's bits in an Int64, with zeros above."""
+    """Return the value's bits, zero-extended to an Int64."""
     _, letter = FORMS[kind]
     if kind.width == 64:
         return asm("mov.b64 $0, $1;", f"=l,{letter}", Int64, [value])
@@ -372,7 +380,7 @@ def from_bits(kind, bits):
 
 
 def update(kind, operation: str, at, value, order: str = "relaxed"):
-    """An atomic that fetches: add, exch, and, or, xor."""
+    """Do an atomic that returns the previous value: add, exch, and, or, xor."""
     form, letter = FORMS[kind]
     if operation == "add" and kind in FLOATS:
         text = f"atom.{order}.sys.global.add.{form} $0, [$1], $2;"
@@ -406,17 +414,17 @@ def full_fence() -> None:
 
 
 def has_bulk() -> bool:
-    """Whether the GPU that is compiled for copies from shared memory by itself."""
+    """Return whether the compilation's target GPU can copy from shared memory by its copy engine."""
     return CuTeDSL._get_dsl().get_arch_enum().major >= 9
 
 
 def complete_bulk() -> None:
-    """The copies that this thread started have written everything."""
+    """Wait until the copies that this thread started have written everything."""
     if has_bulk():
         asm("cp.async.bulk.wait_group 0;", "", None, [])
 
 
 def read_bulk() -> None:
-    """They have read their sources."""
+    """Wait until the copies that this thread started have read their sources."""
     if has_bulk():
         asm("cp.async.bulk.wait_group.read 0;", "", None, [])

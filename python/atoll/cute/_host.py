@@ -1,4 +1,4 @@
-"""What the host calls: arrays and mailboxes as kernels take them."""
+"""The host's part: arrays and mailboxes in the form that kernels take."""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -11,14 +11,15 @@ from .._resident import kernel_of, most_blocks
 from ._messages import Mailbox, mailbox_bytes
 
 HOST = 1
-"""What DLPack says of an array there."""
+"""DLPack's device type of host memory."""
 
 
 def tensor(x, assumed_align: int | None = None):
     """Return an array in GPU memory, of any library that has DLPack, as a cute.Tensor. On the host.
 
-    assumed_align: bytes of which its address is a multiple; 16 of a whole symmetric array makes copies shorter to decide.
-    Raises TypeError (no array, or one in host memory), UseAfterFree, ValueError (another alignment). Local.
+    assumed_align: bytes, a divisor of its address. For a whole symmetric array, 16 makes the choice of a
+    copy's form shorter. Raises TypeError (no array, or one in host memory), UseAfterFree, ValueError (another
+    alignment). Local.
     """
     if not hasattr(x, "__dlpack_device__"):
         raise TypeError(
@@ -42,11 +43,13 @@ def tensor(x, assumed_align: int | None = None):
 
 
 def mailbox(block, room: int | None = None) -> Mailbox:
-    """Return a kernel's mailbox: `block` is a symmetric uint8 array of zeros in GPU memory, mailbox_bytes(n_pes, room) long;
-    or an atoll.Mailbox of the GPU, alone. It must be kept as long as the mailbox is used. On the host. Local.
+    """Return a kernel's mailbox. On the host. Local.
 
-    Raises TypeError (no array in GPU memory), UseAfterFree, NotSymmetric, ValueError (one too small even for a single PE),
-    Unsupported (an atoll.Mailbox of the host).
+    `block` is a symmetric uint8 array of zeros in GPU memory, mailbox_bytes(n_pes, room) long, or an
+    atoll.Mailbox of the GPU, alone. It must be kept as long as the mailbox is used.
+
+    Raises TypeError (no array in GPU memory), UseAfterFree, NotSymmetric, ValueError (one too small even for
+    a single PE), Unsupported (an atoll.Mailbox of the host).
     """
     block, room = mailbox_parts(block, room, "atoll.cute.mailbox")
     address = mailbox_address("atoll.cute.mailbox", block, room, mailbox_bytes(1, max(room, 0)))
@@ -54,15 +57,37 @@ def mailbox(block, room: int | None = None) -> Mailbox:
 
 
 def most_resident_blocks(compiled, threads: int, shared: int = 0) -> int:
-    """Return the most blocks of a kernel that this PE may run at once on the current GPU: kernels whose blocks wait for one
-    another, or for such blocks of other PEs, may have no larger grid.
+    """Return the most blocks of a kernel that this PE may run at once on the current GPU.
 
-    PEs that run on one GPU at once, by NVIDIA's MPS, have equal shares of all but a sixteenth of it. Where they take turns each
-    has all of it. PEs whose numbers differ take the least of all for grids that must be alike.
+    Kernels whose blocks wait for one another, also on other PEs, may have no larger grid. PEs that share a
+    GPU through NVIDIA's MPS get equal shares of fifteen sixteenths of it. PEs that take turns on a GPU have
+    all of it. Where grids must be equal on all PEs, take the minimum over them.
 
-    compiled: what cute.compile(run, ...) returned; of several kernels that it starts the fewest counts. threads: of a block.
-    shared: dynamic shared memory of a block, in bytes. With `.launch(..., cooperative=True)` the driver refuses a grid
-    that is larger than the GPU, and does not know of other PEs there. On the host. Local. Raises TypeError (not compiled), RuntimeError (an error of CUDA).
+    Parameters
+    ----------
+    compiled
+        The result of cute.compile(run, ...). If it starts several kernels, the smallest number counts.
+    threads
+        Threads of a block.
+    shared
+        Dynamic shared memory of a block, in bytes.
+
+    Returns
+    -------
+    int
+        The number of blocks.
+
+    Raises
+    ------
+    TypeError
+        `compiled` is not compiled.
+    RuntimeError
+        An error of CUDA.
+
+    Notes
+    -----
+    With `.launch(..., cooperative=True)` the driver refuses a grid that is larger than the GPU, but does not
+    count other PEs there. On the host. Local.
     """
     kernels = getattr(compiled, "kernel_info", None)
     if not kernels:

@@ -1,4 +1,4 @@
-"""Whether CuTe DSL is there, and new enough."""
+"""Checks that CuTe DSL is installed, in a supported version."""
 
 # mypy: ignore-errors
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Flagged words: mailboxes, and the exchange that small collectives are made of (atoll/device/mailbox.hpp, exchange.hpp)."""
+"""Flagged words: mailboxes, and the exchange of messages by which small collectives work.
+
+As atoll/device/mailbox.hpp and exchange.hpp.
+"""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -50,26 +53,28 @@ POSTED, SEEN_TAKEN, RECEIVED, TAKEN = (
 
 
 class Mailbox(NamedTuple):
-    """What post and receive take; made by mailbox() of _host.py. Annotate kernels' arguments with it."""
+    """The mailbox argument of post and receive; made by mailbox() of _host.py. Annotate kernels' arguments
+    with it.
+    """
 
     block: Int64
     room: Int64
 
 
 def mailbox_bytes(n_pes: int, room: int) -> int:
-    """How many bytes a mailbox for messages of at most `room` bytes takes on each of n_pes PEs."""
+    """Return how many bytes a mailbox for messages of at most `room` bytes takes on each of n_pes PEs."""
     return n_pes * (ENTRY + DEPTH * max(1, (room + 7) // 8) * 16)
 
 
 def is_whole(x) -> bool:
-    """Whether it is known that x is made of 8 bytes at multiples of 8."""
+    """Return whether x is known to consist of 8-byte units at multiples of 8."""
     size = cute.size(x) * x.element_type.width // 8
     return words_at(x) % 8 == 0 and isinstance(size, int) and size >= 8 and size % 8 == 0
 
 
 @cute.jit
 def load_part(source: Int64, nbytes: Int64, i: Int64, whole: cutlass.Constexpr):
-    """Bytes 8 * i … of an array; what lies past its end is 0."""
+    """Load bytes 8 * i … of an array; bytes past its end are 0."""
     at = source + i * 8
     data = Int64(0)
     if cutlass.const_expr(whole):  # noqa: SIM114 (decided when it is compiled, the latter in the kernel)
@@ -106,23 +111,23 @@ def pairs_of(nbytes: Int64):
 
 @dataclass(frozen=True)
 class Outbox:
-    """This PE's end of the way to one other, whose counters are values: outbox() of _ways.py."""
+    """The sending end of a pair of PEs, with the pair's counters as values: outbox() of _ways.py."""
 
     team: Team
     scope: cutlass.Constexpr
     pe: Int32
     mine: Int64
-    """Counters of the pair in this PE's mailbox."""
+    """The pair's counters in this PE's mailbox."""
     slots: Int64
-    """Of this PE, at that PE."""
+    """This PE's slots at the other PE."""
     slot_bytes: Int64
     number: Int64
-    """Messages so far."""
+    """The number of messages sent."""
     taken: Int64
-    """Of these, how many that PE has received, as last looked at."""
+    """The number of these that the other PE has received, when last loaded."""
     tag: Int32
     bound: Int64 | None
-    """Of each wait, as Call has it."""
+    """The limit of each wait, as in Call."""
 
     def call(self) -> Call:
         return Call("post", self.tag, self.bound)
@@ -130,18 +135,18 @@ class Outbox:
 
 @dataclass(frozen=True)
 class Inbox:
-    """The same of the way from one other: inbox() of _ways.py."""
+    """The receiving end of a pair of PEs: inbox() of _ways.py."""
 
     team: Team
     scope: cutlass.Constexpr
     pe: Int32
     mine: Int64
     slots: Int64
-    """Of that PE, here."""
+    """The other PE's slots here."""
     slot_bytes: Int64
     number: Int64
     taken: Int64
-    """Where that PE is told how many were received."""
+    """The address at which the other PE learns how many were received."""
     tag: Int32
     bound: Int64 | None
 
@@ -158,12 +163,12 @@ def mailbox_of(name: str, box) -> Mailbox:
 
 
 def box_slots(team, box, sender):
-    """Where a sender's messages stand."""
+    """Return the address of a sender's slots."""
     return box.block + Int64(team.n_pes) * ENTRY + Int64(sender) * DEPTH * pairs_of(box.room) * 16
 
 
 def slot_here(box):
-    """Of the message that an Outbox or Inbox is at."""
+    """Return the address of the slot of an Outbox's or Inbox's current message."""
     return box.slots + (box.number & (DEPTH - 1)) * box.slot_bytes
 
 
@@ -183,7 +188,7 @@ def open_outbox(name: str, team, box, pe, scope, tag, bound_ns) -> Outbox:
 
 
 def close_outbox(out: Outbox) -> None:
-    """By every thread, so that each reads its own."""
+    """Store the counters, by every thread, so that each can read its own store."""
     store(Int64, out.mine + POSTED, out.number)
     store(Int64, out.mine + SEEN_TAKEN, out.taken)
 
@@ -205,14 +210,14 @@ def close_inbox(come: Inbox) -> None:
 
 @cute.jit
 def _room(team: Team, mine: Int64, number: Int64, taken: Int64, pe: Int32, call: cutlass.Constexpr):
-    """How many were received, as last looked at: so many that there is a slot for the message."""
+    """Return the number of messages received, when last loaded, once there is a slot for this message."""
     if number > taken + DEPTH:
         taken = wait_word(team, Int64, mine + TAKEN, GE, number - DEPTH, call, pe, SYSTEM)
     return taken
 
 
 def begin_out(out: Outbox) -> Outbox:
-    """With the next message's number; once there is room for it."""
+    """Return the Outbox with the next message's number, once its slot is free."""
     number = out.number + 1
     taken = _room(out.team, out.mine, number, out.taken, out.pe, out.call())
     return replace(out, number=number, taken=taken)
@@ -220,7 +225,7 @@ def begin_out(out: Outbox) -> Outbox:
 
 @cute.jit
 def _look_at_taken(mine: Int64, number: Int64, taken: Int64):
-    if number & (DEPTH // 2 - 1) == 0:  # looked at by the next message, which so does not wait for this load
+    if number & (DEPTH // 2 - 1) == 0:  # for the next message, which need not wait for this load
         taken = load(Int64, mine + TAKEN, SYSTEM)
     return taken
 
@@ -233,7 +238,7 @@ def end_out(out: Outbox) -> Outbox:
 
 @cute.jit
 def _refresh(to: Int64, pairs: Int32, slot_bytes: Int64, number: Int64, scope: cutlass.Constexpr):
-    """What short messages leave untouched gets a new flag, long before an old one comes again."""
+    """Give words that short messages leave untouched a new flag, long before an old flag occurs again."""
     if (number & 0x3FFFFFFF < DEPTH) & (number >= DEPTH):
         first, end, step = pairs + Int32(rank_of(scope)), Int32(slot_bytes >> 4), Int32(size_of(scope))
         for i in cutlass.range(first, end, step, unroll=1):
@@ -242,8 +247,10 @@ def _refresh(to: Int64, pairs: Int32, slot_bytes: Int64, number: Int64, scope: c
 
 @cute.jit
 def own_part(source: Int64, nbytes: Int64, whole: cutlass.Constexpr, scope: cutlass.Constexpr):
-    """Of a message of no more parts than threads, this thread's. Threads that have none do as the last that has, up to the
-    end of its warp, so that warps do not diverge."""
+    """Load this thread's part of a message that has at most as many parts as there are threads.
+
+    Threads without a part load the last one, up to the end of their warp, so that warps do not diverge.
+    """
     pairs, rank = Int32(pairs_of(nbytes)), Int32(rank_of(scope))
     data = Int64(0)
     if (pairs <= Int32(size_of(scope))) & (rank < ((pairs + 31) & ~31)):
@@ -261,7 +268,7 @@ def _send_parts(
     flag: Int32,
     scope: cutlass.Constexpr,
 ):
-    """Two parts of a thread are on their way at once."""
+    """Send a thread's parts, two in flight at a time."""
     pairs, rank, step = Int32(pairs_of(nbytes)), Int32(rank_of(scope)), Int32(size_of(scope))
     if pairs <= step:
         if rank < pairs:
@@ -279,8 +286,11 @@ def _send_parts(
 
 
 def send_message(out: Outbox, source, nbytes, whole: bool, data) -> Outbox:
-    """The next of an Outbox, of which own_part has `data`: how many parts there are does not depend on what number the message
-    has, so that they are loaded before, or beside, the counters."""
+    """Send the next message of an Outbox; `data` is own_part's result.
+
+    The number of parts does not depend on the message's number, so they are loaded before or beside the
+    counters.
+    """
     out = begin_out(out)
     to = slot_here(out)
     _send_parts(to, source, nbytes, whole, data, flag_of(out), out.scope)
@@ -320,14 +330,14 @@ def _receive_parts(
 
 
 def begin_in(come: Inbox) -> Inbox:
-    """With the next message's number."""
+    """Return the Inbox with the next message's number."""
     return replace(come, number=come.number + 1)
 
 
 @cute.jit
 def _tell_taken(taken: Int64, number: Int64, scope: cutlass.Constexpr):
     if (number & (DEPTH // 2 - 1) == 0) & (rank_of(scope) == 0):
-        store(Int64, taken, number, SYSTEM)  # all have read: a load whose value was looked at is over
+        store(Int64, taken, number, SYSTEM)  # all have read: a load whose value was used is complete
 
 
 def end_in(come: Inbox) -> Inbox:
@@ -337,7 +347,7 @@ def end_in(come: Inbox) -> Inbox:
 
 
 def receive_message(come: Inbox, dst) -> Inbox:
-    """The next of an Inbox."""
+    """Receive the next message of an Inbox."""
     come = begin_in(come)
     _receive_parts(
         come.team, slot_here(come), address(dst), size_in_bytes(dst), is_whole(dst), flag_of(come), come.pe, come.call(),
@@ -359,7 +369,7 @@ def _looks_come(at: Int64, flag: Int32, scope: cutlass.Constexpr):
 
 
 def has_come(come: Inbox):
-    """Whether the next message has begun to come, 1 or 0, for all threads of the scope."""
+    """Return to all threads of the scope whether the next message has begun to arrive, 1 or 0."""
     coming = begin_in(come)
     return share(come.team, come.scope, _looks_come(slot_here(coming), flag_of(coming), come.scope))
 
@@ -379,12 +389,12 @@ def dense(name: str, which: str, x) -> None:
 
 
 def post(team, box, src, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Send src, contiguous, to PE `pe` through the mailbox (dev.mailbox, which is symmetric); src is any memory.
-
-    src may be written again afterwards. Waits while 8 messages of the pair are not yet received; while 4 or fewer are, never. A
-    message orders nothing but itself. Of one mailbox and pair one scope posts and one receives at a time, in order; both pass the
-    same size, `room` bytes at most. `tag` is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors:
-    TypeError when compiled; KernelError when the wait ends. Local. Atoll's own.
+    """Send src, contiguous, to PE `pe` through the mailbox (dev.mailbox, which is symmetric); src is any
+    memory. `src` may be written again afterwards. It waits while 8 messages of the pair are not yet
+    received; with 4 or fewer it never waits. A message orders no other data. For each pair of PEs, one
+    scope posts to a mailbox at a time and one receives, in order. Both pass the same size, at most `room`
+    bytes. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains
+    `tag`. Errors: TypeError when compiled; KernelError when the wait ends. Local. Atoll's own.
     """
     dense("post", "src", src)
     source, nbytes, whole = address(src), size_in_bytes(src), is_whole(src)
@@ -394,24 +404,26 @@ def post(team, box, src, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
 
 
 def receive(team, box, dst, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait for the next message of PE `pe` in the mailbox (dev.mailbox, which is symmetric) and copy it to dst.
-
-    dst is contiguous, any memory; every thread of the scope may read it afterwards. It orders nothing else. Of one mailbox and pair
-    one scope posts and one receives at a time, in order; both pass the same size, `room` bytes at most. `tag` is said should the
-    wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends.
-    Local. Atoll's own.
+    """Wait for the next message of PE `pe` in the mailbox (dev.mailbox, which is symmetric) and copy it to
+    dst. `dst` is contiguous, any memory; every thread of the scope may read it afterwards. It orders no
+    other data. For each pair of PEs, one scope posts to a mailbox at a time and one receives, in order.
+    Both pass the same size, at most `room` bytes. `bound_ns` limits the wait, in nanoseconds (0:
+    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypeError when compiled; KernelError when
+    the wait ends. Local. Atoll's own.
     """
     dense("receive", "dst", dst)
     close_inbox(receive_message(open_inbox("receive", team, box, pe, scope, tag, bound_ns), dst))
 
 
 def try_receive(team, box, dst, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Copy the next message of PE `pe` to dst and return true if it has begun to come; else return false at once.
+    """Copy the next message of PE `pe` to dst and return true if it has begun to arrive; else return false at
+    once.
 
-    What has begun is waited for. dst is contiguous, any memory; box symmetric, of dev.mailbox. Of one mailbox and pair one scope
-    posts and one receives at a time, in order; both pass the same size, `room` bytes at most. `tag` is said should the wait exceed
-    `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. Local.
-    Atoll's own.
+    A message that has begun to arrive is waited for. `dst` is contiguous, any memory; box is symmetric, of
+    dev.mailbox. For each pair of PEs, one scope posts to a mailbox at a time and one receives, in order. Both
+    pass the same size, at most `room` bytes. `bound_ns` limits the wait, in nanoseconds (0:
+    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypeError when compiled; KernelError when the
+    wait ends. Local. Atoll's own.
     """
     dense("try_receive", "dst", dst)
     come = open_inbox("try_receive", team, box, pe, scope, tag, bound_ns)
@@ -426,7 +438,7 @@ SLOTS, EPOCH, AREA = AT["slots"], AT["exchange_epoch"], AT["slot_area_pairs"]
 
 
 def most_bytes(team):
-    """Of a message from member to member."""
+    """Return the longest message from member to member, in bytes."""
     return Int64(AREA // team.n_pes) * 8
 
 
@@ -436,7 +448,7 @@ def next_epoch(team):
 
 def end_exchange(team, epoch, scope) -> None:
     meet_threads(team, scope)
-    store(Int32, team.control + EPOCH, epoch)  # by every thread, each reads its own
+    store(Int32, team.control + EPOCH, epoch)  # stored by every thread, so that each can read its own store
 
 
 def slot_from(team, epoch, pe):
@@ -453,7 +465,9 @@ def send(
     whole: cutlass.Constexpr,
     scope: cutlass.Constexpr,
 ):
-    """`nbytes` at source + pe * block to each other member. `whole`: these are all made of 8 bytes at multiples of 8."""
+    """Send `nbytes` at source + pe * block to each other member. `whole`: all consist of 8-byte units at
+    multiples of 8.
+    """
     pairs = Int32(pairs_of(nbytes))
     mine = slot_from(team, epoch, team.my_pe)
     k = Int32(rank_of(scope))
@@ -466,7 +480,7 @@ def send(
         k += Int32(size_of(scope))
     if ((epoch & 0x3FFFFFFF) < 2) & (
         (epoch < 0) | (epoch >= 2)
-    ):  # what short messages leave gets a new flag in time
+    ):  # words that short messages leave untouched get a new flag in time
         rest = Int32(pairs_of(most_bytes(team))) - pairs
         for k in cutlass.range(Int32(rank_of(scope)), rest * team.n_pes, Int32(size_of(scope)), unroll=1):
             pe = k // rest
@@ -476,5 +490,5 @@ def send(
 
 
 def part(call: Call, team, epoch, pe, i):
-    """Bytes 8 * i … of the message from `pe`, once they have come."""
+    """Wait for bytes 8 * i … of the message from `pe`, and return them."""
     return wait_pair(team, slot_from(team, epoch, pe) + Int64(i) * 16, epoch, call, pe)

@@ -1,4 +1,4 @@
-"""Addresses, here and at peers; the threads that do an operation together, and where they wait; copying by them."""
+"""Addresses, here and at peers; the threads of a scope, their barrier and their copies."""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ._core import (
 
 
 def address(x):
-    """Of the first element, as a generic address (Int64)."""
+    """Return the generic address (Int64) of the first element."""
     pointer = pointer_of(x)
     if is_shared(x):
         return asm(
@@ -48,7 +48,7 @@ def address(x):
 
 
 def words_at(x) -> int:
-    """What the address of x is known to be a multiple of, in bytes."""
+    """Return the greatest known divisor of x's address, in bytes."""
     return int(getattr(pointer_of(x), "alignment", 1) or 1)
 
 
@@ -81,13 +81,13 @@ def refuse_place(team: Team, operation: cutlass.Constexpr, at: Int64):
 
 
 def check_place(team: Team, name: str, at) -> None:
-    """That an address is symmetric: of this PE's slot. Nothing where addresses are not looked at."""
+    """Check that an address is in this PE's slot; without checks of addresses, do nothing."""
     if _ptx.CHECKS_ADDRESSES:
         refuse_place(team, AT[f"check {name}" if f"check {name}" in AT else name], at)
 
 
 def team_of(name: str, given) -> Team:
-    """The team that an argument is."""
+    """Return the team that an argument is."""
     if not isinstance(given, Team):
         raise TypeError(
             f"atoll.cute.{name}: team is {type(given).__name__}; it must be what dev.team(team) returned on the host, as the "
@@ -106,7 +106,7 @@ def fits(name: str, dst, src) -> None:
 
 
 def pe_of(name: str, pe):
-    """A PE's number."""
+    """Return a PE's number as an Int32."""
     if isinstance(pe, (float, Float, cute.Tensor, cute.Pointer, tuple, str)) or pe is None:
         raise TypeError(
             f"atoll.cute.{name}: pe is {type(pe).__name__}; it must be an integer, a PE's number in the team"
@@ -115,7 +115,7 @@ def pe_of(name: str, pe):
 
 
 def check_pe(team: Team, name: str, pe) -> None:
-    """One comparison where the number is right."""
+    """Check a PE's number; a correct one costs one comparison."""
     team_of(name, team)
     refuse_pe(team, name, pe_of(name, pe))
 
@@ -173,7 +173,9 @@ HALF = -0x80000000
 
 @cute.jit
 def meet_grid(team: Team):
-    """Every meeting adds 2^31 in all, whatever the number of blocks: the top bit turns when all have come."""
+    """Wait for all blocks. They add 2^31 in all, whatever their number, so the top bit flips when all have
+    arrived.
+    """
     cute.arch.sync_threads()
     if rank_of(BLOCK) == 0:
         at = team.control + AT["grid_arrived"]
@@ -196,16 +198,16 @@ def meet_grid(team: Team):
 
 
 class Call(NamedTuple):
-    """What a wait is a part of, for its report."""
+    """The call that a wait belongs to, for its report."""
 
     operation: str
     tag: Int32
     bound: Int64 | None
-    """Of this wait, in ns; None: it has none of its own, and the kernel nothing of it."""
+    """The limit of this wait, in ns. None: it has no limit of its own, and the kernel no code for it."""
 
 
 def call_of(name: str, tag, bound_ns, operation: str = "") -> Call:
-    """What a function is called with. `operation`: its name in reports, if that is another."""
+    """Return the Call of a function. `operation`: its name in reports, if that is another."""
     bound = None
     if not (isinstance(bound_ns, int) and bound_ns == 0):
         if isinstance(bound_ns, Float) or not isinstance(bound_ns, (int, Numeric, ir.Value)):
@@ -238,7 +240,9 @@ def share_over_grid(team: Team, value: Int32):
 
 
 def share(team: Team, scope: Scope, value):
-    """The Int32 that rank 0 has, for all threads of the scope; behind what it saw (a shuffle alone orders no memory)."""
+    """Return rank 0's Int32 to all threads of the scope, ordered after what rank 0 saw: a shuffle does not
+    order memory.
+    """
     if scope is WARP:
         return asm(
             "shfl.sync.idx.b32 $0, $1, 0, 31, 0xffffffff; bar.warp.sync 0xffffffff;", "=r,r", Int32, [value]
@@ -263,14 +267,17 @@ def copy_units(to: Int64, source: Int64, n: Int64, unit: cutlass.Constexpr, rank
 
 
 def unknown(number):
-    """The number itself, of which the compiler knows nothing. CuTe DSL 4.8.1 knows that a thread's number is below 1024 and that a block has
-    no more threads; of `i + 3 * threads < 4096` it then made a loop without an end, i having been such a number at first."""
+    """Return the number unchanged, hidden from the compiler.
+
+    CuTe DSL 4.8.1 knows that a thread's number is below 1024 and that a block has no more threads. From `i +
+    3 * threads < 4096`, where i began as a thread's number, it made a loop without an end.
+    """
     width, letter = (64, "l") if isinstance(number, Int64) else (32, "r")
     return asm(f"mov.b{width} $0, $1;", f"={letter},{letter}", type(number), [number])
 
 
 def place_of(scope: Scope, kind):
-    """This thread's number in the scope and how many it has, for loops whose step is the latter."""
+    """Return this thread's number in the scope and the scope's size, for loops whose step is the latter."""
     rank, size = kind(rank_of(scope)), kind(size_of(scope))
     return (rank, size) if scope is THREAD else (unknown(rank), unknown(size))
 
@@ -284,8 +291,10 @@ def copy_bytes(
     least: cutlass.Constexpr,
     scope: cutlass.Constexpr,
 ):
-    """In units as large as both addresses allow; `aligned` and `least`: bytes of which the addresses are known multiples,
-    and of which nbytes is one, too."""
+    """Copy in the largest units that both addresses allow.
+
+    `aligned` and `least` are known divisors of both addresses, in bytes; `least` also divides nbytes.
+    """
     rank, size = place_of(scope, Int64)
     if cutlass.const_expr(aligned >= 16):  # noqa: SIM114 (decided when it is compiled, the latter in the kernel)
         copy_units(to, source, nbytes >> 4, 16, rank, size)
@@ -300,7 +309,7 @@ def copy_bytes(
 
 
 def is_dense(x) -> bool:
-    """Whether it is known that x's elements stand one behind the other."""
+    """Return whether x's elements are known to be contiguous."""
     if is_swizzled(x):
         return False
     layout = cute.coalesce(x.layout)
@@ -318,7 +327,10 @@ def copy_elements(dst: cute.Tensor, src: cute.Tensor, scope: cutlass.Constexpr):
 
 
 def moved(x, at, aligned: int = 0):
-    """x, which is symmetric, at another address: that of a PE's copy. `aligned`: bytes of which it is a multiple, if not those of x."""
+    """Return symmetric x at another address, that of a PE's copy.
+
+    `aligned`: a divisor of the address, in bytes, if it is not that of x.
+    """
     pointer = cute.make_ptr(x.element_type, at, cute.AddressSpace.gmem, assumed_align=aligned or words_at(x))
     return cute.make_tensor(pointer, x.layout)
 
@@ -328,8 +340,11 @@ def size_in_bytes(x):
 
 
 def copy_tensor(dst, src, scope: Scope) -> None:
-    """src to dst: as many elements as src has. Tensors, for these say which memory they stand in: elements are loaded and stored
-    by instructions of that memory, units through generic addresses."""
+    """Copy src to dst: as many elements as src has.
+
+    Both are tensors, which know their memory: elements are loaded and stored by instructions of that memory,
+    units through generic addresses.
+    """
     if is_dense(dst) and is_dense(src):
         item = src.element_type.width // 8
         aligned = min(words_at(dst), words_at(src))

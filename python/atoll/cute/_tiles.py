@@ -1,5 +1,9 @@
-"""Two-dimensional tiles (atoll/device/tiles.hpp): tensors of two flat modes, rows and columns, of any strides, so tiles of a matrix.
-Where rows are made of units of 16 bytes, these are moved, dealt to the threads along the rows."""
+"""Two-dimensional tiles (atoll/device/tiles.hpp): tensors of two flat modes, rows and columns, with any
+strides.
+
+So they may be tiles of a matrix. If rows consist of units of 16 bytes, these are moved, and the threads take
+them in turn along the rows.
+"""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -40,7 +44,7 @@ IN_FLIGHT = 4
 
 
 class Rows(NamedTuple):
-    """Where a tile stands: bytes from row to row, and from column to column."""
+    """The place of a tile: its address, and the bytes from row to row and from column to column."""
 
     at: Int64
     pitch: Int64
@@ -48,14 +52,14 @@ class Rows(NamedTuple):
 
 
 def _tile(x) -> Rows:
-    if is_swizzled(x):  # not made of units
+    if is_swizzled(x):  # it does not consist of units
         return Rows(address(x), Int64(0), Int64(0))
     item = x.element_type.width // 8
     return Rows(address(x), Int64(x.stride[0]) * item, Int64(x.stride[1]) * item)
 
 
 def _tiles(name: str, dst, src, scope):
-    """The element type of both."""
+    """Return the element type of both tiles."""
     kind = same(name, dst, src)
     for which, x in (("dst", dst), ("src", src)):
         if cute.rank(x) != 2 or any(isinstance(extent, tuple) for extent in x.shape):
@@ -81,7 +85,7 @@ def _place(tile: Rows, stride, in_row, i):
 
 
 def _whole(tile: Rows, cols, item: int):
-    """Whether rows are made of units of 16 bytes."""
+    """Return whether rows consist of units of 16 bytes."""
     return (tile.stride == item) & ((tile.at | tile.pitch | Int64(cols * item)) & 15 == 0)
 
 
@@ -104,7 +108,7 @@ def _copy(
     item: cutlass.Constexpr,
     scope: cutlass.Constexpr,
 ):
-    """rows times cols elements, without a barrier. The tensors have their elements one by one."""
+    """Copy rows times cols elements, without a barrier. Only the tensors can address single elements."""
     i, step = place_of(scope, Int32)
     if _whole(dst, cols, item) & _whole(src, cols, item):
         in_row = cols * item // 16
@@ -125,7 +129,7 @@ def _copy(
 
 
 def _copy_tile(dst, src, shape, scope) -> None:
-    """src to dst, both of that shape."""
+    """Copy src to dst, both of that shape."""
     rows, cols = shape
     _copy(_tile(dst), _tile(src), dst, src, Int32(rows), Int32(cols), src.element_type.width // 8, scope)
 
@@ -133,9 +137,10 @@ def _copy_tile(dst, src, shape, scope) -> None:
 def tile_put(team, dst, src, pe, scope: Scope = THREAD):
     """Copy a tile src to the tile dst of PE `pe`.
 
-    Tensors of two flat modes, any strides, elements of 1, 2, 4 or 8 bytes; src's shape. dst is symmetric, src any memory of this
-    PE. By all threads of the scope; ordered and complete as a put. Local. Errors: TypeError when compiled; KernelError when run (no
-    such PE; with ATOLL_CHECK=all not symmetric). Atoll's own.
+    Tensors of two flat modes, any strides, elements of 1, 2, 4 or 8 bytes; src's shape. `dst` is symmetric;
+    src is any memory of this PE. Called by all threads of the scope. Order and completion are those of put.
+    Local. Errors: TypeError when compiled; KernelError when run (the team has no such PE; with
+    ATOLL_CHECK=all also an address that is not symmetric). Atoll's own.
     """
     _tiles("tile_put", dst, src, scope)
     _copy_tile(there("tile_put", "dst", team, dst, pe), src, src.shape, scope)
@@ -145,9 +150,10 @@ def tile_put(team, dst, src, pe, scope: Scope = THREAD):
 def tile_get(team, dst, src, pe, scope: Scope = THREAD):
     """Copy a tile src of PE `pe` to the tile dst.
 
-    Tensors of two flat modes, any strides, elements of 1, 2, 4 or 8 bytes; dst's shape. src is symmetric, dst any memory of this
-    PE. By all threads of the scope; afterwards each may read dst. Local. Errors: TypeError when compiled; KernelError when run (no
-    such PE; with ATOLL_CHECK=all not symmetric). Atoll's own.
+    Tensors of two flat modes, any strides, elements of 1, 2, 4 or 8 bytes; dst's shape. `src` is symmetric;
+    dst is any memory of this PE. Called by all threads of the scope, each of which may read dst afterwards.
+    Local. Errors: TypeError when compiled; KernelError when run (the team has no such PE; with
+    ATOLL_CHECK=all also an address that is not symmetric). Atoll's own.
     """
     _tiles("tile_get", dst, src, scope)
     _copy_tile(dst, there("tile_get", "src", team, src, pe), dst.shape, scope)
@@ -156,7 +162,7 @@ def tile_get(team, dst, src, pe, scope: Scope = THREAD):
 
 @cute.jit
 def _gather(team: Team, dst: cute.Tensor, src: cute.Tensor, mine: Int64, scope: cutlass.Constexpr):
-    """The next member first, so that not all store to one at once."""
+    """Put to each member, beginning with the next one, so that not all store to one at once."""
     for k in cutlass.range(1, team.n_pes + 1, unroll=1):
         to = at_peer(team, mine, (team.my_pe + k) % team.n_pes)
         _copy_tile(moved(dst, to, dst.element_type.width // 8), src, src.shape, scope)
@@ -165,10 +171,11 @@ def _gather(team: Team, dst: cute.Tensor, src: cute.Tensor, mine: Int64, scope: 
 def tile_allgather(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Gather the tiles src of member 0, 1, … one below the other in dst of every member.
 
-    Tensors of two flat modes, any strides, elements of 1, 2, 4 or 8 bytes; dst has n_pes times src's rows. dst is symmetric, src
-    any memory. Afterwards all threads of the scope may read dst. Collective over the team: all members with one scope each, the
-    same sizes, one call at a time, in one order. `tag` is said should the wait exceed `bound_ns` nanoseconds (else
-    ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. Atoll's own.
+    Tensors of two flat modes, any strides, elements of 1, 2, 4 or 8 bytes; dst has n_pes times src's rows.
+    `dst` is symmetric; src is any memory. Afterwards all threads of the scope may read dst. Collective over
+    the team: one scope of each member calls it, with the same sizes, one call at a time, in the same order.
+    `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors:
+    TypeError when compiled; KernelError when the wait ends. Atoll's own.
     """
     _tiles("tile_allgather", dst, src, scope)
     global_memory("tile_allgather", "dst", dst)
@@ -196,7 +203,7 @@ def _fold(
     in_row: Int32,
     scope: cutlass.Constexpr,
 ):
-    """In units of `many` elements."""
+    """Fold in units of `many` elements."""
     item = kind.width // 8
     unit = many * item
     count = rows * in_row
@@ -240,13 +247,15 @@ def _reduce(
 
 
 def tile_reduce(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Set the tile dst of every member to src of member 0 op src of member 1 op …, element by element (SUM …).
+    """Set the tile dst of every member to src of member 0 op src of member 1 op …, element by element (SUM
+    …).
 
-    Tensors of two flat modes, any strides, elements of 1, 2, 4 or 8 bytes; src's shape. Elements: Int32, Int64, Uint32, Uint64;
-    Float32 and Float64 for SUM PROD MIN MAX. Folded in PE order: the same bits on all members. dst and src are symmetric; dst may
-    be src. Collective over the team: all members with one scope each, the same sizes, one call at a time, in one order. `tag` is
-    said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when
-    the wait ends. Atoll's own.
+    Tensors of two flat modes, any strides, elements of 1, 2, 4 or 8 bytes; src's shape. Elements: Int32,
+    Int64, Uint32, Uint64; Float32 and Float64 for SUM PROD MIN MAX. Folded in PE order: the same bits on all
+    members. `dst` and src are symmetric; dst may be src. Collective over the team: one scope of each member
+    calls it, with the same sizes, one call at a time, in the same order. `bound_ns` limits the wait, in
+    nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypeError when compiled;
+    KernelError when the wait ends. Atoll's own.
     """
     kind = _tiles("tile_reduce", dst, src, scope)
     for which, x in (("dst", dst), ("src", src)):

@@ -1,8 +1,9 @@
-"""Waiting for and testing this PE's own words, with acquire for all threads of the scope (atoll/device/waits.hpp).
+"""Waits for and tests of this PE's own words, with acquire for all threads of the scope
+(atoll/device/waits.hpp).
 
-`status` is None or a tensor of integers: words whose entry is not 0 are left out. The _vector forms compare word i with
-values[i]. -1 is no index: nothing holds, or all words are left out. `tag` is said should a wait take longer than `bound_ns`
-nanoseconds, or than ATOLL_WAIT_TIMEOUT where that is 0.
+`status` is `None` or a tensor of integers; a word whose entry is not 0 is left out. The _vector forms compare
+word i with values[i]. The index -1 means that no word holds, or that all are left out. `bound_ns` limits a
+wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`.
 """
 
 # mypy: ignore-errors
@@ -60,7 +61,7 @@ def holds(found, cmp: Compare, value):
 
 
 def reported(kind, cmp: Compare) -> int:
-    """How a report says that words of this type are compared."""
+    """The field `compare` of a report: the comparison and the words' type."""
     values = AT[f"values int{kind.width}"] if kind.signed else AT["values unsigned_word"]
     return cmp.value | values << AT["compare_bits"]
 
@@ -76,7 +77,7 @@ def wait_word(
     peer: Int32,
     order: cutlass.Constexpr = ACQUIRE,
 ):
-    """Until the word holds, with acquire; what it is then."""
+    """Wait until the word holds, with acquire, and return its value."""
     since, looks = Int64(0), Int32(0)
     found = load(kind, at, order)
     while not holds(found, cmp, value):
@@ -104,7 +105,9 @@ def look_flagged(flag, *places):
 
 @cute.jit
 def wait_pairs(team: Team, places: cutlass.Constexpr, flag: Int32, call: cutlass.Constexpr, peer: Int32):
-    """The eight bytes of data in two flagged words at each of these addresses, once all carry `flag`."""
+    """Wait until the two flagged words at each of these addresses carry `flag`, and return their eight bytes
+    of data.
+    """
     since, here = Int64(0), Int32(0)
     data = [Int64(0) for _ in places]
     while here == 0:
@@ -147,9 +150,10 @@ def _wait_one(name: str, which: str, team, x, cmp, value, scope, tag, bound_ns, 
 def signal_wait_until(team, signal, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Wait until the first element of this PE's signal cmp `value` (EQ NE GT GE LT LE).
 
-    With acquire: all threads of the scope may then read what was written before. signal is of Int32, Int64, Uint32, Uint64. `tag`
-    is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError
-    when the wait ends. Local. OpenSHMEM: shmem_signal_wait_until.
+    Acquires: all threads of the scope may then read what was written before the signal. `signal` is of Int32,
+    Int64, Uint32, Uint64. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then
+    contains `tag`. Errors: TypeError when compiled; KernelError when the wait ends. Local. OpenSHMEM:
+    shmem_signal_wait_until.
     """
     _wait_one("signal_wait_until", "signal", team, signal, cmp, value, scope, tag, bound_ns)
 
@@ -157,33 +161,35 @@ def signal_wait_until(team, signal, cmp, value, scope: Scope = THREAD, tag=0, bo
 def wait_until(team, ivar, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Wait until the first element of this PE's ivar cmp `value` (EQ NE GT GE LT LE).
 
-    With acquire for all threads of the scope. ivar is of Int32, Int64, Uint32, Uint64. `tag` is said should the wait exceed
-    `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. Local.
-    OpenSHMEM: shmem_wait_until.
+    Acquires for all threads of the scope. ivar is of Int32, Int64, Uint32, Uint64. `bound_ns` limits the
+    wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypeError when
+    compiled; KernelError when the wait ends. Local. OpenSHMEM: shmem_wait_until.
     """
     _wait_one("wait_until", "ivar", team, ivar, cmp, value, scope, tag, bound_ns)
 
 
-# Words by which the blocks of one PE's kernel tell each other something: no other PE sees them, so their order is that of the
-# PE's own threads, which costs less than the system's.
+# Words for communication between the blocks of one PE's kernel. No other PE sees them, so they need the order
+# of this PE's threads only, which costs less than system scope.
 
 
 def local_set(team, words, value):
     """Set the first element of words to `value`, with release among this PE's threads.
 
-    For those of this PE that wait by local_wait_until. words is this PE's memory, of Int32, Int64, Uint32, Uint64. By one thread;
-    the others' writes are included after `meet`. Local. Errors: TypeError when compiled. Atoll's own.
+    For this PE's threads that wait by local_wait_until. `words` is this PE's memory, of Int32, Int64, Uint32,
+    Uint64. Called by one thread; after `meet` the release includes the other threads' writes. Local. Errors:
+    TypeError when compiled. Atoll's own.
     """
     kind = word("local_set", "words", words, WORDS)
     store(kind, address(words), number("local_set", "value", value, kind), ".release.gpu.global")
 
 
 def local_wait_until(team, words, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until the first element of words cmp `value` (EQ NE GT GE LT LE), where only this PE's threads set it, by local_set.
+    """Wait until the first element of words cmp `value` (EQ NE GT GE LT LE), where only this PE's threads set
+    it, by local_set.
 
-    With acquire among them, for all threads of the scope. words is of Int32, Int64, Uint32, Uint64. `tag` is said should the wait
-    exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. Local.
-    Atoll's own.
+    Acquires among these threads, for all threads of the scope. `words` is of Int32, Int64, Uint32, Uint64.
+    `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors:
+    TypeError when compiled; KernelError when the wait ends. Local. Atoll's own.
     """
     _wait_one(
         "local_wait_until", "words", team, words, cmp, value, scope, tag, bound_ns, ".acquire.gpu.global"
@@ -202,9 +208,9 @@ def _consume(
 def signal_consume(team, signal, n, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Wait until the first element of this PE's signal is at least n, with acquire, then take n away.
 
-    So a graph that is replayed finds the word as before. signal is of Int32, Int64, Uint32, Uint64. By all threads of the scope.
-    `tag` is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled;
-    KernelError when the wait ends. Local. Atoll's own.
+    So a replayed graph finds the word as before. `signal` is of Int32, Int64, Uint32, Uint64. Called by all
+    threads of the scope. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then
+    contains `tag`. Errors: TypeError when compiled; KernelError when the wait ends. Local. Atoll's own.
     """
     name = "signal_consume"
     team_of(name, team)
@@ -225,10 +231,11 @@ def _test(
 
 
 def test(team, ivar, cmp, value, scope: Scope = THREAD):
-    """Return whether the first element of this PE's ivar cmp `value` (EQ NE GT GE LT LE), to all threads of the scope.
+    """Return whether the first element of this PE's ivar cmp `value` (EQ NE GT GE LT LE), to all threads of
+    the scope.
 
-    With acquire; it does not wait. ivar is of Int32, Int64, Uint32, Uint64. Local. Errors: TypeError when compiled. OpenSHMEM:
-    shmem_test.
+    Acquires, and does not wait. ivar is of Int32, Int64, Uint32, Uint64. Local. Errors: TypeError when
+    compiled. OpenSHMEM: shmem_test.
     """
     team_of("test", team)
     kind = word("test", "ivar", ivar, WORDS)
@@ -237,7 +244,7 @@ def test(team, ivar, cmp, value, scope: Scope = THREAD):
     return share(team, scope, _test(team, kind, address(ivar), cmp, value, one_of(Scope, "test", scope))) != 0
 
 
-# ---- many words: those of a tensor, one behind the other
+# ---- many words: the consecutive words of a tensor
 
 
 def _value_at(kind, values, i):
@@ -250,7 +257,9 @@ def _counts(status, i):
 
 @cute.jit
 def _count(kind: cutlass.Constexpr, ivars: cute.Tensor, status, cmp: cutlass.Constexpr, values, indices):
-    """Which hold: the first one, how many, how many are not left out; their numbers in `indices`."""
+    """Return the first word that holds, how many hold, and how many are not left out; store their indices in
+    `indices`.
+    """
     first, found, left = Int32(-1), Int32(0), Int32(0)
     at = address(ivars)
     for i in cutlass.range(cute.size(ivars), unroll=1):
@@ -278,7 +287,7 @@ def _until(
     call: cutlass.Constexpr,
     scope: cutlass.Constexpr,
 ):
-    """By rank 0: until one holds, or all (wait: 'any', 'all', '' not at all); what _count gives."""
+    """Return _count's results, by rank 0, once one word holds, or all (wait: 'any', 'all', '' not at all)."""
     first, found, left = Int32(-1), Int32(0), Int32(0)
     if rank_of(scope) == 0:
         first, found, left = _count(kind, ivars, status, cmp, values, indices)
@@ -341,45 +350,45 @@ def _many(
 
 
 def wait_until_all(team, ivars, status, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until ivars[i] cmp `value` (EQ NE GT GE LT LE) holds for all of this PE's words.
-
-    ivars is a contiguous tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are
-    left out. With acquire for all threads of the scope. At once if all are left out. `tag` is said should the wait exceed
-    `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. Local.
-    OpenSHMEM: shmem_wait_until_all.
+    """Wait until ivars[i] cmp `value` (EQ NE GT GE LT LE) holds for all of this PE's words. `ivars` is a
+    contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or integers; a word whose entry
+    is not 0 is left out. Acquires for all threads of the scope. Returns at once if all words are left out.
+    `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`.
+    Errors: TypeError when compiled; KernelError when the wait ends. Local. OpenSHMEM:
+    shmem_wait_until_all.
     """
     _many("wait_until_all", team, ivars, status, cmp, value, "all", tag, scope, bound_ns)
 
 
 def wait_until_all_vector(team, ivars, status, cmp, values, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds for all of this PE's words.
-
-    ivars is a contiguous tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are
-    left out. values: as many integers as ivars. With acquire for all threads of the scope. At once if all are left out. `tag` is
-    said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when
+    """Wait until ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds for all of this PE's words. `ivars` is a
+    contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or integers; a word whose entry
+    is not 0 is left out. `values` has as many integers as ivars. Acquires for all threads of the scope.
+    Returns at once if all words are left out. `bound_ns` limits the wait, in nanoseconds (0:
+    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypeError when compiled; KernelError when
     the wait ends. Local. OpenSHMEM: shmem_wait_until_all_vector.
     """
     _many("wait_until_all_vector", team, ivars, status, cmp, values, "all", tag, scope, bound_ns, vector=True)
 
 
 def wait_until_any(team, ivars, status, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until ivars[i] cmp `value` (EQ NE GT GE LT LE) holds for one of this PE's words; return the lowest such i.
-
-    ivars is a contiguous tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are
-    left out. With acquire for all threads of the scope. -1 at once if all are left out. `tag` is said should the wait exceed
-    `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. Local.
+    """Wait until ivars[i] cmp `value` (EQ NE GT GE LT LE) holds for one of this PE's words; return the lowest
+    such i. `ivars` is a contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or
+    integers; a word whose entry is not 0 is left out. Acquires for all threads of the scope. Returns -1 at
+    once if all words are left out. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the
+    error then contains `tag`. Errors: TypeError when compiled; KernelError when the wait ends. Local.
     OpenSHMEM: shmem_wait_until_any.
     """
     return _many("wait_until_any", team, ivars, status, cmp, value, "any", tag, scope, bound_ns)
 
 
 def wait_until_any_vector(team, ivars, status, cmp, values, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds for one of this PE's words; return the lowest such i.
-
-    ivars is a contiguous tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are
-    left out. values: as many integers as ivars. With acquire for all threads of the scope. -1 at once if all are left out. `tag` is
-    said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when
-    the wait ends. Local. OpenSHMEM: shmem_wait_until_any_vector.
+    """Wait until ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds for one of this PE's words; return the
+    lowest such i. `ivars` is a contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or
+    integers; a word whose entry is not 0 is left out. `values` has as many integers as ivars. Acquires for
+    all threads of the scope. Returns -1 at once if all words are left out. `bound_ns` limits the wait, in
+    nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypeError when compiled;
+    KernelError when the wait ends. Local. OpenSHMEM: shmem_wait_until_any_vector.
     """
     return _many(
         "wait_until_any_vector", team, ivars, status, cmp, values, "any", tag, scope, bound_ns, vector=True
@@ -387,12 +396,15 @@ def wait_until_any_vector(team, ivars, status, cmp, values, scope: Scope = THREA
 
 
 def wait_until_some(team, ivars, indices, status, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until ivars[i] cmp `value` (EQ NE GT GE LT LE) holds for some of this PE's words; return for how many.
+    """Wait until ivars[i] cmp `value` (EQ NE GT GE LT LE) holds for at least one of this PE's words; return
+    how many.
 
-    Their numbers i stand in indices[0], …, written by rank 0 of the scope (integers, as many as ivars). ivars is a contiguous
-    tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are left out. With acquire
-    for all threads of the scope. 0 at once if all are left out. `tag` is said should the wait exceed `bound_ns` nanoseconds (else
-    ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. Local. OpenSHMEM: shmem_wait_until_some.
+    Rank 0 of the scope writes their indices i to indices[0], …. `indices` has as many integers as ivars.
+    `ivars` is a contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or integers; a word
+    whose entry is not 0 is left out. Acquires for all threads of the scope. Returns 0 at once if all words
+    are left out. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains
+    `tag`. Errors: TypeError when compiled; KernelError when the wait ends. Local. OpenSHMEM:
+    shmem_wait_until_some.
     """
     return _many("wait_until_some", team, ivars, status, cmp, value, "any", tag, scope, bound_ns, indices)
 
@@ -400,13 +412,15 @@ def wait_until_some(team, ivars, indices, status, cmp, value, scope: Scope = THR
 def wait_until_some_vector(
     team, ivars, indices, status, cmp, values, scope: Scope = THREAD, tag=0, bound_ns=0
 ):
-    """Wait until ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds for some of this PE's words; return for how many.
+    """Wait until ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds for at least one of this PE's words; return
+    how many.
 
-    Their numbers i stand in indices[0], …, written by rank 0 of the scope (integers, as many as ivars). ivars is a contiguous
-    tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are left out. values: as many
-    integers as ivars. With acquire for all threads of the scope. 0 at once if all are left out. `tag` is said should the wait
-    exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. Local.
-    OpenSHMEM: shmem_wait_until_some_vector.
+    Rank 0 of the scope writes their indices i to indices[0], …. `indices` has as many integers as ivars.
+    `ivars` is a contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or integers; a word
+    whose entry is not 0 is left out. `values` has as many integers as ivars. Acquires for all threads of the
+    scope. Returns 0 at once if all words are left out. `bound_ns` limits the wait, in nanoseconds (0:
+    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypeError when compiled; KernelError when the
+    wait ends. Local. OpenSHMEM: shmem_wait_until_some_vector.
     """
     return _many(
         "wait_until_some_vector",
@@ -425,62 +439,59 @@ def wait_until_some_vector(
 
 
 def test_all(team, ivars, status, cmp, value, scope: Scope = THREAD):
-    """Return whether ivars[i] cmp `value` (EQ NE GT GE LT LE) holds for all of this PE's words.
-
-    ivars is a contiguous tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are
-    left out. With acquire for all threads of the scope. It does not wait. Errors: TypeError when compiled. Local. OpenSHMEM:
-    shmem_test_all.
+    """Return whether ivars[i] cmp `value` (EQ NE GT GE LT LE) holds for all of this PE's words. `ivars` is a
+    contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or integers; a word whose entry
+    is not 0 is left out. Acquires for all threads of the scope. It does not wait. Errors: TypeError when
+    compiled. Local. OpenSHMEM: shmem_test_all.
     """
     return _many("test_all", team, ivars, status, cmp, value, "", 0, scope)
 
 
 def test_all_vector(team, ivars, status, cmp, values, scope: Scope = THREAD):
-    """Return whether ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds for all of this PE's words.
-
-    ivars is a contiguous tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are
-    left out. values: as many integers as ivars. With acquire for all threads of the scope. It does not wait. Errors: TypeError when
-    compiled. Local. OpenSHMEM: shmem_test_all_vector.
+    """Return whether ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds for all of this PE's words. `ivars` is
+    a contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or integers; a word whose
+    entry is not 0 is left out. `values` has as many integers as ivars. Acquires for all threads of the
+    scope. It does not wait. Errors: TypeError when compiled. Local. OpenSHMEM: shmem_test_all_vector.
     """
     return _many("test_all_vector", team, ivars, status, cmp, values, "", 0, scope, vector=True)
 
 
 def test_any(team, ivars, status, cmp, value, scope: Scope = THREAD):
-    """Return the lowest i for which ivars[i] cmp `value` (EQ NE GT GE LT LE) holds; -1: none.
-
-    ivars is a contiguous tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are
-    left out. With acquire for all threads of the scope. It does not wait. Errors: TypeError when compiled. Local. OpenSHMEM:
-    shmem_test_any.
+    """Return the lowest i for which ivars[i] cmp `value` (EQ NE GT GE LT LE) holds; -1: none. `ivars` is a
+    contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or integers; a word whose entry
+    is not 0 is left out. Acquires for all threads of the scope. It does not wait. Errors: TypeError when
+    compiled. Local. OpenSHMEM: shmem_test_any.
     """
     return _many("test_any", team, ivars, status, cmp, value, "", 0, scope)
 
 
 def test_any_vector(team, ivars, status, cmp, values, scope: Scope = THREAD):
-    """Return the lowest i for which ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds; -1: none.
-
-    ivars is a contiguous tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are
-    left out. values: as many integers as ivars. With acquire for all threads of the scope. It does not wait. Errors: TypeError when
-    compiled. Local. OpenSHMEM: shmem_test_any_vector.
+    """Return the lowest i for which ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds; -1: none. `ivars` is a
+    contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or integers; a word whose entry
+    is not 0 is left out. `values` has as many integers as ivars. Acquires for all threads of the scope. It
+    does not wait. Errors: TypeError when compiled. Local. OpenSHMEM: shmem_test_any_vector.
     """
     return _many("test_any_vector", team, ivars, status, cmp, values, "", 0, scope, vector=True)
 
 
 def test_some(team, ivars, indices, status, cmp, value, scope: Scope = THREAD):
-    """Return for how many of this PE's words ivars[i] cmp `value` (EQ NE GT GE LT LE) holds.
+    """Return the number of this PE's words for which ivars[i] cmp `value` (EQ NE GT GE LT LE) holds.
 
-    Their numbers i stand in indices[0], …, written by rank 0 of the scope (integers, as many as ivars). ivars is a contiguous
-    tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are left out. With acquire
-    for all threads of the scope. It does not wait. Errors: TypeError when compiled. Local. OpenSHMEM: shmem_test_some.
+    Rank 0 of the scope writes their indices i to indices[0], …. `indices` has as many integers as ivars.
+    `ivars` is a contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or integers; a word
+    whose entry is not 0 is left out. Acquires for all threads of the scope. It does not wait. Errors:
+    TypeError when compiled. Local. OpenSHMEM: shmem_test_some.
     """
     return _many("test_some", team, ivars, status, cmp, value, "", 0, scope, indices=indices)
 
 
 def test_some_vector(team, ivars, indices, status, cmp, values, scope: Scope = THREAD):
-    """Return for how many of this PE's words ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds.
+    """Return the number of this PE's words for which ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds.
 
-    Their numbers i stand in indices[0], …, written by rank 0 of the scope (integers, as many as ivars). ivars is a contiguous
-    tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are left out. values: as many
-    integers as ivars. With acquire for all threads of the scope. It does not wait. Errors: TypeError when compiled. Local.
-    OpenSHMEM: shmem_test_some_vector.
+    Rank 0 of the scope writes their indices i to indices[0], …. `indices` has as many integers as ivars.
+    `ivars` is a contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or integers; a word
+    whose entry is not 0 is left out. `values` has as many integers as ivars. Acquires for all threads of the
+    scope. It does not wait. Errors: TypeError when compiled. Local. OpenSHMEM: shmem_test_some_vector.
     """
     return _many(
         "test_some_vector", team, ivars, status, cmp, values, "", 0, scope, indices=indices, vector=True

@@ -1,31 +1,31 @@
-"""Communication inside kernels written with Numba, on GPUs (numba-cuda) and, from the same text, on host CPUs.
+"""Communication inside kernels written with Numba, on GPUs (numba-cuda) and, from the same text, on host
+CPUs.
 
     import atoll, atoll.numba as dev
 
-    @dev.kernel
-    def exchange(team, x, flags, step):
-        right = (team.my_pe + 1) % team.n_pes
-        dev.put_signal(team, x[1], x[0], flags, step, dev.SET, right, scope=dev.BLOCK)
-        dev.signal_wait_until(team, flags, dev.GE, step, scope=dev.BLOCK)
-        dev.sync(team, scope=dev.BLOCK)
+    @dev.kernel def exchange(team, x, flags, step):
+        right = (team.my_pe + 1) % team.n_pes dev.put_signal(team, x[1], x[0], flags, step, dev.SET, right,
+        scope=dev.BLOCK) dev.signal_wait_until(team, flags, dev.GE, step, scope=dev.BLOCK) dev.sync(team,
+        scope=dev.BLOCK)
 
     dev.launch(exchange, 1, 256)(atoll.WORLD, x, flags, 1)
 
-The functions also compile in plain `@numba.njit` and `@cuda.jit`, where the team is `team.device(...)`. Names, order of
-arguments and memory order are those of atoll/device/*.hpp; sizes come from the arrays. An argument that is one word (a
-signal, a counter) is an array whose first element is meant: `flags[3:]`. `scope` (THREAD, WARP, BLOCK, GRID) says which
-threads do it together, all of them calling alike; on the host every scope is one thread. docs/kernels.md is the guide.
+The functions also compile in plain `@numba.njit` and `@cuda.jit`, where the team is `team.device(...)`.
+Names, order of arguments and memory order are those of atoll/device/*.hpp; sizes come from the arrays. A
+one-word argument (a signal, a counter) is an array, whose first element is used: `flags[3:]`. `scope`
+(THREAD, WARP, BLOCK, GRID) names the threads that execute a call together; all of them call it with the same
+arguments. On the host every scope is one thread. docs/kernels.md is the guide.
 """
 
 from __future__ import annotations
 
-from . import _installed as _installed  # first: it says what is missing
+from . import _installed as _installed  # the first import: it raises an error if Numba is missing
 
 # isort: split
 from . import _targets
 
 # isort: split
-from . import _cpu as _cpu  # how each target does the primitives, before anything compiles
+from . import _cpu as _cpu  # each target's primitives, before anything compiles
 from ._atomics import (
     atomic_add,
     atomic_and,
@@ -139,7 +139,7 @@ if _targets.DEVICE is not None:
     from . import _cuda as _cuda
     from . import _looks as _looks
 if _targets.MLIR:
-    from . import _mlir as _mlir  # last: it hands on what is above
+    from . import _mlir as _mlir  # the last import: it registers all of the above for its compiler
 
 __all__ = [
     "ACQUIRE_RELEASE",

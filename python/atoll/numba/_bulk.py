@@ -1,5 +1,8 @@
-"""Bulk copies by a multiprocessor's copy engine, atoll/device/bulk.hpp: of sm_90. libNVVM says for which GPU it compiles, and leaves
-out what is of others; so one kernel's code, and what of it is kept on disk, is of the GPU that it is for."""
+"""Bulk copies by a multiprocessor's copy engine (atoll/device/bulk.hpp), on GPUs of sm_90 and later.
+
+libNVVM knows the GPU that it compiles for, and drops the branch of the others. So a kernel, also one in the
+disk cache, has the code of its own GPU.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,11 @@ from . import _primitives as p
 from ._cpu import I64, nothing
 from ._cuda import I32, asm, does, emits, i64
 
-BULK_UNIT, BULK_LEAST = 16, 1024  # as atoll/device/bulk.hpp has them
+BULK_UNIT, BULK_LEAST = 16, 1024  # as in atoll/device/bulk.hpp
 
 
 def architecture(builder: Any) -> Any:
-    """As __CUDA_ARCH__: 900 for sm_90. A constant to libNVVM."""
+    """The value of __CUDA_ARCH__: 900 for sm_90. libNVVM treats it as a constant."""
     if not isinstance(builder, ir.IRBuilder):
         return builder.architecture()
     module, name = builder.module, "atoll_architecture"
@@ -37,7 +40,7 @@ def has_bulk(builder: Any) -> Any:
 
 
 def with_bulk(stub: Any, text: str, constraints: str, *kinds: Any) -> None:
-    """PTX without a value, where the GPU has bulk copies."""
+    """Implement `stub` by PTX without a result, on GPUs that have bulk copies."""
 
     @emits(stub)
     def _(*_: Any) -> Any:
@@ -56,7 +59,7 @@ with_bulk(p.read_bulk, "cp.async.bulk.wait_group.read 0;", "")
 
 
 def in_shared(address: Any) -> Any:
-    """1 if the address is one of the block's shared memory, and the GPU has bulk copies."""
+    """1 if the address is in the block's shared memory and the GPU has bulk copies."""
 
 
 @emits(in_shared)

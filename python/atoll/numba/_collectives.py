@@ -1,8 +1,11 @@
-"""Meetings and collectives (atoll/device/sync.hpp, collectives.hpp). All members call with one scope each, in the same
-order, with the same sizes, roots and operators; one at a time for a team. On return dst holds the result for all threads
-of the scope. Small ones go through the team's own slots, and take any arrays; others need dst symmetric, reductions src
-too. Reductions are evaluated in PE order: the same bits on all members and in all runs. `tag` is said should one of their waits take
-longer than `bound_ns` (nanoseconds), or than ATOLL_WAIT_TIMEOUT where that is left out or 0."""
+"""Barriers and collectives (atoll/device/sync.hpp, collectives.hpp).
+
+One scope of each member calls them, with the same sizes, roots and operators. A team has one such call at a
+time, in the same order on all members. On return dst holds the result for all threads of the scope. Small
+ones go through the team's own slots and take any arrays. For others dst must be symmetric, and for reductions
+src too. Reductions are evaluated in PE order: the same bits on all members and in all runs. `bound_ns` limits
+each of their waits, in nanoseconds (left out or 0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ REDUCE, REDUCE_SCATTER = AT["reduce"], AT["reduce_scatter"]
 
 
 def check_large(team: Any, operation: Any, x: Any, nbytes: Any) -> Any:
-    """check_place of an array that goes by peers' addresses where messages of so many bytes do not go by the team's slots."""
+    """check_place of an array that peers address, if messages of this size do not fit the team's slots."""
 
 
 def _check_large(team: Any, operation: Any, x: Any, nbytes: Any) -> Any:
@@ -85,7 +88,7 @@ def meet_at(call: Any, team: Any, epoch: Any, scope: Any, relaxed: Any) -> Any:
     control = team.control
     rank, step = prim.rank(scope), prim.size(scope)
     mine = control + ARRIVED + 8 * team.my_pe
-    if step >= team.n_pes:  # a thread for each member: its branch is entered once
+    if step >= team.n_pes:  # one thread for each member: its branch is entered once
         others = rank < team.n_pes and rank != team.my_pe
         there = at_peer(team, mine, rank) if others else mine
         prim.meet(control, scope)
@@ -111,19 +114,18 @@ def meet_at(call: Any, team: Any, epoch: Any, scope: Any, relaxed: Any) -> Any:
 def meet_members(call: Any, team: Any, scope: Any, relaxed: Any) -> Any:
     epoch = prim.load_own(i64, team.control + SYNC_EPOCH) + 1
     meet_at(call, team, epoch, scope, relaxed)
-    prim.store_own(i64, team.control + SYNC_EPOCH, epoch)  # by every thread, so that each reads its own
+    prim.store_own(i64, team.control + SYNC_EPOCH, epoch)  # by every thread, to read its own store later
 
 
 @vocabulary
 def sync(
     team: Any, scope: Any = THREAD, order: Any = ACQUIRE_RELEASE, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Wait until all members of the team have arrived.
-
-    What each scope wrote and saw before is visible to every scope afterwards (async_put needs quiet first); order=RELAXED, an
-    extension, orders no data. Collective over the team: all members with one scope each, one call at a time, in one order. `tag` is
-    said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied
-    (GPUs: KernelError). OpenSHMEM: shmem_team_sync.
+    """Wait until all members of the team have arrived. What each scope wrote and saw before is visible to
+    every scope afterwards (async_put needs quiet first); order=RELAXED, an extension, orders no data.
+    Collective over the team: one scope of each member calls it, one call at a time, in the same order.
+    `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`.
+    Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). OpenSHMEM: shmem_team_sync.
     """
     which, relaxed = scope_of("sync", scope), one_of("order", "sync", order) is RELAXED
 
@@ -138,10 +140,10 @@ def sync(
 @vocabulary
 def barrier(team: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
     """Complete the scope's puts and atomics, as quiet, and wait until all members of the team have arrived.
-
-    Then all of it is visible to every member, async_put too. Collective over the team: all members with one scope each, one call at
-    a time, in one order. `tag` is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError
-    when compiled; Timeout, PeDied (GPUs: KernelError). OpenSHMEM: shmem_quiet and shmem_team_sync.
+    Then all of it is visible to every member, async_put too. Collective over the team: one scope of each
+    member calls it, one call at a time, in the same order. `bound_ns` limits the wait, in nanoseconds (0:
+    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypingError when compiled; Timeout, PeDied
+    (GPUs: KernelError). OpenSHMEM: shmem_quiet and shmem_team_sync.
     """
     which = scope_of("barrier", scope)
 
@@ -154,7 +156,7 @@ def barrier(team: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) 
 
 @helper
 def take(call: Any, team: Any, epoch: Any, nbytes: Any, to: Any, block: Any, scope: Any) -> Any:
-    """The message of each other member to `to + pe * block`."""
+    """Copy the message of each other member to `to + pe * block`."""
     pairs = pairs_of(nbytes)
     k = prim.rank(scope)
     while k < pairs * team.n_pes:
@@ -173,7 +175,7 @@ def copy_own(to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
 
 @helper
 def put_to_all(team: Any, to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
-    """The next member first, so that not all store to one at once."""
+    """Put to each member, beginning with the next one, so that not all store to one at once."""
     for k in range(1, team.n_pes):
         prim.copy(at_peer(team, to, (team.my_pe + k) % team.n_pes), source, nbytes, scope)
     copy_own(to, source, nbytes, scope)
@@ -185,10 +187,11 @@ def broadcast(
 ) -> Any:
     """Copy src of member `root` to dst of every member, the root too.
 
-    Contiguous arrays of one type. As many elements as src has. dst is symmetric, unless the message is small (8 * (512 // n_pes)
-    bytes): then any memory; src is any. Afterwards all threads of the scope may read dst. Collective over the team: all members
-    with one scope each, the same sizes, one call at a time, in one order. `tag` is said should the wait exceed `bound_ns`
-    nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). OpenSHMEM:
+    Contiguous arrays of one type. As many elements as src has. `dst` is symmetric, or any memory for a small
+    message (8 * (512 // n_pes) bytes); src is any memory. Afterwards all threads of the scope may read dst.
+    Collective over the team: one scope of each member calls it, with the same sizes, one call at a time, in
+    the same order. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then
+    contains `tag`. Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). OpenSHMEM:
     shmem_broadcast.
     """
     each, which = item(same("broadcast", dst, src)), scope_of("broadcast", scope)
@@ -214,7 +217,7 @@ def broadcast(
             while k < pairs * team.n_pes:
                 pe = prim.quotient(k, pairs)
                 i = k - pe * pairs
-                if pe != team.my_pe and (pe == root or i == 0):  # the others' messages are of no bytes
+                if pe != team.my_pe and (pe == root or i == 0):  # messages of the other members have no bytes
                     data = part(call, team, epoch, pe, i)
                     if pe == root:
                         prim.store_part(to, nbytes, i, data)
@@ -242,12 +245,13 @@ def gather(call: Any, team: Any, to: Any, source: Any, nbytes: Any, scope: Any) 
 
 @vocabulary
 def fcollect(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
-    """Gather src of member 0, 1, … one behind the other in dst of every member.
+    """Gather src of member 0, 1, … one after the other in dst of every member.
 
-    Contiguous arrays of one type. dst has n_pes times as many elements as src. dst is symmetric, unless the message is small (8 *
-    (512 // n_pes) bytes): then any memory; src is any. Afterwards all threads of the scope may read dst. Collective over the team:
-    all members with one scope each, the same sizes, one call at a time, in one order. `tag` is said should the wait exceed
-    `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError).
+    Contiguous arrays of one type. `dst` has n_pes times as many elements as src. `dst` is symmetric, or any
+    memory for a small message (8 * (512 // n_pes) bytes); src is any memory. Afterwards all threads of the
+    scope may read dst. Collective over the team: one scope of each member calls it, with the same sizes, one
+    call at a time, in the same order. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the
+    error then contains `tag`. Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError).
     OpenSHMEM: shmem_fcollect.
     """
     each, which = item(same("fcollect", dst, src)), scope_of("fcollect", scope)
@@ -268,11 +272,13 @@ def fcollect(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, b
 
 @vocabulary
 def collect(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
-    """Gather src of member 0, 1, …, whose sizes may differ, in dst of every member; return how many elements arrived.
+    """Gather src of member 0, 1, …, whose sizes may differ, in dst of every member; return how many elements
+    arrived.
 
-    Contiguous arrays of one type. From each member all of src. dst is symmetric, src any memory. Afterwards all threads of the
-    scope may read dst. Collective over the team: all members with one scope each, one call at a time, in one order. `tag` is said
-    should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied
+    Contiguous arrays of one type. Each member sends all of src. `dst` is symmetric; src is any memory.
+    Afterwards all threads of the scope may read dst. Collective over the team: one scope of each member calls
+    it, one call at a time, in the same order. `bound_ns` limits the wait, in nanoseconds (0:
+    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypingError when compiled; Timeout, PeDied
     (GPUs: KernelError). OpenSHMEM: shmem_collect.
     """
     each, which = item(same("collect", dst, src)), scope_of("collect", scope)
@@ -280,7 +286,7 @@ def collect(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bo
     def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
         call, counts = call_of(COLLECT, tag, bound_ns), team.control + COUNTS
         check_place(team, COLLECT, dst)
-        # Every member's own entry is where its message comes from.
+        # gather() reads each member's count from that member's own entry.
         if prim.rank(which) == 0:
             prim.store_relaxed(i64, counts + 8 * team.my_pe, src.size)
         prim.meet(team.control, which)
@@ -304,10 +310,11 @@ def collect(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bo
 def alltoall(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
     """Copy block j of my src to block my_pe of member j's dst.
 
-    Contiguous arrays of one type. A block is an n_pes-th of src. dst is symmetric, unless the message is small (8 * (512 // n_pes)
-    bytes): then any memory; src is any. Afterwards all threads of the scope may read dst. Collective over the team: all members
-    with one scope each, the same sizes, one call at a time, in one order. `tag` is said should the wait exceed `bound_ns`
-    nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). OpenSHMEM:
+    Contiguous arrays of one type. A block is an n_pes-th of src. `dst` is symmetric, or any memory for a
+    small message (8 * (512 // n_pes) bytes); src is any memory. Afterwards all threads of the scope may read
+    dst. Collective over the team: one scope of each member calls it, with the same sizes, one call at a time,
+    in the same order. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then
+    contains `tag`. Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). OpenSHMEM:
     shmem_alltoall.
     """
     each, which = item(same("alltoall", dst, src)), scope_of("alltoall", scope)
@@ -337,7 +344,7 @@ def alltoall(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, b
 
 
 def _combine(kind: Any) -> dict[Any, Any]:
-    """a op b; integers wrap, and a NaN is passed on."""
+    """a op b; integers wrap around, and NaN propagates."""
     return {
         SUM: lambda op, a, b: kind(a + b),
         PROD: lambda op, a, b: kind(a * b),
@@ -355,7 +362,7 @@ def combine(op: Any, a: Any, b: Any) -> Any:
 
 
 def reduction_of(name: str, kind: Any, op: Any) -> Any:
-    """The operator, if there is one for elements of that kind."""
+    """Return the operator for elements of that kind, or raise a TypingError."""
     which = one_of("op", name, op)
     floating = isinstance(kind, types.Float) and kind.bitwidth >= 32
     if not isinstance(kind, types.Integer) and not (floating and which in (SUM, PROD, MIN, MAX)):
@@ -373,7 +380,7 @@ def _reduction(name: str, dst: Any, src: Any, op: Any) -> tuple[Any, Any]:
 
 @helper
 def combine_part(kind: Any, op: Any, each: Any, a: Any, b: Any) -> Any:
-    """a op b of elements of `each` bytes, eight bytes of them."""
+    """Combine eight bytes of a and b, elements of `each` bytes."""
     folded = i64(0)
     for k in range(8 // each):
         x, y = prim.from_bits(kind, a >> (k * 8 * each)), prim.from_bits(kind, b >> (k * 8 * each))
@@ -394,7 +401,7 @@ def fold_received(
     nbytes: Any,
     scope: Any,
 ) -> Any:
-    """to = the fold over the members, in PE order, of what each sent me; `own` is my part."""
+    """to = the fold over the members, in PE order, of their messages; `own` is this PE's part."""
     end = pairs_of(nbytes)
     i = prim.rank(scope)
     while i < end:
@@ -408,7 +415,7 @@ def fold_received(
 
 @helper
 def fold_pulled(kind: Any, op: Any, each: Any, team: Any, source: Any, i: Any) -> Any:
-    """Element i folded over the members."""
+    """Fold element i over the members."""
     so_far = prim.load(kind, at_peer(team, source, 0) + i * each)
     pe = i64(1)
     while pe < team.n_pes:
@@ -419,7 +426,7 @@ def fold_pulled(kind: Any, op: Any, each: Any, team: Any, source: Any, i: Any) -
 
 @helper
 def fold_pulled_four(kind: Any, op: Any, each: Any, team: Any, source: Any, i: Any, step: Any) -> Any:
-    """Elements i, i + step, i + 2 * step, i + 3 * step: their loads are on their way at once."""
+    """Fold elements i, i + step, i + 2 * step, i + 3 * step, whose loads are in flight together."""
     stride = step * each
     at = at_peer(team, source, 0) + i * each
     a, b = prim.load(kind, at), prim.load(kind, at + stride)
@@ -443,13 +450,14 @@ def next_member(team: Any, pe: Any) -> Any:
 def reduce(
     team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Set dst of every member to src of member 0 op src of member 1 op …, element by element (SUM PROD MIN MAX AND OR XOR).
+    """Set dst of every member to src of member 0 op src of member 1 op …, element by element.
 
-    Contiguous arrays of one type. Elements: integers; float32 and float64 for SUM PROD MIN MAX. Folded in PE order: the same bits
-    on all members. dst and src are symmetric, unless small (8 * (512 // n_pes) bytes): then any memory; dst may be src. Collective
-    over the team: all members with one scope each, the same sizes, one call at a time, in one order. `tag` is said should the wait
-    exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError).
-    OpenSHMEM: shmem_sum_reduce and kin.
+    `op` is SUM, PROD, MIN, MAX, AND, OR or XOR. Contiguous arrays of one type. Elements: integers; float32
+    and float64 for SUM PROD MIN MAX. Folded in PE order: the same bits on all members. If large, dst and src
+    are symmetric; up to 8 * (512 // n_pes) bytes they are any memory. `dst` may be src. Collective over the
+    team: one scope of each member calls it, with the same sizes, one call at a time, in the same order.
+    `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors:
+    TypingError when compiled; Timeout, PeDied (GPUs: KernelError). OpenSHMEM: shmem_sum_reduce and kin.
     """
     kind, operator = _reduction("reduce", dst, src, op)
     each, which = item(kind), scope_of("reduce", scope)
@@ -503,11 +511,12 @@ def reduce_scatter(
 ) -> Any:
     """Set dst to block my_pe of the reduction of src over the members (SUM PROD MIN MAX AND OR XOR).
 
-    Contiguous arrays of one type. src has n_pes blocks of dst's size, apart from dst. Elements: integers; float32 and float64 for
-    SUM PROD MIN MAX. Folded in PE order: the same bits on all members. src is symmetric, unless a block is small (8 * (512 //
-    n_pes) bytes); dst any memory. Collective over the team: all members with one scope each, the same sizes, one call at a time, in
-    one order. `tag` is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when
-    compiled; Timeout, PeDied (GPUs: KernelError). Atoll's own.
+    Contiguous arrays of one type. `src` has n_pes blocks of dst's size, apart from dst. Elements: integers;
+    float32 and float64 for SUM PROD MIN MAX. Folded in PE order: the same bits on all members. If a block is
+    large, src is symmetric; up to 8 * (512 // n_pes) bytes it is any memory. `dst` is any memory. Collective
+    over the team: one scope of each member calls it, with the same sizes, one call at a time, in the same
+    order. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`.
+    Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Atoll's own.
     """
     kind, operator = _reduction("reduce_scatter", dst, src, op)
     each, which = item(kind), scope_of("reduce_scatter", scope)

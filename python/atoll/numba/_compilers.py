@@ -1,4 +1,4 @@
-"""The compilers of kernels for GPUs, numba-cuda and numba-cuda-mlir, and what each wants for a launch."""
+"""The compilers of kernels for GPUs, numba-cuda and numba-cuda-mlir, and their ways to launch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .. import _versions
 
 
 class Compiler:
-    """numba-cuda, whose names the other one has, too."""
+    """numba-cuda; numba-cuda-mlir has the same names."""
 
     name, module = "numba-cuda", "numba.cuda"
 
@@ -20,26 +20,26 @@ class Compiler:
         self.cuda = importlib.import_module(self.module)
 
     def compiled(self, dispatcher: Any, values: list[Any]) -> Any:
-        """The kernel for arguments of these types."""
+        """Compile the kernel for arguments of these types."""
         return dispatcher.compile(tuple(dispatcher.typeof_pyval(value) for value in values))
 
     def cooperatively(self, kernel: Any, how: tuple[Any, ...], values: list[Any]) -> None:
-        """Start it so that the driver has all blocks run at once."""
+        """Start the kernel so that the driver runs all blocks at once."""
         compiled = self.compiled(kernel.device, values)
         compiled.cooperative = True
         try:
             kernel.device[how](*values)
         finally:
-            compiled.cooperative = False  # the next launch of this kernel may be another
+            compiled.cooperative = False  # the next launch of this kernel may not be cooperative
 
 
 class MlirCompiler(Compiler):
-    """numba-cuda-mlir: of its inner modules _mlir makes use, so that one version is known."""
+    """numba-cuda-mlir. _mlir uses its inner modules, so exactly one version is supported."""
 
     name, module = "numba-cuda-mlir", "numba_cuda_mlir.cuda"
 
     def cooperatively(self, kernel: Any, how: tuple[Any, ...], values: list[Any]) -> None:
-        """How a kernel is started it keeps with what it compiled; so there is another of each kernel for this."""
+        """Start the second copy of the kernel: this compiler keeps the way to launch with the compiled code."""
         self.compiled(kernel.cooperative, values).cres.metadata["use_cooperative"] = True
         kernel.cooperative[how](*values)
 
@@ -49,7 +49,7 @@ COMPILERS = {one.name: one for one in (Compiler, MlirCompiler)}
 
 @functools.cache
 def compiler(name: str | None) -> Compiler:
-    """The one of that name; None: numba-cuda, or numba-cuda-mlir where only that is installed."""
+    """Return the compiler of that name. None: numba-cuda, or numba-cuda-mlir if only that is installed."""
     if name is None:
         only = not installed(Compiler.name) and installed(MlirCompiler.name)
         name = MlirCompiler.name if only else Compiler.name

@@ -1,4 +1,4 @@
-"""The primitives on the host: LLVM's atomics. A scope, whichever, is one thread."""
+"""The primitives on the host: LLVM's atomics. Every scope is one thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._waiting import flag_of
 I64 = ir.IntType(64)
 i64, u8 = types.int64, types.uint8
 
-# What compiled code calls by name; a name serves cached code too.
+# Compiled code calls this by name, which also works for cached code.
 llvmlite.binding.add_symbol("atoll_kernel_look", _atoll._kernel_look())
 
 
@@ -89,8 +89,8 @@ def stores(stub: Any, order: str) -> None:
 
 loads(p.load_acquire, "acquire")
 loads(p.load_relaxed, "monotonic")
-# Not plain ones: LLVM writes the sum that an address is as an offset from one of its parts, and where that part turns out to
-# be 0 when a caller is compiled, it takes a plain access for one through a null pointer, and throws it away.
+# Not plain loads and stores. LLVM writes an address that is a sum as an offset from one of its parts. If a
+# caller's compilation finds that this part is 0, LLVM removes a plain access as one through a null pointer.
 loads(p.load, "monotonic")
 loads(p.load_own, "monotonic")
 stores(p.store_release, "release")
@@ -140,7 +140,7 @@ def _(kind: Any, address: Any, condition: Any, value: Any) -> Any:
 
 
 def bit_forms(target: Target) -> None:
-    """Bits, values and numbers; on each target the same."""
+    """Bits, values and numbers, which all targets build alike."""
 
     @emit(target, p.quotient)
     def _(a: Any, b: Any) -> Any:
@@ -308,7 +308,7 @@ does(p.tell_taken)(lambda address, number: lambda address, number: p.store_relea
 
 
 def gives(stub: Any, value: int | None) -> None:
-    """A constant; None: the last argument."""
+    """Implement `stub` by a constant, or, for None, by its last argument."""
 
     @emits(stub)
     def _(*kinds: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The primitives on GPUs: PTX at system scope, inline, so that kernels can be cached (nothing is linked)."""
+"""The primitives on GPUs: inline PTX at system scope. Nothing is linked, so kernels can be cached."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def compiled(function: Any) -> Any:
 
 
 def asm(builder: Any, text: str, constraints: str, result: Any, values: list[Any]) -> Any:
-    """Volatile, and nothing in memory moves across it."""
+    """Build volatile inline PTX; no memory access moves across it."""
     kind = ir.FunctionType(result, [value.type for value in values])
     clobber = constraints + (",~{memory}" if constraints else "~{memory}")
     return builder.call(ir.InlineAsm(kind, text, clobber, side_effect=True), values)
 
 
 def apart(builder: Any, name: str, text: str, constraints: str, result: Any, values: list[Any]) -> Any:
-    """The same by a function that is called: what runs seldom, if ever, out of the way of what runs often."""
+    """Build the same inside a function that is called: rare code, kept out of the way of frequent code."""
     if not isinstance(builder, ir.IRBuilder):
         return asm(builder, text, constraints, result, values)
     function = builder.module.globals.get(name)
@@ -79,7 +79,7 @@ def loads(stub: Any, order: str) -> None:
     @emits(stub)
     def _(kind: Any, address: Any) -> Any:
         to = kind.dtype
-        # Kernels' own small loads have 1 and 2 bytes too.
+        # A register has at least 32 bits; the loads have 1 and 2 bytes too.
         width = max(to.bitwidth, 32)
 
         def build(context: Any, builder: Any, values: Any) -> Any:
@@ -193,7 +193,7 @@ pair_loads(p.load_two, "")
 
 
 def statement(text: str, constraints: str, *kinds: Any) -> Any:
-    """PTX without a value."""
+    """PTX without a result."""
 
     def build(context: Any, builder: Any, values: Any) -> Any:
         asm(builder, text, constraints, ir.VoidType(), list(values))
@@ -240,7 +240,7 @@ does(p.rest)(lambda looks: lambda looks: 0)
 does(p.looks_between)(lambda: lambda: 1024)
 
 
-# ---- the threads of a scope: numbers of 32 bits, which Numba's own arithmetic would make 64
+# ---- the threads of a scope: 32-bit numbers, which Numba's own arithmetic would widen to 64
 
 
 def register(builder: Any, name: str) -> Any:
@@ -248,13 +248,13 @@ def register(builder: Any, name: str) -> Any:
 
 
 def in_all(builder: Any, what: str) -> Any:
-    """How many threads a block has (ntid), or blocks the grid (nctaid)."""
+    """Return the number of threads of the block (ntid), or of blocks of the grid (nctaid)."""
     x, y, z = (register(builder, f"{what}.{axis}") for axis in "xyz")
     return builder.mul(builder.mul(x, y), z)
 
 
 def number_in(builder: Any, which: str, many: str) -> Any:
-    """A thread's number in its block (tid, ntid), or a block's in the grid (ctaid, nctaid)."""
+    """Return a thread's number in its block (tid, ntid), or a block's in the grid (ctaid, nctaid)."""
     x, y, z = (register(builder, f"{which}.{axis}") for axis in "xyz")
     width, height = (register(builder, f"{many}.{axis}") for axis in "xy")
     return builder.add(x, builder.mul(width, builder.add(y, builder.mul(height, z))))
@@ -304,7 +304,7 @@ emits(blocks)(lambda: (i64(), lambda context, builder, values: wide(builder, in_
 
 
 def value(text: str, constraints: str, result: Any, *kinds: Any) -> Any:
-    """PTX with a value."""
+    """PTX with a result."""
 
     def build(context: Any, builder: Any, values: Any) -> Any:
         return asm(builder, text, constraints, bits_type(result), list(values))
@@ -328,7 +328,7 @@ def of_first_lane(value: Any) -> Any: ...
 
 
 def by_names_of(cuda: Any) -> dict[Any, Any]:
-    """How these are done, by the names of the compiler's own module."""
+    """Return the implementations of these stubs, by the names of the compiler's own module."""
 
     def block():
         cuda.syncthreads()
@@ -345,7 +345,7 @@ def by_names_of(cuda: Any) -> dict[Any, Any]:
 
 
 def gives(function: Any) -> Any:
-    """What generates this function for all types."""
+    """Return a generator that gives this function for all types."""
     return lambda *_: function
 
 
@@ -355,7 +355,7 @@ if numba_cuda is not None:
 
 
 def shared_word() -> Any:
-    """The address of a word of the block's shared memory, in that memory; there is one in all."""
+    """The address of a word of the block's shared memory, within that memory; a kernel has one such word."""
 
 
 @emits(shared_word)
@@ -385,7 +385,9 @@ HALF = 0x80000000
 
 @compiled
 def meet_grid(control):
-    """Every meeting adds 2^31 in all, whatever the number of blocks: the top bit turns when all have come."""
+    """Wait for all blocks. They add 2^31 in all, whatever their number, so the top bit flips when all have
+    arrived.
+    """
     sync_block()
     if p.rank(BLOCK) == 0:
         word = control + GRID_ARRIVED
@@ -426,7 +428,7 @@ def _(control: Any, scope: Any, value: Any) -> Any:
 
     def of_warp(control, scope, value):
         said = of_first_lane(np.int64(value))
-        sync_warp()  # a shuffle orders no memory
+        sync_warp()  # a shuffle does not order memory
         return said
 
     def of_block(control, scope, value):
@@ -487,7 +489,9 @@ long, word, short, char = (unit_copy(unit, 1) for unit in (8, 4, 2, 1))
 
 @compiled
 def end_of_copy(to, source, nbytes):
-    """What is left, less than a unit of the largest size: a word of each smaller one, so that none is torn."""
+    """Copy the rest, less than a unit of the largest size, by words of each smaller size, so that none is
+    torn.
+    """
     at = np.int64(0)
     if nbytes & 8 != 0:
         long(to, source, 0)
@@ -625,7 +629,8 @@ def _(address: Any, data: Any, flag: Any) -> Any:
     return i64(i64, i64, i64), build
 
 
-# Eight bytes of a message: where they are whole, Numba's own arithmetic says so, which does not move where it need not.
+# Eight bytes of a message. Numba's own arithmetic tests whether they are aligned and complete; only others
+# call a function.
 
 
 def load_broken(source: Any, nbytes: Any, i: Any) -> Any: ...

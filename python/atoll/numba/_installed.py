@@ -1,4 +1,4 @@
-"""Whether Numba is there, and new enough."""
+"""Checks that Numba is installed, in a supported version."""
 
 from .._versions import need
 

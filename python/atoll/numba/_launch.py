@@ -1,4 +1,4 @@
-"""Kernels that run on GPUs or on the host, and how they are started."""
+"""Kernels that run on GPUs or on the host, and their launch."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ._compilers import COMPILERS, Compiler, compiler
 from ._layout import AT
 
 RESIDENT = -1
-"""As `grid` of launch: the most blocks that run at once. On the host 1."""
+"""`grid` of launch: the most blocks that run at once; 1 on the host."""
 
 
 class Mailbox(NamedTuple):
-    """What post and receive take; made by mailbox()."""
+    """The mailbox argument of post and receive; made by mailbox()."""
 
     block: Any
-    """Symmetric array of bytes; of two axes for several mailboxes, which dev.nth takes one of."""
+    """Symmetric array of bytes. With two axes it is several mailboxes; dev.nth selects one."""
     room: int
     """The longest message, in bytes."""
 
@@ -38,11 +38,13 @@ class Mailbox(NamedTuple):
 def mailbox(
     room: int | _atoll.Mailbox, team: Any = None, *, count: int | None = None, **where: Any
 ) -> Mailbox:
-    """Return a mailbox for messages of at most `room` bytes between all PEs of a team (atoll.WORLD by default).
+    """Return a mailbox for messages of at most `room` bytes between all PEs of a team (atoll.WORLD by
+    default).
 
-    Collective over all PEs, as atoll.zeros, which takes `where`: device="cuda" for kernels on GPUs. Eight messages may be on their way from
-    one PE to another. With `count` so many of them, for blocks that each have their own: dev.nth(boxes, k) in kernels.
-    An atoll.Mailbox of the GPU in place of `room` is taken as it is, and must be kept; that is local.
+    Collective over all PEs, as atoll.zeros, which takes `where`: device="cuda" for kernels on GPUs. Eight
+    messages from one PE to another may be in flight. `count` makes so many mailboxes, for blocks that each
+    have one: dev.nth(boxes, k) in kernels. An atoll.Mailbox of the GPU in place of `room` is used as it is,
+    and must be kept; that call is local.
     """
     if isinstance(room, _atoll.Mailbox):
         if team is not None or count is not None or where:
@@ -63,23 +65,26 @@ def mailbox(
 
 
 def raise_ended() -> None:
-    """Raise what ended a wait of this thread's last kernel on the host, if one did: Timeout, PeDied, KeyboardInterrupt.
+    """Raise what ended a wait of this thread's last kernel on the host, if one did: Timeout, PeDied,
+    KeyboardInterrupt.
 
-    `launch` does it by itself.
+    `launch` calls it.
     """
     _atoll._kernel_ended()
 
 
 @functools.cache
 def fingerprint() -> str:
-    """Of what kernels are compiled from: a kept kernel is of one Atoll, and of one way to lay out its memory."""
+    """Return a hash of the sources of kernels and of the layout of memory, a part of the key of cached
+    kernels.
+    """
     here = pathlib.Path(__file__).parent
     text = b"".join(file.read_bytes() for file in [*sorted(here.rglob("*.py")), here.parent / "_ptx.py"])
     return hashlib.sha256(text + repr(sorted(AT.items())).encode()).hexdigest()
 
 
 def of_this_atoll(dispatcher: Any) -> Any:
-    """The dispatcher, which finds no kernels in its cache that another Atoll left."""
+    """Return the dispatcher, changed so that it does not load kernels that another Atoll has cached."""
     cache = dispatcher._cache
     if hasattr(cache, "_index_key"):
         key = cache._index_key
@@ -88,14 +93,14 @@ def of_this_atoll(dispatcher: Any) -> Any:
 
 
 def on_device(argument: Any) -> bool:
-    """Whether an argument is an array that GPUs use."""
+    """Return whether an argument is an array in GPU memory."""
     if isinstance(argument, tuple) and not isinstance(argument, DeviceTeam):
         return any(on_device(part) for part in argument)
     return not isinstance(argument, np.ndarray) and hasattr(argument, "__cuda_array_interface__")
 
 
 GPU_OPTIONS = ("max_registers", "launch_bounds")
-"""What Numba's jit has for GPUs only."""
+"""Options of Numba's jit that exist for GPUs only."""
 
 
 class Kernel:
@@ -131,7 +136,9 @@ class Kernel:
 
     @functools.cached_property
     def cooperative(self) -> Any:
-        """The same again, for a compiler that starts it so or otherwise, but not now so, now otherwise."""
+        """A second copy of `.device`, for a compiler that cannot launch one kernel both cooperatively and
+        otherwise.
+        """
         return self._for_gpus()
 
     def _for_gpus(self) -> Any:
@@ -148,11 +155,11 @@ def kernel(function: Callable[..., Any], *, compiler: str | None = None, **optio
 @overload
 def kernel(*, compiler: str | None = None, **options: Any) -> Callable[[Callable[..., Any]], Kernel]: ...
 def kernel(function: Callable[..., Any] | None = None, *, compiler: str | None = None, **options: Any) -> Any:
-    """Make a kernel of a function: `@dev.kernel` or `@dev.kernel(cache=True)`; options go to Numba's jit,
-    those for GPUs only (max_registers, launch_bounds) not to the host's.
+    """Make a kernel of a function: `@dev.kernel` or `@dev.kernel(cache=True)`.
 
-    compiler="numba-cuda" or "numba-cuda-mlir" says what compiles it for GPUs; by default numba-cuda, or numba-cuda-mlir
-    where only that is installed.
+    Options are passed to Numba's jit; those for GPUs only (max_registers, launch_bounds) not to the host's.
+    compiler="numba-cuda" or "numba-cuda-mlir" selects the compiler for GPUs. The default is numba-cuda, or
+    numba-cuda-mlir if only that is installed.
     """
     if compiler not in (None, *COMPILERS):
         raise ValueError(
@@ -166,7 +173,7 @@ def kernel(function: Callable[..., Any] | None = None, *, compiler: str | None =
 
 
 def _for(memory: str, name: str, argument: Any) -> Any:
-    """Teams become what kernels take."""
+    """Convert an atoll.Team to the team that kernels take, and refuse a team of other memory."""
     if isinstance(argument, _atoll.Team):
         return argument.device(memory)
     if isinstance(argument, DeviceTeam):
@@ -184,7 +191,9 @@ def _for(memory: str, name: str, argument: Any) -> Any:
 
 
 def _check(name: str, arguments: tuple[Any, ...]) -> None:
-    """Refuse what compiled code takes for something else: integers that it would cut, and arrays that were freed."""
+    """Refuse arguments that compiled code would misread: integers of more than 64 bits, and arrays that were
+    freed.
+    """
     for number, x in enumerate(arguments, 1):
         if isinstance(x, int) and not -(1 << 63) <= x < 1 << 64:
             raise OverflowError(f"{name}: argument {number} is {x}, which does not fit 64 bits")
@@ -194,7 +203,7 @@ def _check(name: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _freed_part(x: Any) -> tuple[str, Any] | None:
-    """What of an argument was freed: how an error names that part, and the array."""
+    """Return which part of an argument was freed: its name for an error, and the array."""
     if isinstance(x, np.ndarray):
         return ("", x) if x.base is not None and is_freed(x) else None  # symmetric ones are views
     if isinstance(x, DeviceTeam):
@@ -218,7 +227,7 @@ def _check_sizes(kernel: Kernel, grid: Any, block: Any) -> None:
 
 
 def _arrays_of(arguments: Iterable[Any]) -> Iterator[tuple[str, np.ndarray]]:
-    """The arrays of NumPy among the arguments, and in mailboxes and other tuples there."""
+    """Yield the arrays of NumPy among the arguments, and in mailboxes and other tuples there."""
     for number, x in enumerate(arguments, 1):
         if isinstance(x, np.ndarray):
             yield f"argument {number}", x
@@ -227,7 +236,7 @@ def _arrays_of(arguments: Iterable[Any]) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _spans(x: np.ndarray, address: int) -> bool:
-    """Whether the memory that x reaches over has that address."""
+    """Return whether the address is within the memory that x spans."""
     ends = [(length - 1) * stride for length, stride in zip(x.shape, x.strides, strict=True) if length > 1]
     offset = address - x.__array_interface__["data"][0]
     least, most = sum(end for end in ends if end < 0), sum(end for end in ends if end > 0)
@@ -235,7 +244,7 @@ def _spans(x: np.ndarray, address: int) -> bool:
 
 
 def _at_fault(report: str, arguments: list[Any]) -> str:
-    """Which argument is not symmetric, and what it is instead, of a report that says at which address the kernel found it."""
+    """Name the argument at the address that the kernel reported as not symmetric, and describe its memory."""
     found = re.search(r" at 0x([0-9a-f]+); this PE's symmetric memory is ", report)
     if found is None:
         return "an array is not of this PE's symmetric memory"
@@ -263,7 +272,7 @@ def _launch_on_host(kernel: Kernel, arguments: list[Any]) -> None:
     except _atoll.NotSymmetric as error:
         said: Exception = error
         try:
-            raise_ended()  # which has the operation, too
+            raise_ended()  # its text also has the operation
         except _atoll.Error as ended:
             said = ended
         raise _atoll.NotSymmetric(f"{kernel.__name__}: {_at_fault(str(said), arguments)}: {said}") from None
@@ -274,14 +283,16 @@ def _launch_on_host(kernel: Kernel, arguments: list[Any]) -> None:
         ) from None
     except RuntimeError:
         try:
-            raise_ended()  # what ended it, instead
+            raise_ended()  # the error that ended the wait, instead
         except _atoll.Error as error:
             raise type(error)(f"{kernel.__name__}: {error}") from None
         raise
 
 
 def _in_short(kernel: Kernel, error: Exception) -> Exception | None:
-    """Of what a compiler of Numba's says, the sentence that is ours, and where the kernel calls for it; None: it is not about that."""
+    """Return a short error: Atoll's own sentence from a Numba compiler's message, and the line of the kernel.
+    None: there is no such sentence.
+    """
     if type(error).__name__ != "TypingError":
         return None
     said = list(dict.fromkeys(re.findall(r"atoll\.numba\.\w+: [^\n]*", str(error))))
@@ -296,13 +307,16 @@ def _in_short(kernel: Kernel, error: Exception) -> Exception | None:
 def launch(
     kernel: Kernel, grid: Any, block: Any, stream: Any = 0, *, shared: int = 0, cooperative: bool = False
 ) -> Callable[..., None]:
-    """Return a function that starts the kernel with its arguments: `launch(kernel, grid, block)(team, x, ...)`.
+    """Return a function that starts the kernel with its arguments: `launch(kernel, grid, block)(team, x,
+    ...)`.
 
-    On GPUs `grid` blocks of `block` threads (numbers, or tuples of up to three) are enqueued on the stream: Numba's, or
-    an integer. grid=RESIDENT takes the most blocks that run at once (most_resident_blocks). cooperative=True has the driver see to it that all
-    do, which blocks that wait for one another need (scope=GRID); a grid that cannot is a ValueError. `shared` is dynamic
-    shared memory, in bytes. On the host one thread runs it, and launch returns when it is done. An atoll.Team among the
-    arguments goes as team.device() of the memory at hand. Local. Raises what ended a wait on the host: Timeout, PeDied.
+    On GPUs `grid` blocks of `block` threads (numbers, or tuples of up to three) are enqueued on the stream:
+    Numba's, or an integer. RESIDENT as the grid is the most blocks that run at once (most_resident_blocks).
+    With `cooperative=True` the driver runs all blocks at once, which blocks that wait for one another need
+    (scope=GRID). It is a ValueError if the grid is larger than that. `shared` is dynamic shared memory, in
+    bytes. On the host one thread runs the kernel, and launch returns when it is done. An atoll.Team among the
+    arguments is passed as team.device() of the arguments' memory. Local. Raises the error that ended a wait
+    on the host: Timeout, PeDied.
     """
     if not isinstance(kernel, Kernel):
         raise TypeError(
@@ -344,15 +358,15 @@ def _on_host(argument: Any) -> bool:
 
 
 def _gpu_of(argument: Any) -> int | None:
-    """The number of the GPU that an array is on, as Numba counts them; None: not said."""
+    """Return the number of the GPU that an array is on, as Numba counts them; None if it is unknown."""
     gpu = getattr(argument, "device", None)
-    for name in ("index", "id"):  # of PyTorch, of CuPy
+    for name in ("index", "id"):  # PyTorch's name, CuPy's name
         gpu = getattr(gpu, name, gpu)
     return gpu if isinstance(gpu, int) else None
 
 
 def _whole_blocks(kernel: Kernel, block: Any, shared: int, values: list[Any]) -> tuple[int, int]:
-    """The number of the current GPU, and how many such blocks it runs at once."""
+    """Return the number of the current GPU, and how many such blocks it runs at once."""
     compiler = kernel.compiler
     most = compiler.compiled(kernel.device, values).max_cooperative_grid_blocks(block, shared)
     return int(compiler.cuda.get_current_device().id), int(most)
@@ -361,8 +375,8 @@ def _whole_blocks(kernel: Kernel, block: Any, shared: int, values: list[Any]) ->
 def most_resident_blocks(kernel: Kernel, block: Any, *arguments: Any, shared: int = 0) -> int:
     """Return the most blocks of a kernel that this PE may run at once on the GPU of its arguments. Local.
 
-    PEs that run on one GPU at once, by NVIDIA's MPS, have equal shares of all but a sixteenth of it. Where they take turns
-    each has all of it. PEs whose numbers differ take the least of all for grids that must be alike.
+    PEs that share a GPU through NVIDIA's MPS get equal shares of fifteen sixteenths of it. PEs that take
+    turns on a GPU have all of it. Where grids must be equal on all PEs, take the minimum over them.
 
     Parameters
     ----------
@@ -387,7 +401,7 @@ def most_resident_blocks(kernel: Kernel, block: Any, *arguments: Any, shared: in
 
     Examples
     --------
-    >>> blocks = dev.most_resident_blocks(ring, 256, atoll.WORLD, x)  # doctest: +SKIP
+    >>> blocks = dev.most_resident_blocks(ring, 256, atoll.WORLD, x) # doctest: +SKIP
     """
     if not isinstance(kernel, Kernel):
         raise TypeError(
@@ -412,7 +426,7 @@ def _check_count(kernel: Kernel, arguments: tuple[Any, ...]) -> None:
 
 
 def _current(kernel: Kernel, arguments: tuple[Any, ...]) -> Any:
-    """The GPU of the arguments, current as long as it is entered."""
+    """Return a context in which the GPU of the arguments is the current one."""
     gpus = {gpu for gpu in map(_gpu_of, arguments) if gpu is not None}
     if len(gpus) > 1:
         raise ValueError(f"{kernel.__name__}: its arrays are on several GPUs: {sorted(gpus)}")

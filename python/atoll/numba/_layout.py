@@ -1,4 +1,4 @@
-"""Where the words of a team's control block stand (atoll/device/control.hpp), as the library says."""
+"""Offsets in a team's control block (atoll/device/control.hpp), from the library."""
 
 from __future__ import annotations
 

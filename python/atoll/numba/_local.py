@@ -1,5 +1,8 @@
-"""Words by which the blocks of one PE's kernel tell each other something: no other PE sees them, so their order is that of the
-PE's own threads, which on a GPU costs less than the system's. CUDA C++ has cuda::atomic_ref for it."""
+"""Words for communication between the blocks of one PE's kernel.
+
+No other PE sees them, so they need the order of this PE's threads only. On a GPU that costs less than system
+scope. CUDA C++ has cuda::atomic_ref for it.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +34,9 @@ def wait_local(kind: Any, control: Any, address: Any, cmp: Any, value: Any, call
 def local_set(team: Any, words: Any, value: Any) -> Any:
     """Set words[0] to `value`, with release among this PE's threads.
 
-    For those of this PE that wait by local_wait_until. words is this PE's memory, of int32, int64, uint32, uint64. By one thread;
-    the others' writes are included after `meet`. Local. Errors: TypingError when compiled. Atoll's own.
+    For this PE's threads that wait by local_wait_until. `words` is this PE's memory, of int32, int64, uint32,
+    uint64. Called by one thread; after `meet` the release includes the other threads' writes. Local. Errors:
+    TypingError when compiled. Atoll's own.
     """
     kind = word("local_set", "words", words, WORDS)
     number("local_set", "value", value, kind)
@@ -47,11 +51,12 @@ def local_set(team: Any, words: Any, value: Any) -> Any:
 def local_wait_until(
     team: Any, words: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Wait until words[0] cmp `value` (dev.EQ NE GT GE LT LE), where only this PE's threads set it, by local_set.
+    """Wait until words[0] cmp `value` (dev.EQ NE GT GE LT LE), where only this PE's threads set it, by
+    local_set.
 
-    With acquire among them, for all threads of the scope. words is of int32, int64, uint32, uint64. `tag` is said should the wait
-    exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError).
-    Local. Atoll's own.
+    Acquires among these threads, for all threads of the scope. `words` is of int32, int64, uint32, uint64.
+    `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors:
+    TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Local. Atoll's own.
     """
     kind, which = word("local_wait_until", "words", words, WORDS), scope_of("local_wait_until", scope)
     number("local_wait_until", "value", value, kind)

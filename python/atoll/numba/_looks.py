@@ -1,5 +1,7 @@
-"""The looks at words of _waiting.py, on GPUs: four to a round of the loop, whose own part takes as long as a look's, and is in
-the way of the next."""
+"""The GPU forms of the polling loops of _waiting.py.
+
+A round of the loop has four loads: the loop's own instructions take as long as one load and delay the next.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""Flagged words: mailboxes, and the exchange that small collectives are made of (atoll/device/mailbox.hpp,
-exchange.hpp). Bytes travel in pairs of words {data 4, flag 4}, 8 bytes of data a pair."""
+"""Flagged words: mailboxes, and the exchange of messages by which small collectives work.
+
+As atoll/device/mailbox.hpp and exchange.hpp. Bytes are sent in pairs of words {data 4, flag 4}, with 8 bytes
+of data in a pair.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ POSTED, SEEN_TAKEN = AT["post_posted"], AT["post_seen_taken"]
 assert DEPTH & (DEPTH - 1) == 0
 RECEIVED, TAKEN = AT["post_received"], AT["post_taken"]
 
-for on_gpu in TARGETS[1:]:  # there it would cost each message a comparison
+for on_gpu in TARGETS[1:]:  # on GPUs the check would cost each message a comparison
     implement(on_gpu, prim.check_room)(lambda control, nbytes, room: lambda control, nbytes, room: 0)
 
 
@@ -35,7 +38,7 @@ def pairs_of(nbytes: Any) -> Any:
 
 @helper
 def most_bytes(team: Any) -> Any:
-    """Of a message from member to member."""
+    """The longest message from member to member."""
     return 8 * prim.quotient(AREA, team.n_pes)
 
 
@@ -47,7 +50,9 @@ def next_epoch(team: Any) -> Any:
 @helper
 def end_exchange(team: Any, epoch: Any, scope: Any) -> Any:
     prim.meet(team.control, scope)
-    prim.store_own(u32, team.control + EXCHANGE_EPOCH, u32(epoch))  # by every thread, each reads its own
+    prim.store_own(
+        u32, team.control + EXCHANGE_EPOCH, u32(epoch)
+    )  # by every thread, to read its own store later
 
 
 @helper
@@ -57,7 +62,9 @@ def slot_from(team: Any, epoch: Any, pe: Any) -> Any:
 
 @helper
 def send(team: Any, epoch: Any, nbytes: Any, source: Any, block: Any, scope: Any) -> Any:
-    """`nbytes` at source + pe * block to each other member. Pairs of all messages are dealt to the threads in turn."""
+    """Send `nbytes` at source + pe * block to each other member. The threads take the pairs of all messages
+    in turn.
+    """
     is_round = (epoch & 0x3FFFFFFF) < 2 and epoch >= 2
     pairs = pairs_of(most_bytes(team)) if is_round else pairs_of(nbytes)
     mine = slot_from(team, epoch, team.my_pe)
@@ -73,7 +80,7 @@ def send(team: Any, epoch: Any, nbytes: Any, source: Any, block: Any, scope: Any
 
 @helper
 def part(call: Any, team: Any, epoch: Any, pe: Any, i: Any) -> Any:
-    """Bytes 8 * i … of the message from `pe`, once they have come."""
+    """Wait for bytes 8 * i … of the message from `pe`, and return them."""
     return wait_pair(team.control, slot_from(team, epoch, pe) + 16 * i, epoch, call, pe)
 
 
@@ -81,7 +88,7 @@ def part(call: Any, team: Any, epoch: Any, pe: Any, i: Any) -> Any:
 
 
 class Outbox(NamedTuple):
-    """This PE's end of the way to one other, whose counters are values: outbox() of _ways.py."""
+    """The sending end of a pair of PEs, with the pair's counters as values: outbox() of _ways.py."""
 
     team: Any
     scope: Any
@@ -89,18 +96,18 @@ class Outbox(NamedTuple):
     bound: Any
     pe: Any
     mine: Any
-    """Counters of the pair in this PE's mailbox."""
+    """The pair's counters in this PE's mailbox."""
     slots: Any
-    """Of this PE, at that PE."""
+    """This PE's slots at the other PE."""
     slot_bytes: Any
     number: Any
-    """Messages so far."""
+    """The number of messages sent."""
     taken: Any
-    """Of these, how many that PE has received, as last looked at."""
+    """The number of these that the other PE has received, when last loaded."""
 
 
 class Inbox(NamedTuple):
-    """The same of the way from one other: inbox() of _ways.py."""
+    """The receiving end of a pair of PEs: inbox() of _ways.py."""
 
     team: Any
     scope: Any
@@ -109,28 +116,28 @@ class Inbox(NamedTuple):
     pe: Any
     mine: Any
     slots: Any
-    """Of that PE, here."""
+    """The other PE's slots here."""
     slot_bytes: Any
     number: Any
     taken: Any
-    """Where that PE is told how many were received."""
+    """The address at which the other PE learns how many were received."""
 
 
 @helper
 def entry(team: Any, block: Any, pe: Any) -> Any:
-    """Counters of the pair (this PE, pe)."""
+    """The counters of the pair (this PE, pe)."""
     return block + pe * ENTRY
 
 
 @helper
 def box_slots(team: Any, block: Any, room: Any, sender: Any) -> Any:
-    """Where a sender's messages stand."""
+    """The address of a sender's slots."""
     return block + team.n_pes * ENTRY + sender * DEPTH * pairs_of(room) * 16
 
 
 @helper
 def refresh(to: Any, pairs: Any, room_pairs: Any, flag: Any, scope: Any) -> Any:
-    """What short messages leave untouched gets a new flag, long before an old one comes again."""
+    """Give words that short messages leave untouched a new flag, long before an old flag occurs again."""
     k = pairs + prim.rank(scope)
     while k < room_pairs:
         prim.store_flagged(to + 16 * k, i64(0), flag)
@@ -139,13 +146,15 @@ def refresh(to: Any, pairs: Any, room_pairs: Any, flag: Any, scope: Any) -> Any:
 
 @helper
 def are_whole(address: Any, nbytes: Any) -> Any:
-    """If all parts of a message are aligned words of 8 bytes: asked once for all, where a thread has many."""
+    """Return whether all parts of a message are aligned words of 8 bytes: one check for a thread with many
+    parts.
+    """
     return (address | nbytes) & 7 == 0
 
 
 @helper
 def send_parts(to: Any, source: Any, nbytes: Any, pairs: Any, flag: Any, scope: Any) -> Any:
-    """Two parts of a thread are on their way at once."""
+    """Send a thread's parts, two in flight at a time."""
     step = prim.size(scope)
     i = prim.rank(scope)
     while i < pairs:
@@ -159,8 +168,10 @@ def send_parts(to: Any, source: Any, nbytes: Any, pairs: Any, flag: Any, scope: 
 
 @helper
 def own_part(source: Any, nbytes: Any, scope: Any) -> Any:
-    """Of a message of no more parts than threads, this thread's. Threads that have none do as the last that has, up to the end
-    of its warp, so that warps do not diverge."""
+    """Load this thread's part of a message that has at most as many parts as there are threads.
+
+    Threads without a part load the last one, up to the end of its warp, so that warps do not diverge.
+    """
     pairs, rank = pairs_of(nbytes), prim.rank(scope)
     if pairs <= prim.size(scope) and rank < (pairs + 31) & ~31:
         return prim.load_part(source, nbytes, min(rank, pairs - 1))
@@ -169,13 +180,13 @@ def own_part(source: Any, nbytes: Any, scope: Any) -> Any:
 
 @helper
 def slot_here(box: Any) -> Any:
-    """Of the message that an Outbox or Inbox is at."""
+    """The address of the slot of an Outbox's or Inbox's current message."""
     return box.slots + (box.number & (DEPTH - 1)) * box.slot_bytes
 
 
 @helper
 def begin_out(out: Any) -> Any:
-    """Of an Outbox, with the next message's number; once there is room for it."""
+    """Return the Outbox with the next message's number, once its slot is free."""
     number, taken = out.number + 1, out.taken
     if number > taken + DEPTH:
         taken = wait_word(
@@ -195,9 +206,7 @@ def begin_out(out: Any) -> Any:
 @helper
 def end_out(out: Any) -> Any:
     taken = out.taken
-    if (
-        out.number & (DEPTH // 2 - 1) == 0
-    ):  # looked at by the next message, which so does not wait for this load
+    if out.number & (DEPTH // 2 - 1) == 0:  # for the next message, which need not wait for this load
         taken = prim.load_taken(out.mine + TAKEN)
     return Outbox(
         out.team,
@@ -215,8 +224,10 @@ def end_out(out: Any) -> Any:
 
 @helper
 def send_message(out: Any, data: Any, source: Any, nbytes: Any) -> Any:
-    """The next of an Outbox, of which own_part has `data`. It does not depend on what number the message has, so that it is
-    loaded before, or beside, the counters."""
+    """Send the next message of an Outbox; `data` is own_part's result.
+
+    `data` does not depend on the message's number, so it is loaded before or beside the counters.
+    """
     prim.check_room(out.team.control, nbytes, out.slot_bytes >> 1)
     out = begin_out(out)
     to, flag = slot_here(out), out.number & 0xFFFFFFFF
@@ -251,7 +262,7 @@ def receive_parts(
         while i < pairs:
             second = min(i + step, pairs - 1)
             data, more = wait_pairs(team.control, come + 16 * i, come + 16 * second, flag, call, pe)
-            if whole:  # at the end the last part twice
+            if whole:  # at the end the last part is stored twice
                 prim.store(i64, to + 8 * i, data)
                 prim.store(i64, to + 8 * second, more)
             else:
@@ -263,7 +274,7 @@ def receive_parts(
 
 @helper
 def begin_in(box: Any) -> Any:
-    """Of an Inbox, with the next message's number."""
+    """Return the Inbox with the next message's number."""
     return Inbox(
         box.team,
         box.scope,
@@ -280,13 +291,15 @@ def begin_in(box: Any) -> Any:
 
 @helper
 def tells(box: Any) -> Any:
-    """If the sender is told that this message was received."""
+    """Return whether the sender is told that this message was received."""
     return box.number & (DEPTH // 2 - 1) == 0
 
 
 @helper
 def tell(box: Any) -> Any:
-    """After a meeting, when all have read: on a GPU a load whose value was looked at is over."""
+    """Tell the sender, after a barrier, when all threads have read: on a GPU a load whose value was used is
+    complete.
+    """
     if prim.rank(box.scope) == 0:
         prim.tell_taken(box.taken, box.number)
 
@@ -301,7 +314,7 @@ def end_in(box: Any) -> Any:
 
 @helper
 def receive_message(box: Any, to: Any, nbytes: Any) -> Any:
-    """The next of an Inbox."""
+    """Receive the next message of an Inbox."""
     prim.check_room(box.team.control, nbytes, box.slot_bytes >> 1)
     box = begin_in(box)
     flag = box.number & 0xFFFFFFFF
@@ -341,7 +354,7 @@ def open_outbox(call: Any, team: Any, box: Any, pe: Any, scope: Any) -> Any:
 
 @helper
 def close_outbox(out: Any) -> Any:
-    """By every thread, so that each reads its own."""
+    """Store the counters, by every thread, so that each can read its own store."""
     prim.store_own(i64, out.mine + POSTED, out.number)
     prim.store_own(i64, out.mine + SEEN_TAKEN, out.taken)
 
@@ -368,12 +381,13 @@ def close_inbox(box: Any) -> Any:
 def post(
     team: Any, box: Any, src: Any, pe: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Send src, contiguous, to PE `pe` through the mailbox (dev.mailbox, which is symmetric); src is any memory.
-
-    src may be written again afterwards. Waits while 8 messages of the pair are not yet received; while 4 or fewer are, never. A
-    message orders nothing but itself. Of one mailbox and pair one scope posts and one receives at a time, in order; both pass the
-    same size, `room` bytes at most (ShapeMismatch on the host). `tag` is said should the wait exceed `bound_ns` nanoseconds (else
-    ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Local. Atoll's own.
+    """Send src, contiguous, to PE `pe` through the mailbox (dev.mailbox, which is symmetric); src is any
+    memory. `src` may be written again afterwards. It waits while 8 messages of the pair are not yet
+    received; with 4 or fewer it never waits. A message orders no other data. For each pair of PEs, one
+    scope posts to a mailbox at a time and one receives, in order. Both pass the same size, at most `room`
+    bytes (ShapeMismatch on the host). `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT);
+    the error then contains `tag`. Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError).
+    Local. Atoll's own.
     """
     each, which = item(array("post", "src", src)), scope_of("post", scope)
 
@@ -391,12 +405,12 @@ def post(
 def receive(
     team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Wait for the next message of PE `pe` in the mailbox (dev.mailbox, which is symmetric) and copy it to dst.
-
-    dst is contiguous, any memory; every thread of the scope may read it afterwards. It orders nothing else. Of one mailbox and pair
-    one scope posts and one receives at a time, in order; both pass the same size, `room` bytes at most. `tag` is said should the
-    wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs:
-    KernelError). Local. Atoll's own.
+    """Wait for the next message of PE `pe` in the mailbox (dev.mailbox, which is symmetric) and copy it to
+    dst. `dst` is contiguous, any memory; every thread of the scope may read it afterwards. It orders no
+    other data. For each pair of PEs, one scope posts to a mailbox at a time and one receives, in order.
+    Both pass the same size, at most `room` bytes. `bound_ns` limits the wait, in nanoseconds (0:
+    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypingError when compiled; Timeout, PeDied
+    (GPUs: KernelError). Local. Atoll's own.
     """
     each, which = item(array("receive", "dst", dst)), scope_of("receive", scope)
 
@@ -413,12 +427,14 @@ def receive(
 def try_receive(
     team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Copy the next message of PE `pe` to dst and return true if it has begun to come; else return false at once.
+    """Copy the next message of PE `pe` to dst and return true if it has begun to arrive; else return false at
+    once.
 
-    What has begun is waited for. dst is contiguous, any memory; box symmetric, of dev.mailbox. Of one mailbox and pair one scope
-    posts and one receives at a time, in order; both pass the same size, `room` bytes at most. `tag` is said should the wait exceed
-    `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Local.
-    Atoll's own.
+    A message that has begun to arrive is waited for. `dst` is contiguous, any memory; box is symmetric, of
+    dev.mailbox. For each pair of PEs, one scope posts to a mailbox at a time and one receives, in order. Both
+    pass the same size, at most `room` bytes. `bound_ns` limits the wait, in nanoseconds (0:
+    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypingError when compiled; Timeout, PeDied
+    (GPUs: KernelError). Local. Atoll's own.
     """
     each, which = item(array("try_receive", "dst", dst)), scope_of("try_receive", scope)
 

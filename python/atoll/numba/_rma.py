@@ -1,6 +1,9 @@
-"""Put and get, signals, and what orders them (atoll/device/rma.hpp, signals.hpp). Arrays are contiguous; the smaller
-of the two sizes is moved. Of the arguments types are checked, and PEs' numbers where ATOLL_CHECK is not none; so is, on hosts and
-in what is compiled for GPUs with ATOLL_CHECK=all, that an array at another PE is symmetric."""
+"""Put and get, signals, and the operations that order them (atoll/device/rma.hpp, signals.hpp).
+
+Arrays are contiguous; the smaller of the two sizes is moved. The types of arguments are checked, and PE
+numbers unless ATOLL_CHECK=none. Hosts also check that an array at another PE is symmetric; on GPUs, kernels
+compiled with ATOLL_CHECK=all do.
+"""
 
 from __future__ import annotations
 
@@ -52,9 +55,10 @@ def _wide(kind: Any) -> int:
 def put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
     """Copy src to dst of PE `pe`.
 
-    Contiguous arrays of one dtype; the smaller of the two sizes is moved. dst is symmetric, src any memory of this PE. By all
-    threads of the scope; afterwards each may write src again, and the data are there after quiet, or for who sees a signal set
-    after it. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_put.
+    Contiguous arrays of one dtype; the smaller of the two sizes is moved. `dst` is symmetric; src is any
+    memory of this PE. Called by all threads of the scope, each of which may write src afterwards. The data
+    are visible after quiet, and to a PE that has seen a later signal. Local. Errors: TypingError when
+    compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_put.
     """
     each, which = item(same("put", dst, src)), scope_of("put", scope)
 
@@ -70,9 +74,10 @@ def put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
 def get(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
     """Copy src of PE `pe` to dst.
 
-    Contiguous arrays of one dtype; the smaller of the two sizes is moved. src is symmetric, dst any memory of this PE. By all
-    threads of the scope; afterwards each may read dst. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run
-    (GPUs: KernelError). OpenSHMEM: shmem_get.
+    Contiguous arrays of one dtype; the smaller of the two sizes is moved. `src` is symmetric; dst is any
+    memory of this PE. Called by all threads of the scope, each of which may read dst afterwards. Local.
+    Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM:
+    shmem_get.
     """
     each, which = item(same("get", dst, src)), scope_of("get", scope)
 
@@ -88,9 +93,10 @@ def get(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
 def put_nbi(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
     """Start to copy src to dst of PE `pe`.
 
-    Contiguous arrays of one dtype; the smaller of the two sizes is moved. dst is symmetric, src any memory of this PE. By all
-    threads of the scope; only quiet makes src free for all of them, and the data complete. Local. Errors: TypingError when
-    compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_put_nbi.
+    Contiguous arrays of one dtype; the smaller of the two sizes is moved. `dst` is symmetric; src is any
+    memory of this PE. Called by all threads of the scope. Only after quiet are the data complete and may src
+    be written. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs: KernelError).
+    OpenSHMEM: shmem_put_nbi.
     """
     each, which = item(same("put_nbi", dst, src)), scope_of("put_nbi", scope)
 
@@ -105,9 +111,9 @@ def put_nbi(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
 def get_nbi(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
     """Start to copy src of PE `pe` to dst.
 
-    Contiguous arrays of one dtype; the smaller of the two sizes is moved. src is symmetric, dst any memory of this PE. By all
-    threads of the scope; only after quiet may all of them read dst. Local. Errors: TypingError when compiled; PeError, NotSymmetric
-    when run (GPUs: KernelError). OpenSHMEM: shmem_get_nbi.
+    Contiguous arrays of one dtype; the smaller of the two sizes is moved. `src` is symmetric; dst is any
+    memory of this PE. Called by all threads of the scope. They may read dst only after quiet. Local. Errors:
+    TypingError when compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_get_nbi.
     """
     each, which = item(same("get_nbi", dst, src)), scope_of("get_nbi", scope)
 
@@ -122,11 +128,12 @@ def get_nbi(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
 def async_put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
     """Start to copy src to dst of PE `pe`, while the threads go on: for large blocks in shared memory.
 
-    Contiguous arrays of one type; dst is symmetric. On GPUs of sm_90 and later by bulk copies (1 KiB and more, addresses and size
-    multiples of 16 bytes), else put_nbi. flush makes src free again; quiet, fence and barrier complete the copies: one of these
-    stands before the signal that announces them, by the scope that started them or one that contains it. One of the four stands
-    before the block's end, which ends its shared memory. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run
-    (GPUs: KernelError). Atoll's own.
+    Contiguous arrays of one type; dst is symmetric. GPUs of sm_90 and later use bulk copies (1 KiB and more,
+    addresses and size multiples of 16 bytes); otherwise it is put_nbi. After flush, src may be written again.
+    quiet, fence and barrier complete the copies. Call one of these three before a signal that announces the
+    data, in the scope that started the copies or one that contains it. Call one of the four before the block
+    ends, since its shared memory ends then. Local. Errors: TypingError when compiled; PeError, NotSymmetric
+    when run (GPUs: KernelError). Atoll's own.
     """
     each, which = item(same("async_put", dst, src)), scope_of("async_put", scope)
     within_block = which is not GRID
@@ -146,13 +153,16 @@ def async_put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> An
 
 
 def _strided(name: str, dst: Any, src: Any) -> tuple[Any, int]:
-    """As what elements are moved, and where the second half of one that goes in two stands; 0: it goes in one."""
+    """Return the type by which elements are moved.
+
+    The second result is the offset of the second half of an element that is moved in two parts, else 0.
+    """
     to, source = (array(name, which, x, contiguous=False) for which, x in (("dst", dst), ("src", src)))
     if to != source:
         raise TypingError(f"atoll.numba.{name}: dst is of {to}, src of {source}; they must be alike")
     if isinstance(to, types.Integer) or to in FLOATS:
         return to, 0
-    if isinstance(to, types.Complex):  # which are aligned as their halves
+    if isinstance(to, types.Complex):  # complex numbers are aligned as their halves
         return to.underlying_float, item(to.underlying_float)
     if isinstance(to, (types.Boolean, types.Float)):
         return UNSIGNED[item(to)], 0
@@ -167,9 +177,9 @@ def iput(
 ) -> Any:
     """Copy src[i * src_stride] to dst[i * dst_stride] of PE `pe`, for i below `count`.
 
-    Strides count elements from the first; arrays of one type. dst is symmetric, src any memory of this PE. By all threads of the
-    scope; complete as a put. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs: KernelError).
-    OpenSHMEM: shmem_iput.
+    Strides count elements from the first; arrays of one type. `dst` is symmetric; src is any memory of this
+    PE. Called by all threads of the scope. Order and completion are those of put. Local. Errors: TypingError
+    when compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_iput.
     """
     (kind, half), which = _strided("iput", dst, src), scope_of("iput", scope)
     each = item(dst.dtype)
@@ -203,9 +213,9 @@ def iget(
 ) -> Any:
     """Copy src[i * src_stride] of PE `pe` to dst[i * dst_stride], for i below `count`.
 
-    Strides count elements from the first; arrays of one type. src is symmetric, dst any memory of this PE. By all threads of the
-    scope; afterwards each may read dst. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs:
-    KernelError). OpenSHMEM: shmem_iget.
+    Strides count elements from the first; arrays of one type. `src` is symmetric; dst is any memory of this
+    PE. Called by all threads of the scope, each of which may read dst afterwards. Local. Errors: TypingError
+    when compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_iget.
     """
     (kind, half), which = _strided("iget", dst, src), scope_of("iget", scope)
     each = item(dst.dtype)
@@ -253,28 +263,28 @@ def _quiet(name: str, scope: Any) -> Any:
 def quiet(team: Any, scope: Any = THREAD) -> Any:
     """Complete the scope's puts, atomics and signals at all PEs.
 
-    They, async_put and _nbi too, and what the scope saw are visible to every PE before what it does afterwards. By all threads of
-    the scope. Local. Errors: TypingError when compiled. OpenSHMEM: shmem_quiet.
+    These, async_put and _nbi too, and what the scope saw become visible to every PE before its later
+    operations. Called by all threads of the scope. Local. Errors: TypingError when compiled. OpenSHMEM:
+    shmem_quiet.
     """
     return _quiet("quiet", scope)
 
 
 @vocabulary
 def fence(team: Any, scope: Any = THREAD) -> Any:
-    """Order the scope's puts, atomics and signals before it ahead of those after it, at each PE.
-
-    Here it does as quiet does: they are complete, async_put too. By all threads of the scope. Local. Errors: TypingError when
-    compiled. OpenSHMEM: shmem_fence.
+    """Order the scope's earlier puts, atomics and signals before its later ones, at each PE. Here it is
+    quiet: they are complete, async_put too. Called by all threads of the scope. Local. Errors: TypingError
+    when compiled. OpenSHMEM: shmem_fence.
     """
     return _quiet("fence", scope)
 
 
 @vocabulary
 def flush(team: Any, scope: Any = THREAD) -> Any:
-    """Make the sources of the scope's earlier puts, async_put too, free to be written again.
+    """Wait until the sources of the scope's earlier puts, async_put too, may be written again.
 
-    Nothing is said of their targets, which quiet completes. By all threads of the scope. Local. Errors: TypingError when compiled.
-    Atoll's own.
+    It does not complete them at their targets; quiet does. Called by all threads of the scope. Local. Errors:
+    TypingError when compiled. Atoll's own.
     """
     which = scope_of("flush", scope)
 
@@ -290,10 +300,9 @@ def flush(team: Any, scope: Any = THREAD) -> Any:
 
 @vocabulary
 def signal_set(team: Any, signal: Any, value: Any, pe: Any) -> Any:
-    """Set signal[0] of PE `pe` to `value`, after all that the thread wrote and saw (release).
-
-    signal is a symmetric array of int32, int64, uint32, uint64. By one thread. Local. Errors: TypingError when compiled; PeError,
-    NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_signal_set.
+    """Set signal[0] of PE `pe` to `value`, after all that the thread wrote and saw (release). `signal` is a
+    symmetric array of int32, int64, uint32, uint64. Called by one thread. Local. Errors: TypingError when
+    compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_signal_set.
     """
     kind = word("signal_set", "signal", signal, WORDS)
     number("signal_set", "value", value, kind)
@@ -306,10 +315,9 @@ def signal_set(team: Any, signal: Any, value: Any, pe: Any) -> Any:
 
 @vocabulary
 def signal_add(team: Any, signal: Any, value: Any, pe: Any) -> Any:
-    """Add `value` to signal[0] of PE `pe`, after all that the thread wrote and saw (release).
-
-    signal is a symmetric array of int32, int64, uint32, uint64. By one thread. Local. Errors: TypingError when compiled; PeError,
-    NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_signal_add.
+    """Add `value` to signal[0] of PE `pe`, after all that the thread wrote and saw (release). `signal` is a
+    symmetric array of int32, int64, uint32, uint64. Called by one thread. Local. Errors: TypingError when
+    compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_signal_add.
     """
     kind = word("signal_add", "signal", signal, WORDS)
     number("signal_add", "value", value, kind)
@@ -322,10 +330,9 @@ def signal_add(team: Any, signal: Any, value: Any, pe: Any) -> Any:
 
 @vocabulary
 def signal_fetch(team: Any, signal: Any) -> Any:
-    """Return this PE's signal[0], with acquire: what was written before it was set can be read.
-
-    signal is of int32, int64, uint32, uint64; so is the result. By one thread. Local. Errors: TypingError when compiled. OpenSHMEM:
-    shmem_signal_fetch.
+    """Return this PE's signal[0] and acquire: what was written before it was set can be read. `signal` is of
+    int32, int64, uint32, uint64; so is the result. Called by one thread. Local. Errors: TypingError when
+    compiled. OpenSHMEM: shmem_signal_fetch.
     """
     kind = word("signal_fetch", "signal", signal, WORDS)
     return lambda team, signal: prim.load_acquire(kind, prim.address(signal))
@@ -360,9 +367,10 @@ def put_signal(
 ) -> Any:
     """Copy src to dst of PE `pe`, then set (dev.SET) signal[0] there to `value`, or add it (dev.ADD).
 
-    Who sees the signal by signal_wait_until sees the data. Contiguous arrays of one dtype; the smaller of the two sizes is moved.
-    dst and signal are symmetric, signal of int32, int64, uint32, uint64; src any memory of this PE, free again afterwards. By all
-    threads of the scope. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM:
+    A PE that sees the signal by signal_wait_until also sees the data. Contiguous arrays of one dtype; the
+    smaller of the two sizes is moved. `dst` and signal are symmetric, signal of int32, int64, uint32, uint64.
+    `src` is any memory of this PE and may be written again afterwards. Called by all threads of the scope.
+    Local. Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM:
     shmem_put_signal.
     """
     return _put_signal("put_signal", dst, src, signal, value, op, scope)
@@ -370,11 +378,13 @@ def put_signal(
 
 @vocabulary
 def put_signal_nbi(team: Any, dst: Any, src: Any, signal: Any, value: Any, op: Any, pe: Any, scope: Any = THREAD) -> Any:  # fmt: skip
-    """Start to copy src to dst of PE `pe`, then to set (dev.SET) signal[0] there to `value`, or add it (dev.ADD).
+    """Start to copy src to dst of PE `pe`, then to set (dev.SET) signal[0] there to `value`, or add it
+    (dev.ADD).
 
-    Here as put_signal: src is free again afterwards; portable programs wait for quiet. Contiguous arrays of one dtype; the smaller
-    of the two sizes is moved. dst and signal are symmetric, signal of int32, int64, uint32, uint64. By all threads of the scope.
-    Local. Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_put_signal_nbi.
+    Here it is put_signal: src may be written again on return. Portable programs call quiet first. Contiguous
+    arrays of one dtype; the smaller of the two sizes is moved. `dst` and signal are symmetric, signal of
+    int32, int64, uint32, uint64. Called by all threads of the scope. Local. Errors: TypingError when
+    compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_put_signal_nbi.
     """
     return _put_signal("put_signal_nbi", dst, src, signal, value, op, scope)
 
@@ -383,9 +393,10 @@ def put_signal_nbi(team: Any, dst: Any, src: Any, signal: Any, value: Any, op: A
 def signal_wait_until(team: Any, signal: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
     """Wait until this PE's signal[0] cmp `value` (dev.EQ NE GT GE LT LE).
 
-    With acquire: all threads of the scope may then read what was written before. signal is of int32, int64, uint32, uint64. `tag`
-    is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout,
-    PeDied (GPUs: KernelError). Local. OpenSHMEM: shmem_signal_wait_until.
+    Acquires: all threads of the scope may then read what was written before the signal. `signal` is of int32,
+    int64, uint32, uint64. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then
+    contains `tag`. Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Local. OpenSHMEM:
+    shmem_signal_wait_until.
     """
     kind, which = word("signal_wait_until", "signal", signal, WORDS), scope_of("signal_wait_until", scope)
     one_of("cmp", "signal_wait_until", cmp)
@@ -408,9 +419,10 @@ def signal_consume(
 ) -> Any:
     """Wait until this PE's signal[0] is at least n, with acquire, then take n away.
 
-    So a graph that is replayed finds the word as before. signal is of int32, int64, uint32, uint64. By all threads of the scope.
-    `tag` is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled;
-    Timeout, PeDied (GPUs: KernelError). Local. Atoll's own.
+    So a replayed graph finds the word as before. `signal` is of int32, int64, uint32, uint64. Called by all
+    threads of the scope. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then
+    contains `tag`. Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Local. Atoll's
+    own.
     """
     kind, which = word("signal_consume", "signal", signal, WORDS), scope_of("signal_consume", scope)
     number("signal_consume", "n", n, kind)

@@ -1,4 +1,4 @@
-"""How one Python function becomes one of both of Numba's targets: host CPUs and, where numba-cuda is, GPUs."""
+"""Registration of one Python function for both of Numba's targets: host CPUs and, with numba-cuda, GPUs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ numba_cuda: Any = None
 
 
 def mlir_is_known() -> bool:
-    """Whether numba-cuda-mlir is there in the version that _mlir is written for: it uses inner modules."""
+    """Return whether numba-cuda-mlir is installed in the version that _mlir is written for: it uses inner
+    modules.
+    """
     there = importlib.util.find_spec("numba_cuda_mlir") is not None
     return there and _versions.unknown("atoll.numba", "numba-cuda-mlir") is None
 
@@ -44,13 +46,16 @@ if importlib.util.find_spec("numba_cuda") is not None and importlib.util.find_sp
     numba_cuda = numba.cuda
     DEVICE = Target(numba.cuda.extending, "cuda", numba.cuda.typing.templates)
 elif MLIR:
-    DEVICE = Target(None, "cuda", None)  # which takes nothing: FORMS keeps it for _mlir.py
+    DEVICE = Target(None, "cuda", None)  # Numba itself has no such target; FORMS keeps the forms for _mlir.py
 TARGETS = [HOST] if DEVICE is None else [HOST, DEVICE]
 
 
 class CheckedTeam(DeviceTeam):
-    """What a team is to Numba where kernels look at addresses (ATOLL_CHECK=all): a type of its own, so that a kernel that was kept
-    on disk is found by processes of its kind alone, @cuda.jit(cache=True)'s too."""
+    """The type of a team in kernels that check addresses (ATOLL_CHECK=all).
+
+    A separate type, so that such processes alone find the kernels that they cached, also those of
+    @cuda.jit(cache=True).
+    """
 
 
 def checked_team(value: Any, context: Any) -> Any:
@@ -64,7 +69,7 @@ if _ptx.CHECKS_ADDRESSES:
 
 
 class Form(NamedTuple):
-    """What a function is on GPUs, for a compiler that comes later (_mlir.py)."""
+    """The GPU implementation of a function, kept for another compiler (_mlir.py)."""
 
     emitted: bool
     stub: Callable[..., Any]
@@ -75,11 +80,11 @@ FORMS: list[Form] = []
 
 F = TypeVar("F", bound=Callable[..., Any])
 Kind = Any
-"""A type of Numba's, while a kernel is compiled."""
+"""A type of Numba, while a kernel is compiled."""
 
 
 class Constant:
-    """A value that chooses what is compiled, so a type of its own to Numba."""
+    """A value that selects code at compile time, so each has its own type in Numba."""
 
     named: ClassVar[dict[str, Constant]] = {}
 
@@ -99,7 +104,7 @@ def constants(group: str, *names: str) -> tuple[Constant, ...]:
     return tuple(Constant(group, name, value) for value, name in enumerate(names))
 
 
-# Each in the order of the C++ enumeration: Compare, SignalOp, ReduceOp, device::Order.
+# Each group has the order of the C++ enumeration: Compare, SignalOp, ReduceOp, device::Order.
 THREAD, WARP, BLOCK, GRID = constants("scope", "THREAD", "WARP", "BLOCK", "GRID")
 EQ, NE, GT, GE, LT, LE = constants("cmp", "EQ", "NE", "GT", "GE", "LT", "LE")
 SET, ADD = constants("op of a signal", "SET", "ADD")
@@ -113,7 +118,9 @@ FLOATS = (types.float32, types.float64)
 
 
 def vocabulary(generator: F) -> F:
-    """The function by this name in kernels. `generator` takes types and returns what is compiled for them."""
+    """Make a function of this name for kernels. `generator` takes types and returns the function to compile
+    for them.
+    """
 
     @functools.wraps(generator)
     def outside(*arguments: Any, **keywords: Any) -> Any:
@@ -128,11 +135,13 @@ def vocabulary(generator: F) -> F:
 
 
 NUMBERS = {"tag": "an integer", "bound_ns": "an integer, nanoseconds"}
-"""What a wait may be given, besides None."""
+"""The types that these arguments of a wait may have, besides None."""
 
 
 def _called_as(signature: inspect.Signature, generator: F) -> F:
-    """The generator, once it was found to have such arguments, and the first one to be a team where it takes one."""
+    """Return the generator with checks of the arguments: their number, and that the first is a team if it
+    should be.
+    """
     name = generator.__name__
 
     @functools.wraps(generator)
@@ -159,12 +168,12 @@ def _called_as(signature: inspect.Signature, generator: F) -> F:
                 )
         return generator(*kinds, **keywords)
 
-    del checked.__wrapped__  # or Numba looks at the arguments first
+    del checked.__wrapped__  # without this, Numba checks the arguments first
     return checked  # type: ignore[return-value]
 
 
 def _shown(signature: inspect.Signature) -> str:
-    """What a function takes, for whoever gave it something else."""
+    """Return the text of an error that lists a function's parameters."""
     parameters = [
         name if one.default is one.empty else f"{name}={str(one.default).replace('atoll.numba.', 'dev.')}"
         for name, one in signature.parameters.items()
@@ -173,14 +182,14 @@ def _shown(signature: inspect.Signature) -> str:
 
 
 def helper(function: F) -> F:
-    """A part of the above that is compiled as it stands, for either target."""
+    """Make a function that is compiled unchanged for either target; the functions above use it."""
     for target in TARGETS:
         implement(target, function)(lambda *arguments, **keywords: function)
     return function
 
 
 def implement(target: Target, stub: Callable[..., Any]) -> Callable[[F], F]:
-    """What `stub` is on one target: generator takes types and returns a function to be compiled."""
+    """Implement `stub` on one target: generator takes types and returns a function to be compiled."""
 
     def register(generator: F) -> F:
         if target is DEVICE:
@@ -194,8 +203,11 @@ def implement(target: Target, stub: Callable[..., Any]) -> Callable[[F], F]:
 
 
 def emit(target: Target, stub: Callable[..., Any]) -> Callable[[F], F]:
-    """The same in LLVM's terms, without a call: generator takes types and returns the signature and
-    build(context, builder, values), which returns the value."""
+    """Implement `stub` on one target by LLVM, without a call.
+
+    generator takes types and returns the signature and build(context, builder, values), which returns the
+    value.
+    """
 
     def register(generator: F) -> F:
         if target is DEVICE:
@@ -219,7 +231,7 @@ def emit(target: Target, stub: Callable[..., Any]) -> Callable[[F], F]:
 
 
 def plain(kind: Kind) -> Kind:
-    """The type of an argument that may be a literal, or a default."""
+    """Return the type of an argument that may be a literal, or a default."""
     if isinstance(kind, types.Omitted):
         return numba.typeof(kind.value)
     if isinstance(kind, (int, float)):
@@ -228,7 +240,7 @@ def plain(kind: Kind) -> Kind:
 
 
 def is_left_out(kind: Kind) -> bool:
-    """Whether an argument was not given, so that its default is meant, or None."""
+    """Return whether an argument is `None` or was not given, so that its default holds."""
     return isinstance(kind, (types.Omitted, types.NoneType, int)) or kind is None
 
 
@@ -241,7 +253,7 @@ def constant(kind: Kind) -> Constant | None:
 
 
 def one_of(group: str, name: str, kind: Kind) -> Constant:
-    """The constant that an argument is; a TypingError lists what it may be."""
+    """Return the constant that an argument is. A TypingError lists the allowed ones."""
     given = constant(kind)
     if given is None or given.group != group:
         allowed = ", ".join(f"dev.{one.name}" for one in Constant.named.values() if one.group == group)
@@ -254,7 +266,7 @@ def scope_of(name: str, kind: Kind) -> Constant:
 
 
 def array(name: str, which: str, kind: Kind, *, contiguous: bool = True) -> Kind:
-    """The element type of an array; a TypingError says what else it is."""
+    """Return the element type of an array. A TypingError tells the type of an argument that is not an array."""
     if not isinstance(kind, types.Array):
         raise TypingError(f"atoll.numba.{name}: {which} is {kind}; it must be an array")
     if which == "dst" and not kind.mutable:
@@ -267,7 +279,7 @@ def array(name: str, which: str, kind: Kind, *, contiguous: bool = True) -> Kind
 
 
 def same(name: str, dst: Kind, src: Kind) -> Kind:
-    """The element type that both contiguous arrays have."""
+    """Return the element type that both contiguous arrays have."""
     to, source = array(name, "dst", dst), array(name, "src", src)
     if to != source:
         raise TypingError(f"atoll.numba.{name}: dst is of {to}, src of {source}; they must be alike")
@@ -275,7 +287,7 @@ def same(name: str, dst: Kind, src: Kind) -> Kind:
 
 
 def word(name: str, which: str, kind: Kind, allowed: tuple[Kind, ...] = WORDS + FLOATS) -> Kind:
-    """The element type of an array of words."""
+    """Return the element type of an array of words."""
     element = array(name, which, kind, contiguous=False)
     if element not in allowed:
         raise TypingError(
@@ -286,7 +298,7 @@ def word(name: str, which: str, kind: Kind, allowed: tuple[Kind, ...] = WORDS + 
 
 
 def number(name: str, which: str, kind: Kind, element: Kind) -> None:
-    """Whether a value fits a word of that element type without a loss that nobody asked for."""
+    """Refuse a value that does not fit a word of that element type without loss."""
     value = plain(kind)
     good = isinstance(value, (types.Integer, types.Boolean)) or (
         isinstance(value, types.Float) and element in FLOATS

@@ -1,6 +1,9 @@
-"""Two-dimensional tiles (atoll/device/tiles.hpp): arrays of two axes of any strides, so parts of matrices, too. Put, get, and
-collectives over a team's members, with `tag` and `bound_ns` as of sync. Elements have 1, 2, 4 or 8 bytes; a tile has fewer than
-2^32 of them."""
+"""Two-dimensional tiles (atoll/device/tiles.hpp): arrays of two axes with any strides, so also parts of
+matrices.
+
+Put, get, and collectives over a team's members, with `tag` and `bound_ns` as in sync. Elements have 1, 2, 4
+or 8 bytes; a tile has fewer than 2^32 of them.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ REDUCE, ALLGATHER = AT["tile_reduce"], AT["tile_allgather"]
 
 
 def tile(name: str, which: str, kind: Kind) -> Kind:
-    """The element type of a tile."""
+    """Return the element type of a tile."""
     element = array(name, which, kind, contiguous=False)
     if kind.ndim != 2 or item(element) not in (1, 2, 4, 8):
         raise TypingError(
@@ -33,7 +36,7 @@ def tile(name: str, which: str, kind: Kind) -> Kind:
 
 
 def tiles(name: str, dst: Kind, src: Kind) -> Kind:
-    """The element type of both."""
+    """Return the element type of both tiles."""
     to, source = tile(name, "dst", dst), tile(name, "src", src)
     if to != source:
         raise TypingError(f"atoll.numba.{name}: dst is of {to}, src of {source}; they must be alike")
@@ -61,7 +64,7 @@ def place(at: Any, pitch: Any, stride: Any, in_row: Any, i: Any) -> Any:
 
 @helper
 def whole(at: Any, pitch: Any, stride: Any, each: Any, cols: Any) -> Any:
-    """Whether rows are made of units of 16 bytes."""
+    """Return whether rows consist of units of 16 bytes."""
     return stride == each and (at | pitch | cols * each) & 15 == 0
 
 
@@ -72,7 +75,7 @@ def whole(at: Any, pitch: Any, stride: Any, each: Any, cols: Any) -> Any:
 def copy_units(
     to: Any, to_pitch: Any, source: Any, source_pitch: Any, rows: Any, in_row: Any, scope: Any
 ) -> Any:
-    """Units of 16 bytes, four of a thread on their way at once."""
+    """Copy units of 16 bytes, four of a thread in flight at once."""
     count, step = rows * in_row, prim.size(scope)
     i = prim.rank(scope)
     while i + 3 * step < count:
@@ -108,7 +111,7 @@ def copy_tile(
     kind: Any, each: Any, to: Any, to_pitch: Any, to_stride: Any,
     source: Any, source_pitch: Any, source_stride: Any, rows: Any, cols: Any, scope: Any,
 ) -> Any:  # fmt: skip
-    """rows times cols elements, without a barrier."""
+    """Copy rows times cols elements, without a barrier."""
 
 
 @implement(HOST, copy_tile)
@@ -151,9 +154,10 @@ if DEVICE is not None:
 def tile_put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
     """Copy a tile src to the tile dst of PE `pe`.
 
-    Two axes, any strides, elements of 1, 2, 4 or 8 bytes; the smaller of the two shapes. dst is symmetric, src any memory of this
-    PE. By all threads of the scope; ordered and complete as a put. Local. Errors: TypingError when compiled; PeError, NotSymmetric
-    when run (GPUs: KernelError). Atoll's own.
+    Two axes, any strides, elements of 1, 2, 4 or 8 bytes. The smaller of the two shapes is moved. `dst` is
+    symmetric; src is any memory of this PE. Called by all threads of the scope. Order and completion are
+    those of put. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs:
+    KernelError). Atoll's own.
     """
     kind, which = tiles("tile_put", dst, src), scope_of("tile_put", scope)
     each = item(kind)
@@ -174,9 +178,10 @@ def tile_put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any
 def tile_get(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
     """Copy a tile src of PE `pe` to the tile dst.
 
-    Two axes, any strides, elements of 1, 2, 4 or 8 bytes; the smaller of the two shapes. src is symmetric, dst any memory of this
-    PE. By all threads of the scope; afterwards each may read dst. Local. Errors: TypingError when compiled; PeError, NotSymmetric
-    when run (GPUs: KernelError). Atoll's own.
+    Two axes, any strides, elements of 1, 2, 4 or 8 bytes. The smaller of the two shapes is moved. `src` is
+    symmetric; dst is any memory of this PE. Called by all threads of the scope, each of which may read dst
+    afterwards. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs: KernelError).
+    Atoll's own.
     """
     kind, which = tiles("tile_get", dst, src), scope_of("tile_get", scope)
     each = item(kind)
@@ -199,10 +204,11 @@ def tile_allgather(
 ) -> Any:
     """Gather the tiles src of member 0, 1, … one below the other in dst of every member.
 
-    Two axes, any strides, elements of 1, 2, 4 or 8 bytes; dst has n_pes times src's rows. dst is symmetric, src any memory.
-    Afterwards all threads of the scope may read dst. Collective over the team: all members with one scope each, the same sizes, one
-    call at a time, in one order. `tag` is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors:
-    TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Atoll's own.
+    Two axes, any strides, elements of 1, 2, 4 or 8 bytes; dst has n_pes times src's rows. `dst` is symmetric;
+    src is any memory. Afterwards all threads of the scope may read dst. Collective over the team: one scope
+    of each member calls it, with the same sizes, one call at a time, in the same order. `bound_ns` limits the
+    wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypingError when
+    compiled; Timeout, PeDied (GPUs: KernelError). Atoll's own.
     """
     kind, which = tiles("tile_allgather", dst, src), scope_of("tile_allgather", scope)
     each = item(kind)
@@ -231,7 +237,7 @@ def tile_allgather(
 
 @helper
 def part_of(team: Any, count: Any) -> Any:
-    """Which of `count` units this member folds."""
+    """Return which of `count` units this member folds."""
     each = prim.quotient(count + team.n_pes - 1, team.n_pes)
     begin = min(team.my_pe * each, count)
     return begin, min(begin + each, count)
@@ -286,12 +292,15 @@ def fold_elements(
 def tile_reduce(
     team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Set the tile dst of every member to src of member 0 op src of member 1 op …, element by element (SUM …).
+    """Set the tile dst of every member to src of member 0 op src of member 1 op …, element by element (SUM
+    …).
 
-    Two axes, any strides, elements of 1, 2, 4 or 8 bytes; src's shape. Elements: integers; float32 and float64 for SUM PROD MIN
-    MAX. Folded in PE order: the same bits on all members. dst and src are symmetric; dst may be src. Collective over the team: all
-    members with one scope each, the same sizes, one call at a time, in one order. `tag` is said should the wait exceed `bound_ns`
-    nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Atoll's own.
+    Two axes, any strides, elements of 1, 2, 4 or 8 bytes; src's shape. Elements: integers; float32 and
+    float64 for SUM PROD MIN MAX. Folded in PE order: the same bits on all members. `dst` and src are
+    symmetric; dst may be src. Collective over the team: one scope of each member calls it, with the same
+    sizes, one call at a time, in the same order. `bound_ns` limits the wait, in nanoseconds (0:
+    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypingError when compiled; Timeout, PeDied
+    (GPUs: KernelError). Atoll's own.
     """
     kind, which = tiles("tile_reduce", dst, src), scope_of("tile_reduce", scope)
     operator, each = reduction_of("tile_reduce", kind, op), item(kind)

@@ -1,4 +1,4 @@
-"""Comparing, and the loops that wait, as atoll/device/wait.hpp has them."""
+"""Comparisons and waiting loops, as in atoll/device/wait.hpp."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def compare(found: Any, cmp: Any, value: Any) -> Any:
 
 @vocabulary
 def reported(kind: Any, cmp: Any) -> Any:
-    """How a report says that words of this type are compared."""
+    """The field `compare` of a report: the comparison and the words' type."""
     of = kind.instance_type if hasattr(kind, "instance_type") else kind
     values = AT[f"values int{of.bitwidth}"] if of.signed else AT["values unsigned_word"]
     value = one_of("cmp", "compare", cmp).value | values << COMPARE_BITS
@@ -57,16 +57,18 @@ def reported(kind: Any, cmp: Any) -> Any:
 
 
 class Call(NamedTuple):
-    """What a wait is a part of: Call of atoll/device/wait.hpp."""
+    """The call that a wait belongs to: Call of atoll/device/wait.hpp."""
 
     operation: Any
     tag: Any
     bound: Any
-    """In ns. Either is LEFT_OUT where it was: a type, of which nothing is compiled, nor kept in registers."""
+    """In ns. `tag` and `bound` are LEFT_OUT if not given: a type, for which nothing is compiled or kept in
+    registers.
+    """
 
 
 def in_call(kind: Any, which: str) -> bool:
-    """Whether a Call of this type has it."""
+    """Return whether a Call of this type has the field."""
     return constant(kind.types[Call._fields.index(which)]) is not LEFT_OUT
 
 
@@ -91,7 +93,7 @@ def tag_of(call: Any) -> Any:
 def look_around(
     control: Any, call: Any, compare: Any, peer: Any, address: Any, expected: Any, found: Any, since: Any
 ) -> Any:
-    """By what has a bound of its own only where the call gave one."""
+    """Check the other things that end a wait, by the form with its own bound only if the call gave one."""
 
     def within(control, call, compare, peer, address, expected, found, since):
         return p.look_within(
@@ -106,8 +108,8 @@ def look_around(
     return within if in_call(call, "bound") else by_the_teams
 
 
-# Many looks at a word: what it is, and whether it holds. These bodies are the host's; on GPUs those of _looks.py, whose import
-# registers them, take their place.
+# Loops of loads of a word, which return its value and whether the condition holds. These bodies are the
+# host's. On GPUs those of _looks.py, whose import registers them, replace them.
 
 
 def on_host(function: Any) -> Any:
@@ -117,7 +119,7 @@ def on_host(function: Any) -> Any:
 
 @on_host
 def look_word(kind: Any, address: Any, cmp: Any, value: Any) -> Any:
-    """With acquire. On GPUs: _looks.py."""
+    """Load with acquire. On GPUs: _looks.py."""
     for looks in range(p.looks_between()):
         found = p.load_acquire(kind, address)
         if compare(found, cmp, value):
@@ -128,7 +130,7 @@ def look_word(kind: Any, address: Any, cmp: Any, value: Any) -> Any:
 
 @on_host
 def look_relaxed(address: Any, value: Any) -> Any:
-    """At least `value`, in no order. On GPUs: _looks.py."""
+    """Load without order, until at least `value`. On GPUs: _looks.py."""
     for looks in range(p.looks_between()):
         if p.load_relaxed(i64, address) >= value:
             return True
@@ -138,7 +140,7 @@ def look_relaxed(address: Any, value: Any) -> Any:
 
 @on_host
 def look_pair(address: Any, flag: Any) -> Any:
-    """The data of two flagged words, once both carry the flag. On GPUs: _looks.py."""
+    """Load the data of two flagged words, until both carry the flag. On GPUs: _looks.py."""
     for looks in range(p.looks_between()):
         data, here = p.load_flagged(address, flag)
         if here != 0:
@@ -149,7 +151,7 @@ def look_pair(address: Any, flag: Any) -> Any:
 
 @on_host
 def look_pairs(first: Any, second: Any, flag: Any) -> Any:
-    """Of two pairs, whose loads are on their way at once. On GPUs: _looks.py."""
+    """look_pair of two pairs, whose loads are in flight together. On GPUs: _looks.py."""
     for looks in range(p.looks_between()):
         data, here = p.load_flagged(first, flag)
         more, there = p.load_flagged(second, flag)
@@ -161,7 +163,7 @@ def look_pairs(first: Any, second: Any, flag: Any) -> Any:
 
 @helper
 def wait_word(kind: Any, control: Any, address: Any, cmp: Any, value: Any, call: Any, peer: Any) -> Any:
-    """Until the word holds, with acquire. Returns what it is then."""
+    """Wait until the word holds, with acquire, and return its value."""
     since = i64(0)
     while True:
         found, holds = look_word(kind, address, cmp, value)
@@ -173,7 +175,7 @@ def wait_word(kind: Any, control: Any, address: Any, cmp: Any, value: Any, call:
 
 @helper
 def wait_relaxed(control: Any, address: Any, value: Any, call: Any, peer: Any) -> Any:
-    """Until the word is at least `value`, in no order."""
+    """Wait until the word is at least `value`, without order."""
     since = i64(0)
     while not look_relaxed(address, value):
         found = p.load_relaxed(i64, address)
@@ -182,7 +184,7 @@ def wait_relaxed(control: Any, address: Any, value: Any, call: Any, peer: Any) -
 
 @helper
 def wait_pair(control: Any, address: Any, flag: Any, call: Any, peer: Any) -> Any:
-    """The eight bytes of data in two flagged words, once both carry `flag`, which is within 32 bits."""
+    """Wait until two flagged words carry `flag`, a 32-bit value, and return their eight bytes of data."""
     since = i64(0)
     while True:
         data, here = look_pair(address, flag)
@@ -193,7 +195,7 @@ def wait_pair(control: Any, address: Any, flag: Any, call: Any, peer: Any) -> An
 
 @helper
 def wait_pairs(control: Any, first: Any, second: Any, flag: Any, call: Any, peer: Any) -> Any:
-    """The same of two pairs."""
+    """wait_pair of two pairs."""
     since = i64(0)
     while True:
         data, more, here = look_pairs(first, second, flag)

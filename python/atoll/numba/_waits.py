@@ -1,8 +1,9 @@
-"""Waiting for and testing this PE's own words, with acquire for all threads of the scope (OpenSHMEM 1.6, section 9.10).
+"""Waits for and tests of this PE's own words, with acquire for all threads of the scope (OpenSHMEM 1.6,
+section 9.10).
 
-`status` is None or an integer array: words whose entry is not 0 are left out. The _vector forms compare word i with
-values[i]. -1 is no index: nothing holds, or all words are left out. `tag` is said should a wait take longer than `bound_ns`
-nanoseconds, or than ATOLL_WAIT_TIMEOUT where that is 0.
+`status` is ``None`` or an integer array; a word whose entry is not 0 is left out. The _vector forms compare
+word i with values[i]. The index -1 means that no word holds, or that all are left out. `bound_ns` limits a
+wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def value_at(kind: Any, values: Any, i: Any) -> Any:
 
 @vocabulary
 def bytes_of(kind: Any) -> Any:
-    """Of one word."""
+    """Bytes of one word."""
     each = item(kind.dtype)
     return lambda kind: each
 
@@ -49,7 +50,7 @@ def holds(kind: Any, ivars: Any, cmp: Any, values: Any, i: Any) -> Any:
 
 @helper
 def first(kind: Any, ivars: Any, status: Any, cmp: Any, values: Any) -> Any:
-    """The first word that holds, else -1; -2: all are left out."""
+    """Return the first word that holds, else -1; -2: all are left out."""
     none = i64(-2)
     for i in range(ivars.size):
         if counts(status, i):
@@ -61,7 +62,7 @@ def first(kind: Any, ivars: Any, status: Any, cmp: Any, values: Any) -> Any:
 
 @helper
 def all_of(kind: Any, ivars: Any, status: Any, cmp: Any, values: Any, indices: Any) -> Any:
-    """How many hold; their indices. -2: all are left out."""
+    """Return how many words hold, and store their indices. -2: all are left out."""
     found = i64(0)
     left = i64(0)
     for i in range(ivars.size):
@@ -75,7 +76,7 @@ def all_of(kind: Any, ivars: Any, status: Any, cmp: Any, values: Any, indices: A
 
 @helper
 def pause(team: Any, kind: Any, ivars: Any, cmp: Any, values: Any, call: Any, looks: Any, since: Any) -> Any:
-    """Between two looks at many words."""
+    """Rest between two passes over many words, and check the other things that end the wait."""
     prim.rest(looks)
     if looks % prim.looks_between() == 0:
         at = prim.address(ivars)
@@ -106,9 +107,9 @@ def wait_until(
 ) -> Any:
     """Wait until this PE's ivar[0] cmp `value` (dev.EQ NE GT GE LT LE).
 
-    With acquire for all threads of the scope. ivar is of int32, int64, uint32, uint64. `tag` is said should the wait exceed
-    `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Local.
-    OpenSHMEM: shmem_wait_until.
+    Acquires for all threads of the scope. ivar is of int32, int64, uint32, uint64. `bound_ns` limits the
+    wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypingError when
+    compiled; Timeout, PeDied (GPUs: KernelError). Local. OpenSHMEM: shmem_wait_until.
     """
     kind, which = word("wait_until", "ivar", ivar, WORDS), scope_of("wait_until", scope)
     number("wait_until", "value", value, kind)
@@ -129,8 +130,8 @@ def wait_until(
 def test(team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any:
     """Return whether this PE's ivar[0] cmp `value` (dev.EQ NE GT GE LT LE), to all threads of the scope.
 
-    With acquire; it does not wait. ivar is of int32, int64, uint32, uint64. Local. Errors: TypingError when compiled. OpenSHMEM:
-    shmem_test.
+    Acquires, and does not wait. ivar is of int32, int64, uint32, uint64. Local. Errors: TypingError when
+    compiled. OpenSHMEM: shmem_test.
     """
     kind, which = word("test", "ivar", ivar, WORDS), scope_of("test", scope)
     number("test", "value", value, kind)
@@ -197,11 +198,11 @@ def wait_until_all(
     tag: Any = 0,
     bound_ns: Any = None,
 ) -> Any:
-    """Wait until ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds for all of this PE's words.
-
-    ivars is a contiguous array of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left
-    out. With acquire for all threads of the scope. At once if all are left out. `tag` is said should the wait exceed `bound_ns`
-    nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Local. OpenSHMEM:
+    """Wait until ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds for all of this PE's words. `ivars` is a
+    contiguous array of int32, int64, uint32 or uint64. `status` is `None` or integers; a word whose entry
+    is not 0 is left out. Acquires for all threads of the scope. Returns at once if all words are left out.
+    `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`.
+    Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Local. OpenSHMEM:
     shmem_wait_until_all.
     """
     return _wait_all("wait_until_all", ivars, status, value, scope)
@@ -209,11 +210,11 @@ def wait_until_all(
 
 @vocabulary
 def wait_until_all_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
-    """Wait until ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds for all of this PE's words.
-
-    ivars is a contiguous array of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left
-    out. values: as many integers as ivars. With acquire for all threads of the scope. At once if all are left out. `tag` is said
-    should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied
+    """Wait until ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds for all of this PE's words. `ivars` is
+    a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or integers; a word whose
+    entry is not 0 is left out. `values` has as many integers as ivars. Acquires for all threads of the
+    scope. Returns at once if all words are left out. `bound_ns` limits the wait, in nanoseconds (0:
+    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypingError when compiled; Timeout, PeDied
     (GPUs: KernelError). Local. OpenSHMEM: shmem_wait_until_all_vector.
     """
     return _wait_all("wait_until_all_vector", ivars, status, values, scope, True)
@@ -256,12 +257,12 @@ def wait_until_any(
     tag: Any = 0,
     bound_ns: Any = None,
 ) -> Any:
-    """Wait until ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds for one of this PE's words; return the lowest such i.
-
-    ivars is a contiguous array of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left
-    out. With acquire for all threads of the scope. -1 at once if all are left out. `tag` is said should the wait exceed `bound_ns`
-    nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Local. OpenSHMEM:
-    shmem_wait_until_any.
+    """Wait until ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds for one of this PE's words; return the
+    lowest such i. `ivars` is a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or
+    integers; a word whose entry is not 0 is left out. Acquires for all threads of the scope. Returns -1 at
+    once if all words are left out. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the
+    error then contains `tag`. Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError).
+    Local. OpenSHMEM: shmem_wait_until_any.
     """
     kind, which = (
         _words("wait_until_any", ivars, status, value, False),
@@ -288,12 +289,12 @@ def wait_until_any(
 
 @vocabulary
 def wait_until_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
-    """Wait until ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds for one of this PE's words; return the lowest such i.
-
-    ivars is a contiguous array of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left
-    out. values: as many integers as ivars. With acquire for all threads of the scope. -1 at once if all are left out. `tag` is said
-    should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied
-    (GPUs: KernelError). Local. OpenSHMEM: shmem_wait_until_any_vector.
+    """Wait until ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds for one of this PE's words; return the
+    lowest such i. `ivars` is a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or
+    integers; a word whose entry is not 0 is left out. `values` has as many integers as ivars. Acquires for
+    all threads of the scope. Returns -1 at once if all words are left out. `bound_ns` limits the wait, in
+    nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypingError when compiled;
+    Timeout, PeDied (GPUs: KernelError). Local. OpenSHMEM: shmem_wait_until_any_vector.
     """
     name = "wait_until_any_vector"
     kind, which = _words(name, ivars, status, values, True), scope_of(name, scope)
@@ -318,12 +319,14 @@ def wait_until_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: 
 
 @vocabulary
 def wait_until_some(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
-    """Wait until ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds for some of this PE's words; return for how many.
+    """Wait until ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds for at least one of this PE's words;
+    return how many.
 
-    Their numbers i stand in indices[0], …, written by rank 0 of the scope (integers, as many as ivars). ivars is a contiguous array
-    of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left out. With acquire for all
-    threads of the scope. 0 at once if all are left out. `tag` is said should the wait exceed `bound_ns` nanoseconds (else
-    ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Local. OpenSHMEM:
+    Rank 0 of the scope writes their indices i to indices[0], …. `indices` has as many integers as ivars.
+    `ivars` is a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or integers; a word
+    whose entry is not 0 is left out. Acquires for all threads of the scope. Returns 0 at once if all words
+    are left out. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains
+    `tag`. Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Local. OpenSHMEM:
     shmem_wait_until_some.
     """
     kind, which = (
@@ -352,13 +355,15 @@ def wait_until_some(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, 
 
 @vocabulary
 def wait_until_some_vector(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
-    """Wait until ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds for some of this PE's words; return for how many.
+    """Wait until ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds for at least one of this PE's words;
+    return how many.
 
-    Their numbers i stand in indices[0], …, written by rank 0 of the scope (integers, as many as ivars). ivars is a contiguous array
-    of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left out. values: as many
-    integers as ivars. With acquire for all threads of the scope. 0 at once if all are left out. `tag` is said should the wait
-    exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError).
-    Local. OpenSHMEM: shmem_wait_until_some_vector.
+    Rank 0 of the scope writes their indices i to indices[0], …. `indices` has as many integers as ivars.
+    `ivars` is a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or integers; a word
+    whose entry is not 0 is left out. `values` has as many integers as ivars. Acquires for all threads of the
+    scope. Returns 0 at once if all words are left out. `bound_ns` limits the wait, in nanoseconds (0:
+    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypingError when compiled; Timeout, PeDied
+    (GPUs: KernelError). Local. OpenSHMEM: shmem_wait_until_some_vector.
     """
     name = "wait_until_some_vector"
     kind, which = _words(name, ivars, status, values, True), scope_of(name, scope)
@@ -392,11 +397,10 @@ def all_hold(kind: Any, ivars: Any, status: Any, cmp: Any, values: Any) -> Any:
 
 @vocabulary
 def test_all(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any:
-    """Return whether ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds for all of this PE's words.
-
-    ivars is a contiguous array of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left
-    out. With acquire for all threads of the scope. It does not wait. Errors: TypingError when compiled. Local. OpenSHMEM:
-    shmem_test_all.
+    """Return whether ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds for all of this PE's words. `ivars`
+    is a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or integers; a word whose
+    entry is not 0 is left out. Acquires for all threads of the scope. It does not wait. Errors:
+    TypingError when compiled. Local. OpenSHMEM: shmem_test_all.
     """
     kind, which = _words("test_all", ivars, status, value, False), scope_of("test_all", scope)
 
@@ -411,11 +415,10 @@ def test_all(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: An
 
 @vocabulary
 def test_all_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD) -> Any:
-    """Return whether ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds for all of this PE's words.
-
-    ivars is a contiguous array of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left
-    out. values: as many integers as ivars. With acquire for all threads of the scope. It does not wait. Errors: TypingError when
-    compiled. Local. OpenSHMEM: shmem_test_all_vector.
+    """Return whether ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds for all of this PE's words. `ivars`
+    is a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or integers; a word whose
+    entry is not 0 is left out. `values` has as many integers as ivars. Acquires for all threads of the
+    scope. It does not wait. Errors: TypingError when compiled. Local. OpenSHMEM: shmem_test_all_vector.
     """
     kind, which = _words("test_all_vector", ivars, status, values, True), scope_of("test_all_vector", scope)
 
@@ -430,11 +433,10 @@ def test_all_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, s
 
 @vocabulary
 def test_any(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any:
-    """Return the lowest i for which ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds; -1: none.
-
-    ivars is a contiguous array of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left
-    out. With acquire for all threads of the scope. It does not wait. Errors: TypingError when compiled. Local. OpenSHMEM:
-    shmem_test_any.
+    """Return the lowest i for which ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds; -1: none. `ivars` is
+    a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or integers; a word whose
+    entry is not 0 is left out. Acquires for all threads of the scope. It does not wait. Errors:
+    TypingError when compiled. Local. OpenSHMEM: shmem_test_any.
     """
     kind, which = _words("test_any", ivars, status, value, False), scope_of("test_any", scope)
 
@@ -449,11 +451,10 @@ def test_any(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: An
 
 @vocabulary
 def test_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD) -> Any:
-    """Return the lowest i for which ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds; -1: none.
-
-    ivars is a contiguous array of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left
-    out. values: as many integers as ivars. With acquire for all threads of the scope. It does not wait. Errors: TypingError when
-    compiled. Local. OpenSHMEM: shmem_test_any_vector.
+    """Return the lowest i for which ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds; -1: none. `ivars`
+    is a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or integers; a word whose
+    entry is not 0 is left out. `values` has as many integers as ivars. Acquires for all threads of the
+    scope. It does not wait. Errors: TypingError when compiled. Local. OpenSHMEM: shmem_test_any_vector.
     """
     kind, which = _words("test_any_vector", ivars, status, values, True), scope_of("test_any_vector", scope)
 
@@ -470,11 +471,12 @@ def test_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, s
 def test_some(
     team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD
 ) -> Any:
-    """Return for how many of this PE's words ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds.
+    """Return the number of this PE's words for which ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds.
 
-    Their numbers i stand in indices[0], …, written by rank 0 of the scope (integers, as many as ivars). ivars is a contiguous array
-    of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left out. With acquire for all
-    threads of the scope. It does not wait. Errors: TypingError when compiled. Local. OpenSHMEM: shmem_test_some.
+    Rank 0 of the scope writes their indices i to indices[0], …. `indices` has as many integers as ivars.
+    `ivars` is a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or integers; a word
+    whose entry is not 0 is left out. Acquires for all threads of the scope. It does not wait. Errors:
+    TypingError when compiled. Local. OpenSHMEM: shmem_test_some.
     """
     kind, which = _words("test_some", ivars, status, value, False), scope_of("test_some", scope)
 
@@ -491,12 +493,12 @@ def test_some(
 
 @vocabulary
 def test_some_vector(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD) -> Any:  # fmt: skip
-    """Return for how many of this PE's words ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds.
+    """Return the number of this PE's words for which ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds.
 
-    Their numbers i stand in indices[0], …, written by rank 0 of the scope (integers, as many as ivars). ivars is a contiguous array
-    of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left out. values: as many
-    integers as ivars. With acquire for all threads of the scope. It does not wait. Errors: TypingError when compiled. Local.
-    OpenSHMEM: shmem_test_some_vector.
+    Rank 0 of the scope writes their indices i to indices[0], …. `indices` has as many integers as ivars.
+    `ivars` is a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or integers; a word
+    whose entry is not 0 is left out. `values` has as many integers as ivars. Acquires for all threads of the
+    scope. It does not wait. Errors: TypingError when compiled. Local. OpenSHMEM: shmem_test_some_vector.
     """
     kind, which = _words("test_some_vector", ivars, status, values, True), scope_of("test_some_vector", scope)
 

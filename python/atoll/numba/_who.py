@@ -1,4 +1,4 @@
-"""Who there is, where their copies are, and who does an operation together."""
+"""The PEs of a team, the addresses of their copies, and the threads of a scope."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHECK_PEER = AT["check peer"]
 
 @helper
 def lesser(a: Any, b: Any) -> Any:
-    """Of two sizes of arrays, of which numba-cuda-mlir's own min does not know."""
+    """Return the smaller of two sizes of arrays; numba-cuda-mlir's own min does not take these types."""
     first, second = i64(a), i64(b)
     return first if first < second else second
 
@@ -39,7 +39,7 @@ def at_peer(team: Any, address: Any, pe: Any) -> Any:
 
 
 def check_place(team: Any, operation: Any, x: Any) -> Any:
-    """p.check_place of an array, of which kernels that do not look have nothing, its address neither."""
+    """p.check_place of an array. Kernels without checks have no trace of it, not even the array's address."""
 
 
 def _checking(team: Any, operation: Any, x: Any) -> Any:
@@ -48,7 +48,9 @@ def _checking(team: Any, operation: Any, x: Any) -> Any:
 
 
 def implement_check(stub: Any, function: Any) -> None:
-    """A check of addresses: the function on hosts, and on GPUs where kernels are to look, else the stub, which does nothing."""
+    """Implement a check of addresses: `function` on hosts and on GPUs with checks, else the stub, which does
+    nothing.
+    """
     implement(HOST, stub)(lambda *_: function)
     for on_gpu in TARGETS[1:]:
         implement(on_gpu, stub)(lambda *_: function if _ptx.CHECKS_ADDRESSES else stub)
@@ -59,7 +61,7 @@ implement_check(check_place, _checking)
 
 @helper
 def peer_for(team: Any, operation: Any, address: Any, pe: Any) -> Any:
-    """at_peer, for a PE that a program named."""
+    """at_peer, for a PE that the program named: its number and the address are checked."""
     p.check_pe(team.control, team.n_pes, operation, pe)
     mine = team.window + team.my_slot * team.stride
     p.check_place(team.control, mine, team.stride, operation, address)
@@ -81,7 +83,7 @@ def same_slot(team: Any, pe: Any, to: Any) -> Any:
 def my_pe(team: Any) -> Any:
     """Return this PE's number in the team, 0 … n_pes - 1.
 
-    By any thread. Local. OpenSHMEM: shmem_team_my_pe.
+    Called by any thread. Local. OpenSHMEM: shmem_team_my_pe.
     """
     return lambda team: team.my_pe
 
@@ -90,16 +92,16 @@ def my_pe(team: Any) -> Any:
 def n_pes(team: Any) -> Any:
     """Return the number of PEs of the team.
 
-    By any thread. Local. OpenSHMEM: shmem_team_n_pes.
+    Called by any thread. Local. OpenSHMEM: shmem_team_n_pes.
     """
     return lambda team: team.n_pes
 
 
 @vocabulary
 def translate_pe(team: Any, pe: Any, to: Any) -> Any:
-    """Return the number that PE `pe` of `team` has in the team `to`; -1: none.
+    """Return the number that PE `pe` of `team` has in the team `to`, or -1.
 
-    Teams of one job and one memory. By any thread. Local. OpenSHMEM: shmem_team_translate_pe.
+    Both are teams of one job and one memory. Called by any thread. Local. OpenSHMEM: shmem_team_translate_pe.
     """
     return lambda team, pe, to: same_slot(team, pe, to)
 
@@ -108,24 +110,26 @@ def translate_pe(team: Any, pe: Any, to: Any) -> Any:
 def ptr(team: Any, x: Any, pe: Any) -> Any:
     """Return the address (int64) of PE `pe`'s copy of the symmetric array `x`.
 
-    For one's own loads and stores, which are in no order. By any thread. Local. Errors: TypingError when compiled; PeError,
-    NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_team_ptr.
+    For plain loads and stores, which have no order. Called by any thread. Local. Errors: TypingError when
+    compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_team_ptr.
     """
     array("ptr", "x", x, contiguous=False)
     return lambda team, x, pe: peer_for(team, CHECK_PEER, p.address(x), pe)
 
 
 def peer(team: Any, x: Any, pe: Any) -> Any:
-    """Return PE `pe`'s copy of the symmetric array `x`, as an array: its elements are loaded and stored remotely.
+    """Return PE `pe`'s copy of the symmetric array `x`, as an array: its elements are loaded and stored
+    remotely.
 
-    Same shape, strides and dtype; in no order; it keeps nothing alive. By any thread. Local. Errors: TypingError when compiled; PeError,
-    NotSymmetric when run (GPUs: KernelError); TypeError outside kernels. Atoll's own.
+    It has the same shape, strides and dtype. Its accesses have no order, and it does not keep the memory
+    alive. Called by any thread. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run
+    (GPUs: KernelError); TypeError outside kernels. Atoll's own.
     """
     raise TypeError("atoll.numba.peer is for kernels (@dev.kernel, numba.njit, cuda.jit)")
 
 
 def slot_in(builder: Any, team: Any, pe: Any) -> Any:
-    """slot_of, in LLVM's terms: a function of a GPU may not return an array that it was not given."""
+    """slot_of as LLVM code: a compiled function of a GPU can return only an array that was passed to it."""
     fields = [builder.extract_value(team, TEAM.index(name)) for name in ("first", "step", "table")]
     first, step, table = fields
     if not isinstance(builder, ir.IRBuilder):
@@ -191,8 +195,11 @@ def size(scope: Any = GRID) -> Any:
 
 @vocabulary
 def meet(team: Any, scope: Any = BLOCK) -> Any:
-    """The barrier of this PE's threads in the scope. Over the grid all blocks must be resident
-    (launch(…, cooperative=True)), and one kernel at a time uses the team so."""
+    """Wait for this PE's threads of the scope, as a barrier.
+
+    Over the grid all blocks must be resident (launch(…, cooperative=True)), and one kernel at a time uses the
+    team so.
+    """
     which = scope_of("meet", scope)
 
     def impl(team: Any, scope: Any = BLOCK) -> None:

@@ -1,5 +1,8 @@
-"""Loads and stores of 16 bytes, the most that one instruction of a GPU moves. Numba's own arrays have elements of 8 at most, and
-from their alignment it cannot know that two are one access."""
+"""Loads and stores of 16 bytes, the most that one instruction of a GPU moves.
+
+Numba's own arrays have elements of at most 8 bytes, and their alignment does not tell the compiler that two
+are one access.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +27,11 @@ def element_of(name: str, x: Any) -> Any:
 
 @vocabulary
 def load_wide(x: Any, i: Any) -> Any:
-    """Return the 16 bytes of x from element i on, by one load: a tuple of four elements of 4 bytes, or of two of 8.
+    """Return the 16 bytes of x from element i on, by one load.
 
-    x is contiguous, in one's own or a peer's memory (dev.peer), and x[i] stands at a multiple of 16 bytes; nothing checks that.
-    Ordered like any load of an element.
+    They are a tuple of four elements of 4 bytes, or of two of 8. The array is contiguous, in this PE's or a
+    peer's memory (dev.peer). The address of x[i] is a multiple of 16 bytes; this is not checked. Ordered like
+    any load of an element.
     """
     kind = element_of("load_wide", x)
     number("load_wide", "i", i, i64)
@@ -41,10 +45,11 @@ def load_wide(x: Any, i: Any) -> Any:
 
 @vocabulary
 def store_wide(x: Any, i: Any, values: Any) -> None:
-    """Store 16 bytes in x from element i on, by one store: `values` is a tuple of four elements of 4 bytes, or of two of 8, of x's type.
+    """Store 16 bytes in x from element i on, by one store.
 
-    x is contiguous, in one's own or a peer's memory (dev.peer), and x[i] stands at a multiple of 16 bytes; nothing checks that.
-    Ordered like any store of an element. By one thread. Local. Errors: TypingError when compiled. Atoll's own.
+    `values` is a tuple of x's elements: four of 4 bytes, or two of 8. The array is contiguous, in this PE's
+    or a peer's memory (dev.peer). The address of x[i] is a multiple of 16 bytes; this is not checked. Ordered
+    like any store of an element. Called by one thread. Local. Errors: TypingError when compiled. Atoll's own.
     """
     kind = element_of("store_wide", x)
     number("store_wide", "i", i, i64)

@@ -1,8 +1,8 @@
 """shmem4py 1.0's names on Atoll: `from atoll import shmem` where a program has `from shmem4py import shmem`.
 
-Signatures and meaning are shmem4py's: arrays of symmetric memory by zeros() and its kin, Ctx, Team, Lock, signals, enums.
-The import joins the job and the interpreter's end leaves it, as `atoll.rc` says; it is the job of `import atoll`, whose
-functions take the same arrays. docs/porting.md says what differs.
+Signatures and meaning are shmem4py's: arrays of symmetric memory by zeros() and its kin, Ctx, Team, Lock,
+signals, enums. The import joins the job and the interpreter's end leaves it; `atoll.rc` has the settings. It
+is the job of `import atoll`, whose functions take the same arrays. docs/porting.md lists the differences.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING

@@ -1,11 +1,9 @@
-"""Atomic operations on a symmetric array of one element; atomic with every other atomic, signal and wait on it.
+"""Atomic operations on a symmetric array of one element; atomic with every other atomic, signal and wait on
+it.
 
-target: a symmetric array of one 32- or 64-bit integer; for set, fetch, swap, inc, add and their like float32 and float64
-        too.
-value:  a number that fits the dtype. pe: whose element. ctx: in whose team pe is counted; None: the default context.
-
-Local, not collective. Raise DtypeMismatch, ShapeMismatch (not one element), NotSymmetric, PeError, InvalidArgument,
-UseAfterFree. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+The element is a 32- or 64-bit integer; set, fetch, swap, inc, add and their like also take float32 and
+float64. All are local, not collective. They raise DtypeMismatch, ShapeMismatch (not one element),
+NotSymmetric, PeError, InvalidArgument, UseAfterFree. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
 """
 
 from __future__ import annotations
@@ -25,11 +23,25 @@ if TYPE_CHECKING:
 def atomic_set(target: Array, value: Number, pe: int, ctx: Ctx | None = None) -> None:
     """Set the element to value.
 
-    target: a symmetric array of one 32- or 64-bit integer, float32 or float64; pe: whose. value: a number that fits.
-    ctx: in whose team pe is counted; None: the default context.
+    Parameters
+    ----------
+    target
+        A symmetric array of one element: a 32- or 64-bit integer, float32 or float64.
+    value
+        A number that fits the element.
+    pe
+        The PE whose element is changed.
+    ctx
+        The context, whose team numbers pe; None: the default context.
 
-    Local, complete after quiet. Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, UseAfterFree.
-    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_set).
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, UseAfterFree
+        An argument is wrong.
+
+    Notes
+    -----
+    Local, complete after quiet. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_set).
     """
     if type(value) is not int:
         value = number(value)
@@ -37,25 +49,51 @@ def atomic_set(target: Array, value: Number, pe: int, ctx: Ctx | None = None) ->
 
 
 def atomic_inc(target: Array, pe: int, ctx: Ctx | None = None) -> None:
-    """Add 1 to the element; integers wrap.
+    """Add 1 to the element; integers wrap around.
 
-    target: a symmetric array of one 32- or 64-bit integer, float32 or float64; pe: whose.
-    ctx: in whose team pe is counted; None: the default context.
+    Parameters
+    ----------
+    target
+        A symmetric array of one element: a 32- or 64-bit integer, float32 or float64.
+    pe
+        The PE whose element is changed.
+    ctx
+        The context, whose team numbers pe; None: the default context.
 
-    Local, complete after quiet. Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, UseAfterFree.
-    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_inc).
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, UseAfterFree
+        An argument is wrong.
+
+    Notes
+    -----
+    Local, complete after quiet. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_inc).
     """
     _atoll.atomic_inc(target, pe, None, ctx=None if ctx is None else context_of(ctx))
 
 
 def atomic_add(target: Array, value: Number, pe: int, ctx: Ctx | None = None) -> None:
-    """Add value to the element; integers wrap.
+    """Add value to the element; integers wrap around.
 
-    target: a symmetric array of one 32- or 64-bit integer, float32 or float64; pe: whose. value: a number that fits.
-    ctx: in whose team pe is counted; None: the default context.
+    Parameters
+    ----------
+    target
+        A symmetric array of one element: a 32- or 64-bit integer, float32 or float64.
+    value
+        A number that fits the element.
+    pe
+        The PE whose element is changed.
+    ctx
+        The context, whose team numbers pe; None: the default context.
 
-    Local, complete after quiet. Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, UseAfterFree.
-    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_add).
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, UseAfterFree
+        An argument is wrong.
+
+    Notes
+    -----
+    Local, complete after quiet. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_add).
     """
     if type(value) is not int:
         value = number(value)
@@ -63,13 +101,27 @@ def atomic_add(target: Array, value: Number, pe: int, ctx: Ctx | None = None) ->
 
 
 def atomic_and(target: Array, value: Number, pe: int, ctx: Ctx | None = None) -> None:
-    """Bitwise and of the element with value.
+    """Combine the element with value by bitwise AND.
 
-    target: a symmetric array of one 32- or 64-bit integer; pe: whose. value: a number that fits.
-    ctx: in whose team pe is counted; None: the default context.
+    Parameters
+    ----------
+    target
+        A symmetric array of one element: a 32- or 64-bit integer.
+    value
+        A number that fits the element.
+    pe
+        The PE whose element is changed.
+    ctx
+        The context, whose team numbers pe; None: the default context.
 
-    Local, complete after quiet. Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, UseAfterFree.
-    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_and).
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, UseAfterFree
+        An argument is wrong.
+
+    Notes
+    -----
+    Local, complete after quiet. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_and).
     """
     if type(value) is not int:
         value = number(value)
@@ -77,13 +129,27 @@ def atomic_and(target: Array, value: Number, pe: int, ctx: Ctx | None = None) ->
 
 
 def atomic_or(target: Array, value: Number, pe: int, ctx: Ctx | None = None) -> None:
-    """Bitwise or of the element with value.
+    """Combine the element with value by bitwise OR.
 
-    target: a symmetric array of one 32- or 64-bit integer; pe: whose. value: a number that fits.
-    ctx: in whose team pe is counted; None: the default context.
+    Parameters
+    ----------
+    target
+        A symmetric array of one element: a 32- or 64-bit integer.
+    value
+        A number that fits the element.
+    pe
+        The PE whose element is changed.
+    ctx
+        The context, whose team numbers pe; None: the default context.
 
-    Local, complete after quiet. Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, UseAfterFree.
-    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_or).
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, UseAfterFree
+        An argument is wrong.
+
+    Notes
+    -----
+    Local, complete after quiet. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_or).
     """
     if type(value) is not int:
         value = number(value)
@@ -91,13 +157,27 @@ def atomic_or(target: Array, value: Number, pe: int, ctx: Ctx | None = None) -> 
 
 
 def atomic_xor(target: Array, value: Number, pe: int, ctx: Ctx | None = None) -> None:
-    """Bitwise exclusive or of the element with value.
+    """Combine the element with value by bitwise XOR.
 
-    target: a symmetric array of one 32- or 64-bit integer; pe: whose. value: a number that fits.
-    ctx: in whose team pe is counted; None: the default context.
+    Parameters
+    ----------
+    target
+        A symmetric array of one element: a 32- or 64-bit integer.
+    value
+        A number that fits the element.
+    pe
+        The PE whose element is changed.
+    ctx
+        The context, whose team numbers pe; None: the default context.
 
-    Local, complete after quiet. Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, UseAfterFree.
-    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_xor).
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, UseAfterFree
+        An argument is wrong.
+
+    Notes
+    -----
+    Local, complete after quiet. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_xor).
     """
     if type(value) is not int:
         value = number(value)
@@ -107,14 +187,15 @@ def atomic_xor(target: Array, value: Number, pe: int, ctx: Ctx | None = None) ->
 def atomic_fetch(source: Array, pe: int, ctx: Ctx | None = None) -> Number:
     """Return the element.
 
-    source: a symmetric array of one 32- or 64-bit integer, float32 or float64; pe: whose. Else as for atomic_set.
+    `source` is a symmetric array of one 32- or 64-bit integer, float32 or float64, and pe its owner. Errors
+    and context as for atomic_set.
     """
     value: Number = _atoll.atomic_fetch(source, pe, None, ctx=None if ctx is None else context_of(ctx))
     return value
 
 
 def atomic_swap(target: Array, value: Number, pe: int, ctx: Ctx | None = None) -> Number:
-    """Set the element to value and return what stood there before. Else as for atomic_set."""
+    """Set the element to value and return the previous value. Arguments and errors as for atomic_set."""
     if type(value) is not int:
         value = number(value)
     before: Number = _atoll.atomic_swap(target, value, pe, None, ctx=None if ctx is None else context_of(ctx))
@@ -124,9 +205,9 @@ def atomic_swap(target: Array, value: Number, pe: int, ctx: Ctx | None = None) -
 def atomic_compare_swap(
     target: Array, cond: Number, value: Number, pe: int, ctx: Ctx | None = None
 ) -> Number:
-    """Set the element to value if it equals cond; return what stood there before.
+    """Set the element to value if it equals cond; return the previous value.
 
-    Integers only. Else as for atomic_set.
+    Integers only. Other arguments and errors as for atomic_set.
     """
     if type(value) is not int:
         value = number(value)
@@ -136,13 +217,13 @@ def atomic_compare_swap(
 
 
 def atomic_fetch_inc(target: Array, pe: int, ctx: Ctx | None = None) -> Number:
-    """atomic_inc, and return what stood there before."""
+    """Do atomic_inc, and return the previous value."""
     before: Number = _atoll.atomic_fetch_inc(target, pe, None, ctx=None if ctx is None else context_of(ctx))
     return before
 
 
 def atomic_fetch_add(target: Array, value: Number, pe: int, ctx: Ctx | None = None) -> Number:
-    """atomic_add, and return what stood there before."""
+    """Do atomic_add, and return the previous value."""
     if type(value) is not int:
         value = number(value)
     before: Number = _atoll.atomic_fetch_add(
@@ -152,36 +233,37 @@ def atomic_fetch_add(target: Array, value: Number, pe: int, ctx: Ctx | None = No
 
 
 def atomic_fetch_and(target: Array, value: Number, pe: int, ctx: Ctx | None = None) -> Number:
-    """atomic_and, and return what stood there before."""
+    """Do atomic_and, and return the previous value."""
     if type(value) is not int:
         value = number(value)
     return _atoll.atomic_fetch_and(target, value, pe, None, ctx=None if ctx is None else context_of(ctx))
 
 
 def atomic_fetch_or(target: Array, value: Number, pe: int, ctx: Ctx | None = None) -> Number:
-    """atomic_or, and return what stood there before."""
+    """Do atomic_or, and return the previous value."""
     if type(value) is not int:
         value = number(value)
     return _atoll.atomic_fetch_or(target, value, pe, None, ctx=None if ctx is None else context_of(ctx))
 
 
 def atomic_fetch_xor(target: Array, value: Number, pe: int, ctx: Ctx | None = None) -> Number:
-    """atomic_xor, and return what stood there before."""
+    """Do atomic_xor, and return the previous value."""
     if type(value) is not int:
         value = number(value)
     return _atoll.atomic_fetch_xor(target, value, pe, None, ctx=None if ctx is None else context_of(ctx))
 
 
 def atomic_fetch_nbi(fetch: Array, source: Array, pe: int, ctx: Ctx | None = None) -> None:
-    """Read the element into fetch, for certain after quiet.
+    """Read the element into fetch, complete after quiet.
 
-    fetch: a writeable local array of source's dtype; its first element takes the value. Else as for atomic_fetch.
+    `fetch` is a writeable local array of source's dtype; its first element takes the value. Other arguments
+    and errors as for atomic_fetch.
     """
     _atoll.atomic_fetch_nbi(fetch, source, pe, None, ctx=None if ctx is None else context_of(ctx))
 
 
 def atomic_swap_nbi(fetch: Array, target: Array, value: Number, pe: int, ctx: Ctx | None = None) -> None:
-    """atomic_swap; what stood there before is in fetch after quiet."""
+    """Do atomic_swap; the previous value is in fetch after quiet."""
     if type(value) is not int:
         value = number(value)
     _atoll.atomic_swap_nbi(fetch, target, value, pe, None, ctx=None if ctx is None else context_of(ctx))
@@ -190,7 +272,7 @@ def atomic_swap_nbi(fetch: Array, target: Array, value: Number, pe: int, ctx: Ct
 def atomic_compare_swap_nbi(
     fetch: Array, target: Array, cond: Number, value: Number, pe: int, ctx: Ctx | None = None
 ) -> None:
-    """atomic_compare_swap; what stood there before is in fetch after quiet."""
+    """Do atomic_compare_swap; the previous value is in fetch after quiet."""
     if type(value) is not int:
         value = number(value)
     _atoll.atomic_compare_swap_nbi(
@@ -199,40 +281,40 @@ def atomic_compare_swap_nbi(
 
 
 def atomic_fetch_inc_nbi(fetch: Array, target: Array, pe: int, ctx: Ctx | None = None) -> None:
-    """atomic_inc; what stood there before is in fetch after quiet."""
+    """Do atomic_inc; the previous value is in fetch after quiet."""
     _atoll.atomic_fetch_inc_nbi(fetch, target, pe, None, ctx=None if ctx is None else context_of(ctx))
 
 
 def atomic_fetch_add_nbi(fetch: Array, target: Array, value: Number, pe: int, ctx: Ctx | None = None) -> None:
-    """atomic_add; what stood there before is in fetch after quiet."""
+    """Do atomic_add; the previous value is in fetch after quiet."""
     if type(value) is not int:
         value = number(value)
     _atoll.atomic_fetch_add_nbi(fetch, target, value, pe, None, ctx=None if ctx is None else context_of(ctx))
 
 
 def atomic_fetch_and_nbi(fetch: Array, target: Array, value: Number, pe: int, ctx: Ctx | None = None) -> None:
-    """atomic_and; what stood there before is in fetch after quiet."""
+    """Do atomic_and; the previous value is in fetch after quiet."""
     if type(value) is not int:
         value = number(value)
     _atoll.atomic_fetch_and_nbi(fetch, target, value, pe, None, ctx=None if ctx is None else context_of(ctx))
 
 
 def atomic_fetch_or_nbi(fetch: Array, target: Array, value: Number, pe: int, ctx: Ctx | None = None) -> None:
-    """atomic_or; what stood there before is in fetch after quiet."""
+    """Do atomic_or; the previous value is in fetch after quiet."""
     if type(value) is not int:
         value = number(value)
     _atoll.atomic_fetch_or_nbi(fetch, target, value, pe, None, ctx=None if ctx is None else context_of(ctx))
 
 
 def atomic_fetch_xor_nbi(fetch: Array, target: Array, value: Number, pe: int, ctx: Ctx | None = None) -> None:
-    """atomic_xor; what stood there before is in fetch after quiet."""
+    """Do atomic_xor; the previous value is in fetch after quiet."""
     if type(value) is not int:
         value = number(value)
     _atoll.atomic_fetch_xor_nbi(fetch, target, value, pe, None, ctx=None if ctx is None else context_of(ctx))
 
 
 class AMO(StrEnum):
-    """What atomic_op and its kin do to the element. AND, OR and XOR are bitwise."""
+    """Operators of atomic_op and its kin. AND, OR and XOR are bitwise."""
 
     SET = "set"
     INC = "inc"
@@ -298,15 +380,15 @@ def _named(function: str, calls: dict[str, Callable[..., Any]], op: str) -> Call
 
 
 def atomic_op(target: Array, value: Number, op: AMO, pe: int, ctx: Ctx | None = None) -> None:
-    """Do to the element what op says: atomic_set, atomic_inc (value does not count), atomic_add and so on.
+    """Do the operation that op names: atomic_set, atomic_inc (value is ignored), atomic_add and so on.
 
-    op: AMO_SET and the like, or its text. Raises InvalidArgument (op), and as those do.
+    `op` is AMO_SET and the like, or its text. Raises InvalidArgument (op), and the errors of the operation.
     """
     _named("atomic_op", _plain, op)(target, value, pe, ctx)
 
 
 def atomic_fetch_op(target: Array, value: Number, op: AMO, pe: int, ctx: Ctx | None = None) -> Number:
-    """atomic_op, and return what stood there before."""
+    """Do atomic_op, and return the previous value."""
     before: Number = _named("atomic_fetch_op", _fetching, op)(target, value, pe, ctx)
     return before
 
@@ -314,5 +396,5 @@ def atomic_fetch_op(target: Array, value: Number, op: AMO, pe: int, ctx: Ctx | N
 def atomic_fetch_op_nbi(
     fetch: Array, target: Array, value: Number, op: AMO, pe: int, ctx: Ctx | None = None
 ) -> None:
-    """atomic_op; what stood there before is in fetch after quiet."""
+    """Do atomic_op; the previous value is in fetch after quiet."""
     _named("atomic_fetch_op_nbi", _fetching_nbi, op)(fetch, target, value, pe, ctx)

@@ -1,7 +1,7 @@
 """Collectives: all PEs of a team call them, in the same order, with the same sizes, roots and operators.
 
-They read and write contiguous arrays, symmetric (faster) or not, elements in memory order, whatever the shapes; return
-when this PE's part is done; and complete no puts, except for barrier_all.
+They take contiguous arrays, symmetric (faster) or not, whose elements count in memory order, whatever the
+shapes. They return when this PE's part is done. Only barrier_all completes puts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _flat_pair(function: str, target: Array, source: Array) -> tuple[Array, Arra
 
 
 def _pair(function: str, target: Array, source: Array, size: int | None) -> tuple[Array, Array]:
-    """Target and source, both of `size` elements."""
+    """Return target and source, both of `size` elements."""
     target, source = _flat_pair(function, target, source)
     n, m = target.size, source.size
     if n == m and size is None:
@@ -41,11 +41,12 @@ def _pair(function: str, target: Array, source: Array, size: int | None) -> tupl
 
 
 def sync(team: Team | None = None) -> None:
-    """Wait until all PEs of a team have come here; completes no puts. Collective over the team (None: all PEs).
+    """Wait until all PEs of a team have arrived; puts are not completed. Collective over the team (None: all
+    PEs).
 
-    Each PE's plain stores before it are visible to all after it. Raises RuntimeError (TEAM_INVALID), PeDied,
-    CollectiveMismatch (the PEs' calls are compared unless ATOLL_CHECK=none).
-    Source: OpenSHMEM 1.6, section 9.11 (shmem_team_sync).
+    Each PE's earlier plain stores are visible to all afterwards. Raises RuntimeError (TEAM_INVALID), PeDied,
+    CollectiveMismatch (the PEs' calls are compared unless ATOLL_CHECK=none). Source: OpenSHMEM 1.6, section
+    9.11 (shmem_team_sync).
     """
     _atoll.sync(None if team is None else valid_team("sync", team))
 
@@ -55,11 +56,29 @@ def broadcast(
 ) -> None:
     """Copy the first size elements of root's source into target on every PE of the team, on the root too.
 
-    root: a PE number of the team. size: None: as many as the smaller array has.
+    Parameters
+    ----------
+    target
+        An array on each PE, symmetric (faster) or not.
+    source
+        This PE's array, of the same dtype.
+    root
+        A PE number of the team.
+    size
+        Elements. None: as many as the smaller array has.
+    team
+        The PEs that call; None: all.
 
-    Collective over the team (None: all PEs). Raises DtypeMismatch, ShapeMismatch, PeError, PeDied,
-    CollectiveMismatch: bytes and roots of the PEs are compared unless ATOLL_CHECK=none.
-    Source: OpenSHMEM 1.6, section 9.11 (shmem_broadcast).
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, PeError, PeDied
+        An argument is wrong, or a PE has ended.
+    CollectiveMismatch
+        The PEs called differently: bytes and roots are compared unless ATOLL_CHECK=none.
+
+    Notes
+    -----
+    Collective over the team. Source: OpenSHMEM 1.6, section 9.11 (shmem_broadcast).
     """
     target, source = _pair("broadcast", target, source, size)
     _atoll.broadcast(target, source, root, team=None if team is None else valid_team("broadcast", team))
@@ -68,9 +87,20 @@ def broadcast(
 def collect(target: Array, source: Array, size: int | None = None, team: Team | None = None) -> None:
     """Give every PE the first size elements of all PEs' source, one after the other in PE order.
 
-    size may differ between PEs, also be 0; None: all of source. target holds at least what all give together; the
-    rest of it is left alone. Collective over the team (None: all PEs). Raises as broadcast does.
-    Source: OpenSHMEM 1.6, section 9.11 (shmem_collect).
+    Parameters
+    ----------
+    target
+        An array that holds at least the elements of all PEs; the rest of it is unchanged.
+    source
+        This PE's array, of the same dtype.
+    size
+        Elements, 0 or more; it may differ between PEs. None: all of source.
+    team
+        The PEs that call; None: all.
+
+    Notes
+    -----
+    Collective over the team. Raises as broadcast does. Source: OpenSHMEM 1.6, section 9.11 (shmem_collect).
     """
     target, source = _flat_pair("collect", target, source)
     count = size_within(
@@ -82,9 +112,20 @@ def collect(target: Array, source: Array, size: int | None = None, team: Team | 
 def fcollect(target: Array, source: Array, size: int | None = None, team: Team | None = None) -> None:
     """Give every PE the first size elements of all PEs' source, in PE order; size is equal on all.
 
-    size: None: all of source. target holds at least n_pes times that; the rest of it is left alone.
-    Collective over the team (None: all PEs). Raises as broadcast does. Source: OpenSHMEM 1.6, section 9.11
-    (shmem_fcollect).
+    Parameters
+    ----------
+    target
+        An array of at least n_pes * size elements; the rest of it is unchanged.
+    source
+        This PE's array, of the same dtype.
+    size
+        Elements. None: all of source.
+    team
+        The PEs that call; None: all.
+
+    Notes
+    -----
+    Collective over the team. Raises as broadcast does. Source: OpenSHMEM 1.6, section 9.11 (shmem_fcollect).
     """
     of_team = None if team is None else valid_team("fcollect", team)
     n = _atoll.n_pes(of_team)
@@ -95,7 +136,7 @@ def fcollect(target: Array, source: Array, size: int | None = None, team: Team |
 
 
 def _block(function: str, size: int | None, most: int, n: int) -> int:
-    """How many elements a block of an exchange has."""
+    """Return the number of elements of a block of an exchange."""
     if size is not None:
         return size_within(function, size, (("each of the blocks", most // n),))
     if most % n != 0:
@@ -108,8 +149,20 @@ def _block(function: str, size: int | None, most: int, n: int) -> int:
 def alltoall(target: Array, source: Array, size: int | None = None, team: Team | None = None) -> None:
     """Exchange blocks of size elements: block j of this PE's source becomes block my_pe of PE j's target.
 
-    size: None: an n_pes-th of the smaller array. Collective over the team (None: all PEs). Raises as broadcast does.
-    Source: OpenSHMEM 1.6, section 9.11 (shmem_alltoall).
+    Parameters
+    ----------
+    target
+        An array on each PE, symmetric (faster) or not.
+    source
+        This PE's array, of the same dtype.
+    size
+        Elements of a block. None: an n_pes-th of the smaller array.
+    team
+        The PEs that call; None: all.
+
+    Notes
+    -----
+    Collective over the team. Raises as broadcast does. Source: OpenSHMEM 1.6, section 9.11 (shmem_alltoall).
     """
     of_team = None if team is None else valid_team("alltoall", team)
     n = _atoll.n_pes(of_team)
@@ -126,10 +179,11 @@ def alltoalls(
     size: int | None = None,
     team: Team | None = None,
 ) -> None:
-    """alltoall of strided elements: element i of block j stands at (j * size + i) * stride.
+    """Exchange blocks as alltoall, of strided elements: element i of block j has index (j * size + i) *
+    stride.
 
-    tst, sst: target's and source's stride in elements, at least 1. Else as for alltoall.
-    Source: OpenSHMEM 1.6, section 9.11 (shmem_alltoalls).
+    `tst` and `sst` are target's and source's stride in elements, at least 1. Other arguments and errors as
+    for alltoall. Source: OpenSHMEM 1.6, section 9.11 (shmem_alltoalls).
     """
     of_team = None if team is None else valid_team("alltoalls", team)
     n = _atoll.n_pes(of_team)
@@ -140,7 +194,7 @@ def alltoalls(
 
 
 class OP(StrEnum):
-    """What a reduction does with the PEs' elements. AND, OR and XOR are bitwise, on bool logical."""
+    """Operators of a reduction. AND, OR and XOR are bitwise, on bool logical."""
 
     AND = "and"
     OR = "or"
@@ -180,15 +234,33 @@ def _reduction(op: str) -> Callable[..., Any]:
 def reduce(
     target: Array, source: Array, op: OP = OP_SUM, size: int | None = None, team: Team | None = None
 ) -> None:
-    """Combine the first size elements of all PEs' source by an operator, element by element, into target everywhere.
+    """Combine the first size elements of all PEs' source by an operator, element by element, into target
+    everywhere.
 
-    op:   OP_SUM and the like, or its text. SUM and PROD take integers, floats and complex numbers, MIN and MAX integers
-          and floats, the others integers and bool.
-    size: None: as many as the smaller array has.
+    Parameters
+    ----------
+    target
+        An array on each PE; it may be source, symmetric (faster) or not.
+    source
+        This PE's array, of the same dtype.
+    op
+        OP_SUM and the like, or its text. SUM and PROD take integers, floats and complex numbers, MIN and MAX
+        integers and floats, the others integers and bool.
+    size
+        Elements. None: as many as the smaller array has.
+    team
+        The PEs that call; None: all.
 
-    In PE order, so that all PEs and all runs get the same bits. target may be source. Collective over the team (None:
-    all PEs). Raises InvalidArgument (op), DtypeMismatch, ShapeMismatch, PeDied, CollectiveMismatch:
-    sizes and dtypes of the PEs are compared unless ATOLL_CHECK=none.
+    Raises
+    ------
+    InvalidArgument, DtypeMismatch, ShapeMismatch, PeDied
+        An argument is wrong (InvalidArgument: op), or a PE has ended.
+    CollectiveMismatch
+        The PEs called differently: sizes and dtypes are compared unless ATOLL_CHECK=none.
+
+    Notes
+    -----
+    Collective over the team. Elements are combined in PE order, so all PEs and all runs get the same bits.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
     call = _reductions.get(op) or _reduction(op)
@@ -197,35 +269,35 @@ def reduce(
 
 
 def and_reduce(target: Array, source: Array, size: int | None = None, team: Team | None = None) -> None:
-    """reduce with OP_AND: bitwise and over PEs. Collective."""
+    """Do reduce with OP_AND: bitwise AND over the PEs. Collective."""
     reduce(target, source, OP_AND, size, team)
 
 
 def or_reduce(target: Array, source: Array, size: int | None = None, team: Team | None = None) -> None:
-    """reduce with OP_OR: bitwise or over PEs. Collective."""
+    """Do reduce with OP_OR: bitwise OR over the PEs. Collective."""
     reduce(target, source, OP_OR, size, team)
 
 
 def xor_reduce(target: Array, source: Array, size: int | None = None, team: Team | None = None) -> None:
-    """reduce with OP_XOR: bitwise exclusive or over PEs. Collective."""
+    """Do reduce with OP_XOR: bitwise XOR over the PEs. Collective."""
     reduce(target, source, OP_XOR, size, team)
 
 
 def max_reduce(target: Array, source: Array, size: int | None = None, team: Team | None = None) -> None:
-    """reduce with OP_MAX: the largest over PEs. Collective."""
+    """Do reduce with OP_MAX: the largest over the PEs. Collective."""
     reduce(target, source, OP_MAX, size, team)
 
 
 def min_reduce(target: Array, source: Array, size: int | None = None, team: Team | None = None) -> None:
-    """reduce with OP_MIN: the smallest over PEs. Collective."""
+    """Do reduce with OP_MIN: the smallest over the PEs. Collective."""
     reduce(target, source, OP_MIN, size, team)
 
 
 def sum_reduce(target: Array, source: Array, size: int | None = None, team: Team | None = None) -> None:
-    """reduce with OP_SUM: the sum over PEs. Collective."""
+    """Do reduce with OP_SUM: the sum over the PEs. Collective."""
     reduce(target, source, OP_SUM, size, team)
 
 
 def prod_reduce(target: Array, source: Array, size: int | None = None, team: Team | None = None) -> None:
-    """reduce with OP_PROD: the product over PEs. Collective."""
+    """Do reduce with OP_PROD: the product over the PEs. Collective."""
     reduce(target, source, OP_PROD, size, team)

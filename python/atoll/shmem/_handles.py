@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class _Invalid:
-    """Stands where a context or team would; calls that are given it say its text."""
+    """A mark in place of a context or team; calls that get it show its text in their error."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -33,10 +33,10 @@ def _warn_kept(function: str, name: str) -> None:
 
 
 class CTX(enum.IntFlag):
-    """What a context is created for; combine by |.
+    """Options of a context; combine by |.
 
-    PRIVATE: only the creating thread uses it. SERIALIZED: several threads use it, never at once. NOSTORE: its fence
-    and quiet need not order plain stores. Source: OpenSHMEM 1.6, section 9.5.
+    PRIVATE: only the creating thread uses it. SERIALIZED: several threads use it, never at once. NOSTORE: its
+    fence and quiet need not order plain stores. Source: OpenSHMEM 1.6, section 9.5.
     """
 
     PRIVATE = 1
@@ -96,10 +96,22 @@ class Ctx:
     def create(options: int = 0, team: Team | None = None) -> Ctx:
         """Return a new context. Local.
 
-        options: CTX_PRIVATE and the like, combined by |; 0: none.
-        team:    the PEs that it reaches; None: all.
+        Parameters
+        ----------
+        options
+            CTX_PRIVATE and the like, combined by |; 0: no option.
+        team
+            The PEs that it reaches; None: all.
 
-        Raises RuntimeError (an invalid team), InvalidArgument, OutOfMemory, UseAfterFree.
+        Raises
+        ------
+        RuntimeError
+            The team is invalid.
+        InvalidArgument, OutOfMemory, UseAfterFree
+            An argument is wrong, or there is no room for a context.
+
+        Notes
+        -----
         Source: OpenSHMEM 1.6, section 9.5 (shmem_ctx_create, shmem_team_create_ctx).
         """
         of_team = None if team is None else valid_team("Ctx.create", team)
@@ -119,8 +131,8 @@ class Ctx:
     def destroy(self) -> None:
         """Complete the context's operations and free it; this object is CTX_INVALID from then on. Local.
 
-        CTX_DEFAULT itself stays what it is, as in shmem4py; a RuntimeWarning says so. Source: OpenSHMEM 1.6, section 9.5
-        (shmem_ctx_destroy).
+        CTX_DEFAULT itself is not destroyed, as in shmem4py; a RuntimeWarning reports it. Source: OpenSHMEM
+        1.6, section 9.5 (shmem_ctx_destroy).
         """
         if self is CTX_DEFAULT:
             _warn_kept("Ctx.destroy", "CTX_DEFAULT")
@@ -133,7 +145,7 @@ class Ctx:
             context.destroy()
 
     def get_team(self) -> Team:
-        """Return the team of the context's PEs. Local. Raises RuntimeError where the context is invalid.
+        """Return the team of the context's PEs. Local. Raises RuntimeError if the context is invalid.
 
         Source: OpenSHMEM 1.6, section 9.5 (shmem_ctx_get_team).
         """
@@ -144,9 +156,9 @@ class Ctx:
         return Team(self.ob_ctx.team())
 
     def fence(self) -> None:
-        """Order: what this PE puts to some PE on this context after it arrives after what it put there before.
+        """Order puts to each PE on this context: later ones arrive after earlier ones.
 
-        Completes nothing. Local; nothing happens for CTX_INVALID. Source: OpenSHMEM 1.6, section 9.10.
+        It completes nothing. Local; nothing happens for CTX_INVALID. Source: OpenSHMEM 1.6, section 9.10.
         """
         fence(self)
 
@@ -216,8 +228,9 @@ class Team:
     def destroy(self) -> None:
         """Free the team; this object is TEAM_INVALID from then on. Collective over the team.
 
-        TEAM_WORLD and TEAM_SHARED stay what they are, as in shmem4py; a RuntimeWarning says so. Raises UseAfterFree
-        where another object destroyed it. Source: OpenSHMEM 1.6, section 9.4 (shmem_team_destroy).
+        TEAM_WORLD and TEAM_SHARED are not destroyed, as in shmem4py; a RuntimeWarning reports it. Raises
+        UseAfterFree if another object destroyed the team. Source: OpenSHMEM 1.6, section 9.4
+        (shmem_team_destroy).
         """
         if self is TEAM_WORLD or self is TEAM_SHARED:
             _warn_kept("Team.destroy", "TEAM_WORLD" if self is TEAM_WORLD else "TEAM_SHARED")
@@ -238,14 +251,29 @@ class Team:
         config: Mapping[str, int] | None = None,
         **kwargs: int,
     ) -> Team:
-        """Return the team of PEs start, start + stride, ... of this one; TEAM_INVALID on PEs that are not in it.
+        """Return the team of PEs start, start + stride, ... of this one; TEAM_INVALID on PEs that are not in
+        it.
 
-        size:   how many; None: as many as there are up to the last PE.
-        config: {"num_contexts": how many contexts the program will make of the new team}; also as keywords.
-                Atoll keeps the number for get_config and sets no limit by it.
+        Parameters
+        ----------
+        start, stride
+            PE numbers of this team.
+        size
+            The number of PEs. None: all up to the last PE.
+        config
+            {"num_contexts": the number of contexts that the program will make of the new team}; also as
+            keywords. Atoll keeps it for get_config; it sets no limit.
 
-        Collective over this team. Raises RuntimeError (this is TEAM_INVALID), InvalidArgument, PeError,
-        CollectiveMismatch. Source: OpenSHMEM 1.6, section 9.4 (shmem_team_split_strided).
+        Raises
+        ------
+        RuntimeError
+            This team is TEAM_INVALID.
+        InvalidArgument, PeError, CollectiveMismatch
+            An argument is wrong, or the PEs called differently.
+
+        Notes
+        -----
+        Collective over this team. Source: OpenSHMEM 1.6, section 9.4 (shmem_team_split_strided).
         """
         team = valid_team("Team.split_strided", self)
         if size is None:
@@ -262,7 +290,8 @@ class Team:
         return made
 
     def get_config(self) -> dict[str, int]:
-        """Return {"num_contexts": what split_strided was told}. Local. Raises RuntimeError for TEAM_INVALID.
+        """Return {"num_contexts": the number passed to split_strided}. Local. Raises RuntimeError for
+        TEAM_INVALID.
 
         Source: OpenSHMEM 1.6, section 9.4 (shmem_team_get_config).
         """
@@ -280,10 +309,23 @@ class Team:
     def translate_pe(self, pe: int | None = None, team: Team | None = None) -> int:
         """Return the number that this team's PE pe has in another team.
 
-        pe:   None: this PE. team: None: TEAM_WORLD.
+        Parameters
+        ----------
+        pe
+            A PE of this team. None: this PE.
+        team
+            The other team. None: TEAM_WORLD.
 
-        Local. Raises RuntimeError where that PE is not in the other team, or a team is invalid; PeError.
-        Source: OpenSHMEM 1.6, section 9.4 (shmem_team_translate_pe).
+        Raises
+        ------
+        RuntimeError
+            That PE is not in the other team, or a team is invalid.
+        PeError
+            This team has no such PE.
+
+        Notes
+        -----
+        Local. Source: OpenSHMEM 1.6, section 9.4 (shmem_team_translate_pe).
         """
         source = valid_team("Team.translate_pe", self)
         target = _atoll.WORLD if team is None else valid_team("Team.translate_pe", team)
@@ -298,7 +340,7 @@ class Team:
         return Ctx.create(options, self)
 
     def sync(self) -> None:
-        """Wait until all PEs of the team have come here; completes no puts. Collective over the team.
+        """Wait until all PEs of the team have arrived; puts are not completed. Collective over the team.
 
         Raises RuntimeError for TEAM_INVALID, PeDied, CollectiveMismatch (the PEs' calls are compared unless
         ATOLL_CHECK=none). Source: OpenSHMEM 1.6, section 9.11 (shmem_team_sync).
@@ -312,7 +354,7 @@ TEAM_INVALID: Team = Team()
 
 
 def valid_team(function: str, team: Team) -> _atoll.Team:
-    """Atoll's team behind `team`, or the sentence that names the function."""
+    """Return Atoll's team behind `team`; the error for an invalid one names the function."""
     if not isinstance(team, Team):
         raise TypeError(f"{function}(): team is {team!r}; pass a shmem.Team, or None for all PEs.")
     handle: _atoll.Team | _Invalid = team.ob_team
@@ -322,7 +364,7 @@ def valid_team(function: str, team: Team) -> _atoll.Team:
 
 
 def context_of(ctx: Ctx) -> _atoll.Context | None:
-    """Atoll's context behind `ctx`, as its calls take it."""
+    """Return Atoll's context behind `ctx`, as its calls take it."""
     if not isinstance(ctx, Ctx):
         raise TypeError(f"ctx is {ctx!r}; pass a shmem.Ctx, or None for the default context.")
     handle: _atoll.Context | None = ctx.ob_ctx
@@ -330,10 +372,10 @@ def context_of(ctx: Ctx) -> _atoll.Context | None:
 
 
 def fence(ctx: Ctx | None = None) -> None:
-    """Order: what this PE puts to some PE after the fence arrives there after what it put to that PE before.
+    """Order this PE's puts to each PE: later ones arrive after earlier ones.
 
-    ctx: whose operations; None: the default context's. Completes nothing. Local; nothing happens for CTX_INVALID.
-    Source: OpenSHMEM 1.6, section 9.10 (shmem_fence).
+    `ctx` is the context whose operations are ordered; None: the default context. It completes nothing. Local;
+    nothing happens for CTX_INVALID. Source: OpenSHMEM 1.6, section 9.10 (shmem_fence).
     """
     if ctx is None:
         _atoll.fence()
@@ -344,8 +386,8 @@ def fence(ctx: Ctx | None = None) -> None:
 def quiet(ctx: Ctx | None = None) -> None:
     """Wait until all operations of this PE are complete and visible to every PE.
 
-    ctx: whose operations; None: the default context's. Local; nothing happens for CTX_INVALID.
-    Source: OpenSHMEM 1.6, section 9.10 (shmem_quiet).
+    `ctx` is the context whose operations are completed; None: the default context. Local; nothing happens for
+    CTX_INVALID. Source: OpenSHMEM 1.6, section 9.10 (shmem_quiet).
     """
     if ctx is None:
         _atoll.quiet()

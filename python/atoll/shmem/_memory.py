@@ -1,4 +1,6 @@
-"""Symmetric memory. What allocates or frees is collective over all PEs, which call it alike and in equal order."""
+"""Symmetric memory. Allocation and free are collective over all PEs, which call them alike and in the same
+order.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class MALLOC(enum.IntFlag):
-    """What memory is allocated for; combine by |.
+    """Hints of an allocation: the later use of the memory; combine by |.
 
     ATOMICS_REMOTE: other PEs' atomics. SIGNAL_REMOTE: signals. Source: OpenSHMEM 1.6, section 9.3.
     """
@@ -48,13 +50,29 @@ def alloc(
 ) -> memoryview:
     """Return count * size bytes of symmetric memory.
 
-    align: bytes, a power of two; at least 64 is used.
-    hints: MALLOC_ATOMICS_REMOTE and the like, combined by |.
-    clear: zero it, on all PEs before any PE returns.
+    Parameters
+    ----------
+    count, size
+        The number of elements, and the bytes of each.
+    align
+        Bytes, a power of two; at least 64 is used.
+    hints
+        MALLOC_ATOMICS_REMOTE and the like, combined by |.
+    clear
+        Zero the memory, on all PEs before any PE returns.
 
-    fromalloc makes an array of it, free frees it; dropped on all PEs, it comes back by itself. Collective over all
-    PEs. Raises OutOfMemory (on every PE alike), CollectiveMismatch, InvalidArgument, NotInitialized.
-    Source: OpenSHMEM 1.6, section 9.3 (shmem_malloc, shmem_align, shmem_calloc, shmem_malloc_with_hints).
+    Raises
+    ------
+    OutOfMemory
+        The symmetric heap has too little room; on every PE.
+    CollectiveMismatch, InvalidArgument, NotInitialized
+        The PEs called differently, an argument is wrong, or there is no job.
+
+    Notes
+    -----
+    fromalloc makes an array of it, and free frees it. Memory that all PEs have dropped is reused. Collective
+    over all PEs. Source: OpenSHMEM 1.6, section 9.3 (shmem_malloc, shmem_align, shmem_calloc,
+    shmem_malloc_with_hints).
     """
     block: Any = _allocate("alloc", count * size, np.uint8, "C", align, hints, clear)
     return memoryview(block)
@@ -65,7 +83,7 @@ def _address(array: Array) -> int:
 
 
 def _owner(mem: memoryview | Array) -> Array:
-    """The array that was allocated, behind what was made of it."""
+    """Return the array that was allocated, from a memoryview or array made of it."""
     owner: Any = mem.obj if isinstance(mem, memoryview) else mem
     if not isinstance(owner, np.ndarray):
         raise TypeError(f"free(): mem is {mem!r}; pass what alloc or an array's maker returned.")
@@ -82,10 +100,11 @@ def _owner(mem: memoryview | Array) -> Array:
 
 
 def free(mem: memoryview | Array) -> None:
-    """Free what alloc, new_array and the like returned. Collective over all PEs, in the same order on all.
+    """Free memory from alloc, new_array and the like. Collective over all PEs, in the same order on all.
 
-    Afterwards calls refuse it and all its views. Outstanding puts into it must be complete. Raises UseAfterFree,
-    NotSymmetric, InvalidArgument (a part of an array), TypeError. Source: OpenSHMEM 1.6, section 9.3 (shmem_free).
+    Afterwards calls refuse it and all its views. Outstanding puts into it must be complete. Raises
+    UseAfterFree, NotSymmetric, InvalidArgument (a part of an array), TypeError. Source: OpenSHMEM 1.6,
+    section 9.3 (shmem_free).
     """
     _atoll.free(_owner(mem))
 
@@ -98,9 +117,25 @@ def fromalloc(
 ) -> Array:
     """Return an array over memory that alloc returned.
 
-    shape: None: one axis, as long as mem allows. dtype: None: float64. order: 'C' or 'F'.
+    Parameters
+    ----------
+    mem
+        The result of alloc.
+    shape
+        None: one axis, as long as mem allows.
+    dtype
+        None: float64.
+    order
+        'C' or 'F'.
 
-    Local. Raises ValueError where mem holds another number of elements, DtypeMismatch.
+    Raises
+    ------
+    ValueError, DtypeMismatch
+        `mem` holds another number of elements, or dtype does not fit.
+
+    Notes
+    -----
+    Local.
     """
     if not isinstance(mem, memoryview):
         raise TypeError(f"fromalloc(): mem is {mem!r}; pass what alloc returned.")
@@ -112,7 +147,7 @@ def fromalloc(
         raise _atoll.ShapeMismatch(
             f"fromalloc(): mem has {mem.nbytes} bytes, which are no whole number of {kind} ({kind.itemsize} bytes)."
         )
-    # Over the array itself where mem is all of it: calls find its owner sooner than through a memoryview.
+    # If mem is the whole array, use the array itself: calls find its owner sooner than through a memoryview.
     whole = isinstance(mem.obj, np.ndarray) and mem.obj.nbytes == mem.nbytes
     buffer: Any = mem.obj if whole else mem
     flat: Array = np.ndarray((mem.nbytes // kind.itemsize,), kind, buffer)
@@ -128,12 +163,28 @@ def new_array(
     hints: int | None = None,
     clear: bool = True,
 ) -> Array:
-    """Return a new symmetric array: a numpy.ndarray at the same place on every PE, and so are all its views.
+    """Return a new symmetric array: a numpy.ndarray at the same offset on every PE; its views are symmetric,
+    too.
 
-    shape: an int or a sequence of ints, equal on all PEs. dtype: without Python objects, in native byte order.
-    order: 'C' or 'F'. align, hints, clear: as for alloc.
+    Parameters
+    ----------
+    shape
+        An int or a sequence of ints, equal on all PEs.
+    dtype
+        A dtype without Python objects, in native byte order.
+    order
+        'C' or 'F'.
+    align, hints, clear
+        As for alloc.
 
-    Collective over all PEs. Raises as alloc does, and DtypeMismatch. Source: OpenSHMEM 1.6, section 9.3.
+    Raises
+    ------
+    DtypeMismatch
+        The dtype cannot be in symmetric memory; and the errors of alloc.
+
+    Notes
+    -----
+    Collective over all PEs. Source: OpenSHMEM 1.6, section 9.3.
     """
     return _allocate("new_array", shape, np.dtype(dtype), order, align, hints, clear)
 
@@ -155,8 +206,16 @@ def array(
 ) -> Array:
     """Return a new symmetric array with this PE's copy of obj, complete before any PE returns.
 
-    obj, dtype, order: as for numpy.array; shape and dtype are equal on all PEs, contents need not be.
-    align, hints: as for alloc. Collective over all PEs. Raises as new_array does.
+    Parameters
+    ----------
+    obj, dtype, order
+        As for numpy.array. Shape and dtype are equal on all PEs; contents need not be.
+    align, hints
+        As for alloc.
+
+    Notes
+    -----
+    Collective over all PEs. Raises as new_array does.
     """
     model = np.asarray(obj, dtype)
     strides = np.empty_like(model, order=order, subok=False).strides
@@ -194,7 +253,7 @@ def zeros(
 def _filled(
     name: str, shape: Shape, value: Any, dtype: Any, order: str, align: int | None, hints: int | None
 ) -> Array:
-    # Before the allocation, where the other PEs would wait for one that cannot go on.
+    # Refuse a wrong value before the collective allocation, where the other PEs would wait for this one.
     contents = np.asarray(value).astype(dtype, casting="unsafe")
     if contents.ndim > 0:
         np.broadcast_to(contents, shape)
@@ -227,15 +286,15 @@ def full(
 ) -> Array:
     """Return a new symmetric array filled with fill_value, on all PEs before any PE returns.
 
-    fill_value may differ between PEs. dtype: None: fill_value's, which then may not. Collective; other arguments as
-    for new_array.
+    fill_value may differ between PEs. If dtype is `None`, it is fill_value's, which then may not differ.
+    Collective; other arguments as for new_array.
     """
     kind = np.asarray(fill_value).dtype if dtype is None else np.dtype(dtype)
     return _filled("full", shape, fill_value, kind, order, align, hints)
 
 
 def addr_accessible(addr: Array, pe: int) -> bool:
-    """Return True if addr is symmetric and can be named as a target or source on PE pe. Local. Raises PeError.
+    """Return True if addr is symmetric and can be a target or source on PE pe. Local. Raises PeError.
 
     Source: OpenSHMEM 1.6, section 9.1 (shmem_addr_accessible).
     """
@@ -247,9 +306,9 @@ def addr_accessible(addr: Array, pe: int) -> bool:
 def ptr(target: Array, pe: int) -> Array | None:
     """Return PE pe's copy of target, to be read and written by plain loads and stores, or None.
 
-    The result has target's shape, dtype and strides. None: target is not symmetric, or PE pe's memory is out of
-    reach of loads and stores. Order such accesses by barriers, signals or atomics. Local. Raises PeError.
-    Source: OpenSHMEM 1.6, section 9.3 (shmem_ptr).
+    The result has target's shape, dtype and strides. It is `None` if target is not symmetric, or if loads and
+    stores cannot reach PE pe's memory. Order such accesses by barriers, signals or atomics. Local. Raises
+    PeError. Source: OpenSHMEM 1.6, section 9.3 (shmem_ptr).
     """
     if not isinstance(target, np.ndarray):
         raise TypeError(f"ptr(): target is {target!r}; pass a NumPy array.")
@@ -263,7 +322,7 @@ def ptr(target: Array, pe: int) -> Array | None:
 
 
 def flat(function: str, which: str, a: Array) -> Array:
-    """A contiguous array's elements in memory order, as a view of one axis."""
+    """Return a contiguous array's elements in memory order, as a view of one axis."""
     if not isinstance(a, np.ndarray):
         raise TypeError(f"{function}(): {which} is {a!r}; pass a NumPy array.")
     if a.flags.c_contiguous:
@@ -277,7 +336,7 @@ def flat(function: str, which: str, a: Array) -> Array:
 
 
 def size_within(function: str, size: Any, limits: Sequence[tuple[str, int]]) -> int:
-    """`size` as a count that fits each of (name, most); None: the least of them."""
+    """Return `size` as a count that fits each of (name, most); None: the smallest of them."""
     least = min(most for _, most in limits)
     if size is None:
         return least

@@ -1,4 +1,4 @@
-"""One-sided copies. What is not strided is C of the module _atoll: python/src/shmem.cpp."""
+"""Strided one-sided copies. The others are C++ in the module _atoll: python/src/shmem.cpp."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ put_signal_nbi = _atoll._shmem_put_signal_nbi
 
 
 def strides_of(function: str, tst: int, sst: int) -> None:
-    """Refuses strides that OpenSHMEM has not."""
+    """Refuse strides that OpenSHMEM does not allow."""
     if tst < 1 or sst < 1:
         raise _atoll.InvalidArgument(
             f"{function}(): tst is {tst!r} and sst {sst!r}; strides count elements, at least 1."
@@ -47,11 +47,23 @@ def iput(
 ) -> None:
     """Copy source[i * sst] to target[i * tst] on PE pe, for i < size.
 
-    target:   a contiguous symmetric array; source: a contiguous array of its dtype. Elements count in memory order.
-    tst, sst: elements, at least 1.
-    size:     None: as many as both hold.
-    ctx:      in whose team pe is counted; None: the default context.
+    Parameters
+    ----------
+    target
+        A contiguous symmetric array.
+    source
+        A contiguous array of its dtype. Elements count in memory order.
+    tst, sst
+        Strides in elements, at least 1.
+    size
+        Elements. None: as many as both hold.
+    pe
+        The PE whose target is written.
+    ctx
+        The context, whose team numbers pe; None: the default context.
 
+    Notes
+    -----
     Local; completed like put. Raises as put does. Source: OpenSHMEM 1.6, section 9.5 (shmem_iput).
     """
     target, source, n = _count("iput", target, source, tst, sst, size)
@@ -69,9 +81,9 @@ def iget(
 ) -> None:
     """Copy source[i * sst] of PE pe to the local target[i * tst], for i < size.
 
-    source: a contiguous symmetric array; target: a contiguous array of its dtype. Else as for iput.
-
-    Local; the data are in target on return. Raises as get does. Source: OpenSHMEM 1.6, section 9.5 (shmem_iget).
+    `source` is a contiguous symmetric array; target is a contiguous array of its dtype. Other arguments as
+    for iput. Local; the data are in target on return. Raises as get does. Source: OpenSHMEM 1.6, section 9.5
+    (shmem_iget).
     """
     target, source, n = _count("iget", target, source, tst, sst, size)
     _atoll.iget(target, source, tst, sst, n, pe, ctx=None if ctx is None else context_of(ctx))

@@ -15,7 +15,7 @@ MAJOR_VERSION: int = 1
 MINOR_VERSION: int = 6
 VENDOR_STRING: str = "Atoll"
 
-_inits = 0  # of this module: other parts of the program may hold the job, too
+_inits = 0  # counts calls through this module only; other parts of the program may hold the job, too
 
 
 class THREAD(enum.IntEnum):
@@ -48,10 +48,10 @@ def info_get_name() -> str:
 
 
 def init() -> None:
-    """Join the job; atoll.init() by another name. Collective, and counted.
+    """Join the job, as atoll.init(). Collective; calls are counted.
 
-    The import has called it, unless rc.initialize is False. Raises BootstrapError, SettingsError, OutOfMemory.
-    Source: OpenSHMEM 1.6, section 9.1 (shmem_init).
+    The import has called it, unless rc.initialize is False. Raises BootstrapError, SettingsError,
+    OutOfMemory. Source: OpenSHMEM 1.6, section 9.1 (shmem_init).
     """
     global _inits
     _job.init()
@@ -61,7 +61,8 @@ def init() -> None:
 def init_thread(requested: THREAD = THREAD_MULTIPLE) -> THREAD:
     """Join the job as init does, and return the level of thread support: MULTIPLE, whatever is requested.
 
-    Raises InvalidArgument for what is no level. Source: OpenSHMEM 1.6, section 9.2 (shmem_init_thread).
+    Raises InvalidArgument if `requested` is not a level. Source: OpenSHMEM 1.6, section 9.2
+    (shmem_init_thread).
     """
     if requested not in (0, 1, 2, 3):
         raise _atoll.InvalidArgument(f"init_thread(): requested is {requested!r}; pass one of shmem.THREAD.")
@@ -75,10 +76,10 @@ def query_thread() -> THREAD:
 
 
 def finalize() -> None:
-    """Leave the job; atoll.finalize() by another name. Collective, and counted: the last one ends the job.
+    """Leave the job, as atoll.finalize(). Collective; calls are counted, and the last one ends the job.
 
-    Completes everything and waits for all PEs. Raises NotInitialized. Source: OpenSHMEM 1.6, section 9.1
-    (shmem_finalize).
+    It completes all operations and waits for all PEs. Raises NotInitialized. Source: OpenSHMEM 1.6, section
+    9.1 (shmem_finalize).
     """
     global _inits
     _job.finalize()
@@ -131,7 +132,7 @@ def _requested_level() -> THREAD:
 
 
 def _leave() -> None:
-    """At exit. A PE that failed, and one that hears of another's failure, waits for nobody."""
+    """Leave the job at exit. A PE that failed, or was told of another's failure, does not wait for others."""
     if _job._failure is not None:
         return
     try:
@@ -143,7 +144,7 @@ def _leave() -> None:
 
 
 def start() -> None:
-    """What the import does, by `rc`."""
+    """Run at the import: join the job as `rc` says."""
     _read_environment()
     if rc.initialize:
         if rc.threads:

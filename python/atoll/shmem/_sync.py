@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SIGNAL(enum.IntEnum):
-    """What put_signal does to the signal: SET it to the value, or ADD the value to it. Both are atomic.
+    """Operators of put_signal: SET the signal to the value, or ADD the value to it. Both are atomic.
 
     Source: OpenSHMEM 1.6, section 9.8.
     """
@@ -51,8 +51,8 @@ def del_signal(signal: SigAddr) -> None:
 def signal_fetch(signal: SigAddr) -> int:
     """Return the value of this PE's signal.
 
-    Acquires: what the PE that signalled had put by put_signal is visible. Local. Raises DtypeMismatch, NotSymmetric,
-    UseAfterFree. Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_fetch).
+    Acquires: data that the signalling PE sent by put_signal are visible. Local. Raises DtypeMismatch,
+    NotSymmetric, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_fetch).
     """
     return _atoll.signal_fetch(signal, None)
 
@@ -90,9 +90,9 @@ def test_lock(lock: LockHandle) -> bool:
 
 
 def clear_lock(lock: LockHandle) -> None:
-    """Give the lock back, after completing this PE's operations on the default context.
+    """Release the lock, after completing this PE's operations on the default context.
 
-    Local. Raises InvalidArgument where this PE does not hold it. Source: OpenSHMEM 1.6, section 9.13.
+    Local. Raises InvalidArgument if this PE does not hold it. Source: OpenSHMEM 1.6, section 9.13.
     """
     _lock("clear_lock", lock)._clear_lock()
 
@@ -122,14 +122,15 @@ class Lock:
             del_lock(lock)
 
     def acquire(self, blocking: bool = True) -> bool:
-        """Take the lock; True once this PE holds it. With blocking=False, False at once where another holds it.
+        """Acquire the lock; return True once this PE holds it. With blocking=False return False at once if
+        another PE does.
 
         Local. Raises as set_lock does.
         """
         return self._held("Lock.acquire").acquire(blocking)
 
     def release(self) -> None:
-        """Give the lock back; as clear_lock. Local."""
+        """Release the lock; as clear_lock. Local."""
         self._held("Lock.release").release()
 
     def __enter__(self) -> None:

@@ -17,6 +17,6 @@ Status: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
 Values: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
 SigAddr: TypeAlias = npt.NDArray[np.uint64]
 LockHandle: TypeAlias = _atoll.Lock
-# A handle is Atoll's own object, None (the default context), or the mark of what is no context or team.
+# A handle is Atoll's own object, `None` (the default context), or the mark of an invalid context or team.
 CtxHandle: TypeAlias = Any
 TeamHandle: TypeAlias = Any

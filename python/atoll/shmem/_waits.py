@@ -1,11 +1,11 @@
-"""Waiting for, and looking at, this PE's own symmetric words.
+"""Waits for, and tests of, this PE's own symmetric words.
 
-ivar:   a symmetric array of one integer; ivars: a contiguous one of several, numbered in memory order.
-cmp:    CMP_EQ and the like, or its text ("==", "eq"): found `cmp` value.
-status: an integer for each word, None for none; words whose entry is not 0 are left out.
+- `ivar` is a symmetric array of one integer, `ivars` a contiguous one of several, numbered in memory order.
+- `cmp` is CMP_EQ and the like, or its text ("==", "eq"): found `cmp` value.
+- `status` has an integer for each word, and words whose entry is not 0 are left out; None: no word is.
 
-Waits acquire: what the updating PEs had ordered before their updates is visible on return. Other threads run meanwhile,
-and Ctrl-C is answered. Source: OpenSHMEM 1.6, section 9.12.
+Waits acquire: what the updating PEs had ordered before their updates is visible on return. Other threads run
+meanwhile, and Ctrl-C is answered. Source: OpenSHMEM 1.6, section 9.12.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class CMP(enum.IntEnum):
-    """How waits and tests compare: equal, not equal, greater, less or equal, less, greater or equal."""
+    """Comparisons of waits and tests: equal, not equal, greater, less or equal, less, greater or equal."""
 
     EQ = 0
     NE = 1
@@ -44,7 +44,7 @@ CMP_LT: CMP = CMP.LT
 CMP_GE: CMP = CMP.GE
 
 _signs = {"EQ": "==", "NE": "!=", "GT": ">", "GE": ">=", "LT": "<", "LE": "<="}
-# Atoll's own members, which its calls know without reading a text.
+# Atoll's own members, which its calls take without parsing a text.
 _compares: dict[Any, _atoll.Compare] = {
     key: _atoll.Compare[name] for name, sign in _signs.items() for key in (name, sign, CMP[name].value)
 }
@@ -58,12 +58,12 @@ def _compare(cmp: Any) -> _atoll.Compare:
 
 
 def number(value: Any) -> Any:
-    """A NumPy number as Python's, which Atoll fits into any dtype that holds it."""
+    """Convert a NumPy number to Python's, which Atoll fits into any dtype that holds it."""
     return value.item() if isinstance(value, np.generic | np.ndarray) and value.size == 1 else value
 
 
 def _status(status: Status | None, ivars: Array) -> Any:
-    """One entry for each word; more are allowed."""
+    """Return one entry for each word; more are allowed."""
     if status is None:
         return None
     entries = np.asarray(status, np.int32).reshape(-1)
@@ -71,7 +71,7 @@ def _status(status: Status | None, ivars: Array) -> Any:
 
 
 def _values(values: Values, ivars: Array) -> Any:
-    """One value for each word, of the words' dtype; more are allowed."""
+    """Return one value for each word, of the words' dtype; more are allowed."""
     given = np.asarray(values).reshape(-1)[: ivars.size]
     each = given.astype(ivars.dtype)
     if given.size and (given.dtype.kind not in "iu" or not np.array_equal(each, given)):
@@ -84,10 +84,28 @@ def _values(values: Values, ivars: Array) -> Any:
 def wait_until(ivar: Array, cmp: CMP, value: Number) -> None:
     """Wait until ivar[0] compares with value: `ivar cmp value`.
 
-    ivar: a symmetric array of one integer. cmp: one of CMP, or its text, such as "==". value: an integer.
+    Parameters
+    ----------
+    ivar
+        A symmetric array of one integer.
+    cmp
+        One of CMP, or its text, such as "==".
+    value
+        An integer.
 
-    Acquires; other threads run meanwhile and Ctrl-C is answered. Raises DtypeMismatch, ShapeMismatch, NotSymmetric,
-    Timeout (ATOLL_WAIT_TIMEOUT), PeDied. Source: OpenSHMEM 1.6, section 9.12 (shmem_wait_until).
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric
+        An argument is wrong.
+    Timeout
+        The wait exceeded ATOLL_WAIT_TIMEOUT.
+    PeDied
+        A PE has ended.
+
+    Notes
+    -----
+    Acquires; other threads run meanwhile and Ctrl-C is answered. Local. Source: OpenSHMEM 1.6, section 9.12
+    (shmem_wait_until).
     """
     if type(value) is not int:
         value = number(value)
@@ -95,7 +113,7 @@ def wait_until(ivar: Array, cmp: CMP, value: Number) -> None:
 
 
 def test(ivar: Array, cmp: CMP, value: Number) -> bool:
-    """Return True if ivar[0] compares with value. Never waits; arguments and errors as for wait_until.
+    """Return True if ivar[0] compares with value. It does not wait; arguments and errors as for wait_until.
 
     Source: OpenSHMEM 1.6, section 9.12 (shmem_test).
     """
@@ -105,39 +123,49 @@ def test(ivar: Array, cmp: CMP, value: Number) -> bool:
 
 
 def signal_wait_until(signal: SigAddr, cmp: CMP, value: Number) -> int:
-    """Wait until this PE's signal compares with value, and return the value that did.
+    """Wait until this PE's signal compares with value, and return its value.
 
-    Acquires: what the PE that signalled had put by put_signal is visible. Raises as wait_until does.
-    Source: OpenSHMEM 1.6, section 9.12 (shmem_signal_wait_until).
+    Acquires: data that the signalling PE sent by put_signal are visible. Raises as wait_until does. Source:
+    OpenSHMEM 1.6, section 9.12 (shmem_signal_wait_until).
     """
     return _signal_wait_until(signal, _compares.get(cmp) or _compare(cmp), number(value), None, None)
 
 
 def wait_until_all(ivars: Array, cmp: CMP, value: Number, status: Status | None = None) -> None:
-    """Wait until every word has compared with value; one that did once counts.
+    """Wait until every word has compared with value; a word that did so once counts.
 
-    ivars: a contiguous symmetric array of integers. cmp, value: as for wait_until.
-    status: an integer for each word; words whose entry is not 0 are left out. None: none is.
+    Parameters
+    ----------
+    ivars
+        A contiguous symmetric array of integers.
+    cmp, value
+        As for wait_until.
+    status
+        An integer for each word; words whose entry is not 0 are left out. None: no word is left out.
 
-    Acquires. Raises as wait_until does. Source: OpenSHMEM 1.6, section 9.12 (shmem_wait_until_all).
+    Notes
+    -----
+    Acquires. Local. Raises as wait_until does. Source: OpenSHMEM 1.6, section 9.12 (shmem_wait_until_all).
     """
     words = flat("wait_until_all", "ivars", ivars)
     _atoll.wait_until_all(words, _compare(cmp), number(value), _status(status, words))
 
 
 def wait_until_any(ivars: Array, cmp: CMP, value: Number, status: Status | None = None) -> int | None:
-    """Wait until some word compares with value; return its index, in turn among several.
+    """Wait until a word compares with value; return its index. Among several, successive calls take turns.
 
-    None if no word is left in. Arguments and errors as for wait_until_all. Source: OpenSHMEM 1.6, section 9.12.
+    Returns `None` if all words are left out. Arguments and errors as for wait_until_all. Source: OpenSHMEM
+    1.6, section 9.12.
     """
     words = flat("wait_until_any", "ivars", ivars)
     return _atoll.wait_until_any(words, _compare(cmp), number(value), _status(status, words))
 
 
 def wait_until_some(ivars: Array, cmp: CMP, value: Number, status: Status | None = None) -> list[int]:
-    """Wait until some word compares with value; return the indices of all that do.
+    """Wait until a word compares with value; return the indices of all that do.
 
-    Empty if no word is left in. Arguments and errors as for wait_until_all. Source: OpenSHMEM 1.6, section 9.12.
+    The list is empty if all words are left out. Arguments and errors as for wait_until_all. Source: OpenSHMEM
+    1.6, section 9.12.
     """
     words = flat("wait_until_some", "ivars", ivars)
     return _list(_atoll.wait_until_some(words, _compare(cmp), number(value), _status(status, words)))
@@ -149,19 +177,19 @@ def _list(indices: Any) -> list[int]:
 
 
 def wait_until_all_vector(ivars: Array, cmp: CMP, values: Values, status: Status | None = None) -> None:
-    """wait_until_all where each word has its own value: values[i] for ivars[i]."""
+    """Do wait_until_all with one value for each word: values[i] for ivars[i]."""
     words = flat("wait_until_all_vector", "ivars", ivars)
     _atoll.wait_until_all_vector(words, _compare(cmp), _values(values, words), _status(status, words))
 
 
 def wait_until_any_vector(ivars: Array, cmp: CMP, values: Values, status: Status | None = None) -> int | None:
-    """wait_until_any where each word has its own value: values[i] for ivars[i]."""
+    """Do wait_until_any with one value for each word: values[i] for ivars[i]."""
     words = flat("wait_until_any_vector", "ivars", ivars)
     return _atoll.wait_until_any_vector(words, _compare(cmp), _values(values, words), _status(status, words))
 
 
 def wait_until_some_vector(ivars: Array, cmp: CMP, values: Values, status: Status | None = None) -> list[int]:
-    """wait_until_some where each word has its own value: values[i] for ivars[i]."""
+    """Do wait_until_some with one value for each word: values[i] for ivars[i]."""
     words = flat("wait_until_some_vector", "ivars", ivars)
     found = _atoll.wait_until_some_vector(
         words, _compare(cmp), _values(values, words), _status(status, words)
@@ -170,40 +198,45 @@ def wait_until_some_vector(ivars: Array, cmp: CMP, values: Values, status: Statu
 
 
 def test_all(ivars: Array, cmp: CMP, value: Number, status: Status | None = None) -> bool:
-    """Return True if every word compares with value. Never waits; arguments and errors as for wait_until_all."""
+    """Return True if every word compares with value. It does not wait; arguments and errors as for
+    wait_until_all.
+    """
     words = flat("test_all", "ivars", ivars)
     return _atoll.test_all(words, _compare(cmp), number(value), _status(status, words))
 
 
 def test_any(ivars: Array, cmp: CMP, value: Number, status: Status | None = None) -> int | None:
-    """Return the index of a word that compares with value, in turn among several; None if there is none.
+    """Return the index of a word that compares with value, or None. Among several, successive calls take
+    turns.
 
-    Never waits; arguments and errors as for wait_until_all.
+    It does not wait; arguments and errors as for wait_until_all.
     """
     words = flat("test_any", "ivars", ivars)
     return _atoll.test_any(words, _compare(cmp), number(value), _status(status, words))
 
 
 def test_some(ivars: Array, cmp: CMP, value: Number, status: Status | None = None) -> list[int]:
-    """Return the indices of all words that compare with value. Never waits; arguments as for wait_until_all."""
+    """Return the indices of all words that compare with value. It does not wait; arguments as for
+    wait_until_all.
+    """
     words = flat("test_some", "ivars", ivars)
     return _list(_atoll.test_some(words, _compare(cmp), number(value), _status(status, words)))
 
 
 def test_all_vector(ivars: Array, cmp: CMP, values: Values, status: Status | None = None) -> bool:
-    """test_all where each word has its own value: values[i] for ivars[i]."""
+    """Do test_all with one value for each word: values[i] for ivars[i]."""
     words = flat("test_all_vector", "ivars", ivars)
     return _atoll.test_all_vector(words, _compare(cmp), _values(values, words), _status(status, words))
 
 
 def test_any_vector(ivars: Array, cmp: CMP, values: Values, status: Status | None = None) -> int | None:
-    """test_any where each word has its own value: values[i] for ivars[i]."""
+    """Do test_any with one value for each word: values[i] for ivars[i]."""
     words = flat("test_any_vector", "ivars", ivars)
     return _atoll.test_any_vector(words, _compare(cmp), _values(values, words), _status(status, words))
 
 
 def test_some_vector(ivars: Array, cmp: CMP, values: Values, status: Status | None = None) -> list[int]:
-    """test_some where each word has its own value: values[i] for ivars[i]."""
+    """Do test_some with one value for each word: values[i] for ivars[i]."""
     words = flat("test_some_vector", "ivars", ivars)
     found = _atoll.test_some_vector(words, _compare(cmp), _values(values, words), _status(status, words))
     return _list(found)

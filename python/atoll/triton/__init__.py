@@ -1,18 +1,17 @@
-"""Communication inside kernels written in Triton: pointer arithmetic and Triton's own atomics at system scope.
+"""Communication inside kernels written in Triton: pointer arithmetic and Triton's own atomics at system
+scope.
 
     import atoll, atoll.triton as dev, triton, triton.language as tl
 
-    @dev.kernel
-    def exchange(team, x, flags, n: tl.constexpr):
-        right = (team.my_pe + 1) % team.n_pes
-        dev.put_signal(team, x + n, x, n, flags, 1, dev.SET, right)
+    @dev.kernel def exchange(team, x, flags, n: tl.constexpr):
+        right = (team.my_pe + 1) % team.n_pes dev.put_signal(team, x + n, x, n, flags, 1, dev.SET, right)
         dev.signal_wait_until(team, flags, dev.GE, 1)
 
     exchange[(1,)](atoll.WORLD, x, flags, 1024)        # x and flags of PyTorch, device="cuda"
 
-The functions are called by a program (Triton's block), all of it: there is one scope. Arrays are pointers, or blocks of
-pointers where a function says so, and sizes count elements. Names, order of arguments and memory order are those of
-atoll/device/*.hpp. docs/kernels.md is the guide.
+All threads of a program (Triton's block) call the functions: there is one scope. Arrays are pointers, or
+blocks of pointers where a function's text allows them, and sizes count elements. Names, order of arguments
+and memory order are those of atoll/device/*.hpp. docs/kernels.md is the guide.
 """
 
 # mypy: ignore-errors
@@ -20,7 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import _installed as _installed  # first: it says what is missing
+from . import _installed as _installed  # the first import: it raises an error if Triton is missing
 from ._absent import WHY as _WHY_ABSENT
 from ._atomics import (
     atomic_add,
@@ -109,7 +108,7 @@ from ._waits import (
     wait_until_some_vector,
 )
 
-if not TYPE_CHECKING:  # to a type checker any name would be here
+if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any name
 
     def __getattr__(name):
         why = _WHY_ABSENT.get(name)

@@ -1,4 +1,6 @@
-"""What kernels in other languages have and Triton's have not, and why: for errors, and for docs/kernels.md (kernel_coverage.py)."""
+"""Operations that Triton kernels do not have, and why: for errors, and for docs/kernels.md
+(kernel_coverage.py).
+"""
 
 from __future__ import annotations
 

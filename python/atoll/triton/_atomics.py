@@ -1,4 +1,4 @@
-"""Atomics: pointers, or blocks of pointers; complete when their result is used, or by quiet."""
+"""Atomics on pointers or blocks of pointers; complete when their result is used, or by quiet."""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -14,12 +14,11 @@ _ATOMIC = checks("atomic")
 
 @jit
 def atomic_fetch(team, src, pe):
-    """Return what stands at `src` of PE `pe`.
+    """Return the element at `src` of PE `pe`.
 
     src: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float16, bfloat16,
-    float32 or float64. The result is of that type. Relaxed: it orders nothing else. A `pe` that the team
-    has not ends the kernel; the error names atomic. Local. Source: OpenSHMEM 1.6, section 9.7
-    (shmem_atomic_fetch).
+    float32 or float64. The result is of that type. Relaxed order. If the team has no PE `pe`, the kernel ends
+    with an error that names atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_fetch).
     """
     word("atomic_fetch", "src", src, "words, floats and halves")
     return tl.load(peer_for(team, src, pe, _ATOMIC), volatile=True)
@@ -30,8 +29,8 @@ def atomic_set(team, dst, value, pe):
     """Set `dst` of PE `pe` to `value`, atomically.
 
     dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float32 or float64.
-    Complete after quiet. Relaxed: it orders nothing else. A `pe` that the team has not ends the kernel;
-    the error names atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_set).
+    Complete after quiet. Relaxed order. If the team has no PE `pe`, the kernel ends with an error that names
+    atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_set).
     """
     word("atomic_set", "dst", dst, "words and floats")
     number("atomic_set", "value", value, "dst", dst)
@@ -40,11 +39,11 @@ def atomic_set(team, dst, value, pe):
 
 @jit
 def atomic_swap(team, dst, value, pe):
-    """Set `dst` of PE `pe` to `value`, atomically; return what was there.
+    """Set `dst` of PE `pe` to `value`, atomically; return the previous value.
 
-    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float32 or float64.
-    The result is of that type. Relaxed: it orders nothing else. A `pe` that the team has not ends the
-    kernel; the error names atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_swap).
+    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float32 or float64. The
+    result is of that type. Relaxed order. If the team has no PE `pe`, the kernel ends with an error that
+    names atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_swap).
     """
     word("atomic_swap", "dst", dst, "words and floats")
     number("atomic_swap", "value", value, "dst", dst)
@@ -53,11 +52,11 @@ def atomic_swap(team, dst, value, pe):
 
 @jit
 def atomic_compare_swap(team, dst, condition, value, pe):
-    """Set `dst` of PE `pe` to `value` if it was `condition`, atomically; return what was there.
+    """Set `dst` of PE `pe` to `value` if it was `condition`, atomically; return the previous value.
 
     dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64. The result is of that
-    type. Relaxed: it orders nothing else. A `pe` that the team has not ends the kernel; the error names
-    atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_compare_swap).
+    type. Relaxed order. If the team has no PE `pe`, the kernel ends with an error that names atomic. Local.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_compare_swap).
     """
     word("atomic_compare_swap", "dst", dst)
     number("atomic_compare_swap", "condition", condition, "dst", dst)
@@ -69,12 +68,11 @@ def atomic_compare_swap(team, dst, condition, value, pe):
 
 @jit
 def atomic_fetch_add(team, dst, value, pe):
-    """Add `value` to `dst` of PE `pe`, atomically; return what was there.
+    """Add `value` to `dst` of PE `pe`, atomically; return the previous value.
 
     dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float16, bfloat16,
-    float32 or float64. The result is of that type. Relaxed: it orders nothing else. A `pe` that the team
-    has not ends the kernel; the error names atomic. Local. Source: OpenSHMEM 1.6, section 9.7
-    (shmem_atomic_fetch_add).
+    float32 or float64. The result is of that type. Relaxed order. If the team has no PE `pe`, the kernel ends
+    with an error that names atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_fetch_add).
     """
     word("atomic_fetch_add", "dst", dst, "words, floats and halves")
     number("atomic_fetch_add", "value", value, "dst", dst)
@@ -86,9 +84,8 @@ def atomic_add(team, dst, value, pe):
     """Add `value` to `dst` of PE `pe`, atomically.
 
     dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float16, bfloat16,
-    float32 or float64. Complete after quiet. Relaxed: it orders nothing else. A `pe` that the team has
-    not ends the kernel; the error names atomic. Local. Source: OpenSHMEM 1.6, section 9.7
-    (shmem_atomic_add).
+    float32 or float64. Complete after quiet. Relaxed order. If the team has no PE `pe`, the kernel ends with
+    an error that names atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_add).
     """
     word("atomic_add", "dst", dst, "words, floats and halves")
     number("atomic_add", "value", value, "dst", dst)
@@ -97,12 +94,11 @@ def atomic_add(team, dst, value, pe):
 
 @jit
 def atomic_fetch_inc(team, dst, pe):
-    """Add 1 to `dst` of PE `pe`, atomically; return what was there.
+    """Add 1 to `dst` of PE `pe`, atomically; return the previous value.
 
     dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float16, bfloat16,
-    float32 or float64. The result is of that type. Relaxed: it orders nothing else. A `pe` that the team
-    has not ends the kernel; the error names atomic. Local. Source: OpenSHMEM 1.6, section 9.7
-    (shmem_atomic_fetch_inc).
+    float32 or float64. The result is of that type. Relaxed order. If the team has no PE `pe`, the kernel ends
+    with an error that names atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_fetch_inc).
     """
     word("atomic_fetch_inc", "dst", dst, "words, floats and halves")
     return tl.atomic_add(peer_for(team, dst, pe, _ATOMIC), 1, sem="relaxed", scope="sys")
@@ -113,9 +109,8 @@ def atomic_inc(team, dst, pe):
     """Add 1 to `dst` of PE `pe`, atomically.
 
     dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float16, bfloat16,
-    float32 or float64. Complete after quiet. Relaxed: it orders nothing else. A `pe` that the team has
-    not ends the kernel; the error names atomic. Local. Source: OpenSHMEM 1.6, section 9.7
-    (shmem_atomic_inc).
+    float32 or float64. Complete after quiet. Relaxed order. If the team has no PE `pe`, the kernel ends with
+    an error that names atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_inc).
     """
     word("atomic_inc", "dst", dst, "words, floats and halves")
     tl.atomic_add(peer_for(team, dst, pe, _ATOMIC), 1, sem="relaxed", scope="sys")
@@ -123,11 +118,11 @@ def atomic_inc(team, dst, pe):
 
 @jit
 def atomic_fetch_and(team, dst, value, pe):
-    """Take bits that `value` has not from `dst` of PE `pe`, atomically; return what was there.
+    """Combine `dst` of PE `pe` with `value` by bitwise AND, atomically; return the previous value.
 
     dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64. The result is of that
-    type. Relaxed: it orders nothing else. A `pe` that the team has not ends the kernel; the error names
-    atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_fetch_and).
+    type. Relaxed order. If the team has no PE `pe`, the kernel ends with an error that names atomic. Local.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_fetch_and).
     """
     word("atomic_fetch_and", "dst", dst)
     number("atomic_fetch_and", "value", value, "dst", dst)
@@ -136,11 +131,11 @@ def atomic_fetch_and(team, dst, value, pe):
 
 @jit
 def atomic_and(team, dst, value, pe):
-    """Take bits that `value` has not from `dst` of PE `pe`, atomically.
+    """Combine `dst` of PE `pe` with `value` by bitwise AND, atomically.
 
     dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64. Complete after quiet.
-    Relaxed: it orders nothing else. A `pe` that the team has not ends the kernel; the error names atomic.
-    Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_and).
+    Relaxed order. If the team has no PE `pe`, the kernel ends with an error that names atomic. Local. Source:
+    OpenSHMEM 1.6, section 9.7 (shmem_atomic_and).
     """
     word("atomic_and", "dst", dst)
     number("atomic_and", "value", value, "dst", dst)
@@ -149,11 +144,11 @@ def atomic_and(team, dst, value, pe):
 
 @jit
 def atomic_fetch_or(team, dst, value, pe):
-    """Set the bits of `value` in `dst` of PE `pe`, atomically; return what was there.
+    """Combine `dst` of PE `pe` with `value` by bitwise OR, atomically; return the previous value.
 
     dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64. The result is of that
-    type. Relaxed: it orders nothing else. A `pe` that the team has not ends the kernel; the error names
-    atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_fetch_or).
+    type. Relaxed order. If the team has no PE `pe`, the kernel ends with an error that names atomic. Local.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_fetch_or).
     """
     word("atomic_fetch_or", "dst", dst)
     number("atomic_fetch_or", "value", value, "dst", dst)
@@ -162,11 +157,11 @@ def atomic_fetch_or(team, dst, value, pe):
 
 @jit
 def atomic_or(team, dst, value, pe):
-    """Set the bits of `value` in `dst` of PE `pe`, atomically.
+    """Combine `dst` of PE `pe` with `value` by bitwise OR, atomically.
 
     dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64. Complete after quiet.
-    Relaxed: it orders nothing else. A `pe` that the team has not ends the kernel; the error names atomic.
-    Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_or).
+    Relaxed order. If the team has no PE `pe`, the kernel ends with an error that names atomic. Local. Source:
+    OpenSHMEM 1.6, section 9.7 (shmem_atomic_or).
     """
     word("atomic_or", "dst", dst)
     number("atomic_or", "value", value, "dst", dst)
@@ -175,11 +170,11 @@ def atomic_or(team, dst, value, pe):
 
 @jit
 def atomic_fetch_xor(team, dst, value, pe):
-    """Flip the bits of `value` in `dst` of PE `pe`, atomically; return what was there.
+    """Combine `dst` of PE `pe` with `value` by bitwise XOR, atomically; return the previous value.
 
     dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64. The result is of that
-    type. Relaxed: it orders nothing else. A `pe` that the team has not ends the kernel; the error names
-    atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_fetch_xor).
+    type. Relaxed order. If the team has no PE `pe`, the kernel ends with an error that names atomic. Local.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_fetch_xor).
     """
     word("atomic_fetch_xor", "dst", dst)
     number("atomic_fetch_xor", "value", value, "dst", dst)
@@ -188,11 +183,11 @@ def atomic_fetch_xor(team, dst, value, pe):
 
 @jit
 def atomic_xor(team, dst, value, pe):
-    """Flip the bits of `value` in `dst` of PE `pe`, atomically.
+    """Combine `dst` of PE `pe` with `value` by bitwise XOR, atomically.
 
     dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64. Complete after quiet.
-    Relaxed: it orders nothing else. A `pe` that the team has not ends the kernel; the error names atomic.
-    Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_xor).
+    Relaxed order. If the team has no PE `pe`, the kernel ends with an error that names atomic. Local. Source:
+    OpenSHMEM 1.6, section 9.7 (shmem_atomic_xor).
     """
     word("atomic_xor", "dst", dst)
     number("atomic_xor", "value", value, "dst", dst)

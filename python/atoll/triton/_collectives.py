@@ -1,6 +1,6 @@
-"""Meeting, and collectives over it; called by one program of each PE at a time for a team.
+"""Barriers and collectives, called by one program of each PE at a time for a team.
 
-Symmetric dst and src are looked at, with ATOLL_CHECK=all, where they are reached at other PEs: in large calls.
+With ATOLL_CHECK=all, large calls check that dst and src are symmetric, since they access them at other PEs.
 """
 
 # mypy: ignore-errors
@@ -76,13 +76,13 @@ def _meet(team, operation: tl.constexpr, tag, bound, order: tl.constexpr = ACQUI
 
 @jit
 def sync(team, order: tl.constexpr = ACQUIRE_RELEASE, tag=0, bound_ns=0):
-    """Wait until all members have arrived; what each program wrote and saw before is visible to all after it.
+    """Wait until all members have arrived; each program's earlier writes are then visible to all.
 
-    order=dev.RELAXED (Atoll's own): all have arrived, and no data are ordered by that. Collective: called
-    by one program of each PE, or by the same ones one after another, one at a time for a team. `tag` is
-    said should a wait of it take longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0:
-    Timeout where interpreted, KernelError on a GPU. Source: OpenSHMEM 1.6, section 9.11
-    (shmem_team_sync).
+    What a program saw before is visible, too. With order=dev.RELAXED (Atoll's own) all have arrived, but no
+    data are ordered. Collective: called by one program of each PE, or by the same ones one after another, one
+    at a time for a team. `bound_ns` limits each wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it:
+    Timeout where interpreted, KernelError on a GPU; the error contains `tag`. Source: OpenSHMEM 1.6, section
+    9.11 (shmem_team_sync).
     """
     constant("sync", "order", order, ORDER)
     _meet(team, _SYNC, tag, bound_ns, order)
@@ -92,9 +92,9 @@ def sync(team, order: tl.constexpr = ACQUIRE_RELEASE, tag=0, bound_ns=0):
 def barrier(team, tag=0, bound_ns=0):
     """quiet, then sync: all members have arrived, and their puts and atomics before it are complete.
 
-    Collective: called by one program of each PE, one at a time for a team. `tag` is said should a wait of
-    it take longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted,
-    KernelError on a GPU. Source: OpenSHMEM 1.6, section 9.11 (shmem_barrier).
+    Collective: called by one program of each PE, one at a time for a team. `bound_ns` limits each wait, in
+    nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError on a GPU; the error
+    contains `tag`. Source: OpenSHMEM 1.6, section 9.11 (shmem_barrier).
     """
     _meet(team, _BARRIER, tag, bound_ns)
 
@@ -108,11 +108,11 @@ def _bytes(x, n):
 def broadcast(team, dst, src, n, root, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
     """Copy n elements at `src` of PE `root` to `dst` of every member, root too.
 
-    Pointers to the same type; dst is symmetric. BLOCK, a power of two: how many go at a time. Collective:
-    one program of each member calls it, with the same sizes. Complete on return: dst may be read, src
-    written. A `root` that the team has not ends the kernel; the error names broadcast. `tag` is said
-    should a wait of it take longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout
-    where interpreted, KernelError on a GPU. Source: OpenSHMEM 1.6, section 9.11 (shmem_broadcast).
+    Pointers to the same type; dst is symmetric. BLOCK, a power of two: the number of elements moved at a
+    time. Collective: one program of each member calls it, with the same sizes. Complete on return: dst may be
+    read, src written. If the team has no PE `root`, the kernel ends with an error that names broadcast.
+    `bound_ns` limits each wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted,
+    KernelError on a GPU; the error contains `tag`. Source: OpenSHMEM 1.6, section 9.11 (shmem_broadcast).
     """
     alike("broadcast", dst, src)
     check_pe(team, root, _ROOT)
@@ -156,12 +156,13 @@ def _gather(team, dst, src, n, BLOCK: tl.constexpr, operation: tl.constexpr, tag
 
 @jit
 def fcollect(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    """Lay src of member 0, 1, …, n elements of each, one after another at `dst` of every member: n_pes * n.
+    """Gather n elements at src of member 0, 1, … one after another at `dst` of every member: n_pes * n
+    elements.
 
-    Pointers to the same type; dst is symmetric. BLOCK, a power of two: how many go at a time. Collective:
-    one program of each member calls it, with the same sizes. Complete on return: dst may be read, src
-    written. `tag` is said should a wait of it take longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT
-    where that is 0: Timeout where interpreted, KernelError on a GPU. Source: OpenSHMEM 1.6, section 9.11
+    Pointers to the same type; dst is symmetric. BLOCK, a power of two: the number of elements moved at a
+    time. Collective: one program of each member calls it, with the same sizes. Complete on return: dst may be
+    read, src written. `bound_ns` limits each wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout
+    where interpreted, KernelError on a GPU; the error contains `tag`. Source: OpenSHMEM 1.6, section 9.11
     (shmem_fcollect).
     """
     alike("fcollect", dst, src)
@@ -172,10 +173,10 @@ def fcollect(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
 def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
     """Copy block j of `src`, n elements, to block my_pe of member j's `dst`; both have n_pes blocks.
 
-    Pointers to the same type; dst is symmetric. BLOCK, a power of two: how many go at a time. Collective:
-    one program of each member calls it, with the same sizes. Complete on return: dst may be read, src
-    written. `tag` is said should a wait of it take longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT
-    where that is 0: Timeout where interpreted, KernelError on a GPU. Source: OpenSHMEM 1.6, section 9.11
+    Pointers to the same type; dst is symmetric. BLOCK, a power of two: the number of elements moved at a
+    time. Collective: one program of each member calls it, with the same sizes. Complete on return: dst may be
+    read, src written. `bound_ns` limits each wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout
+    where interpreted, KernelError on a GPU; the error contains `tag`. Source: OpenSHMEM 1.6, section 9.11
     (shmem_alltoall).
     """
     alike("alltoall", dst, src)
@@ -198,12 +199,13 @@ def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
 
 @jit
 def collect(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    """Lay src of member 0, 1, … one after another at `dst` of every member, n elements each, n may differ.
+    """Gather n elements at src of member 0, 1, …, where n may differ, one after another at `dst` of every
+    member.
 
-    Pointers to the same type; dst is symmetric. Returns how many elements arrived (int64). BLOCK, a power
-    of two: how many go at a time. Collective: one program of each member calls it. Complete on return:
-    dst may be read, src written. `tag` is said should a wait of it take longer than `bound_ns` (ns), or
-    ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted, KernelError on a GPU. Source: OpenSHMEM
+    Pointers to the same type; dst is symmetric. Returns how many elements arrived (int64). BLOCK, a power of
+    two: the number of elements moved at a time. Collective: one program of each member calls it. Complete on
+    return: dst may be read, src written. `bound_ns` limits each wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT).
+    Beyond it: Timeout where interpreted, KernelError on a GPU; the error contains `tag`. Source: OpenSHMEM
     1.6, section 9.11 (shmem_collect).
     """
     alike("collect", dst, src)
@@ -224,7 +226,7 @@ def collect(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
 
 @jit
 def _combine(a, b, op: tl.constexpr):
-    """a op b; a NaN is passed on."""
+    """a op b; NaN propagates."""
     if op == SUM:
         result = a + b
     elif op == PROD:
@@ -244,7 +246,7 @@ def _combine(a, b, op: tl.constexpr):
 
 @jit
 def _fold(team, src, mask, op: tl.constexpr):
-    """What stands at a block of pointers, over the members in PE order; 16-bit floats in float32."""
+    """Fold the elements at a block of pointers over the members, in PE order; 16-bit floats in float32."""
     kind: tl.constexpr = src.dtype.element_ty
     wide: tl.constexpr = tl.float32 if kind == tl.float16 or kind == tl.bfloat16 else kind
     so_far = tl.load(at_pe(team, src, 0), mask=mask, volatile=True).to(wide)
@@ -255,7 +257,7 @@ def _fold(team, src, mask, op: tl.constexpr):
 
 @jit
 def _fold_to_all(team, dst, src, first, last, op: tl.constexpr, BLOCK: tl.constexpr):
-    """Elements first … last - 1 of every member's dst = the fold of src."""
+    """Set elements first … last - 1 of every member's dst to the fold of src."""
     for begin in range(first, last, BLOCK):
         at = begin + tl.arange(0, BLOCK)
         value = _fold(team, src + at, at < last, op)
@@ -265,7 +267,7 @@ def _fold_to_all(team, dst, src, first, last, op: tl.constexpr, BLOCK: tl.conste
 
 @jit
 def _elements(data, kind: tl.constexpr):
-    """Eight bytes as elements, wide enough to sum."""
+    """Return eight bytes as elements, wide enough to sum."""
     size: tl.constexpr = kind.primitive_bitwidth
     whole: tl.constexpr = tl.core.get_int_dtype(size, True)
     wide: tl.constexpr = tl.float32 if kind == tl.float16 or kind == tl.bfloat16 else kind
@@ -305,7 +307,7 @@ def _part_of(team, epoch, pe, own, nbytes, i, operation: tl.constexpr, tag, boun
 
 @jit
 def _reduce_small(team, dst, src, own, nbytes, block, op: tl.constexpr, operation: tl.constexpr, tag, bound):
-    """dst = the fold of what each member has for this one, which itself has it at `own`."""
+    """Set dst to the fold of each member's part for this one, whose own part is at `own`."""
     kind: tl.constexpr = dst.dtype.element_ty
     epoch = exchange.begin(team)
     exchange.send(team, epoch, nbytes, src, block)
@@ -325,12 +327,12 @@ def _reduce_small(team, dst, src, own, nbytes, block, op: tl.constexpr, operatio
 def reduce(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
     """Set `dst` of every member to src of member 0 op src of member 1 op …, n elements; dst may be src.
 
-    Pointers to the same type, both symmetric. op: dev.SUM, PROD, MIN or MAX, of integers also AND, OR or
-    XOR. In PE order: the same bits everywhere; halves are summed in float32, and a NaN is passed on.
-    BLOCK, a power of two: how many go at a time. Collective: one program of each member calls it, with
-    the same sizes. Complete on return: dst may be read, src written. `tag` is said should a wait of it
-    take longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted,
-    KernelError on a GPU. Source: OpenSHMEM 1.6, section 9.11 (shmem_reduce).
+    Pointers to the same type, both symmetric. `op` is dev.SUM, PROD, MIN or MAX, for integers also AND, OR or
+    XOR. Folded in PE order: the same bits everywhere. 16-bit floats are summed in float32, and NaN
+    propagates. BLOCK, a power of two: the number of elements moved at a time. Collective: one program of each
+    member calls it, with the same sizes. Complete on return: dst may be read, src written. `bound_ns` limits
+    each wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError on a
+    GPU; the error contains `tag`. Source: OpenSHMEM 1.6, section 9.11 (shmem_reduce).
     """
     foldable("reduce", dst, src, op)
     nbytes = _bytes(src, n)
@@ -352,12 +354,12 @@ def reduce(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024, tag=
 def reduce_scatter(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
     """Set `dst`, n elements, to block my_pe of the reduction of `src`, which has n_pes blocks of n elements.
 
-    Pointers to the same type; src is symmetric and apart from dst. op: dev.SUM, PROD, MIN or MAX, of
-    integers also AND, OR or XOR. In PE order; halves are summed in float32. BLOCK, a power of two: how
-    many go at a time. Collective: one program of each member calls it, with the same sizes. Complete on
-    return: dst may be read, src written. `tag` is said should a wait of it take longer than `bound_ns`
-    (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted, KernelError on a GPU. Source:
-    Atoll.
+    Pointers to the same type; src is symmetric and does not overlap dst. `op` is dev.SUM, PROD, MIN or MAX,
+    for integers also AND, OR or XOR. Folded in PE order; 16-bit floats are summed in float32. BLOCK, a power
+    of two: the number of elements moved at a time. Collective: one program of each member calls it, with the
+    same sizes. Complete on return: dst may be read, src written. `bound_ns` limits each wait, in nanoseconds
+    (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError on a GPU; the error contains
+    `tag`. Source: Atoll.
     """
     foldable("reduce_scatter", dst, src, op)
     nbytes = _bytes(src, n)
@@ -381,12 +383,12 @@ def tile_reduce(
 ):  # fmt: skip
     """Set a tile of rows * cols elements at `dst` of every member to those at src, folded by op in PE order.
 
-    Pointers to the same type, both symmetric; dst may be src. Row r begins at x + r * pitch; pitches
-    count elements. op: dev.SUM, PROD, MIN or MAX, of integers also AND, OR or XOR. COLS, a power of two:
-    how many go at a time. Collective: one program of each member calls it, with the same sizes. Complete
-    on return: dst may be read, src written. `tag` is said should a wait of it take longer than `bound_ns`
-    (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted, KernelError on a GPU. Source:
-    Atoll.
+    Pointers to the same type, both symmetric; dst may be src. Row r begins at x + r * pitch; pitches count
+    elements. `op` is dev.SUM, PROD, MIN or MAX, for integers also AND, OR or XOR. COLS, a power of two: the
+    number of elements folded at a time. Collective: one program of each member calls it, with the same sizes.
+    Complete on return: dst may be read, src written. `bound_ns` limits each wait, in nanoseconds (0:
+    ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError on a GPU; the error contains `tag`.
+    Source: Atoll.
     """
     foldable("tile_reduce", dst, src, op)
     check_place(team, dst, _TILE_REDUCE)
@@ -405,11 +407,11 @@ def tile_allgather(
 ):  # fmt: skip
     """Copy the tile of rows * cols elements at `src` of member k to rows k * rows … of dst of every member.
 
-    Pointers to the same type; dst is symmetric. Row r begins at x + r * pitch; pitches count elements.
-    ROWS and COLS, powers of two: how many go at a time. Collective: one program of each member calls it,
-    with the same sizes. Complete on return: dst may be read, src written. `tag` is said should a wait of
-    it take longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted,
-    KernelError on a GPU. Source: Atoll.
+    Pointers to the same type; dst is symmetric. Row r begins at x + r * pitch; pitches count elements. ROWS
+    and COLS, powers of two: the rows and columns moved at a time. Collective: one program of each member
+    calls it, with the same sizes. Complete on return: dst may be read, src written. `bound_ns` limits each
+    wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError on a GPU;
+    the error contains `tag`. Source: Atoll.
     """
     alike("tile_allgather", dst, src)
     check_place(team, dst, _TILE_ALLGATHER)

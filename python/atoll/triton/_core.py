@@ -1,4 +1,4 @@
-"""What the others are made of: constants of the control block, addresses, the check of PEs, order."""
+"""Parts that the other modules share: constants of the control block, addresses, the check of PEs, order."""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ._kinds import Compare, Order, ReduceOp, SignalOp, integer_pe
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """triton.jit for kernels whose first argument is `team`: no PE compiles another kernel than its peers do.
+    """Make a kernel by triton.jit, whose first argument is `team`; all PEs compile the same kernel.
 
     The launch takes an atoll.Team for it, and refuses freed arrays and arrays of NumPy (TypeError,
     UseAfterFree, OverflowError). Errors of such a kernel name it. Local. Source: Atoll.
@@ -31,17 +31,18 @@ INTERPRETED = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1")
 if INTERPRETED:
     from ._interpreted import refuse_pe, refuse_place
 else:
-    refuse_pe = refuse_place = None  # Triton looks at every name in a function that it compiles
+    refuse_pe = refuse_place = None  # Triton resolves every name in a function that it compiles
 
 
 def checks(name):
-    """By which number `name` is known that is given a PE that the team has not, or an address that is not symmetric."""
+    """Return the number of `name` in reports of a wrong PE or of an address that is not symmetric."""
     return tl.constexpr(AT[f"check {name}"])
 
 
 _PEER = checks("peer")
 _PE_TEXT = tl.constexpr(_ptx.check_pe("OPERATION", "$1", "$2", "$3") + " mov.u32 $0, 0;")
-# Empty where kernels do not look. Part of what Triton tells kernels apart by, so none is kept for a process of the other kind.
+# Empty in kernels without checks of addresses. It is part of Triton's cache key, so these have other cached
+# kernels.
 _PLACE_TEXT = tl.constexpr(
     _ptx.check_place("OPERATION", "$1", "$2", "$3", "$4") + " mov.u32 $0, 0;" if _ptx.CHECKS_ADDRESSES else ""
 )
@@ -66,7 +67,7 @@ MOST_PES = tl.constexpr(64)
 
 @jit
 def team_at(state):
-    """Return the team whose fields, nine int64, stand at the pointer `state`: inductor.team_tensor's.
+    """Return the team whose nine int64 fields are at the pointer `state`, made by inductor.team_tensor.
 
     For kernels that take no tuple. Local. Source: Atoll.
     """
@@ -85,7 +86,7 @@ def team_at(state):
 
 @jit
 def slot_of(team, pe):
-    slot = team.first + pe * team.step + tl.full((), 0, tl.int64)  # numbers that are 1 are constants here
+    slot = team.first + pe * team.step + tl.full((), 0, tl.int64)  # an argument that is 1 is a constant
     if team.table != 0:
         slot = tl.load(team.table.to(tl.int64).to(tl.pointer_type(tl.int32)) + pe).to(tl.int64)
     return slot
@@ -93,14 +94,14 @@ def slot_of(team, pe):
 
 @jit
 def reach(team, address, pe):
-    """The address of PE `pe`'s copy of what stands at an address here."""
+    """Return the address of PE `pe`'s copy of the data at a local address."""
     return address + (slot_of(team, pe) - team.my_slot) * team.stride
 
 
 @jit
 def at_pe(team, x, pe):
-    # As an offset of elements, of which it is said that it is a multiple of 16 (slots are 1 TiB apart, on hosts no less than
-    # 64 KiB): so Triton moves as many bytes at a time as x's own alignment allows.
+    # The distance is an offset in elements, declared to be a multiple of 16: slots are at least 64 KiB apart,
+    # on GPUs 1 TiB. So Triton moves as many bytes at a time as x's own alignment allows.
     size: tl.constexpr = tl.constexpr(max(x.dtype.scalar.element_ty.primitive_bitwidth // 8, 1))
     distance = (slot_of(team, pe) - team.my_slot) * (team.stride // size)
     return x + tl.multiple_of(distance, 16)
@@ -108,7 +109,7 @@ def at_pe(team, x, pe):
 
 @jit
 def check_pe(team, pe, operation: tl.constexpr):
-    """With checks on, a PE that the team has not is reported, and the kernel traps."""
+    """With checks on, report a PE that the team does not have, and trap."""
     integer_pe(pe)
     if INTERPRETED:
         refuse_pe(team, pe, operation)
@@ -122,9 +123,9 @@ def check_pe(team, pe, operation: tl.constexpr):
 
 @jit
 def check_place(team, x, operation: tl.constexpr, SOME: tl.constexpr = False):
-    """With addresses looked at, a pointer, or one of a block, that is none of this PE's slot is reported, and the kernel traps.
+    """With checks of addresses, report a pointer outside this PE's slot, and trap.
 
-    SOME: of a block one that is suffices, for the caller may mask the others out.
+    SOME: in a block, one pointer inside the slot suffices, since the caller may mask the others out.
     """
     if INTERPRETED:
         refuse_place(team, x, SOME)
@@ -149,12 +150,12 @@ def peer_for(team, x, pe, operation: tl.constexpr):
 
 @jit
 def ptr(team, x, pe):
-    """Return the pointer, or block of pointers, to PE `pe`'s copy of what stands at the symmetric `x`.
+    """Return the pointer, or block of pointers, to PE `pe`'s copy of the symmetric `x`.
 
-    pe: an integer or a block of them. Loads and stores through it are in no order until quiet. Where
-    kernels look at addresses (ATOLL_CHECK=all), one of a block that is symmetric suffices: others may be
-    masked out. A `pe` that the team has not ends the kernel; the error names peer. Local. Source:
-    OpenSHMEM 1.6, section 9.3 (shmem_ptr).
+    pe: an integer or a block of them. Until quiet, loads and stores through it have no order. With
+    ATOLL_CHECK=all one symmetric pointer of a block suffices, since the others may be masked out. If the team
+    has no PE `pe`, the kernel ends with an error that names peer. Local. Source: OpenSHMEM 1.6, section 9.3
+    (shmem_ptr).
     """
     check_pe(team, pe, _PEER)
     check_place(team, x, _PEER, True)
@@ -163,7 +164,8 @@ def ptr(team, x, pe):
 
 @jit
 def translate_pe(team, pe, to):
-    """Return the number (int32) that PE `pe` of `team` has in the team `to`; -1: none, or no PE of `team`.
+    """Return the number (int32) that PE `pe` of `team` has in the team `to`; -1: it is not in it, or not in
+    `team`.
 
     Both are teams of one job and one kind of memory. Local. Source: OpenSHMEM 1.6, section 9.4
     (shmem_team_translate_pe).
@@ -180,10 +182,10 @@ def translate_pe(team, pe, to):
 
 @jit
 def peer(team, x, pe):
-    """Return the pointer, or block of pointers, to PE `pe`'s copy of what stands at the symmetric `x`.
+    """Return the pointer, or block of pointers, to PE `pe`'s copy of the symmetric `x`.
 
-    What ptr is. pe: an integer or a block of them. Loads and stores through it are in no order until
-    quiet. A `pe` that the team has not ends the kernel; the error names peer. Local. Source: OpenSHMEM
+    The same as ptr. pe: an integer or a block of them. Until quiet, loads and stores through it have no
+    order. If the team has no PE `pe`, the kernel ends with an error that names peer. Local. Source: OpenSHMEM
     1.6, section 9.3 (shmem_ptr).
     """
     return ptr(team, x, pe)
@@ -214,22 +216,23 @@ def word_at(address):
 
 @jit
 def at_int32(x):
-    """A number, or a constant, as inline PTX takes it."""
+    """Return a number, or a constant, as a 32-bit operand of inline PTX."""
     return (x + tl.full((), 0, tl.int32)).to(tl.int32)
 
 
 @jit
 def at_int64(x):
-    """The same of 8 bytes, or an address."""
+    """Return a number, constant or address as a 64-bit operand of inline PTX."""
     return (x + tl.full((), 0, tl.int64)).to(tl.int64)
 
 
 @jit
 def quiet(team):
-    """What the program stored at other PEs, and its atomics, are visible to all PEs before what it does next.
+    """Complete the program's earlier stores and atomics at other PEs: visible to all before its next
+    operation.
 
-    Of all puts of the program, whichever thread made them; gets before it are in their dst. Waits for no
-    other PE. Local. Source: OpenSHMEM 1.6, section 9.10 (shmem_quiet).
+    This includes puts by any thread of the program; earlier gets have filled their dst. It waits for no other
+    PE. Local. Source: OpenSHMEM 1.6, section 9.10 (shmem_quiet).
     """
     tl.debug_barrier()
     if not INTERPRETED:
@@ -239,19 +242,18 @@ def quiet(team):
 
 @jit
 def fence(team):
-    """The program's puts and atomics to each PE are visible there before its later ones to the same PE.
+    """Order the program's earlier puts and atomics to each PE before its later ones to the same PE.
 
-    Here it does what quiet does, which orders them for all PEs. Local. Source: OpenSHMEM 1.6, section
-    9.10 (shmem_fence).
+    Here it is quiet, which orders them for all PEs. Local. Source: OpenSHMEM 1.6, section 9.10 (shmem_fence).
     """
     quiet(team)
 
 
 @jit
 def flush(team):
-    """Sources of the program's earlier puts, put_nbi too, may be written again by any of its threads.
+    """Allow all threads to write the sources of the program's earlier puts again, put_nbi too.
 
-    Orders and completes nothing at other PEs: use quiet for that. Local. Source: Atoll.
+    It orders and completes nothing at other PEs; quiet does. Local. Source: Atoll.
     """
     tl.debug_barrier()
 

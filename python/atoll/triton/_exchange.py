@@ -1,5 +1,8 @@
-"""What small collectives are made of, as atoll/device/exchange.hpp: every member sends every other a message of flagged words,
-in slots of the team's control blocks that alternate between two."""
+"""The exchange by which small collectives work, as atoll/device/exchange.hpp.
+
+Every member sends every other a message of flagged words. The messages use two slots of the team's control
+blocks by turns.
+"""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -26,13 +29,13 @@ _EPOCH, _SLOTS, _AREA = (tl.constexpr(AT[name]) for name in ("exchange_epoch", "
 
 @jit
 def is_small(team, nbytes):
-    """If messages of so many bytes from member to member take the short way."""
+    """Return whether messages of that many bytes from member to member fit the exchange."""
     return nbytes <= 8 * (_AREA // team.n_pes)
 
 
 @jit
 def begin(team):
-    """The number of this exchange; what the program stored before may be sent."""
+    """Return the number of this exchange, once the program's earlier stores may be sent."""
     epoch = load(team.control + _EPOCH, tl.int32) + 1
     tl.debug_barrier()
     return epoch
@@ -40,7 +43,7 @@ def begin(team):
 
 @jit
 def end(team, epoch):
-    """All threads have read."""
+    """End the exchange, once all threads have read."""
     tl.debug_barrier()
     store(team.control + _EPOCH, epoch, tl.int32)
 
@@ -52,7 +55,7 @@ def _slot_from(team, epoch, pe):
 
 @jit
 def send(team, epoch, nbytes, source, block):
-    """nbytes at source + pe * block to each other member; 0 bytes are a message too."""
+    """Send nbytes at source + pe * block to each other member; 0 bytes are a message too."""
     pairs = pairs_of(nbytes)
     mine = _slot_from(team, epoch, team.my_pe)
     k = thread()
@@ -68,7 +71,7 @@ def send(team, epoch, nbytes, source, block):
 
 @jit
 def _refresh(team, epoch, mine, pairs):
-    """Words that small messages never touch get a new flag once in 2^30 calls."""
+    """Give words that small messages never touch a new flag, once in 2^30 calls."""
     for pe in range(team.n_pes):
         if pe != team.my_pe:
             i = pairs + thread()
@@ -79,13 +82,13 @@ def _refresh(team, epoch, mine, pairs):
 
 @jit
 def part(team, epoch, pe, i, operation: tl.constexpr, tag, bound):
-    """Bytes 8 * i … of the message from `pe`, once they have come."""
+    """Wait for bytes 8 * i … of the message from `pe`, and return them."""
     return wait_flagged(team, _slot_from(team, epoch, pe) + 16 * i, epoch, operation, pe, tag, bound)
 
 
 @jit
 def take(team, epoch, nbytes, to, block, operation: tl.constexpr, tag, bound):
-    """nbytes from each other member to to + pe * block."""
+    """Receive nbytes from each other member into to + pe * block."""
     pairs = pairs_of(nbytes)
     k = thread()
     while k < pairs * team.n_pes:
@@ -97,7 +100,7 @@ def take(team, epoch, nbytes, to, block, operation: tl.constexpr, tag, bound):
 
 @jit
 def take_from(team, epoch, nbytes, to, root, operation: tl.constexpr, tag, bound):
-    """nbytes from `root` to `to`, and the others' messages of 0 bytes."""
+    """Receive nbytes from `root` into `to`, and messages of 0 bytes from the others."""
     pairs = pairs_of(nbytes)
     k = thread()
     while k < pairs * team.n_pes:
@@ -111,7 +114,7 @@ def take_from(team, epoch, nbytes, to, root, operation: tl.constexpr, tag, bound
 
 @jit
 def copy_own(nbytes, to, source):
-    """This member's own part."""
+    """Copy this member's own part."""
     if to != source:
         i = thread()
         while i < pairs_of(nbytes):

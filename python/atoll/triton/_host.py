@@ -1,4 +1,6 @@
-"""What the host does with Triton's kernels: names for errors, and how many programs run at once."""
+"""The host's part of Triton's kernels: checks of arguments, names in errors, and the number of programs that
+run at once.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 
 
 def _constants(function: Any) -> set[Any]:
-    """The parameters that are tl.constexpr, by number and by name."""
+    """Return the parameters that are tl.constexpr, by number and by name."""
     found: set[Any] = set()
     for number, (name, parameter) in enumerate(inspect.signature(function).parameters.items(), 1):
         if "constexpr" in str(parameter.annotation):
@@ -29,7 +31,7 @@ def _constants(function: Any) -> set[Any]:
 
 
 def _check(name: str, constants: set[Any], arguments: dict[Any, Any]) -> None:
-    """Refuse what a kernel must not have, by the number or the name of the argument."""
+    """Refuse an argument that a kernel must not have; the error has its number or name."""
     for which, x in arguments.items():
         if which in constants:
             continue
@@ -53,7 +55,7 @@ def _check(name: str, constants: set[Any], arguments: dict[Any, Any]) -> None:
 
 
 def _as_argument(x: Any) -> Any:
-    """As Triton takes it: of a Team the fields that a kernel needs, of NumPy's arrays what the interpreter asks for."""
+    """Convert an argument for Triton: a Team to its fields, NumPy's arrays to what the interpreter takes."""
     if isinstance(x, _atoll.Team):
         return x.device("host" if INTERPRETED else "device")
     if INTERPRETED and isinstance(x, np.ndarray):
@@ -64,12 +66,12 @@ def _as_argument(x: Any) -> Any:
 
 
 def _in_short(made: Any, error: Exception, arguments: dict[Any, Any] | None = None) -> Exception | None:
-    """Of what Triton says, the sentence that is ours, and where the kernel calls for it; None: it is not about that."""
+    """Return a short error: Atoll's own sentence from Triton's message, and the line of the kernel. None:
+    there is no such sentence.
+    """
     arguments = arguments or {}
     inner: BaseException | None = error
-    while inner is not None and isinstance(
-        inner.__cause__, Exception
-    ):  # one for each function that was called
+    while inner is not None and isinstance(inner.__cause__, Exception):  # one for each nested function call
         inner = inner.__cause__
     if isinstance(inner, _atoll.NotSymmetric):
         ordinary = [
@@ -85,7 +87,7 @@ def _in_short(made: Any, error: Exception, arguments: dict[Any, Any] | None = No
     said = re.findall(r"^atoll\.triton[.:][^\n]*", str(inner), re.M)
     if not said:
         return None
-    line = getattr(getattr(error, "node", None), "lineno", None)  # from `def` on, below the decorators
+    line = getattr(getattr(error, "node", None), "lineno", None)  # counted from `def`, below the decorators
     above = (
         next((k for k, text in enumerate(made.raw_src) if text.lstrip().startswith("def ")), 0) if line else 0
     )
@@ -95,9 +97,10 @@ def _in_short(made: Any, error: Exception, arguments: dict[Any, Any] | None = No
 
 
 def named(made: Any) -> Any:
-    """The kernel, each start of which is told, so that an error of a kernel can name it. Of this kernel only: no hook.
+    """Change the kernel so that its launches check their arguments and are noted, for errors that name it.
 
-    What it must not have is refused, and what it is not compiled for is said in one line.
+    An argument that it must not have is refused, and a compile error is cut to one line. This concerns this
+    kernel only: no hook is set.
     """
     start, name, constants = made.run, made.fn.__name__, _constants(made.fn)
 
@@ -115,7 +118,7 @@ def named(made: Any) -> Any:
                 raise
             raise short from None
         if not warmup and hasattr(compiled, "metadata"):
-            blocks = 0 if callable(grid) else math.prod(grid)  # 0: any
+            blocks = 0 if callable(grid) else math.prod(grid)  # 0: any number
             _atoll._note_kernel(name, blocks, THREADS_OF_WARP * compiled.metadata.num_warps)
         return compiled
 
@@ -124,30 +127,31 @@ def named(made: Any) -> Any:
 
 
 def most_resident_blocks(kernel: Any, *arguments: Any, **options: Any) -> int:
-    """Return the most programs (Triton's blocks) of a kernel that this PE may run at once on the current GPU: kernels whose
-    programs wait for one another, or for such programs of other PEs, may have no larger grid.
+    """Return the most programs (Triton's blocks) of a kernel that this PE may run at once on the current GPU.
 
-    The arguments and options are those of the launch, `kernel[grid](*arguments, **options)`; the kernel is compiled for
-    them, and not started. With launch_cooperative_grid=True a larger grid is refused at the launch. PEs that run on one GPU at
-    once, by NVIDIA's MPS, have equal shares of all but a sixteenth of it. Where they take turns each has all of it. PEs whose
-    numbers differ take the least of all for grids that must be alike. Local.
+    Kernels whose programs wait for one another, also on other PEs, may have no larger grid. The arguments and
+    options are those of the launch, `kernel[grid](*arguments, **options)`; the kernel is compiled for them,
+    and not started. With launch_cooperative_grid=True a larger grid is refused at the launch. PEs that share
+    a GPU through NVIDIA's MPS get equal shares of fifteen sixteenths of it. PEs that take turns on a GPU have
+    all of it. Where grids must be equal on all PEs, take the minimum over them. Local.
     """
     return most_blocks(*_size_of(kernel.warmup(*arguments, grid=(1,), **options)))
 
 
 most_resident_programs = most_resident_blocks
-"""The same by Triton's word for a block."""
+"""most_resident_blocks, under Triton's word for a block."""
 
 
 def _size_of(compiled: Any) -> tuple[int, int, int]:
-    """Its function, and the threads and the bytes of shared memory of a program."""
-    compiled._init_handles()  # loads it
+    """Return a compiled kernel's function, and the threads and bytes of shared memory of a program."""
+    compiled._init_handles()  # loads the kernel
     facts = compiled.metadata
     return compiled.function, THREADS_OF_WARP * facts.num_warps, facts.shared
 
 
 def _check_resident(made: Any, start: Any, grid: Any, arguments: Any, keywords: dict[str, Any]) -> None:
-    """Refuse a cooperative grid that is too large beside other PEs on the GPU, of which the driver does not know.
+    """Refuse a cooperative grid that is too large beside other PEs on the GPU, which the driver does not
+    count.
 
     Raises ValueError.
     """

@@ -1,4 +1,4 @@
-"""Whether Triton is there, and new enough."""
+"""Checks that Triton is installed, in a supported version."""
 
 from .._versions import need
 

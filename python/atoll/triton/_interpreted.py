@@ -1,5 +1,7 @@
-"""How waits end, and wrong PEs are found, where Triton's interpreter runs kernels on the host (TRITON_INTERPRET=1): as in Numba's
-kernels there. In the place of inline PTX."""
+"""Waits and checks of PEs in Triton's interpreter on the host (TRITON_INTERPRET=1), in place of inline PTX.
+
+They act as in Numba's kernels on the host.
+"""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -18,7 +20,7 @@ _look = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *_INTS, *_WORDS)(_atoll.
 
 
 def _numbers(x):
-    """Of a number, a constant, or what the interpreter has for a tensor: one after another."""
+    """Yield the integers of a number, a constant, or an interpreter's tensor."""
     handle = getattr(x, "handle", None)
     return map(int, [getattr(x, "value", x)] if handle is None else handle.data.reshape(-1))
 
@@ -28,8 +30,10 @@ def _number(x) -> int:
 
 
 class HostArray:
-    """An array of NumPy, as the interpreter takes one: it asks for what PyTorch's tensors have, and would copy their memory to
-    the host, where this is."""
+    """An array of NumPy with the attributes of PyTorch's tensors that the interpreter uses.
+
+    The interpreter would copy a tensor's memory to the host; this memory is there already.
+    """
 
     def __init__(self, array) -> None:
         self.array, self.dtype, self.shape = array, array.dtype, array.shape
@@ -57,7 +61,9 @@ def _at_control(control: int, name: str, kind) -> int:
 
 
 def _look_from(control, operation, compare, peer, tag, address, expected, found, waited, bound) -> None:
-    """Raise what ends a kernel: Timeout, PeDied, InvalidArgument, KeyboardInterrupt."""
+    """Raise the error that ends a kernel, if there is one: Timeout, PeDied, InvalidArgument,
+    KeyboardInterrupt.
+    """
     watch, team = (
         _at_control(control, "watch", ctypes.c_uint64),
         _at_control(control, "team", ctypes.c_int),
@@ -67,7 +73,7 @@ def _look_from(control, operation, compare, peer, tag, address, expected, found,
 
 
 def pause(team, address, form, cmp, expected, found, operation, peer, tag, since, bound):
-    """Between two looks at a word, or (form "") at a flagged pair. Returns since when it looks."""
+    """Rest between two loads of a word, or (form "") of a flagged pair. Returns the start of the wait."""
     now, control, since = time.monotonic_ns(), _number(team.control), _number(since)
     os.sched_yield()
     if control != 0:
@@ -81,7 +87,7 @@ def pause(team, address, form, cmp, expected, found, operation, peer, tag, since
 
 
 def refuse_pe(team, pe, operation) -> None:
-    """A PE, or one of a block, that the team has not is an error where checks are on."""
+    """With checks on, refuse a PE, or one of a block, that the team does not have."""
     control, n_pes = _number(team.control), _number(team.n_pes)
     wrong = [one for one in _numbers(pe) if not 0 <= one < n_pes]
     if wrong and control != 0 and _at_control(control, "checks", ctypes.c_uint) != 0:
@@ -89,7 +95,7 @@ def refuse_pe(team, pe, operation) -> None:
 
 
 def _called() -> str:
-    """The function of atoll.triton that the kernel calls: of ours on the stack, the first."""
+    """Return the name of the function of atoll.triton that the kernel calls: the outermost of this package."""
     here, frame, name = Path(__file__).parent, sys._getframe(1), ""
     while frame is not None:
         file = Path(frame.f_code.co_filename)
@@ -100,8 +106,10 @@ def _called() -> str:
 
 
 def refuse_place(team, x, some) -> None:
-    """An address, or one of a block, that is not in this PE's symmetric memory is an error where checks are on: what stands as far
-    from it as a peer's memory from ours is anybody's. some: of a block one that is suffices."""
+    """With checks on, refuse an address, or one of a block, that is outside this PE's symmetric memory.
+
+    Its counterpart at another PE would be arbitrary memory. some: in a block, one address inside suffices.
+    """
     control, stride = _number(team.control), _number(team.stride)
     mine = _number(team.window) + _number(team.my_slot) * stride
     addresses = list(_numbers(x))

@@ -1,5 +1,8 @@
-"""Which types, constants and values operations take: a wrong one is an error when the kernel is compiled, which lists them (_host.py
-cuts Triton's error to that sentence). Where it fits nothing is left of it in the kernel."""
+"""Checks of types, constants and values of arguments, made when a kernel is compiled.
+
+An error lists what is allowed; _host.py cuts Triton's error to that sentence. A correct argument leaves no
+code in the kernel.
+"""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -11,7 +14,9 @@ from triton import constexpr_function, jit
 
 
 class _Constant(enum.IntEnum):
-    """One of what an operation chooses from. Its name is its text, by which Triton tells kernels' constants apart."""
+    """A constant that selects a variant of an operation. Triton tells kernels' constants apart by its text,
+    which is its name.
+    """
 
     def __repr__(self):
         return f"dev.{self.name}"
@@ -23,7 +28,7 @@ class _Constant(enum.IntEnum):
         return repr(self)
 
 
-# atl::Compare, atl::SignalOp, atl::ReduceOp, atl::device::Order
+# The values of atl::Compare, atl::SignalOp, atl::ReduceOp, atl::device::Order.
 Compare = _Constant("Compare", "EQ NE GT GE LT LE", start=0)
 SignalOp = _Constant("SignalOp", "SET ADD", start=0)
 ReduceOp = _Constant("ReduceOp", "SUM PROD MIN MAX AND OR XOR", start=0)
@@ -84,7 +89,7 @@ def _wrong_fold(name, x, op):
 
 @constexpr_function
 def _given(x):
-    """How an error names a value: a constant itself, else its type."""
+    """Return the text for a value in an error: a constant itself, else its type."""
     return (
         repr(x)
         if isinstance(x, (int, float, str)) or x is None
@@ -95,7 +100,7 @@ def _given(x):
 @constexpr_function
 def _wrong_constant(name, which, given, group):
     allowed = _GROUPS.value[group]
-    # A number of the group stands for its constant: so Inductor writes them down (inductor.py).
+    # A number of the group is its constant, too: Inductor writes constants as numbers (inductor.py).
     is_one = isinstance(given, allowed) or (type(given) is int and 0 <= given < len(allowed))
     if is_one:
         return ""
@@ -106,7 +111,10 @@ def _wrong_constant(name, which, given, group):
 
 @constexpr_function
 def _wrong_value(name, which, value, of, x):
-    """x: the pointer to what takes it. Negative numbers are numbers of unsigned types modulo 2^bits, as everywhere in C++."""
+    """Return the error text for a value that does not fit, or "". x: the pointer to its word.
+
+    Negative numbers are numbers of unsigned types modulo 2^bits, as everywhere in C++.
+    """
     kind = x.dtype.scalar.element_ty
     is_known = isinstance(value, (int, float))
     scalar = None if is_known else getattr(getattr(value, "dtype", None), "scalar", None)
@@ -120,7 +128,7 @@ def _wrong_value(name, which, value, of, x):
     bits = kind.primitive_bitwidth
     lowest = 0 if bits == 1 else -(1 << (bits - 1))
     highest = (1 << (bits if kind.is_int_unsigned() else max(bits - 1, 1))) - 1
-    # Triton's own numbers have 32 bits, so one of 64 was asked for, or is an argument that does not fit 32.
+    # Triton's own numbers have 32 bits. A number of 64 was converted, or is an argument that does not fit 32.
     if scalar is not None and scalar.primitive_bitwidth == 64 and bits < 64:
         return f"{begin} fit {kind}, of which {of} is: pass {which}.to(tl.{kind}), which keeps the low {bits} bits"
     if is_known and not lowest <= value <= highest:
@@ -144,7 +152,7 @@ def pointer(name: tl.constexpr, which: tl.constexpr, x):
 
 @jit
 def word(name: tl.constexpr, which: tl.constexpr, x, ALLOWED: tl.constexpr = _WORDS_ONLY):
-    """x is a pointer, or a block of them, to one of the types of that name."""
+    """Require that x is a pointer, or a block of them, to one of the types of that group."""
     pointer(name, which, x)
     said: tl.constexpr = _wrong_type(name, which, x, ALLOWED)
     tl.static_assert(said == "", said)
@@ -152,7 +160,7 @@ def word(name: tl.constexpr, which: tl.constexpr, x, ALLOWED: tl.constexpr = _WO
 
 @jit
 def single(name: tl.constexpr, which: tl.constexpr, x):
-    """It is one such word."""
+    """Require that x is a pointer to one such word."""
     word(name, which, x)
     said: tl.constexpr = _wrong_count(name, which, x)
     tl.static_assert(said == "", said)
@@ -160,7 +168,7 @@ def single(name: tl.constexpr, which: tl.constexpr, x):
 
 @jit
 def alike(name: tl.constexpr, dst, src):
-    """Both are pointers, to the same type."""
+    """Require that both are pointers to the same type."""
     pointer(name, "dst", dst)
     pointer(name, "src", src)
     said: tl.constexpr = _unlike(name, dst, src)
@@ -169,28 +177,28 @@ def alike(name: tl.constexpr, dst, src):
 
 @jit
 def constant(name: tl.constexpr, which: tl.constexpr, given, GROUP: tl.constexpr):
-    """It is a constant of that group."""
+    """Require that `given` is a constant of that group."""
     said: tl.constexpr = _wrong_constant(name, which, given, GROUP)
     tl.static_assert(said == "", said)
 
 
 @jit
 def number(name: tl.constexpr, which: tl.constexpr, given, of: tl.constexpr, x):
-    """It is a number that the type that x points to takes without a loss, as far as is known; `of` names x."""
+    """Require that `given` is a number that fits x's type without loss, as far as is known; `of` names x."""
     said: tl.constexpr = _wrong_value(name, which, given, of, x)
     tl.static_assert(said == "", said)
 
 
 @jit
 def integer_pe(pe):
-    """It is a number of a PE, or a block of them."""
+    """Require that pe is an integer, or a block of them."""
     said: tl.constexpr = _wrong_pe(pe)
     tl.static_assert(said == "", said)
 
 
 @jit
 def foldable(name: tl.constexpr, dst, src, op: tl.constexpr):
-    """Alike, and of a type that the reduction takes."""
+    """Require that both are pointers to the same type, which the reduction takes."""
     alike(name, dst, src)
     constant(name, "op", op, REDUCE_OP)
     said: tl.constexpr = _wrong_fold(name, src, op)

@@ -41,7 +41,7 @@ def mailbox_bytes(n_pes: int, room: int) -> int:
 
 @jit
 def _box_slot(team, block, room, sender, number):
-    """Where message `number` of a sender stands."""
+    """Return the address of message `number` of a sender."""
     slot = sender * _DEPTH + (number & (_DEPTH - 1))
     return block.to(tl.int64) + team.n_pes * _ENTRY + slot * pairs_of(room) * 16
 
@@ -53,13 +53,13 @@ def _bytes(x, n):
 
 @jit
 def post(team, block, room, src, n, pe, tag=0, bound_ns=0):
-    """Send n elements at `src` to PE `pe` through the mailbox; waits only while 8 messages are on their way.
+    """Send n elements at `src` to PE `pe` through the mailbox; it waits only while 8 messages are in flight.
 
-    block: the symmetric pointer to mailbox_bytes() zeros; room: bytes of the longest message. src: a
-    pointer, which may be written again afterwards. No fence: a message orders nothing but itself. A `pe`
-    that the team has not ends the kernel; the error names post. `tag` is said should it wait longer than
-    `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted, KernelError on a
-    GPU. Local. Source: Atoll.
+    `block` is the symmetric pointer to mailbox_bytes() zeros, `room` the bytes of the longest message. `src`
+    is a pointer and may be written again afterwards. No fence: a message orders no other data. If the team
+    has no PE `pe`, the kernel ends with an error that names post. `bound_ns` limits the wait, in nanoseconds
+    (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError on a GPU; the error contains
+    `tag`. Local. Source: Atoll.
     """
     pointer("post", "src", src)
     check_pe(team, pe, _POST_TO)
@@ -69,7 +69,7 @@ def post(team, block, room, src, n, pe, tag=0, bound_ns=0):
     taken = load(mine + _SEEN_TAKEN, tl.int64)
     source, nbytes = src.to(tl.int64), _bytes(src, n)
     pairs = pairs_of(nbytes)
-    tl.debug_barrier()  # behind what the program stored at src
+    tl.debug_barrier()  # after the program's stores to src
     i = thread()
     data = tl.full((), 0, tl.int64)
     if pairs <= num_threads():  # loaded beside the counters
@@ -90,12 +90,12 @@ def post(team, block, room, src, n, pe, tag=0, bound_ns=0):
             store_flagged(to + 16 * second, more, flag)
             i += 2 * num_threads()
     if ((number & 0x3FFFFFFF) < _DEPTH) & (number >= _DEPTH):
-        # Words that short messages leave untouched get a new flag in time.
+        # Give words that short messages leave untouched a new flag in time.
         i = pairs + thread()
         while i < pairs_of(room):
             store_flagged(to + 16 * i, tl.full((), 0, tl.int64), flag)
             i += num_threads()
-    # Looked at by the next message, which so does not wait for this load.
+    # For the next message, which need not wait for this load.
     if number & (_DEPTH // 2 - 1) == 0:
         taken = load(mine + _TAKEN, tl.int64, ".relaxed.sys")
     tl.debug_barrier()
@@ -107,11 +107,11 @@ def post(team, block, room, src, n, pe, tag=0, bound_ns=0):
 def receive(team, block, room, dst, n, pe, tag=0, bound_ns=0):
     """Wait for the next message of PE `pe`, n elements as posted, and store it at `dst`.
 
-    block: the symmetric pointer to mailbox_bytes() zeros; room: bytes of the longest message. dst: a
-    pointer, which may be read afterwards by all of the program. Orders nothing but the message. A `pe`
-    that the team has not ends the kernel; the error names receive. `tag` is said should it wait longer
-    than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted, KernelError on
-    a GPU. Local. Source: Atoll.
+    `block` is the symmetric pointer to mailbox_bytes() zeros, `room` the bytes of the longest message. `dst`
+    is a pointer, which may be read afterwards by all of the program. It orders no other data. If the team has
+    no PE `pe`, the kernel ends with an error that names receive. `bound_ns` limits the wait, in nanoseconds
+    (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError on a GPU; the error contains
+    `tag`. Local. Source: Atoll.
     """
     pointer("receive", "dst", dst)
     check_pe(team, pe, _RECEIVE_FROM)
@@ -135,7 +135,7 @@ def receive(team, block, room, dst, n, pe, tag=0, bound_ns=0):
             store_part(to, nbytes, second, more)
             i += 2 * num_threads()
     tl.debug_barrier()
-    if number & (_DEPTH // 2 - 1) == 0:  # all have read
+    if number & (_DEPTH // 2 - 1) == 0:  # all threads have read
         tell = reach(team, block.to(tl.int64) + team.my_pe * _ENTRY + _TAKEN, pe)
         store(tell, number, tl.int64, ".relaxed.sys", (thread() == 0).to(tl.int32))
     store(mine + _RECEIVED, number, tl.int64)
@@ -143,12 +143,14 @@ def receive(team, block, room, dst, n, pe, tag=0, bound_ns=0):
 
 @jit
 def try_receive(team, block, room, dst, n, pe, tag=0, bound_ns=0):
-    """Receive the next message of PE `pe`, n elements, at `dst` if it has begun to come: 1; else 0 (int32).
+    """Receive the next message of PE `pe`, n elements, at `dst` and return 1 if it has begun to arrive; else
+    0 (int32).
 
-    block: the symmetric pointer to mailbox_bytes() zeros; room: bytes of the longest message. What has
-    begun is waited for, as receive does. A `pe` that the team has not ends the kernel; the error names
-    receive. `tag` is said should it wait longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is
-    0: Timeout where interpreted, KernelError on a GPU. Local. Source: Atoll.
+    `block` is the symmetric pointer to mailbox_bytes() zeros, `room` the bytes of the longest message. A
+    message that has begun to arrive is waited for, as in receive. If the team has no PE `pe`, the kernel ends
+    with an error that names receive. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT).
+    Beyond it: Timeout where interpreted, KernelError on a GPU; the error contains `tag`. Local. Source:
+    Atoll.
     """
     check_pe(team, pe, _RECEIVE_FROM)
     check_place(team, block, _RECEIVE_FROM)

@@ -1,4 +1,6 @@
-"""put, get and tiles: rows * cols elements, row r from x + r * pitch; ROWS and COLS of them go at a time."""
+"""put, get and tiles of rows * cols elements: row r begins at x + r * pitch; ROWS and COLS of them are moved
+at a time.
+"""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -19,9 +21,9 @@ _TILE_PUT, _TILE_GET = checks("tile_put"), checks("tile_get")
 def p(team, dst, value, pe):
     """Store `value` at `dst` of PE `pe`: one element, or a block of values at a block of pointers.
 
-    dst: symmetric, any type of Triton's, to which value is converted. In no order; complete after quiet.
-    A `pe` that the team has not ends the kernel; the error names p. Local. Source: OpenSHMEM 1.6, section
-    9.5 (shmem_p).
+    dst: symmetric, any type of Triton's, to which value is converted. No order; complete after quiet. If the
+    team has no PE `pe`, the kernel ends with an error that names p. Local. Source: OpenSHMEM 1.6, section 9.5
+    (shmem_p).
     """
     pointer("p", "dst", dst)
     number("p", "value", value, "dst", dst)
@@ -32,8 +34,9 @@ def p(team, dst, value, pe):
 def g(team, src, pe):
     """Return the element at `src` of PE `pe`, or a block of them for a block of pointers.
 
-    src: symmetric, any type of Triton's. Loaded past the caches of this GPU; in no order. A `pe` that the
-    team has not ends the kernel; the error names g. Local. Source: OpenSHMEM 1.6, section 9.5 (shmem_g).
+    src: symmetric, any type of Triton's. The load bypasses this GPU's caches and has no order. If the team
+    has no PE `pe`, the kernel ends with an error that names g. Local. Source: OpenSHMEM 1.6, section 9.5
+    (shmem_g).
     """
     pointer("g", "src", src)
     return tl.load(peer_for(team, src, pe, _G), volatile=True)
@@ -50,9 +53,10 @@ def copy(to, src, n, BLOCK: tl.constexpr):
 def put_nbi(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
     """Copy n elements from `src` to `dst` of PE `pe`; src may be written again after flush or quiet.
 
-    Pointers to the same type; dst is symmetric, src need not be. BLOCK, a power of two: how many go at a
-    time. Complete and ordered by quiet, fence, or a signal. A `pe` that the team has not ends the kernel;
-    the error names put_nbi. Local. Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).
+    Pointers to the same type; dst is symmetric, src need not be. BLOCK, a power of two: the number of
+    elements moved at a time. quiet, fence or a signal completes and orders it. If the team has no PE `pe`,
+    the kernel ends with an error that names put_nbi. Local. Source: OpenSHMEM 1.6, section 9.6
+    (shmem_put_nbi).
     """
     alike("put_nbi", dst, src)
     copy(peer_for(team, dst, pe, _PUT_NBI), src, n, BLOCK)
@@ -62,9 +66,9 @@ def put_nbi(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
 def put(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
     """Copy n elements from `src` to `dst` of PE `pe`; src may be written again afterwards.
 
-    Pointers to the same type; dst is symmetric, src need not be. BLOCK, a power of two: how many go at a
-    time. Complete and ordered by quiet, fence, or a signal. A `pe` that the team has not ends the kernel;
-    the error names put. Local. Source: OpenSHMEM 1.6, section 9.5 (shmem_put).
+    Pointers to the same type; dst is symmetric, src need not be. BLOCK, a power of two: the number of
+    elements moved at a time. quiet, fence or a signal completes and orders it. If the team has no PE `pe`,
+    the kernel ends with an error that names put. Local. Source: OpenSHMEM 1.6, section 9.5 (shmem_put).
     """
     alike("put", dst, src)
     copy(peer_for(team, dst, pe, _PUT), src, n, BLOCK)
@@ -82,9 +86,9 @@ def _fetch(dst, come, n, BLOCK: tl.constexpr):
 def get_nbi(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
     """Copy n elements from `src` of PE `pe` to `dst`, which the program may read after quiet.
 
-    Pointers to the same type; src is symmetric, dst need not be. BLOCK, a power of two: how many go at a
-    time. A `pe` that the team has not ends the kernel; the error names get_nbi. Local. Source: OpenSHMEM
-    1.6, section 9.6 (shmem_get_nbi).
+    Pointers to the same type; src is symmetric, dst need not be. BLOCK, a power of two: the number of
+    elements moved at a time. If the team has no PE `pe`, the kernel ends with an error that names get_nbi.
+    Local. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).
     """
     alike("get_nbi", dst, src)
     _fetch(dst, peer_for(team, src, pe, _GET_NBI), n, BLOCK)
@@ -94,9 +98,9 @@ def get_nbi(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
 def get(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
     """Copy n elements from `src` of PE `pe` to `dst`, which may be read afterwards by all of the program.
 
-    Pointers to the same type; src is symmetric, dst need not be. BLOCK, a power of two: how many go at a
-    time. A `pe` that the team has not ends the kernel; the error names get. Local. Source: OpenSHMEM 1.6,
-    section 9.5 (shmem_get).
+    Pointers to the same type; src is symmetric, dst need not be. BLOCK, a power of two: the number of
+    elements moved at a time. If the team has no PE `pe`, the kernel ends with an error that names get. Local.
+    Source: OpenSHMEM 1.6, section 9.5 (shmem_get).
     """
     alike("get", dst, src)
     _fetch(dst, peer_for(team, src, pe, _GET), n, BLOCK)
@@ -107,10 +111,10 @@ def get(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
 def iput(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 1024):
     """Copy n elements, i from src + i * src_stride to dst + i * dst_stride of PE `pe`.
 
-    Pointers to the same type; strides count elements; dst is symmetric; src may be written again
-    afterwards. BLOCK, a power of two: how many go at a time. Complete and ordered as put. A `pe` that the
-    team has not ends the kernel; the error names iput. Local. Source: OpenSHMEM 1.6, section 9.5
-    (shmem_iput).
+    Pointers to the same type; strides count elements; dst is symmetric; src may be written again afterwards.
+    BLOCK, a power of two: the number of elements moved at a time. Order and completion are those of put. If
+    the team has no PE `pe`, the kernel ends with an error that names iput. Local. Source: OpenSHMEM 1.6,
+    section 9.5 (shmem_iput).
     """
     alike("iput", dst, src)
     to = peer_for(team, dst, pe, _IPUT)
@@ -124,9 +128,9 @@ def iput(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 10
 def iget(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 1024):
     """Copy n elements, i from src + i * src_stride of PE `pe` to dst + i * dst_stride.
 
-    Pointers to the same type; strides count elements; src is symmetric; dst may be read afterwards.
-    BLOCK, a power of two: how many go at a time. A `pe` that the team has not ends the kernel; the error
-    names iget. Local. Source: OpenSHMEM 1.6, section 9.5 (shmem_iget).
+    Pointers to the same type; strides count elements; src is symmetric; dst may be read afterwards. BLOCK, a
+    power of two: the number of elements moved at a time. If the team has no PE `pe`, the kernel ends with an
+    error that names iget. Local. Source: OpenSHMEM 1.6, section 9.5 (shmem_iget).
     """
     alike("iget", dst, src)
     come = peer_for(team, src, pe, _IGET)
@@ -159,8 +163,8 @@ def tile_put(
     """Copy a tile of rows * cols elements from `src` to `dst` of PE `pe`; src may be written again.
 
     Pointers to the same type; row r begins at x + r * pitch, and pitches count elements. ROWS and COLS,
-    powers of two: how many go at a time. dst is symmetric. Complete and ordered as put. A `pe` that the
-    team has not ends the kernel; the error names tile_put. Local. Source: Atoll.
+    powers of two: the rows and columns moved at a time. `dst` is symmetric. Order and completion are those of
+    put. If the team has no PE `pe`, the kernel ends with an error that names tile_put. Local. Source: Atoll.
     """
     alike("tile_put", dst, src)
     copy_tile(peer_for(team, dst, pe, _TILE_PUT), src, dst_pitch, src_pitch, rows, cols, ROWS, COLS)
@@ -174,8 +178,8 @@ def tile_get(
     """Copy a tile of rows * cols elements from `src` of PE `pe` to `dst`, which may be read afterwards.
 
     Pointers to the same type; row r begins at x + r * pitch, and pitches count elements. ROWS and COLS,
-    powers of two: how many go at a time. src is symmetric. A `pe` that the team has not ends the kernel;
-    the error names tile_get. Local. Source: Atoll.
+    powers of two: the rows and columns moved at a time. `src` is symmetric. If the team has no PE `pe`, the
+    kernel ends with an error that names tile_get. Local. Source: Atoll.
     """
     alike("tile_get", dst, src)
     copy_tile(dst, peer_for(team, src, pe, _TILE_GET), dst_pitch, src_pitch, rows, cols, ROWS, COLS)

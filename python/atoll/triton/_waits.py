@@ -1,9 +1,10 @@
-"""Waiting for and testing many of this PE's words, with acquire for all of the program (OpenSHMEM 1.6, section 9.12): the n from
-`ivars`, a pointer to integers of 4 or 8 bytes.
+"""Waits for and tests of many of this PE's words, with acquire for all of the program (OpenSHMEM 1.6, section
+9.12).
 
-`status` is None or a pointer to int32: words whose entry is not 0 are left out. The _vector forms compare word i with values[i].
-`indices` is a pointer to int64 with room for n. -1 is no index: nothing holds, or all words are left out.
-`tag` is said should a wait take longer than `bound_ns` nanoseconds, or than ATOLL_WAIT_TIMEOUT where that is 0.
+They are the n words from `ivars`, a pointer to integers of 4 or 8 bytes. `status` is `None` or a pointer to
+int32; a word whose entry is not 0 is left out. The _vector forms compare word i with values[i]. `indices` is
+a pointer to int64 with room for n. The index -1 means that no word holds, or that all are left out.
+`bound_ns` limits a wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`.
 """
 
 # mypy: ignore-errors
@@ -19,12 +20,12 @@ from ._kinds import COMPARE, constant, number, word
 from ._words import load_words, look_around, num_threads, wait_words
 
 _WAIT = tl.constexpr(AT["wait_until"])
-_LOOKS = tl.constexpr(1 if INTERPRETED else _ptx.LOOKS)  # the interpreter's are slow
+_LOOKS = tl.constexpr(1 if INTERPRETED else _ptx.LOOKS)  # loads in the interpreter are slow
 
 
 @jit
 def _counts(status, i, n):
-    """Which words do."""
+    """Return which words are not left out."""
     inside = i < n
     if status is not None:
         inside = inside & (tl.load(status + i, mask=inside, other=1) == 0)
@@ -33,7 +34,7 @@ def _counts(status, i, n):
 
 @jit
 def _wanted(values, i, active, kind: tl.constexpr, VECTOR: tl.constexpr):
-    """What words are compared with."""
+    """Return the values to compare the words with."""
     if VECTOR:
         return tl.load(values + i, mask=active, other=0).to(kind)
     else:  # noqa: RET505
@@ -42,7 +43,10 @@ def _wanted(values, i, active, kind: tl.constexpr, VECTOR: tl.constexpr):
 
 @jit
 def _look(ivars, n, indices, status, cmp: tl.constexpr, values, VECTOR: tl.constexpr, LOWEST: tl.constexpr):
-    """How many words hold; with LOWEST n less the first that does, or 0. How many count."""
+    """Return how many words hold, and how many are not left out.
+
+    With LOWEST the first result is n minus the first index that holds, or 0.
+    """
     kind: tl.constexpr = ivars.dtype.element_ty
     found, left, count = tl.full((), 0, tl.int32), tl.full((), 0, tl.int32), at_int32(n)
     for begin in range(0, count, num_threads()):
@@ -75,7 +79,7 @@ def _wait(
     VECTOR: tl.constexpr,
     LOWEST: tl.constexpr,
 ):
-    """_look until a word holds, or none counts."""
+    """Repeat _look until a word holds, or return if all are left out."""
     since, looks = tl.full((), 0, tl.int64), tl.full((), 0, tl.int32)
     found, left = _look(ivars, n, indices, status, cmp, values, VECTOR, LOWEST)
     while (found == 0) & (left != 0):
@@ -95,7 +99,7 @@ def _test(ivars, n, indices, status, cmp: tl.constexpr, values, VECTOR: tl.const
 
 @jit
 def _wait_all(team, ivars, n, status, cmp: tl.constexpr, values, tag, bound, VECTOR: tl.constexpr):
-    """Each thread for its own."""
+    """Wait for all words, each thread for its own."""
     count = at_int32(n)
     for begin in range(0, count, num_threads()):
         i = begin + tl.arange(0, num_threads())
@@ -114,10 +118,10 @@ def _index(found, n):
 def wait_until_all(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
     """Wait until each word compares with `value`, with acquire for all of the program.
 
-    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
-    not 0 leave their word out. cmp: dev.EQ, NE, GT, GE, LT or LE. `tag` is said should it wait longer
-    than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted, KernelError on
-    a GPU. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_wait_until_all).
+    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
+    word whose entry is not 0 is left out. `cmp` is dev.EQ, NE, GT, GE, LT or LE. `bound_ns` limits the wait,
+    in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError on a GPU; the
+    error contains `tag`. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_wait_until_all).
     """
     word("wait_until_all", "ivars", ivars)
     constant("wait_until_all", "cmp", cmp, COMPARE)
@@ -129,11 +133,11 @@ def wait_until_all(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, boun
 def wait_until_all_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
     """Wait until each word compares with its own value, with acquire for all of the program.
 
-    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
-    not 0 leave their word out. values: points to n numbers, one a word. cmp: dev.EQ, NE, GT, GE, LT or
-    LE. `tag` is said should it wait longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0:
-    Timeout where interpreted, KernelError on a GPU. Local. Source: OpenSHMEM 1.6, section 9.12
-    (shmem_wait_until_all_vector).
+    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
+    word whose entry is not 0 is left out. `values` points to n numbers, one for each word. `cmp` is dev.EQ,
+    NE, GT, GE, LT or LE. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it:
+    Timeout where interpreted, KernelError on a GPU; the error contains `tag`. Local. Source: OpenSHMEM 1.6,
+    section 9.12 (shmem_wait_until_all_vector).
     """
     word("wait_until_all_vector", "ivars", ivars)
     constant("wait_until_all_vector", "cmp", cmp, COMPARE)
@@ -144,10 +148,11 @@ def wait_until_all_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag
 def wait_until_any(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
     """Wait until a word compares with `value`, with acquire; return the lowest index (int32).
 
-    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
-    not 0 leave their word out. -1: all are left out. cmp: dev.EQ, NE, GT, GE, LT or LE. `tag` is said
-    should it wait longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where
-    interpreted, KernelError on a GPU. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_wait_until_any).
+    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
+    word whose entry is not 0 is left out. It returns -1 if all words are left out. `cmp` is dev.EQ, NE, GT,
+    GE, LT or LE. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where
+    interpreted, KernelError on a GPU; the error contains `tag`. Local. Source: OpenSHMEM 1.6, section 9.12
+    (shmem_wait_until_any).
     """
     word("wait_until_any", "ivars", ivars)
     constant("wait_until_any", "cmp", cmp, COMPARE)
@@ -159,11 +164,11 @@ def wait_until_any(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, boun
 def wait_until_any_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
     """Wait until a word compares with its own value, with acquire; return the lowest index (int32).
 
-    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
-    not 0 leave their word out. values: points to n numbers, one a word. -1: all are left out. cmp:
-    dev.EQ, NE, GT, GE, LT or LE. `tag` is said should it wait longer than `bound_ns` (ns), or
-    ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted, KernelError on a GPU. Local. Source:
-    OpenSHMEM 1.6, section 9.12 (shmem_wait_until_any_vector).
+    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
+    word whose entry is not 0 is left out. `values` points to n numbers, one for each word. It returns -1 if
+    all words are left out. `cmp` is dev.EQ, NE, GT, GE, LT or LE. `bound_ns` limits the wait, in nanoseconds
+    (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError on a GPU; the error contains
+    `tag`. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_wait_until_any_vector).
     """
     word("wait_until_any_vector", "ivars", ivars)
     constant("wait_until_any_vector", "cmp", cmp, COMPARE)
@@ -174,11 +179,12 @@ def wait_until_any_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag
 def wait_until_some(team, ivars, n, indices, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
     """Wait until a word or more compare with `value`, with acquire; return how many (int32).
 
-    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
-    not 0 leave their word out. indices: None, or points to room for n int64, where those that do are
-    stored in order. 0: all are left out. cmp: dev.EQ, NE, GT, GE, LT or LE. `tag` is said should it wait
-    longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted,
-    KernelError on a GPU. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_wait_until_some).
+    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
+    word whose entry is not 0 is left out. `indices` is `None` or points to room for n int64, where the
+    indices of those words are stored in order. It returns 0 if all words are left out. `cmp` is dev.EQ, NE,
+    GT, GE, LT or LE. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout
+    where interpreted, KernelError on a GPU; the error contains `tag`. Local. Source: OpenSHMEM 1.6, section
+    9.12 (shmem_wait_until_some).
     """
     word("wait_until_some", "ivars", ivars)
     constant("wait_until_some", "cmp", cmp, COMPARE)
@@ -190,12 +196,12 @@ def wait_until_some(team, ivars, n, indices, status, cmp: tl.constexpr, value, t
 def wait_until_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
     """Wait until a word or more compare with their own values, with acquire; return how many (int32).
 
-    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
-    not 0 leave their word out. values: points to n numbers, one a word. indices: None, or points to room
-    for n int64, where those that do are stored in order. 0: all are left out. cmp: dev.EQ, NE, GT, GE, LT
-    or LE. `tag` is said should it wait longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is
-    0: Timeout where interpreted, KernelError on a GPU. Local. Source: OpenSHMEM 1.6, section 9.12
-    (shmem_wait_until_some_vector).
+    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
+    word whose entry is not 0 is left out. `values` points to n numbers, one for each word. `indices` is
+    `None` or points to room for n int64, where the indices of those words are stored in order. It returns 0
+    if all words are left out. `cmp` is dev.EQ, NE, GT, GE, LT or LE. `bound_ns` limits the wait, in
+    nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError on a GPU; the error
+    contains `tag`. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_wait_until_some_vector).
     """
     word("wait_until_some_vector", "ivars", ivars)
     constant("wait_until_some_vector", "cmp", cmp, COMPARE)
@@ -206,9 +212,9 @@ def wait_until_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, v
 def test_all(team, ivars, n, status, cmp: tl.constexpr, value):
     """Return whether each word compares with `value` (bool), with acquire for the program.
 
-    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
-    not 0 leave their word out. True where all are left out. cmp: dev.EQ, NE, GT, GE, LT or LE. Waits for
-    nothing. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_test_all).
+    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
+    word whose entry is not 0 is left out. It returns true if all words are left out. `cmp` is dev.EQ, NE, GT,
+    GE, LT or LE. It does not wait. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_test_all).
     """
     word("test_all", "ivars", ivars)
     constant("test_all", "cmp", cmp, COMPARE)
@@ -221,10 +227,10 @@ def test_all(team, ivars, n, status, cmp: tl.constexpr, value):
 def test_all_vector(team, ivars, n, status, cmp: tl.constexpr, values):
     """Return whether each word compares with its own value (bool), with acquire for the program.
 
-    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
-    not 0 leave their word out. values: points to n numbers, one a word. True where all are left out. cmp:
-    dev.EQ, NE, GT, GE, LT or LE. Waits for nothing. Local. Source: OpenSHMEM 1.6, section 9.12
-    (shmem_test_all_vector).
+    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
+    word whose entry is not 0 is left out. `values` points to n numbers, one for each word. It returns true if
+    all words are left out. `cmp` is dev.EQ, NE, GT, GE, LT or LE. It does not wait. Local. Source: OpenSHMEM
+    1.6, section 9.12 (shmem_test_all_vector).
     """
     word("test_all_vector", "ivars", ivars)
     constant("test_all_vector", "cmp", cmp, COMPARE)
@@ -236,9 +242,9 @@ def test_all_vector(team, ivars, n, status, cmp: tl.constexpr, values):
 def test_any(team, ivars, n, status, cmp: tl.constexpr, value):
     """Return the lowest index (int32) of a word that compares with `value`, with acquire; or -1.
 
-    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
-    not 0 leave their word out. cmp: dev.EQ, NE, GT, GE, LT or LE. Waits for nothing. Local. Source:
-    OpenSHMEM 1.6, section 9.12 (shmem_test_any).
+    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
+    word whose entry is not 0 is left out. `cmp` is dev.EQ, NE, GT, GE, LT or LE. It does not wait. Local.
+    Source: OpenSHMEM 1.6, section 9.12 (shmem_test_any).
     """
     word("test_any", "ivars", ivars)
     constant("test_any", "cmp", cmp, COMPARE)
@@ -251,9 +257,10 @@ def test_any(team, ivars, n, status, cmp: tl.constexpr, value):
 def test_any_vector(team, ivars, n, status, cmp: tl.constexpr, values):
     """Return the lowest index (int32) of a word that compares with its own value, with acquire; or -1.
 
-    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
-    not 0 leave their word out. values: points to n numbers, one a word. cmp: dev.EQ, NE, GT, GE, LT or
-    LE. Waits for nothing. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_test_any_vector).
+    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
+    word whose entry is not 0 is left out. `values` points to n numbers, one for each word. `cmp` is dev.EQ,
+    NE, GT, GE, LT or LE. It does not wait. Local. Source: OpenSHMEM 1.6, section 9.12
+    (shmem_test_any_vector).
     """
     word("test_any_vector", "ivars", ivars)
     constant("test_any_vector", "cmp", cmp, COMPARE)
@@ -265,10 +272,10 @@ def test_any_vector(team, ivars, n, status, cmp: tl.constexpr, values):
 def test_some(team, ivars, n, indices, status, cmp: tl.constexpr, value):
     """Return how many words (int32) compare with `value`, with acquire for the program.
 
-    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
-    not 0 leave their word out. indices: None, or points to room for n int64, where those that do are
-    stored in order. cmp: dev.EQ, NE, GT, GE, LT or LE. Waits for nothing. Local. Source: OpenSHMEM 1.6,
-    section 9.12 (shmem_test_some).
+    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
+    word whose entry is not 0 is left out. `indices` is `None` or points to room for n int64, where the
+    indices of those words are stored in order. `cmp` is dev.EQ, NE, GT, GE, LT or LE. It does not wait.
+    Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_test_some).
     """
     word("test_some", "ivars", ivars)
     constant("test_some", "cmp", cmp, COMPARE)
@@ -281,10 +288,11 @@ def test_some(team, ivars, n, indices, status, cmp: tl.constexpr, value):
 def test_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values):
     """Return how many words (int32) compare with their own values, with acquire for the program.
 
-    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
-    not 0 leave their word out. values: points to n numbers, one a word. indices: None, or points to room
-    for n int64, where those that do are stored in order. cmp: dev.EQ, NE, GT, GE, LT or LE. Waits for
-    nothing. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_test_some_vector).
+    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
+    word whose entry is not 0 is left out. `values` points to n numbers, one for each word. `indices` is
+    `None` or points to room for n int64, where the indices of those words are stored in order. `cmp` is
+    dev.EQ, NE, GT, GE, LT or LE. It does not wait. Local. Source: OpenSHMEM 1.6, section 9.12
+    (shmem_test_some_vector).
     """
     word("test_some_vector", "ivars", ivars)
     constant("test_some_vector", "cmp", cmp, COMPARE)

@@ -1,7 +1,9 @@
-"""Single words and pairs of flagged words, as one thread of a program loads, stores and awaits them: inline PTX.
+"""Single words and pairs of flagged words, which one thread of a program loads, stores and waits for: inline
+PTX.
 
-Triton takes what one thread has for one number of all. So a thread's number, and what comes of it, may go to these functions,
-to arithmetic and to conditions without a barrier inside, and to nothing else.
+Triton takes one thread's value for a number that all threads share. So a thread's number, and values computed
+from it, may be used in these functions, in arithmetic, and in conditions without a barrier inside. They may
+be used nowhere else.
 """
 
 # mypy: ignore-errors
@@ -19,17 +21,17 @@ if INTERPRETED:
     from ._interpreted import pause
 
     def num_threads():
-        """Interpreted programs have one."""
+        """Interpreted programs have one thread."""
         return 1
 
 else:
     from triton.language.extra.cuda import num_threads as num_threads
 
-    pause = None  # Triton looks at every name in a function that it compiles
+    pause = None  # Triton resolves every name in a function that it compiles
 
 
 def _with_result(text):
-    """Of _ptx, without a result: with one, $0, which inline PTX must have here."""
+    """Add the result $0 to a text of _ptx that has none: Triton's inline PTX needs one."""
     text = re.sub(r"\$(\d)", lambda found: f"${int(found[1]) + 1}", text)
     return tl.constexpr(f"{text} mov.u32 $0, 0;")
 
@@ -72,7 +74,9 @@ def thread():
 
 @jit
 def meet_threads():
-    """tl.debug_barrier, faster in a program of one warp; slower where single threads come from branches of their own."""
+    """tl.debug_barrier, faster in a program of one warp. It is slower if single threads arrive from separate
+    branches.
+    """
     if INTERPRETED or num_threads() != 32:
         tl.debug_barrier()
     else:
@@ -83,7 +87,7 @@ def meet_threads():
 
 @constexpr_function
 def is_given(bound):
-    """Whether a wait has a bound of its own; 0, where that is known when a kernel is compiled, is none."""
+    """Return whether a wait has its own bound; a 0 known at compile time is no bound."""
     return not (isinstance(bound, int) and bound == 0)
 
 
@@ -154,7 +158,10 @@ def _look_around_text(kind, compare, bounded):
 
 @jit
 def load(address, kind: tl.constexpr, ORDER: tl.constexpr = _PLAIN):
-    """A word at an address, by every thread. ORDER: of PTX, such as .relaxed.sys; none: what peers do not write."""
+    """Load the word at an address, in every thread.
+
+    ORDER: of PTX, such as .relaxed.sys; empty for a word that peers do not write.
+    """
     if INTERPRETED:
         return tl.load(address.to(tl.pointer_type(kind)), volatile=True)
     else:  # noqa: RET505
@@ -170,7 +177,9 @@ def load(address, kind: tl.constexpr, ORDER: tl.constexpr = _PLAIN):
 
 @jit
 def store(address, value, kind: tl.constexpr, ORDER: tl.constexpr = _PLAIN, active=1):
-    """A word to an address, by every thread whose `active` is not 0, so that each later loads its own."""
+    """Store the word at an address, in every thread whose `active` is not 0, so that each later loads its
+    own.
+    """
     number = value + tl.full((), 0, kind)
     if INTERPRETED:
         if active != 0:
@@ -187,7 +196,9 @@ def wait_word(
     team, address, kind: tl.constexpr, cmp: tl.constexpr, value, operation: tl.constexpr, peer, tag,
     ORDER: tl.constexpr, active, bound=0,
 ):  # fmt: skip
-    """Until the word at an address cmp value, by every thread whose `active` is not 0. bound: of this wait, in ns."""
+    """Wait until the word at an address cmp value, in every thread whose `active` is not 0. bound: of this
+    wait, in ns.
+    """
     number = (value + tl.full((), 0, kind)).to(kind)
     if INTERPRETED:
         if active != 0:
@@ -220,8 +231,10 @@ def wait_word(
 
 @jit
 def load_words(words, active):
-    """A block of words, with acquire, as many as there are threads: so each is loaded once, and is one number of all. 0 where
-    `active` is not."""
+    """Load a block of words, one for each thread, with acquire; 0 in threads that are not active.
+
+    So each word is loaded once, and all threads see the same value.
+    """
     kind: tl.constexpr = words.dtype.scalar.element_ty
     if INTERPRETED:
         return tl.load(words, mask=active, other=0, volatile=True)
@@ -235,8 +248,11 @@ def load_words(words, active):
 
 @jit
 def load_one(word):
-    """A word, with acquire for all of the program. One thread loads it, so that it is the same number to all; nobody writes it:
-    what a CPU does to it meanwhile, as to pinned memory, is kept."""
+    """Load a word, with acquire for all of the program.
+
+    One thread loads it, so that all threads see the same value. It is only loaded, so a CPU may write it
+    meanwhile, as in pinned memory.
+    """
     i = tl.arange(0, num_threads())
     found = tl.sum(load_words(word + i * 0, i == 0), 0)
     meet_threads()
@@ -245,7 +261,9 @@ def load_one(word):
 
 @jit
 def wait_words(team, words, cmp: tl.constexpr, values, operation: tl.constexpr, tag, active, bound):
-    """Until the words of such a block cmp values, each thread its own; not those where `active` is not."""
+    """Wait until the words of such a block cmp values, each thread for its own; words that are not active are
+    left out.
+    """
     kind: tl.constexpr = words.dtype.scalar.element_ty
     if INTERPRETED:  # a block of one
         since, found = 0, load_words(words, active)
@@ -259,7 +277,10 @@ def wait_words(team, words, cmp: tl.constexpr, values, operation: tl.constexpr, 
 
 @jit
 def look_around(team, word, cmp: tl.constexpr, value, operation: tl.constexpr, tag, since, bound):
-    """Between two looks at many words, of which `word` is the first: ends the kernel where a wait must end. Since when it looks."""
+    """End the kernel if the wait must end, between two passes over many words. Returns the start of the wait.
+
+    word: the first of the words.
+    """
     kind: tl.constexpr = word.dtype.element_ty
     if INTERPRETED:
         return pause(team, word, _form(kind), cmp, value, tl.load(word), operation, -1, tag, since, bound)
@@ -285,18 +306,18 @@ def look_around(team, word, cmp: tl.constexpr, value, operation: tl.constexpr, t
         )  # fmt: skip
 
 
-# ---- messages: bytes travel in pairs of words {data 4, flag 4}, 8 bytes of data a pair
+# ---- messages: bytes are sent in pairs of words {data 4, flag 4}, with 8 bytes of data in a pair
 
 
 @jit
 def pairs_of(nbytes):
-    """How many pairs a message takes; one of 0 bytes takes one."""
+    """Return how many pairs a message takes; one of 0 bytes takes one."""
     return tl.maximum((nbytes + 7) // 8, 1).to(tl.int32)
 
 
 @jit
 def load_part(address, nbytes, i):
-    """Bytes 8 * i … of nbytes at an address of any alignment; what lies past their end is 0."""
+    """Load bytes 8 * i … of nbytes at an address of any alignment; bytes past the end are 0."""
     if INTERPRETED:
         data = tl.full((), 0, tl.int64)
         for k in range(8):
@@ -313,7 +334,7 @@ def load_part(address, nbytes, i):
 
 @jit
 def store_part(address, nbytes, i, data):
-    """The other way."""
+    """Store bytes 8 * i … of nbytes at an address of any alignment."""
     if INTERPRETED:
         for k in range(8):
             if 8 * i + k < nbytes:
@@ -328,7 +349,7 @@ def store_part(address, nbytes, i, data):
 
 @jit
 def store_flagged(address, data, flag):
-    """Eight bytes of data to a pair."""
+    """Store eight bytes of data in a pair."""
     if INTERPRETED:
         word = address.to(tl.pointer_type(tl.int64))
         high = flag.to(tl.int64) << 32
@@ -342,7 +363,7 @@ def store_flagged(address, data, flag):
 
 @jit
 def _found(team, address, flag, operation, peer, tag, bound):
-    """Interpreted: the data of a pair, once both words carry the flag."""
+    """In the interpreter, wait for a pair until both words carry the flag, and return its data."""
     word, since = address.to(tl.pointer_type(tl.int64)), 0
     for k in range(2):
         while (tl.load(word + k, volatile=True) >> 32).to(tl.int32) != flag:
@@ -352,7 +373,7 @@ def _found(team, address, flag, operation, peer, tag, bound):
 
 @jit
 def wait_flagged(team, address, flag, operation: tl.constexpr, peer, tag=0, bound=0):
-    """The data of a pair, once both words carry the flag."""
+    """Wait for a pair until both words carry the flag, and return its data."""
     if INTERPRETED:
         return _found(team, address, flag, operation, peer, tag, bound)
     elif is_given(tag) or is_given(bound):  # noqa: RET505
@@ -374,7 +395,7 @@ def wait_flagged(team, address, flag, operation: tl.constexpr, peer, tag=0, boun
 
 @jit
 def wait_both(team, address, second, flag, operation: tl.constexpr, peer, tag=0, bound=0):
-    """The same of two pairs, looked at together."""
+    """wait_flagged of two pairs, which are loaded together."""
     if INTERPRETED:
         first = _found(team, address, flag, operation, peer, tag, bound)
         return first, _found(team, second, flag, operation, peer, tag, bound)

@@ -1,17 +1,17 @@
-"""The names of atoll.triton for kernels that PyTorch's Inductor writes down anew: those of torch.library.triton_op in torch.compile.
+"""The names of atoll.triton for kernels whose source PyTorch's Inductor copies: torch.library.triton_op in
+torch.compile.
 
     from atoll.triton.inductor import GE, SET, put_signal, signal_wait_until, team_at, team_tensor
 
-    @triton.jit
-    def exchange(state, x, flags, n: tl.constexpr):
-        team = team_at(state)                   # state = team_tensor(atoll.WORLD), an argument of the operation
-        right = (team.my_pe + 1) % team.n_pes
-        put_signal(team, x + n, x, n, flags, 1, SET, right)
+    @triton.jit def exchange(state, x, flags, n: tl.constexpr):
+        team = team_at(state)                   # state = team_tensor(atoll.WORLD), an argument of the
+        operation right = (team.my_pe + 1) % team.n_pes put_signal(team, x + n, x, n, flags, 1, SET, right)
         signal_wait_until(team, flags, GE, 1)
 
-Inductor copies a kernel's source and that of what it calls into one file, with neither imports nor modules, and its arguments are
-tensors and numbers. So names are imported one by one, each stands for its function by an expression that Inductor copies, and the
-team comes as a tensor. Constants are copied as numbers: one of another kind (SUM for EQ) is not told from the right one there.
+Inductor copies the source of a kernel and of its functions into one file, without imports and modules. Its
+arguments are tensors and numbers. So names are imported one by one. Each represents its function by an
+expression that Inductor copies, and the team is passed as a tensor. Constants are copied as numbers: there a
+wrong kind (SUM for EQ) goes undetected.
 """
 
 # mypy: ignore-errors
@@ -34,15 +34,15 @@ _FINGERPRINT = hashlib.sha256(b"".join(_MADE_OF)).hexdigest()[:16]
 
 
 class _Named:
-    """A function of atoll.triton whose repr() is an expression that gives it."""
+    """A function of atoll.triton whose repr() is an expression that evaluates to it."""
 
-    __triton_builtin__ = True  # so Triton calls it with what compiles a kernel
+    __triton_builtin__ = True  # so Triton passes the code generator to __call__
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __repr__(self) -> str:
-        # With what the functions are made of: Triton's cache of kernels does not look behind a name.
+        # With a fingerprint of the sources: Triton's cache of kernels sees only the name.
         return f"__import__({__name__!r}, fromlist=['_'])._named({self.name!r}, {_FINGERPRINT!r})"
 
     def __eq__(self, other: object) -> bool:
@@ -59,7 +59,7 @@ class _Named:
 
 
 def _named(name: str, fingerprint: str) -> _Named:
-    """What source that Inductor wrote evaluates."""
+    """Evaluated by source that Inductor has written."""
     return _Named(name)
 
 
@@ -75,7 +75,9 @@ def __getattr__(name: str) -> Any:
 
 
 def team_tensor(team: Any) -> Any:
-    """Nine int64 of PyTorch's memory on the current GPU, for team_at() in kernels. Local; make it once, and keep it."""
+    """Return nine int64 in PyTorch's memory on the current GPU, for team_at() in kernels. Local; make it
+    once, and keep it.
+    """
     import torch
 
     return torch.tensor([int(field) for field in team.device("device")], dtype=torch.int64, device="cuda")

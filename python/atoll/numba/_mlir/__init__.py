@@ -1,5 +1,8 @@
-"""The same functions in kernels of numba-cuda-mlir, a compiler with types and a typing of its own. It gets what _targets.py kept
-of the GPU's forms: its types become Numba's, by which those choose, and what they build of LLVM's becomes MLIR's."""
+"""The same functions in kernels of numba-cuda-mlir, a compiler with its own types and typing.
+
+It uses the GPU's forms that _targets.py kept. Its types are converted to Numba's, by which those forms
+choose, and the LLVM that they build is converted to MLIR.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +25,11 @@ from ._kinds import Named, back, nothing, ours, their_errors, theirs
 
 REGISTRY = extending.typing_registry
 OWN: set[Any] = set()
-"""What is registered here otherwise than by its form."""
+"""Stubs that are registered here by their own implementation, not by their form."""
 
 
 def register(stub: Any, generic: Any, lowered: Any) -> None:
-    """generic gives the signature for types, lowered builds."""
+    """Register `stub`: generic returns the signature for types, lowered builds the code."""
     template = type(
         f"Atoll_{stub.__name__}", (templates.AbstractTemplate,), {"key": stub, "generic": generic}
     )
@@ -36,7 +39,7 @@ def register(stub: Any, generic: Any, lowered: Any) -> None:
 
 
 def implement(stub: Callable[..., Any], generator: Any) -> None:
-    """A device function for each list of types, compiled once: what extending.overload makes is compiled for each call."""
+    """Compile one device function for each list of types; extending.overload would compile one for each call."""
     made: dict[Any, Any] = {}
 
     def device_function(kinds: Any, keywords: Any) -> Any:
@@ -81,11 +84,11 @@ def emit(stub: Callable[..., Any], generator: Any) -> None:
     register(stub, generic, lowered)
 
 
-# ---- what has no form that numba-cuda-mlir takes
+# ---- functions whose form numba-cuda-mlir does not take
 
 
 def shared_range(lower: Any, target: Any, arguments: Any, keywords: Any) -> None:
-    """grid_range: no function of theirs returns a range."""
+    """Build grid_range, since a function of numba-cuda-mlir cannot return a range."""
     builder, (n,) = Builder(lower), arguments
     first, step = (raw(make(builder, _targets.GRID)) for make in (_cuda.rank_of, _cuda.size_of))
     lower.store_var(target, RangeObject(lower, first, as_i64(lower.load_var(n)), step))
@@ -104,7 +107,7 @@ def own(stub: Any, generic: Any, lowered: Any) -> None:
 
 
 def named_tuple(kind: type) -> None:
-    """One is made of its parts."""
+    """Build a named tuple from its parts."""
 
     @extending.lower_builtin(kind, theirs.VarArg(theirs.Any))
     def _(lower: Any, target: Any, arguments: Any, keywords: Any) -> None:

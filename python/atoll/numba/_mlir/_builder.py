@@ -1,4 +1,4 @@
-"""What _cuda.py builds of LLVM's instructions with llvmlite's names, built of MLIR's."""
+"""MLIR instructions under the names of llvmlite, for what _cuda.py builds."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def mlir_type(kind: Any) -> Any:
 
 
 def llvm_type(kind: Any) -> Any:
-    """llvmlite's name for the type of a value."""
+    """Return llvmlite's name for the type of a value."""
     if isinstance(kind, mlir.IntegerType):
         return ir.IntType(kind.width)
     return {mlir.F32Type: ir.FloatType, mlir.F64Type: ir.DoubleType}[type(kind)]()
 
 
 class Value:
-    """A value of MLIR's where _cuda.py has one of llvmlite's."""
+    """A value of MLIR, in place of llvmlite's."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -69,7 +69,7 @@ def as_list(results: Any) -> list[Any]:
 
 
 def strides(array: Any, axis: int) -> Any:
-    """In bytes."""
+    """Return the stride in bytes."""
     array = raw(array)
     rank = mlir.MemRefType(array.type).rank
     elements = as_i64(list(memref.extract_strided_metadata(array))[2 + rank + axis])
@@ -78,7 +78,7 @@ def strides(array: Any, axis: int) -> Any:
 
 
 class Context:
-    """What builds ask of Numba's context of a target."""
+    """The part of Numba's target context that the builds use."""
 
     @staticmethod
     def make_array(kind: Any) -> Any:
@@ -98,13 +98,13 @@ def internal() -> Any:
 
 
 class Builder:
-    """The methods of llvmlite's IRBuilder that builds call."""
+    """The methods of llvmlite's IRBuilder that the builds call."""
 
     def __init__(self, lower: Any) -> None:
         self.lower = lower
 
     def call(self, function: Any, values: Any) -> Any:
-        """Of inline PTX."""
+        """Call inline PTX."""
         result = mlir_type(function.type)
         operands = [raw(value) for value in values]
         found = llvm.inline_asm(result, operands, function.asm, function.constraint, has_side_effects=True)
@@ -160,10 +160,10 @@ class Builder:
             yield
             scf.yield_([])
 
-    # What is otherwise for llvmlite's.
+    # Methods that _cuda.py calls in place of code for llvmlite.
 
     def special(self, name: str) -> Any:
-        """A special register of 32 bits."""
+        """Read a special register of 32 bits."""
         return Value(
             getattr(nvvm, "read_ptx_sreg_" + name.replace(".", "_"))(
                 results=[mlir.IntegerType.get_signless(32)]
@@ -171,7 +171,7 @@ class Builder:
         )
 
     def architecture(self) -> Any:
-        """By __nvvm_reflect, since a device function that was compiled once goes into kernels for any GPU."""
+        """Call __nvvm_reflect, since a compiled device function is used in kernels for any GPU."""
         pointer, i32 = llvm.PointerType.get(), mlir.IntegerType.get_signless(32)
         self._once("atoll_architecture", self._name_of_architecture)
         said = llvm.mlir_addressof(pointer, "atoll_architecture")
@@ -185,7 +185,7 @@ class Builder:
         llvm.GlobalOp(kind, "atoll_architecture", internal(), constant=True, value=text)
 
     def _once(self, name: str, make: Any) -> None:
-        """A global of the module."""
+        """Add a global to the module, once."""
         module = self.lower.mlir_gpu_module.regions[0].blocks[0]
         if not any(isinstance(one, llvm.GlobalOp) and one.sym_name.value == name for one in module):
             with mlir.InsertionPoint.at_block_begin(module):
@@ -209,7 +209,7 @@ class Builder:
         return Value(either.results[0])
 
     def moved(self, array: Any, distance: Any) -> Any:
-        """The array that stands so many bytes further."""
+        """Return the array at that many bytes beyond this one."""
         array = raw(array)
         rank = mlir.MemRefType(array.type).rank
         (words,) = as_list(builtin.unrealized_conversion_cast([memref_descriptor_type(rank)], [array]))

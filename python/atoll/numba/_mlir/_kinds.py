@@ -1,5 +1,7 @@
-"""Types of numba-cuda-mlir, which are copies of Numba's under other names: theirs are made Numba's, by which the functions here
-choose what is compiled, and what those say is made theirs."""
+"""Conversion between the types of numba-cuda-mlir and Numba's, of which they are copies under other names.
+
+Types are converted to Numba's, by which the functions here choose the code; their results are converted back.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from ... import _ptx
 from ..._device import DeviceTeam
 from .._targets import Constant, checked_team
 
-types: Any = numba_types  # as little typed as theirs are
+types: Any = numba_types  # untyped, as in numba-cuda-mlir
 theirs: Any = their_types
 
 
@@ -35,7 +37,9 @@ class Named(theirs.Opaque):  # type: ignore[misc]
 
 @extending.register_model(Named)
 class NamedModel(PrimitiveModel):  # type: ignore[misc]
-    """A byte that nobody reads, so that it stands wherever a number may: among arguments, in tuples, in variables."""
+    """An unused byte, so that the constant can be anywhere that a number can: among arguments, in tuples, in
+    variables.
+    """
 
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, mlir.IntegerType.get_signless(8))
@@ -66,12 +70,14 @@ if _ptx.CHECKS_ADDRESSES:
 
 @extending.typeof_impl.register(types.Type)
 def _(value: Any, context: Any) -> Any:
-    """Such as i64, in i64(x)."""
+    """A type as a value, such as i64 in i64(x)."""
     return extending.typeof_impl(back(value), context)
 
 
 def ours(kind: Any) -> Any:
-    """Numba's type for one of numba-cuda-mlir's; itself where there is none, for a message."""
+    """Return Numba's type for one of numba-cuda-mlir's. An unknown type is returned unchanged, for an error's
+    text.
+    """
     if isinstance(kind, Named):
         return kind.constant._numba_type_
     if isinstance(kind, theirs.Omitted):
@@ -92,7 +98,7 @@ def ours(kind: Any) -> Any:
 
 
 def back(kind: Any) -> Any:
-    """numba-cuda-mlir's type for one of Numba's."""
+    """Return numba-cuda-mlir's type for one of Numba's."""
     if isinstance(kind, types.Opaque) and kind.name in Constant.named:
         return Named(Constant.named[kind.name])
     if isinstance(kind, types.NumberClass):
@@ -110,7 +116,7 @@ def back(kind: Any) -> Any:
 
 @contextlib.contextmanager
 def their_errors() -> Iterator[None]:
-    """What a function refuses is an error of the compiler that asked."""
+    """Raise Atoll's refusals as errors of the compiler that called."""
     try:
         yield
     except NumbaError as error:
