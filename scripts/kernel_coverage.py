@@ -200,8 +200,8 @@ def small() -> str:
     )  # type: ignore[index]
     sizes = ", ".join(f"{8 * (pairs // n)} with {n} PEs" for n in (2, 4, 8))
     return (
-        f"A collective is small where what one member sends another is at most `8 * ({pairs} // n_pes)` bytes ({sizes}): it takes any "
-        "arrays. Larger ones need symmetric what the table says; `collect` and the tiles' always do."
+        f"A collective is small if one member sends another at most `8 * ({pairs} // n_pes)` bytes ({sizes}). It takes any "
+        "arrays. Larger ones need the symmetric arrays that the table names; `collect` and the tiles' always do."
     )
 
 

@@ -65,9 +65,9 @@ def main() -> None:
     results = Path(sys.argv[1])
     found = json.loads(results.read_text())
     lines, missed = table(found["rows"])
-    said = "; ".join(missed) if missed else "nothing"
+    listed = ["", *(f"- {row}" for row in missed)] if missed else ["No row."]
     text = "\n".join(
-        [*lines, "", f"Above the aim of {AIM}, and of the repeats' spread where that is larger: {said}."]
+        [*lines, "", f"Above the aim of {AIM}, and of the repeats' spread where that is larger:", *listed]
     )
     print(text)
     if "--write" in sys.argv:
