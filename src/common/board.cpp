@@ -36,17 +36,17 @@ std::string place_text(std::uint64_t place) {
 
 namespace {
 
-/// Longer than anybody needs from claiming an abort to having written it, on a machine with too much to do.
+/// More time than any PE needs between claiming an abort and having written it, on an overloaded machine.
 constexpr std::uint64_t claim_ns = 1'000'000'000;
 
-/// Process numbers mean something within one namespace only; 0 where none can be told.
+/// The PID namespace, within which process numbers are valid; 0 if unknown.
 std::uint64_t my_pid_namespace() noexcept {
     struct stat status {};
     return ::stat("/proc/self/ns/pid", &status) == 0 ? static_cast<std::uint64_t>(status.st_ino) : 0;
 }
 
-// Acquire, so that the look at the sequence that follows stays behind it; without a fence, which
-// ThreadSanitizer does not know.
+// Acquire, so that the following load of the sequence stays after it. No fence: ThreadSanitizer does not
+// model them.
 template <class T> T peek(const T& field) {
     T value;
     __atomic_load(&field, &value, __ATOMIC_ACQUIRE);
@@ -55,8 +55,8 @@ template <class T> T peek(const T& field) {
 
 template <class T> void poke(T& field, const T& value) { __atomic_store(&field, &value, __ATOMIC_RELEASE); }
 
-// The owner may write at any moment, so fields are read atomically and kept only when the sequence did not
-// move. A PE may have been killed half way through writing: no endless retry.
+// The owner may write at any moment. So fields are read atomically and used only if the sequence did not
+// change. A PE may have been killed half way through writing: no endless retry.
 std::optional<WaitCopy> copy_wait(const WaitRecord& wait) {
     for (int attempt = 0; attempt < 1000; ++attempt) {
         const std::uint32_t before = wait.sequence.load(std::memory_order_acquire);
@@ -90,7 +90,7 @@ std::string describe(const WaitCopy& wait) {
         text += " on " + place_text(wait.offset);
     if (wait.peer >= 0) text += ", for PE " + std::to_string(wait.peer);
     if (wait.has_value) {
-        // Signed: -1 is a likelier value of a flag than 2^64 - 1.
+        // Signed: -1 is a more likely value of a flag than 2^64 - 1.
         text += ": found " + std::to_string(static_cast<std::int64_t>(wait.found)) + ", waiting for " +
                 compare_sign(wait.compare) + " " + std::to_string(static_cast<std::int64_t>(wait.expected));
     }
@@ -104,7 +104,7 @@ double seconds_since(std::uint64_t since_ns) {
 
 bool is_gone(PeState state) { return state >= PeState::finalized; }
 
-/// PEs of one line of the table, and for how long they have been at it.
+/// The PEs of one line of the table, and how long they have been in that state.
 struct Group {
     std::string text;
     std::vector<int> pes;
@@ -171,7 +171,7 @@ BoardView BoardView::create(void* memory, int n_pes) {
 void BoardView::abort(int pe, int status, const std::string& text) const {
     BoardHeader& board = header();
     if (board.abort_claim.exchange(1, std::memory_order_acq_rel) != 0) {
-        // Who came first may have been killed before it set `abort`; nobody may miss the end for that.
+        // The first claimer may have been killed before it set `abort`; the end must not be missed for that.
         const std::uint64_t latest = now_ns() + claim_ns;
         while (board.abort.load(std::memory_order_acquire) == 0 && now_ns() < latest) ::sched_yield();
         if (board.abort.load(std::memory_order_acquire) != 0) return;
@@ -189,8 +189,8 @@ void BoardView::set_state(int pe, PeState state) const {
     BoardHeader& board = header();
     const auto before = static_cast<PeState>(
         entry(pe).state.exchange(static_cast<std::uint32_t>(state), std::memory_order_acq_rel));
-    // Differences, so that the launcher and the PE may both say it, and a PE may come back by a second init.
-    // `left` first: who sees `gone` complete must find `left` complete too.
+    // Differences, so that both the launcher and the PE may report it, and a PE may return by a second init.
+    // `left` first: a PE that sees the final `gone` must also see the final `left`.
     const auto without_finalize = [](PeState s) {
         return static_cast<std::uint32_t>(s > PeState::finalized);
     };
@@ -232,7 +232,7 @@ PeDoing BoardView::doing(int pe) const {
             return {now, "running, and " + text};
     }
     if (!wait) return {now, text};
-    // Mixed, so that one value's growth does not hide another's fall.
+    // Mixed, so that a growing value does not hide a falling one.
     std::uint64_t mark = entry(pe).waits.load(std::memory_order_relaxed);
     for (const std::uint64_t part : {wait->since_ns, wait->found, wait->expected, wait->offset}) {
         mark = (mark ^ part) * 0x9E3779B97F4A7C15u;

@@ -1,5 +1,5 @@
-// The job board: one small shared block per job and host in which every PE says what it is doing, so that the
-// launcher (or any PE) can print it, and through which the end of a PE reaches those that wait.
+// The job board: one small shared block per job and host in which every PE publishes its state. The launcher,
+// or any PE, can print it. It also announces the end of a PE to waiting PEs.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace atl::common {
 enum class PeState : std::uint32_t {
     absent,     ///< has not called init
     running,    ///< between init and finalize
-    finalized,  ///< left by finalize
+    finalized,  ///< left through finalize
     left,       ///< ended without finalize
     died,       ///< killed, crashed, or ended with a status other than 0
 };
@@ -24,27 +24,27 @@ enum class PeState : std::uint32_t {
 /// "has not called init", "has finalized", …
 const char* state_text(PeState state);
 
-/// A word's place: how far it is in the heap; with a bit, how far in the executable, or its address.
+/// A word's place: its offset in the heap. With a bit set, its offset in the executable, or its address.
 inline constexpr std::uint64_t static_place = std::uint64_t{1} << 63, address_place = std::uint64_t{1} << 62;
-/// "heap+0x40", "static data+0x40" (as nm gives it, less where the executable begins), "0x7f…".
+/// "heap+0x40", "static data+0x40" (nm's address, relative to the start of the executable), "0x7f…".
 std::string place_text(std::uint64_t place);
 
-/// "==" and so on, of a Compare; "?" for what is none.
+/// "==" and so on, for a Compare; "?" for other values.
 const char* compare_sign(std::uint32_t compare);
 
-/// What a PE waits for. Written by its owner between two increments of `sequence` (odd while being written).
+/// The wait of a PE. Its owner increments `sequence` before and after a write, so it is odd meanwhile.
 struct WaitRecord {
     std::atomic<std::uint32_t> sequence{0};
     std::atomic<std::uint32_t> active{0};
     char operation[40] = {};   ///< "barrier", "signal_wait_until", …
     std::int32_t team = 0;     ///< team's number within its PE, 0 = world
     std::int32_t peer = -1;    ///< world PE waited for, -1 = any
-    std::uint64_t offset = 0;  ///< the awaited word's place, ~0 = a word of the library's own
-    char name[104] = {};       ///< what a language front calls that word; empty: by its place
+    std::uint64_t offset = 0;  ///< the awaited word's place, ~0 = a word of the library
+    char name[104] = {};       ///< a language front's name of that word; empty: shown by its place
     std::uint64_t expected = 0;
     std::uint64_t found = 0;      ///< as last seen
     std::uint32_t compare = 0;    ///< Compare
-    std::uint32_t has_value = 0;  ///< offset, expected, found and compare mean something
+    std::uint32_t has_value = 0;  ///< offset, expected, found and compare are valid
     std::uint64_t since_ns = 0;   ///< CLOCK_MONOTONIC
 };
 
@@ -65,8 +65,8 @@ void write_wait(WaitRecord& wait, const WaitCopy& values);
 struct alignas(64) BoardEntry {
     std::atomic<std::uint32_t> state{0};  ///< PeState
     std::atomic<std::int32_t> pid{0};
-    std::atomic<std::uint64_t> pid_namespace{0};  ///< in which `pid` means something
-    std::atomic<std::uint64_t> waits{0};  ///< number of waits that became slow: stands still in a stalled job
+    std::atomic<std::uint64_t> pid_namespace{0};  ///< in which `pid` is valid
+    std::atomic<std::uint64_t> waits{0};  ///< number of waits that became slow: constant in a stalled job
     WaitRecord wait;
     /// A wait of the PE's kernels. `active` is a GpuWait.
     WaitRecord gpu;
@@ -74,7 +74,7 @@ struct alignas(64) BoardEntry {
 
 enum class GpuWait : std::uint32_t {
     none,
-    beside,   ///< what the PE itself does is not known: it may wait for its stream by a call of CUDA
+    beside,   ///< the state of the PE itself is unknown: it may wait for its stream in a CUDA call
     awaited,  ///< the PE is in a call of the library that ends when its stream does
 };
 
@@ -85,43 +85,44 @@ struct alignas(64) BoardHeader {
     std::uint32_t magic = board_magic;
     std::uint32_t version = board_version;
     std::int32_t n_pes = 0;
-    /// 0: nobody yet, 1: one PE is filling in the layout, 2: layout below is valid. Futex word.
+    /// 0: empty, 1: a PE is filling in the layout, 2: layout below is valid. Futex word.
     std::atomic<std::uint32_t> layout_state{0};
     std::uint64_t heap_bytes = 0;
     std::uint64_t statics_bytes = 0;
     std::uint32_t stride_log2 = 0;
-    std::int32_t layout_pe = -1;  ///< who filled it in
+    std::int32_t layout_pe = -1;  ///< the PE that filled it in
     char release[32] = {};        ///< version of the library that filled it in
     char agreed[200] = {};        ///< settings that all PEs must share, as text
-    /// CPUs of whoever made the board: PEs may be bound to fewer, and all must choose the same algorithms.
+    /// CPUs of the creator of the board. PEs may be bound to fewer, and all must choose the same algorithms.
     std::int32_t usable_cpus = 1;
-    /// Set once, by whoever notices first: everybody who waits stops with an error. Futex word.
+    /// Set once, by the first PE that notices the end: every waiting PE stops with an error. Futex word.
     alignas(64) std::atomic<std::uint32_t> abort{0};
     std::atomic<std::int32_t> abort_pe{-1};
     std::atomic<std::int32_t> abort_status{0};
     char abort_text[256] = {};
-    /// Taken by the one caller of abort() that writes the three fields above, before it sets `abort`.
+    /// Taken by the caller of abort() that writes the three fields above, before it sets `abort`.
     std::atomic<std::uint32_t> abort_claim{0};
     /// PEs that finalized, left or died.
     alignas(64) std::atomic<std::uint32_t> gone{0};
-    std::atomic<std::uint32_t> left{0};  ///< of those: without finalize
+    std::atomic<std::uint32_t> left{0};  ///< those of `gone` that left without finalize
 };
 
-/// What a PE does, in words that PEs which do the same share.
+/// The activity of a PE. PEs that do the same have the same text.
 struct PeDoing {
     PeState state = PeState::absent;
     std::string text;    ///< "barrier, for PE 2", "has not called init"
     bool waits = false;  ///< in the library, for `seconds`
     double seconds = 0;
-    /// Of a wait: stays the same as long as the PE is in it and sees nothing new. (The record's sequence will
-    /// not do: a PE that waits writes its record again and again.)
+    /// Constant while a PE is in one wait and sees nothing new. (The record's sequence changes: a waiting PE
+    /// rewrites its record.)
     std::uint64_t mark = 0;
 };
 
-/// The table that --timeout, SIGQUIT and a stall print: a line for all PEs that do the same, `doing` by PE.
+/// The table printed by --timeout, SIGQUIT and on a stall: a line for all PEs that do the same. `doing` is by
+/// PE.
 std::string table_of(const std::vector<PeDoing>& doing);
 
-/// A board in shared memory (or, for PEs that are threads, in the process's own).
+/// A view of a board in shared memory (or, for PEs that are threads, in the process's own).
 class BoardView {
   public:
     BoardView() = default;
@@ -138,22 +139,23 @@ class BoardView {
     BoardEntry& entry(int pe) const { return reinterpret_cast<BoardEntry*>(header_ + 1)[pe]; }
     int n_pes() const { return header_->n_pes; }
 
-    /// Marks the job as aborted, first caller wins; wakes sleepers on the abort word. `pe` is -1 when no PE
-    /// is to blame. What is too long for `abort_text` is cut. The job is aborted when this returns.
+    /// Marks the job as aborted; only the first call counts. Wakes sleepers on the abort word. `pe` is -1 if
+    /// no PE caused it. Text beyond `abort_text` is cut. The job is aborted when this returns.
     void abort(int pe, int status, const std::string& text) const;
-    /// Keeps `gone` and `left` right however often and by whom it is called, and wakes sleepers on `gone`.
+    /// Sets the state of a PE and wakes sleepers on `gone`. Any process may call it any number of times:
+    /// `gone` and `left` remain correct.
     void set_state(int pe, PeState state) const;
     PeState state(int pe) const {
         return static_cast<PeState>(entry(pe).state.load(std::memory_order_acquire));
     }
 
-    /// Tells that this process is `pe`.
+    /// Registers this process as `pe`.
     void sign_in(int pe) const noexcept;
-    /// True if the process of `pe` has surely ended; false where this process cannot know.
+    /// True if the process of `pe` has certainly ended; false if this process cannot know.
     bool process_ended(int pe) const noexcept;
 
-    /// A consistent copy of what `pe` waits for, as text such as
-    /// "signal_wait_until on heap+0x40: found 3, waiting for >= 4 (12.3 s)"; empty when it does not wait.
+    /// A consistent copy of the wait of `pe` as text; empty if it does not wait. For example
+    /// "signal_wait_until on heap+0x40: found 3, waiting for >= 4 (12.3 s)".
     std::string wait_text(int pe) const;
     PeDoing doing(int pe) const;
     std::vector<PeDoing> all_doing() const;

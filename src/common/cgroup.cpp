@@ -16,7 +16,7 @@ std::string first_line(const std::string& path) {
     return line;
 }
 
-// "max", "-1" and a file that is not there all mean: no limit.
+// "max", "-1" and a missing file all mean: no limit.
 void lower(std::uint64_t& limit, const std::string& text) {
     if (text.empty() || text[0] < '0' || text[0] > '9') return;
     limit = std::min<std::uint64_t>(limit, std::strtoull(text.c_str(), nullptr, 10));

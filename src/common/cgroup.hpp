@@ -1,4 +1,4 @@
-// What control groups allow this process.
+// Limits that control groups set for this process.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ inline constexpr double no_cpu_limit = 1e9;
 struct CgroupLimits {
     std::uint64_t memory_bytes = no_memory_limit;
     std::uint64_t memory_left_bytes =
-        no_memory_limit;  ///< below the limit that is nearest; caches count as free
+        no_memory_limit;  ///< bytes left below the nearest limit; caches count as free
     double cpus = no_cpu_limit;
 };
 
-/// `membership` is what /proc/self/cgroup says, `root` where control groups are mounted. Levels that are not
-/// there (as in a container without its own cgroup namespace) are passed over.
+/// `membership` is the text of /proc/self/cgroup, `root` the mount point of control groups. Missing levels
+/// (as in a container without its own cgroup namespace) are skipped.
 CgroupLimits cgroup_limits(const std::string& membership, const std::string& root);
-/// Of this process.
+/// Limits of this process.
 CgroupLimits cgroup_limits();
 
 }  // namespace atl::common

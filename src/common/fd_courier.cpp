@@ -33,7 +33,7 @@ Fd make_socket() {
     return fd;
 }
 
-/// Calls bind or connect with an abstract name: it is in no file system and gone with its socket.
+/// Calls bind or connect with an abstract name: it is in no file system and ends with its socket.
 template <class Call> int with_address(std::uint64_t name, Call&& call) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;

@@ -1,5 +1,5 @@
-// Descriptors from process to process of one host, at any time of a job: each has a datagram socket with a
-// random name, which it tells the others by whatever connects them.
+// FdCourier: passes descriptors between processes of one host at any time of a job. Each has a datagram
+// socket with a random name, which it publishes by any other connection.
 #pragma once
 
 #include "common/fd.hpp"
@@ -11,8 +11,8 @@ namespace atl::common {
 
 class FdCourier {
   public:
-    /// Where a courier is found. Names of sockets can be seen by every user of the host, tokens cannot: what
-    /// comes without the right one is thrown away.
+    /// The address of a courier. Socket names are visible to every user of the host, tokens are not: parcels
+    /// without the right token are discarded.
     struct Address {
         std::uint64_t name = 0;
         std::uint64_t token = 0;
@@ -26,9 +26,10 @@ class FdCourier {
     FdCourier();
     const Address& address() const { return address_; }
 
-    /// False: the receiver has not fetched earlier parcels yet. Throws Error(system).
+    /// Sends a descriptor. Returns false if the receiver has not fetched earlier parcels yet. Throws
+    /// Error(system).
     bool send(const Address& to, int sender, std::uint64_t tag, const Fd& fd) const;
-    /// Never waits.
+    /// Returns the next parcel, if one has arrived. Never waits.
     std::optional<Parcel> receive() const;
 
   private:

@@ -1,4 +1,4 @@
-// Descriptors travel between processes over unix sockets (SCM_RIGHTS): no name in any file system is needed.
+// Passes descriptors between processes over unix sockets (SCM_RIGHTS), without a name in any file system.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace atl::common {
 /// Most descriptors that one message carries.
 inline constexpr std::size_t max_passed_fds = 8;
 
-/// As send(2) and recv(2), with descriptors beside the bytes; on a stream they come with the first byte.
-/// Sending raises no SIGPIPE; what is received has FD_CLOEXEC. Both retry when a signal interrupts.
+/// Like send(2) and recv(2), with descriptors beside the bytes; on a stream they arrive with the first byte.
+/// Sending raises no SIGPIPE; received descriptors have FD_CLOEXEC. Both retry when a signal interrupts.
 ssize_t send_with_fds(int socket, const void* data, std::size_t bytes, std::span<const int> fds,
                       int flags = 0) noexcept;
 ssize_t receive_with_fds(int socket, void* data, std::size_t bytes, std::vector<Fd>& fds, int flags = 0);

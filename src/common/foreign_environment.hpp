@@ -1,4 +1,4 @@
-// Variables of the environment that are other libraries'.
+// Environment variables of other libraries.
 #pragma once
 
 #include <initializer_list>
@@ -10,7 +10,7 @@ namespace atl::common {
 
 std::optional<std::string> foreign_variable(const char* name);
 
-/// Makes variables empty, as long as it lives, unless they are set.
+/// Sets variables to empty, for its lifetime, unless they are set.
 class EmptyUnlessSet {
   public:
     explicit EmptyUnlessSet(std::initializer_list<const char*> names);

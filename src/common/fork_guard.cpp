@@ -9,7 +9,8 @@
 namespace atl::common {
 namespace {
 
-// Fork handlers are the process's, so this is too. Never destroyed: a fork may come after the end of main.
+// Fork handlers belong to the process, so this does too. Never destroyed: a fork may come after the end of
+// main.
 struct Guarded {
     std::mutex mutex;
     std::set<int> fds;

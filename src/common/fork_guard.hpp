@@ -1,36 +1,35 @@
-// Descriptors that live and die with this process. Others take their closing for its death, so a forked
-// child, which inherits copies, must not keep them open: it finds a descriptor of nothing under the same
-// number.
+// Descriptors that close with this process only. Other processes take their closing for its death, so a
+// forked child must not keep its copies open. In the child the same number refers to an empty descriptor.
 #pragma once
 
 #include "common/fd.hpp"
 
 namespace atl::common {
 
-/// `fd` becomes such a descriptor, until `close_guarded` closes it.
+/// Replaces `fd` in forked children, until `close_guarded` closes it.
 void replace_after_fork(int fd);
 void close_guarded(Fd fd) noexcept;
 
-/// While it lives no thread of this process forks: from the making of a descriptor to its being guarded a
-/// child would keep a copy. Not for longer than a system call.
+/// Prevents forks by any thread of this process, for its lifetime. Otherwise a child could keep a copy of a
+/// descriptor between its creation and its registration. Hold it no longer than a system call.
 class NoFork {
   public:
     NoFork();
     ~NoFork();
-    /// As replace_after_fork.
+    /// Does the same as replace_after_fork.
     void guard(int fd) const;
     NoFork(const NoFork&) = delete;
     NoFork& operator=(const NoFork&) = delete;
 };
 
-/// An Fd of that kind.
+/// An Fd that is replaced in forked children.
 class ProcessFd {
   public:
     ProcessFd() = default;
     explicit ProcessFd(Fd fd) : fd_(std::move(fd)) {
         if (fd_) replace_after_fork(fd_.get());
     }
-    /// What `make` returns, an Fd. Keeps errno where that is none.
+    /// Wraps the Fd that `make` returns. Keeps errno if it is invalid.
     template <class Make> static ProcessFd made_by(Make&& make) {
         ProcessFd made;
         const NoFork lock;

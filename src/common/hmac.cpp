@@ -47,7 +47,7 @@ void add_block(Words& state, const unsigned char* block) {
     for (std::size_t i = 0; i < state.size(); ++i) state[i] += added[i];
 }
 
-/// The 32 bytes themselves.
+/// The hash as 32 bytes.
 std::string digest(std::string message) {
     const std::uint64_t bits = std::uint64_t{message.size()} * 8;
     message += '\x80';

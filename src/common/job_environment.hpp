@@ -1,11 +1,11 @@
-// What those that start a process leave in its environment about the job it belongs to.
+// Variables that launchers leave in a process's environment about its job.
 #pragma once
 
 #include <string>
 
 namespace atl::common {
 
-/// Empty where the variable is absent or empty.
+/// Values of the environment; empty if a variable is absent or empty.
 struct JobEnvironment {
     std::string launched;                                    ///< ATOLL_LAUNCHED, from `atoll run`
     std::string join;                                        ///< ATOLL_JOIN, from `atoll run --hosts`
@@ -21,16 +21,17 @@ struct JobEnvironment {
         false;  ///< an mpiexec of MPICH's kind started this process, perhaps within a step of Slurm's
 
     bool has_pmi() const { return !pmi_fd.empty() && !pmi_rank.empty() && !pmi_size.empty(); }
-    /// srun --mpi=pmi2 did. What it leaves in the environment reaches programs of an mpiexec within, too.
+    /// True if srun --mpi=pmi2 started this process. Its variables also reach programs of an mpiexec inside
+    /// the step.
     bool speaks_pmi2() const { return has_pmi() && slurm_mpi == "pmi2" && !hydra; }
-    /// srun started this program as one of several, and set up nothing by which they could find each other.
+    /// True if srun started this program as one of several, without the means to find the others.
     bool srun_without_pmi() const {
         return !slurm_task.empty() && slurm_tasks.find_first_not_of("01") != std::string::npos &&
                pmix_namespace.empty() && !has_pmi();
     }
-    /// Where a launcher's variables say that this program is one of several, but not all of them are here by
-    /// which these find each other: "RANK is set, but WORLD_SIZE, MASTER_ADDR and MASTER_PORT are not".
-    /// Empty where nothing is missing.
+    /// Describes an incomplete environment: a launcher's variables declare several processes, but some that
+    /// connect them are missing. For example "RANK is set, but WORLD_SIZE, MASTER_ADDR and MASTER_PORT are
+    /// not". Empty if nothing is missing.
     std::string incomplete() const;
     bool has_torchrun_variables() const {
         return !rank.empty() && !world_size.empty() && !master_addr.empty() && !master_port.empty();
@@ -38,7 +39,7 @@ struct JobEnvironment {
 };
 
 JobEnvironment read_job_environment();
-/// Removes ATOLL_LAUNCHED, so that programs which this process starts are jobs of their own.
+/// Removes ATOLL_LAUNCHED, so that programs started by this process are separate jobs.
 void forget_launched();
 void forget_join();
 

@@ -1,10 +1,10 @@
-// When what a C program prints leaves the process.
+// Line buffering of a C program's output.
 #pragma once
 
 namespace atl::common {
 
-/// Where stdout is a pipe, it is flushed after every line from now on, as on a terminal: lines of a PE that
-/// is killed are then seen. Leaves a stdout alone that the program has made unbuffered.
+/// If stdout is a pipe, flushes it after every line from now on, as on a terminal. So lines of a killed PE
+/// are not lost. Does not change a stdout that the program has made unbuffered.
 void flush_by_line();
 
 }  // namespace atl::common

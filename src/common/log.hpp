@@ -1,4 +1,4 @@
-// What Atoll says on standard error: one whole line a call, so that PEs do not tear each other's.
+// Messages on standard error: one whole line per call, so that lines of PEs do not mix.
 #pragma once
 
 #include "atoll/export.hpp"

@@ -1,4 +1,4 @@
-// What the machine gives this process; declared in settings.hpp because defaults follow from it.
+// Resources of the machine for this process; declared in settings.hpp because defaults depend on them.
 #include <algorithm>
 #include <cerrno>
 #include <cmath>

@@ -1,4 +1,4 @@
-// How much memory the host has left for new pages, for callers that ask often.
+// MemoryWatch: memory that the host has left for new pages, for callers that ask often.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,19 @@
 
 namespace atl::common {
 
-/// Bytes, as one process sees them.
+/// Memory in bytes, as seen by one process.
 struct MemoryState {
     std::uint64_t available;  ///< to new pages, without swapping
     std::uint64_t total;      ///< that this process may use
 };
 
-/// For one thread at a time.
+/// Use it from one thread at a time.
 class MemoryWatch {
   public:
-    /// Asks the system, at most twenty times a second: a look takes some 50 µs.
+    /// Asks the system, at most twenty times a second: each request is expensive
+    /// (docs/design/measurements.md).
     MemoryWatch();
-    /// Another source, which is asked at every call.
+    /// Uses another source, asked at every call.
     explicit MemoryWatch(std::function<MemoryState()> source) : source_(std::move(source)) {}
 
     MemoryState state();

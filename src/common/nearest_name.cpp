@@ -25,7 +25,7 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
 
 std::string nearest_name(const std::string& name, const std::vector<std::string>& known) {
     std::string best;
-    // A third of the letters wrong is no longer a misspelling.
+    // If more than a third of the letters differ, it is no longer a misspelling.
     std::size_t best_distance = name.size() / 3 + 1;
     for (const std::string& candidate : known) {
         const std::size_t distance = edit_distance(name, candidate);

@@ -1,4 +1,4 @@
-// Finds what somebody meant by a misspelt name.
+// Suggestions for misspelt names.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace atl::common {
 
-/// The one of `known` that is fewest insertions, deletions, replacements and swaps of neighbours away from
-/// `name`; empty when none is near enough to be worth suggesting.
+/// Returns the name in `known` with the fewest insertions, deletions, replacements and swaps of neighbours
+/// from `name`. Empty if none of them is close enough to suggest.
 std::string nearest_name(const std::string& name, const std::vector<std::string>& known);
 
 }  // namespace atl::common

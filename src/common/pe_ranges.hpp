@@ -1,4 +1,4 @@
-// Lists of PEs as people write them.
+// Lists of PEs as text.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Threads of the library's own: they take no signal (handlers run on the program's threads), and can be woken
-// to stop.
+// Threads of the library. They handle no signals (handlers run on the program's threads), and can be woken to
+// stop.
 #pragma once
 
 #include <csignal>
@@ -13,7 +13,7 @@
 
 namespace atl::common {
 
-/// Readable once it was signalled, until `clear`.
+/// An event descriptor: readable from a signal until `clear`.
 class Wake {
   public:
     Wake() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -42,8 +42,8 @@ class QuietThread {
     }
     QuietThread(const QuietThread&) = delete;
     QuietThread& operator=(const QuietThread&) = delete;
-    /// Waits for its end; its owner has told it to. In a forked child the thread does not exist and nothing
-    /// is waited for.
+    /// Joins the thread; its owner has told it to stop. In a forked child the thread does not exist, and this
+    /// returns at once.
     ~QuietThread() {
         if (::getpid() == owner_) {
             thread_.join();

@@ -8,12 +8,11 @@
 
 namespace atl::common {
 
-/// Where every mapping of the symmetric heap begins, at most: blocks can be aligned to a huge page of the
-/// largest kind.
+/// Largest alignment of a mapping of the symmetric heap. So blocks can be aligned to the largest huge pages.
 inline constexpr std::size_t window_alignment = std::size_t{1} << 30;
 
-/// Reserves `bytes` (whole pages) of address space that begin at a multiple of `alignment`, without access.
-/// To be mapped over, and unmapped by the caller. Null with errno set where there is no room.
+/// Reserves `bytes` (whole pages) of address space at a multiple of `alignment`, without access. The caller
+/// maps over it and unmaps it. Returns null with errno set on failure.
 inline char* reserve_aligned(std::size_t bytes, std::size_t alignment) noexcept {
     void* reserved =
         ::mmap(nullptr, bytes + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -22,7 +22,7 @@ namespace {
     throw Error(ErrorCode::settings, variable + "=" + value + " cannot be read: expected " + expected);
 }
 
-/// Where a value came from, for messages, and the value.
+/// A value, and its variable for messages.
 struct Raw {
     std::string variable;
     std::string value;
@@ -33,7 +33,7 @@ bool is_openshmem(std::string_view name) {
 }
 
 bool parse_flag(const Raw& raw) {
-    // OpenSHMEM's own flags count as set whatever their value is.
+    // OpenSHMEM's own flags count as set whatever their value.
     if (is_openshmem(raw.variable)) return true;
     for (const char* yes : {"1", "true", "yes", "on"}) {
         if (strcasecmp(raw.value.c_str(), yes) == 0) return true;
@@ -79,7 +79,7 @@ int parse_device(const Raw& raw) {
     int number = 0;
     const char* end = raw.value.data() + raw.value.size();
     const auto [rest, error] = std::from_chars(raw.value.data(), end, number);
-    if (raw.variable == "LOCAL_RANK" && number == -1) return -1;  // what some scripts set for "not launched"
+    if (raw.variable == "LOCAL_RANK" && number == -1) return -1;  // some scripts' value for "not launched"
     if (error != std::errc{} || rest != end || number < 0)
         refuse(raw.variable, raw.value, "the number of a GPU among those that this process sees, from 0");
     return number;
@@ -105,13 +105,13 @@ CheckLevel parse_check(const Raw& raw) {
 /// One row of the table below.
 struct Variable {
     const char* name;
-    std::array<const char*, 2> aliases;  ///< others' names for it; ours wins, then the first of these
+    std::array<const char*, 2> aliases;  ///< names in other libraries; ours wins, then the first of these
     const char* fallback;                ///< the default, as text
     const char* meaning;
     void (*apply)(Settings&, const Raw&);
 };
 
-// The only list of variables: reading, `atoll info` and the warning about misspelt names all go through it.
+// The only list of variables: reading, `atoll info` and the warning about misspelt names all use it.
 constexpr Variable variables[] = {
     {"ATOLL_HEAP_SIZE",
      {"SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE"},
@@ -308,14 +308,14 @@ constexpr Variable variables[] = {
      [](Settings& s, const Raw& raw) { s.python = raw.value; }},
 };
 
-// Ours too, but nobody's to set: between the launcher and its PEs, for the tests, and CMake's names for
-// finding us.
+// Our internal variables, not for users: between the launcher and its PEs, for the tests, and CMake's names
+// of this package.
 constexpr const char* internal_names[] = {"ATOLL_LAUNCHED", "ATOLL_JOIN", "ATOLL_BIN", "ATOLL_ROOT",
                                           "ATOLL_DIR"};
 constexpr const char* internal_prefixes[] = {"ATOLL_TEST_", "ATOLL_LAUNCH_", "ATOLL_BENCH_", "ATOLL_BUILD_"};
 
-/// The value that counts for `variable`; false when none of its names is set. An empty value is none, but for
-/// OpenSHMEM's flags, which need no value.
+/// Finds the value of `variable`; false if it is not set under any name. An empty value counts as unset,
+/// except for OpenSHMEM's flags, which need no value.
 bool lookup(const Variable& variable, Raw& raw) {
     const char* names[] = {variable.name, variable.aliases[0], variable.aliases[1]};
     for (const char* name : names) {
@@ -360,7 +360,7 @@ std::uint64_t parse_size(const std::string& text, const std::string& variable) {
     constexpr const char* expected = "a size in bytes, or one such as 512k, 64m, 1.5G, 2t";
     const char* end = text.data() + text.size();
     double number = 0;
-    // from_chars alone would take "-1", "inf" and "nan".
+    // from_chars alone would accept "-1", "inf" and "nan".
     const bool starts = !text.empty() && (text[0] == '.' || (text[0] >= '0' && text[0] <= '9'));
     const auto [rest, error] = std::from_chars(text.data(), end, number);
     if (!starts || error != std::errc{}) refuse(variable, text, expected);
@@ -398,7 +398,7 @@ Settings read_settings() {
 }
 
 std::string agreed_settings(const Settings& settings) {
-    // PEs in Python and in C differ in their defaults, and may be of one job.
+    // PEs in Python and in C have different defaults, and may be in one job.
     static constexpr const char* levels[] = {"none", "basic or args", "basic or args", "all"};
     return std::string("ATOLL_CHECK=") + levels[static_cast<int>(settings.check)] +
            " ATOLL_TRANSPORT=" + settings.transport + " ATOLL_COLLECTIVE=" + settings.algorithms +

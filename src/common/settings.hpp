@@ -1,4 +1,4 @@
-// Every variable of the environment that Atoll reads: read once, here, and documented here.
+// Settings: every environment variable of Atoll, read once and documented here.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace atl::common {
 
-/// Levels of ATOLL_CHECK: each looks at all that the one before it looks at.
+/// Levels of ATOLL_CHECK. Each includes the previous ones.
 enum class CheckLevel {
-    none,   ///< what allocation and team creation compare
+    none,   ///< only the comparisons of allocation and team creation
     basic,  ///< null pointers, PE numbers, bounds of symmetric memory, fingerprints of collective calls
     args,   ///< blocks of the heap and freed memory, in C overlap and alignment too
     all,    ///< collective calls in full, by one more meeting each
@@ -22,11 +22,11 @@ struct Settings {
     std::uint64_t heap_keep_bytes =
         keep_by_heap_limit;                ///< ATOLL_HEAP_KEEP; by default an eighth of the limit
     CheckLevel check = CheckLevel::basic;  ///< ATOLL_CHECK, also read by the Python package, for kernels
-    bool check_given = false;              ///< the environment says it
+    bool check_given = false;              ///< set by the environment
     double wait_timeout_s = 0;             ///< ATOLL_WAIT_TIMEOUT; 0 = none
     double stall_warn_s = 30;              ///< ATOLL_STALL_WARN; 0 = never
     double init_timeout_s = 60;            ///< ATOLL_INIT_TIMEOUT
-    bool init_timeout_given = false;       ///< the environment says it
+    bool init_timeout_given = false;       ///< set by the environment
     int spin = -1;                         ///< ATOLL_SPIN; -1 = by the number of cores
     bool info = false;                     ///< ATOLL_INFO, SHMEM_INFO
     bool mps = false;                      ///< ATOLL_MPS
@@ -38,27 +38,30 @@ struct Settings {
     bool ucx_thread = true;                ///< ATOLL_UCX_PROGRESS
     std::string ucx_rma = "auto";          ///< ATOLL_UCX_RMA: auto, on, device, off
     std::uint64_t ucx_rma_bytes = std::uint64_t{8} << 10;  ///< ATOLL_UCX_RMA_BYTES
-    std::string ucx_library;                               ///< ATOLL_UCX_LIBRARY; empty = looked for
+    std::string ucx_library;                               ///< ATOLL_UCX_LIBRARY; empty = searched for
     std::string algorithms;          ///< ATOLL_COLLECTIVE: "broadcast:65536=pull,reduce=slices,…"
     std::string bootstrap = "auto";  ///< ATOLL_BOOTSTRAP: auto, single, launcher, tcp, pmix, pmi
     std::string secret;              ///< ATOLL_SECRET
     int port = 0;                    ///< ATOLL_PORT; 0 = any free one, or MASTER_PORT
     std::string interface;           ///< ATOLL_INTERFACE: an interface's name or an address; empty = all
     double peer_timeout_s = 3;       ///< ATOLL_PEER_TIMEOUT
-    std::string agent;               ///< ATOLL_AGENT: what `atoll run --hosts` reaches hosts by; empty = ssh
+    std::string agent;               ///< ATOLL_AGENT: command with which `atoll run --hosts` reaches hosts;
+                                     ///< empty = ssh
     std::uint64_t nontemporal_bytes = never_nontemporal;  ///< ATOLL_NONTEMPORAL
     std::uint64_t reduce_engines_bytes = 0;               ///< ATOLL_REDUCE_ENGINES; 0 = by the number of PEs
     bool no_launcher = false;  ///< ATOLL_NO_LAUNCHER: init ignores the launcher that started the program
-    bool static_data = false;  ///< the front asks for symmetric static objects (JobOptions), no variable does
-    bool raise_kernel_errors = false;  ///< as JobOptions has it
+    bool static_data = false;  ///< symmetric static objects, requested by the front (JobOptions), not by a
+                               ///< variable
+    bool raise_kernel_errors = false;  ///< see JobOptions
     int device = -1;                   ///< ATOLL_DEVICE, LOCAL_RANK; -1 = by the number of the PE
     bool nvtx = false;                 ///< ATOLL_NVTX, read by the Python package when it is imported
-    bool device_exact = false;         ///< ATOLL_DEVICE said it; LOCAL_RANK counts on past the last GPU
-    std::string python;  ///< ATOLL_PYTHON: what `atoll run` starts .py files with; empty = beside atoll
+    bool device_exact = false;         ///< set by ATOLL_DEVICE; LOCAL_RANK continues past the last GPU
+    std::string python;  ///< ATOLL_PYTHON: interpreter of .py files for `atoll run`; empty = the one beside
+                         ///< atoll
 
     bool checks(CheckLevel level) const { return check >= level; }
-    /// Members of a team compare a fingerprint of each collective call as they meet. Alike on all PEs of a
-    /// job.
+    /// True if members of a team compare a fingerprint of each collective call when they meet. The same on
+    /// all PEs of a job.
     bool compares_calls() const { return checks(CheckLevel::basic); }
 };
 
@@ -70,26 +73,27 @@ struct SettingRow {
     std::string meaning;
 };
 
-/// Reads the environment. Throws Error(settings) for a value that cannot be read; unknown ATOLL_* names are
-/// warned about once, with the nearest known name (under the launcher by the launcher alone, not by every PE:
-/// so call this before ATOLL_LAUNCHED is removed from the environment).
+/// Reads the environment. Throws Error(settings) for an unreadable value. Warns once about unknown ATOLL_*
+/// names, with the nearest known name. Under the launcher only the launcher warns, so call this before
+/// ATOLL_LAUNCHED is removed from the environment.
 Settings read_settings();
-/// Those by which PEs would otherwise call different collectives, as text: alike for all PEs of a job.
+/// Text of the settings that must be equal on all PEs of a job, since they select the algorithms of
+/// collectives.
 std::string agreed_settings(const Settings& settings);
-/// All documented variables in the order of `atoll info`. Throws nothing: what cannot be read says so in
+/// All documented variables in the order of `atoll info`. Throws nothing: an unreadable value is reported in
 /// `value`.
 std::vector<SettingRow> describe_settings();
 
-/// "512m", "1.5G", ".5m", "4096": the suffix's first letter (k, m, g, t) counts, 1024-based. Throws
-/// Error(settings).
+/// Parses "512m", "1.5G", ".5m", "4096": only the suffix's first letter (k, m, g, t) counts, 1024-based.
+/// Throws Error(settings).
 std::uint64_t parse_size(const std::string& text, const std::string& variable);
-/// The same for a symmetric heap, which is not empty.
+/// The same for a symmetric heap, which must not be empty.
 std::uint64_t parse_heap_size(const std::string& text, const std::string& variable);
 
 /// Memory this process may use: the smaller of the machine's and the cgroup's limit, in bytes.
 std::uint64_t memory_limit_bytes();
-/// Memory that new pages of this process can have now, without swapping: the smaller of what the machine and
-/// the cgroup have left, in bytes. UINT64_MAX where neither says.
+/// Memory in bytes for new pages of this process now, without swapping: the smaller of the machine's and the
+/// cgroup's rest. UINT64_MAX if both are unknown.
 std::uint64_t available_memory_bytes();
 /// CPUs this process may run on (affinity and cgroup quota), at least 1.
 int usable_cpus();

@@ -1,4 +1,4 @@
-// What a language front does around a wait that turns slow: Python releases the GIL and looks for Ctrl-C.
+// Hooks of a language front around a slow wait: Python releases the GIL and checks for Ctrl-C.
 #pragma once
 
 #include "atoll/export.hpp"
@@ -8,27 +8,28 @@
 namespace atl::common {
 
 struct WaitHooks {
-    /// Called once a wait turns slow; what it returns goes to the two others.
+    /// Called once a wait turns slow. Its result is passed to the two others.
     void* (*enter)() = nullptr;
     void (*leave)(void* state) = nullptr;
     /// Polled about every 50 ms; true makes the wait throw Error(interrupted).
     bool (*interrupted)(void* state) = nullptr;
-    /// What users call the memory at an address, such as "the int64 array of shape (8,) allocated at
-    /// ring.py:12"; empty where the front knows no name. Called by a thread that waits, or gave up waiting.
+    /// Returns the user's name of the memory at an address, such as "the int64 array of shape (8,) allocated
+    /// at ring.py:12". Empty if the front knows no name. Called by a thread that waits, or gave up waiting.
     /// May be null.
     std::string (*name)(const void* address) = nullptr;
-    /// "program.py:12": where the front's own code called the library; empty where it cannot tell. `state` is
-    /// null outside a wait that is slow.
+    /// Returns the place of the front's call of the library, such as "program.py:12". Empty if unknown.
+    /// `state` is null outside a slow wait.
     std::string (*call_site)(void* state) = nullptr;
-    /// The front says of which dtype the elements are that its collectives move (core/elements.hpp).
+    /// The front declares the dtype of its collectives' elements (core/elements.hpp).
     bool names_dtypes = false;
 };
 
-/// For the whole process; set before the first job is made. The first three or none.
+/// Sets the hooks of the process, before the first job is made. The first three must be set together, or not
+/// at all.
 ATOLL_API void set_wait_hooks(const WaitHooks& hooks) noexcept;
 const WaitHooks& wait_hooks() noexcept;
 
-/// From the moment in which a wait turns slow to its end.
+/// Runs the hooks from the moment in which a wait turns slow to its end.
 class HookedWait {
   public:
     HookedWait() : state_(wait_hooks().enter ? wait_hooks().enter() : nullptr) {}

@@ -1,5 +1,5 @@
-// An allocator of offsets: deterministic, so that PEs that make the same calls get the same offsets, and with
-// all its records outside the memory it hands out, where no stray put can reach them.
+// Allocator: an allocator of offsets. Deterministic, so that PEs that make the same calls get the same
+// offsets. Its records are outside the managed memory, so that no stray put can overwrite them.
 #pragma once
 
 #include <cstddef>
@@ -18,33 +18,34 @@ namespace atl::heap {
 class Allocator {
   public:
     enum class Lookup { by_allocator, by_table };
-    /// `by_table`: `table()` answers for the blocks, if the system has the addresses for it.
+    /// With `by_table`, `table()` finds blocks, if the system has the addresses for it.
     explicit Allocator(std::size_t limit_bytes, Lookup lookup = Lookup::by_allocator);
 
     struct Block {
         std::size_t offset;
-        std::size_t bytes;  ///< as asked for
-        bool untouched;     ///< never handed out before
+        std::size_t bytes;  ///< requested size
+        bool untouched;     ///< never allocated before
     };
 
-    /// Best fit, lowest offset first. `align` is a power of two. Nothing when no free block is large enough.
+    /// Allocates by best fit, lowest offset first. `align` is a power of two. Empty if no free block is large
+    /// enough.
     std::optional<Block> allocate(std::size_t bytes, std::size_t align);
     void free(std::size_t offset);
-    /// Changes the size in place if the neighbourhood allows.
+    /// Changes the size in place if the adjacent space allows it.
     bool resize(std::size_t offset, std::size_t bytes);
 
-    /// The allocated block that holds `offset`.
+    /// The allocated block that contains `offset`.
     std::optional<Block> find(std::size_t offset) const;
     bool is_block(std::size_t offset) const { return used_.contains(offset); }
-    /// No allocated block has a byte of the range.
+    /// True if no allocated block has a byte of the range.
     bool is_unused(std::size_t begin, std::size_t end) const;
-    /// The range lies in one allocated block.
+    /// True if the range lies in one allocated block.
     bool holds(std::size_t offset, std::size_t bytes) const;
-    /// Throws Error unless it does: use_after_free, not_symmetric. `what` are
-    /// the bytes, `heap` whose offsets these are.
+    /// Throws Error unless it does: use_after_free, not_symmetric. `what` describes the bytes, `heap` the
+    /// heap of the offsets.
     void check(std::size_t offset, std::size_t bytes, const std::string& what, const std::string& heap) const;
 
-    /// For threads that do not hold the allocator's lock; may be null, and stays as it is.
+    /// For threads that do not hold the allocator's lock. May be null; never changes.
     const BlockTable* table() const { return table_.get(); }
 
     std::size_t limit_bytes() const { return limit_; }

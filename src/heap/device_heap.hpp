@@ -1,5 +1,5 @@
-// A PE's GPU and the window of all PEs' GPU memory, as the core sees them. libatoll_cuda.so implements it,
-// and is loaded when a GPU is first used: the core knows no CUDA.
+// DeviceHeap: the core's interface to a PE's GPU and to the window of all PEs' GPU memory. The plug-in
+// libatoll_cuda.so implements it and is loaded when a GPU is first used. So the core contains no CUDA.
 #pragma once
 
 #include "atoll/error.hpp"
@@ -16,13 +16,13 @@
 
 namespace atl::heap {
 
-/// What names a GPU to every process, however each of them numbers those that it sees.
+/// Identifies a GPU to every process, however each of them numbers its visible GPUs.
 using DeviceUuid = std::array<unsigned char, 16>;
 
-/// Which GPU a PE takes: one of those that its process sees.
+/// The GPU that a PE takes, among those that its process sees.
 struct DeviceChoice {
     int number = 0;
-    bool exact = false;  ///< else modulo how many there are
+    bool exact = false;  ///< else modulo their number
 };
 
 struct DeviceFacts {
@@ -31,14 +31,14 @@ struct DeviceFacts {
     DeviceUuid uuid{};
     std::size_t granularity_bytes = 0;  ///< chunks are multiples of it
     unsigned resident_blocks = 0;       ///< of the library's collective kernels, at once
-    bool is_gpu_memory = true;          ///< what the host cannot load and store
-    /// Processes run on it one after another, as no MPS is at work. False where that is unknown.
+    bool is_gpu_memory = true;          ///< the host cannot load and store it
+    /// Processes time-slice the GPU, since MPS is not running. False if that is unknown.
     bool takes_turns = false;
-    /// Networks can read and write its memory, and what they wrote can be made visible to everybody.
+    /// Networks can read and write its memory, and their writes can be made visible to every PE.
     bool admits_networks = false;
 };
 
-/// What slots start at a multiple of.
+/// Alignment of slots.
 inline constexpr std::size_t device_alignment = std::size_t{2} << 20;
 
 struct DeviceRange {
@@ -46,8 +46,9 @@ struct DeviceRange {
     std::size_t bytes = 0;
 };
 
-/// All calls are local, and complete on return. A slot is filled from its start by chunks of physical memory,
-/// the same sizes in the same order on all PEs. Throws Error: unsupported, out_of_memory, system.
+/// A PE's GPU and its window. All calls are local, and complete on return. A slot is filled from its start by
+/// chunks of physical memory, with the same sizes in the same order on all PEs. Throws Error: unsupported,
+/// out_of_memory, system.
 class DeviceHeap {
   public:
     virtual ~DeviceHeap() = default;
@@ -55,78 +56,78 @@ class DeviceHeap {
     /// Throws Error(unsupported) if this GPU is known to be unable to reach that one.
     virtual void check_peer(const DeviceUuid& peer) const = 0;
 
-    /// Collectives on streams launch no more blocks than this, the same on all PEs.
+    /// Sets the most blocks that collectives on streams launch, the same on all PEs.
     virtual void limit_blocks(unsigned blocks) = 0;
 
-    /// Addresses for all slots; no memory yet.
+    /// Reserves addresses for all slots, without memory.
     virtual void reserve(int n_slots, int my_slot) = 0;
-    /// From slot to slot, which is as much as a slot can hold.
+    /// Distance between slots, which is also the capacity of a slot.
     virtual std::size_t stride() const noexcept = 0;
     virtual char* slot(int i) const noexcept = 0;
-    /// One more chunk in this PE's slot; what is returned lets the others map it.
+    /// Adds a chunk to this PE's slot; the result lets the others map it.
     virtual common::Fd extend(std::size_t bytes) = 0;
-    /// The last chunk, of another PE's slot.
+    /// Maps the last chunk of another PE's slot.
     virtual void map_peer(int slot, const common::Fd& chunk) = 0;
-    /// Takes the last chunk back, as far as it was mapped.
+    /// Removes the last chunk, as far as it was mapped.
     virtual void withdraw() noexcept = 0;
 
-    /// The allocations side by side that a range lies in, all of them whole. Throws Error(invalid_argument)
-    /// where it does not lie in such as `adopt` takes.
+    /// The adjacent allocations that contain a range, all of them whole. Throws Error(invalid_argument) for
+    /// memory that `adopt` would not accept.
     virtual DeviceRange enclosing(const void* memory, std::size_t bytes) const {
         return {static_cast<const char*>(memory), bytes};
     }
-    /// The sizes of the allocations that a range consists of.
+    /// The sizes of the allocations of a range.
     virtual std::vector<std::size_t> parts(const void*, std::size_t bytes) const { return {bytes}; }
-    /// Memory of this GPU that exists already, a whole allocation, at `offset` of this PE's slot too; what is
-    /// returned lets the others map it. Throws also Error(invalid_argument) for memory that cannot be shared
-    /// so.
+    /// Maps existing memory of this GPU, a whole allocation, at `offset` of this PE's slot, too. The result
+    /// lets the others map it. Also throws Error(invalid_argument) for memory that cannot be shared.
     virtual common::Fd adopt(std::size_t offset, const void* memory, std::size_t bytes) = 0;
-    /// What another PE adopted, in its slot.
+    /// Maps memory that another PE adopted, in its slot.
     virtual void map_view(int slot, std::size_t offset, std::size_t bytes, const common::Fd& memory) = 0;
-    /// Takes a view out of all slots, as far as it was mapped.
+    /// Unmaps a view from all slots, as far as it was mapped.
     virtual void unmap_view(std::size_t offset) noexcept = 0;
 
-    /// Makes whole pages of the host visible to this GPU, as long as this object lives; returns where kernels
-    /// find them.
+    /// Maps whole pages of the host on this GPU, for the lifetime of this object. Returns their address for
+    /// kernels.
     virtual void* show(void* pages, std::size_t bytes) = 0;
-    /// The end of that. May wait for kernels.
+    /// Undoes `show`. May wait for kernels.
     virtual void hide(void* pages) noexcept = 0;
 
-    /// Between any two of: the window, other memory of GPUs, memory of the host.
+    /// Copies between any two of: the window, other memory of GPUs, memory of the host.
     virtual void copy(void* dst, const void* src, std::size_t bytes) = 0;
     virtual void fill(void* dst, unsigned char value, std::size_t bytes) = 0;
-    /// Begins a copy by an engine, which kernels that fill the GPU do not hold up.
+    /// Begins a copy by an engine; kernels that fill the GPU do not delay it.
     virtual void begin_copy(void* dst, const void* src, std::size_t bytes, StreamHandle stream) {
         static_cast<void>(stream);
         copy(dst, src, bytes);
     }
 
-    // ---- in the order of a stream: nothing is waited for, allocated or loaded. What one call did is visible
-    // to every PE before the next of its stream begins. Throws also Error(invalid_argument) for memory that
-    // this GPU cannot reach by itself.
+    // ---- in stream order: these do not wait, allocate or load. The effects of one call are visible to every
+    // PE before the next of its stream begins. Also throws Error(invalid_argument) for memory that this GPU
+    // cannot access by itself.
+    //
     /// Throws Error(invalid_argument) unless it is a stream of this GPU.
     virtual void check_stream(StreamHandle stream) const = 0;
-    /// It is being captured in a CUDA graph.
+    /// True while the stream is captured in a CUDA graph.
     virtual bool is_capturing(StreamHandle stream) const = 0;
     virtual void start(const DeviceCall& call, StreamHandle stream) = 0;
-    /// On a stream of this object's own, and complete on return: what stood in the word before.
+    /// Runs on a stream of this object, complete on return. Returns the word's previous value.
     virtual std::uint64_t run_word(WordCall call) = 0;
-    /// A stream that waits for no other, nor any for it, as long as this object lives.
+    /// Returns a stream that waits for no other, nor any for it. It lives as long as this object.
     virtual StreamHandle make_stream() = 0;
-    /// What was started on it is done.
+    /// Waits until all work of the stream is done.
     virtual void finish(StreamHandle stream) = 0;
-    /// Memory of the host that kernels reach, as long as this object lives.
+    /// Allocates host memory that kernels can access, for the lifetime of this object.
     virtual void* pin(std::size_t bytes) = 0;
-    /// What networks wrote into this memory before is visible to everybody.
+    /// Makes earlier writes of networks to this memory visible to every PE.
     virtual void show_network_puts() {}
-    /// For libraries that look for the calling thread's current GPU: it is this one from now on.
+    /// Makes this GPU the calling thread's current one, for libraries that use that.
     virtual void make_current() const {}
 
     /// False for ordinary memory of the host. Throws Error(invalid_argument) for memory of another GPU.
     virtual bool reaches(const void* address) const = 0;
-    /// Memory of this or another GPU that the host cannot load and store.
+    /// True for memory of this or another GPU that the host cannot load and store.
     virtual bool is_on_gpu(const void* address) const = 0;
-    /// Throws Error(invalid_argument): ordinary host memory would stop the host, or the kernel.
+    /// Throws Error(invalid_argument) for ordinary host memory: it would stop the host, or the kernel.
     void check_local(const void* address) const {
         if (!reaches(address))
             throw Error(
@@ -137,8 +138,8 @@ class DeviceHeap {
     }
 };
 
-/// What libatoll_cuda.so shows, under `device_plugin_symbol`. Both sides must be of one release: no interface
-/// is promised between them.
+/// The symbol `device_plugin_symbol` of libatoll_cuda.so. Both sides must be of one release: the interface
+/// between them is not stable.
 struct DevicePlugin {
     const char* release;  ///< ATOLL_VERSION
     std::unique_ptr<DeviceHeap> (*open)(const DeviceChoice& choice);

@@ -7,10 +7,10 @@ namespace atl::heap {
 
 namespace {
 
-constexpr std::size_t page = 4096;          // the smallest there is
-constexpr std::uint64_t reserve_part = 16;  // of the host's memory, which is left to others
+constexpr std::size_t page = 4096;          // the smallest page size
+constexpr std::uint64_t reserve_part = 16;  // the part of the host's memory that is left to others
 
-/// The first of these disjoint ranges that ends behind `offset`.
+/// The first of these disjoint ranges that ends after `offset`.
 template <class Ranges, class End> auto first_behind(Ranges& ranges, std::size_t offset, End end) {
     auto at = ranges.upper_bound(offset);
     if (at != ranges.begin() && end(std::prev(at)->second) > offset) --at;
@@ -38,7 +38,7 @@ std::vector<FreedPages::Range> FreedPages::take_beyond(std::size_t most) {
         const auto [age, begin] = *by_age_.begin();
         const std::size_t end = kept_.at(begin).end;
         const std::size_t excess = kept_bytes_ - most;
-        // The tail goes: blocks are made at the lowest offset.
+        // Release the tail: blocks are made at the lowest offset.
         const std::size_t cut = excess < end - begin ? std::max((end - excess) / page * page, begin) : begin;
         taken.push_back({cut, end});
         forget_kept({cut, end});

@@ -1,4 +1,4 @@
-// The free parts of a heap: pages that are kept for later blocks, and bytes that are known to be zero.
+// FreedPages: the free parts of a heap: pages kept for later blocks, and bytes that are known to be zero.
 #pragma once
 
 #include "common/memory_watch.hpp"
@@ -12,23 +12,24 @@
 
 namespace atl::heap {
 
-/// Offsets of one PE's heap. Records only: the caller returns pages to the system, and says so afterwards.
+/// Offsets are in one PE's heap. Keeps records only: the caller returns pages to the system, and reports that
+/// afterwards.
 class FreedPages {
   public:
     struct Range {
         std::size_t begin, end;
     };
 
-    /// A new heap is zero everywhere, and nothing of it is kept.
+    /// A new heap is all zero, and keeps no pages.
     explicit FreedPages(std::size_t heap_bytes) { zero_.emplace(0, heap_bytes); }
 
-    /// A block was made of the range. True: all of it is known to be zero.
+    /// Records that a block was made of the range. True if all of it is known to be zero.
     bool hand_out(Range range);
-    /// A block of this range was freed; its pages stay.
+    /// Records that a block of this range was freed and its pages are kept.
     void keep(Range range);
     /// Forgets kept ranges, the oldest first, until at most `most` bytes are kept; returns them.
     std::vector<Range> take_beyond(std::size_t most);
-    /// The range is in no block, and reads as zero.
+    /// Records that the range is in no block, and reads as zero.
     void note_zero(Range range);
 
     std::size_t kept_bytes() const { return kept_bytes_; }
@@ -49,8 +50,8 @@ class FreedPages {
     std::uint64_t ages_ = 0;
 };
 
-/// The bytes that a PE may go on keeping: at most `limit`, and less where a block of `need` bytes would leave
-/// the host with less than a sixteenth of its memory.
+/// Returns the bytes that a PE may keep: at most `limit`. Fewer if a block of `need` bytes would leave the
+/// host less than a sixteenth of its memory.
 std::size_t may_keep(std::size_t limit, std::size_t kept, std::size_t need,
                      const common::MemoryState& memory);
 

@@ -16,8 +16,8 @@
 
 namespace atl::heap {
 
-/// The library's memory of one PE: control blocks of teams, staging of large collectives. Sparse, like all of
-/// the slot.
+/// Least size of the library's memory in one PE's slot: control blocks of teams, staging of large
+/// collectives. Sparse, like all of the slot.
 constexpr std::size_t least_arena_bytes = std::size_t{64} << 20;
 
 Layout layout_for(std::size_t heap_bytes, std::size_t statics_bytes) {
@@ -55,11 +55,11 @@ static void await_layout(common::BoardHeader& header, double timeout_s) {
 
 namespace {
 
-/// What two PEs of a job must have alike.
+/// The values that must agree on all PEs of a job.
 struct Terms {
     std::string release, agreed;
     std::size_t heap_bytes = 0;
-    bool heap_given = false;  ///< by a variable; else it is the default of a PE's machine
+    bool heap_given = false;  ///< by a variable; otherwise the default of the PE's machine
 };
 
 void compare(const Terms& first, int first_pe, const Terms& mine, int pe) {
@@ -113,7 +113,8 @@ Layout agree_on_layout(const common::BoardView& board, const common::Settings& s
     const std::string fitting = agreed.substr(0, sizeof header.agreed - 1);
     compare({header.release, header.agreed, header.heap_bytes, true}, header.layout_pe,
             {ATOLL_VERSION, fitting, mine.heap_bytes, settings.heap_bytes != 0}, pe);
-    // Other executables have other statics, which are then not symmetric; the slots are alike all the same.
+    // Other executables have other statics, which are then not symmetric. Their slots have the same layout
+    // all the same.
     return layout_for(header.heap_bytes, header.statics_bytes);
 }
 
@@ -129,7 +130,7 @@ std::string layout_note(const common::Settings& settings, std::size_t statics_by
 Layout agree_on_layout(const std::vector<std::string>& notes, int pe) {
     Note first = read_note(notes[0]);
     compare(first.terms, 0, read_note(notes[static_cast<std::size_t>(pe)]).terms, pe);
-    // Of defaults the least: hosts differ in memory, and in how many PEs share it.
+    // Takes the minimum of defaults: hosts differ in memory, and in the number of PEs that share it.
     if (!first.terms.heap_given)
         for (const std::string& note : notes)
             first.terms.heap_bytes = std::min(first.terms.heap_bytes, read_note(note).terms.heap_bytes);

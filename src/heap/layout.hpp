@@ -1,4 +1,4 @@
-// Where things stand in a PE's slot, and how the PEs of a host come to agree on it.
+// The layout of a PE's slot, and the agreement on it among the PEs of a host.
 #pragma once
 
 #include "common/board.hpp"
@@ -10,8 +10,8 @@
 
 namespace atl::heap {
 
-/// A slot is [heap | arena | statics]: the user's symmetric heap from its start, the library's own shared
-/// memory behind it, and at its end room for the executable's static objects where these are symmetric.
+/// A slot is [heap | arena | statics]. The user's symmetric heap comes first, then the library's own shared
+/// memory. At the end is room for the executable's static objects if these are symmetric.
 struct Layout {
     std::size_t heap_bytes = 0;
     std::size_t statics_bytes = 0;
@@ -23,16 +23,16 @@ struct Layout {
     std::size_t statics_offset() const { return stride() - statics_bytes; }
 };
 
-/// The smallest power of two that holds a heap of `heap_bytes`, the arena and the statics.
+/// The smallest power of two that fits a heap of `heap_bytes`, the arena and the statics.
 Layout layout_for(std::size_t heap_bytes, std::size_t statics_bytes = 0);
 
-/// The first PE to come writes its own settings' layout to the board, the others compare theirs with it.
-/// Throws Error(settings) naming both PEs when limits differ.
+/// The first PE writes the layout of its own settings to the board, the others compare theirs with it. Throws
+/// Error(settings) naming both PEs if limits differ.
 Layout agree_on_layout(const common::BoardView& board, const common::Settings& settings,
                        std::size_t statics_bytes, int pe, int n_pes);
 
-/// The same where PEs have no common board: what each tells the others (`layout_note`), and the comparison
-/// with PE 0's. Throws as above, on every PE that differs.
+/// The same for PEs without a common board. Each sends the others its `layout_note`, and compares with PE
+/// 0's. Throws the same error on every PE that differs.
 std::string layout_note(const common::Settings& settings, std::size_t statics_bytes, int n_pes);
 Layout agree_on_layout(const std::vector<std::string>& notes, int pe);
 

@@ -1,7 +1,7 @@
-// One call of a mailbox in a device heap, by all threads of a scope: the library's kernel, and the simulated
-// GPU. The format is that of kernels' own mailboxes (atoll/device/mailbox.hpp), whose messages do not say how
-// long they are. These do, beside the mailbox: the size of a message stands before its first part, so who
-// finds that part without a size has a kernel's message.
+// One call of a mailbox in a device heap, by all threads of a scope: for the library's kernel and the
+// simulated GPU. The format is that of kernels' own mailboxes (atoll/device/mailbox.hpp), whose messages do
+// not carry their length. These messages do, beside the mailbox. A message's size is written before its first
+// part, so a first part without a size is a kernel's message.
 #pragma once
 
 #include "atoll/device/mailbox.hpp"
@@ -10,8 +10,8 @@
 
 namespace atl::heap {
 
-/// Told in MailboxCall::arrived. A try_post tells nothing else, so that one which finds room stores no more
-/// than a post.
+/// Values of MailboxCall::arrived. try_post reports nothing else, so that a successful one stores no more
+/// than post.
 constexpr std::int64_t no_message = -1, no_room = -1;
 ATOLL_ANYWHERE constexpr std::int64_t refused(std::uint64_t bytes) {
     return -2 - static_cast<std::int64_t>(bytes);
@@ -25,8 +25,8 @@ namespace detail {
 
 using device::FlaggedPair;
 
-/// Flags are the lower half of a message's number, and what kernels post leaves sizes as they are. So the
-/// upper half stands beside the size: an old one is never taken for a new one.
+/// Flags are the lower half of a message's number. Messages posted by kernels do not change sizes. So the
+/// upper half is stored with the size, which distinguishes an old size from a new one.
 constexpr unsigned size_bits = 34;
 ATOLL_ANYWHERE constexpr unsigned long long upper_half(unsigned long long number) {
     return number >> 32 << size_bits;
@@ -37,11 +37,11 @@ ATOLL_ANYWHERE inline FlaggedPair* size_at(const MailboxCall& call, int sender, 
     return call.sizes + static_cast<unsigned>(sender) * depth + number % depth;
 }
 
-/// Whether message `number` would not wait for a place; the same in all threads. Once true it stays so.
+/// True if message `number` need not wait for a place; the same in all threads. Once true it remains so.
 template <class Scope>
 ATOLL_ANYWHERE bool has_room(const device::detail::Post* counters, unsigned long long number, Scope scope) {
     constexpr unsigned depth = device::Mailbox::depth;
-    // Of the calls before, which are over: every thread finds the same.
+    // Written by earlier calls, which are over: every thread reads the same.
     if (number - counters->seen_taken <= depth) return true;
     int room = 0;
     if (scope.rank() == 0) {
@@ -70,7 +70,7 @@ template <class Scope> ATOLL_ANYWHERE void post(const MailboxCall& call, Scope s
     device::detail::Outgoing<Scope> message(call.data, call.bytes, scope);
     device::Outbox<Scope> out(call.team, box, call.pe, scope);
     out.begin();
-    if (scope.rank() == 0) {  // whose is the first part, too
+    if (scope.rank() == 0) {  // this thread also stores the first part
         device::detail::store_flagged(size, call.bytes | upper_half(number), flag);
         device::detail::full_fence();
     }
@@ -81,8 +81,8 @@ template <class Scope> ATOLL_ANYWHERE void post(const MailboxCall& call, Scope s
     out.close();
 }
 
-/// How long message `number` is, once it has begun to come; no_message if it has not and nobody waits. One
-/// thread's.
+/// Returns the length of message `number` once it has begun to arrive. Returns no_message if it has not and
+/// the call does not wait. Called by one thread.
 ATOLL_ANYWHERE inline std::int64_t size_of_next(const MailboxCall& call, unsigned long long number) {
     const device::Mailbox box{call.block, call.room};
     const FlaggedPair* first = device::detail::message_at(call.team, box, call.pe, number);
@@ -106,7 +106,8 @@ ATOLL_ANYWHERE inline std::int64_t size_of_next(const MailboxCall& call, unsigne
     return static_cast<std::int64_t>(call.bytes < call.room ? call.bytes : call.room);
 }
 
-/// misfit(bytes) does not return where it stops the kernel.
+/// Receives a message. misfit(bytes) handles one that does not fit; it does not return if it stops the
+/// kernel.
 template <class Scope, class Misfit>
 ATOLL_ANYWHERE void receive(const MailboxCall& call, Scope scope, Misfit misfit) {
     const device::Mailbox box{call.block, call.room};

@@ -19,7 +19,7 @@
 
 namespace atl::heap {
 
-/// ftruncate past RLIMIT_FSIZE raises SIGXFSZ, which kills: ask first.
+/// ftruncate past RLIMIT_FSIZE raises SIGXFSZ, which kills the process: check first.
 static void check_file_limit(std::size_t bytes) {
     rlimit limit{};
     if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes)
@@ -54,7 +54,7 @@ Mapping::Mapping(const common::Fd& heap_fd, const Layout& layout, int n_in_file,
     size_file(heap_fd.get(), layout.stride() * static_cast<std::size_t>(n_in_file));
     char* reserved = common::reserve_aligned(bytes_, std::min(layout.stride(), common::window_alignment));
     bool mapped = reserved != nullptr;
-    // Neighbours in the file with one call: one host's whole window is one mapping.
+    // Maps adjacent slots of the file with one call: one host's whole window is one mapping.
     for (std::size_t i = 0, next; i < which.size() && mapped; i = next) {
         for (next = i + 1; next < which.size() && which[next] == which[next - 1] + 1;) ++next;
         mapped =
@@ -72,7 +72,7 @@ Mapping::Mapping(const common::Fd& heap_fd, const Layout& layout, int n_in_file,
                         "; lower ATOLL_HEAP_SIZE or lift the address space limit (ulimit -v).");
     }
     base_ = reserved;
-    // A core dump of one PE should hold its own memory only.
+    // A core dump of one PE should contain only its own memory.
     ::madvise(base_, static_cast<std::size_t>(my_slot) * layout.stride(), MADV_DONTDUMP);
     ::madvise(slot(my_slot + 1), (which.size() - static_cast<std::size_t>(my_slot) - 1) * layout.stride(),
               MADV_DONTDUMP);
@@ -90,8 +90,8 @@ Mapping::~Mapping() {
     if (owned_) ::munmap(base_, bytes_);
 }
 
-/// Reports that MADV_REMOVE clears pages here: qemu-user accepts it and does nothing. Asks once a process, with a
-/// mark in a page that the caller is about to give back.
+/// Reports that MADV_REMOVE clears pages here: qemu-user accepts it and does nothing. Asks once a process,
+/// with a mark in a page that the caller is about to give back.
 static bool removal_clears(char* page_to_give_back, std::size_t page) {
     static const bool clears = [&] {
         *page_to_give_back = 1;

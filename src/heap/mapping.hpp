@@ -1,4 +1,4 @@
-// The window: the one mapping of all slots of a host.
+// Mapping: the window, the one mapping of all slots of a host.
 #pragma once
 
 #include "common/fd.hpp"
@@ -9,15 +9,15 @@
 
 namespace atl::heap {
 
-/// Owns the reserved addresses. Held by the job and by whoever handed out addresses into it.
+/// Owns the reserved addresses. Held by the job and by objects that pass on addresses in it.
 class Mapping {
   public:
-    /// Sizes the memfd if nobody has yet and maps all slots. Throws Error(system, out_of_memory).
+    /// Sizes the memfd if that has not been done, and maps all slots. Throws Error(system, out_of_memory).
     Mapping(const common::Fd& heap_fd, const Layout& layout, int n_slots, int my_slot);
-    /// The same for some of the slots that the memfd has: slot i is the one that stands there at `which[i]`.
+    /// The same for some of the memfd's slots: slot i is number `which[i]` in the file.
     Mapping(const common::Fd& heap_fd, const Layout& layout, int n_in_file, const std::vector<int>& which,
             int my_slot);
-    /// For PEs that are threads: somebody else's mapping, not unmapped here.
+    /// For PEs that are threads: a view of another PE's mapping, not unmapped here.
     Mapping(char* base, const Layout& layout, int n_slots);
     ~Mapping();
     Mapping(const Mapping&) = delete;
@@ -27,8 +27,8 @@ class Mapping {
     const Layout& layout() const { return layout_; }
     /// Every slot starts at a multiple of this, so blocks can be aligned to it.
     std::size_t base_alignment() const;
-    /// Clears a range of this mapping that holds nothing of use: its whole pages go back to the system. False, with
-    /// the range's content unspecified, where it has no whole page or the system takes none.
+    /// Clears a range of this mapping that holds nothing of use: its whole pages go back to the system.
+    /// False, with the range's content unspecified, where it has no whole page or the system takes none.
     bool release_pages(char* from, std::size_t bytes) const;
 
   private:

@@ -30,13 +30,13 @@ std::uintptr_t page_bytes() {
 std::uintptr_t page_down(std::uintptr_t address) { return address & ~(page_bytes() - 1); }
 std::uintptr_t page_up(std::uintptr_t address) { return page_down(address + page_bytes() - 1); }
 
-/// FNV-1a.
+/// Adds data to the FNV-1a hash `identity`.
 void add_to_identity(std::uint64_t& identity, const void* data, std::size_t bytes) {
     const auto* p = static_cast<const unsigned char*>(data);
     for (std::size_t i = 0; i < bytes; ++i) identity = (identity ^ p[i]) * 0x100000001b3u;
 }
 
-/// The linker's own mark of what it made, where it leaves one.
+/// Adds the linker's build id, if there is one.
 bool add_build_id(std::uint64_t& identity, const dl_phdr_info& object, const ElfW(Phdr) & part) {
     const char* at = reinterpret_cast<const char*>(object.dlpi_addr + part.p_vaddr);
     const char* end = at + part.p_memsz;
@@ -99,7 +99,7 @@ StaticData describe(const dl_phdr_info& object) {
     return found;
 }
 
-/// The kernel reads the pages, not this code: sanitizers and their interceptors would take that for an error.
+/// Copies through a system call: sanitizers would report reads by this code as errors.
 void copy_out(int fd, std::uintptr_t from, std::size_t bytes, std::size_t to) {
     while (bytes > 0) {
         const long written = ::syscall(SYS_pwrite64, fd, from, bytes, to);
@@ -112,7 +112,7 @@ void copy_out(int fd, std::uintptr_t from, std::size_t bytes, std::size_t to) {
     }
 }
 
-/// Copies those pages that were ever written, so that a large sparse array stays one.
+/// Copies only pages that were ever written, so that a large sparse array remains sparse.
 void copy_resident(int fd, std::uintptr_t from, std::uintptr_t end, std::size_t to) {
     const common::Fd pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     std::array<std::uint64_t, 512> entries;
@@ -121,7 +121,7 @@ void copy_resident(int fd, std::uintptr_t from, std::uintptr_t end, std::size_t 
         const auto place = static_cast<off_t>(from / page_bytes() * sizeof entries[0]);
         const ssize_t bytes =
             pagemap ? ::pread(pagemap.get(), entries.data(), pages * sizeof entries[0], place) : 0;
-        if (bytes <= 0) return copy_out(fd, from, end - from, to);  // no /proc: dense, but right
+        if (bytes <= 0) return copy_out(fd, from, end - from, to);  // no /proc: dense, but correct
         const auto known = static_cast<std::size_t>(bytes) / sizeof entries[0];
         for (std::size_t i = 0; i < known; ++i, from += page_bytes(), to += page_bytes())
             if (entries[i] >> 62) copy_out(fd, from, page_bytes(), to);  // present, or swapped

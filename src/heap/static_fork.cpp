@@ -14,7 +14,8 @@ namespace atl::heap {
 
 namespace {
 
-// Fork handlers are the process's, so this is too. Never destroyed: a fork may come after the end of main.
+// Fork handlers belong to the process, so this does too. Never destroyed: a fork may come after the end of
+// main.
 struct Shared {
     std::mutex mutex;  ///< held from before a fork until after it
     StaticData data;
@@ -22,15 +23,14 @@ struct Shared {
     std::size_t offset = 0;
     bool active = false;
     char* snapshot =
-        nullptr;  ///< what the child gets, made by the parent before the fork: later its peers go on writing
+        nullptr;  ///< the child's copy, made by the parent before the fork, since its peers continue writing
 };
 Shared& shared() {
     static Shared& instance = *new Shared;
     return instance;
 }
 
-// The kernel copies and maps; the C library's functions may be a sanitizer's, which would look at what they
-// touch.
+// Uses system calls: the C library's functions may be a sanitizer's, which would access what they touch.
 char* map_private(std::size_t bytes) {
     const long p = ::syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -89,7 +89,7 @@ void prepare_for_forks(const StaticData& data, int fd, std::size_t offset) {
     static_cast<void>(installed);
     Shared& s = shared();
     const std::lock_guard lock(s.mutex);
-    s.active = false;  // of an earlier job
+    s.active = false;  // left by an earlier job
     s.data = data;
     s.fd = common::Fd(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
     s.offset = offset;

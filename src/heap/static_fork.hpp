@@ -1,14 +1,13 @@
-// A forked child of a program whose static data are shared memory gets its own copy of them, as of any other
-// memory.
+// Private copies of shared static data for forked children, like any other memory of theirs.
 #pragma once
 
 #include "heap/static_data.hpp"
 
 namespace atl::heap {
 
-/// Notes where the segments will be shared: at `offset` of `fd`.
+/// Registers segments that will be shared: at `offset` of `fd`.
 void prepare_for_forks(const StaticData& data, int fd, std::size_t offset);
-/// From now on they are shared, so children need a copy.
+/// Declares them shared, so that children need a copy from now on.
 void isolate_forks();
 
 }  // namespace atl::heap

@@ -14,8 +14,8 @@ namespace atl::heap {
 
 namespace {
 
-// A handler knows nothing but what is global. It stays installed: a thread may enter it late, when the pages
-// can be written again and there is nothing to do but to try once more.
+// A signal handler sees only global state. It remains installed: a thread may enter it late, when the pages
+// are writable again. It then only has to retry the store.
 std::atomic<bool> moving{false};
 std::atomic<std::uintptr_t> guarded_begin{0}, guarded_end{0};
 struct sigaction previous;
@@ -28,7 +28,7 @@ void wait_for_the_move(int number, siginfo_t* info, void* context) {
     }
     if (previous.sa_flags & SA_SIGINFO) return previous.sa_sigaction(number, info, context);
     if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) return previous.sa_handler(number);
-    ::sigaction(number, &previous, nullptr);  // the fault comes again, and is then what it would have been
+    ::sigaction(number, &previous, nullptr);  // the fault repeats, and the previous handler gets it
 }
 
 int threads_of_this_process() {
@@ -60,7 +60,7 @@ WriteGuard::WriteGuard(const StaticData& data) : data_(data) {
 
 WriteGuard::~WriteGuard() {
     if (!armed_) return;
-    // Where the move failed the old pages are still there; the new ones can be written anyway.
+    // If the move failed, the old pages are still mapped; the new ones are writable anyway.
     for (const StaticData::Segment& segment : data_.segments)
         ::syscall(SYS_mprotect, segment.begin, segment.end - segment.begin, segment.protection);
     moving.store(false, std::memory_order_release);

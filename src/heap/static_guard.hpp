@@ -1,12 +1,12 @@
-// While static data move, threads that run already must not store to the pages that are left behind.
+// WriteGuard: while static data move, running threads must not store to the old pages.
 #pragma once
 
 #include "heap/static_data.hpp"
 
 namespace atl::heap {
 
-/// As long as it lives, stores to the segments wait in a handler of SIGSEGV. Does nothing in a process of one
-/// thread.
+/// Makes stores to the segments wait in a handler of SIGSEGV, for its lifetime. Does nothing in a process of
+/// one thread.
 class WriteGuard {
   public:
     explicit WriteGuard(const StaticData& data);

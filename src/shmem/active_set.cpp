@@ -1,8 +1,8 @@
-// The deprecated collectives of active sets: triplets of PE numbers for which nobody made a team.
+// The deprecated collectives of active sets: triplets of PE numbers without a team.
 //
-// The members of a set meet without anybody else, so they make its team themselves at their first collective,
-// through pSync. From then on the team is known by its triplet and pSync is not touched, so barrier and sync
-// may reuse it at once.
+// Only the members of a set meet, so they create its team themselves at their first collective, through
+// pSync. From then on the team is found by its triplet and pSync is not used, so barrier and sync may reuse
+// it at once.
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -28,7 +28,7 @@ struct KnownSets {
 };
 KnownSets& known = *new KnownSets;  // never destroyed: teams end with the job
 
-/// The set's stride; 0 for none that a set can have.
+/// The set's stride; 0 for an invalid one.
 std::int64_t stride_of(int log_stride) {
     return log_stride >= 0 && log_stride < 31 ? std::int64_t{1} << log_stride : 0;
 }
@@ -48,7 +48,7 @@ Team make_team(int start, int log_stride, int size, long* sync) {
     return core::make_member_team(*front.job, std::move(members), sync);
 }
 
-/// All collectives below: their C name, the set, and what is done on its team.
+/// The frame of all collectives below: their C name, the set, and the body for its team.
 template <class Body>
 void on_set(const char* name, int start, int log_stride, int size, long* sync, Body&& body) {
     const Call call{name, SHMEM_CTX_DEFAULT};
@@ -106,7 +106,7 @@ void sync(int start, int log_stride, int size, long* sync) {
 
 namespace {
 
-/// `on_set` of a collective that every member passes `n` elements of each.
+/// `on_set` for a collective to which every member contributes `n` elements.
 template <class Body>
 void move_on_set(const char* name, void* dest, const void* source, std::size_t n, int start, int log_stride,
                  int size, long* sync, Body&& body) {
@@ -144,7 +144,7 @@ void broadcast_bits(const char* name, std::size_t bytes, void* dest, const void*
         if (n != 0) require({name, SHMEM_CTX_DEFAULT}, is_root ? "source" : "dest", is_root ? source : dest);
         if (is_checked())
             check_broadcast(team, {"dest", dest, n * bytes}, {"source", source, n * bytes}, root);
-        // Unlike the collective of teams, this one leaves the root's target alone.
+        // Unlike the collective of teams, this one does not write the root's target.
         void* target = is_root ? const_cast<void*>(source) : dest;
         team.broadcast_bytes(target, n * bytes, source, n * bytes, root);
     });

@@ -86,7 +86,7 @@ void throw_null_argument(const char* argument) {
 
 namespace {
 
-/// Memory that is in no block of the heap: static data, or an error.
+/// Checks memory that is in no block of the heap: static data, or an error.
 [[gnu::noinline]] void check_symmetric_elsewhere(const Context& context, const Area& area) {
     naming(area.argument, [&] { current_job().check_symmetric(area.address, area.bytes); });
     if (std::string_view(area.argument) != "source" && !context.window().shares(area.address, area.bytes))
@@ -101,7 +101,7 @@ namespace {
                       " bytes behind one.");
 }
 
-/// Memory of this PE alone; where it is of the heap, of one block.
+/// Checks memory of this PE alone. Memory of the heap must lie in one block.
 void check_local(const Context& context, const Area& area) {
     if (area.bytes == 0) return;
     if (area.address == nullptr) [[unlikely]]
@@ -114,7 +114,7 @@ void check_local(const Context& context, const Area& area) {
     check_aligned(area);
 }
 
-/// In one block of the heap, or among the program's variables.
+/// True for memory in one block of the heap, or among the program's variables.
 bool is_plainly_symmetric(const Context& context, const void* address, std::size_t bytes) noexcept {
     return context.job().is_in_listed_block(address, bytes) ||
            (!context.window().heap_has(address) && context.window().shares(address, bytes));
@@ -156,7 +156,7 @@ void check_disjoint(const Area& dest, const Area& source) {
 
 void check_disjoint(const Area& dest, const Blocks& to, const Area& source, const Blocks& from) {
     if (!overlap(number_of(dest), extent(to), number_of(source), extent(from))) return;
-    // Extents that overlap are right where the blocks in them do not, such as odd and even elements.
+    // Overlapping extents are allowed if the blocks in them do not overlap, such as odd and even elements.
     for (std::size_t i = 0; i < to.count; ++i) {
         const std::uintptr_t block = number_of(dest) + i * static_cast<std::size_t>(to.stride);
         const auto distance = static_cast<std::ptrdiff_t>(block - number_of(source));
@@ -218,7 +218,7 @@ void check_strided_collective(const Team& team, const Area& dest, const Blocks& 
 void check_broadcast(const Team& team, const Area& dest, const Area& source, int root) {
     check_pe("PE_root", root, team.n_pes());
     check_symmetric(team.context(), dest);
-    if (team.my_pe() != root) return;  // its source counts, and may be dest
+    if (team.my_pe() != root) return;  // only the root's source is used, and it may be dest
     check_symmetric(team.context(), source);
     if (dest.address != source.address) check_disjoint(dest, source);
 }

@@ -1,5 +1,5 @@
-// What ATOLL_CHECK looks at beyond the core's own checks, so that a sentence names the argument. Called on
-// paths that are taken only where checks are on. All throw Mistake.
+// Checks by ATOLL_CHECK beyond the core's own, so that an error names the argument. Called only if checks are
+// on. All throw Mistake.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace atl::shmem {
 
-/// An error whose sentence names the argument already.
+/// An error whose text already names the argument.
 class Mistake : public Error {
   public:
     Mistake(ErrorCode code, const std::string& argument, const std::string& sentence)
         : Error(code, argument + ": " + sentence) {}
 };
 
-/// What a pointer argument stands for.
+/// The memory of a pointer argument.
 struct Area {
     const char* argument;
     const void* address;
@@ -30,12 +30,12 @@ struct Blocks {
     std::size_t count;
 };
 
-/// Ends the job where a pointer that a call stores through is null: no status could say so on all PEs.
+/// Ends the job if a pointer that a call stores through is null: a status could not report it on all PEs.
 inline void require(const Call& call, const char* argument, const void* pointer) {
     if (pointer == nullptr) [[unlikely]]
         fail(call, std::string(argument) + ": NULL was passed; pass the address of memory.");
 }
-/// For collectives: ends the job where either is null: one PE's error status would leave the others waiting.
+/// For collectives: ends the job if either is null. One PE's error status would leave the others waiting.
 inline void require_given(const Call& call, const void* dest, const void* source, std::size_t n) {
     if (n == 0) return;
     require(call, "dest", dest);
@@ -49,16 +49,16 @@ inline void check_given(const char* argument, const void* pointer) {
         throw_null_argument(argument);
 }
 
-/// True for most of what is right, by the table of blocks and without locks: a put or get (or, without
-/// `local`, a word of `bytes`) in one block of the heap, with local memory outside the heap. Else the
-/// functions below find what is wrong, or that nothing is.
+/// True for most correct calls, by the table of blocks and without locks. That is a put or get (or, without
+/// `local`, a word of `bytes`) in one block of the heap, with local memory outside the heap. Otherwise the
+/// functions below find the error, if there is one.
 bool is_right(const Context& context, const void* remote, const void* local, std::size_t bytes,
               std::size_t alignment, int pe) noexcept;
 bool is_right(const Context& context, const void* word, std::size_t bytes, int pe) noexcept;
 
 void check_symmetric(const Context& context, const Area& area);
 void check_aligned(const Area& area);
-/// They may not share a byte, as they would where both are this PE's.
+/// Throws if they share a byte; both are this PE's memory.
 void check_disjoint(const Area& dest, const Area& source);
 void check_disjoint(const Area& dest, const Blocks& to, const Area& source, const Blocks& from);
 void check_pe(const char* argument, int pe, int n_pes);
@@ -73,20 +73,20 @@ inline void check_signal_op(int op) {
         throw_signal_op(op);
 }
 
-/// The argument of an OpenSHMEM name that an error of the core speaks of; "" if it is none in particular.
+/// The argument of an OpenSHMEM name to which an error of the core refers; "" for no particular one.
 const char* argument_of(const char* name, ErrorCode code);
 
-/// A put (or get) of `bytes`: the remote side first.
+/// Checks a put (or get) of `bytes`: the remote side first.
 void check_transfer(const Context& context, const Area& remote, const Area& local, int pe);
-/// A strided one; the areas' sizes are not looked at.
+/// Checks a strided one; the areas' sizes are not used.
 void check_strided(const Context& context, const Area& remote, const Blocks& there, const Area& local,
                    const Blocks& here, int pe);
 
-/// Collectives. `in_place`: dest may be source.
+/// Check collectives. `in_place`: dest may be source.
 void check_collective(const Team& team, const Area& dest, const Area& source, bool in_place = false);
 void check_strided_collective(const Team& team, const Area& dest, const Blocks& to, const Area& source,
                               const Blocks& from);
-/// The source counts on the root only.
+/// Only the root's source is checked.
 void check_broadcast(const Team& team, const Area& dest, const Area& source, int root);
 
 }  // namespace atl::shmem

@@ -6,7 +6,7 @@
 namespace atl::shmem {
 
 // ---- collectives of teams
-/// Of all of a team's blocks; saturates.
+/// The elements of all of a team's blocks; saturates.
 inline std::size_t times(std::size_t n, const Team& team) {
     std::size_t product = 0;
     return __builtin_mul_overflow(n, static_cast<std::size_t>(team.n_pes()), &product) ? SIZE_MAX : product;
@@ -70,7 +70,7 @@ template <class T> int collect(const Call& call, shmem_team_t team, T* dest, con
     require_given(call, dest, source, n);
     return collective(call, [&] {
         const Team& t = team_of(team);
-        // Its own part is all of dest that this PE knows of.
+        // This PE knows only its own part of dest.
         if (is_checked()) check_collective(t, area("dest", dest, n), area("source", source, n));
         t.collect_bytes(dest, SIZE_MAX, source, n * sizeof(T));
     });

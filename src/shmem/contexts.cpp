@@ -1,4 +1,4 @@
-// Contexts, sessions and order by OpenSHMEM's names.
+// Contexts, sessions and ordering under OpenSHMEM's names.
 #include "shmem/checks.hpp"
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"
@@ -10,9 +10,9 @@ namespace atl::shmem {
 
 namespace {
 
-std::mutex mutex;  // of all teams' sets of contexts
+std::mutex mutex;  // guards all teams' sets of contexts
 
-/// Ends the job for what is no context, or was destroyed.
+/// Ends the job for an invalid or destroyed context.
 ContextObject& object_of(const char* name, shmem_ctx_t ctx) {
     const Call call{name, ctx};
     ContextObject* object = contexts.find(ctx);
@@ -104,7 +104,7 @@ int ctx_get_team(shmem_ctx_t ctx, shmem_team_t* team) {
     return ctx == SHMEM_CTX_INVALID ? -1 : 0;
 }
 
-// Sessions are hints; the window has nothing to prepare, so they are kept for those who ask.
+// Sessions are hints. The window has nothing to prepare, so they are only stored for queries.
 void ctx_session_start(shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t* config, long mask) {
     if (ctx == SHMEM_CTX_INVALID || ctx == SHMEM_CTX_DEFAULT) return;
     ContextObject& object = object_of("shmem_ctx_session_start", ctx);

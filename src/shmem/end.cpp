@@ -18,7 +18,7 @@ constexpr std::uint64_t one_hour_ns = 3'600'000'000'000;
 
 [[noreturn]] void leave(int status) {
     std::fflush(nullptr);
-    // No destructors: other threads of this PE may be in the middle of anything.
+    // No destructors: other threads of this PE may be anywhere.
     std::_Exit(status);
 }
 
@@ -29,7 +29,7 @@ class Follower {
     ~Follower() {
         if (::getpid() != process_) stopped_ = true;  // a forked child has no such thread
         stop_.store(true, std::memory_order_release);
-        // It may be between its look at `stop_` and its sleep, so one call would not do.
+        // It may be between its check of `stop_` and its sleep, so one call would not be enough.
         while (!stopped_.load(std::memory_order_acquire)) {
             common::futex_wake_all(board_.abort);
             std::this_thread::yield();
@@ -50,7 +50,7 @@ class Follower {
     std::atomic<bool> stop_{false};
     std::atomic<bool> stopped_{false};
     const pid_t process_ = ::getpid();
-    common::QuietThread thread_;  // last: it uses the others
+    common::QuietThread thread_;  // last: it uses the other members
 };
 
 // Ends before the job's board is unmapped: libatoll.so, on which this library depends, is destroyed after it.

@@ -1,4 +1,4 @@
-// How a PE ends when its job does.
+// The end of a PE when its job ends.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace atl::shmem {
 
-/// From now on this PE ends with the job, whatever it computes, and flushes its streams before.
+/// From now on this PE ends with the job, even while it computes, and flushes its streams before.
 void follow_end_of(Job& job);
-/// Until here; waits for the thread that does it.
+/// Stops that; waits for its thread.
 void stop_following();
 
-/// Ends the process with the job's status if another PE or the launcher has ended the job. They have said
-/// why.
+/// Ends the process with the job's status if another PE or the launcher has ended the job. The reason has
+/// been reported already.
 void leave_if_over(Job* job);
-/// Says the sentence, ends the job and this process.
+/// Reports the sentence, ends the job and this process.
 [[noreturn]] void end_job(Job* job, int status, const std::string& sentence);
 
 }  // namespace atl::shmem

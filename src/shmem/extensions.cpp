@@ -1,4 +1,4 @@
-// shmemx.h: by hand, since there are few.
+// shmemx.h: written by hand, since there are few names.
 #include "shmem/templates.hpp"
 #include "shmemx.h"
 

@@ -1,4 +1,4 @@
-// What stands behind OpenSHMEM's C names: handles, and the one job of the process.
+// The C front: objects behind OpenSHMEM's handles, and the one job of the process.
 #pragma once
 
 #include <set>
@@ -10,20 +10,20 @@
 
 namespace atl::shmem {
 
-/// Which C name was called, and on which context: what an error says, and where an operation goes.
+/// The called C name, for errors, and the context of the operation.
 struct Call {
     const char* name;
     shmem_ctx_t ctx;
 };
 
-/// What a shmem_team_t beyond the predefined ones points to.
+/// Target of a shmem_team_t, except the predefined ones.
 struct TeamObject {
     Team team;                       ///< empty once destroyed
-    int num_contexts = 0;            ///< asked for at creation; 0: no limit
+    int num_contexts = 0;            ///< requested at creation; 0: no limit
     std::set<shmem_ctx_t> contexts;  ///< they end with their team
 };
 
-/// What a shmem_ctx_t beyond the default points to.
+/// Target of a shmem_ctx_t, except the default one.
 struct ContextObject {
     Context context;
     shmem_team_t team = SHMEM_TEAM_WORLD;
@@ -40,31 +40,31 @@ struct Front {
     TeamObject* shared = nullptr;
     TeamObject* host = nullptr;
     TeamObject* rail = nullptr;
-    bool debug = false;  ///< SHMEM_DEBUG: say what is otherwise only a status
+    bool debug = false;  ///< SHMEM_DEBUG: also report errors that are returned as a status
 };
 extern Front front;
 extern HandlePool<ContextObject> contexts;
 extern HandlePool<TeamObject> teams;
 
-/// One that the program did not make.
+/// True for a team that the program did not create.
 inline bool is_predefined(shmem_team_t team) {
     return team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED || team == SHMEMX_TEAM_HOST ||
            team == SHMEMX_TEAM_RAIL;
 }
 
-/// ATOLL_CHECK is `args` or `all`: mistakes end the job where an error status would be returned.
+/// True if ATOLL_CHECK is `args` or `all`: mistakes end the job instead of returning an error status.
 inline bool is_checked() { return front.context && front.context->window().check_args; }
 
 [[noreturn, gnu::cold]] void fail(
-    const Call& call);  ///< inside a catch block: says the sentence and ends the job
+    const Call& call);  ///< in a catch block: reports the error and ends the job
 [[noreturn, gnu::cold]] void fail(const Call& call, const std::string& sentence);
 [[noreturn, gnu::cold]] void fail_no_context(const Call& call);
 void remember_error(const Call& call, const char* sentence) noexcept;  ///< for shmemx_last_error
 void forget_active_sets();
 
-/// One that the program made. Ends the job for what is none.
+/// A context that the program created. Ends the job for an invalid one.
 const Context& made_context(Call call);
-/// Inlined by force, as `guarded` is.
+/// Always inlined, for the reason given at `guarded`.
 [[gnu::always_inline]] inline const Context& context_of(const Call& call) {
     if (call.ctx == SHMEM_CTX_DEFAULT) [[likely]] {
         if (!front.context) [[unlikely]]
@@ -74,20 +74,21 @@ const Context& made_context(Call call);
     return made_context(call);
 }
 
-/// Throws Error(invalid_argument) for what is no team's handle. What it gives may be destroyed already.
+/// Throws Error(invalid_argument) for an invalid handle. The result may be destroyed already.
 TeamObject& find_team(shmem_team_t team);
-/// False for what is no handle, and for a team that was destroyed.
+/// False for an invalid handle, and for a destroyed team.
 bool is_usable(shmem_team_t team) noexcept;
-/// find_team; throws Error(use_after_free) for one that was destroyed.
+/// find_team; throws Error(use_after_free) for a destroyed team.
 TeamObject& team_object(shmem_team_t team);
 inline const Team& team_of(shmem_team_t team) { return team_object(team).team; }
-/// Null for a team that this PE is not in, and SHMEM_TEAM_INVALID for it.
+/// Null if this PE is not in the team, and SHMEM_TEAM_INVALID for its handle.
 shmem_team_t handle_of(Team team, int num_contexts = 0);
 void open_teams();
 void close_teams();
 
-/// Errors must not leave C functions: they end the job, by name. Costs nothing until one is thrown. Inlined
-/// by force: else the arguments of a call of a few nanoseconds would go through memory.
+/// Runs the body; an error ends the job with a report that names the call. Errors must not leave C functions.
+/// Costs nothing unless one is thrown. Always inlined: otherwise the arguments of a call of a few nanoseconds
+/// would go through memory.
 template <class Body> [[gnu::always_inline]] inline auto guarded(const Call& call, Body&& body) {
     try {
         return body();
@@ -95,7 +96,7 @@ template <class Body> [[gnu::always_inline]] inline auto guarded(const Call& cal
         fail(call);
     }
 }
-/// For calls that return a status: an error that leaves the job usable is nonzero.
+/// For calls that return a status: nonzero for an error that leaves the job usable.
 int status_of(const Call& call, const Error& error, bool is_mistake);
 template <class Body> inline int status(const Call& call, Body&& body, bool is_mistake = false) {
     try {
@@ -107,7 +108,7 @@ template <class Body> inline int status(const Call& call, Body&& body, bool is_m
         fail(call);
     }
 }
-/// The same for collectives on a team: with ATOLL_CHECK what is wrong with them ends the job.
+/// The same for collectives on a team: with ATOLL_CHECK a mistake in them ends the job.
 template <class Body> inline int collective(const Call& call, Body&& body) {
     return status(call, body, true);
 }

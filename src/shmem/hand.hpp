@@ -1,5 +1,5 @@
-// OpenSHMEM's untyped names: what the generated thunks call. Bodies in setup.cpp, memory.cpp, teams.cpp,
-// contexts.cpp, order.cpp and active_set.cpp, in the order of the declarations here.
+// OpenSHMEM's untyped names: targets of the generated thunks. Bodies are in setup.cpp, memory.cpp, teams.cpp,
+// contexts.cpp, order.cpp and active_set.cpp, in the order of these declarations.
 #pragma once
 
 #include "atoll/team.hpp"
@@ -67,7 +67,7 @@ void ctx_quiet(shmem_ctx_t ctx);
 void pe_quiet(const int* pes, std::size_t n);
 void ctx_pe_quiet(shmem_ctx_t ctx, const int* pes, std::size_t n);
 
-// ---- order.cpp: meetings and locks [9.11, 9.13]
+// ---- order.cpp: barriers and locks [9.11, 9.13]
 void barrier_all();
 void sync_all();
 void set_lock(long* lock);
@@ -76,12 +76,12 @@ int test_lock(long* lock);
 void wait_until(long* word, int cmp, long value);
 void wait(long* word, long value);
 
-// ---- active_set.cpp: the deprecated collectives
-/// True for a set that this PE is not in, of which the process is told once: the call is to do nothing. False
-/// for what is no set at all.
+// ---- active_set.cpp: the deprecated collectives.
+/// True for a valid set that does not include this PE: the call then does nothing, and the process is told
+/// once. False for an invalid set.
 bool is_outside(const Call& call, int start, int log_stride, int size);
-/// The team of an active set, made by its members alone when they first meet; `sync` is all zero before and
-/// after.
+/// The team of an active set, created by its members alone when they first meet. `sync` is all zero before
+/// and after.
 const Team& active_set(int start, int log_stride, int size, long* sync);
 void barrier(int start, int log_stride, int size, long* sync);
 void sync(int start, int log_stride, int size, long* sync);

@@ -1,5 +1,5 @@
-// Objects behind C handles, in one range of addresses: any value can be told from a handle without a look at
-// it.
+// HandlePool: objects behind C handles, in one range of addresses. So any value can be checked without
+// dereferencing it.
 #pragma once
 
 #include <atomic>
@@ -14,9 +14,8 @@
 
 namespace atl::shmem {
 
-/// Objects are never destroyed. One that is given back keeps its empty state for a while, so that a handle
-/// used after its end is found out. Global, with no constructor to run: C calls may come before those of the
-/// program.
+/// Objects are never destroyed. A released one keeps its empty state for a while, so that a later use of its
+/// handle is detected. Global, without a constructor: C calls may precede the program's constructors.
 template <class T> class HandlePool {
   public:
     static constexpr std::size_t most = std::size_t{1} << 18;  ///< alive at a time
@@ -24,7 +23,7 @@ template <class T> class HandlePool {
 
     constexpr HandlePool() = default;
 
-    /// An object in its empty state, or null where `most` are alive.
+    /// Takes an object in its empty state; null if `most` are in use.
     T* take() {
         const std::lock_guard lock(mutex_);
         if (base_ == 0 && !reserve()) return nullptr;
@@ -39,13 +38,13 @@ template <class T> class HandlePool {
         next_.store(next + 1, std::memory_order_release);
         return object;
     }
-    /// `object` is empty again.
+    /// Releases `object`, which is empty again.
     void give_back(T* object) {
         const std::lock_guard lock(mutex_);
         if (!ended_) ended_ = new std::deque<T*>;
         ended_->push_back(object);
     }
-    /// Null for what `take` did not give.
+    /// Null for a handle that `take` did not return.
     template <class Handle> T* find(Handle handle) const noexcept {
         const std::uintptr_t distance = reinterpret_cast<std::uintptr_t>(handle) - base_;
         if (distance % stride != 0 || distance / stride >= next_.load(std::memory_order_acquire)) [[unlikely]]
@@ -64,7 +63,7 @@ template <class T> class HandlePool {
         return true;
     }
 
-    std::uintptr_t base_ = 0;  ///< written before `next_` is first more than 0
+    std::uintptr_t base_ = 0;  ///< written before `next_` first exceeds 0
     std::atomic<std::size_t> next_{0};
     std::mutex mutex_;
     std::deque<T*>* ended_ = nullptr;

@@ -1,5 +1,4 @@
-// The symmetric heap by OpenSHMEM's names: NULL where it has no room, and the block stays when realloc has
-// none.
+// The symmetric heap under OpenSHMEM's names: returns NULL if there is no room. realloc then keeps the block.
 #include "shmem/checks.hpp"
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"
@@ -13,7 +12,7 @@ Job& job_for(const char* name) {
     return *front.job;
 }
 
-/// Full heaps give null, on every PE alike; other errors end the job.
+/// A full heap gives null, on every PE; other errors end the job.
 template <class Body> void* null_when_full(const char* name, Body&& body) {
     const Call call{name, SHMEM_CTX_INVALID};
     Job& job = job_for(name);
@@ -21,7 +20,7 @@ template <class Body> void* null_when_full(const char* name, Body&& body) {
         return body(job);
     } catch (const Error& error) {
         remember_error(call, error.what());
-        // An alignment that the heap cannot give is null as well, unless mistakes are looked for.
+        // An unsupported alignment also gives null, unless mistakes are checked.
         if (error.code() == ErrorCode::out_of_memory ||
             (error.code() == ErrorCode::invalid_argument && !is_checked()))
             return nullptr;

@@ -1,4 +1,4 @@
-// Meetings of all PEs, and locks.
+// Barriers of all PEs, and locks.
 #include "atoll/lock.hpp"
 #include "shmem/checks.hpp"
 #include "shmem/front.hpp"

@@ -34,7 +34,7 @@ const link_map* find(std::string_view needed) {
     }
     for (const link_map* object = executable()->l_next; object; object = object->l_next) {
         if (!object->l_name || !std::strchr(object->l_name, '/'))
-            continue;  // the kernel's own has no usable table
+            continue;  // the kernel's own object has no usable table
         const auto names = strings(*object, DT_SONAME);
         if (!names.empty() && names[0] == needed) return object;
     }

@@ -25,7 +25,7 @@ constinit HandlePool<TeamObject> teams;
 namespace {
 
 thread_local std::string last_error;
-std::atomic<int> init_count{0};  // asked for by any thread at any time
+std::atomic<int> init_count{0};  // queried by any thread at any time
 int thread_level = SHMEM_THREAD_SINGLE;
 
 JobOptions job_options() {
@@ -34,7 +34,7 @@ JobOptions job_options() {
     return options;
 }
 
-/// A forked child is no PE: its exit must not finalize, nor speak for the parent.
+/// A forked child is not a PE: its exit must not finalize, nor act for the parent.
 void forget_in_child() {
     front = Front{};
     init_count = 0;
@@ -64,7 +64,7 @@ void close_front() {
         front.context->quiet();
         forget_active_sets();
         close_teams();
-        stop_following();  // finalize itself looks whether the job is over, and then the board is gone
+        stop_following();  // finalize itself checks for the end of the job, and unmaps the board
     }
     atl::finalize();
     if (--init_count != 0) return;
@@ -142,8 +142,8 @@ int status_of(const Call& call, const Error& error, bool is_mistake) {
 
 namespace {
 
-/// By the options that `make_options` gives. False, with the sentence remembered and said, where no job came
-/// to be.
+/// Opens the front with the options from `make_options`. If the job cannot be made, reports and stores the
+/// error, and returns false.
 template <class Make> bool try_open_front(const Call& call, const Make& make_options) {
     try {
         open_front(make_options());
@@ -203,7 +203,7 @@ int init_thread(int requested, int* provided) {
         return job_options();
     };
     if (!try_open_front(call, options)) return 1;
-    // All of Atoll is thread-safe, so any level can be had; the highest that was asked for is.
+    // All of Atoll is thread-safe, so every level is available. Keeps the highest requested one.
     thread_level = std::max(thread_level, requested);
     if (provided) *provided = thread_level;
     return 0;
@@ -240,7 +240,7 @@ void global_exit(int status) {
 void start_pes(int) {
     if (init_count > 0) return;
     init();
-    // As in 1.0: such a program has no finalize; its exit is one.
+    // Follows OpenSHMEM 1.0: such a program has no finalize; its exit is one.
     std::atexit([] {
         if (init_count > 0) finalize();
     });

@@ -1,4 +1,4 @@
-// Teams by OpenSHMEM's names and status codes.
+// Teams under OpenSHMEM's names, with its status codes.
 #include <mutex>
 #include <vector>
 
@@ -15,7 +15,7 @@ struct Alive {
     std::mutex mutex;
     std::set<TeamObject*> teams;
 };
-Alive& alive = *new Alive;  // never destroyed: a program may end with teams of its own
+Alive& alive = *new Alive;  // never destroyed: a program may end with teams alive
 
 void destroy_contexts(TeamObject& object) {
     const std::set<shmem_ctx_t> contexts = object.contexts;

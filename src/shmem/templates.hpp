@@ -1,5 +1,5 @@
-// The bodies of OpenSHMEM's typed names: one template an operation. The generated thunks call them with the C
-// name (for errors) and the context.
+// Bodies of OpenSHMEM's typed names: one template per operation. The generated thunks pass the C name (for
+// errors) and the context.
 #pragma once
 
 #include <complex>
@@ -13,10 +13,10 @@
 
 namespace atl::shmem {
 
-/// An element of the names by size in bits.
+/// An element of the names with a size in bits.
 template <int N> struct Bits { unsigned char bytes[N / 8]; };
 
-/// As an argument of a typed name.
+/// The Area of an argument of a typed name.
 template <class T> Area area(const char* argument, const T* address, std::size_t count) {
     return {argument, address, Context::bytes_of<T>(count), alignof(T)};
 }
@@ -30,8 +30,7 @@ template <class T> Blocks blocks(std::ptrdiff_t stride, std::size_t block, std::
     return {bytes, block * sizeof(T), count};
 }
 
-// The checks are functions of their own, so that calls which are not checked keep their arguments in
-// registers.
+// The checks are separate functions, so that unchecked calls keep their arguments in registers.
 template <class T>
 [[gnu::noinline]] void check_put(const Context& context, const T* dest, const T* source, std::size_t n,
                                  int pe) {
@@ -46,7 +45,7 @@ template <class T>
         return;
     check_transfer(context, area("source", source, n), area("dest", dest, n), pe);
 }
-/// Of one element.
+/// Checks one element.
 template <class T>
 [[gnu::noinline]] void check_word(const Context& context, const char* argument, const T* word, int pe) {
     if (is_right(context, word, alignof(T), pe) && sizeof(T) == alignof(T)) [[likely]]
@@ -55,7 +54,7 @@ template <class T>
     check_symmetric(context, area(argument, word, 1));
 }
 
-/// The context that a call goes by.
+/// Checks a put and returns its context.
 template <class T>
 [[gnu::always_inline]] inline const Context& put_context(const Call& call, const T* dest, const T* source,
                                                          std::size_t n, int pe) {
@@ -80,7 +79,7 @@ template <class T>
         check_word(context, argument, word, pe);
     return context;
 }
-/// The same of the strided ones.
+/// The same for strided puts.
 template <class T>
 const Context& put_context(const Call& call, const T* dest, const T* source, std::ptrdiff_t dst,
                            std::ptrdiff_t sst, std::size_t block, std::size_t n, int pe) {
@@ -307,7 +306,7 @@ struct Needed {
     const char* argument;
     const void* pointer;
 };
-/// The context of a call that looks at this PE's own words.
+/// The context of a call on this PE's own words.
 template <class T, std::same_as<Needed>... Each>
 const Context& waiting_context(const Call& call, const T* words, std::size_t n, int cmp, Each... needed) {
     const Context& context = context_of(call);
