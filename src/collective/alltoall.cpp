@@ -22,7 +22,7 @@ Reads my_blocks(const State& state) {
     return {.block = static_cast<std::size_t>(state.my_pe()), .alike = false};
 }
 
-/// Runs `take(i, range of my block of member i)` for all members, the neighbour first.
+/// Calls `take(i, range of my block of member i)` for all members, beginning with the neighbour.
 template <class Take> void read_my_block(State& state, Sources& sources, Take take) {
     sources.run([&] {
         for (int k = 1; k <= state.n_pes(); ++k) {
@@ -88,7 +88,7 @@ void Team::alltoalls_bytes(void* dst, const void* src, std::ptrdiff_t dst_stride
                                     .bytes = element_bytes,
                                     .strides = {count, dst_stride, src_stride}});
     check_given(state, "alltoalls", dst, block, src, block);
-    // Packed into staging: others read whole lines, whatever the strides.
+    // Packed into staging, because strided elements would use only parts of the cache lines that others read.
     Sources sources(state, call,
                     {.data = src,
                      .blocks = static_cast<std::size_t>(state.n_pes()),

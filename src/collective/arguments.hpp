@@ -1,4 +1,4 @@
-// What every collective checks before it begins.
+// Checks that every collective makes before it begins.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace atl::collective {
 
-/// What all members of a call pass alike, in the order of core/call_text.cpp.
+/// The arguments that all members of a call pass equally, in the order of core/call_text.cpp.
 struct Alike {
     std::uint64_t bytes = 0;
     int root = -1;
@@ -21,8 +21,8 @@ struct Alike {
     }
 };
 
-/// The call that members compare in its meetings. With ATOLL_CHECK=all they compare `in_full` before anything
-/// else: it says of the root's arguments what else only the root looks at.
+/// Describes the call, which members compare when they meet. With ATOLL_CHECK=all they first compare
+/// `in_full`, which also holds arguments that otherwise only the root uses.
 inline core::Called check_call(State& state, const core::Called& operation, const Alike& alike,
                                const Alike& in_full) {
     if (state.team().checks_all()) [[unlikely]] {
@@ -42,7 +42,7 @@ inline void check_root(const State& state, int root) {
         detail::throw_pe(root, state.n_pes());
 }
 
-/// Throws Error(shape_mismatch) with what was passed and what was expected.
+/// Throws Error(shape_mismatch) with the passed and the expected size.
 [[noreturn]] void throw_shape(const char* operation, const char* argument, std::size_t passed,
                               std::size_t expected, const char* unit);
 inline void check_size(const char* operation, const char* argument, std::size_t passed, std::size_t expected,
@@ -50,15 +50,15 @@ inline void check_size(const char* operation, const char* argument, std::size_t 
     if (passed != expected) [[unlikely]]
         throw_shape(operation, argument, passed, expected, unit);
 }
-/// Throws Error(collective_mismatch): two members passed different sizes, or belong to different calls. What
-/// one of them said must not lead the other past the end of an array.
+/// Throws Error(collective_mismatch): two members passed different sizes, or are in different calls. One
+/// member's sizes must not lead another past the end of an array.
 [[noreturn]] void throw_sizes(const State& state, const char* operation, int member, std::size_t theirs,
                               std::size_t mine);
 [[noreturn]] void throw_other_call(const State& state, const char* operation, int member);
 /// Throws Error(out_of_memory).
 [[noreturn]] void throw_no_room(const State& state, const char* operation, int member);
-/// Throws Error(invalid_argument) where a null pointer is to hold `bytes`, unless ATOLL_CHECK is `none`. Only
-/// for arrays that this PE's own part of the call reads or writes.
+/// Throws Error(invalid_argument) for a null pointer to `bytes`, unless ATOLL_CHECK is `none`. Only for
+/// arrays that this PE's own part of the call reads or writes.
 [[noreturn]] void throw_null(const char* operation, const char* argument, std::size_t bytes);
 inline void check_given(const State& state, const char* operation, const char* argument, const void* pointer,
                         std::size_t bytes) {
@@ -70,13 +70,13 @@ inline void check_given(const State& state, const char* operation, const void* d
     check_given(state, operation, "dst", dst, dst_bytes);
     check_given(state, operation, "src", src, src_bytes);
 }
-/// n blocks of `bytes`; saturates, so that what wraps is not taken for something that fits.
+/// The size of n blocks of `bytes`. Saturates, so that an overflow is not taken for a small size.
 inline std::size_t times(std::size_t bytes, int n) {
     std::size_t product = 0;
     return __builtin_mul_overflow(bytes, static_cast<std::size_t>(n), &product) ? SIZE_MAX : product;
 }
 
-/// memcpy for sizes that may be 0 with null pointers, and are often 8.
+/// memcpy for sizes that are often 8, and may be 0 with null pointers.
 inline void copy_bytes(void* dst, const void* src, std::size_t bytes) {
     if (bytes == 8)
         std::memcpy(dst, src, 8);

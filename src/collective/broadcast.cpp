@@ -15,14 +15,14 @@ void broadcast_line(State& state, const core::Called& call, void* dst, const voi
                     int root) {
     const bool is_root = state.my_pe() == root;
     state.team().exchange(call, is_root ? src : nullptr, bytes);
-    // The root too has its data in dst.
+    // The result of the root is in dst, too.
     if (!is_root)
         copy_bytes(dst, state.team().exchanged(root), bytes);
     else if (dst != src)
         copy_bytes(dst, src, bytes);
 }
 
-/// Everybody reads the root's source, or its copy in staging.
+/// Every member reads the root's source, or its copy in staging.
 void broadcast_read(State& state, const core::Called& call, void* dst, const void* src, std::size_t bytes,
                     int root, bool staged) {
     const bool is_root = state.my_pe() == root;
@@ -38,7 +38,7 @@ void broadcast_read(State& state, const core::Called& call, void* dst, const voi
     });
 }
 
-/// Where the root's source or another member's target stands, and whether others reach it.
+/// Describes the root's source or another member's target, and whether other members can access it.
 struct BroadcastLine {
     enum : unsigned { reachable = 1, of_root = 2 };
     Place place;
@@ -48,7 +48,7 @@ struct BroadcastLine {
     bool is_of_root() const { return (place.flags() & of_root) != 0; }
 };
 
-/// Throws unless `line` of `member` is one of this call: what it says is read and written.
+/// Throws unless `line` of `member` belongs to this call, because memory is accessed by its contents.
 void check_line(const State& state, const BroadcastLine& line, std::size_t bytes, int member, int root) {
     if (line.is_of_root() != (member == root) || !state.is_in_slot(line.place.offset(), 0) ||
         (line.is_reachable() && !state.is_in_slot(line.place.offset(), line.bytes)))
@@ -56,19 +56,20 @@ void check_line(const State& state, const BroadcastLine& line, std::size_t bytes
     if (line.bytes != bytes) throw_sizes(state, "broadcast", member, line.bytes, bytes);
 }
 
-/// Enough segments to share out evenly, large enough that taking one costs nothing beside copying it.
+/// The size of a segment: small enough to share out evenly, large enough that the cost of taking one is small
+/// beside the copy.
 std::size_t segment_bytes(std::size_t bytes) {
     return std::clamp<std::size_t>(bytes / 64, 8 * 1024, 64 * 1024) / core::line_bytes * core::line_bytes;
 }
 
-/// Takes one more of `segments` from the counter that the root and one target share. They start from opposite
-/// ends, so that a number taken is all they have to tell each other.
+/// Takes one of `segments` from the counter that the root and one target share. They start from opposite
+/// ends, so the counter is all the synchronization that they need.
 bool take_segment(core::SyncLine& taken, std::size_t segments) {
     return taken.flag.value.fetch_add(1, std::memory_order_relaxed) < segments;
 }
 
-/// Each target reads from the front, the root writes to it from the back, until they meet: both cores work,
-/// and the faster way does more, whichever it is on this machine. False if the root's source is out of reach.
+/// Each target reads from the front, and the root writes to it from the back, until they meet. Both cores
+/// work, and the faster direction does more. False if the root's source is not accessible.
 bool broadcast_both(State& state, const core::Called& call, void* dst, const void* src, std::size_t bytes,
                     int root) {
     core::TeamState& team = state.team();
@@ -116,7 +117,7 @@ void Team::broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, st
                            int root) const {
     using namespace collective;
     State& state = State::of(this->state());
-    // Only the root's source is read; elsewhere it may be empty.
+    // Only the root's source is read; on other members it may be empty.
     const std::size_t passed = state.my_pe() == root || src_bytes != 0 ? src_bytes : dst_bytes;
     const core::Called call = check_call(state, "broadcast", {dst_bytes, root, 0, state.elements()},
                                          {dst_bytes, root, passed, state.elements()});

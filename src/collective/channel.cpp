@@ -11,12 +11,13 @@ namespace atl::collective {
 
 namespace {
 
-/// A ring holds what fits into a second-level cache; in big teams, where there may be many channels, little.
+/// The cells of a ring: as many as fit into a second-level cache; fewer in big teams, which may have many
+/// channels.
 std::uint32_t ring_for(int n_pes) { return n_pes <= 16 ? 16 : 4; }
 
-/// Wakes member `pe` if it sleeps over its messages. The look is not ordered after what was published before
-/// it: who falls asleep in that very moment is missed and wakes by SlowWait's time-out, and a barrier here
-/// would cost every message more.
+/// Wakes member `pe` if it sleeps until messages arrive. The load is not ordered after the preceding stores.
+/// A member that falls asleep at this moment is missed, and wakes by SlowWait's time-out. A barrier here
+/// would slow down every message.
 void ring_doorbell(core::TeamState& team, int pe) {
     detail::Flag& bell = team.member(pe).doorbell.flag;
     if (bell.sleepers.load(std::memory_order_seq_cst) == 0) return;
@@ -43,7 +44,8 @@ void Messages::release() noexcept {
     if (outbox_) team_.job().arena_free(outbox_);
 }
 
-/// Letters and what gives cells back: else they could fall into what stands there after the team's end.
+/// Requests delivery of letters and returned cells. Without it they could overwrite later memory at that
+/// address after the team's end.
 void Messages::ask_to_hear() {
     const core::Spread& spread = *team_.spread();
     for (int pe = 0; pe < team_.n_pes(); ++pe) {
@@ -56,7 +58,7 @@ void Messages::ask_to_hear() {
 void Messages::open(int pe) {
     core::JobState& job = team_.job();
     const std::lock_guard lock(mutex_);
-    if (team_.spread()) {  // the letter will say where it is
+    if (team_.spread()) {  // the letter will contain its address
         sender(pe).channel = static_cast<Channel*>(job.arena_allocate(Channel::total_bytes(ring_)));
         return;
     }
@@ -173,7 +175,7 @@ Transfer::Progress Transfer::receive() {
         if (!cell) return progress;
         const std::size_t length = cell->length;
         message_bytes_ = cell->message_bytes;
-        // A message of another size is taken all the same, so that the next one can be.
+        // A message of another size is received too, so that the next one can be.
         if (message_bytes_ == bytes_ && length != 0) std::memcpy(data_ + moved_, cell->data, length);
         give_back();
         begun_ = true;

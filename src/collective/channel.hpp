@@ -1,4 +1,4 @@
-// The channel of messages from one member of a team to another: a ring of cells in the sender's arena.
+// A channel of messages from one member of a team to another: a ring of cells in the sender's arena.
 #pragma once
 
 #include "core/control.hpp"
@@ -10,8 +10,8 @@
 
 namespace atl::collective {
 
-/// A message is cut into cells; number, length and the first bytes of data share a line, so that a short
-/// message is one.
+/// Messages are divided into cells. Number, length and the first bytes of data share a cache line, so a short
+/// message is one line.
 struct alignas(core::line_bytes) Cell {
     static constexpr std::size_t bytes = 4096;
     static constexpr std::size_t data_bytes = bytes - 16;
@@ -33,7 +33,7 @@ struct Channel {
     static std::size_t total_bytes(std::uint32_t n) { return core::line_bytes + sizeof(Cell) * n; }
 };
 
-/// One direction between this PE and another, as this PE sees it.
+/// One direction between this PE and another: this PE's own state of it.
 struct Endpoint {
     Channel* channel = nullptr;
     std::uint32_t cells = 0;        ///< sent or received on it, ever
@@ -46,7 +46,7 @@ struct Endpoint {
 /// All channels of this PE in one team.
 class Messages final : public core::TeamAttachment {
   public:
-    /// The team's; made when first asked for.
+    /// The team's messages, created on first use.
     static Messages& of(core::TeamState& team);
     explicit Messages(core::TeamState& team);
     void release() noexcept override;
@@ -54,7 +54,7 @@ class Messages final : public core::TeamAttachment {
 
     Endpoint& sender(int pe) { return senders_[static_cast<std::size_t>(pe)]; }
     Endpoint& receiver(int pe) { return receivers_[static_cast<std::size_t>(pe)]; }
-    /// Makes the channel to `pe` known to it. Throws Error(out_of_memory).
+    /// Announces the channel to `pe`. Throws Error(out_of_memory).
     void open(int pe);
     /// True once `pe` has made its channel to this PE.
     bool find(int pe);
@@ -71,29 +71,29 @@ class Messages final : public core::TeamAttachment {
     std::vector<Endpoint> senders_, receivers_;
 };
 
-/// One send or receive on its way.
+/// A send or receive in progress.
 class Transfer {
   public:
     enum class Progress { stuck, moved, done };
 
     Transfer(Messages& messages, void* data, std::size_t bytes, int pe, bool is_send);
-    /// Moves what can be moved now.
+    /// Moves as many cells as possible now.
     Progress advance();
     bool done() const { return done_; }
     bool is_send() const { return is_send_; }
     int world_pe() const { return messages_->team().world_pe(pe_); }
     Endpoint& endpoint() const { return is_send_ ? messages_->sender(pe_) : messages_->receiver(pe_); }
-    /// An error ended the call: what stands half in the channel cannot be taken up again.
+    /// Marks a channel with an incomplete message as broken after an error; it cannot be continued.
     void abandon() {
         if (begun_ && !done_) endpoint().broken = true;
     }
-    /// Throws Error(shape_mismatch) if the message had another size than the receiver's buffer.
+    /// Throws Error(shape_mismatch) if the sizes of the message and the receiver's buffer differ.
     void check_size() const;
 
   private:
     Progress send();
     Progress receive();
-    /// The next cell to receive, null if it is not there yet; and when it was read.
+    /// The next cell to receive, or null if it has not arrived, and the time when it was read.
     const Cell* next_cell();
     void give_back();
     void check_usable() const;

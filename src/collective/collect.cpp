@@ -1,4 +1,4 @@
-// fcollect and collect: everybody gets everybody's block.
+// fcollect and collect: every PE gets the blocks of all.
 #include <string>
 
 #include "atoll/error.hpp"
@@ -22,7 +22,7 @@ void fcollect_read(State& state, const core::Called& call, char* dst, const void
                    bool staged) {
     Sources sources(state, call, {.data = src, .block_bytes = bytes, .staged = staged});
     sources.run([&] {
-        // Starting with the neighbour, so that not all read the same PE's memory at once.
+        // Starts with the neighbour, so that the members do not all read the same PE's memory at once.
         for (int k = 1; k <= state.n_pes(); ++k) {
             const int i = (state.my_pe() + k) % state.n_pes();
             copy_bytes(dst + static_cast<std::size_t>(i) * bytes + sources.lo(), sources.at(i, 0),
@@ -31,7 +31,7 @@ void fcollect_read(State& state, const core::Called& call, char* dst, const void
     });
 }
 
-/// Where the blocks of the members begin, and behind the last one their total.
+/// The offsets of the members' blocks, followed by their total.
 std::vector<std::size_t> block_offsets(const State& state, const Sources& sources) {
     std::vector<std::size_t> offsets(static_cast<std::size_t>(state.n_pes()) + 1);
     for (int i = 0; i < state.n_pes(); ++i)
@@ -66,7 +66,7 @@ std::size_t Team::collect_bytes(void* dst, std::size_t dst_bytes, const void* sr
                                 std::size_t src_bytes) const {
     using namespace collective;
     State& state = State::of(this->state());
-    // Sizes may differ, so nothing but the call itself is compared. Whether a PE stages is its own choice.
+    // Sizes may differ, so only the call itself is compared. Each PE decides for itself whether to stage.
     const core::Called call = check_call(state, "collect", {.d = state.elements()});
     if (is_on_device(state, "collect", dst, src)) [[unlikely]]
         return collect_on_device(
@@ -77,7 +77,7 @@ std::size_t Team::collect_bytes(void* dst, std::size_t dst_bytes, const void* sr
     Sources sources(state, call, {.data = src, .block_bytes = src_bytes, .staged = staged, .any_size = true});
     sources.meet();
     const std::vector<std::size_t> offsets = block_offsets(state, sources);
-    // Who has no room takes part to the end all the same: the others need it.
+    // A member without room takes part to the end, because the others need it.
     const bool fits = offsets.back() <= dst_bytes;
     const bool is_given = dst != nullptr || offsets.back() == 0;
     do {

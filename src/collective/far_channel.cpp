@@ -19,7 +19,7 @@ void post_letter(core::TeamState& team, int pe, const Channel* channel, std::uin
         const std::uint64_t where = team.job().arena_offset(channel) + 1;
         spread.put(keeper, place + offsetof(Letter, channel), &where, sizeof where);
     }
-    // Numbers only grow, so none may be overtaken.
+    // The numbers only grow, so an older one must not arrive after a newer one.
     spread.order(keeper);
     spread.put(keeper, place + offsetof(Letter, cells), &cells, sizeof cells, transport::Completion::unheard);
     spread.transport().progress();

@@ -1,6 +1,6 @@
-// Messages between members that share no memory. The ring of cells stands in the sender's arena, as any
-// channel's; the sender puts the number of cells that are ready into a letter on the receiver's host, the
-// receiver gets the cells and puts back how many it has taken.
+// Messages between members that share no memory. The ring of cells is in the sender's arena, like that of any
+// channel. The sender puts the number of ready cells into a letter on the receiver's host. The receiver gets
+// the cells and puts back the number taken.
 #pragma once
 
 #include "collective/channel.hpp"
@@ -8,17 +8,17 @@
 
 namespace atl::collective {
 
-/// Tells `pe` that cells up to `cells` are ready; with the first, where the channel is. Throws
-/// Error(unsupported) in teams with too many members for letters.
+/// Tells `pe` that cells up to `cells` are ready. The first letter also contains the channel's address.
+/// Throws Error(unsupported) in teams with too many members for letters.
 void post_letter(core::TeamState& team, int pe, const Channel* channel, std::uint32_t cells);
 
-/// What `pe` last told this PE: how many cells are ready. Looks at the transport too.
+/// The number of ready cells that `pe` last reported. Makes progress on the transport too.
 std::uint32_t read_letter(core::TeamState& team, int pe);
 
-/// Brings cell number `i` of `pe`'s ring here.
+/// Gets cell number `i` of `pe`'s ring.
 void fetch_cell(core::TeamState& team, int pe, std::uint32_t i, Cell& cell);
 
-/// Tells `pe` how many of its cells are taken.
+/// Tells `pe` the number of its cells that are taken.
 void return_cells(core::TeamState& team, int pe, std::uint32_t taken);
 
 }  // namespace atl::collective

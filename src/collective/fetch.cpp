@@ -6,7 +6,7 @@ namespace atl::collective {
 
 namespace {
 
-/// A smaller share is not worth a member's message.
+/// The smallest share for which a member fetches.
 constexpr std::size_t least_share = 8 * 1024;
 
 std::size_t line_up(std::size_t bytes) {
@@ -25,7 +25,7 @@ std::size_t Fetch::place(const std::vector<FarPiece>& pieces) {
     return end;
 }
 
-/// Of `piece`, which is to stand at `to`, what is in [lo, hi).
+/// Gets the part of `piece` in [lo, hi); the piece begins at `to`.
 void Fetch::get(const FarPiece& piece, std::size_t lo, std::size_t hi, char* to) const {
     hi = std::min(hi, piece.bytes);
     if (lo < hi) state_.spread()->get(piece.member, piece.offset + lo, to + lo, hi - lo);

@@ -1,4 +1,4 @@
-// Pieces of members that share no memory with this PE, brought here by the transport.
+// Copies of data of members that share no memory with this PE, fetched by the transport.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,15 @@ struct FarPiece {
     std::size_t bytes;
 };
 
-/// Use: `for_me` or `for_all_here`; then `at(i)` is piece i until the next call.
+/// Call `for_me` or `for_all_here`; then `at(i)` is piece i until the next call.
 class Fetch {
   public:
     Fetch(State& state, const core::Called& call) : state_(state), call_(call) {}
 
-    /// For this PE alone.
+    /// Fetches for this PE alone.
     void for_me(const std::vector<FarPiece>& pieces);
-    /// For all members of this PE's host, which pass the same: each fetches a share, and each byte comes to a
-    /// host once. They meet.
+    /// Fetches for all members of this PE's host, which pass the same pieces. Each fetches a share, so each
+    /// byte is sent to a host once. Synchronizes these members.
     void for_all_here(const std::vector<FarPiece>& pieces);
     const char* at(std::size_t i) const { return base_ + starts_[i]; }
 

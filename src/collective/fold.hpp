@@ -1,4 +1,4 @@
-// Folds over the members of a team, in PE order, in blocks that stay in the nearest cache.
+// Folds over the members of a team, in PE order, in blocks that fit the first-level cache.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ struct alignas(64) FoldBlock {
     char bytes[fold_block];
 };
 
-/// source(0) op source(1) op … op source(n - 1), each at `source(i) + at`, to `dst`; `scratch` holds the fold
-/// until its last step, so dst may be one of the sources.
+/// Stores source(0) op source(1) op … op source(n - 1), each at `source(i) + at`, to `dst`. `scratch` holds
+/// intermediate results, so dst may be one of the sources.
 template <class SourceOf>
 void fold_block_to(const Kernel& kernel, int n, SourceOf&& source, std::size_t at, std::size_t bytes,
                    char* dst, FoldBlock& scratch) {

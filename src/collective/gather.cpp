@@ -1,4 +1,4 @@
-// gather and scatter: blocks of all to one PE, and back.
+// gather and scatter: blocks of all PEs to one, and from one to all.
 #include "atoll/team.hpp"
 #include "collective/arguments.hpp"
 #include "collective/on_device.hpp"

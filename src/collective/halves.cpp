@@ -50,7 +50,7 @@ std::uint16_t narrow_bfloat16(float value) {
     return static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
-/// Element by element from the first, since dst and src may share bytes.
+/// Converts the elements in ascending order, because dst and src may share bytes.
 template <auto convert, class From> void convert_all(void* dst, const void* src, std::size_t count) {
     using To = decltype(convert(From{}));
     for (std::size_t i = 0; i < count; ++i) {

@@ -1,4 +1,4 @@
-// float16 and bfloat16 on the host: there they are only ever widened for a reduction and narrowed after it.
+// float16 and bfloat16 on the host, which are only widened before a reduction and narrowed after it.
 #pragma once
 
 #include "atoll/types.hpp"
@@ -9,9 +9,9 @@ namespace atl::collective {
 
 inline bool is_half(DType type) { return type == DType::float16 || type == DType::bfloat16; }
 
-/// `dst[i] = src[i]` as float. The halves may be the second half of dst's own bytes.
+/// Converts to float. `src` may be the second half of dst's own bytes.
 void widen(void* dst, const void* src, std::size_t count, DType type);
-/// To the nearest, ties to even, NaNs to 0x7fff, as GPUs do. `dst` may be `src`.
+/// Rounds to nearest, ties to even; NaNs become 0x7fff, as on GPUs. `dst` may be `src`.
 void narrow(void* dst, const void* src, std::size_t count, DType type);
 
 }  // namespace atl::collective

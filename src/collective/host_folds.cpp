@@ -37,12 +37,12 @@ struct Prod {
             return static_cast<T>(Wrapping<T>(a) * Wrapping<T>(b));
         else if constexpr (std::is_floating_point_v<T>)
             return a * b;
-        // Written out: the operator of std::complex looks for infinities and does not vectorise.
+        // Written out, because the operator of std::complex handles infinities and does not vectorise.
         else
             return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
     }
 };
-// A NaN among the operands is the result, wherever it stands.
+// The result is NaN if any operand is.
 struct Min {
     template <class T> static T apply(T a, T b) { return b < a || b != b ? b : a; }
 };
@@ -58,7 +58,7 @@ struct Or {
 struct Xor {
     template <class T> static T apply(T a, T b) { return static_cast<T>(a ^ b); }
 };
-/// bool: any byte but 0 is true, and the result is 0 or 1.
+/// A bool: any nonzero byte is true, and the result is 0 or 1.
 template <class Op> struct Logical {
     static std::uint8_t apply(std::uint8_t a, std::uint8_t b) {
         return Op::apply(static_cast<std::uint8_t>(a != 0), static_cast<std::uint8_t>(b != 0));
@@ -69,7 +69,7 @@ template <class T, class Op> void fold(void* dst, const void* a, const void* b, 
     auto* to = static_cast<T*>(dst);
     const auto* left = static_cast<const T*>(a);
     const auto* right = static_cast<const T*>(b);
-    // dst may be a or b, which no check at run time could tell from harmful overlap.
+    // dst may be a or b. The compiler cannot distinguish that at run time from harmful overlap.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC ivdep
 #endif

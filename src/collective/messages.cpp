@@ -13,8 +13,8 @@ using collective::Messages;
 using collective::Transfer;
 using Progress = Transfer::Progress;
 
-/// Calls `advance` until it is done. Sleeps on this PE's doorbell, which every partner rings that sees it
-/// asleep. A wait begins anew whenever something has moved, so a time-out means that nothing did for so long.
+/// Calls `advance` until it is done. Sleeps on this PE's doorbell; a partner that finds the PE asleep rings
+/// it. Progress restarts the time-out, which therefore means that nothing moved for so long.
 template <class Advance>
 void drive(core::TeamState& team, const detail::WaitReason& reason, Advance&& advance) {
     core::JobState& job = team.job();
@@ -64,7 +64,8 @@ void transfer(core::TeamState& team, void* data, std::size_t bytes, int pe, bool
     one.check_size();
 }
 
-/// The messages of a group, advanced together; those between the same two PEs in the same direction in order.
+/// The messages of a group, which advance together. Those between the same two PEs in the same direction keep
+/// their order.
 class Group {
   public:
     Group(core::TeamState& team, const std::vector<MessageGroup::Message>& messages) : team_(team) {

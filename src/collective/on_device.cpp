@@ -33,8 +33,8 @@ using core::GroupArguments;
 using heap::Group;
 using heap::GroupMemory;
 
-/// A team's stream for calls that return when they are done: two threads in collectives of two teams wait
-/// for other PEs each, and not for one another.
+/// A team's stream for calls that block the host. Threads in collectives of two teams thus wait for other
+/// PEs, but not for one another.
 class Lane final : public core::TeamAttachment {
   public:
     static Lane& of(core::TeamState& team) {
@@ -51,7 +51,8 @@ class Lane final : public core::TeamAttachment {
         device_.pin(lane_);
         return lane_;
     }
-    /// Memory that the GPU reaches, for parts of arrays that it does not: half of it each.
+    /// Pinned memory for parts of arrays that the GPU cannot access: half of it for sources, half for
+    /// targets.
     char* staged_src() { return pinned().pinned; }
     char* staged_dst() { return staged_src() + DeviceMemory::lane_pinned_bytes / 2; }
 
@@ -60,12 +61,12 @@ class Lane final : public core::TeamAttachment {
     DeviceMemory::Lane lane_;
 };
 
-// Where an array stands, if not at an offset in the device heap.
+// The location of an array without an offset in the device heap.
 constexpr std::uint64_t on_gpu = ~std::uint64_t{0};  ///< elsewhere, but this PE's GPU reaches it
 constexpr std::uint64_t on_host = ~std::uint64_t{1};
 constexpr std::uint64_t unused = ~std::uint64_t{2};
 
-/// What members tell one another.
+/// The message of each member.
 struct Arrays {
     std::uint64_t dst = unused, src = unused;
     std::int32_t code = 0;  ///< of the error that this member's arguments are
@@ -107,7 +108,8 @@ Arrays describe(State& state, const char* operation, const GroupArguments& argum
     return arrays;
 }
 
-/// Everybody's arrays, after all have come. Throws on all members alike if one's are wrong.
+/// Synchronizes the members and returns the arrays of all. Throws on all members if the arguments of one are
+/// wrong.
 std::vector<Arrays> meet(State& state, const core::Called& called, const GroupArguments& arguments) {
     const char* const operation = called.operation();
     core::TeamState& team = state.team();
@@ -136,7 +138,7 @@ std::vector<Arrays> meet(State& state, const core::Called& called, const GroupAr
     return all;
 }
 
-/// All that use one have it at the same offset; which that is, else `unused`.
+/// The common offset of all arrays that are used, or `unused`.
 std::uint64_t common_offset(const std::vector<Arrays>& all, std::uint64_t Arrays::*which) {
     std::uint64_t offset = unused;
     for (const Arrays& arrays : all) {
@@ -148,7 +150,7 @@ std::uint64_t common_offset(const std::vector<Arrays>& all, std::uint64_t Arrays
     return offset;
 }
 
-/// Whether peers may load and store by this PE's addresses.
+/// True if peers can access the arrays by this PE's offsets.
 bool can_go_at_once(const std::vector<Arrays>& all, Group kind) {
     if (common_offset(all, &Arrays::src) == unused) return false;
     if (kind == Group::reduce || kind == Group::broadcast || heap::is_ranged(kind))
@@ -156,14 +158,14 @@ bool can_go_at_once(const std::vector<Arrays>& all, Group kind) {
     return std::none_of(all.begin(), all.end(), [](const Arrays& a) { return a.dst == on_host; });
 }
 
-/// Peers find each source by what its PE tells.
+/// True if peers can access each source by the address in its PE's message.
 bool can_collect_at_once(const std::vector<Arrays>& all) {
     return std::none_of(all.begin(), all.end(), [](const Arrays& a) {
         return a.src == on_gpu || a.src == on_host || a.dst == on_host;
     });
 }
 
-/// What all pass, for which everybody's dst has room.
+/// The total size of all blocks, for which each dst has room.
 std::size_t total_of(const State& state, const std::vector<Arrays>& all) {
     std::uint64_t total = 0;
     for (const Arrays& a : all) total += a.src_bytes;
@@ -181,7 +183,7 @@ std::size_t most_at_once(const heap::GroupCall& call) {
     return GroupMemory{call.team.n_pes, call.words_bytes}.exchange_limit_bytes();
 }
 
-/// In messages that stand nowhere but in the team's own memory; what the GPU does not reach is staged.
+/// Runs a collective in pieces through the team's own memory. Memory that the GPU cannot access is staged.
 class Pieces {
   public:
     Pieces(Lane& lane, const heap::GroupCall& call, const GroupArguments& arguments, const Arrays& mine)

@@ -1,5 +1,5 @@
-// Collectives on device memory in teams whose GPUs do not all reach each other: the host's collectives, on
-// copies in the host's memory.
+// Collectives on device memory in teams whose GPUs cannot all access each other. They run as collectives of
+// the host, on copies in the host's memory.
 #include "collective/halves.hpp"
 #include "collective/on_device.hpp"
 
@@ -13,7 +13,7 @@ using core::DeviceMemory;
 using core::GroupArguments;
 using heap::Group;
 
-/// Where copies of arrays stand: all of them in pinned memory, or in the host's.
+/// Memory for copies of arrays: all of them in pinned memory, or all in ordinary memory.
 class Room {
   public:
     Room(const DeviceMemory::Lane* lane, const std::vector<std::size_t>& arrays) {
@@ -26,7 +26,7 @@ class Room {
             next_ = own_.get();
         }
     }
-    /// Null for no bytes.
+    /// Null for 0 bytes.
     char* take(std::size_t bytes) {
         if (bytes == 0) return nullptr;
         char* const at = next_;
@@ -78,7 +78,7 @@ void run_on_host(const Team& team, const GroupArguments& a, void* dst, const voi
     }
 }
 
-/// The elements of an alltoalls, packed on the host; what stands on a GPU goes by the lane's pinned memory.
+/// The elements of an alltoalls, packed on the host. GPU memory is copied through the lane's pinned memory.
 class Packed {
   public:
     Packed(const DeviceMemory& device, const DeviceMemory::Lane& lane, std::size_t element_bytes,

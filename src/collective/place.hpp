@@ -1,11 +1,12 @@
-// What members tell one another of an array: its offset in their slot and a few flags, in one word.
+// The location of an array that a member sends to others: its offset in the slot and a few flags, in one
+// word.
 #pragma once
 
 #include <cstdint>
 
 namespace atl::collective {
 
-/// Slots have less than 2^48 bytes, as addresses do.
+/// Slots have less than 2^48 bytes, as address spaces do.
 class Place {
   public:
     Place() = default;

@@ -13,7 +13,7 @@ namespace atl {
 namespace collective {
 namespace {
 
-/// A reduction as its algorithms see it; `root` is -1 when everybody gets the result.
+/// The arguments of a reduction; `root` is -1 if every member gets the result.
 struct Reduction {
     const core::Called& call;
     void* dst;
@@ -35,7 +35,7 @@ void reduce_line(State& state, const Reduction& r) {
     copy_bytes(r.dst, result, r.bytes);
 }
 
-/// Who wants the result folds everybody's staged source.
+/// Each member that gets the result folds the staged sources of all.
 void reduce_staged(State& state, const Reduction& r) {
     Sources sources(state, r.call, {.data = r.src, .block_bytes = r.bytes, .staged = true},
                     {.count = r.wanted_by(state.my_pe()) ? -1 : 0, .alike = r.root < 0});

@@ -30,7 +30,7 @@ void reduce_scatter_read(State& state, const core::Called& call, void* dst, cons
     const auto n = static_cast<std::size_t>(state.n_pes());
     const auto me = static_cast<std::size_t>(state.my_pe());
     const auto* begin = static_cast<const char*>(src);
-    // In place: the others must not read what this PE is about to overwrite.
+    // In place: the others must not read memory that this PE is about to overwrite.
     staged |= dst < begin + n * block && begin < static_cast<char*>(dst) + block;
     Sources sources(state, call, {.data = src, .blocks = n, .block_bytes = block, .staged = staged},
                     {.block = me, .alike = false});

@@ -1,4 +1,4 @@
-// Prefix reductions: PE i gets the fold over PEs 0 … i, or, exclusive, 0 … i - 1.
+// Prefix reductions: PE i gets the fold over PEs 0 … i, or 0 … i - 1 if exclusive.
 #include "atoll/error.hpp"
 #include "atoll/team.hpp"
 #include "collective/arguments.hpp"
@@ -20,7 +20,8 @@ struct Scan {
     Kernel kernel;
     bool inclusive;
 
-    /// How many members' sources PE `pe` folds. None: the neutral element of a sum, zero.
+    /// The number of members whose sources PE `pe` folds. With no member, the result is the neutral element
+    /// of a sum, zero.
     int folds(int pe) const { return inclusive ? pe + 1 : pe; }
 };
 
@@ -49,7 +50,7 @@ void scan_staged(State& state, const Scan& s) {
     });
 }
 
-/// One block of all prefixes: the running fold goes to each target after that PE's source was read.
+/// Computes one block of all prefixes: the running fold goes to each target after that PE's source was read.
 void scan_block(State& state, const Scan& s, Slices& slices, std::size_t at, std::size_t bytes) {
     FoldBlock running, next;
     FoldBlock *now = &running, *then = &next;

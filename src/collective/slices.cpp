@@ -15,7 +15,7 @@ Slices::Slices(State& state, const core::Called& call, const SliceArguments& min
     char* staging = src_reachable && dst_reachable ? nullptr : state.staging();
     unsigned staged = (src_reachable ? 0u : src_staged) | (dst_reachable ? 0u : dst_staged);
     if (staged != 0 && !staging) staged = no_room;
-    // Targets are written by others only after all have met, so the half that is not next is free by then.
+    // Other members write targets only after all have met, so the other half is free by then.
     const auto half = static_cast<std::size_t>(staged != 0 ? state.next_half() : 0);
     const auto place = [&](bool in_place, const void* data, std::size_t which, unsigned flags) {
         if (in_place) return Place(state.offset_of(data, mine.bytes), flags);
@@ -51,12 +51,12 @@ void Slices::meet() {
     if (!staged) piece_ = std::max<std::size_t>(mine_.bytes, 1);
 }
 
-/// As Sources::check: nobody reads past a source nor writes past a target.
+/// Makes the checks of Sources::check: no member reads past a source or writes past a target.
 void Slices::check(int member) const {
     const Line& theirs = line(member);
     if (theirs.bytes != mine_.bytes)
         throw_sizes(state_, call_.operation(), member, theirs.bytes, mine_.bytes);
-    // Before the places: nothing is read of a member that has no room.
+    // Before the locations: a member without room sends no valid ones.
     if ((theirs.staged() & no_room) != 0) throw_no_room(state_, call_.operation(), member);
     const auto fits = [&](const Place& place, unsigned staged) {
         const bool is_staged = (theirs.staged() & staged) != 0;
@@ -75,7 +75,7 @@ bool Slices::next_piece() {
 }
 
 Slices::Range Slices::slice_of(int member) const {
-    // Whole cache lines, so that no two PEs write to one.
+    // Complete cache lines, so that no two PEs write to the same one.
     const auto n = static_cast<std::size_t>(state_.n_pes());
     const auto me = static_cast<std::size_t>(member);
     const std::size_t lines = (piece_bytes() + core::line_bytes - 1) / core::line_bytes;
@@ -108,7 +108,8 @@ const char* Slices::fetched(int member) const {
     return fetch_.at(static_cast<std::size_t>(piece - pieces_.begin()));
 }
 
-/// Who on a part's host is sent what `writer` has made: one of those that want it, by turns; -1: nobody.
+/// The member of a part's host that receives the slice of `writer`: members that want the result take turns.
+/// -1: there is no receiver.
 int Slices::receiver(int part, int writer) const {
     const core::Parts& parts = state_.spread()->parts();
     const auto wants = [&](int i) {
@@ -134,7 +135,7 @@ void Slices::send_far(std::size_t lo, std::size_t hi) {
     });
 }
 
-/// What came from other hosts went to one member of each host; the others copy it from there.
+/// Copies results of other hosts from the member of this host that received them.
 void Slices::pass_on() {
     if (!mine_.wants_result) return;
     for (int writer = 0; writer < state_.n_pes(); ++writer) {
@@ -152,7 +153,7 @@ void Slices::meet_after_piece() {
         pass_on();
 }
 
-/// What others still copy from this PE's target must stay until they have done so.
+/// Waits until other members have copied from this PE's target.
 void Slices::leave() {
     if (state_.spread()) [[unlikely]]
         state_.spread()->local().sync(call_);

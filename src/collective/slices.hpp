@@ -1,5 +1,5 @@
-// Every PE works on a slice of everybody's data: it reads that slice of all sources and writes it to all
-// targets. Nobody else touches the slice meanwhile, so targets may be the sources.
+// A collective in which every PE handles one slice of the data: it reads that slice of all sources and writes
+// it to all targets. No other PE accesses the slice meanwhile, so targets may be the sources.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ struct SliceArguments {
     bool wants_result = true;  ///< false: dst is not looked at
 };
 
-/// Use: construct, `run(body)` once. `body(lo, hi)` works on bytes [lo, hi) of sources and targets; every
-/// byte of the arguments is in the range of exactly one PE. Ordinary memory goes through staging, in pieces.
+/// Construct it and call `run(body)` once. `body(lo, hi)` works on bytes [lo, hi) of sources and targets.
+/// Every byte of the arguments is in the range of exactly one PE. Ordinary memory is staged in pieces.
 class Slices {
   public:
     Slices(State& state, const core::Called& call, const SliceArguments& mine);
@@ -39,15 +39,15 @@ class Slices {
         leave();
     }
 
-    /// A member's source from `at` on, within the range of the body that asks.
+    /// The address of a member's source at `at`, which must be in the range of the calling body.
     const char* source(int member, std::size_t at) const {
         if (state_.is_far(member)) [[unlikely]]
             return fetched(member) + (at - fetched_lo_);
         return state_.at(member, source_place(member)) + at;
     }
-    /// Not of members on other hosts.
+    /// Undefined for members on other hosts.
     char* target(int member) const { return state_.at(member, target_place(member)); }
-    /// The same for all members that want a result.
+    /// Writes to all members that want a result.
     void write(std::size_t at, const char* data, std::size_t bytes);
 
   private:
@@ -71,7 +71,7 @@ class Slices {
     std::uint64_t target_place(int member) const {
         return line(member).dst.offset() + (line(member).staged() & dst_staged ? 0 : piece_lo_);
     }
-    /// Brings other hosts' sources here, from `lo` on; returns how much of them.
+    /// Fetches the sources of other hosts from `lo` on; returns the number of bytes fetched.
     std::size_t fetch(std::size_t lo, std::size_t hi) {
         return state_.spread() ? fetch_far(lo, hi) : hi - lo;
     }
@@ -101,7 +101,7 @@ class Slices {
     Line my_line_{};
     std::size_t piece_ = half_bytes;
     std::size_t piece_lo_ = 0;
-    // Between hosts:
+    // Only between hosts:
     Fetch fetch_;
     std::vector<FarPiece> pieces_;
     std::size_t fetched_lo_ = 0;

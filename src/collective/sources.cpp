@@ -11,8 +11,8 @@ namespace atl::collective {
 
 namespace {
 
-/// A piece of one of `blocks` blocks in half a staging buffer: whole cache lines, so whole elements of every
-/// type.
+/// The size of a piece of each of `blocks` blocks in half a staging buffer. It is a multiple of the cache
+/// line, so of all elements too.
 std::size_t staged_piece(std::size_t blocks) {
     return half_bytes / std::max<std::size_t>(blocks, 1) / core::line_bytes * core::line_bytes;
 }
@@ -115,8 +115,8 @@ void Sources::meet() {
     if (!staged) piece_ = std::min(end_, most_);
 }
 
-/// Every byte that `at` gives is within a member's source, and all of a body's copies within this PE's
-/// arrays, also where a member is in another call. All members throw, since all see the same lines.
+/// Checks that all bytes of `at` are within a member's source, and all copies of a body within this PE's
+/// arrays. This holds even if a member is in another call. All members throw, since all read the same lines.
 void Sources::check(int member) const {
     const Line& theirs = line(member);
     const bool one_kind = (theirs.place.flags() & many_blocks) == (my_line_.place.flags() & many_blocks);

@@ -1,5 +1,5 @@
-// Reading what the other members passed: in place where it is symmetric, else from their staging memory,
-// piece by piece.
+// Read access to the other members' sources: in place if symmetric, else piece by piece from their staging
+// memory.
 #pragma once
 
 #include <algorithm>
@@ -11,21 +11,21 @@
 
 namespace atl::collective {
 
-/// This PE's source: `blocks` blocks, of which every piece has the same range.
+/// This PE's source: `blocks` blocks; each piece covers the same range of all of them.
 struct Source {
     const void* data = nullptr;
     std::size_t blocks = 1;
     std::size_t block_bytes = 0;
-    bool contributes = true;  ///< false: nobody reads it
-    bool staged = false;      ///< goes through staging wherever it stands
+    bool contributes = true;  ///< false: no member reads it
+    bool staged = false;      ///< goes through staging even if it is symmetric
     bool any_size = false;    ///< members' blocks may differ in size, as those of collect do
-    /// Elements of a block lie so far apart (alltoalls; then it is staged). 0: a block is contiguous.
+    /// The distance of a block's elements (alltoalls; the block is then staged). 0: a block is contiguous.
     std::size_t element_bytes = 0;
     std::ptrdiff_t stride = 1;
 };
 
-/// What `body` reads: block `block` of members [first, first + count). Only where members are on several
-/// hosts does anybody look at it.
+/// The part that `body` reads: block `block` of members [first, first + count). Used only if members are on
+/// several hosts.
 struct Reads {
     int first = 0;
     int count = -1;  ///< -1: all from `first` on
@@ -34,13 +34,13 @@ struct Reads {
     int most = -1;      ///< the largest `count` of any member; -1: all
 };
 
-/// Use: construct, `run(body)` once. While `body` runs, `at(i, k)` is range [lo, lo + length(i)) of block k
-/// of member i. If nothing was staged all is one piece.
+/// Construct it and call `run(body)` once. While `body` runs, `at(i, k)` is range [lo, lo + length(i)) of
+/// block k of member i. Without staging there is one piece.
 class Sources {
   public:
     Sources(State& state, const core::Called& call, const Source& mine, const Reads& reads = {});
 
-    /// Meets, runs `body` for every piece, and returns when this PE's source may be reused.
+    /// Synchronizes, calls `body` for every piece, and returns when this PE's source may be reused.
     template <class Body> void run(Body&& body) {
         meet();
         do {
@@ -50,7 +50,7 @@ class Sources {
         finish();
     }
 
-    /// The parts of `run`, for those that look at what others passed before they read.
+    /// The parts of `run`, for callers that use the others' arguments before they read.
     void meet();
     void fetch() {
         if (state_.spread()) [[unlikely]]
@@ -84,7 +84,7 @@ class Sources {
     const Line& line(int member) const {
         return *reinterpret_cast<const Line*>(state_.team().exchanged(member));
     }
-    /// Where the piece of a member's block stands in its slot.
+    /// The offset of a piece of a member's block in its slot.
     std::uint64_t place(int member, std::size_t block) const {
         const Line& theirs = line(member);
         if (theirs.kind() == Kind::in_place) return theirs.place.offset() + block * theirs.block_bytes + lo_;
@@ -111,7 +111,7 @@ class Sources {
     bool in_place_ = false;   ///< some member's source is read in place
 };
 
-/// Copies [lo, lo + length) of a block whose elements lie `stride` apart to `dst`, without gaps; and back.
+/// Copies [lo, lo + length) of a block whose elements are `stride` apart to `dst`, without gaps; and back.
 void gather_strided(char* dst, const char* block, std::size_t element_bytes, std::ptrdiff_t stride,
                     std::size_t lo, std::size_t length);
 void scatter_strided(char* block, const char* src, std::size_t element_bytes, std::ptrdiff_t stride,

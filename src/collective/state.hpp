@@ -1,5 +1,5 @@
-// What collectives keep for a member of a team: the choice of algorithms and staging memory that the others
-// can reach.
+// State of the collectives of a member of a team: the choice of algorithms, and staging memory that the
+// others can access.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 
 namespace atl::collective {
 
-/// Staging memory comes in two halves that alternate from use to use. A half is written again two uses later,
-/// when its owner has met all members once more: by then they have finished reading it. So what is staged
-/// needs no meeting at the end of a collective.
+/// Staging memory has two halves that are used alternately. A half is written again two uses later. By then
+/// its owner has met all members once more, and they have finished reading it. Staging therefore needs no
+/// synchronization at the end of a collective.
 inline constexpr std::size_t half_bytes = 256 * 1024;
-/// What a PE fetches at once from other hosts, at most.
+/// The most bytes that a PE fetches at once from other hosts.
 inline constexpr std::size_t fetched_bytes = 1024 * 1024;
 
 class State final : public core::TeamAttachment {
@@ -28,15 +28,15 @@ class State final : public core::TeamAttachment {
     explicit State(core::TeamState& team);
     State(const State&) = delete;
     State& operator=(const State&) = delete;
-    /// Gives staging back. Not the destructor's work: a handle that is dropped without destroy leaves members
-    /// behind who may still read.
+    /// Frees the staging memory. The destructor does not: if a handle is dropped without destroy, other
+    /// members may still read.
     void release() noexcept override;
 
     core::TeamState& team() const { return team_; }
     core::JobState& job() const { return job_; }
     int my_pe() const { return team_.my_pe(); }
     int n_pes() const { return team_.n_pes(); }
-    /// Which ones this PE's call moves, see core/elements.hpp.
+    /// The kind of elements that this PE's call moves, see core/elements.hpp.
     std::uint64_t elements() const { return team_.elements(); }
     bool crowded() const { return team_.crowded(); }
 
@@ -44,13 +44,14 @@ class State final : public core::TeamAttachment {
         return choices_.choose(collective, bytes, line_bytes);
     }
 
-    /// Others can reach [p, p + bytes).
+    /// True if others can access [p, p + bytes).
     bool reachable(const void* p, std::size_t bytes) const { return job_.window().shares(p, bytes); }
-    /// Where `p`, which others can reach, stands in this PE's slot.
+    /// The offset in this PE's slot of `p`, which others can access.
     std::uint64_t offset_of(const void* p) const { return job_.window().offset_of(p); }
-    /// The same for an array of `bytes`. An empty one may be null or end anything: it is put at 0.
+    /// The same for an array of `bytes`. An empty one, which may be null or the end of an array, gets offset
+    /// 0.
     std::uint64_t offset_of(const void* p, std::size_t bytes) const { return bytes == 0 ? 0 : offset_of(p); }
-    /// [offset, offset + bytes) is within a slot, so that reading it is safe whatever stands there.
+    /// True if [offset, offset + bytes) is within a slot, so that reading it is safe.
     bool is_in_slot(std::uint64_t offset, std::size_t bytes) const {
         const std::uint64_t slot = std::uint64_t{1} << job_.window().stride_log2;
         return offset <= slot && bytes <= slot - offset;
@@ -58,18 +59,18 @@ class State final : public core::TeamAttachment {
     /// Null where all members share memory.
     core::Spread* spread() const { return team_.spread(); }
     bool is_far(int member) const { return spread() && !spread()->is_local(member); }
-    /// What stands at `offset` of the slot of a member that is not far.
+    /// The address of `offset` in the slot of a member that is not far.
     char* at(int member, std::uint64_t offset) const {
         return static_cast<char*>(job_.arena_address(team_.world_pe(member), offset));
     }
 
-    /// This PE's staging memory, null when there is no room for it in the arena.
+    /// This PE's staging memory; null if the arena has no room for it.
     char* staging() noexcept;
-    /// Memory in which the members of this PE's host that share it bring together what they fetched of
-    /// others: two halves of `fetched_bytes`. Collective among these; null for all where there is no room.
+    /// Memory in which members of this PE's host gather data fetched from other hosts: two halves of
+    /// `fetched_bytes`. Collective among these members. Null on all if there is no room.
     char* fetched();
     int next_fetch() { return fetch_half_ ^= 1; }
-    /// The half that the next use takes: 0 or 1.
+    /// Selects the half for the next use: 0 or 1.
     int next_half() { return half_ ^= 1; }
 
   private:

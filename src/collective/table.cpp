@@ -19,8 +19,8 @@ constexpr const char* algorithm_names[] = {"line", "staged", "pull", "both", "pu
 
 constexpr std::size_t never = SIZE_MAX;
 
-/// One line of the table: from which size on, where every PE has a core, where PEs are more than cores, and
-/// where they are on several hosts.
+/// A row of the table: the sizes from which an algorithm is used. They differ between teams with a core for
+/// every PE, oversubscribed teams, and teams on several hosts.
 struct Entry {
     Collective collective;
     Algorithm algorithm;
@@ -37,7 +37,7 @@ struct Entry {
 
 constexpr std::size_t KiB = 1024;
 
-// Measured in docs/collectives.md. Of the lines whose size is reached, the last one counts.
+// Measured in docs/collectives.md. Of the rows whose size is reached, the last one counts.
 constexpr Entry table[] = {
     {Collective::broadcast, line, 0, 0, 0},
     {Collective::broadcast, staged, 0, 0, 0},
@@ -144,7 +144,7 @@ Wishes::Wishes(const std::string& text) {
 
 namespace {
 
-/// Wishes for what cannot be, between hosts, are passed over.
+/// False for an algorithm that is impossible between hosts; such a wish is ignored.
 bool goes(Collective collective, Algorithm algorithm, const TeamShape& team) {
     return std::any_of(std::begin(table), std::end(table), [&](const Entry& entry) {
         return entry.collective == collective && entry.algorithm == algorithm &&
@@ -152,8 +152,8 @@ bool goes(Collective collective, Algorithm algorithm, const TeamShape& team) {
     });
 }
 
-/// The last row whose size is reached, then the last wish; of rows that begin at one size the first, so that
-/// `line` goes before `staged` where it can.
+/// The last row whose size is reached, then the last wish. Of rows with equal sizes the first counts, so
+/// `line` is preferred to `staged`.
 Algorithm choose_at(std::size_t bytes, Collective collective, const Wishes& wishes, bool fits_line,
                     const TeamShape& team) {
     const Entry* chosen = nullptr;
@@ -191,7 +191,7 @@ void Choices::resolve(Steps& steps, Collective collective, const Wishes& wishes,
     for (const std::size_t bytes : sizes) {
         const Algorithm algorithm = choose_at(bytes, collective, wishes, fits_line, team);
         if (count != 0 && steps[count - 1].algorithm == algorithm) continue;
-        // The last step stays empty: it ends the search. More wishes than that are no use.
+        // The last step stays empty: it ends the search. Further wishes are ignored.
         if (count + 1 < steps.size()) steps[count++] = {bytes, algorithm};
     }
 }

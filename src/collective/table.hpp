@@ -1,4 +1,4 @@
-// Which algorithm a collective takes: one table by size and by whether every PE has a core
+// Selects the algorithm of a collective by size and by whether every PE has a core, from one table
 // (docs/collectives.md).
 #pragma once
 
@@ -27,19 +27,20 @@ enum class Collective : std::uint8_t {
 
 enum class Algorithm : std::uint8_t {
     line,    ///< data beside the flag in one cache line; one meeting
-    staged,  ///< everybody copies into staging, meets once, reads what it needs
+    staged,  ///< every PE copies into staging, meets once, reads
     pull,    ///< meet, read from the others' sources, meet
     both,    ///< meet; owners and readers of the data copy towards each other; meet
     push,    ///< meet, stream into the others' targets or staging, meet
-    slices,  ///< meet, each PE folds its slice of everybody's source into everybody's target, meet
+    slices,  ///< meet, each PE folds its slice of all sources into all targets, meet
 };
 
 inline constexpr int collective_count = 10;
 
-/// What ATOLL_COLLECTIVE says instead of the table.
+/// The algorithms that ATOLL_COLLECTIVE selects instead of the table's.
 class Wishes {
   public:
-    /// "broadcast:65536=pull,reduce=slices": from so many bytes on (else from 0 on). Throws Error(settings).
+    /// Parses "broadcast:65536=pull,reduce=slices": each applies from that size on (default 0). Throws
+    /// Error(settings).
     explicit Wishes(const std::string& text);
 
     struct Wish {
@@ -53,20 +54,20 @@ class Wishes {
     std::vector<Wish> wishes_;
 };
 
-/// What of a team the table looks at.
+/// The properties of a team that the table uses.
 struct TeamShape {
     bool crowded;  ///< more PEs than cores
     int n_pes;
     bool spread = false;  ///< over several hosts
 };
 
-/// The choices for a team: the table and the wishes, resolved so that choosing is a comparison or two.
+/// The algorithms of a team: the table and the wishes, resolved into a few comparisons.
 class Choices {
   public:
     Choices(const Wishes& wishes, const TeamShape& team);
 
-    /// `bytes` is what docs/collectives.md says for each: a block, or the whole where there are no blocks.
-    /// `line_bytes` is what a member would put into its line.
+    /// `bytes` is the size that docs/collectives.md defines for each: of a block, or of the whole if there
+    /// are no blocks. `line_bytes` is the size that a member would put into its line.
     Algorithm choose(Collective collective, std::size_t bytes, std::size_t line_bytes) const {
         const auto& steps = steps_[line_bytes <= core::exchange_bytes][static_cast<std::size_t>(collective)];
         std::size_t i = 0;
@@ -87,7 +88,7 @@ class Choices {
     std::array<std::array<Steps, collective_count>, 2> steps_;
 };
 
-/// What ATOLL_COLLECTIVE may name for a collective.
+/// The algorithms that ATOLL_COLLECTIVE may select for a collective.
 std::vector<Algorithm> algorithms_of(Collective);
 const char* name_of(Collective);
 const char* name_of(Algorithm);

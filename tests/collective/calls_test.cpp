@@ -1,5 +1,4 @@
-// How collectives are called: wrongly, one after the other without a pause, and from two threads on two
-// teams.
+// Calls of collectives: wrong ones, sequences without a pause, and calls of two threads on two teams.
 #include <thread>
 
 #include "collective/table.hpp"
@@ -8,7 +7,7 @@
 namespace atl::testing {
 namespace {
 
-/// Expects `call` to throw `code` with all of `texts` in the sentence.
+/// Expects `call` to throw `code`, with all of `texts` in its message.
 void expect_error(ErrorCode code, const std::vector<std::string>& texts, const std::function<void()>& call) {
     try {
         call();
@@ -27,7 +26,7 @@ ThreadJobOptions options_with(common::CheckLevel check) {
     return options;
 }
 
-/// Whoever called, the team works afterwards.
+/// Checks that the team works after an error.
 void expect_works(const Team& team) {
     const std::int64_t mine = team.my_pe() + 1;
     std::int64_t sum = 0;
@@ -37,7 +36,7 @@ void expect_works(const Team& team) {
 
 class Calls : public ::testing::TestWithParam<int> {};
 
-/// Each PE in a team of its own, so that it is the root and no member waits for another.
+/// Each PE is alone in a team, so that it is the root and no member waits for another.
 TEST_P(Calls, NullForArraysThatThisPeUses) {
     run_pes(
         GetParam(),
@@ -81,7 +80,7 @@ TEST_P(Calls, NullForArraysThatThisPeUses) {
         options_with(common::CheckLevel::basic));
 }
 
-/// An empty array may be null, whichever algorithm moves it.
+/// An empty array may be null, with all algorithms.
 TEST(EmptyArrays, OfAllAlgorithms) {
     for (const char* algorithms : {"", "broadcast=both,reduce=slices,reduce_to=slices,scan=slices",
                                    "broadcast=staged,reduce=staged,reduce_to=staged,scan=staged"})
@@ -218,8 +217,8 @@ TEST_P(Calls, CollectIntoTooLittleIsAnErrorThatLeavesNobodyWaiting) {
         options_with(common::CheckLevel::args));
 }
 
-/// Many collectives of all kinds and sizes without a sync between them: who runs ahead must not harm who lags
-/// behind.
+/// Many collectives of all kinds and sizes without a sync between them: a PE that runs ahead must not harm
+/// one that lags behind.
 TEST_P(Calls, OneAfterTheOther) {
     run_pes(
         GetParam(),
@@ -235,7 +234,7 @@ TEST_P(Calls, OneAfterTheOther) {
                 const std::size_t sizes[] = {1, 2, 12, 13, 100, 1000, 4097, round % 20 == 0 ? most : 3};
                 const std::size_t count = sizes[random >> 29];
                 const int root = static_cast<int>((random >> 8) % n);
-                // Which memory a PE passes differs between PEs, and from round to round.
+                // The kind of memory differs between PEs and rounds.
                 const auto all_src =
                     (random >> (10 + job.my_pe() % 8)) & 1 ? heap_src.span() : std::span(own_src);
                 const auto all_dst =
@@ -325,7 +324,7 @@ TEST_P(Calls, StagingOfDestroyedTeamsComesBack) {
     run_pes(
         GetParam(),
         [](Job& job) {
-            // Each team stages; the arena would hold a hundred or so.
+            // Each team stages; the arena has room for about a hundred.
             std::vector<int> a(1000, 1), b(1000);
             for (int round = 0; round < 300; ++round) {
                 Team team = job.world().split(0);

@@ -1,5 +1,5 @@
-// Collectives that move data, against what each PE is known to hold: sizes × teams × kinds of memory ×
-// algorithms, one call right after the other, so that a PE that runs ahead would be seen.
+// Collectives that move data, compared with the known contents of each PE: sizes × teams × kinds of memory ×
+// algorithms. Calls follow each other immediately, so that a PE that runs ahead would be noticed.
 #include "collective/table.hpp"
 #include "support.hpp"
 
@@ -13,7 +13,7 @@ using Byte = std::uint8_t;
 const std::vector<std::size_t> small_sizes = {0, 1, 7, 8, 48, 49, 4096, 20000};
 const std::vector<std::size_t> large_sizes = {100001, (1 << 20) + 3};
 
-/// The largest size is tried on the world only, to spare time.
+/// The largest size is tried on the world only, to save time.
 std::vector<std::size_t> sizes_for(const NamedTeam& team) {
     std::vector<std::size_t> sizes = small_sizes;
     if (slowly_checked) return sizes;
@@ -24,11 +24,12 @@ std::vector<std::size_t> sizes_for(const NamedTeam& team) {
 
 using Body = std::function<void(Job&, const Team&, Memory, std::size_t, int round)>;
 
-/// Collective over the world: arguments are symmetric arrays, so all PEs make them, members of a team or not.
+/// Collective over the world: arguments are symmetric arrays, so all PEs make them, even without being
+/// members of the team.
 void sweep(Job& job, const Body& body) {
     for (const Memory memory : memories)
         for (const NamedTeam& team : some_teams(job)) {
-            // Rounds are numbered alike on all members, whatever other teams they are in.
+            // Rounds have equal numbers on all members, independently of their other teams.
             int round = 1000 * static_cast<int>(memory) + 100 * static_cast<int>(team.name.size());
             for (const std::size_t bytes : sizes_for(team)) {
                 SCOPED_TRACE(team.name + ", " + std::to_string(bytes) + " bytes, memory " +
@@ -39,8 +40,8 @@ void sweep(Job& job, const Body& body) {
         }
 }
 
-/// A buffer in the heap or outside, local to this PE: cut from one symmetric array, at offsets that differ
-/// between PEs if `mixed`.
+/// A local buffer in the heap or outside, cut from one symmetric array. If `mixed`, its offsets differ
+/// between PEs.
 class Pool {
   public:
     Pool(Job& job, std::size_t bytes) : heap_(job, bytes), ordinary_(bytes), pe_(job.my_pe()) {}
@@ -88,7 +89,7 @@ void run_sweep(const std::string& algorithms,
 
 class Data : public ::testing::TestWithParam<const char*> {
   protected:
-    /// Sweeps with the algorithm of this suite, where the collective has it.
+    /// Sweeps with the algorithm of this suite, if the collective has it.
     template <class Body> void sweep_with(collective::Collective collective, Body body) const {
         const std::string algorithm = GetParam();
         if (algorithm.empty()) return run_sweep("", body);
@@ -131,7 +132,7 @@ TEST_P(Data, Fcollect) {
 TEST_P(Data, Collect) {
     sweep_with(collective::Collective::collect, [](const Team& team, Pool& pool, Memory memory,
                                                    std::size_t bytes, int round) {
-        // Each PE another size; every third nothing.
+        // The sizes differ between PEs; every third is 0.
         const auto size = [&](int i) {
             const int pe = team.world_pe(i);
             return pe % 3 == 2 ? 0 : bytes - bytes * static_cast<std::size_t>(pe) / 16;

@@ -1,4 +1,4 @@
-// Halves on the host: all of them there and back, and what lies between two.
+// Halves on the host: conversion of all of them in both directions, and of values between two.
 #include "collective/halves.hpp"
 
 #include <gtest/gtest.h>
@@ -36,8 +36,8 @@ TEST(Halves, KnownNumbers) {
     EXPECT_EQ(narrowed(0x1.fffffep127f, DType::bfloat16), 0x7f80);
 }
 
-/// Each is its own nearest; half-way to the next goes to the even one, and a little less or more to the
-/// nearer.
+/// Each half rounds to itself. The middle between two rounds to the even one, and a little less or more to
+/// the nearer.
 TEST(Halves, ThereAndBack) {
     for (const DType type : {DType::float16, DType::bfloat16})
         for (unsigned bits = 0; bits < 0x10000; ++bits) {

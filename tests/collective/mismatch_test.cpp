@@ -1,5 +1,5 @@
-// Members of a team that call collectives differently: all hear of it, nothing is written past an array, and
-// what is legal passes.
+// Members of a team call collectives differently: all get an error, nothing is written past an array, and
+// legal calls succeed.
 #include "support.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ ThreadJobOptions options_with(common::CheckLevel check, const std::string& hosts
     return options;
 }
 
-/// The sentence of the Error(collective_mismatch) that `call` throws; a failure if it throws none.
+/// The message of the Error(collective_mismatch) that `call` throws; a failure if it throws none.
 template <class Call> std::string mismatch_of(Call&& call) {
     try {
         call();
@@ -36,7 +36,7 @@ void expect_parts(const std::string& sentence, const std::vector<std::string>& p
         EXPECT_NE(sentence.find(part), std::string::npos) << "\"" << part << "\" is not in: " << sentence;
 }
 
-/// Whoever called, the team works afterwards.
+/// Checks that the team works after an error.
 void expect_works(const Team& team) {
     const std::int64_t mine = team.my_pe() + 1;
     std::int64_t sum = 0;
@@ -44,7 +44,7 @@ void expect_works(const Team& team) {
     EXPECT_EQ(sum, std::int64_t{team.n_pes()} * (team.n_pes() + 1) / 2);
 }
 
-/// An array between two walls, which nobody may write to.
+/// An array between two guard areas, which must not be written.
 class Walled {
   public:
     explicit Walled(std::size_t bytes) : bytes_(bytes), all_(bytes + 2 * wall, mark) {}
@@ -63,7 +63,7 @@ class Walled {
     std::vector<char> all_;
 };
 
-/// A call of a collective with blocks of `bytes`, whose arrays are `dst` and `src` and have room for n_pes.
+/// A call of a collective with blocks of `bytes`; `dst` and `src` have room for n_pes blocks.
 struct Kind {
     const char* name;
     void (*call)(const Team& team, char* dst, char* src, std::size_t bytes);
@@ -121,7 +121,7 @@ class Mismatch : public ::testing::TestWithParam<Setup> {
     static int n_pes() { return GetParam().n_pes == 0 ? current_job().n_pes() : GetParam().n_pes; }
 };
 
-/// At every level: what one PE says must not lead another one past its arrays.
+/// At every level of checks: the arguments of one PE must not lead another past its arrays.
 TEST_P(Mismatch, SizesThatDifferReachPastNoArray) {
     if (n_pes() == 1) GTEST_SKIP() << "one PE cannot differ from itself";
     const auto body = [](Job& job, bool compared) {
@@ -171,7 +171,7 @@ TEST_P(Mismatch, SizesOfAllKindsAreToldOnEveryPe) {
                 });
                 expect_parts(said, {"PE 0 called " + std::string(kind.name),
                                     "PE " + std::to_string(job.n_pes() - 1) + " called ", "they differ in"});
-                // Between two PEs a small size and a large one may meet by different words: see below.
+                // Two PEs may use different words to meet for a small size and a large one: see below.
                 if (team.state().broken()) continue;
                 expect_works(team);
                 team.destroy();
@@ -209,7 +209,7 @@ TEST_P(Mismatch, WhatElseMustBeEqual) {
     });
 }
 
-/// These meet by different words, and would wait for ever: the team is of no more use, others are.
+/// These calls meet by different words and would wait forever. The team is unusable afterwards; others work.
 TEST_P(Mismatch, KindsThatMeetByOtherWords) {
     if (n_pes() == 1) GTEST_SKIP() << "one PE cannot differ from itself";
     run([](Job& job) {
@@ -239,7 +239,7 @@ TEST_P(Mismatch, KindsThatMeetByOtherWords) {
             else
                 static_cast<void>(team.split(0));
         });
-        // One line of two PEs holds the smaller one, not the larger.
+        // The line of two PEs holds the smaller array, not the larger.
         differ({"reduce(bytes=8,", "reduce(bytes=64,"}, [&](const Team& team) {
             team.sum_reduce(odd ? dst : std::span(a), odd ? src : std::span(b));
         });
@@ -254,27 +254,27 @@ TEST_P(Mismatch, WhatMayDiffer) {
         std::vector<std::int64_t> all(64 * n), one(64);
         for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{64}}) {
             const std::size_t bytes = 8 * count;
-            // Null where only the root's array counts.
+            // Null is legal if only the root's array is used.
             team.broadcast_bytes(one.data(), bytes, is_root ? one.data() : nullptr, is_root ? bytes : 0, 0);
             team.gather_bytes(is_root ? all.data() : nullptr, is_root ? bytes * n : 0, one.data(), bytes, 0);
             team.scatter_bytes(one.data(), bytes, is_root ? all.data() : nullptr, is_root ? bytes * n : 0, 0);
             team.reduce_to_erased(is_root ? all.data() : nullptr, is_root ? count : 0, one.data(), count,
                                   DType::int64, ReduceOp::sum, 0);
-            // Elements of one size, by whatever type they are moved.
+            // Elements of one size may be moved by different types.
             if (is_root)
                 team.fcollect_bytes(all.data(), bytes * n, one.data(), bytes);
             else
                 team.fcollect(std::span(reinterpret_cast<double*>(all.data()), count * n),
                               std::span(reinterpret_cast<const double*>(one.data()), count));
-            // Sizes of collect, also none.
+            // Sizes of collect, including 0.
             const std::size_t mine = static_cast<std::size_t>(job.my_pe()) % 3 * count;
             team.collect_bytes(all.data(), 8 * all.size(), one.data(), std::min<std::size_t>(mine, 64) * 8);
         }
         team.fcollect_bytes(nullptr, 0, nullptr, 0);
         team.reduce_erased(nullptr, nullptr, 0, DType::float32, ReduceOp::max);
         expect_works(team);
-        // A call that this PE alone cannot make leaves nothing behind. At `all` members compare calls before
-        // their arguments are checked, so there it is a call that the others do not make.
+        // A call that fails on this PE alone leaves no trace. At `all`, members compare calls before they
+        // check arguments, so there it is a call that the others do not make.
         if (is_root && !job.world().state().checks_all()) {
             EXPECT_THROW(team.broadcast_bytes(one.data(), 8, one.data(), 8, 1 << 20), Error);
             EXPECT_THROW(team.fcollect_bytes(all.data(), 1, one.data(), 8), Error);
@@ -284,7 +284,7 @@ TEST_P(Mismatch, WhatMayDiffer) {
     });
 }
 
-/// Only members of a sub-team meet in its calls.
+/// Only members of a sub-team take part in its calls.
 TEST_P(Mismatch, TeamsDoNotMixWithOneAnother) {
     run([](Job& job) {
         const Team half = job.world().split(job.my_pe() % 2);
@@ -318,7 +318,7 @@ TEST_P(Mismatch, TwoThreadsInOneTeamAtOnce) {
     run([](Job& job) {
         const Team team = job.world().split(0);
         if (job.my_pe() == 0) {
-            // The others come when one thread has been refused, so the other one is in its call then.
+            // The others arrive after one thread has been refused, so the other one is in its call then.
             std::promise<std::string> refused;
             const auto meet = [&] {
                 try {
@@ -340,7 +340,7 @@ TEST_P(Mismatch, TwoThreadsInOneTeamAtOnce) {
     });
 }
 
-/// A refused call leaves no trace, whichever of the two threads ends first.
+/// A refused call leaves no trace, in either order of the threads' ends.
 TEST(TwoThreads, LeaveTheTeamUsable) {
     run_pes(
         1,

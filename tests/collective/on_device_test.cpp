@@ -1,5 +1,5 @@
-// The host's collectives on device memory, with memory of the host in the GPUs' place: where arrays may
-// stand, who says what is wrong, and two teams at once.
+// The host's collectives on device memory, simulated by memory of the host: locations of arrays, reports of
+// errors, and two teams at once.
 #include "atoll/stream.hpp"
 #include "core/device_memory.hpp"
 #include "support/fake_heap.hpp"
@@ -47,7 +47,7 @@ std::vector<int> values_of(int pe, std::size_t n) {
 
 void fill(int* to, const std::vector<int>& from) { std::copy(from.begin(), from.end(), to); }
 
-/// alltoalls: two apart in dst, three in src.
+/// alltoalls with a stride of two in dst and three in src.
 void strided(const Team& world, int* dst, const int* src, std::size_t count, int me) {
     const auto n = static_cast<std::size_t>(world.n_pes());
     world.alltoalls(dst, src, 2, 3, count);
@@ -60,7 +60,7 @@ void strided(const Team& world, int* dst, const int* src, std::size_t count, int
     EXPECT_TRUE(std::vector<int>(dst, dst + wanted.size()) == wanted) << count;
 }
 
-/// The collectives with arrays that `place(n)` makes, dst and src; small, and large enough for pieces.
+/// All collectives on arrays that `place(n)` makes, dst and src: small, and large enough for pieces.
 template <class Place> void all_kinds(Job& job, std::size_t count, Place&& place) {
     const auto n = static_cast<std::size_t>(job.n_pes());
     const auto me = static_cast<std::size_t>(job.my_pe());
@@ -248,7 +248,7 @@ TEST_P(OnFakeGpus, WhatOnePassesWrongAllHear) {
     });
 }
 
-/// On a stream too: there the others' are not even symmetric.
+/// On a stream too, the arrays of other PEs need not even be symmetric.
 TEST_P(OnFakeGpus, OnAStreamOnlyTheRootsArraysAreLookedAt) {
     run([](Job& job) {
         const Gpu gpu(job);
@@ -293,7 +293,7 @@ TEST_P(OnFakeGpus, InPlaceAndForOneRoot) {
         const int me = job.my_pe(), n = job.n_pes();
         for (const std::size_t count : counts)
             for (int which = 0; which < 2; ++which) {
-                // The other time at another place of each PE: in pieces.
+                // The second time at different offsets of the PEs, which takes pieces.
                 int* x = gpu.ints(count + 64) + (which == 0 ? 0 : 3 * me);
                 fill(x, std::vector<int>(count, me + 1));
                 job.world().barrier();

@@ -1,5 +1,5 @@
-// Reductions, bit by bit against a fold in PE order: types × operators × sizes × teams × kinds of memory ×
-// algorithms.
+// Reductions, compared bit by bit with a fold in PE order: types × operators × sizes × teams × kinds of
+// memory × algorithms.
 #include "support.hpp"
 
 namespace atl::testing {
@@ -13,7 +13,7 @@ template <class T>
 ::testing::AssertionResult is_fold(std::span<const T> found, const Team& team, ReduceOp op, int last,
                                    int round, std::size_t first = 0) {
     const auto pe_of = [&](int p) { return team.world_pe(p); };
-    // All of small arrays, a sample of large ones: the sequential fold is slow.
+    // All elements of small arrays, a sample of large ones: the sequential fold is slow.
     const std::size_t step = found.size() > 5000 ? 97 : 1;
     for (std::size_t i = 0; i < found.size();
          i += (i + step < found.size() || i + 1 == found.size()) ? step : found.size() - 1 - i) {
@@ -77,14 +77,14 @@ void check_reduce_scatter(Job& job, const Team& team, Memory memory, std::size_t
     team.reduce_scatter(all.first(count), all, op);  // in place, at the start
     ASSERT_TRUE(is_fold<T>(all.first(count), team, op, team.n_pes() - 1, round, first));
     fill(src, me, round + 1);
-    team.reduce_scatter(all.subspan(first, count), all, op);  // in place, where the block stands
+    team.reduce_scatter(all.subspan(first, count), all, op);  // in place, at the block
     ASSERT_TRUE(is_fold<T>(all.subspan(first, count), team, op, team.n_pes() - 1, round + 1, first));
 }
 
 template <class T> class Reduce : public ::testing::Test {};
 TYPED_TEST_SUITE(Reduce, Types);
 
-/// All operators of the type, at sizes around those where algorithms change.
+/// All operators of the type, at sizes near those where algorithms change.
 template <class T> void all_ops(Job& job) {
     int round = 0;
     for (const ReduceOp op : ops_of<T>())
@@ -107,7 +107,7 @@ TYPED_TEST(Reduce, AllOperatorsSlices) {
 
 class ReduceAlgorithms : public ::testing::TestWithParam<const char*> {};
 
-/// Teams in all shapes. Every PE makes the arguments; whoever is not a member only that.
+/// Teams of all shapes. PEs outside a team also make the arguments.
 template <class T> void all_teams(Job& job) {
     const auto teams = some_teams(job);
     const auto named = [&](const char* name) {
@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, ReduceAlgorithms, ::testing::Values("", "li
                              return *info.param ? std::string(info.param) : std::string("by_table");
                          });
 
-/// Halves of odd numbers and powers of two: exact.
+/// Odd multiples of one half, and powers of two: averages are exact.
 template <class T> void averages(Job& job) {
     const auto n = static_cast<std::size_t>(job.n_pes());
     for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{4000}, std::size_t{70001}}) {

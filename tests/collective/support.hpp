@@ -1,5 +1,5 @@
-// What the suites of collectives share: teams of several shapes, arguments in several kinds of memory, values
-// whose fold depends on its order.
+// Common parts of the suites of collectives: teams of several shapes, arguments in several kinds of memory,
+// and values whose fold depends on its order.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,15 +15,14 @@
 
 namespace atl::testing {
 
-/// Under the thread sanitizer the largest sizes are left out: they take the same steps, only more often, and
-/// minutes.
+/// With the thread sanitizer the largest sizes are skipped: they take the same steps more often, for minutes.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool slowly_checked = true;
 #else
 inline constexpr bool slowly_checked = false;
 #endif
 
-/// Where an argument stands: on every PE in the heap, on none, or on every other one (and at differing
+/// The location of an argument: in the heap on every PE, on none, or on every other one (and at differing
 /// offsets).
 enum class Memory { heap, ordinary, mixed };
 inline const std::vector<Memory> memories = {Memory::heap, Memory::ordinary, Memory::mixed};
@@ -49,8 +48,8 @@ template <class T> class Argument {
     std::span<T> span_;
 };
 
-/// Element i of PE `pe` in round `round`: small enough that products stay finite, and rounding shows the
-/// order of a fold.
+/// Element i of PE `pe` in round `round`. The values are small enough that products stay finite; rounding
+/// shows the order of a fold.
 template <class T> T value(int pe, std::size_t i, int round = 0) {
     const auto x = static_cast<unsigned>(pe * 7919 + static_cast<int>(i % 100003) * 31 + round * 101 + 17);
     const unsigned hash = x * 2654435761u >> 8;
@@ -69,7 +68,7 @@ template <class T> void fill(const Argument<T>& argument, int pe, int round = 0)
     for (std::size_t i = 0; i < argument.size(); ++i) argument[i] = value<T>(pe, i, round);
 }
 
-/// a op b as the language says it, element by element.
+/// Computes a op b in the language, element by element.
 template <class T> T apply(ReduceOp op, T a, T b) {
     if constexpr (std::is_same_v<T, bool>) {
         return op == ReduceOp::bit_and ? a && b : op == ReduceOp::bit_or ? a || b : a != b;
@@ -115,7 +114,7 @@ template <class T> std::vector<ReduceOp> ops_of() {
         return {sum, prod};
 }
 
-/// Element i of the fold over team PEs 0 … last, where team PE p filled its array as `pe_of(p)`.
+/// Element i of the fold over team PEs 0 … last; team PE p filled its array as `pe_of(p)`.
 template <class T>
 T folded(ReduceOp op, int last, std::size_t i, int round, const std::function<int(int)>& pe_of) {
     T result = value<T>(pe_of(0), i, round);
@@ -123,7 +122,7 @@ T folded(ReduceOp op, int last, std::size_t i, int round, const std::function<in
     return result;
 }
 
-/// Bits that matter are equal: padding of long double does not.
+/// True if the significant bits are equal; padding of long double is ignored.
 template <class T> bool same_bits(const T& a, const T& b) {
     return std::memcmp(&a, &b, std::is_same_v<T, long double> ? 10 : sizeof(T)) == 0;
 }
@@ -133,7 +132,7 @@ struct NamedTeam {
     Team team;
 };
 
-/// The world and teams made from it, as far as this PE is a member of them.
+/// The world and teams made from it that contain this PE.
 inline std::vector<NamedTeam> some_teams(Job& job) {
     std::vector<NamedTeam> teams = {{"world", job.world()}};
     const int n = job.n_pes();

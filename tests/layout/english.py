@@ -80,13 +80,14 @@ class Finding:
 
 
 def joined(lines: list[tuple[int, str]], path: str) -> Iterator[Block]:
-    """Comments on consecutive lines are one block; an empty one ends it."""
+    """Comments on consecutive lines are one block; an empty one, or code (indented by four) ends it."""
     start, last, texts = 0, -2, list[str]()
     for line, text in [*lines, (-10, "")]:
-        if texts and (line != last + 1 or not text.strip(" /-=*")):
+        is_prose = text.strip(" /-=*") and not text.startswith("     ")
+        if texts and (line != last + 1 or not is_prose):
             yield Block(path, start, " ".join(texts), "comment")
             texts = []
-        if not text.strip(" /-=*"):
+        if not is_prose:
             continue
         if not texts:
             start = line

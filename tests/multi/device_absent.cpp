@@ -1,4 +1,5 @@
-// Without a GPU, asking for its memory is an error that says why, on all PEs alike, and the rest works.
+// Without a GPU, a request for its memory is the same error with a reason on all PEs, and everything else
+// works.
 #include "support/multi_main.hpp"
 #include "support/setups.hpp"
 
@@ -8,7 +9,7 @@ namespace atl::testing {
 namespace {
 
 TEST(DeviceAbsent, IsSaidAndTheRestWorks) {
-    ::setenv("CUDA_VISIBLE_DEVICES", "", 1);  // the driver, where there is one, reads it at its first use
+    ::setenv("CUDA_VISIBLE_DEVICES", "", 1);  // the driver, if present, reads it at its first use
     Job& job = current_job();
     for (int i = 0; i < 2; ++i) {
         expect_error(ErrorCode::unsupported, {"GPU"}, [&] { job.malloc(64, Memory::device); });

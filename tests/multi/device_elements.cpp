@@ -1,6 +1,6 @@
-// take, put_at and add_at on arrays of GPUs, on streams and complete on return, of PEs in the window and of
-// such as a transport reaches. The GPU is memory of the host (tests/simulated), or with ATOLL_TEST_GPU a real
-// one.
+// take, put_at and add_at on GPU arrays, on streams and blocking, for PEs in the window and for PEs that a
+// transport reaches. The GPU is simulated in memory of the host (tests/simulated); ATOLL_TEST_GPU selects a
+// real one.
 #include "atoll/stream.hpp"
 #include "support/device_far.hpp"
 #include "support/gpu_streams.hpp"
@@ -13,7 +13,7 @@
 namespace atl::testing {
 namespace {
 
-/// Which elements of which PEs, for as many as the way to them allows in a test.
+/// Random elements of random PEs, as many as a test can move to them.
 struct Draw {
     std::vector<std::int64_t> index;
     std::vector<std::int32_t> pe;
@@ -35,7 +35,7 @@ class DeviceElements : public DeviceFar {
     static std::size_t at(std::int64_t index, std::size_t size) {
         return static_cast<std::size_t>(index < 0 ? index + static_cast<std::int64_t>(size) : index);
     }
-    /// The numbers where this PE's GPU reads them.
+    /// A copy of the numbers in memory that this PE's GPU reads.
     template <class T> T* there(const std::vector<T>& numbers) {
         T* memory = zeros<T>(numbers.size());
         set(memory, numbers);
@@ -96,7 +96,7 @@ TYPED_TEST(DeviceElementsOf, AreScatteredToAllPes) {
     using T = TypeParam;
     Job& job = this->job_;
     const int n_pes = job.n_pes(), me = job.my_pe();
-    // Each PE has a part of every array: nobody's elements are another's.
+    // Each PE has a part of every array, so no element has two writers.
     const std::size_t each = this->some() / static_cast<std::size_t>(n_pes);
     const auto n = each * static_cast<std::size_t>(n_pes);
     T* x = this->template zeros<T>(n);
@@ -259,7 +259,7 @@ TEST_F(DeviceElements, ThatAreNoneAreRefusedBeforeAnythingMoves) {
     free({out, x});
 }
 
-/// In memory of the GPU only the kernel finds them. (On a real one that ends the GPU context:
+/// For numbers in GPU memory, only the kernel can check them. (On a real GPU that ends the context:
 /// tests/gpu/ends.)
 TEST_F(DeviceElements, ThatAreNoneAreReportedByTheKernel) {
     if (has_real_gpu()) GTEST_SKIP() << "a report of a kernel ends the GPU context";
@@ -287,7 +287,7 @@ TEST_F(DeviceElements, ThatAreNoneAreReportedByTheKernel) {
 
 TEST_F(DeviceElements, OfATeamHaveItsNumbers) {
     const int me = job_.my_pe(), n = job_.n_pes();
-    // In turns: even and odd PEs, each in reverse.
+    // The teams of even and odd PEs, each in reverse order.
     const Team team = job_.world().split(me % 2, -me);
     auto* x = zeros<std::int64_t>(4);
     auto* out = zeros<std::int64_t>(n);
@@ -306,7 +306,7 @@ TEST_F(DeviceElements, OfATeamHaveItsNumbers) {
     free({pe, out, x});
 }
 
-/// A graph reads the numbers that are there when it is replayed. (The simulated GPU has none.)
+/// A graph reads the numbers that are in memory when it is replayed. (The simulated GPU has no graphs.)
 TEST_F(DeviceElements, AreCapturedAndReplayed) {
     const GpuStream gpu(job_);
     const std::size_t n = 64;

@@ -1,5 +1,5 @@
-// The host's operations on device heaps of PEs that the window does not reach: other hosts, or pretended
-// ones. The GPU is memory of the host (tests/simulated), or with ATOLL_TEST_GPU a real one.
+// The host's operations on device heaps of PEs outside the window: on other hosts, or on simulated ones. The
+// GPU is simulated in memory of the host (tests/simulated); ATOLL_TEST_GPU selects a real one.
 #include "support/device_far.hpp"
 #include "atoll/stream.hpp"
 #include "support/device_collectives.hpp"
@@ -86,7 +86,7 @@ TEST_F(DeviceFar, SingleElementsAndStridedBlocks) {
         set(y, std::vector<int>(4 * n, 0));
         job_.world().barrier();
     }
-    // Blocks of more than a message, and of more than what is staged at once.
+    // Blocks larger than a message, and larger than the staging memory.
     constexpr std::size_t large = 300000;
     auto* wide = zeros<int>(3 * large);
     const std::vector<int> mine = numbers(2 * large, me);
@@ -101,7 +101,7 @@ TEST_F(DeviceFar, SingleElementsAndStridedBlocks) {
     free({wide, small, y, x});
 }
 
-/// Of all PEs on one word, those of its own host and of others: no update is lost, also not of floats.
+/// PEs of the own host and of others update one word: no update is lost, floats included.
 TEST_F(DeviceFar, AtomicsHaveOneOwner) {
     auto* sum = zeros<std::int64_t>(2);
     auto* real = zeros<double>(1);
@@ -138,7 +138,7 @@ TEST_F(DeviceFar, AtomicsHaveOneOwner) {
     free({word, narrow, real, sum});
 }
 
-/// Data and signal in any of the two heaps.
+/// Data and signal may each be in either heap.
 TEST_F(DeviceFar, SignalsComeAfterTheirData) {
     for (const bool data_there : {true, false})
         for (const bool signal_there : {true, false}) {
@@ -203,7 +203,7 @@ TEST_F(DeviceFar, CollectivesTakeDeviceArrays) {
     }
 }
 
-/// The same in the order of a stream, by the window or by the host.
+/// The same in stream order, through the window or the host.
 TEST_F(DeviceFar, StreamsReachEverybody) {
     const int right = right_of(job_), left = left_of(job_), me = job_.my_pe();
     auto* x = zeros<int>(300000);

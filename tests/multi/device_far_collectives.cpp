@@ -1,4 +1,4 @@
-// Collectives and messages on streams of teams that the window does not span; on one host the same by
+// Stream-ordered collectives and messages of teams that the window does not span; on one host the same by
 // kernels.
 #include "support/device_far.hpp"
 #include "support/gpu_streams.hpp"
@@ -16,7 +16,7 @@ class DeviceFarCollectives : public DeviceFar {
     void SetUp() override {
         DeviceFar::SetUp();
         if (IsSkipped()) return;
-        job_.free(job_.malloc(8, Memory::device));  // the GPU is open from here on
+        job_.free(job_.malloc(8, Memory::device));  // opens the GPU
         stream_ = std::make_unique<GpuStream>(job_);
         on_stream_ = std::make_unique<StreamTeam>(job_.world(), *stream_);
     }
@@ -24,14 +24,14 @@ class DeviceFarCollectives : public DeviceFar {
     void finish() const { finish(*stream_); }
     int n() const { return job_.n_pes(); }
     int me() const { return job_.my_pe(); }
-    /// Block i of what PE `pe` passes.
+    /// Element of block i that PE `pe` passes.
     template <class T> static T element(int pe, int block = 0) { return static_cast<T>(pe + 2 * block + 1); }
     template <class T> std::vector<T> blocks(std::size_t count, const std::function<T(int)>& of) const {
         std::vector<T> all;
         for (int i = 0; i < n(); ++i) all.insert(all.end(), count, of(i));
         return all;
     }
-    /// What a reduction of everybody's element gives, in PE order.
+    /// The result of a reduction of all PEs' elements, in PE order.
     template <class T> T folded(const std::function<T(T, T)>& step, int block = 0) const {
         T all = element<T>(0, block);
         for (int pe = 1; pe < n(); ++pe) all = step(all, element<T>(pe, block));
@@ -148,19 +148,19 @@ TEST_F(DeviceFarCollectives, ReduceBits) {
     free({y, x});
 }
 
-/// 1.5, 2.5, ... in halves, where sums of some PEs need more digits than one element has.
+/// 1.5, 2.5, ... in halves: sums over some PEs need more digits than one element has.
 TEST_F(DeviceFarCollectives, ReduceHalvesInFloat) {
     if (!is_far()) GTEST_SKIP() << "the simulated GPU has no float16; tests/gpu has";
     const auto expect = [&]<class T>(T, int digits, std::uint16_t one, std::uint16_t large) {
         auto* x = zeros<T>(8);
         auto* y = zeros<T>(8);
-        // 2^(digits) + 1 + 1 ... : added up in T itself each 1 would be lost.
+        // 2^(digits) + 1 + 1 ... : added in T itself, each 1 would be lost.
         const T mine{me() == 0 ? large : one};
         set(x, std::vector<T>(8, mine));
         job_.world().barrier();
         on_stream_->sum_reduce(std::span(y, 8), std::span<const T>(x, 8));
         finish();
-        // Ties go to even: the last place is worth 2.
+        // Ties go to even: the last digit has the value 2.
         const int halves = n() - 1;
         const int places = halves / 2 + (halves % 2 == 1 && halves / 2 % 2 == 1 ? 1 : 0);
         EXPECT_EQ(values(y, 8)[7].bits, large + places) << digits;
@@ -213,7 +213,7 @@ TEST_F(DeviceFarMessages, OneByOneBesideTheHostsOwn) {
     for (int round = 0; round < 5; ++round) {
         if (other < n()) {
             int mine = 100 * round + me(), theirs = -1;
-            MessageGroup host(job_.world());  // matched apart from those of streams
+            MessageGroup host(job_.world());  // matched separately from those of streams
             host.send_bytes(&mine, sizeof mine, other);
             host.recv_bytes(&theirs, sizeof theirs, other);
             std::thread on_host([&] { host.run(); });
@@ -231,10 +231,11 @@ TEST_F(DeviceFarMessages, OneByOneBesideTheHostsOwn) {
     free({y, x});
 }
 
-/// In the opposite order on every other PE: neither waits behind the other. Meanwhile the host's own calls.
+/// Every other PE uses the opposite order: neither collective waits behind the other. Meanwhile the host
+/// makes its own calls.
 TEST_F(DeviceFarCollectives, TwoTeamsInOppositeOrder) {
     if (!is_far()) GTEST_SKIP() << "of teams that the window does not span";
-    for (int again = 0; again < 2; ++again) {  // the second teams have the first ones' places
+    for (int again = 0; again < 2; ++again) {  // the second teams reuse the memory of the first
         Team teams[2] = {job_.world().split(0), job_.world().split(0, -me())};
         const GpuStream streams[2] = {GpuStream(job_), GpuStream(job_)};
         int* x[2] = {zeros<int>(1000), zeros<int>(1000)};
@@ -264,7 +265,8 @@ TEST_F(DeviceFarCollectives, TwoTeamsInOppositeOrder) {
     }
 }
 
-/// What the others wait for before they come goes past a collective that waits for them.
+/// Operations that the other members wait for before they arrive overtake a collective that waits for these
+/// members.
 TEST_F(DeviceFarCollectives, NothingWaitsBehindAMeeting) {
     if (!is_far()) GTEST_SKIP() << "of teams that the window does not span";
     auto* signal = zeros<std::uint64_t>(1);
@@ -277,7 +279,7 @@ TEST_F(DeviceFarCollectives, NothingWaitsBehindAMeeting) {
                 on_stream_->barrier();
                 finish();
             });
-            // More than a ring has room for.
+            // More requests than the ring has slots.
             for (int i = 0; i < 100; ++i) other.atomic_add(signal, std::uint64_t{0}, n() - 1);
             for (int pe = 1; pe < n(); ++pe) other.signal_set(signal, round, pe);
             waits.join();

@@ -1,5 +1,5 @@
-// What kernels call, on PEs that only a transport reaches: threads of the host stand for those of a GPU,
-// whose memory is the host's (tests/simulated).
+// The functions of kernels, on PEs that only a transport reaches. Threads of the host take the place of a
+// GPU's threads; the memory is the host's (tests/simulated).
 #include "atoll/device/device.hpp"
 #include "atoll/stream.hpp"
 #include "support/device_far.hpp"
@@ -22,7 +22,7 @@ class DeviceFarKernels : public DeviceFar {
         team_ = job_.world().device(Memory::device);
     }
     bool is_far(int pe) const { return device::slot_of(team_, pe) < 0; }
-    /// As a kernel's threads would.
+    /// Runs `body` on `n` threads, like those of a kernel.
     static void on_threads(int n, const std::function<void(int)>& body) {
         std::vector<std::thread> threads;
         for (int i = 0; i < n; ++i) threads.emplace_back(body, i);
@@ -46,7 +46,7 @@ TEST_F(DeviceFarKernels, PutsAndGetsOfAllSizes) {
         job_.world().barrier();
         device::get(team_, y, x, n, right_);
         EXPECT_EQ(values(y, n), numbers(n, right_)) << n;
-        std::vector<int> back(n);  // a target of a kernel's own
+        std::vector<int> back(n);  // a non-symmetric target of the kernel
         device::get_nbi(team_, back.data(), x, n, left_);
         device::put_nbi(team_, y, x, n, me_);
         device::quiet(team_);
@@ -105,7 +105,7 @@ TEST_F(DeviceFarKernels, StridedAndTiles) {
     free({y, x});
 }
 
-/// Data first, whatever the size, the kind of signal and what was put before.
+/// Data first, for any size, any kind of signal and any earlier put.
 TEST_F(DeviceFarKernels, SignalsComeAfterTheirData) {
     auto* data = zeros<int>(70000);
     auto* before = zeros<int>(1);
@@ -181,7 +181,8 @@ TEST_F(DeviceFarKernels, AtomicsOfManyThreadsLoseNothing) {
     free({word, real, sum});
 }
 
-/// More requests than the ring has slots, of more threads than it needs to go round, with streams' between.
+/// More requests than the ring has slots, from more threads than the ring needs to wrap around, with requests
+/// of streams among them.
 TEST_F(DeviceFarKernels, MoreRequestsThanSlots) {
     constexpr int threads = 8, each = 40;
     static_assert(threads * each > 4 * static_cast<int>(device::FarRing::n_slots));
@@ -238,7 +239,7 @@ TEST_F(DeviceFarKernels, FlushedSourcesMayBeWrittenAgain) {
     free({x});
 }
 
-/// Members of several hosts meet, and what each put before is seen after.
+/// Members of several hosts synchronize; afterwards each sees the puts that the others made before.
 TEST_F(DeviceFarKernels, SyncMeetsAndBarrierCompletes) {
     auto* x = zeros<int>(static_cast<std::size_t>(job_.n_pes()));
     job_.world().barrier();

@@ -1,5 +1,5 @@
-// Mailboxes of device heaps: the host's calls, streams, and (where the GPU is memory of the host) kernels'
-// functions, in one mailbox.
+// Mailboxes of device heaps: calls of the host, streams, and (if the GPU is simulated) functions of kernels,
+// in one mailbox.
 #include "atoll/device_mailbox.hpp"
 #include "atoll/device/mailbox.hpp"
 #include "support/device_far.hpp"
@@ -28,7 +28,7 @@ class DeviceMailboxes : public DeviceFar {
     void SetUp() override {
         DeviceFar::SetUp();
         if (IsSkipped()) return;
-        job_.free(job_.malloc(8, Memory::device));  // the GPU is open from here on
+        job_.free(job_.malloc(8, Memory::device));  // opens the GPU
         if (is_far()) GTEST_SKIP() << "mailboxes of GPUs are for PEs that share memory; see the last test";
         stream_ = std::make_unique<GpuStream>(job_);
     }
@@ -70,8 +70,8 @@ TEST_F(DeviceMailboxes, RingsOfEverySizeOnAStream) {
     box.free();
 }
 
-/// Words that short messages leave untouched are written anew before flags come round again, and sizes go
-/// with all of a message's number.
+/// Words that short messages leave untouched are renewed before flags recur. Sizes are tied to the full
+/// number of a message.
 TEST_F(DeviceMailboxes, LargeNumbers) {
     constexpr std::size_t most = 4096;
     for (const unsigned long long start : {(1ull << 30) - 8, (7ull << 32) + 8}) {
@@ -92,7 +92,7 @@ TEST_F(DeviceMailboxes, HostBlockingInOrderWithSizes) {
     EXPECT_EQ(box.try_receive(y, 1000, left_of(job_)), none);
     job_.world().barrier();
     for (int round = 0; round < 12; ++round) {
-        for (int k = 0; k < DeviceMailbox::most_slots; ++k) {  // none waits for a reader
+        for (int k = 0; k < DeviceMailbox::most_slots; ++k) {  // no post waits for a reader
             set(x, numbers(250, 100 * round + 10 * k + me()));
             box.post(x, static_cast<std::size_t>(4 * (k + round)), right_of(job_));
         }
@@ -174,7 +174,7 @@ TEST_F(DeviceMailboxes, AHostThatFindsNoRoomIsBoundedAndPostsNothing) {
 }
 
 TEST_F(DeviceMailboxes, AHostThatFindsNoRoomPostsOnceThereIs) {
-    constexpr int messages = 60;  // many times what there is room for
+    constexpr int messages = 60;  // many times the capacity
     DeviceMailbox box(job_, job_.world(), 64, 1);
     auto* x = zeros<int>(1);
     auto* y = zeros<int>(1);
@@ -244,7 +244,7 @@ TEST_F(DeviceMailboxes, WithFunctionsOfKernels) {
     const auto size = [](int round) { return static_cast<std::size_t>(1 + 7 * (round % 9)); };
     for (int round = 0; round < 60; ++round) {
         set(x, numbers(64, 10 * round + me()));
-        // Each way to post is received in each way.
+        // Each way of posting is combined with each way of receiving.
         if (round % 2 == 0)
             device::post(team, in_kernels, x, size(round), right);
         else
@@ -265,7 +265,7 @@ TEST_F(DeviceMailboxes, WithFunctionsOfKernels) {
     box.free();
 }
 
-/// Its size is not known: the whole elements that a message and the array have room for.
+/// The size is unknown to the receiver: it gets the complete elements for which message and array have room.
 TEST_F(DeviceMailboxes, WholeElementsOfAMessageWithFunctionsOfKernels) {
     if (has_real_gpu()) GTEST_SKIP() << "kernels on a real GPU are tests/gpu's";
     DeviceMailbox box(job_, job_.world(), 20);

@@ -1,4 +1,4 @@
-// What only the transport by UCX has to show; under other transports these pass without a look.
+// Tests that are specific to the transport by UCX; with other transports they pass at once.
 #include "support/multi_main.hpp"
 #include "support/setups.hpp"
 #include "support/tcp_connections.hpp"
@@ -26,7 +26,7 @@ bool uses(const std::string& network) {
     return networks && std::string(networks).find(network) != std::string::npos;
 }
 
-/// Who handled a crash before main().
+/// The signal handlers before main().
 struct Handlers {
     static constexpr int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGHUP};
     void (*of[5])(int);
@@ -70,7 +70,7 @@ TEST(UcxJob, ServesOthersWhileItComputes) {
         for (int i = 0; i < 100; ++i) ctx.atomic_fetch_inc(&x[0], 1);
         EXPECT_EQ(ctx.g(&x[0], 1), 100);
     } else if (job.my_pe() == 1) {
-        // No call of Atoll here: only the thread can serve PE 0.
+        // No call of Atoll: only the progress thread can serve PE 0.
         const auto end = std::chrono::steady_clock::now() + 90s;
         while (detail::atomic_load(&x[0]) < 100 && std::chrono::steady_clock::now() < end) {
         }
@@ -79,7 +79,7 @@ TEST(UcxJob, ServesOthersWhileItComputes) {
     job.world().barrier();
 }
 
-/// Only with shared memory between the PEs, UCX's own puts and gets, and no thread that serves others.
+/// Needs shared memory between the PEs, UCX's own puts and gets, and no progress thread.
 TEST(UcxJob, LargeOperationsNeedNothingOfATargetThatComputes) {
     const char* progress = std::getenv("ATOLL_UCX_PROGRESS");
     if (!by_ucx() || !uses("cma") || !progress || std::string(progress) != "none")
@@ -94,7 +94,7 @@ TEST(UcxJob, LargeOperationsNeedNothingOfATargetThatComputes) {
     std::vector<char> mine(bytes);
     if (job.my_pe() == 1) std::fill_n(&there[0], bytes, char(3));
     job.world().barrier();
-    if (job.my_pe() == 0) ctx.get(mine.data(), &there[0], bytes, 1);  // the key comes; PE 1 waits below
+    if (job.my_pe() == 0) ctx.get(mine.data(), &there[0], bytes, 1);  // the key arrives; PE 1 waits below
     job.world().barrier();
     if (job.my_pe() == 0) {
         ctx.get(mine.data(), &there[0], bytes, 1);
@@ -115,8 +115,8 @@ TEST(UcxJob, LargeOperationsNeedNothingOfATargetThatComputes) {
     EXPECT_EQ(there[0], job.my_pe() == 1 ? 4 : 0);
 }
 
-/// Memory is registered when it is asked for: so what comes later is reached too, and what is freed may be
-/// given back and come again.
+/// Memory is registered on request. New memory can therefore be accessed too, and freed memory may be
+/// returned to the system and used again.
 TEST(UcxJob, TheHeapGrowsAndShrinksUnderLargeOperations) {
     Job& job = current_job();
     const Context& ctx = job.context();
@@ -145,7 +145,7 @@ TEST(UcxJob, AtomicsFromHereAndElsewhereAreAtomicTogether) {
     const Context& ctx = job.context();
     job.world().barrier();
     constexpr int rounds = 3000;
-    for (int i = 0; i < rounds; ++i) {  // PE 0's own are done at once, the others' by messages
+    for (int i = 0; i < rounds; ++i) {  // those of PE 0 itself are done at once, the others by messages
         ctx.atomic_add(&count[0], 1, 0);
         atoll::atomic_add(&sum[0], 0.5, 0);
     }

@@ -11,11 +11,11 @@ namespace atl::simulated {
 
 namespace {
 
-/// What a PE passes: its blocks, where the others find them.
+/// The blocks of a PE, at an address that the others can access.
 class Sources {
   public:
-    /// Small messages may stand anywhere, and elsewhere on other PEs: they go by the team's own memory.
-    /// Of each array what begins at `from`: of large ones.
+    /// Small messages may have different addresses on each PE: they are copied through the team's own memory.
+    /// For large ones, only the part of each array from `from` on is used.
     explicit Sources(const heap::GroupCall& call, std::uint64_t from = 0) : call_(call), from_(from) {
         const heap::GroupMemory memory{call.team.n_pes, call.words_bytes};
         const bool from_root = call.kind == heap::Group::broadcast || call.kind == heap::Group::scatter;
@@ -33,7 +33,7 @@ class Sources {
             std::memcpy(staging_ + place(i, call.bytes),
                         static_cast<const char*>(call.src) + place(i, call.src_stride), call.bytes);
     }
-    /// After all have met.
+    /// Call it after all have met.
     const char* of(int pe, int block = 0) const {
         if (told_) return source_of_root() + place(block, call_.bytes);
         return device::peer(call_.team, staging_ ? staging_ : static_cast<const char*>(call_.src), pe) +
@@ -50,10 +50,10 @@ class Sources {
     const heap::GroupCall& call_;
     std::uint64_t from_;
     char* staging_ = nullptr;
-    std::int64_t* told_ = nullptr;  ///< where the root's source stands in its slot
+    std::int64_t* told_ = nullptr;  ///< the offset of the root's source in its slot
 };
 
-/// A mean is a sum that is divided in the end.
+/// An average is a sum that is divided at the end.
 template <class T> T finished(const heap::GroupCall& call, T sum) {
     if constexpr (std::is_floating_point_v<T>)
         if (call.op == ReduceOp::avg) return sum / static_cast<T>(call.team.n_pes);
@@ -88,7 +88,7 @@ template <class T> T step(ReduceOp op, T a, T b) {
     }
 }
 
-/// Of how many members, from the first, this PE stores the fold: `Wide` is what elements are folded in.
+/// Folds the first members whose fold this PE stores; elements are folded in `Wide`.
 template <class T, class Wide, class Widen, class Narrow>
 void fold(const heap::GroupCall& call, const Sources& sources, int block, Widen widen, Narrow narrow) {
     const int members = heap::folded_for(call.kind, call.team.my_pe, call.team.n_pes, call.root);
@@ -111,7 +111,7 @@ template <class T> void fold(const heap::GroupCall& call, const Sources& sources
     fold<T, T>(call, sources, block, same, same);
 }
 
-/// bfloat16 as what it is added up in.
+/// Folds bfloat16 in float.
 void fold_bfloat16(const heap::GroupCall& call, const Sources& sources, int block) {
     fold<std::uint16_t, float>(
         call, sources, block,
@@ -131,7 +131,7 @@ void reduce(const heap::GroupCall& call, const Sources& sources) {
     visit_word(call.type, [&]<class T>(T) { fold<T>(call, sources, block); });
 }
 
-/// This PE's part of the result; its stream's next meeting ends the call.
+/// Computes this PE's part of the result; the next synchronization of its stream ends the call.
 void reduce_part(const heap::GroupCall& call) {
     const heap::GroupPart part = heap::group_part(call.bytes, call.team.n_pes, call.team.my_pe);
     const Sources sources(call, part.first);
@@ -166,7 +166,7 @@ void perform(const heap::GroupCall& call) {
     device::sync(team, thread);
 }
 
-/// Members tell one another where their sources stand, as the library's kernel has them do.
+/// Members exchange the locations of their sources, as in the library's kernel.
 void perform(const heap::CollectCall& collect) {
     const heap::GroupCall& call = collect.group;
     const device::Team& team = call.team;

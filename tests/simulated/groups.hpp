@@ -1,4 +1,4 @@
-// Collectives of the simulated GPU: what kernels do, by the calling thread.
+// Collectives of the simulated GPU: the work of kernels, done by the calling thread.
 #pragma once
 
 #include "heap/device_calls.hpp"

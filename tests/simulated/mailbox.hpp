@@ -5,7 +5,7 @@
 
 namespace atl::simulated {
 
-/// As the library's kernel does it, by one thread.
+/// Does the work of the library's kernel, in one thread.
 void perform(const heap::MailboxCall& call);
 
 }  // namespace atl::simulated

@@ -1,11 +1,11 @@
-// What the simulated GPU does of waits and tests for many words.
+// Waits and tests for many words on the simulated GPU.
 #pragma once
 
 #include "heap/device_calls.hpp"
 
 namespace atl::simulated {
 
-/// Blocks its caller as long as it waits. Throws as waits of device functions on the host do.
+/// Blocks its caller during the wait. Throws as waits of device functions on the host do.
 void perform(const heap::WaitManyCall& call);
 
 }  // namespace atl::simulated

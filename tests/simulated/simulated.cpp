@@ -1,6 +1,7 @@
-// A GPU made of memory of the host, in libatoll_cuda.so's place: what the core and Python do with device
-// memory runs where no GPU is, several PEs too. Streams are handles that are done with at once; a wait or a
-// collective blocks its caller, so what a program does here it may do on a GPU, but not the other way about.
+// A GPU simulated in memory of the host, in place of libatoll_cuda.so. It runs the device code of the core
+// and of Python, with several PEs, on machines without a GPU. Streams are handles whose work completes at
+// once; a wait or a collective blocks its caller. A program that works here thus works on a GPU, but the
+// reverse is not guaranteed.
 #include "atoll/device/device.hpp"
 #include "atoll/export.hpp"
 #include "heap/device_heap.hpp"
@@ -41,7 +42,8 @@ constexpr std::size_t granule = std::size_t{2} << 20;
 /// The handle of a stream of "another GPU".
 const auto foreign_stream = reinterpret_cast<heap::StreamHandle>(0xdead);
 
-/// One word's update under a lock that all threads share; PEs' updates of one word are not raced in tests.
+/// Updates one word under a lock that all threads share. Tests do not race updates of one word by several
+/// PEs.
 template <class T> T updated(AtomicOp op, T before, T value, T compare) {
     switch (op) {
         case AtomicOp::fetch:
@@ -121,8 +123,8 @@ void perform(const heap::FarCall& call) {
     device::detail::far_request(way, call.ring, call.tickets);
 }
 
-/// Messages as the library's kernel has them: a letter says where the data are, and the receiver fetches
-/// them.
+/// Messages like those of the library's kernel: a letter contains the address of the data, and the receiver
+/// fetches them.
 class Messages {
   public:
     explicit Messages(const heap::MessagesCall& call) : call_(call), memory_{call.team.n_pes} {}
@@ -232,7 +234,8 @@ class SimulatedHeap final : public heap::DeviceHeap {
         end_ = last_;
     }
     void* show(void* pages, std::size_t) override {
-        if (!watch_) watch_ = static_cast<const device::Watch*>(pages);  // the first, then pinned blocks
+        // the first, followed by pinned blocks
+        if (!watch_) watch_ = static_cast<const device::Watch*>(pages);
         return pages;
     }
     void hide(void*) noexcept override {}
@@ -257,7 +260,7 @@ class SimulatedHeap final : public heap::DeviceHeap {
     bool is_capturing(heap::StreamHandle) const override { return false; }
     heap::StreamHandle make_stream() override { return nullptr; }
     void* pin(std::size_t bytes) override { return pinned_.emplace_back(new char[bytes]).get(); }
-    /// With ATOLL_SIMULATED_REACH=window as a real one, which does not reach ordinary memory of the host.
+    /// With ATOLL_SIMULATED_REACH=window it cannot access ordinary memory of the host, like some real GPUs.
     bool reaches(const void* address) const override {
         const char* reach = std::getenv("ATOLL_SIMULATED_REACH");
         if (!reach) return is_mapped(address);
@@ -270,7 +273,7 @@ class SimulatedHeap final : public heap::DeviceHeap {
             reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(window_);
         return distance < slot_bytes * static_cast<std::size_t>(n_slots_);
     }
-    // As memory of cuMemCreate here serves what is mapped from a memory file, a mapping being an allocation.
+    // A mapping of a memory file counts as an allocation of cuMemCreate.
     heap::DeviceRange enclosing(const void* memory, std::size_t bytes) const override {
         const auto* at = static_cast<const char*>(memory);
         const Mapping first = mapping_at(at), last = mapping_at(at + bytes - 1);
@@ -299,7 +302,7 @@ class SimulatedHeap final : public heap::DeviceHeap {
     std::uint64_t run_word(heap::WordCall call) override { return apply(call); }
 
   private:
-    /// With ATOLL_SIMULATED_CALLS the first word of that file tells how many copies and kernels there were.
+    /// With ATOLL_SIMULATED_CALLS, counts copies and kernels in the first word of that file.
     static void count_call() {
         static std::uint64_t* const count = [] {
             const char* file = std::getenv("ATOLL_SIMULATED_CALLS");
@@ -309,15 +312,15 @@ class SimulatedHeap final : public heap::DeviceHeap {
         }();
         if (count) __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
     }
-    /// With ATOLL_SIMULATED_HOLD a GPU that is busy for as long as that file exists; beside it stands a
-    /// second one, FILE.waited, once somebody waits.
+    /// With ATOLL_SIMULATED_HOLD, simulates a busy GPU as long as that file exists. Creates a second file,
+    /// FILE.waited, once a thread waits.
     static void wait_while_held() {
         const char* file = std::getenv("ATOLL_SIMULATED_HOLD");
         if (!file || ::access(file, F_OK) != 0) return;
         std::ofstream(std::string(file) + ".waited");
         while (::access(file, F_OK) == 0) ::usleep(1000);
     }
-    /// As a real one's: after a report of a kernel every call fails.
+    /// Like a real GPU: after a report of a kernel every call fails.
     void check_context() const {
         if (watch_ != nullptr && __atomic_load_n(&watch_->report.state, __ATOMIC_ACQUIRE) >= 2)
             throw Error(ErrorCode::kernel, "The GPU stopped a kernel of this process: simulated.");

@@ -1,4 +1,4 @@
-// Words by the type that a call names.
+// Words of the type that a call names.
 #pragma once
 
 #include "atoll/types.hpp"

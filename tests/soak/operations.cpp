@@ -1,6 +1,6 @@
-// Random operations for ATOLL_TEST_SOAK_SECONDS, checked against a model. All PEs draw the same numbers, so
-// each knows what every PE does and what every byte of every PE's memory must be after the next barrier. A
-// failure names the step and the seed; ATOLL_TEST_SOAK_SEED repeats it.
+// Random operations for ATOLL_TEST_SOAK_SECONDS, checked against a model. All PEs draw the same numbers. Each
+// therefore knows every PE's operations, and the value of every byte of every PE's memory after the next
+// barrier. A failure names the step and the seed; ATOLL_TEST_SOAK_SEED repeats it.
 #include "atoll/atoll.hpp"
 
 #include <algorithm>
@@ -92,7 +92,7 @@ class Soak {
     std::size_t below(std::size_t n) { return n == 0 ? 0 : random_() % n; }
     int any_pe() { return static_cast<int>(below(index(n_))); }
     long& count(int pe, std::size_t k) { return counts_[index(pe) * counter_count + k]; }
-    /// Small mostly, large sometimes: the thresholds of the library lie in between.
+    /// Mostly small, sometimes large: the thresholds of the library lie in between.
     std::size_t any_size() {
         switch (below(8)) {
             case 0:
@@ -157,8 +157,9 @@ class Soak {
     }
 
     // ---- one-sided
-    /// Every PE writes only its own part of a block, wherever that block is, so the order between PEs does
-    /// not matter; its own writes are fenced.
+    //
+    /// Every PE writes only its own part of a block, on any PE, so the order between PEs does not matter. Its
+    /// own writes are fenced.
     void move_bytes() {
         if (blocks_.empty()) return allocate();
         Block& block = blocks_[below(blocks_.size())];

@@ -1,10 +1,10 @@
-// What every transport must do, written once. A transport joins by a file that defines a world and
-// instantiates the suite:
+// The tests that every transport must pass. A transport joins by a file that defines a world and instantiates
+// the suite:
 //
 //     struct MyWorld {
 //         explicit MyWorld(int n_pes);
-//         transport::Transport& transport(int pe);   // as PE `pe` has it
-//         char* heap(int pe);                        // where this process sees the heap of `pe`, zeroed
+//         transport::Transport& transport(int pe);   // the transport of PE `pe`
+//         char* heap(int pe);                        // the heap of `pe` in this process, zeroed
 //         static constexpr std::size_t heap_bytes = 1 << 20;
 //     };
 //     INSTANTIATE_TYPED_TEST_SUITE_P(Mine, TransportConformance, MyWorld);
@@ -54,7 +54,7 @@ template <class World> class TransportConformance : public ::testing::Test {
                                                      detail::to_word(value), detail::to_word(compare));
         return detail::from_word<T>(static_cast<detail::Word<T>>(before));
     }
-    /// Waits as the library does, as PE `me`.
+    /// Waits like the library, as PE `me`.
     template <class Ready> void wait(int me, Ready&& ready) {
         while (!ready()) {
             from(me).progress();
@@ -93,7 +93,7 @@ TYPED_TEST_P(TransportConformance, PutsEverySizeAndAlignmentAndNothingBeside) {
                 std::vector<char> source = this->pattern(bytes, static_cast<int>(bytes + shift));
                 const std::vector<char> expected = source;
                 this->from(0).put(this->context, 1, offset, source.data(), bytes, completion);
-                // A put that is complete locally has its own copy.
+                // A locally complete put no longer reads its source.
                 if (completion == Completion::local) std::fill(source.begin(), source.end(), 0x7f);
                 this->from(0).quiet(this->context, 1);
                 ASSERT_EQ(std::memcmp(target + offset, expected.data(), bytes), 0)
@@ -232,7 +232,7 @@ TYPED_TEST_P(TransportConformance, DataStandBeforeTheirFlag) {
         } else {
             this->template atomic<std::uint64_t>(0, 1, flag, AtomicOp::add, 1);
         }
-        // No quiet: waiting alone must bring it there.
+        // No quiet: the wait alone must deliver it.
         this->wait(0, [&] { return this->template found<std::uint64_t>(0, acknowledged) >= round; });
     }
     reader.join();
@@ -266,7 +266,7 @@ TYPED_TEST_P(TransportConformance, ContextsAreIndependent) {
     EXPECT_EQ(this->template found<int>(2, 0), 9);
 }
 
-/// Every operation that type T has, against the same on an ordinary variable.
+/// Compares every operation of type T with the same on an ordinary variable.
 template <class T, class Test> void sweep_atomics(Test&& apply) {
     const T values[] = {T(0),
                         T(1),

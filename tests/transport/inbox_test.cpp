@@ -1,4 +1,4 @@
-// Messages are carried out in their sender's order, however they come.
+// Messages are carried out in their sender's order, in whatever order they arrive.
 #include "transport/ucx/inbox.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The reference transport: what all must do, and that it shows the mistakes which it is there to show.
+// The reference transport: the conformance suite, and the mistakes that it must expose.
 #include "transport/loopback/loopback.hpp"
 
 #include "transport/conformance.hpp"
@@ -31,7 +31,7 @@ TEST_F(LoopbackShows, AMissingQuiet) {
     EXPECT_EQ(found<int>(1, 8), 0);
     int value = 5;
     from(0).put(context, 1, 16, &value, sizeof value, Completion::at_quiet);
-    value = 6;  // not ours before quiet
+    value = 6;  // belongs to the transport until quiet
     from(0).quiet(context, 1);
     EXPECT_EQ(found<int>(1, 0), 7);
     EXPECT_EQ(found<int>(1, 16), 6);

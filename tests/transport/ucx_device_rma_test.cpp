@@ -1,5 +1,5 @@
-// UCX's own puts and gets of device heaps (ATOLL_UCX_RMA=device), with memory of the host in the GPU's place:
-// who carries out what, and in which order its owner hears of it.
+// UCX's own puts and gets of device heaps (ATOLL_UCX_RMA=device), simulated in memory of the host. Tests
+// which side carries out an operation, and the order in which the owner is notified.
 #include "atoll/error.hpp"
 #include "transport/ucx_world.hpp"
 
@@ -15,7 +15,7 @@ using transport::Blocks;
 using transport::in_device_heap;
 using transport::UcxRma;
 
-/// Two chunks with a gap between them in memory, side by side in the heap.
+/// Two chunks with a gap between them in memory, adjacent in the heap.
 class Owner final : public transport::DeviceOwner {
   public:
     static constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
@@ -43,7 +43,7 @@ class Owner final : public transport::DeviceOwner {
 
     char* at(std::uint64_t offset) { return chunk(offset / chunk_bytes) + offset % chunk_bytes; }
     char* chunk(std::uint64_t i) { return memory_.data() + 2 * i * chunk_bytes; }
-    /// What it did so far, words in a row; from now on anew.
+    /// Returns the log of its operations so far, as text, and clears it.
     std::string said() {
         const std::lock_guard lock(mutex_);
         return std::exchange(said_, {});
@@ -62,7 +62,7 @@ class Owner final : public transport::DeviceOwner {
     std::string said_;
 };
 
-/// PE 1 has a device heap, which PE 0 reaches.
+/// PE 1 has a device heap that PE 0 can access.
 template <const char* const& networks> struct DeviceWorld : UcxWorld {
     DeviceWorld() : UcxWorld(2, networks, UcxRma::device, true) { transport(1).serve_device_heap(&owner); }
     ~DeviceWorld() override { transport(1).serve_device_heap(nullptr); }
@@ -122,7 +122,7 @@ TYPED_TEST(UcxDeviceRma, SmallOnesAreTheOwners) {
 }
 
 TYPED_TEST(UcxDeviceRma, WhatIsNoChunkIsTheOwners) {
-    for (int round = 0; round < 2; ++round) {  // it is asked for a key once
+    for (int round = 0; round < 2; ++round) {  // a key is requested once
         this->world.put(0, pattern(40'000, round));
         this->world.transport(0).quiet(0, 1);
         EXPECT_EQ(this->world.found(0, 40'000), pattern(40'000, round));

@@ -1,5 +1,5 @@
-// UCX's own puts and gets: over TCP, where UCX makes messages of them, and over shared memory, where newer
-// ones need nothing of the target's CPU.
+// UCX's own puts and gets. Over TCP, UCX carries them out by messages. Over shared memory, newer versions
+// need nothing of the target's CPU.
 #include "transport/ucx/endpoint_transports.hpp"
 #include "transport/ucx/keys.hpp"
 #include "transport/ucx/worker.hpp"
@@ -50,7 +50,7 @@ TYPED_TEST(UcxRmaShows, AFenceOrdersLargePutsAndWords) {
         std::memcpy(&first, &data[word], sizeof first);
         this->put(0, 1, word, ~first);
         this->from(0).fence(this->context, 1);
-        this->put_large(0, data);  // over the word
+        this->put_large(0, data);  // overwrites the word
         this->from(0).quiet(this->context, 1);
         ASSERT_TRUE(std::equal(data.begin(), data.end(), this->world_.heap(1))) << round;
         this->put_large(0, data);
@@ -113,7 +113,7 @@ TYPED_TEST(UcxRmaShows, ASignalStandsBehindItsLargeData) {
 }
 
 TYPED_TEST(UcxRmaShows, ManyAtOnceStandAtQuiet) {
-    constexpr std::size_t bytes = 5000, count = 600;  // more than UCX is given at once
+    constexpr std::size_t bytes = 5000, count = 600;  // more than UCX gets at once
     std::vector<std::vector<char>> sources, back(count, std::vector<char>(bytes));
     for (std::size_t i = 0; i < count; ++i) {
         sources.push_back(this->pattern(bytes, static_cast<int>(i)));
@@ -158,7 +158,7 @@ TYPED_TEST(UcxRmaShows, RegisteredMemoryIsNotGivenBack) {
     EXPECT_EQ(released(), Parts{});
 }
 
-/// PE 1 has other settings than PE 0.
+/// The settings of PE 1 and PE 0 differ.
 struct Uneven : UcxWorld {
     Uneven() : UcxWorld(1, tcp, UcxRma::on, true) {
         heaps.emplace_back(heap_bytes / 8);
@@ -180,7 +180,7 @@ TEST(UcxRma, APeWithoutItIsReachedByMessages) {
     EXPECT_NE(world.transport(1).note().find("=off"), std::string::npos);
 }
 
-/// Shared memory counts as a network that does it itself, and TCP does not.
+/// Shared memory counts as a network with remote access, and TCP does not.
 TEST(UcxRma, AutoLooksAtTheNetwork) {
     const UcxWorld over_tcp(2, tcp, UcxRma::automatic, true);
     const std::string by_tcp = over_tcp.transports[0]->note();
@@ -193,7 +193,7 @@ TEST(UcxRma, AutoLooksAtTheNetwork) {
     }
 }
 
-/// Nobody looks after a PE but its own calls, and these end after a while.
+/// A PE makes progress only in its own calls, and these have a bound.
 struct UnattendedWorld : UcxWorld {
     explicit UnattendedWorld(UcxRma rma, int patience_s = 20)
         : UcxWorld(2, shared, rma, false), patience(patience_s) {}
@@ -205,7 +205,7 @@ struct UnattendedWorld : UcxWorld {
             if (std::chrono::steady_clock::now() > end) throw std::runtime_error("the target is needed");
         }
     }
-    /// While PE 1 looks after itself.
+    /// Runs `call` while PE 1 makes progress.
     template <class Call> void with_target(Call&& call) {
         std::atomic<bool> done{false};
         std::thread target([&] {
@@ -230,7 +230,8 @@ TEST(UcxRma, LargeOperationsNeedNothingOfTheTarget) {
         UnattendedWorld world(rma);
         Transport& from = world.transport(0);
         std::vector<char> source(300'000, 5), back(300'000);
-        world.with_target([&] { from.get(0, 1, 0, back.data(), 100'000, Completion::local); });  // the key
+        // obtains the key
+        world.with_target([&] { from.get(0, 1, 0, back.data(), 100'000, Completion::local); });
         std::fill_n(world.heap(1), source.size(), 9);
         from.get(0, 1, 0, back.data(), back.size(), Completion::local);
         EXPECT_EQ(back, std::vector<char>(300'000, 9));
@@ -243,7 +244,7 @@ TEST(UcxRma, LargeOperationsNeedNothingOfTheTarget) {
 
 // ---- keys
 
-/// A worker for its context.
+/// A worker, which provides a context.
 class Keys : public ::testing::Test {
   protected:
     static constexpr std::uint64_t mib = std::uint64_t{1} << 20;
@@ -266,7 +267,7 @@ using Part = std::pair<std::uint64_t, std::uint64_t>;
 TEST_F(Keys, RegionsAreRoundAndDoNotOverlap) {
     EXPECT_EQ(covered(5 * mib, 10), (Part{4 * mib, 6 * mib}));
     EXPECT_EQ(covered(4 * mib, 1), (Part{4 * mib, 6 * mib}));
-    EXPECT_EQ(covered(3 * mib, 20 * mib), (Part{2 * mib, 4 * mib}));  // the rest is asked for apart
+    EXPECT_EQ(covered(3 * mib, 20 * mib), (Part{2 * mib, 4 * mib}));  // the rest needs a second request
     EXPECT_EQ(covered(6 * mib, 17 * mib), (Part{6 * mib, 24 * mib}));
     EXPECT_EQ(covered(98 * mib + 7, 1), (Part{98 * mib, 99 * mib}));  // the slot ends there
     EXPECT_EQ(keys_.n_regions(), 4u);

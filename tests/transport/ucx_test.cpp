@@ -1,4 +1,4 @@
-// The transport by UCX over TCP: three of them in one process, each with its thread.
+// The transport by UCX over TCP: three instances in one process, each with a progress thread.
 #include "transport/ucx/ucx.hpp"
 
 #include "support/tcp_connections.hpp"
@@ -35,8 +35,8 @@ TEST_F(UcxShows, ConnectionsAreMadeAtTheFirstUseOrAllAtOnce) {
     put(0, 1, 0, 7);
     from(0).quiet(context, 1);
     EXPECT_EQ(world_.directory.looked_up(), 1);
-    EXPECT_GT(atl::testing::tcp_connections(), before);  // both ends are of this process
-    put(1, 0, 0, 8);                                     // who is greeted knows the way back
+    EXPECT_GT(atl::testing::tcp_connections(), before);  // both ends are in this process
+    put(1, 0, 0, 8);                                     // a PE that was greeted knows the way back
     from(1).quiet(context, 0);
     EXPECT_EQ(world_.directory.looked_up(), 1);
     from(2).connect_all();
@@ -123,19 +123,19 @@ TEST_F(UcxShows, AfterItsEndOperationsAreRefused) {
     put(0, 1, 0, 1);
     for (int pe = 0; pe < n_pes; ++pe) from(pe).expect_end();
     from(0).close();
-    EXPECT_EQ(found<int>(1, 0), 1);  // what was sent before arrived
+    EXPECT_EQ(found<int>(1, 0), 1);  // earlier messages have arrived
     error_of(ErrorCode::not_initialized, [&] { put(0, 1, 0, 2); });
     EXPECT_FALSE(from(0).progress());
 }
 
-/// Nobody answers before the test says so; a wait ends by the error that is given.
+/// PEs answer only when the test lets them; a wait ends by the given error.
 struct SilentWorld : UcxWorld {
     SilentWorld() : UcxWorld(2, "tcp,self", transport::UcxRma::off, false) {}
     void wait(int pe, const char* operation, int of, const std::function<bool()>& ready) override {
         if (error != ErrorCode{}) throw Error(error, "on purpose");
         UcxWorld::wait(pe, operation, of, ready);
     }
-    /// Until PE 1 has answered all that PE 0 asked for before.
+    /// Returns once PE 1 has answered all earlier requests of PE 0.
     void answer() {
         error = {};
         std::uint64_t word = 0;
@@ -170,7 +170,7 @@ TEST(UcxQuiet, ThatFailsHasNoMoreUseForWhatWasAskedFor) {
     EXPECT_EQ(kept, 7);
     world.transport(0).quiet(0, -1);
     world.transport(0).get(0, 1, 0, &dropped, sizeof dropped, Completion::at_quiet);
-    fails(ErrorCode::pe_died);  // the job is over: the memory may be gone
+    fails(ErrorCode::pe_died);  // the job is over: the memory may be freed
     EXPECT_EQ(dropped, 0);
 }
 
@@ -184,10 +184,10 @@ TEST(UcxEnd, OfAJobThatIsOverWaitsForNobody) {
     world.transport(0).get(0, 1, 0, &word, sizeof word, Completion::at_quiet);
     world.transport(0).close();
     EXPECT_GE(asked, 1);
-    EXPECT_LE(asked, 3);  // else it looks until its time is up, thousands of times
+    EXPECT_LE(asked, 3);  // otherwise it polls until its time is up, thousands of times
 }
 
-/// The other side of the test below: PE 1 of two, until it is killed. Its base is a file of shared memory.
+/// PE 1 of two, the peer of the test below, until it is killed. Its base is a file of shared memory.
 TEST(UcxPeer, DISABLED_ServesUntilItIsKilled) {
     std::vector<char> heap(std::size_t{1} << 20);
     transport::UcxOptions options;

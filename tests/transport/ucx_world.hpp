@@ -1,4 +1,4 @@
-// Transports by UCX of several PEs in one process.
+// UCX transports of several PEs in one process.
 #pragma once
 
 #include "transport/conformance.hpp"
@@ -11,13 +11,13 @@
 
 namespace atl::test {
 
-/// The tests may be run with another UCX than the system's.
+/// The tests may use another UCX than the system's.
 inline std::string given_library() {
     const char* given = std::getenv("ATOLL_UCX_LIBRARY");
     return given ? given : "";
 }
 
-/// What a bootstrap does for a transport.
+/// The part of a bootstrap that a transport needs.
 class Directory {
   public:
     void publish(int pe, const std::string& value) {
@@ -44,7 +44,7 @@ struct UcxWorld {
     static constexpr std::size_t heap_bytes = std::size_t{1} << 20;
 
     explicit UcxWorld(int n) : UcxWorld(n, "tcp,self", transport::UcxRma::off, true) {}
-    /// Shared memory is UCX's choice within a host unless `networks` (UCX_TLS) leaves it out.
+    /// UCX uses shared memory within a host unless `networks` (UCX_TLS) excludes it.
     UcxWorld(int n, const char* networks, transport::UcxRma own, bool with_threads)
         : heaps(static_cast<std::size_t>(n), std::vector<std::uint64_t>(heap_bytes / 8)),
           rma(own),
@@ -76,7 +76,7 @@ struct UcxWorld {
         options.lost = [](int, const std::string& sentence) { ADD_FAILURE() << sentence; };
         return options;
     }
-    /// As PE `pe`.
+    /// Waits as PE `pe`.
     virtual void wait(int pe, const char*, int, const std::function<bool()>& ready) {
         while (!ready())
             if (!transport(pe).progress()) std::this_thread::yield();
