@@ -1,5 +1,6 @@
 #include "common/call_site.hpp"
 
+#include "common/elf_lines.hpp"
 #include "common/elf_symbols.hpp"
 #include "common/text.hpp"
 #include "common/wait_hooks.hpp"
@@ -7,8 +8,11 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
+#include <string>
 #include <string_view>
 
 namespace atl::common {
@@ -23,19 +27,50 @@ std::string_view file_name(const char* path) {
 /// The library's own shared objects: libatoll.so, libatoll_shmem.so, …
 bool is_ours(const Dl_info& info) { return file_name(info.dli_fname).starts_with("libatoll"); }
 
-std::string frame_text(const void* frame, const Dl_info& info) {
-    const auto address = reinterpret_cast<std::uintptr_t>(frame) - 1;  // within the call, not behind it
-    const auto offset = address - reinterpret_cast<std::uintptr_t>(info.dli_fbase);
-    std::string name = info.dli_sname ? info.dli_sname : "";
-    std::uintptr_t within = name.empty() ? 0 : address - reinterpret_cast<std::uintptr_t>(info.dli_saddr);
-    if (const auto symbol = nearest_symbol(info.dli_fname, offset)) {
-        name = symbol->name;
-        within = offset - symbol->offset;
-    }
-    const std::string file(file_name(info.dli_fname));
-    if (name.empty()) return file + "+" + address_text(reinterpret_cast<const void*>(offset));
-    return name + "+" + address_text(reinterpret_cast<const void*>(within)) + " (" + file + ")";
+/// Our own headers and the system's, whose functions a program's call may be inlined into.
+bool is_no_program(std::string_view directory, std::string_view name) {
+    const std::string path = std::string(directory) + "/" + std::string(name);
+    return path.find("include/atoll/") != std::string::npos ||
+           path.find("include/c++/") != std::string::npos || path.starts_with("/usr/include/");
 }
+
+/// A frame of the program, outside the library's shared objects.
+struct Frame {
+    std::string file;           ///< the object's path
+    std::uintptr_t offset = 0;  ///< within the object
+    std::string name;           ///< of the function; empty where it is not known
+    std::string linkage_name;
+    std::uintptr_t function = 0;  ///< where that begins
+
+    Frame(const void* returns_to, const Dl_info& info) : file(info.dli_fname) {
+        const auto base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
+        offset = reinterpret_cast<std::uintptr_t>(returns_to) - 1 - base;  // within the call, not behind it
+        if (const auto symbol = nearest_symbol(info.dli_fname, offset)) {
+            name = symbol->name;
+            linkage_name = symbol->linkage_name;
+            function = symbol->offset;
+        } else if (info.dli_sname) {
+            name = linkage_name = info.dli_sname;
+            function = reinterpret_cast<std::uintptr_t>(info.dli_saddr) - base;
+        }
+    }
+    /// A function of our headers that the compiler did not inline.
+    bool is_of_headers() const {
+        constexpr std::string_view ours[] = {"_ZN3atl", "_ZNK3atl", "_ZN5atoll"};
+        return std::any_of(std::begin(ours), std::end(ours),
+                           [&](std::string_view prefix) { return linkage_name.starts_with(prefix); });
+    }
+    std::string text() const {
+        const auto hex = [](std::uintptr_t number) {
+            return address_text(reinterpret_cast<const void*>(number));
+        };
+        if (name.empty()) return std::string(file_name(file.c_str())) + "+" + hex(offset);
+        const std::string at = name + "+" + hex(offset - function);
+        const SourceLine line = source_line(file.c_str(), offset, function, is_no_program);
+        if (line.text.empty()) return at + " (" + std::string(file_name(file.c_str())) + ")";
+        return line.exact ? line.text + " (" + at + ")" : at + ", near " + line.text;
+    }
+};
 
 }  // namespace
 
@@ -44,15 +79,19 @@ std::string call_site(void* hook_state) {
     std::array<void*, 64> frames;
     const int n = ::backtrace(frames.data(), static_cast<int>(frames.size()));
     bool in_library = false;
+    std::string site;
     for (int i = 0; i < n; ++i) {
         Dl_info info{};
         if (::dladdr(frames[static_cast<std::size_t>(i)], &info) == 0 || !info.dli_fname) continue;
         if (is_ours(info))
             in_library = true;
-        else if (in_library)
-            return frame_text(frames[static_cast<std::size_t>(i)], info);
+        else if (in_library) {
+            const Frame frame(frames[static_cast<std::size_t>(i)], info);
+            site = frame.text();
+            if (!frame.is_of_headers()) break;
+        }
     }
-    return {};
+    return site;
 }
 
 }  // namespace atl::common

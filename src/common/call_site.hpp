@@ -1,12 +1,13 @@
-// Where the program called the library, for errors: the front's file and line, or the caller's function.
+// The place in the program that called the library, for errors: file and line, or function and offset.
 #pragma once
 
 #include <string>
 
 namespace atl::common {
 
-/// "program.py:12", "main+0x4f (./program)", or empty where it cannot be known. Slow. `hook_state` is what
-/// WaitHooks::enter gave, null outside a wait.
+/// "program.py:12" in Python. In C and C++ "solver.c:12 (main+0x4f)" with debug information, "main+0x4f
+/// (program)" without, "main+0x4f, near solver.cpp:12" within an inlined function of our headers. Empty where it
+/// cannot be known. Slow. `hook_state` is the result of WaitHooks::enter, null outside a wait.
 std::string call_site(void* hook_state);
 
 }  // namespace atl::common

@@ -9,7 +9,8 @@ namespace atl::common {
 
 struct Symbol {
     std::string name;
-    std::uint64_t offset;  ///< from where the object begins
+    std::string linkage_name;  ///< as the compiler wrote it: not demangled
+    std::uint64_t offset;      ///< from where the object begins
 };
 
 /// The function of `file` that `offset` is in; nothing where the file is stripped or cannot be read.
