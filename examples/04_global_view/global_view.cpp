@@ -1,5 +1,5 @@
 // The PEs of one host load and store each other's memory: the symmetric array of all PEs is one table with a
-// row a PE.
+// row per PE.
 #include <atoll/atoll.hpp>
 
 #include <cstdio>
@@ -13,13 +13,13 @@ int main() {
     std::iota(row.begin(), row.end(), 10 * me);  // 10 me, 10 me + 1, ...
     atoll::barrier_all();
 
-    // One span a PE, made once; after that every access is a load or a store, no call of Atoll.
+    // One span per PE, made once. After that every access is a load or a store, without a call of Atoll.
     std::vector<std::span<int>> everyone;
     for (int pe = 0; pe < n; ++pe) everyone.push_back(row.peer(pe));
 
     int column_sum = 0;
     for (int pe = 0; pe < n; ++pe) column_sum += everyone[pe][3];
-    atoll::barrier_all();  // all have read what comes next to be overwritten
+    atoll::barrier_all();  // all have read the values that are overwritten next
 
     everyone[(me + 1) % n][0] = -me;  // a store into the next PE's row
     atoll::barrier_all();

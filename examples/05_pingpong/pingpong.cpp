@@ -1,5 +1,5 @@
-// How long does a word take from one PE to another? PE 0 and PE 1 pass it back and forth; half a round trip
-// is the answer.
+// Measures the time of a word from one PE to another. PE 0 and PE 1 pass it back and forth; the result is
+// half a round trip.
 #include <atoll/atoll.hpp>
 
 #include <chrono>

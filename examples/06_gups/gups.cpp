@@ -1,5 +1,5 @@
-// GUPS: atomic updates of random words of a table that all PEs hold together, as fast as they go.
-// Verified by replaying: xor undoes itself, so the same updates once more bring back the table's first state.
+// GUPS: atomic updates of random words of a table distributed over all PEs, at full speed. Verified by
+// replay: xor is its own inverse, so the same updates restore the table's initial state.
 #include <atoll/atoll.hpp>
 
 #include <chrono>

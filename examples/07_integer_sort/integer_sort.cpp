@@ -1,6 +1,6 @@
-// Integer sort by buckets: PE k gets all keys of the k-th part of the range. The PEs first tell each other
-// how many keys will come (alltoall), so that everybody knows where to put its own (irregular puts), and then
-// sort what they got.
+// Integer sort by buckets: PE k gets all keys of the k-th part of the range. The PEs first exchange the
+// numbers of keys (alltoall). So each PE knows where to put its own (irregular puts), and then sorts the keys
+// that it received.
 #include <atoll/atoll.hpp>
 
 #include <algorithm>
@@ -30,7 +30,8 @@ int main(int argc, char** argv) {
     std::vector<std::uint64_t> send(n), receive(n), to(n);
     for (const Key key : keys) ++send[bucket_of(key)];
 
-    // Who sends me how much, where in my memory it shall stand, and back to the senders with that.
+    // Exchanges the counts, computes the offset of each sender's keys in my memory, and returns it to the
+    // sender.
     atoll::alltoall(std::span(receive), std::span(send));
     std::vector<std::uint64_t> from(n);
     std::exclusive_scan(receive.begin(), receive.end(), from.begin(), std::uint64_t{0});
@@ -45,8 +46,8 @@ int main(int argc, char** argv) {
     atoll::barrier_all();
     std::sort(sorted.begin(), sorted.begin() + mine);
 
-    // Right if every PE's part is in order and in its range, and no key got lost or changed: number and sum
-    // agree.
+    // Correct if every PE's part is sorted and in its range, and no key was lost or changed: count and sum
+    // match.
     const auto part = sorted.subspan(0, mine);
     const bool in_place = std::all_of(
         part.begin(), part.end(), [&](Key key) { return bucket_of(key) == static_cast<std::size_t>(me); });

@@ -1,5 +1,5 @@
-// Conway's Life. Every PE owns some rows; what it needs of its neighbours' rows they put beside its own, each
-// row with a signal that says "generation g is there". No barrier: a PE waits for its two neighbours only.
+// Conway's Life. Every PE owns some rows, and puts its edge rows beside its neighbours' own rows. Each row
+// has a signal that means "generation g has arrived". No barrier: a PE waits for its two neighbours only.
 #include <atoll/atoll.hpp>
 
 #include <cstdint>
@@ -49,8 +49,8 @@ int main(int argc, char** argv) {
     const int up = (me + n - 1) % n, down = (me + 1) % n;
     const std::vector<Cell> start = first_generation();
 
-    // Two rows of the neighbours for even generations and two for odd ones: a neighbour may be one generation
-    // ahead, never two, for it needs my row in between.
+    // Two rows of the neighbours for even generations and two for odd ones. A neighbour may be one generation
+    // ahead, never two, since it needs my row in between.
     atoll::SymmetricArray<Cell> halo(job, 4 * columns);  // [generation % 2][from above, from below]
     atoll::SymmetricArray<std::uint64_t> arrived(job, 2);
     std::vector<Cell> cells(start.begin() + first * columns, start.begin() + (first + rows) * columns),
@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
         cells.swap(next);
     }
 
-    // All of it again, alone, and compared with my rows.
+    // Recomputes everything alone, and compares it with my rows.
     std::vector<Cell> all = start, all_next(all.size());
     for (int g = 0; g < generations; ++g, all.swap(all_next))
         for (int r = 0; r < rows_in_all; ++r)

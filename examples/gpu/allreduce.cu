@@ -1,6 +1,6 @@
-// An all-reduce as a user would write it: every block puts its part into a slot of every PE, with a signal,
-// waits for theirs, and adds up in PE order, so that all PEs get the same bits. One trip over the link; for
-// arrays that are small enough to be sent n times.
+// An all-reduce in user code. Every block puts its part into a slot of every PE, with a signal, waits for the
+// others' parts, and adds up in PE order. So all PEs get the same bits. One trip over the link; for arrays
+// small enough to be sent n times.
 #include "example.hpp"
 
 #include <atoll/device/device.hpp>
@@ -12,12 +12,11 @@ constexpr int blocks = 8, threads = 256;
 
 struct Slots {
     float* data;    ///< [call % 2][PE][n]
-    Word* signals;  ///< [block][PE]: the number of the last call whose part stands here
+    Word* signals;  ///< [block][PE]: the number of the last call whose part has arrived here
     int n;
 };
 
-/// Two sets of slots: a PE sends for call c + 2 only after everybody has sent for c + 1, that is, was done
-/// with c.
+/// Two sets of slots: a PE sends for call c + 2 only after all have sent for c + 1, so they have finished c.
 __global__ void sum(device::Team team, float* dst, const float* src, Slots slots, Word call) {
     const device::Block block;
     const int part = (slots.n + gridDim.x - 1) / gridDim.x, begin = min(slots.n, int(blockIdx.x) * part);

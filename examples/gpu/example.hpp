@@ -1,4 +1,4 @@
-// What the examples of this folder share: CUDA's errors as exceptions, arrays on every PE's GPU, a main().
+// Shared by the examples of this folder: CUDA's errors as exceptions, arrays on every PE's GPU, a main().
 #pragma once
 
 #include <atoll/atoll.hpp>
@@ -15,7 +15,7 @@ inline void check(cudaError_t result) {
     if (result != cudaSuccess) throw std::runtime_error(cudaGetErrorString(result));
 }
 
-/// `n` elements of zeroes at the same place on every PE's GPU. Collective. Finalize frees them.
+/// `n` zeroed elements at the same offset on every PE's GPU. Collective. Finalize frees them.
 template <class T> T* zeros(atoll::Job& job, std::size_t n) {
     return static_cast<T*>(job.calloc(n, sizeof(T), atoll::Memory::device));
 }
@@ -29,7 +29,7 @@ template <class T> std::vector<T> download(const T* from, std::size_t n) {
     return result;
 }
 
-/// Runs `program` on this PE with its GPU current; the program's status is whether all was right.
+/// Runs `program` on this PE with its GPU current; the program's result becomes the exit status.
 template <class Program> int run(Program program) {
     try {
         atoll::Job& job = atoll::init();

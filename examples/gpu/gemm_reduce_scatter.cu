@@ -1,6 +1,6 @@
-// C = the sum over PEs of A times B, its rows shared out: a layer whose inner dimension is split over the
-// GPUs. One kernel multiplies (tensor cores, by WMMA), sends each tile to the PE that owns its rows as soon
-// as it is done, and adds up what comes for its own: the link works while the tensor cores do.
+// C = the sum over PEs of A times B, with its rows distributed: a layer whose inner dimension is split over
+// the GPUs. One kernel multiplies on tensor cores (WMMA). It sends each finished tile to the PE that owns its
+// rows, and adds up the tiles received for its own. So the link works while the tensor cores do.
 #include "example.hpp"
 
 #include <atoll/device/device.hpp>
@@ -23,10 +23,10 @@ constexpr int tile_size = side * side;
 
 struct Inbox {
     float* tiles;   ///< [own tile][PE][side * side]
-    Word* arrived;  ///< [own tile]: of how many PEs
+    Word* arrived;  ///< [own tile]: the number of PEs whose part has arrived
 };
 
-/// Four warps, each a quarter of the tile.
+/// Four warps, each with a quarter of the tile.
 __device__ void multiply_tile(const half* a, const half* b, float* tile) {
     const int warp = threadIdx.x / 32, row = warp / 2 * 32, column = warp % 2 * 32;
     wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum[2][2];
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(128)
     fused(device::Team team, const half* a, const half* b, float* c, Inbox inbox) {
     __shared__ __align__(16) float tile[tile_size];
     const device::Block block;
-    // Tiles of the next PE first, own ones last: not all send to one PE at once.
+    // Tiles of the next PE first, own ones last, so that not all PEs send to one at once.
     for (int t = blockIdx.x; t < team.n_pes * own_tiles; t += gridDim.x) {
         const int owner = (team.my_pe + 1 + t / own_tiles) % team.n_pes, own = t % own_tiles;
         const int row = (owner * tiles_down + own / tiles_across) * side, column = own % tiles_across * side;

@@ -1,12 +1,14 @@
-// Jacobi's method on a grid whose rows are shared out over the PEs in a ring; left and right columns are
-// fixed. Two ways to exchange the rows at the seams:
-//   persistent   all steps are one kernel. A seam's row goes to the neighbouring PE by a mailbox, whose words
-//   carry
-//                their own flags; blocks of one GPU wait for their neighbours only, by flags, and never all
-//                together.
-//   stepwise     a kernel a step, in a CUDA graph: put_signal into the neighbour's row, signal_consume before
-//   the next. jacobi         compares both with the same steps on the CPU jacobi times   prints what a step
-//   costs, from 64² to 8192² a GPU: one line of JSON each
+// Jacobi's method on a grid whose rows are distributed over the PEs in a ring; left and right columns are
+// fixed. There are two ways to exchange the rows at the seams.
+//
+// Persistent: all steps are one kernel. A seam's row goes to the neighbouring PE by a mailbox, whose words
+// carry their own flags. Blocks of one GPU wait for their neighbours only, by flags, and never all together.
+//
+// Stepwise: a kernel per step, in a CUDA graph: put_signal into the neighbour's row, signal_consume before
+// the next.
+//
+// "jacobi" compares both with the same steps on the CPU. "jacobi times" prints the time of a step, from 64²
+// to 8192² per GPU: one line of JSON each.
 #include "example.hpp"
 
 #include <atoll/device/device.hpp>
@@ -30,7 +32,7 @@ __device__ __host__ inline float mean(float above, float below, float left, floa
 __device__ __host__ inline float relaxed(const float* cell, int columns) {
     return mean(cell[-columns], cell[columns], cell[-1], cell[1]);
 }
-/// Cells beside each other: 8 or 16 bytes, which a thread loads and stores at once.
+/// Adjacent cells: 8 or 16 bytes, which a thread loads and stores at once.
 template <int V> struct alignas(4 * V) Cells { float v[V]; };
 template <int V> __device__ inline Cells<V> cells_at(const float* cell) {
     return *reinterpret_cast<const Cells<V>*>(cell);
@@ -52,8 +54,8 @@ __device__ inline Cells<V> relaxed_cells(int column, int columns, const Cells<V>
     return made;
 }
 
-/// N rows of V columns. All loads of a thread are on their way before its first store, which the compiler
-/// must take for one that changes what is loaded: memory is as far as its latency, not as its bandwidth says.
+/// N rows of V columns. All loads of a thread are in flight before its first store, since the compiler must
+/// assume that they alias. Otherwise the latency of memory would limit the speed, not its bandwidth.
 template <int V, int N>
 __device__ __forceinline__ void piece(const Grid& g, const float* from, float* to, int row, int column) {
     const std::size_t at = std::size_t(row) * g.columns + column;
@@ -73,7 +75,7 @@ __device__ __forceinline__ void piece(const Grid& g, const float* from, float* t
                     relaxed_cells(column, g.columns, old[k + 1], old[k], old[k + 2], left[k], right[k]));
 }
 
-/// Rows first … end - 1: bands of some, each `step` bands after the one before.
+/// Rows first … end - 1, in bands; each band is `step` bands after the one before.
 __device__ void inner_rows(const Grid& g, const float* from, float* to, int first, int end, int step) {
     constexpr int rows = 4;
     for (int row = first; row < end; row += step * rows)
@@ -85,9 +87,9 @@ __device__ void inner_rows(const Grid& g, const float* from, float* to, int firs
         }
 }
 
-/// The same where memory decides. Those of one worker: pieces of N rows, and of V columns a thread. Every
-/// other step goes back, since what was written last is what the cache still holds; the pieces of a worker
-/// are the same in all steps, for a cache has halves, and those are in the one near it.
+/// The same for grids limited by memory bandwidth. A worker computes pieces of N rows, with V columns a
+/// thread. Every other step runs backwards, since the cache still has the data written last. A worker has the
+/// same pieces in all steps: a cache has halves, and these are in the near one.
 template <int V, int N>
 __device__ void sweep(const Grid& g, const float* from, float* to, int first, int end, int worker,
                       int workers, bool forth) {
@@ -109,27 +111,28 @@ __device__ void sweep(const Grid& g, const float* from, float* to, int first, in
 // ---- persistent
 
 struct Seams {
-    device::Mailbox up, down;  ///< what goes to the PE above, and below
-    unsigned* done;            ///< [block], 128 bytes apart: how many steps its first and last row have made
+    device::Mailbox up, down;  ///< rows for the PE above, and below
+    unsigned* done;            ///< [block], 128 bytes apart: number of finished steps of its first and last
+                               ///< row
 };
 constexpr int flag_stride = 32, most_blocks = 264;
 
 using Outbox = device::Outbox<device::Block>;
 using Inbox = device::Inbox<device::Block>;
 
-/// A row that no PE but this one has to do with.
+/// A row without a neighbouring PE.
 struct NoSeam {
     static constexpr bool takes = false, gives = false;
 };
-/// The row beside it comes from the neighbouring PE, straight into registers, and the new cells go there.
+/// The row beside it comes from the neighbouring PE, directly into registers, and the new cells go there.
 struct Seam {
     Inbox& in;
     Outbox& out;
-    bool takes;  ///< else the row beside it stands in memory: the first step of all
+    bool takes;  ///< otherwise the row beside it is in memory: in the very first step
     static constexpr bool gives = true;
 };
 
-/// A row's new cells. Top: the row above is that of another block or PE, else the row below.
+/// A row's new cells. Top: the row above belongs to another block or PE, otherwise the row below.
 template <bool Top, class Where>
 __device__ __forceinline__ void edge_row(const Grid& g, const float* from, float* to, int row, Where seam) {
     if constexpr (Where::gives) {
@@ -169,9 +172,8 @@ __device__ void wait_for(const device::Team& team, const Seams& seams, int block
     device::local_wait_until(team, seams.done + block * flag_stride, device::Compare::ge, step);
 }
 
-/// Block b has rows first … last; two blocks at least, so that each has one seam at most. Before a step it
-/// waits until the blocks above and below have made theirs: only their rows beside its own matter, and they
-/// make those first.
+/// Block b has rows first … last; at least two blocks, so that each has at most one seam. Before a step it
+/// waits for the blocks above and below. It needs only their rows beside its own, which they compute first.
 template <int Threads>
 __global__ void __launch_bounds__(Threads, 1)
     persistent(device::Team team, Grid g, Seams seams, unsigned before, int steps) {
@@ -188,7 +190,7 @@ __global__ void __launch_bounds__(Threads, 1)
         if (!top && threadIdx.x == 0) wait_for(team, seams, b - 1, step);
         if (!bottom && threadIdx.x == 32 % blockDim.x) wait_for(team, seams, b + 1, step);
         scope.sync();
-        const Seam seam{in, out, step > 0};  // at the very first step the neighbour's row is there already
+        const Seam seam{in, out, step > 0};  // at the very first step the neighbour's row is already here
         if (top)
             edge_row<true>(g, from, to, first, seam);
         else if (!bottom || first != last)
@@ -212,8 +214,8 @@ __global__ void __launch_bounds__(Threads, 1)
 
 // ---- stepwise
 
-/// signals[0]: the row above is here, [1]: the row below. Wide: 16 bytes of eight rows a thread, else 8 of
-/// four.
+/// signals[0]: the row above has arrived, [1]: the row below. Wide: 16 bytes of eight rows a thread, else 8
+/// bytes of four.
 template <bool Wide>
 __global__ void __launch_bounds__(Wide ? 256 : 1024, Wide ? 2 : 1)
     step(device::Team team, Grid g, Word* signals, bool forth) {
@@ -279,7 +281,7 @@ class Solver {
     }
     /// Microseconds a step.
     double run_persistent(int steps, int blocks, int threads) {
-        // Both ways of a mailbox are of one kind of message: rows of one length.
+        // Both directions of a mailbox use one kind of message: rows of one length.
         const Word row = Word(grid_.columns) * 4;
         const Seams seams{{boxes_, row}, {boxes_ + box_bytes_, row}, done_};
         const double us = timed([&] {
@@ -384,7 +386,7 @@ bool compare(atoll::Job& job, Solver& solver) {
             solver.run_persistent(19, blocks, 64);  // goes on where the other ended
             expect("persistent", size, size, 60);
         }
-        if (size < 3) continue;  // edge and inner rows are others
+        if (size < 3) continue;  // edge and inner rows differ
         for (const bool wide : {false, true}) {
             if (wide && size % 4 != 0) continue;
             solver.reset(size, size);
@@ -395,7 +397,7 @@ bool compare(atoll::Job& job, Solver& solver) {
     return right;
 }
 
-/// The best of some numbers of blocks and threads, after one run that warms up.
+/// Takes the best of several numbers of blocks and threads, after one warm-up run.
 void times(atoll::Job& job, Solver& solver) {
     for (int size = 64; size <= 8192; size *= 2) {
         const int steps = size >= 4096 ? 200 : 2000;

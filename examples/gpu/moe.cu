@@ -1,7 +1,7 @@
 // A mixture of experts' two exchanges in one kernel. Every PE is an expert; each token goes to the PE that it
-// chose, is worked on there, and comes back. Nobody on the host knows how many tokens go where: a sender
-// takes room in the target's buffer by an atomic addition, puts its tokens there, and adds to the signal that
-// says "this sender is done".
+// chose, is processed there, and returns. No host knows the numbers of tokens. A sender reserves room in the
+// target's buffer by an atomic addition and puts its tokens there. Then it adds to the signal that means
+// "this sender is done".
 #include "example.hpp"
 
 #include <atoll/device/device.hpp>
@@ -16,16 +16,17 @@ constexpr int tokens = 777, width = 256;  // of each PE; floats a token
 
 struct Exchange {
     float* inbox;     ///< [PE * tokens][width]: room for the case that all tokens choose one PE
-    int* came_from;   ///< [PE * tokens]: whose token that is, and which: pe * tokens + index
-    unsigned* taken;  ///< rows of the inbox that are given away
+    int* came_from;   ///< [PE * tokens]: owner and index of that token: pe * tokens + index
+    unsigned* taken;  ///< reserved rows of the inbox
     Word *filled,
-        *served;    ///< how many senders have filled the inbox; how many blocks have sent results here
+        *served;    ///< number of senders that have filled the inbox; number of blocks that have sent results
+                    ///< here
     float* result;  ///< [tokens][width]
 };
 
 __device__ float work(int expert, float x) { return x * float(expert + 2) + 1; }
 
-/// Block b sends what goes to PE b, a warp a token; then all blocks share what has come.
+/// Block b sends the tokens for PE b, a warp per token; then all blocks share the received tokens.
 __global__ void exchange(device::Team team, const float* x, const int* choice, Exchange e) {
     __shared__ int list[tokens];
     __shared__ int count;
@@ -47,7 +48,7 @@ __global__ void exchange(device::Team team, const float* x, const int* choice, E
         if (warp.rank() == 0) device::p(team, e.came_from + base + i, team.my_pe * tokens + list[i], to);
     }
     block.sync();
-    if (block.rank() == 0) device::signal_add(team, e.filled, 1, to);  // releases what the block has put
+    if (block.rank() == 0) device::signal_add(team, e.filled, 1, to);  // releases the block's puts
 
     device::signal_wait_until(team, e.filled, device::Compare::ge, Word(team.n_pes), block);
     const int all = int(*e.taken);

@@ -1,5 +1,5 @@
-// A token goes round the GPUs, from kernel to kernel: each PE waits for it, adds to it and passes it on, with
-// no help of any host.
+// A token goes round the GPUs, from kernel to kernel. Each PE waits for it, adds to it and passes it on,
+// without help of any host.
 #include "example.hpp"
 
 #include <atoll/device/device.hpp>

@@ -1,6 +1,6 @@
-// Sparse matrix times vector, again and again: rows and the vector are shared out, and each PE gathers what
-// it needs of the others' parts element by element, in the kernel. All steps are one kernel; the grid and the
-// PEs meet after each.
+// Repeated product of a sparse matrix and a vector. Rows and the vector are distributed, and each PE gathers
+// the elements that it needs from the others, in the kernel. All steps are one kernel; the grid and the PEs
+// synchronise after each.
 #include "example.hpp"
 
 #include <atoll/device/device.hpp>
@@ -70,7 +70,7 @@ int main() {
         bool right = true;
         for (int r = 0; r < rows_a_pe; ++r)
             right = right && std::abs(got[r] - x[mine + r]) <= 1e-12 * std::abs(got[r]);
-        job.world().barrier();  // nobody's x goes while others gather
+        job.world().barrier();  // all have gathered before any x is freed
         return right;
     });
 }

@@ -1,4 +1,4 @@
-/* PE 0 asks all and takes the answers as they come; then tells everybody what it heard. */
+/* PE 0 asks all PEs, takes the answers as they arrive, and then sends the result to all. */
 #include <shmem.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* Who is there. */
+/* Hello: every PE prints its number. */
 #include <shmem.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* Random numbers counted in a histogram that is spread over the PEs, by atomic additions. */
+/* Random numbers counted in a histogram that is distributed over the PEs, by atomic additions. */
 #include <shmem.h>
 #include <stdio.h>
 

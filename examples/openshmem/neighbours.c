@@ -1,4 +1,4 @@
-/* What another PE holds, by plain loads where shmem_ptr allows them, else by get; a session hints at many
+/* Reads another PE's memory: by plain loads if shmem_ptr allows them, else by get. A session hints at many
  * puts. */
 #include <shmem.h>
 #include <stdio.h>

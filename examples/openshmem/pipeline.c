@@ -1,4 +1,4 @@
-/* Two contexts: the large transfer of one does not hold up what the other completes. */
+/* Two contexts: the large transfer of one does not delay the completion of the other. */
 #include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>

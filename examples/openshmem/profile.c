@@ -1,5 +1,5 @@
-/* The profiling interface: a tool's own shmem_NAME takes the place of the library's, which is pshmem_NAME
- * then. */
+/* The profiling interface: a tool's own shmem_NAME replaces the library's, which is then called as
+ * pshmem_NAME. */
 #include <pshmem.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-/* A lock protects what no single atomic can change. */
+/* A lock protects data that no single atomic can update. */
+
 #include <shmem.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// A PE that ends without finalize, or a job that is aborted, ends every wait that needs it, by name. No one
+// A PE that ends without finalize, or an aborted job, ends every wait that needs it, with its name. No PE
 // hangs.
 #include "support/setups.hpp"
 
@@ -14,7 +14,7 @@ class Absence : public WithPes {
         if (pes_are_processes) GTEST_SKIP() << "the PEs of this job are still needed";
         if (n_pes() == 1) GTEST_SKIP() << "nobody can be absent";
     }
-    /// The last PE leaves; each other one calls `call`, which must throw and name somebody who is gone.
+    /// The last PE leaves; each other one calls `call`, which must throw and name a PE that is gone.
     void leave_and_call(const std::string& operation, const std::function<void(Job&)>& call) const {
         ThreadJobOptions options;
         options.finalize = false;
@@ -69,7 +69,7 @@ TEST_P(Absence, OfAllOthersEndsAWaitForAWord) {
             SymmetricArray<std::uint64_t> word(job, 2);
             job.world().sync();
             if (job.my_pe() != 0) {
-                // What it did last is still seen.
+                // Its last write is still seen.
                 if (job.my_pe() == 1) job.context().signal_set(word.data(), 5, 0);
                 job.context().quiet();
                 return;
@@ -102,7 +102,7 @@ TEST_P(Absence, OfAStrangerDoesNotDisturbATeam) {
 TEST_P(Absence, AnAbortReachesEveryWait) {
     ThreadJobOptions options;
     options.finalize = false;
-    std::atomic<int> beyond_sync{0};  // between hosts one PE may be while another still waits for its news
+    std::atomic<int> beyond_sync{0};  // between hosts one PE may be past it earlier
     run(
         [&](Job& job) {
             SymmetricArray<int> word(job, 1);
@@ -117,7 +117,7 @@ TEST_P(Absence, AnAbortReachesEveryWait) {
             const std::string why = "PE " + std::to_string(job.n_pes() - 1) + " had enough";
             expect_error(ErrorCode::pe_died, {why, "wait_until"},
                          [&] { job.context().wait_until(word.data(), Compare::eq, 1); });
-            // To a lock on another host the transport may say it first, in words of its own.
+            // For a lock on another host the transport may report it first, with its own text.
             const char* where = job.state().hosts().n_domains > 1 ? "noticed in" : "set_lock";
             if (job.my_pe() != 1)
                 expect_error(ErrorCode::pe_died, {why, where}, [&] { set_lock(job, lock.data()); });

@@ -1,5 +1,5 @@
-// The allocator of offsets: alone, against a model that keeps a list, and against a twin that gets the same
-// calls.
+// The allocator of offsets: alone, against a model that keeps a list, and against a second one that gets the
+// same calls.
 #include "heap/allocator.hpp"
 
 #include "support/setups.hpp"
@@ -112,7 +112,7 @@ TEST(AllocatorOfOffsets, FindsBlocksByWhatIsInside) {
     Allocator heap(100 * granule);
     const auto a = heap.allocate(100, 0), b = heap.allocate(64, 0);
     EXPECT_EQ(heap.find(a->offset + 99)->offset, a->offset);
-    EXPECT_FALSE(heap.find(a->offset + 100));  // reserved, but not asked for
+    EXPECT_FALSE(heap.find(a->offset + 100));  // reserved, but not requested
     EXPECT_EQ(heap.find(b->offset)->bytes, 64u);
     EXPECT_FALSE(heap.find(b->offset + 64));
     EXPECT_TRUE(heap.is_block(b->offset));
@@ -121,7 +121,7 @@ TEST(AllocatorOfOffsets, FindsBlocksByWhatIsInside) {
     EXPECT_FALSE(heap.find(b->offset));
 }
 
-/// What an allocator must not do, kept as a list of what is allocated.
+/// A model of an allocator: a list of the allocated blocks.
 class Model {
   public:
     void add(std::size_t offset, std::size_t bytes, std::size_t limit) {

@@ -1,4 +1,5 @@
-// Atomics: every operation on every type against plain arithmetic, under contention, erased, and misused.
+// Atomics: every operation on every type against plain arithmetic, under contention, type-erased, and
+// misused.
 #include "support/setups.hpp"
 
 #include <cstring>

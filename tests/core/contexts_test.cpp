@@ -1,5 +1,4 @@
-// Contexts: PE numbers of their team, options, use from several threads, and orders that are each context's
-// own.
+// Contexts: PE numbers of their team, options, use from several threads, and separate ordering.
 #include "support/setups.hpp"
 
 #include <climits>
@@ -24,7 +23,7 @@ TEST_P(Contexts, CountPesWithinTheirTeam) {
         backwards.sync();
         for (const int value : x) EXPECT_EQ(value, 100 + backwards.my_pe());
         backwards.sync();
-        // Atomics and signals count alike.
+        // Atomics and signals use the same PE numbers.
         context.atomic_set(x.data(), -1, n - 1);
         context.signal_add(signal.data(), 1, 0);
         context.quiet();

@@ -1,4 +1,4 @@
-// The process's current job: init and finalize, and what may outlive them.
+// The process's current job: init and finalize, and objects that may outlive them.
 #include "atoll/ops.hpp"
 #include "core/job_state.hpp"
 

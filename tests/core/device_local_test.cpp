@@ -1,5 +1,5 @@
-// A job with a device heap: what is local to operations on the host heap may be memory of a GPU, and what of
-// the host heap is pinned is reached by kernels. The GPU is memory of the host that the CPU cannot touch.
+// A job with a device heap. Local memory of operations on the host heap may be a GPU's, and kernels access
+// pinned parts of the host heap. The GPU is host memory that the CPU cannot access.
 #include "atoll/stream.hpp"
 #include "core/device_memory.hpp"
 #include "support/fake_heap.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t mib = std::size_t{1} << 20;
 
-/// As cudaMalloc's: `data` is what a program has, `real` what a GPU sees there.
+/// Memory like cudaMalloc's: `data` is the program's address, `real` what a GPU sees there.
 class Hidden {
   public:
     explicit Hidden(FakeHeap& gpu) {
@@ -99,7 +99,7 @@ TEST_P(DeviceLocal, StridedFormsToo) {
         context.iget(memory.ints(), x, 5, 3, 1000, right_of(job));
         for (int i = 0; i < 5000; ++i)
             ASSERT_EQ(memory.real_ints()[i], i % 5 == 0 ? 5000 * job.my_pe() + i / 5 * 2 : -1);
-        std::vector<int> host(10, job.my_pe());  // as before, where both are the host's
+        std::vector<int> host(10, job.my_pe());  // as before, with both in host memory
         job.world().barrier();
         context.iput(x, host.data(), 2, 1, 10, right_of(job));
         job.world().barrier();
@@ -130,7 +130,7 @@ TEST_P(DeviceLocal, PutSignalTakesMemoryOfAGpu) {
     });
 }
 
-/// Where most small objects stand nobody has to ask a driver.
+/// Most small objects are recognised without a call of the driver.
 TEST_P(DeviceLocal, TheStackAndTheHostHeapAreKnown) {
 #if defined(__SANITIZE_ADDRESS__)
     GTEST_SKIP() << "AddressSanitizer keeps local variables elsewhere";
@@ -151,7 +151,7 @@ TEST_P(DeviceLocal, TheStackAndTheHostHeapAreKnown) {
 }
 
 TEST_P(DeviceLocal, CollectivesTakeItOnEitherSide) {
-    if (std::string(GetParam().transport) != "auto") return;  // the fake GPU's go by the window
+    if (std::string(GetParam().transport) != "auto") return;  // the fake GPU uses the window
     run_on_gpus([](Job& job, FakeHeap& gpu) {
         const Hidden memory(gpu);
         const Team& world = job.world();
@@ -223,7 +223,7 @@ TEST_P(Pinned, ChunksOfABlockOnce) {
         EXPECT_TRUE(pinned.covers(large, 6 * mib));
         EXPECT_EQ(gpu.shown(), before + 2);
         EXPECT_FALSE(pinned.covers(large + 12 * mib, 1));
-        // A neighbour's host, as ever.
+        // A host neighbour's put still works.
         job.world().barrier();
         job.context().p(word, std::uint64_t{9}, right_of(job));
         job.context().wait_until(word, Compare::eq, 9);
@@ -233,7 +233,7 @@ TEST_P(Pinned, ChunksOfABlockOnce) {
     });
 }
 
-/// A driver refuses a copy across the end of what is pinned, and so does the fake.
+/// A driver refuses a copy across the end of pinned memory, and so does the fake.
 TEST_P(Pinned, CopiesEndWherePinnedMemoryDoes) {
     run_on_gpus([](Job& job, FakeHeap&) {
         constexpr std::size_t bytes = 9 * mib;
@@ -255,13 +255,13 @@ TEST_P(Pinned, CopiesEndWherePinnedMemoryDoes) {
     });
 }
 
-/// Else the GPU would go on looking at pages that are not the heap's any more.
+/// Otherwise the GPU would keep the old pages mapped after the heap has returned them.
 TEST_P(Pinned, FreedMemoryIsLetGoOrKeepsItsPages) {
     run_on_gpus([](Job& job, FakeHeap& gpu) {
         const std::size_t before = gpu.shown();
         auto* neighbour = static_cast<char*>(job.calloc(1, 64));
         auto* block = static_cast<char*>(job.malloc(8 * mib));
-        job.pin(block, 8 * mib);  // and the neighbour, who stands in the first chunk
+        job.pin(block, 8 * mib);  // and the neighbour in the first chunk
         job.free(block);
         EXPECT_EQ(gpu.shown(), before + 1);
         auto* again = static_cast<char*>(job.malloc(8 * mib));
@@ -277,7 +277,7 @@ TEST_P(Pinned, FreedMemoryIsLetGoOrKeepsItsPages) {
     });
 }
 
-/// Which pages may go back to the system, of a heap of 32 MiB in which blocks begin and end anywhere.
+/// Selects the pages that may be returned, in a heap of 32 MiB with blocks at any offset.
 TEST(PinnedHeap, WhatIsFreedGoesBackButForRunsInUse) {
     FakeHeap gpu{Faults{}};
     gpu.reserve(1, 0);
@@ -344,7 +344,7 @@ TEST_P(Pinned, WhatCannotBePinnedSaysWhy) {
 }
 
 TEST_P(Pinned, StreamsTakePinnedWordsAndRefuseOthers) {
-    if (std::string(GetParam().transport) != "auto") return;  // the fake GPU's go by the window
+    if (std::string(GetParam().transport) != "auto") return;  // the fake GPU uses the window
     run_on_gpus([](Job& job, FakeHeap&) {
         auto* word = static_cast<std::uint64_t*>(job.calloc(1, 8));
         auto* there = static_cast<std::uint64_t*>(job.calloc(1, 8, Memory::device));

@@ -1,5 +1,5 @@
-// What the core makes of PEs' GPUs, with memory of the host in their place: chunks are on all PEs or on none,
-// whatever fails where, and the heap goes on.
+// The core's use of PEs' GPUs, with host memory in their place. Chunks are on all PEs or on none, whatever
+// fails where, and the heap stays usable.
 #include "core/device_memory.hpp"
 #include "support/fake_heap.hpp"
 #include "support/setups.hpp"
@@ -7,7 +7,7 @@
 namespace atl::testing {
 namespace {
 
-/// One PE's heap, and a way to make its GPU fail.
+/// One PE's heap, with a way to make its GPU fail.
 struct Device {
     explicit Device(Job& job, const Faults& faults = {})
         : memory(job.state(), [&](const heap::DeviceChoice&) {
@@ -49,8 +49,8 @@ TEST_P(DeviceMemoryOfFakes, PutsAndGetsAcrossChunks) {
     });
 }
 
-/// However many blocks: what the GPU reaches in one call, other memory of the host in pieces of what is
-/// pinned.
+/// For any number of blocks: one call for memory that the GPU can access. Other host memory is moved in
+/// pieces of the pinned size.
 TEST_P(DeviceMemoryOfFakes, StridedCopiesAreOneCall) {
     run([](Job& job) {
         Device device(job);
@@ -117,7 +117,7 @@ TEST_P(DeviceMemoryOfFakes, OnePeOutOfMemoryStopsAllAndNothingIsLost) {
         EXPECT_EQ(device.memory.use().used_bytes, before.used_bytes);
         expect_error(ErrorCode::out_of_memory, {"6 MiB", "9 MiB"},
                      [&] { device.allocate(std::size_t{9} << 20); });
-        // A quarter ahead would be too much for PE 0; what is needed is not.
+        // A quarter ahead would be too much for PE 0; the needed size is not.
         char* second = device.allocate(1);
         EXPECT_EQ(device.memory.use().taken_bytes, 17 * granule);
         device.memory.fill(second, 2, 1);
@@ -258,7 +258,7 @@ TEST_P(DeviceMemoryOfFakes, OnePeThatCannotFillOrCopyStopsAll) {
     });
 }
 
-/// In chunks as GPUs give them. The user's first bytes stand in what the last of them leaves.
+/// In chunks of GPU granularity. The user's first bytes fit into the rest of the last one.
 TEST_P(DeviceMemoryOfFakes, TheLibraryItselfTakesAtMostEightMebibytes) {
     run([](Job& job) {
         constexpr std::size_t mebibyte = std::size_t{1} << 20;

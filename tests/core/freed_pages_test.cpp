@@ -1,4 +1,4 @@
-// The records of a heap's free parts against a model that knows each page, and what a PE may keep.
+// The records of a heap's free parts against a model of each page, and the limit of kept pages.
 #include "heap/freed_pages.hpp"
 
 #include "support/setups.hpp"

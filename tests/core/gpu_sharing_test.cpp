@@ -1,4 +1,4 @@
-// PEs that share GPUs: how they find out, and how large a grid each of them may have.
+// PEs that share GPUs: detection, and the size of the grid that each may have.
 #include "core/gpu_sharing.hpp"
 
 #include "atoll/device/resident.hpp"
@@ -44,7 +44,7 @@ TEST(GpuSharing, ThreadsOfOneProcessRunAtOnceWithoutMps) {
     EXPECT_TRUE(found[0].takes_turns());
 }
 
-/// One PE that cannot tell whether MPS runs is enough.
+/// One PE that cannot detect MPS is enough.
 TEST(GpuSharing, MpsIsAssumedWhereItIsUnknown) {
     for (const GpuSharing& one : core::sharing_of({{gpu(1), 1, true}, {gpu(1), 2, false}})) {
         EXPECT_EQ(one.at_once, 2);
@@ -85,7 +85,7 @@ TEST(GpuSharing, LaunchesAreToldByTheNumberOfTheGpu) {
     const core::SharedGpu of_no_number(1000, 2);
 }
 
-/// PEs that are threads of one process finalize one after the other.
+/// PEs that are threads of one process finalize one after another.
 TEST(GpuSharing, LastsUntilTheLastOwnerEnds) {
     constexpr int number = 60;  // no other test's
     std::optional<core::SharedGpu> first(std::in_place, number, 2), second(std::in_place, number, 2);
@@ -97,11 +97,11 @@ TEST(GpuSharing, LastsUntilTheLastOwnerEnds) {
 
 class GpusOfFakes : public WithPes {};
 
-/// All grids of a collective are alike, and none is larger than what any PE may have of its GPU.
+/// All grids of a collective are equal, and none exceeds any PE's share of its GPU.
 TEST_P(GpusOfFakes, CollectivesHaveTheLeastShare) {
     run([](Job& job) {
         const int n = job.n_pes(), me = job.my_pe();
-        // The last PE has a GPU of its own, as many blocks as nobody else may have.
+        // The last PE has a GPU to itself, with more blocks than the others may have.
         const bool alone = n > 1 && me == n - 1;
         const FakeGpu mine{gpu(alone ? 2 : 1), alone ? 1000u : 320u, false};
         FakeHeap* fake = nullptr;
@@ -112,7 +112,7 @@ TEST_P(GpusOfFakes, CollectivesHaveTheLeastShare) {
             return opened;
         });
         const int others = std::max(n - 1, 1);
-        // Room for the collectives of two teams, where others are on the GPU.
+        // Room for the collectives of two teams, if other PEs use the GPU.
         EXPECT_EQ(fake->most_blocks(), others == 1 ? 320u : core::share_of(320, 2 * others));
         EXPECT_EQ(memory.sharing().n_pes, alone ? 1 : others);
         EXPECT_EQ(memory.use().n_pes, alone ? 1 : others);

@@ -1,4 +1,4 @@
-// Teams' memory for collectives on streams: pages of the device heap, by need.
+// Teams' memory for collectives on streams: pages of the device heap, as needed.
 #include "core/group_pages.hpp"
 
 #include "core/job_state.hpp"
@@ -25,11 +25,10 @@ TEST(GroupPages, RunsAreTheLowestThatFit) {
 
 class TeamPages : public WithPes {};
 
-/// Each team has pages of its own, the same on all members, until there are none; then a call says what it
-/// costs.
+/// Each team has separate pages, the same on all members, until they run out. Then a call reports the cost.
 TEST_P(TeamPages, AreTakenUntilThereAreNoneAndGivenBack) {
     run([](Job& job) {
-        if (core::first_far(job.world().state()) >= 0) {  // such teams go by threads of the host
+        if (core::first_far(job.world().state()) >= 0) {  // such teams use threads of the host
             Team team = job.world().split(0);
             EXPECT_EQ(team.state().group_pages().bits, 0u);
             return team.destroy();

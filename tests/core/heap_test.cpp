@@ -1,4 +1,4 @@
-// The symmetric heap: what its collective calls promise, what they refuse, and how dropped blocks come back.
+// The symmetric heap: results and errors of its collective calls, and the reclaiming of dropped blocks.
 #include "support/setups.hpp"
 
 #include <sys/mman.h>
@@ -15,7 +15,7 @@ namespace {
 
 class Heap : public WithPes {
   protected:
-    /// The job of the multi-process suites is shared by all tests, so tests look at differences.
+    /// All tests of a multi-process suite share one job, so they compare differences.
     static std::size_t used(const Job& job) { return job.heap_use().used_bytes; }
 };
 
@@ -66,7 +66,7 @@ TEST_P(Heap, SizesAndAlignments) {
     });
 }
 
-/// How much of a host's memory is left is what the test says while this is there.
+/// Replaces the host's memory state by the test's values, for its lifetime.
 class PretendedMemory {
   public:
     PretendedMemory(Job& job, std::uint64_t available) : job_(job) {
@@ -84,7 +84,7 @@ class PretendedMemory {
 };
 constexpr std::uint64_t plenty = std::uint64_t{1} << 40, none = 0;
 
-/// Pages of the range which the system holds memory for.
+/// Number of pages of the range for which the system holds memory.
 std::size_t pages_in_memory(const void* from, std::size_t bytes) {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     const auto begin = (reinterpret_cast<std::uintptr_t>(from) + page - 1) / page * page;
@@ -169,7 +169,7 @@ TEST_P(Heap, KeptPagesGoBackWhereTheHostRunsShort) {
     });
 }
 
-/// Blocks come and go at random, with and without memory left, and are zero where they are said to be.
+/// Random blocks, with and without free memory, are zero if they are reported as zero.
 TEST_P(Heap, WhatIsKnownToBeZeroIs) {
     run([](Job& job) {
         auto random = random_numbers(11);
@@ -261,7 +261,7 @@ TEST_P(Heap, ReallocKeepsContents) {
     });
 }
 
-/// Blocks that are freed at the end of the test, also of one that fails: the suites of a job share its heap.
+/// Blocks that are freed at the end of the test, even if it fails: the suites of a job share its heap.
 class Blocks {
   public:
     explicit Blocks(Job& job) : job_(job) {}
@@ -279,7 +279,7 @@ class Blocks {
     std::vector<void*> blocks_;
 };
 
-/// Takes blocks of `step` bytes until one is refused, then all that is left.
+/// Takes blocks of `step` bytes until one is refused, then the rest.
 void exhaust(Job& job, std::size_t step) {
     const std::size_t before = job.heap_use().used_bytes;
     const std::size_t limit = job.heap_use().limit_bytes;
@@ -289,7 +289,7 @@ void exhaust(Job& job, std::size_t step) {
     });
     EXPECT_GE(blocks.size(), 8u);
     EXPECT_LT(job.heap_use().largest_free_bytes, step);
-    // Nothing is left where the limit is a multiple of the step; malloc(0) is null by its contract.
+    // The rest is empty if the limit is a multiple of the step; malloc(0) is null by its contract.
     while (const std::size_t left = job.heap_use().largest_free_bytes) blocks.add(left);
     EXPECT_EQ(job.heap_use().used_bytes, limit);
     EXPECT_EQ(job.malloc(0), nullptr);
@@ -305,8 +305,8 @@ TEST_P(Heap, ExhaustionLeavesEverythingUsable) {
     run([](Job& job) { exhaust(job, job.heap_use().limit_bytes / 10); });
 }
 
-// One limit that ten steps fill to the last byte, and one that they do not. A job's own limit comes from the
-// machine's memory, so only PEs that are threads are told theirs.
+// One limit that ten steps fill to the last byte, and one that they do not. A job's own limit depends on the
+// machine's memory, so only PEs that are threads get these.
 TEST_P(Heap, ExhaustionAtAMultipleOfTheStepAndBeside) {
     constexpr std::size_t step = std::size_t{1} << 20;
     for (const std::size_t rest : {std::size_t{0}, std::size_t{4096}}) {
@@ -384,7 +384,7 @@ TEST_P(Heap, DroppedInAnyOrderAndNumber) {
             for (std::size_t i = 0; i < count; ++i) serials.push_back(job.allocate(1000).serial);
             auto random = random_numbers(100 * round + job.my_pe());
             std::shuffle(serials.begin(), serials.end(), random);
-            // The last PE keeps some for now: nothing of those may come back.
+            // The last PE keeps some for now: these must not be reclaimed.
             std::size_t kept = job.my_pe() == job.n_pes() - 1 ? 5 : 0;
             for (std::size_t i = kept; i < count; ++i) job.drop(serials[i]);
             void* probe = job.malloc(10);
@@ -395,16 +395,16 @@ TEST_P(Heap, DroppedInAnyOrderAndNumber) {
             EXPECT_EQ(used(job), before + 64);
             job.free(probe);
         }
-        job.drop(~std::uint64_t{0});  // never made; harmless
+        job.drop(~std::uint64_t{0});  // never allocated; harmless
         job.free(job.malloc(10));
     });
 }
 
 TEST_P(Heap, ReclaimedPagesDoNotTakeNewDataAlong) {
     run([](Job& job) {
-        // Blocks of a MiB give their pages back when they are reclaimed and no memory is left. A fast PE must
-        // not put into the block that comes next before a slow one has done so, or its data go with the
-        // pages.
+        // Blocks of a MiB return their pages when they are reclaimed and no memory is left. A fast PE must
+        // not put into the next block there before a slow one has done so. Otherwise its data would be lost
+        // with the pages.
         const PretendedMemory memory(job, none);
         for (int i = 0; i < 100; ++i) {
             SymmetricArray<int>* dropped = new SymmetricArray<int>(job, 1 << 18);

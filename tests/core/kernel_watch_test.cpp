@@ -1,4 +1,4 @@
-// What the host tells kernels while they spin.
+// The host's messages to spinning kernels.
 #include "core/kernel_watch.hpp"
 
 #include "core/job_state.hpp"
@@ -13,10 +13,10 @@
 namespace atl::testing {
 namespace {
 
-/// As a kernel reads it: the watch goes on writing beside the test.
+/// Reads like a kernel: the watch continues to write meanwhile.
 unsigned now_in(const unsigned& word) { return __atomic_load_n(&word, __ATOMIC_ACQUIRE); }
 
-/// What the word is once that is not 0.
+/// Waits until the word is not 0, and returns it.
 unsigned awaited(const unsigned& word) {
     for (;;) {
         if (const unsigned now = now_in(word)) return now;
@@ -51,7 +51,7 @@ TEST(KernelWatch, ShowsWhatKernelsWaitForAndThatThePeDoes) {
         const auto until = [&](const std::string& expected) {
             while (text() != expected) ::sched_yield();
         };
-        // Whenever it is asked, as a kernel would, so that the answer stays on the board until it was seen.
+        // Answers whenever asked, like a kernel, so that the answer remains on the board until it was seen.
         const auto answers_until = [&](int team, int peer, const std::string& expected) {
             while (text() != expected) {
                 if (now_in(words.asked) == 1) {
@@ -90,7 +90,7 @@ TEST(KernelWatch, TellsThatTheJobIsOver) {
         options);
 }
 
-/// What check() says of a report of a grid of 4 blocks of 256 threads, once `prepare(watch, report)` has run.
+/// Text of check() for a report of a grid of 4 blocks of 256 threads, after `prepare(watch, report)`.
 template <class Prepare> std::string said_of(Prepare&& prepare) {
     std::string said;
     ThreadJobOptions options;

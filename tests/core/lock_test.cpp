@@ -1,4 +1,4 @@
-// Locks: exclusion, order of arrival, giving up, misuse, and holders that end.
+// Locks: exclusion, order of arrival, abandoned waits, misuse, and holders that end.
 #include "support/setups.hpp"
 
 #include <mutex>
@@ -25,7 +25,7 @@ TEST_P(Locks, Exclude) {
         constexpr int rounds = 300;
         for (int i = 0; i < rounds; ++i) {
             const std::lock_guard guard(lock);
-            // Plain loads and stores on PE 0: only the lock keeps them apart, and clear_lock completes them.
+            // Plain loads and stores on PE 0: only the lock separates them, and clear_lock completes them.
             const long a = job.context().g(count.data(), 0);
             EXPECT_EQ(job.context().g(count.data() + 1, 0), a);
             job.context().p(count.data(), a + 1, 0);
@@ -104,11 +104,11 @@ TEST_P(Locks, FirstComeFirstServed) {
     const int n = n_pes();
     run([n](Job& job) {
         SymmetricArray<std::int64_t> word(job, 1);
-        SymmetricArray<int> turn(job, 2);  // who may queue up; how many were served
+        SymmetricArray<int> turn(job, 2);  // the PE that may queue; the number served
         if (job.my_pe() == 0) set_lock(job, word.data());
         job.world().sync();
         if (job.my_pe() != 0) {
-            // PE i queues once the PE before it stands in the queue, which is when its node is not idle.
+            // PE i enters the queue once the PE before it is queued, which shows in its node.
             job.context().wait_until(turn.data(), Compare::eq, job.my_pe());
             set_lock(job, word.data());
             const int place = job.context().g(turn.data() + 1, 0);
@@ -118,7 +118,7 @@ TEST_P(Locks, FirstComeFirstServed) {
         } else {
             for (int pe = 1; pe < n; ++pe) {
                 job.context().p(turn.data(), pe, pe);
-                // The tail, somewhere, names the last in the queue; it is that PE's once it has entered.
+                // The tail, on some PE, names the last in the queue: that PE once it has entered.
                 const auto last = static_cast<std::uint32_t>(pe) + 1;
                 for (bool entered = false; !entered;) {
                     for (int home = 0; home < n && !entered; ++home)
@@ -151,7 +151,7 @@ TEST_P(Locks, GivingUpLeavesTheQueueUsable) {
             }
             job.world().sync();
             if (job.my_pe() == 0) clear_lock(job, word.data());
-            // Some give up again while others come back.
+            // Some give up while others return.
             if (job.my_pe() % 2 == 1) job.world().sync();
             set_lock(job, word.data());
             clear_lock(job, word.data());

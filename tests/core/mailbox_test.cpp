@@ -65,7 +65,7 @@ TEST_P(Mailboxes, PostWaitsForCredit) {
         Mailbox box(job, 4, 2);
         const int n = job.n_pes();
         int value = 1;
-        // To itself: nobody else can make room, so the third post runs out of time and changes nothing.
+        // To itself: no other PE can make room, so the third post times out and changes nothing.
         box.post(&value, sizeof value, job.my_pe());
         value = 2;
         box.post(&value, sizeof value, job.my_pe());
@@ -116,7 +116,7 @@ TEST_P(Mailboxes, LargeMessages) {
 
 TEST_P(Mailboxes, TeamsOfDifferentSizes) {
     run([](Job& job) {
-        // PE 0 is in no team; the others are split unevenly; all make the same mailbox together.
+        // PE 0 is in no team; the others are split unevenly; all create the same mailbox together.
         const int color = job.my_pe() == 0 ? -1 : job.my_pe() <= 2 ? 0 : 1;
         const Team team = job.world().split(color, -job.my_pe());
         Mailbox box(job, team, 16, 2);
@@ -185,7 +185,7 @@ TEST_P(Mailboxes, AnEndedPeerIsNamed) {
             if (job.my_pe() == 1) box.post(&value, sizeof value, 0);
             job.world().sync();
             if (job.my_pe() == 1) return;
-            // What was posted can still be read; what never was ends by an error.
+            // Posted messages can still be read; a missing one ends with an error.
             if (job.my_pe() == 0) {
                 EXPECT_EQ(box.receive(&value, sizeof value, 1), sizeof value);
             }

@@ -1,4 +1,4 @@
-// Meetings of members that move from core to core while they meet: crowded ones count by core.
+// Barriers of members that move between cores meanwhile: crowded ones count by core.
 #include "support/setups.hpp"
 
 #include <sched.h>
@@ -11,7 +11,7 @@ namespace {
 
 class Meetings : public WithPes {};
 
-/// Onto one of the cores that this thread may use.
+/// Moves this thread to one of its allowed cores.
 void move_to(const cpu_set_t& usable, std::size_t which) {
     const auto n = static_cast<std::size_t>(CPU_COUNT(&usable));
     std::size_t seen = 0;
@@ -24,7 +24,7 @@ void move_to(const cpu_set_t& usable, std::size_t which) {
     }
 }
 
-/// A reduction of `count` elements: as many as one line holds for all members, and more.
+/// A reduction of `count` elements: as many as one line fits for all members, and more.
 void check_reduction(const Team& team, std::size_t count, int round) {
     std::vector<std::uint16_t> mine(count), sum(count);
     std::iota(mine.begin(), mine.end(), static_cast<std::uint16_t>(round + 100 * team.my_pe()));

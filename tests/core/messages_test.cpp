@@ -145,8 +145,8 @@ TEST(MessagesAlone, ATimeoutBeforeAnythingMovedLeavesTheStreamUsable) {
             job.world().send_bytes(&value, sizeof value, 0);
             job.world().recv_bytes(&got, sizeof got, 0);
             EXPECT_EQ(got, 5);
-            // Half sent: the rest can never be told from the next message, so the pair is refused from then
-            // on.
+            // Half sent: the rest cannot be distinguished from the next message, so the pair is refused from
+            // now on.
             const std::vector<char> large(1 << 20);
             EXPECT_THROW(job.world().send_bytes(large.data(), large.size(), 0), Error);
             try {
@@ -159,8 +159,8 @@ TEST(MessagesAlone, ATimeoutBeforeAnythingMovedLeavesTheStreamUsable) {
         options);
 }
 
-/// The last cells and what gives them back may still be on their way when a team ends: they must not fall
-/// into what stands there next.
+/// The last cells and their credits may be in flight when a team ends: they must not corrupt the next user of
+/// that memory.
 TEST_P(Messages, TeamsEndRightAfterTheirMessages) {
     run([](Job& job) {
         const int n = job.n_pes();

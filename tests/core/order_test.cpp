@@ -1,4 +1,4 @@
-// Litmus tests of the memory model, looped: what fence, quiet, signals and waits promise across PEs.
+// Litmus tests of the memory model, looped: the guarantees of fence, quiet, signals and waits across PEs.
 #include "support/setups.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace {
 
 class Order : public WithPes {
   protected:
-    /// Where PEs have a core each, a round is short, and only many of them show anything.
+    /// If PEs have a core each, a round is short, and only many rounds show a defect.
     static int rounds() { return n_pes() <= 2 ? 2000 : 150; }
 };
 
@@ -35,7 +35,7 @@ TEST_P(Order, MessagePassing) {
 
 TEST_P(Order, ChainsOfFences) {
     run([](Job& job) {
-        // Each word is fenced behind the one before it, so whoever sees a later one sees all earlier ones.
+        // Each word is fenced behind the one before it, so a PE that sees a later one sees all earlier ones.
         SymmetricArray<long> words(job, 5);
         const Context& c = job.context();
         for (long i = 1; i <= rounds(); ++i) {
@@ -196,7 +196,7 @@ TEST_P(Order, ABarrierShowsPutsToThirdPes) {
         for (long i = 1; i <= rounds(); ++i) {
             c.p(&x[static_cast<std::size_t>(job.my_pe())], i, right_of(job));
             job.world().barrier();
-            // What PE k put to its right neighbour, seen by everybody.
+            // Every PE sees what PE k put to its right neighbour.
             for (int k = 0; k < job.n_pes(); ++k)
                 ASSERT_EQ(c.g(&x[static_cast<std::size_t>(k)], (k + 1) % job.n_pes()), i);
             job.world().sync();

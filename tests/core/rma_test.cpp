@@ -1,4 +1,4 @@
-// Puts and gets: every small size at every alignment, types, the non-blocking forms, and what is refused.
+// Puts and gets: every small size at every alignment, types, the non-blocking forms, and rejected arguments.
 #include "support/setups.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ TEST_P(Rma, EverySmallSizeAtEveryAlignment) {
                     context.put(target.data() + to, source.data() + from, bytes, pe);
                     if (bytes != 0) std::memcpy(model.data() + to, source.data() + from, bytes);
                     context.quiet();
-                    // The neighbourhood, too: nothing beside the range may change.
+                    // Nothing beside the range may change either.
                     context.get(back.data(), target.data(), room, pe);
                     ASSERT_EQ(back, model) << bytes << " bytes from " << from << " to " << to;
                 }
@@ -194,7 +194,7 @@ TEST_P(Rma, BadAddressesAreNamed) {
         const Context& context = job.context();
         const int pe = right_of(job);
         const auto heap_bytes = job.heap_use().limit_bytes;
-        volatile std::ptrdiff_t huge_stride = PTRDIFF_MAX / 8;  // volatile: the compiler would warn of it
+        volatile std::ptrdiff_t huge_stride = PTRDIFF_MAX / 8;  // volatile: the compiler would warn about it
         expect_error(ErrorCode::not_symmetric, {"not in the symmetric heap"},
                      [&] { context.put(y, y, 10, pe); });
         expect_error(ErrorCode::not_symmetric, {"not in the symmetric heap"},

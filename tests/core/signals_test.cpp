@@ -1,5 +1,4 @@
-// Put-with-signal: the data stand before the signal does, whatever their size, and nothing at all still
-// signals.
+// Put-with-signal: the data arrive before the signal, whatever their size. An empty put still signals.
 #include "support/setups.hpp"
 
 #include <numeric>
@@ -78,7 +77,7 @@ TEST_P(Signals, MisuseIsNamed) {
         expect_error(ErrorCode::pe, {}, [&] { c.signal_set(signal.data(), 1, job.n_pes()); });
         expect_error(ErrorCode::not_symmetric, {}, [&] { c.signal_fetch(&local); });
         job.world().barrier();
-        EXPECT_EQ(signal[0], 0u);  // what was refused has changed nothing
+        EXPECT_EQ(signal[0], 0u);  // the refused call has changed nothing
         EXPECT_EQ(x[0], 0);
         job.world().barrier();
     });

@@ -1,4 +1,4 @@
-// What bounds the waits of a start, and what is said when one takes too long.
+// Bounds of the waits of a start, and the reports of those that take too long.
 #include "support/fake_heap.hpp"
 #include "support/setups.hpp"
 
@@ -10,7 +10,7 @@
 namespace atl::testing {
 namespace {
 
-/// Over before any wait is slow enough to be shown on the board.
+/// Expires before any wait is slow enough to be shown on the board.
 constexpr double no_time = 1e-9;
 
 common::Settings settings_with(double wait_timeout_s, double init_timeout_s, bool init_timeout_given = true) {
@@ -27,7 +27,7 @@ std::shared_ptr<bootstrap::ThreadHub> hub_for(int n) {
     return bootstrap::create_hub(n, layout.stride() * static_cast<std::size_t>(n));
 }
 
-/// Returns once PE 0 has looked at its time in more waits than `before` says, or has ended.
+/// Returns once PE 0 has checked its time in more waits than `before`, or has ended.
 void outlast(const common::BoardView& board, std::uint64_t before) {
     const common::BoardHeader& header = board.header();
     while (board.entry(0).waits.load() <= before && header.abort.load() == 0 && header.gone.load() == 0)
@@ -39,7 +39,7 @@ TEST(Start, WaitsForALatePeWhateverOtherWaitsMayTake) {
         double s;
         bool given;
     };
-    for (const Bound bound : {Bound{600, true}, Bound{0, true}, Bound{no_time, false}}) {  // 0: for ever
+    for (const Bound bound : {Bound{600, true}, Bound{0, true}, Bound{no_time, false}}) {  // 0: no limit
         const auto hub = hub_for(2);
         std::unique_ptr<core::JobState> jobs[2];
         const auto start = [&](int pe) {
@@ -69,7 +69,7 @@ TEST(Start, SaysWhoHasNotComeAndWhatToRaise) {
 TEST(Start, OpensGpusHoweverLongThatTakesAPe) {
     std::atomic<std::uint64_t> waits_of_pe0{UINT64_MAX};
     run_pes(2, [&](Job& job) {
-        // Settings are this thread's PE's own.
+        // Each PE, here a thread, has its own settings.
         double& wait_timeout_s = const_cast<common::Settings&>(job.state().settings()).wait_timeout_s;
         const common::BoardView& board = job.state().board();
         job.state().open_devices_by([&](const heap::DeviceChoice&) {
@@ -82,7 +82,7 @@ TEST(Start, OpensGpusHoweverLongThatTakesAPe) {
             }
             return std::make_unique<FakeHeap>(Faults{}, std::size_t{64} << 20, std::size_t{2} << 20);
         });
-        void* block = job.malloc(1, Memory::device);  // in what the opening took
+        void* block = job.malloc(1, Memory::device);  // in memory that the opening allocated
         EXPECT_EQ(wait_timeout_s, no_time);
         wait_timeout_s = 60;
         job.free(block);
@@ -104,7 +104,7 @@ TEST(Start, OnceOverBoundsNothing) {
         options);
 }
 
-/// A thread that waits while another of its PE starts something.
+/// A thread waits while another thread of its PE starts something.
 TEST(Start, IsOfOneThread) {
     core::StartWaits waits;
     EXPECT_FALSE(waits.are_this_threads());

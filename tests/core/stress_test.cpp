@@ -1,4 +1,4 @@
-// Everything at once: threads of every PE with teams, contexts and objects of their own.
+// All features at once: threads of every PE with separate teams, contexts and objects.
 #include "support/setups.hpp"
 
 namespace atl::testing {
@@ -6,7 +6,7 @@ namespace {
 
 class Stress : public WithPes {};
 
-/// What one thread of a PE works on. Collective work of two threads is on two teams.
+/// The objects of one thread of a PE. Two threads use two teams for collectives.
 struct Share {
     Team team;
     Context context;
@@ -87,8 +87,8 @@ TEST_P(Stress, ThreadsTeamsContextsAndObjects) {
 
 TEST_P(Stress, BarriersOfOverlappingTeams) {
     run([](Job& job) {
-        // Halves and thirds of the world, met in turn, each with a count that all its members must have
-        // reached.
+        // Halves and thirds of the world, synchronised in turn. Each has a count that all its members must
+        // have reached.
         const Team halves = job.world().split(job.my_pe() % 2, 0);
         const Team thirds = job.world().split(job.my_pe() % 3, -job.my_pe());
         SymmetricArray<long> count(job, 3);

@@ -1,4 +1,4 @@
-// Teams from teams: who is in, in which order, what is refused, and that there may be many.
+// Splits of teams: members, their order, rejected arguments, and many teams.
 #include "support/setups.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace {
 
 class Teams : public WithPes {};
 
-/// What a split must give: world PEs in order, or nothing where this PE is in none.
+/// The expected result of a split: world PEs in order, or no team on other PEs.
 void expect_team(const Job& job, const Team& team, const std::vector<int>& members) {
     const auto me = std::find(members.begin(), members.end(), job.my_pe());
     ASSERT_EQ(static_cast<bool>(team), me != members.end());
@@ -42,14 +42,14 @@ TEST_P(Teams, World) {
     });
 }
 
-/// The name of a PE's host, by the names that PEs were given in turn.
+/// Name of a PE's host, from names that are assigned to PEs in turn.
 char host_of(const char* hosts, int pe) {
     const std::string names(hosts);
     return names.empty() ? 'a' : names[2 * (static_cast<std::size_t>(pe) % (names.size() / 2 + 1))];
 }
 
 TEST_P(Teams, PredefinedTeamsFollowHosts) {
-    // What tests/clusters tells of real hosts, else pretended ones.
+    // Real hosts given by tests/clusters, else pretended ones.
     const char* given = pes_are_processes ? std::getenv("ATOLL_TEST_HOSTS") : GetParam().hosts;
     if (pes_are_processes && given == nullptr) given = std::getenv("ATOLL_HOST_ID");
     const char* hosts = given ? given : "";
@@ -124,7 +124,7 @@ TEST_P(Teams, WhatLeavesTheParentIsRefusedOnEveryPe) {
         refuse(0, 1, 0);
         refuse(0, 1, -3);
         refuse(0, 0, 2);
-        refuse(0, INT_MAX, 3);  // whose product wraps
+        refuse(0, INT_MAX, 3);  // the product wraps
         refuse(0, INT_MIN, 3);
         refuse(0, 1 << 30, 5);
         expect_error(ErrorCode::invalid_argument, {"split_2d"}, [&] { world.split_2d(0); });
@@ -187,7 +187,7 @@ TEST_P(Teams, NestedToTheLastPe) {
         std::vector<Team> chain{job.world()};
         while (chain.back() && chain.back().n_pes() > 1) {
             const Team parent = chain.back();
-            // All but the first, backwards.
+            // All but the first, in reverse order.
             chain.push_back(parent.split_strided(parent.n_pes() - 1, -1, parent.n_pes() - 1));
             if (!chain.back()) break;
             EXPECT_EQ(chain.back().n_pes(), parent.n_pes() - 1);
@@ -195,7 +195,7 @@ TEST_P(Teams, NestedToTheLastPe) {
             EXPECT_EQ(parent.translate_pe(parent.n_pes() - 1, chain.back()), 0);
             chain.back().barrier();
         }
-        // Parents may go before their children.
+        // A parent may be destroyed before its children.
         for (std::size_t i = 1; i < chain.size(); ++i)
             if (chain[i]) chain[i].destroy();
         job.world().barrier();

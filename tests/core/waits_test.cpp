@@ -1,4 +1,5 @@
-// Waiting for one's own words: every comparison, every family, status masks, fairness, time-outs, refusals.
+// Waits on a PE's own words: every comparison, every family, status masks, fairness, timeouts, rejected
+// arguments.
 #include "support/setups.hpp"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ template <class T> void compare_all(Job& job, T low, T high) {
     const int pe = right_of(job);
     c.p(x.data(), high, pe);
     c.quiet();
-    // What the left neighbour stores satisfies each of these, and is what they return.
+    // The left neighbour's value satisfies each of these, and is their result.
     EXPECT_EQ(c.wait_until(x.data(), Compare::eq, high), high);
     EXPECT_EQ(c.wait_until(x.data(), Compare::ne, low), high);
     EXPECT_EQ(c.wait_until(x.data(), Compare::gt, low), high);
@@ -37,7 +38,7 @@ template <class T> void compare_all(Job& job, T low, T high) {
 
 template <class T> void compare_extremes(Job& job) {
     using Limits = std::numeric_limits<T>;
-    // Of an unsigned type the upper half is large, of a signed one the values with the sign bit are small.
+    // The upper half of an unsigned type is large; values with the sign bit of a signed type are small.
     compare_all<T>(job, Limits::min(), Limits::max());
     compare_all<T>(job, T(Limits::max() / 2), T(Limits::max() / 2 + 1));
     compare_all<T>(job, T(1), Limits::max());
@@ -188,7 +189,7 @@ TEST_P(Waits, EmptySetsAreSatisfied) {
         check(3, all_out.data());
         check(0, nullptr);
         c.wait_until_all<int>(nullptr, 0, nullptr, Compare::eq, 1);
-        // Not empty, but nothing satisfies: tests say so at once.
+        // Not empty, but nothing satisfies: tests return at once.
         EXPECT_FALSE(c.test_all(x.data(), 3, nullptr, Compare::eq, 5));
         EXPECT_EQ(c.test_any(x.data(), 3, nullptr, Compare::eq, 5), none);
         EXPECT_EQ(c.test_some(x.data(), 3, indices.data(), nullptr, Compare::eq, 5), 0u);

@@ -1,5 +1,5 @@
-// Functions of a source that is compiled to look at addresses: what is not symmetric is refused by name. The
-// other sources of this program do not look, and keep functions of their own.
+// A source compiled with address checks: asymmetric addresses are refused by name. The program's other
+// sources have no checks, and separate functions.
 #define ATOLL_DEVICE_CHECK_ADDRESSES 1
 #include "device/pes.hpp"
 
@@ -70,7 +70,7 @@ TEST_F(CheckedAddresses, OfSignalsAndAtomics) {
     });
 }
 
-/// Small collectives go by the team's own memory, and take any.
+/// Small collectives use the team's own memory, and accept any address.
 TEST_F(CheckedAddresses, OfLargeCollectivesAndOfMailboxes) {
     refused_on(1, [](const device::Team& team, std::uint64_t* x) {
         const auto mine = std::make_unique<Words>();

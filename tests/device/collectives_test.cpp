@@ -1,4 +1,4 @@
-// The collectives that kernels call, with PEs as threads on the host heap: each member against a model.
+// Collectives of kernels, with PEs as threads on the host heap: each member against a model.
 #include "device/pes.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 using device::Order;
 
-/// What PE `pe` has at place i: differs between PEs, places and calls.
+/// Element i of PE `pe`: differs between PEs, indices and calls.
 template <class T> T value_of(int pe, std::size_t i, int call) {
     return static_cast<T>(1 + (static_cast<unsigned>(pe) * 37u + static_cast<unsigned>(i) * 11u +
                                static_cast<unsigned>(call) * 5u) %
@@ -64,7 +64,7 @@ template <class T> void move_data(Case<T>& c) {
     device::sync(c.team);
 }
 
-/// Members give n, n - 1, … elements, and none of fewer than 0.
+/// Members contribute n, n - 1, … elements, down to 0.
 template <class T> void collect_data(Case<T>& c) {
     const auto given = [&](std::size_t pe) { return c.n > pe ? c.n - pe : 0; };
     c.fill(50);
@@ -189,8 +189,8 @@ TEST_P(DeviceCollectives, SyncOrdersWhatWasStored) {
     });
 }
 
-/// Flags of small collectives are 32 bits of their number, and begin again: words that are then read had
-/// better not be those of long ago.
+/// Flags of small collectives are 32 bits of their number, and wrap: words read then must not be very old
+/// ones.
 TEST_P(DeviceCollectives, NumbersBeginAgain) {
     run_device_pes(GetParam(), [](Job& job) {
         const device::Team team = job.world().device(Memory::host);

@@ -1,4 +1,4 @@
-// What stands behind Team::control: a place for each team, and how waits end that nothing else ends.
+// Team::control: a place for each team, and the end of waits by the job's end or a bound.
 #include "atoll/device/device.hpp"
 
 #include "support/setups.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 using device::Compare;
 
-/// From here on: what a test sets up may take as long as a busy machine needs.
+/// Sets the bound from now on, since the setup of a test may take as long as a busy machine needs.
 void bound_waits(Job& job, double seconds) {
     const_cast<common::Settings&>(job.state().settings()).wait_timeout_s = seconds;
 }
@@ -51,7 +51,7 @@ TEST(DeviceControl, SixtyFourTeamsAndNoMore) {
     });
 }
 
-/// What PE 1 stays for: that PE 0 has waited for it in vain. A PE that leaves ends waits before their bounds.
+/// Keeps PE 1 in the job until PE 0 has waited. A PE that leaves ends waits before their bounds.
 class Present {
   public:
     class Until {
@@ -94,7 +94,7 @@ TEST(DeviceControl, AWaitThatTakesTooLongSaysForWhat) {
         options);
 }
 
-/// PE 1 does nothing; each wait of PE 0 ends by itself, and says what it was.
+/// PE 1 does nothing; each wait of PE 0 ends by its bound, and reports itself.
 TEST(DeviceControl, EveryWaitIsBounded) {
     using Word = unsigned long long;
     ThreadJobOptions options;
@@ -190,7 +190,7 @@ TEST(DeviceControl, AWaitForSomeWordsShowsOneThatCounts) {
         options);
 }
 
-/// What a GPU's waits look at: PEs are those of the job, whether they are in the window or far.
+/// The check of a GPU's waits: its PEs are the job's, in the window or far.
 TEST(DeviceControl, AWaitKnowsWhomItIsFor) {
     using device::detail::is_for_the_gone;
     const auto control = std::make_unique<device::Control>();
@@ -236,7 +236,7 @@ TEST(DeviceControl, AReportShowsValuesAsTheirTypeDoes) {
         options);
 }
 
-/// With nothing checked and no ATOLL_WAIT_TIMEOUT.
+/// Without checks and without ATOLL_WAIT_TIMEOUT.
 TEST(DeviceControl, AWaitHasABoundOfItsOwn) {
     constexpr unsigned long long bound_ns = 5000000;
     ThreadJobOptions options;
@@ -272,7 +272,7 @@ TEST(DeviceControl, AWaitHasABoundOfItsOwn) {
                 device::wait_until_any(team, to, 1, nullptr, Compare::ge, Word{1}, thread, 8, bound_ns);
             });
             ends("receive", "9", [&] { device::receive(team, box, to, 1, 1, thread, 9, bound_ns); });
-            // A message that has begun to come: one of its two parts.
+            // A message that has begun to arrive: one of its two parts.
             device::Outbox<> half_sent(team, two, 0);
             half_sent.begin();
             half_sent.store(0, 3);
@@ -349,7 +349,7 @@ TEST(DeviceControl, APeThatTheTeamHasNotIsRefusedByName) {
 TEST(DeviceControl, TheEndOfTheJobEndsWaits) {
     ThreadJobOptions options;
     options.finalize = false;
-    std::atomic<bool> has_team{false};  // or the end comes while PE 0 still makes it
+    std::atomic<bool> has_team{false};  // otherwise the end might come while PE 0 still creates it
     run_pes(
         2,
         [&](Job& job) {

@@ -1,5 +1,5 @@
-// The ring through which kernels ask for what only a transport reaches: its protocol, with a thread of the
-// test as the host's, so that the sanitizers judge it.
+// The ring for kernels' requests to PEs that only a transport reaches. A thread of the test plays the host,
+// so that the sanitizers check the protocol.
 #include "atoll/device/device.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using device::FarKind;
 using device::FarRequest;
 using device::FarRing;
 
-/// Two PEs, of which the other is far: `there` is where its slot stands as far as this test is concerned.
+/// Two PEs, of which the other is far: `there` is the address of its slot in this test.
 class FarRingTest : public ::testing::Test {
   protected:
     FarRingTest() {
@@ -55,7 +55,7 @@ class FarRingTest : public ::testing::Test {
         stops_ = true;
         if (server_.joinable()) server_.join();
     }
-    /// Addresses are in this PE's slot; the far PE's has the same values at the same places.
+    /// Addresses are in this PE's slot; the far PE has the same values at the same offsets.
     static void carry_out(FarRing::Slot& slot) {
         const FarRequest& r = slot.request;
         void* here = r.is_in_slot ? slot.data : r.here;
@@ -117,18 +117,18 @@ TEST_F(FarRingTest, AllSizesBringTheirSignal) {
 
 TEST_F(FarRingTest, WaitsEndWithTheJob) {
     int x = 0;
-    device::p(team_, &x, 1, 1);  // asked for, and nobody comes
+    device::p(team_, &x, 1, 1);  // requested, and not served
     std::thread end([this] { __atomic_store_n(&watch_.abort, 1u, __ATOMIC_RELEASE); });
     EXPECT_THROW(device::quiet(team_), std::runtime_error);
     EXPECT_THROW(device::g(team_, &x, 1), std::runtime_error);
     end.join();
 }
 
-/// The source of a put that is asked for is the server's until it has carried that out.
+/// The server owns the source of a requested put until it has carried that out.
 TEST_F(FarRingTest, FlushWaitsForSources) {
     std::vector<char> to(5000), from(5000, 'x');
     device::put_nbi(team_, to.data(), from.data(), from.size(), 1);
-    __atomic_store_n(&watch_.abort, 1u, __ATOMIC_RELEASE);  // nobody comes: a wait ends so
+    __atomic_store_n(&watch_.abort, 1u, __ATOMIC_RELEASE);  // no server: this ends a wait
     EXPECT_THROW(device::flush(team_), std::runtime_error);
     __atomic_store_n(&watch_.abort, 0u, __ATOMIC_RELEASE);
 }

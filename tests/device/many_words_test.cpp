@@ -1,4 +1,4 @@
-// What the kernel of waits for many words does, with 32 threads of the host for a warp, or one alone.
+// The kernel of waits for many words, with 32 threads of the host as a warp, or a single one.
 #include "cuda/kernels/many_words.hpp"
 
 #include <gtest/gtest.h>

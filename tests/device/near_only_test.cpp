@@ -1,5 +1,5 @@
-// Sources of one program that differ in ATOLL_DEVICE_FAR: each has functions of its own. This one is of the
-// kind that knows no far PEs, the others of this program know them.
+// Sources of one program that differ in ATOLL_DEVICE_FAR have separate functions. This one does not support
+// far PEs; the other sources of this program do.
 #undef ATOLL_DEVICE_FAR
 #include "device/two_kinds.hpp"
 

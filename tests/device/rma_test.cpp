@@ -1,4 +1,4 @@
-// The functions that kernels call, with PEs as threads on the host heap: the same code, under the sanitizers.
+// The RMA functions of kernels, with PEs as threads on the host heap: the same code, under the sanitizers.
 #include "device/pes.hpp"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ TEST_P(DeviceFunctions, EverySmallSizeAtEveryAlignment) {
     });
 }
 
-/// Nothing of the address is hidden from the compiler, so it may conclude what it can from types.
+/// The compiler sees the whole address computation, so it may use type-based aliasing.
 double moved_sum(double value) {
     alignas(16) static double from[8], to[8];
     for (double& e : to) e = 0;

@@ -1,5 +1,5 @@
-// Tiles, with PEs as threads on the host heap: every shape against a model, at pitches that allow all widths
-// of accesses, and a type of two bytes that is added up in float.
+// Tiles, with PEs as threads on the host heap. Every shape is checked against a model, at pitches that allow
+// all access widths. One type has two bytes and is added up in float.
 #include "device/pes.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace atl::testing {
 namespace {
 
-/// The upper half of a float, as bfloat16 is, cut off.
+/// The upper half of a float, like bfloat16, truncated.
 struct Short {
     std::uint16_t bits;
     Short() = default;
@@ -33,7 +33,7 @@ template <> struct atl::device::Wide<atl::testing::Short> { using type = float; 
 namespace atl::testing {
 namespace {
 
-/// Elements of which no power of two bytes are a whole number.
+/// Elements whose size does not divide a power of two.
 struct Three {
     float a, b, c;
     Three() = default;
@@ -43,7 +43,7 @@ struct Three {
     friend bool operator<(Three x, Three y) { return x.a < y.a; }
     friend bool operator!=(Three x, Three y) { return x.a != y.a; }
 };
-/// And of 16 bytes, the most that are moved at once.
+/// The same with 16 bytes, the most that are moved at once.
 struct alignas(16) Wide16 : Three {
     using Three::Three;
     Wide16(Three three) : Three(three) {}
@@ -60,7 +60,7 @@ template <class T> T value_of(int pe, unsigned row, unsigned col) {
     return static_cast<T>(static_cast<float>(1 + (static_cast<unsigned>(pe) * 17 + row * 5 + col * 3) % 23));
 }
 
-/// Two symmetric arrays with room for a tile of every member, and what they should hold.
+/// Two symmetric arrays with room for a tile of every member, and their expected contents.
 template <class T> class Tiles {
   public:
     Tiles(Job& job, const Shape& s)
@@ -81,11 +81,11 @@ template <class T> class Tiles {
         device::sync(team);
     }
     device::Tile<T> source() { return {src.data() + shape.shift, shape.rows, shape.cols, shape.pitch}; }
-    /// Another pitch than the source's, of the same alignment where that is even.
+    /// Has a different pitch from the source's, of the same alignment if that is even.
     device::Tile<T> target(unsigned tiles = 1) {
         return {dst.data() + shape.shift, tiles * shape.rows, shape.cols, shape.pitch + (shape.pitch % 2)};
     }
-    /// The target's tile as expected(row, col), and nothing around it touched.
+    /// Expects expected(row, col) in the target's tile, and unchanged memory around it.
     template <class Expected> void expect(const char* what, unsigned tiles, Expected expected) {
         std::vector<float> wanted(room, 77.0f);
         const device::Tile<T> tile = target(tiles);

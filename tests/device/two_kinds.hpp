@@ -1,4 +1,4 @@
-// What two sources of the two kinds show each other, see near_only_test.cpp.
+// Shared by the two sources of near_only_test.cpp.
 #pragma once
 
 #include "atoll/device/far.hpp"

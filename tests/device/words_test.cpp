@@ -16,7 +16,8 @@ using Word = unsigned long long;
 
 class DeviceWords : public ::testing::TestWithParam<int> {};
 
-/// All PEs update one word of PE 0 at once; what they fetched and what is left must be of one order.
+/// All PEs update one word of PE 0 concurrently; the fetched values and the result must be consistent with
+/// one order.
 template <class T> void contended_adds(Job& job) {
     SymmetricArray<T> word(job, 1);
     constexpr int rounds = 200;
@@ -44,7 +45,7 @@ TEST_P(DeviceWords, AtomicAdditionOfEveryType) {
     });
 }
 
-/// Threads of one PE hand a plain value around, a word each to say that it is there.
+/// Threads of one PE pass a plain value around, with a word each to announce it.
 template <class T> void local_ring(Job& job) {
     constexpr int threads = 3, rounds = 500;
     const device::Team team = job.world().device(Memory::host);
@@ -242,8 +243,8 @@ TEST_P(DeviceWords, MailboxesKeepTheOrderOfEachPair) {
     });
 }
 
-/// Lengths about parts of 8 bytes, and about the two that a thread has on their way; each at 8 bytes'
-/// multiples and off them, at either end.
+/// Lengths around parts of 8 bytes, and around the two that a thread has in flight. Each at multiples of 8
+/// bytes and beside them, at either end.
 TEST_P(DeviceWords, MailboxesTakeAnyLengthAtAnyAddress) {
     run_device_pes(GetParam(), [](Job& job) {
         constexpr Word room = 1000, edge = 16;
@@ -269,7 +270,7 @@ TEST_P(DeviceWords, MailboxesTakeAnyLengthAtAnyAddress) {
     });
 }
 
-/// Threads of a scope by turns, where what each does waits for no other.
+/// Threads of a scope, run one after another, for operations that do not wait for other threads.
 struct OneOf {
     unsigned mine, all;
     unsigned rank() const { return mine; }
@@ -278,8 +279,7 @@ struct OneOf {
     template <class T> T broadcast(T value) const { return value; }
 };
 
-/// What a block does with a message: fewer, as many, and more parts than it has threads, and than two for
-/// each.
+/// A block's handling of a message: with fewer parts than threads, as many, more, and more than two for each.
 TEST_P(DeviceWords, ThreadsShareAMessagesParts) {
     run_device_pes(GetParam(), [](Job& job) {
         constexpr Word room = 800;
@@ -294,7 +294,7 @@ TEST_P(DeviceWords, ThreadsShareAMessagesParts) {
                 for (Word i = 0; i < room; ++i) out[i] = static_cast<unsigned char>(i * 7 + bytes);
                 device::detail::Post* const pair = device::detail::post_of(box, right_of(job));
                 const device::detail::Post before = *pair;
-                for (unsigned t = 0; t < threads; ++t) {  // each reads the counters as they were
+                for (unsigned t = 0; t < threads; ++t) {  // each reads the same counters
                     pair->posted = before.posted;
                     pair->seen_taken = before.seen_taken;
                     device::post(team, box, out.data(), bytes, right_of(job), OneOf{t, threads});
@@ -313,7 +313,7 @@ TEST_P(DeviceWords, ThreadsShareAMessagesParts) {
     });
 }
 
-/// A PE's three parts are three of its threads.
+/// Each of a PE's three parts is one of its threads.
 TEST_P(DeviceWords, NewsReachAThirdPeWithTheirData) {
 #if defined(__SANITIZE_THREAD__) && defined(ATOLL_PES_ARE_PROCESSES)
     GTEST_SKIP() << "the news goes through another process, whose part ThreadSanitizer does not see";
@@ -341,8 +341,8 @@ TEST_P(DeviceWords, NewsReachAThirdPeWithTheirData) {
     });
 }
 
-/// Flags are 32 bits of a message's number. What short messages leave untouched must not be taken for a later
-/// long one's, when the same flag comes again.
+/// Flags are 32 bits of a message's number. Words that short messages leave untouched must not match when the
+/// same flag returns in a long one.
 TEST_P(DeviceWords, MailboxesOutliveTheirFlags) {
     run_device_pes(GetParam(), [](Job& job) {
         constexpr Word room = 80;
@@ -388,7 +388,7 @@ TEST(DeviceMailbox, AFullOneHoldsItsSenderOff) {
     });
 }
 
-/// What the header promises of its room, with a PE that sends to itself: nobody else could end a wait.
+/// The capacity documented in the header, with a PE that sends to itself: no other PE could end a wait.
 TEST(DeviceMailbox, TakesMoreWhileHalfOfItIsUnread) {
     run_pes(1, [](Job& job) {
         const device::Team team = job.world().device(Memory::host);

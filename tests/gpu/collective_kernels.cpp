@@ -1,4 +1,4 @@
-// Collectives from within kernels at warp, block and grid scope, against a model; teams of parts of the job.
+// Collectives within kernels at warp, block and grid scope, against a model; teams of parts of the job.
 #include "gpu/collectives.hpp"
 #include "gpu/support.hpp"
 #include "support/multi_main.hpp"

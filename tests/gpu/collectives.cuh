@@ -1,5 +1,5 @@
-// A collective of one type, for the sources that make the kernels of some types each: nvcc takes minutes for
-// all of them together.
+// A collective of one type, for sources that each compile the kernels of a few types: nvcc would take minutes
+// for all of them together.
 #pragma once
 
 #include "gpu/collectives.hpp"

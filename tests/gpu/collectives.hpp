@@ -1,4 +1,4 @@
-// The kernels of tests/gpu/collectives.cu: one collective a launch, waited for.
+// The kernels of tests/gpu/collectives.cu: one collective per launch, complete on return.
 #pragma once
 
 #include "gpu/kernels.hpp"
@@ -6,7 +6,7 @@
 namespace atl::testing {
 
 enum class Collective { broadcast, fcollect, alltoall, collect, sum, max, sum_scatter };
-/// Those from bfloat16 on with ATOLL_TEST_ALL_TYPES only: they take nvcc longer than the others together.
+/// Types from bfloat16 on only with ATOLL_TEST_ALL_TYPES: they take nvcc longer than the others together.
 enum class Element {
     byte,
     int32,
@@ -22,7 +22,7 @@ enum class Element {
     uint64
 };
 
-/// `scope` is warp, block or grid. `result` gets what collect returns.
+/// `scope` is warp, block or grid. `result` gets the result of collect.
 void run_collective(const device::Team& team, Collective which, Element type, Together scope, void* dst,
                     const void* src, std::uint64_t count, int root, std::uint64_t* result);
 

@@ -1,4 +1,4 @@
-// The device heap: allocation, growth, what comes back, what is refused, and that the job goes on after that.
+// The device heap: allocation, growth, returned memory, rejected calls, and its use after those.
 #include "gpu/support.hpp"
 #include "support/multi_main.hpp"
 
@@ -63,7 +63,7 @@ TEST_F(DeviceHeap, GrowsByWhatIsNeededAndKeepsWhatItHas) {
         EXPECT_GE(taken(), used());
         write(blocks.back(), noise(1000, static_cast<int>(sizes.size()) + job_.my_pe()));
     }
-    // A quarter ahead at most, and a granule.
+    // At most a quarter ahead, and a granule.
     EXPECT_LE(taken(), (used() + 2 * mib) / 4 * 5 + 2 * mib);
     job_.world().barrier();
     for (std::size_t i = 0; i < blocks.size(); ++i) {

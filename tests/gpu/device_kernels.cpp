@@ -1,4 +1,4 @@
-// Put, get, elements and signals from within kernels, through a team passed by value.
+// Put, get, elements and signals within kernels, through a team passed by value.
 #include "gpu/kernels.hpp"
 #include "gpu/support.hpp"
 #include "support/multi_main.hpp"
@@ -73,7 +73,7 @@ TEST_F(DeviceKernels, PutsAndGetsOfEveryScope) {
 }
 
 TEST_F(DeviceKernels, SignalsBringTheirDataFromGpuToGpu) {
-    // Kernels of PEs on one GPU take turns, and one that spins for another would hold it off.
+    // Kernels of PEs on one GPU are time-sliced, and one that spins for another would delay it.
     int gpus = 0;
     check_cuda(cudaGetDeviceCount(&gpus));
     if (job_.n_pes() > gpus) return;

@@ -1,5 +1,4 @@
-// A job takes GPU memory only when it is asked for, finalize gives all of it back, and the next job starts
-// anew.
+// A job takes GPU memory only when needed, and finalize returns all of it. The next job starts fresh.
 #include "gpu/support.hpp"
 
 #include "atoll/stream.hpp"
@@ -17,7 +16,8 @@ using gpu::check_cuda;
 
 constexpr std::size_t block_bytes = std::size_t{512} << 20;
 constexpr std::size_t slack_bytes = std::size_t{96} << 20;  // contexts and pools of PEs on the same GPU
-/// What the driver keeps for a context that has run kernels, however many jobs there were: 2 MiB were seen.
+/// Memory that the driver keeps for a context that has run kernels, whatever the number of jobs: 2 MiB were
+/// seen.
 constexpr std::size_t kept_bytes = std::size_t{4} << 20;
 constexpr int rounds = 5;
 
@@ -27,7 +27,7 @@ std::size_t free_bytes() {
     return free;
 }
 
-/// Memory is gone when the last PE has unmapped it, and no PE waits for that.
+/// Memory is returned when the last PE has unmapped it, and no PE waits for that.
 bool comes_back(std::size_t wanted) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (free_bytes() < wanted) {
@@ -42,7 +42,7 @@ int fail(const char* what) {
     return 1;
 }
 
-/// Everything that the library has: copies, words, collectives of both kinds, pinned memory.
+/// Uses all kinds of the library's resources: copies, words, collectives of both kinds, pinned memory.
 void use_everything(Job& job, cudaStream_t stream) {
     auto* x = static_cast<std::uint64_t*>(job.calloc(1 << 20, 8, Memory::device));
     const std::uint64_t one = 1;
@@ -94,7 +94,7 @@ int run() {
             return fail("where does this memory come from?");
         job.world().barrier();
         use_everything(job, stream);
-        if (round % 2 == 0) job.free(block);  // else finalize finds it in use
+        if (round % 2 == 0) job.free(block);  // otherwise finalize finds it in use
         const int pe = job.my_pe();
         finalize();
         const std::size_t spared = alone ? kept_bytes : slack_bytes;

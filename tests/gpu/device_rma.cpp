@@ -13,7 +13,7 @@ constexpr Kind kinds[] = {Kind::ordinary, Kind::pinned, Kind::host_heap, Kind::c
 constexpr std::size_t most = (std::size_t{8} << 20) + 64;
 constexpr std::size_t sizes[] = {0, 1, 3, 8, 100, 1024, 65537, std::size_t{8} << 20};
 
-/// `most` bytes of one kind; made and freed by all PEs alike.
+/// `most` bytes of one kind of memory; allocated and freed collectively.
 class Local {
   public:
     Local(Job& job, Kind kind) : job_(job), kind_(kind) {
@@ -135,7 +135,7 @@ TEST_F(DeviceForms, NonBlockingAndStrided) {
     job_.free(x);
 }
 
-/// From and to each kind of memory, more than what is pinned at once too.
+/// From and to each kind of memory, also more than is pinned at once.
 TEST_F(DeviceForms, StridedFromAndToEveryMemory) {
     constexpr std::size_t n = 200000;
     auto* x = static_cast<std::uint64_t*>(job_.calloc(2 * n, 8, Memory::device));

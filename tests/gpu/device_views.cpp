@@ -1,4 +1,4 @@
-// Registered buffers, and the whole device heap given back.
+// Registered buffers, and the reset of the whole device heap.
 #include "gpu/streams.hpp"
 #include "support/multi_main.hpp"
 
@@ -13,7 +13,7 @@ template <class F> F* driver_function(const char* name) {
     return reinterpret_cast<F*>(::dlsym(library, name));
 }
 
-/// As a program's own pool makes it.
+/// Memory allocated like in a program's own pool.
 class OwnMemory {
   public:
     OwnMemory(int gpu, std::size_t bytes, bool shareable) : bytes_(bytes) {
@@ -65,7 +65,7 @@ TEST_F(DeviceViews, ARegisteredBufferIsSymmetric) {
     context_.get(theirs.data(), view, 4 * mib, right_of(job_));
     EXPECT_TRUE(theirs == noise(4 * mib, right_of(job_)));
     job_.world().barrier();
-    // A stream's collective on the view, seen by the old address.
+    // A stream's collective on the view, visible through the old address.
     set(reinterpret_cast<float*>(view), std::vector<float>(mib, static_cast<float>(job_.my_pe() + 1)));
     job_.world().barrier();
     auto* floats = reinterpret_cast<float*>(view);
@@ -79,7 +79,7 @@ TEST_F(DeviceViews, ARegisteredBufferIsSymmetric) {
     EXPECT_FALSE(job_.is_symmetric(view, 1));
     EXPECT_EQ(code_of([&] { context_.p(view, static_cast<unsigned char>(1), 0); }),
               ErrorCode::use_after_free);
-    check_cuda(cudaMemset(own.get(), 0, 4 * mib));  // the memory is its owner's still
+    check_cuda(cudaMemset(own.get(), 0, 4 * mib));  // the owner can still use the memory
     check_cuda(cudaDeviceSynchronize());
     job_.world().barrier();
 }
@@ -103,7 +103,7 @@ TEST_F(DeviceViews, WhatCannotBeRegisteredSaysWhy) {
     refused(own.get() + 2 * mib, 2 * mib, "part");
     refused(host.data(), 2 * mib, "");
     refused(nullptr, 2 * mib, "");
-    if (job_.n_pes() > 1) {  // one PE's mistake is everybody's error
+    if (job_.n_pes() > 1) {  // one PE's mistake is an error on all
         const bool wrong = job_.my_pe() == 1;
         expect_error(ErrorCode::invalid_argument, {wrong ? "cudaMalloc" : "PE 1"},
                      [&] { job_.register_buffer(wrong ? aligned : own.get(), 4 * mib); });

@@ -1,4 +1,4 @@
-// Calls of the host on device memory that return when they are done: atomics, signals, waits, collectives.
+// Blocking calls of the host on device memory: atomics, signals, waits, collectives.
 #include "gpu/streams.hpp"
 #include "support/device_collectives.hpp"
 #include "support/multi_main.hpp"
@@ -76,7 +76,7 @@ TEST_F(HostBlocking, CollectivesTakeDeviceArrays) {
     }
 }
 
-/// Arrays at other places on other PEs, of cudaMalloc, of the host heap, ordinary and pinned.
+/// Arrays at different offsets on different PEs: in cudaMalloc, in the host heap, ordinary and pinned.
 TEST_F(HostBlocking, CollectivesTakeArraysFromAnywhere) {
     const auto n = static_cast<std::size_t>(job_.n_pes());
     const auto me = static_cast<std::size_t>(job_.my_pe());
@@ -159,7 +159,7 @@ TEST_F(HostBlocking, AveragesAndScaledSums) {
         for (const std::size_t n : {std::size_t{9}, std::size_t{400000}}) {
             T* x = zeros<T>(n);
             T* y = zeros<T>(n);
-            // The mean of 1 and 2 in equal numbers, else of ones; and 0.5 of each of n times 1.
+            // The mean of 1 and 2 in equal numbers, else of ones; and the sum of 0.5 times n ones.
             const bool pairs = job_.n_pes() % 2 == 0;
             set(x, all_of<T>(n, pairs && job_.my_pe() % 2 == 1 ? 2 : 1));
             job_.world().barrier();

@@ -1,5 +1,5 @@
-// The host heap and GPUs: kernels and streams wait for pinned words that other PEs' hosts write, and memory
-// of a GPU is the local side of operations on the host heap.
+// The host heap and GPUs. Kernels and streams wait for pinned words that other PEs' hosts write. GPU memory
+// is the local side of operations on the host heap.
 #include "atoll/stream.hpp"
 #include "gpu/host_words.hpp"
 #include "gpu/support.hpp"
@@ -99,7 +99,7 @@ TEST_F(HostHeap, StreamsWaitForPinnedWords) {
     job_.pin(words, 2);
     const StreamContext on(context_, {stream_});
     on.signal_wait_until(words, Compare::ge, 3);
-    on.put(there, words + 1, 1, job_.my_pe());  // what came before the signal
+    on.put(there, words + 1, 1, job_.my_pe());  // the data before the signal
     job_.world().barrier();
     const std::uint64_t mine = 77;
     context_.put_signal(words + 1, &mine, 1, words, 3, SignalOp::add, right_of(job_));
@@ -108,7 +108,7 @@ TEST_F(HostHeap, StreamsWaitForPinnedWords) {
     free({words, there});
 }
 
-/// Copies over the end of what is pinned, both ways, and by kernels that go block by block.
+/// Copies across the end of pinned memory, both ways, and by kernels that copy block by block.
 TEST_F(HostHeap, BlocksThatArePinnedInPart) {
     constexpr std::size_t bytes = 11 * mib;
     auto* block = static_cast<unsigned char*>(job_.malloc(bytes));
@@ -210,7 +210,7 @@ std::string side_name(const ::testing::TestParamInfo<Side>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(From, LocalOnGpu, ::testing::Values(Side::cuda, Side::device_heap), side_name);
 
-/// Says what a put of the host costs in a job with a device heap, by where `src` stands.
+/// Prints the time of a host put in a job with a device heap, by the kind of memory of `src`.
 TEST_F(HostHeap, PutsFromWhereNoGpuIs) {
     auto* x = zeros<std::uint64_t>(8);
     const std::uint64_t on_stack = 1;

@@ -1,5 +1,5 @@
-// The kernels of tests/gpu/host_words.cu: they look at words of the host heap, which hosts write. On a stream
-// of their own, so that the host goes on.
+// The kernels of tests/gpu/host_words.cu: they read words of the host heap that hosts write. They run on a
+// separate stream, so that the host continues.
 #pragma once
 
 #include "atoll/device/team.hpp"
@@ -10,8 +10,8 @@
 
 namespace atl::testing {
 
-/// For each round r from 1 on one block waits until `signal` is at least r, adds up how many of `n` ints of
-/// `data` are not `expected` + r, and puts r into `answer` (in the device heap) of PE `to`.
+/// For each round r from 1 on, one block waits until `signal` is at least r. It counts the ints of `data`
+/// that are not `expected` + r, and puts r into `answer` (in the device heap) of PE `to`.
 struct HostWords {
     const std::uint64_t* signal;
     const int* data;

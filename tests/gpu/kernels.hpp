@@ -1,4 +1,4 @@
-// The kernels of tests/gpu/kernels.cu, launched on the legacy stream and waited for.
+// The kernels of tests/gpu/kernels.cu, launched on the legacy stream and complete on return.
 #pragma once
 
 #include "atoll/device/team.hpp"
@@ -17,8 +17,8 @@ void put_bytes(const device::Team& team, unsigned char* dst, const unsigned char
                int pe, Together scope);
 void get_bytes(const device::Team& team, unsigned char* dst, const unsigned char* src, std::uint64_t bytes,
                int pe, Together scope);
-/// `rounds` times: put_signal of `n` ints to the right neighbour, wait for the left one's, check them, and
-/// give the credit back. errors[0] counts what was wrong.
+/// Repeats `rounds` times: put_signal of `n` ints to the right neighbour, a wait for the left one's, a check,
+/// and the credit. errors[0] counts wrong values.
 void ring(const device::Team& team, int* data, std::uint64_t* signal, std::uint64_t* credit, int n,
           int rounds, int* errors);
 

@@ -1,5 +1,6 @@
-// Kernels, streams and the host in one mailbox: each way to post with each way to receive, and a ping-pong of
-// a kernel and a stream that a graph replays. tests/multi/device_mailbox.cpp has what needs no kernel.
+// Kernels, streams and the host in one mailbox: each way to post with each way to receive. Also a ping-pong
+// of a kernel and a stream that a graph replays. tests/multi/device_mailbox.cpp has the tests without
+// kernels.
 #include "atoll/device_mailbox.hpp"
 #include "gpu/mailboxes.hpp"
 #include "gpu/streams.hpp"

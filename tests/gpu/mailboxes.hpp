@@ -1,4 +1,4 @@
-// The kernels of tests/gpu/mailboxes.cu, in the order of a stream.
+// The kernels of tests/gpu/mailboxes.cu, in stream order.
 #pragma once
 
 #include "atoll/device/mailbox.hpp"

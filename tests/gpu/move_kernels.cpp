@@ -1,5 +1,5 @@
-// Every way to move elements, of every scope and several types, from nothing to 64 MiB and at odd addresses;
-// bulk copies; whole words; tiles.
+// Every way to move elements, at every scope and for several types. Sizes from nothing to 64 MiB, odd
+// addresses; bulk copies; untorn words; tiles.
 #include "gpu/collectives.hpp"
 #include "gpu/moves.hpp"
 #include "gpu/support.hpp"
@@ -76,7 +76,7 @@ TEST_F(MoveKernels, EveryMoveScopeTypeAndSize) {
     const bool turns = takes_turns(job_);
     for (const Move move : {Move::put, Move::get, Move::put_nbi, Move::get_nbi, Move::async_put, Move::iput,
                             Move::iget, Move::put_signal}) {
-        if (move == Move::put_signal && turns) continue;  // it waits for the other's kernel
+        if (move == Move::put_signal && turns) continue;  // it waits for the other PE's kernel
         for (const Together scope : {Together::thread, Together::warp, Together::block, Together::grid})
             for (const Width width : {Width::byte, Width::float32, Width::float64})
                 for (const std::size_t n : {0u, 1u, 7u, 1024u, 65537u})

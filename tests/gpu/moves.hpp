@@ -1,4 +1,4 @@
-// The kernels of tests/gpu/moves.cu and tiles.cu, launched on the legacy stream and waited for.
+// The kernels of tests/gpu/moves.cu and tiles.cu, launched on the legacy stream and complete on return.
 #pragma once
 
 #include "gpu/kernels.hpp"
@@ -8,9 +8,9 @@ namespace atl::testing {
 enum class Move { put, get, put_nbi, get_nbi, async_put, iput, iget, put_signal };
 enum class Width { byte, float32, float64 };
 
-/// One move of `n` elements, at `scope` of any kind: from src of this PE to dst of `pe` or the other way
-/// round, complete on return where the move's own rules say so with a quiet. iput and iget go from every
-/// element to every second one. put_signal sets `signal` on `pe` to `epoch` and waits for its own.
+/// One move of `n` elements at any `scope`: from src of this PE to dst of `pe`, or the reverse. Complete on
+/// return; moves whose rules require it call quiet. iput and iget go from every element to every second one.
+/// put_signal sets `signal` on `pe` to `epoch` and waits for its own.
 struct Moving {
     Move move;
     Width width;
@@ -23,24 +23,25 @@ struct Moving {
 };
 void move_elements(const device::Team& team, const Moving& moving, int pe);
 
-/// x[i] of `n` elements: a number made of i and seed. `stride` 2: every second element, from the first on.
+/// x[i] of `n` elements: a number computed from i and seed. `stride` 2: every second element, from the first
+/// on.
 void fill_elements(Width width, void* x, std::uint64_t n, int seed);
-/// errors[0] += how many of x[i * stride] are not as fill_elements made them.
+/// Adds to errors[0] the number of x[i * stride] that differ from fill_elements.
 void check_elements(Width width, const void* x, std::uint64_t n, int seed, int stride, int* errors);
 
-/// The same for floats that are the sums of what fill_elements made with seed, seed + 1, …, `n_seeds` of
-/// them; x[0] is number `from`.
+/// The same for floats that are sums of fill_elements with `n_seeds` seeds: seed, seed + 1, …; x[0] is number
+/// `from`.
 void check_sums(const float* x, std::uint64_t from, std::uint64_t n, int seed, int n_seeds, int* errors);
 
-/// By way of shared memory: async_put of `n` ints to the right neighbour, flush, the source overwritten,
-/// barrier; then checks what came from the left. `rounds` times.
+/// From shared memory: async_put of `n` ints to the right neighbour, flush, overwrite the source, barrier.
+/// Then checks the data from the left. `rounds` times.
 void async_from_shared(const device::Team& team, int* x, int n, int rounds, int* errors);
 
-/// One block puts `count` words of `bytes` each to the right neighbour again and again, all bytes of all of
-/// them alike; another looks at what comes, and counts words whose bytes differ.
+/// One block repeatedly puts `count` words of `bytes` bytes each to the right neighbour, with all bytes of a
+/// round equal. Another polls the received words and counts those whose bytes differ.
 void watch_words(const device::Team& team, void* x, int bytes, int count, int rounds, int* errors);
 
-/// If a grid that cannot be resident is refused, and nothing of it runs.
+/// Returns true if a grid that cannot be resident is refused, and no block of it runs.
 bool too_large_is_refused(const device::Team& team, int* word);
 
 enum class TileCall { put, get, allgather, sum, max };

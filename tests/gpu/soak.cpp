@@ -1,5 +1,6 @@
-// Random operations with known results, for ATOLL_TEST_SOAK_SECONDS (3 by default): on streams, in graphs and
-// from the host, small and large, of several teams, while blocks come and go. All PEs draw the same numbers.
+// Random operations with known results, for ATOLL_TEST_SOAK_SECONDS (3 by default). They run on streams, in
+// graphs and from the host, small and large, on several teams, while blocks are allocated and freed. All PEs
+// draw the same numbers.
 #include "gpu/streams.hpp"
 #include "support/multi_main.hpp"
 
@@ -27,7 +28,7 @@ class Soak : public OnStream {
         for (std::size_t i = 0; i < n; ++i) v[i] = input(pe, i);
         return v;
     }
-    /// `x` holds this PE's inputs, everywhere.
+    /// `x` has this PE's inputs on every PE.
     void fresh(std::size_t n) {
         set(x_, inputs(job_.my_pe(), n));
         job_.world().barrier();
@@ -73,7 +74,7 @@ class Soak : public OnStream {
             expect(y_ + static_cast<std::size_t>(pe) * n, part, "alltoall");
         }
     }
-    /// Of ordinary memory, at other places on other PEs.
+    /// Collectives with ordinary memory, at different addresses on different PEs.
     void mixed() {
         const std::size_t n = any_size() / 8 + 1;
         const int root = static_cast<int>(below(random_, static_cast<std::size_t>(job_.n_pes())));
@@ -118,7 +119,7 @@ class Soak : public OnStream {
         job_.world().barrier();
         ASSERT_EQ(context_.atomic_fetch(count_, 0), before + static_cast<std::uint64_t>(10 * job_.n_pes()));
     }
-    /// Blocks come and go while the stream moves data that nobody waits for.
+    /// Allocates and frees blocks while the stream moves data without a wait.
     void growth() {
         fresh(most);
         for (int i = 0; i < 20; ++i) on_stream().put(y_, x_, most, right_of(job_));

@@ -1,5 +1,5 @@
-// Collectives in the order of a stream: every kind, small and large, odd sizes and alignments, types and
-// operators against values computed on the host; captured and replayed.
+// Stream-ordered collectives. Every kind, small and large, odd sizes and alignments, types and operators,
+// against values computed on the host; captured and replayed.
 #include "core/device_memory.hpp"
 #include "core/job_state.hpp"
 #include "core/team_state.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 class StreamCollectives : public OnStream {
   protected:
-    /// What PE `pe` passes: whole numbers, so that any order gives the same sum.
+    /// Input of PE `pe`: whole numbers, so that any order gives the same sum.
     template <class T> static std::vector<T> input(int pe, std::size_t n) {
         std::vector<T> v(n);
         for (std::size_t i = 0; i < n; ++i)
@@ -95,7 +95,7 @@ TEST_F(StreamCollectives, ReduceOfEveryTypeAndOperator) {
 }
 
 TEST_F(StreamCollectives, HalvesAreSummedInFloat) {
-    // 2048 + 1 is 2048 in half: only a wider sum sees the ones.
+    // 2048 + 1 is 2048 in half: only a wider sum keeps the ones.
     constexpr std::uint16_t big = 0x6800, one = 0x3c00, bf_big = 0x4380, bf_one = 0x3f80;
     for (const std::size_t n : {8u, 400000u}) {
         auto* x = zeros<float16>(n);
@@ -180,7 +180,7 @@ TEST_F(StreamCollectives, BlocksGoWhereTheyBelong) {
     }
 }
 
-/// Kinds and sizes in turn, none waiting for the host: what one leaves behind must not disturb the next.
+/// Kinds and sizes in turn, without waits of the host: leftovers of one must not disturb the next.
 TEST_F(StreamCollectives, MixedCallsFollowOneAnother) {
     const std::size_t most = 100000;
     auto* x = zeros<float>(most);
@@ -240,8 +240,8 @@ TEST_F(StreamCollectives, ACapturedStepIsReplayedAThousandTimes) {
     job_.free(small);
 }
 
-/// A block counts its meetings in 32 bits, which are flags of words too. What small messages never touched
-/// must not be taken for a larger one when the same flags come again.
+/// A block counts its meetings in 32 bits, which are also flags of words. Words that small messages never
+/// wrote must not match a larger one when the same flags return.
 TEST_F(StreamCollectives, NumbersBeginAgain) {
     constexpr std::size_t most = 1024, large = 400000;  // of one block; of many, by addresses
     auto* x = zeros<float>(large);
@@ -266,7 +266,7 @@ TEST_F(StreamCollectives, NumbersBeginAgain) {
         ASSERT_TRUE(values(y, n) == std::vector<float>(n, sum)) << n << " in round " << round;
         if (n == large) job_.world().barrier();
     };
-    // Words get a new flag once in 2^30 meetings, of whatever kind.
+    // Words get a new flag once in 2^30 meetings, of any kind.
     for (const std::uint32_t first : {0xbffffffdu, 0x3ffffffcu, 0x7fffffffu}) {
         begin_at(first);
         for (int round = 1; round < 6; ++round) {
@@ -283,7 +283,7 @@ TEST_F(StreamCollectives, NumbersBeginAgain) {
     job_.free(x);
 }
 
-/// Of cudaMalloc, on either side or both, in messages of all sizes; also captured.
+/// Arrays from cudaMalloc, on either side or both, in messages of all sizes; also captured.
 TEST_F(StreamCollectives, OrdinaryArraysOnEitherSide) {
     const auto n_pes = static_cast<std::size_t>(job_.n_pes());
     const int me = job_.my_pe();
@@ -337,7 +337,7 @@ TEST_F(StreamCollectives, TeamsOfAllShapesOneAfterAnother) {
     auto* x = zeros<int>(most);
     auto* y = zeros<int>(most);
     for (int round = 0; round < 3; ++round) {
-        // All in reverse; the even ones; those from 1 on. A destroyed team's memory serves the next one.
+        // All in reverse; the even ones; those from 1 on. The next team reuses a destroyed team's memory.
         Team reversed = job_.world().split(0, -job_.my_pe());
         Team even = job_.world().split_strided(0, 2, (job_.n_pes() + 1) / 2);
         Team rest = job_.world().split(job_.my_pe() == 0 ? -1 : 0);

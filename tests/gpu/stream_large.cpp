@@ -1,5 +1,5 @@
-// Reductions so large that copy engines pass the result on: sizes at both sides of where that begins, odd
-// ones, in place, in teams of all shapes, from the host, on two streams at once; captured and replayed.
+// Reductions so large that copy engines distribute the result: sizes on both sides of the limit, odd ones, in
+// place. In teams of all shapes, from the host, on two streams at once; captured and replayed.
 #include "core/device_memory.hpp"
 #include "core/job_state.hpp"
 #include "core/stream_team.hpp"
@@ -13,8 +13,8 @@
 namespace atl::testing {
 namespace {
 
-/// Read by init, which comes after. Less than by default, at which tests would take long; each part is still
-/// so large that copy engines take it.
+/// Read by init, which runs later. Less than the default, with which tests would take long; each part is
+/// still large enough for copy engines.
 [[maybe_unused]] const int lowered = ::setenv("ATOLL_REDUCE_ENGINES", "16M", 0);
 
 class StreamLarge : public OnStream {
@@ -35,7 +35,7 @@ class StreamLarge : public OnStream {
         }
         return result;
     }
-    /// On `team`, out of place and in place; `shift` elements off the block's start.
+    /// On `team`, out of place and in place; `shift` elements from the block's start.
     template <class T> void sums(const Team& team, std::size_t n, std::size_t shift = 0) {
         T* src = zeros<T>(limit() / sizeof(T) + 64);
         T* dst = zeros<T>(limit() / sizeof(T) + 64);
@@ -81,7 +81,7 @@ TEST_F(StreamLarge, TeamsOfAllShapes) {
     }
 }
 
-/// Element by element in the order of PEs, so the same bits on all PEs and by every way.
+/// Element by element in PE order: the same bits on all PEs and by every algorithm.
 TEST_F(StreamLarge, FloatsAreAddedInTheOrderOfPEs) {
     const std::size_t n = limit() / sizeof(float) + 5;
     const auto random = [&](int pe) {
@@ -128,7 +128,7 @@ TEST_F(StreamLarge, AveragesScaledSumsAndHalves) {
     job_.free(x);
 }
 
-/// In place, each replay on what the last one left, changed in every PE's part in between.
+/// In place: each replay uses the result of the last, changed in every PE's part in between.
 TEST_F(StreamLarge, ACapturedReduceIsReplayedAThousandTimes) {
     const std::size_t n = limit() / sizeof(std::uint32_t);
     const auto pes = static_cast<std::size_t>(job_.n_pes());
@@ -201,7 +201,7 @@ TEST_F(StreamLarge, CallsOfTheHost) {
     int* y = zeros<int>(n + 8);
     set(x, input<int>(job_.my_pe(), n));
     const std::vector<int> expected = sum<int>(job_.world(), n);
-    // At one place on all PEs, by engines; at places of each PE's own, in pieces.
+    // At one offset on all PEs, by engines; at different offsets, in pieces.
     for (const int shift : {0, job_.my_pe()}) {
         job_.world().sum_reduce(std::span(y + shift, n), std::span<const int>(x, n));
         EXPECT_TRUE(values(y + shift, n) == expected) << shift;
@@ -211,7 +211,7 @@ TEST_F(StreamLarge, CallsOfTheHost) {
     job_.free(x);
 }
 
-/// As StreamCollectives.NumbersBeginAgain: here a large call counts one meeting of each of its blocks.
+/// Like StreamCollectives.NumbersBeginAgain: here a large call counts one meeting of each of its blocks.
 TEST_F(StreamLarge, NumbersBeginAgain) {
     const std::size_t larger = limit() / sizeof(float);
     auto* x = zeros<float>(larger);

@@ -1,4 +1,4 @@
-// send and recv on streams: sizes, order between a pair, groups, graphs, and calls that are wrong.
+// send and recv on streams: sizes, order between a pair, groups, graphs, and wrong calls.
 #include "gpu/streams.hpp"
 #include "support/multi_main.hpp"
 
@@ -74,7 +74,7 @@ TEST_F(StreamMessages, OneByOneAndReplayed) {
     const StreamContext stream = on_stream();
     const int rounds = replays();
     if (n > 1) {
-        // PE 0 counts, and a message goes once round the ring.
+        // PE 0 counts, and a message passes once around the ring.
         Graph graph(stream_, [&] {
             if (me == 0) {
                 stream.atomic_inc(x, 0);

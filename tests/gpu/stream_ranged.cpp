@@ -1,5 +1,6 @@
-// Collectives in the order of a stream whose members get, or pass, different things: reductions to one root,
-// scans, collect and alltoalls, against values computed on the host; between others, captured and replayed.
+// Stream-ordered collectives with different results or inputs per member: reductions to one root, scans,
+// collect and alltoalls. Checked against values computed on the host; between other calls, captured and
+// replayed.
 #include "core/device_memory.hpp"
 #include "core/job_state.hpp"
 #include "core/team_state.hpp"
@@ -14,14 +15,14 @@ namespace {
 
 class StreamRanged : public OnStream {
   protected:
-    /// What PE `pe` passes: whole numbers, so that any order gives the same sum.
+    /// Input of PE `pe`: whole numbers, so that any order gives the same sum.
     template <class T> static std::vector<T> input(int pe, std::size_t n) {
         std::vector<T> v(n);
         for (std::size_t i = 0; i < n; ++i)
             v[i] = static_cast<T>((i * 7 + static_cast<std::size_t>(pe) * 13) % 11 + 1);
         return v;
     }
-    /// Of the first `members`; of none zeros.
+    /// Folds the inputs of the first `members`; zeros if there is no member.
     template <class T> static std::vector<T> folded(ReduceOp op, int members, std::size_t n) {
         std::vector<T> result = members == 0 ? std::vector<T>(n) : input<T>(0, n);
         for (int pe = 1; pe < members; ++pe) {
@@ -88,7 +89,7 @@ class StreamRanged : public OnStream {
             folds<T>(op, (std::size_t{600} << 10) / sizeof(T) + 3);
         }
     }
-    /// How many elements PE `pe` has of what is collected.
+    /// Number of elements that PE `pe` contributes to collect.
     static std::size_t share(int pe, std::size_t most) {
         return pe % 3 == 1 ? 0 : most - static_cast<std::size_t>(pe) % most;
     }
@@ -151,7 +152,7 @@ TEST_F(StreamRanged, CollectOfAnySizeFromAnyPlace) {
     for (const std::size_t most : sizes) {
         auto* src = zeros<short>(most + 8);
         auto* dst = zeros<short>(most * static_cast<std::size_t>(job_.n_pes()) + 1);
-        short* const mine = src + me;  // nowhere the same place
+        short* const mine = src + me;  // a different offset on each PE
         set(mine, input<short>(me, share(me, most)));
         std::vector<short> wanted;
         for (int pe = 0; pe < job_.n_pes(); ++pe) {
@@ -203,7 +204,7 @@ TEST_F(StreamRanged, AlltoallsByStrides) {
     }
 }
 
-/// Small and large ones, between others of the team, none waiting for the host; then as a graph.
+/// Small and large ones, between others of the team, without waits of the host; then as a graph.
 TEST_F(StreamRanged, BetweenOthersAndReplayed) {
     constexpr std::size_t large = 300000;
     const int me = job_.my_pe(), pes = job_.n_pes();
@@ -251,7 +252,7 @@ TEST_F(StreamRanged, BetweenOthersAndReplayed) {
     job_.free(x);
 }
 
-/// As StreamCollectives.NumbersBeginAgain: the counts of these go round like the others'.
+/// Like StreamCollectives.NumbersBeginAgain: the counts of these wrap like the others'.
 TEST_F(StreamRanged, NumbersBeginAgain) {
     constexpr std::size_t large = 400000;
     auto* x = zeros<float>(large);

@@ -1,4 +1,4 @@
-// Tests, and waits for many words, in the order of a stream and by the host, on words of a GPU.
+// Tests, and waits for many words of a GPU: in stream order, and by the host.
 #include "gpu/streams.hpp"
 #include "support/multi_main.hpp"
 
@@ -40,7 +40,7 @@ class StreamWaits : public OnStream {
     int* status_ = nullptr;
 };
 
-/// Words of both signs, of which some are left out, against the host's own loops.
+/// Words of both signs, some of them left out, against the host's own loops.
 template <class T> void StreamWaits::forms_agree_with_the_host(std::size_t n) {
     auto* words = zeros<T>(n);
     auto* each = zeros<T>(n);
@@ -166,7 +166,7 @@ TEST_F(StreamWaits, WhatOthersStoreEndsWaitsOfStreamsAndHosts) {
     job_.free(words);
 }
 
-/// Each replay compares with what `values` holds by then.
+/// Each replay compares with the contents of `values` at that time.
 TEST_F(StreamWaits, AReplayedGraphLooksAtItsArraysAnew) {
     auto* words = zeros<std::uint64_t>(2);
     auto* wanted = zeros<std::uint64_t>(2);

@@ -1,5 +1,4 @@
-// Operations in the order of a stream: data, signals, atomics, waits; captured and replayed; and calls that
-// are wrong.
+// Stream-ordered operations: data, signals, atomics, waits; captured and replayed; and wrong calls.
 #include "gpu/streams.hpp"
 #include "atoll/stream.hpp"
 #include "support/multi_main.hpp"
@@ -188,7 +187,7 @@ TEST_F(Streams, ACapturedRingIsReplayedAThousandTimes) {
     job_.free(data);
 }
 
-/// Which GPU is current is the program's business, and stays so.
+/// The program decides which GPU is current, and calls do not change it.
 TEST_F(Streams, AnotherGpuMayBeCurrent) {
     int gpus = 0;
     check_cuda(cudaGetDeviceCount(&gpus));
@@ -218,8 +217,8 @@ TEST_F(Streams, AnotherGpuMayBeCurrent) {
     job_.free(x);
 }
 
-/// What waits for the GPU, writes to it by itself or allocates has no place in a graph; the error says so,
-/// and the next capture is as good as any.
+/// Calls that wait for the GPU, write to it themselves or allocate cannot be captured. The error reports it,
+/// and the next capture works.
 TEST_F(Streams, WhatCannotBeCapturedSaysSo) {
     auto* x = zeros<std::uint64_t>(4);
     Team again = job_.world().split(0);

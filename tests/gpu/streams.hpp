@@ -1,4 +1,4 @@
-// What the tests of streams share: a stream of this PE's GPU, graphs of it, and values read past Atoll.
+// Shared by the tests of streams: a stream of this PE's GPU, graphs of it, and values read without Atoll.
 #pragma once
 
 #include "gpu/support.hpp"
@@ -10,7 +10,7 @@
 
 namespace atl::testing {
 
-/// Captures what `record` does to the stream.
+/// Captures the work that `record` enqueues on the stream.
 class Graph {
   public:
     Graph(cudaStream_t stream, const std::function<void()>& record) : stream_(stream) {
@@ -44,7 +44,7 @@ class OnStream : public OnDevice {
     StreamContext on_stream() const { return {context_, {stream_}}; }
     StreamTeam team_on_stream() const { return {job_.world(), {stream_}}; }
     void finish() const { check_cuda(cudaStreamSynchronize(stream_)); }
-    /// PEs on one GPU take turns of milliseconds, in which a kernel that waits holds the others off.
+    /// PEs on one GPU time-slice it for milliseconds, and a waiting kernel keeps the others from running.
     int replays() const {
         int gpus = 0;
         check_cuda(cudaGetDeviceCount(&gpus));

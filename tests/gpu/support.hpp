@@ -1,4 +1,4 @@
-// What the tests of GPU memory share. CUDA's runtime stands for the user's own use of the GPU.
+// Shared by the tests of GPU memory. CUDA's runtime represents the user's own use of the GPU.
 #pragma once
 
 #include "support/setups.hpp"
@@ -25,7 +25,7 @@ inline Bytes noise(std::size_t bytes, int seed) {
     return data;
 }
 
-/// By CUDA's runtime, past Atoll: what is really there.
+/// Reads the actual contents by CUDA's runtime, without Atoll.
 inline Bytes read(const void* from, std::size_t bytes) {
     Bytes data(bytes);
     check_cuda(cudaMemcpy(data.data(), from, bytes, cudaMemcpyDefault));
@@ -36,8 +36,8 @@ inline void write(void* to, const Bytes& data) {
     check_cuda(cudaDeviceSynchronize());  // from pageable memory it may return before the end
 }
 
-/// If kernels of some PEs take turns on one GPU, as they do without MPS: one that waits for another's then
-/// waits for its turn at every message. Collective.
+/// True if kernels of some PEs time-slice one GPU, as without MPS. A kernel that waits for another's then
+/// waits for its time slice at every message. Collective.
 inline bool takes_turns(Job& job) {
     const int mine = job.device_heap_use().takes_turns ? 1 : 0;
     std::vector<int> all(static_cast<std::size_t>(job.n_pes()));
@@ -45,7 +45,7 @@ inline bool takes_turns(Job& job) {
     return std::find(all.begin(), all.end(), 1) != all.end();
 }
 
-/// Each test has the job that the launcher started, and is skipped, with the reason, where it has no GPU.
+/// Each test uses the launched job, and is skipped, with the reason, if that has no GPU.
 class OnDevice : public ::testing::Test {
   protected:
     void SetUp() override {
@@ -64,7 +64,7 @@ class OnDevice : public ::testing::Test {
     const Context& context_ = current_job().context();
 };
 
-/// The same with what kernels take: the world, and where they count what they found wrong.
+/// The same with arguments for kernels: the world, and a counter of the errors they find.
 class OnDeviceWithKernels : public OnDevice {
   protected:
     void SetUp() override {

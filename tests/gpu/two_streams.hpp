@@ -14,7 +14,7 @@ struct Strand {
     std::uint64_t* all;      ///< n_parts times n words
     std::uint64_t* arrived;  ///< signal of `from`
     std::size_t n;
-    std::size_t n_parts;  ///< 1: `all` is the sum of the PEs' `mixed`; else they stand one behind the other
+    std::size_t n_parts;  ///< 1: `all` is the sum of the PEs' `mixed`; otherwise the parts are consecutive
     std::uint64_t salt;
 };
 

@@ -1,6 +1,6 @@
-// Two streams at once, each with a team of its own (the world, and a copy of it), and a user's kernel between
-// one operation and the next: as they are called, and as graphs that are replayed. Every round a PE passes an
-// array to its right neighbour, and the team adds up or gathers; what comes of it is worked out on the host.
+// Two streams at once, each with a separate team (the world, and a copy of it). A user's kernel runs between
+// one operation and the next: called directly, and as replayed graphs. Every round a PE passes an array to
+// its right neighbour, and the team adds up or gathers. The expected result is computed on the host.
 #include "gpu/streams.hpp"
 #include "gpu/two_streams.hpp"
 #include "support/multi_main.hpp"
@@ -17,8 +17,8 @@ class TwoStreams : public OnStream {
         if (IsSkipped()) return;
         check_cuda(cudaStreamCreateWithFlags(&other_, cudaStreamNonBlocking));
         copy_ = job_.world().split(0);
-        // Loaded while no kernel waits for another PE: CUDA may load one when it is first launched, and wait
-        // with that for what runs.
+        // Loaded while no kernel waits for another PE: CUDA may load a kernel at its first launch, and waits
+        // for running kernels then.
         for (const auto user_kernel : {stir, mix, absorb}) user_kernel(Strand{}, stream_);
         check_cuda(cudaStreamSynchronize(stream_));
     }
@@ -47,7 +47,7 @@ class TwoStreams : public OnStream {
         for (std::uint64_t* array : {s.arrived, s.all, s.mixed, s.from, s.own}) job_.free(array);
     }
 
-    /// Nobody writes `from` before all have mixed: the collective stands between.
+    /// No PE writes `from` before all have mixed: the collective is in between.
     void round(const Strand& s, const Team& team, cudaStream_t handle) const {
         const StreamContext stream(context_, {handle});
         const StreamTeam together(team, {handle});
@@ -65,7 +65,7 @@ class TwoStreams : public OnStream {
 
     static std::uint64_t initial(int pe, std::size_t i) { return 1000003u * static_cast<unsigned>(pe) + i; }
 
-    /// Word i of this PE's `own` after so many rounds.
+    /// Word i of this PE's `own` after this many rounds.
     std::uint64_t expected(const Strand& s, std::size_t i, int rounds) const {
         const int n = job_.n_pes();
         std::vector<std::uint64_t> own, mixed(static_cast<std::size_t>(n));
@@ -88,8 +88,7 @@ class TwoStreams : public OnStream {
         EXPECT_EQ(values(s.arrived, 1)[0], 0u) << "all signals are consumed";
     }
 
-    /// `work(k)` for both strands, on odd PEs the second one first: no order of the host's calls is asked
-    /// for.
+    /// Calls `work(k)` for both strands, on odd PEs the second one first: the host's calls need no order.
     template <class Work> void both(Work work) const {
         const std::size_t first = job_.my_pe() % 2 == 0 ? 0 : 1;
         work(first);
@@ -115,7 +114,7 @@ class TwoStreams : public OnStream {
         };
         std::array<Graph, 2> graphs{Graph(stream_, record(0)), Graph(other_, record(1))};
         for (int i = 0; i < replayed; ++i) both([&](std::size_t k) { graphs[k].launch(); });
-        // Calls go on after the graphs, which left nothing behind.
+        // Direct calls continue after the graphs.
         both([&](std::size_t k) { round(strands[k], teams[k], handles[k]); });
         for (cudaStream_t handle : handles) check_cuda(cudaStreamSynchronize(handle));
         for (const Strand& s : strands) check(s, eager + in_graph * replayed + 1);
@@ -129,7 +128,7 @@ class TwoStreams : public OnStream {
 
 TEST_F(TwoStreams, SmallArrays) { run(100, replays() / 5, replays()); }
 
-/// Puts by copy engines, collectives by meetings.
+/// Large arrays: puts by copy engines, collectives with meetings.
 TEST_F(TwoStreams, LargeArrays) { run(200000, 10, replays() / 10); }
 
 }  // namespace

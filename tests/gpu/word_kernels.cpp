@@ -1,4 +1,4 @@
-// Atomics, waits, strided forms and message passing from within kernels.
+// Atomics, waits, strided forms and message passing within kernels.
 #include "atoll/device/mailbox.hpp"
 #include "gpu/support.hpp"
 #include "gpu/words.hpp"
@@ -62,8 +62,8 @@ TEST_F(WordKernels, StridedFormsAndWaits) {
     for (int* block : {words, local, x}) job_.free(block);
 }
 
-/// With fewer PEs than three, blocks of one kernel are the first and the third. The rounds are few where PEs
-/// take turns on a GPU.
+/// With fewer than three PEs, blocks of one kernel are the first and the third. There are fewer rounds if PEs
+/// time-slice a GPU.
 TEST_F(WordKernels, NewsReachAThirdPeWithTheirData) {
     const char* wished = std::getenv("ATOLL_TEST_LITMUS_ROUNDS");
     const auto many = wished ? std::strtoull(wished, nullptr, 10) : 20000ull;
@@ -86,7 +86,7 @@ TEST_F(WordKernels, NewsReachAThirdPeWithTheirData) {
         }
 }
 
-/// ATOLL_TEST_LITMUS_ROUNDS: millions on purpose.
+/// ATOLL_TEST_LITMUS_ROUNDS sets the number of rounds: millions in a long run.
 TEST_F(WordKernels, MessagesNeverOvertakeTheirData) {
     if (takes_turns(job_)) GTEST_SKIP() << "PEs that share a GPU would take turns at every message";
     const char* wished = std::getenv("ATOLL_TEST_LITMUS_ROUNDS");

@@ -1,4 +1,4 @@
-/* The deprecated collectives: sets that nobody announced, reused and overlapping pSync arrays. */
+/* The deprecated collectives: active sets without teams, reused and overlapping pSync arrays. */
 #include "check.h"
 
 static long sync_a[SHMEM_BARRIER_SYNC_SIZE], sync_b[SHMEM_REDUCE_SYNC_SIZE], sync_c[SHMEM_BCAST_SYNC_SIZE];
@@ -11,7 +11,7 @@ static int in_set(int start, int log_stride, int size) {
     return distance >= 0 && distance % (1 << log_stride) == 0 && distance >> log_stride < size;
 }
 
-/* The arrays serve another set before, so all meet first, as the specification asks. */
+/* The arrays were used by another set before, so all synchronise first, as the specification requires. */
 static void use(int start, int log_stride, int size) {
     shmem_barrier_all();
     if (!in_set(start, log_stride, size)) return;
@@ -32,7 +32,7 @@ static void use(int start, int log_stride, int size) {
     shmem_barrier(start, log_stride, size, sync_a);
 }
 
-/* PE 1 and those behind it are in both sets; with arrays of their own these need nothing in between. */
+/* PE 1 and later ones are in both sets; with separate arrays these need no synchronisation in between. */
 static void overlap(void) {
     static long first[SHMEM_BARRIER_SYNC_SIZE], second[SHMEM_BARRIER_SYNC_SIZE];
     const int n = shmem_n_pes();

@@ -1,5 +1,5 @@
-/* What the programs of this folder share: they end the job at the first thing that is wrong, and exit 0 when
- * all is right. */
+/* Shared by the programs of this folder: they end the job at the first error; without errors they exit 0. */
+
 #ifndef ATOLL_TESTS_SHMEM_CHECK_H
 #define ATOLL_TESTS_SHMEM_CHECK_H
 

@@ -1,4 +1,4 @@
-/* What completes what: quiet of either kind of context, sync, and the barriers in allocation. */
+/* Completion: by quiet of either kind of context, by sync, and by the barriers in allocation. */
 #include "check.h"
 
 enum { ROUNDS = 50 };
@@ -7,7 +7,7 @@ static long put_to, added, stored, fetched_from, payload, flags[2], results[2];
 static uint64_t signal;
 static int me, n, next;
 
-/* PE 0 acts on PE n - 1 by everything that quiet covers; then all others, told by a flag, must see it. */
+/* PE 0 acts on PE n - 1 by everything that quiet completes; all others, informed by a flag, must see it. */
 static void quiet_covers(shmem_ctx_t ctx) {
     const int target = n - 1;
     const long value = 5;
@@ -51,7 +51,7 @@ static void fence_orders_its_context(shmem_ctx_t ctx) {
     shmem_barrier_all();
 }
 
-/* A blocking put's source may be written again at once. */
+/* A blocking put's source may be overwritten at once. */
 static void the_source_is_free_again(void) {
     static long slots[ROUNDS][64];
     long source[64];
@@ -78,7 +78,8 @@ static void sync_completes_stores(void) {
     }
 }
 
-/* Who comes out of these has met all others, whose puts and stores before are complete. */
+/* A PE that returns from these has synchronised with all others, whose earlier puts and stores are complete.
+ */
 static void met(long round) {
     for (int pe = 0; pe < n; ++pe) CHECK(shmem_long_g(&flags[1], pe) == round);
     CHECK(put_to == round);
@@ -108,7 +109,7 @@ static void allocation_meets(void) {
         met(round + 3);
         shmem_barrier_all();
         CHECK(block[1000] == round);
-        /* On entry: what others put here before their call is here, and still was when it was freed. */
+        /* On entry: other PEs' puts before their call have arrived, and had when the block was freed. */
         shmem_long_p(aligned, round, next);
         arrive(round + 4);
         shmem_free(block);
@@ -119,7 +120,7 @@ static void allocation_meets(void) {
     }
 }
 
-/* Contexts of teams of different predefined ones, and waits, change and see the same words atomically. */
+/* Contexts of different predefined teams, and waits, update and see the same words atomically. */
 static void atomics_of_all_contexts(shmem_ctx_t ctx) {
     static unsigned long word;
     shmem_ctx_t shared;

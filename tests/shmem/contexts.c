@@ -1,4 +1,4 @@
-/* Contexts: of which team, how many, and what the invalid one is for. */
+/* Contexts: their team, their number, and the use of the invalid one. */
 #include "check.h"
 
 static long words[8];

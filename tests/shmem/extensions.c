@@ -1,4 +1,4 @@
-/* shmemx.h, and the names of shmem.h that the specification has not. */
+/* shmemx.h, and names of shmem.h that are not in the specification. */
 #include <shmemx.h>
 
 #include "check.h"

@@ -1,7 +1,7 @@
-// Fuzzed sequences of OpenSHMEM calls against a sequential model. All PEs draw the same numbers, so each
-// knows what all do and what every byte of its memory must be after the next barrier. A failure names round
-// and seed; ATOLL_TEST_FUZZ_SEED repeats it. ATOLL_TEST_SOAK_SECONDS makes it run so long, with a new seed
-// after each sequence.
+// Fuzzed sequences of OpenSHMEM calls against a sequential model. All PEs draw the same numbers. So each
+// knows the calls of all, and every byte of its memory after the next barrier. A failure prints round and
+// seed; ATOLL_TEST_FUZZ_SEED repeats it. ATOLL_TEST_SOAK_SECONDS sets the duration, with a new seed after
+// each sequence.
 #include "fuzz_collectives.hpp"
 #include "fuzz_transfers.hpp"
 
@@ -90,7 +90,7 @@ class Sequence {
         for (shmem_ctx_t ctx : contexts_) shmem_ctx_quiet(ctx);
         shmem_barrier_all();
         compare();
-        // Nobody goes on to write what another still compares.
+        // No PE continues to write before all have compared.
         shmem_sync_all();
     }
 
@@ -134,7 +134,7 @@ class Sequence {
                 perform(mine_, halves, t, context(t.context), number(t.context, t.target),
                         private_bytes[t.index]);
         for (const Transfer& t : all) apply(model_, halves, t);
-        // Before any quiet: a signal brings its own data.
+        // Before any quiet: a signal orders its own data.
         for (const Transfer& t : all)
             if (t.signals && t.target == me_) await(halves, t);
         for (shmem_ctx_t ctx : contexts_) shmem_ctx_quiet(ctx);  // private_bytes end here
@@ -252,7 +252,7 @@ class Sequence {
             split_2d(groups_[parent]);
     }
     void drop_group(std::size_t k) {
-        shmem_team_destroy(groups_[k].handle);  // of those in it; the others' handle is SHMEM_TEAM_INVALID
+        shmem_team_destroy(groups_[k].handle);  // members only; others have SHMEM_TEAM_INVALID
         groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(k));
     }
     void split_strided(const Group parent) {
@@ -327,7 +327,7 @@ std::uint64_t environment(const char* name, std::uint64_t otherwise) {
     return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-/// PE 0's clock, so that all end alike.
+/// Uses PE 0's clock, so that all PEs end together.
 bool time_is_left(std::chrono::steady_clock::time_point end) {
     static int mine, all;
     mine = std::chrono::steady_clock::now() < end ? 1 : 0;

@@ -1,4 +1,4 @@
-// What the fuzzed programs know: the same random numbers on all PEs, and a model of all PEs' memory.
+// Shared by the fuzzed programs: the same random numbers on all PEs, and a model of all PEs' memory.
 #pragma once
 
 #include <shmem.h>
@@ -16,12 +16,12 @@ constexpr int max_pes = 32, ops = 4, cell_bytes = 256;
 constexpr int half_bytes = max_pes * ops * cell_bytes;  // a cell for each PE's each operation of a round
 constexpr int word_count = max_pes * ops;
 
-/// What each PE has twice: in the heap and as a static object. In a round one half is read and the other
-/// written.
+/// The memory of each PE, once in the heap and once as a static object. In a round one half is read and the
+/// other written.
 struct Memory {
     alignas(64) unsigned char bytes[2 * half_bytes];
-    std::uint64_t words[word_count];  ///< for atomics: one for each PE's each operation
-    std::uint64_t shared[4];          ///< for atomics of all at once: add, and, or, xor
+    std::uint64_t words[word_count];  ///< for atomics: one for each operation of each PE
+    std::uint64_t shared[4];          ///< for atomics of all PEs at once: add, and, or, xor
     std::uint64_t signals[word_count];
     std::uint64_t guarded;  ///< changed under a lock
 };
@@ -39,7 +39,7 @@ class Random {
     std::mt19937_64 engine_;
 };
 
-/// All PEs' memory as it must be after the next barrier.
+/// Expected memory of all PEs after the next barrier.
 class Model {
   public:
     Model(int n, Random& random) : all_(static_cast<std::size_t>(n * places)) {
@@ -54,7 +54,7 @@ class Model {
     std::vector<Memory> all_;
 };
 
-/// Where a run is, for who reads a failure.
+/// The position of a run, for the report of a failure.
 struct Position {
     std::uint64_t seed = 0;
     long round = 0;
@@ -112,7 +112,7 @@ template <class Body> void with_word(int k, Body&& body) {
     }
 }
 
-/// A team as everybody knows it; the handle only where this PE is in it.
+/// A team, known to all PEs; only its members have the handle.
 struct Group {
     std::vector<int> members;
     shmem_team_t handle;

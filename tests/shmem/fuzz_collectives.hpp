@@ -1,5 +1,4 @@
-// Collectives of teams and of active sets, drawn alike by all PEs, called by the members, applied to the
-// model.
+// Collectives of teams and of active sets: drawn by all PEs, called by the members, applied to the model.
 #pragma once
 
 #include "fuzz.hpp"
@@ -31,7 +30,7 @@ inline Collective draw_collective(Random& random, int size) {
     return c;
 }
 
-/// Unsigned types: every result is defined, and the same in every order.
+/// Unsigned types: every result is defined, and independent of the order.
 template <class Body> void with_unsigned(int k, Body&& body) {
     switch (k % 4) {
         case 0:
@@ -102,7 +101,7 @@ int call(const Collective& c, shmem_team_t team, T* dest, const T* source, std::
     }
 }
 
-/// Of one collective: its members' targets and sources in the model, which the caller fixed before.
+/// The effect of one collective on its members' targets and sources in the model, which the caller chose.
 template <class T> struct Effect {
     const Collective& c;
     int size;
@@ -187,7 +186,7 @@ inline void collective_round(Model& model, Memory* const* mine, const Group& gro
     });
 }
 
-/// The deprecated ones: `first`, every 2^log-th, `size` PEs.
+/// The deprecated ones: PE `first` and every 2^log-th after it, `size` PEs.
 inline void active_set_round(Random& random, Model& model, Memory* const* mine, int read, int write, int me,
                              int n, long* sync) {
     const int log = random.below(3), first = random.below(n);

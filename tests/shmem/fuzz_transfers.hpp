@@ -1,4 +1,4 @@
-// One-sided operations of a round: drawn alike by all PEs, done by one, and applied to everybody's model.
+// One-sided operations of a round: drawn by all PEs, executed by one, and applied to the model on all.
 #pragma once
 
 #include "fuzz.hpp"
@@ -7,7 +7,7 @@
 
 namespace fuzz {
 
-/// Blocks of elements: put or got, contiguous where there is one.
+/// Blocks of elements to put or get; contiguous if there is one block.
 struct Transfer {
     int origin, target, index;
     bool is_put, nbi, from_private, signals;
@@ -121,7 +121,7 @@ void perform_typed(shmem_ctx_t ctx, int pe, const Transfer& t, T* dest, const T*
     }
 }
 
-/// `mine`: this PE's memory. `private_bytes` stays until the round's quiet.
+/// `mine` is this PE's memory. `private_bytes` must live until the round's quiet.
 inline void perform(Memory* const* mine, const Halves& halves, const Transfer& t, shmem_ctx_t ctx, int pe,
                     unsigned char* private_bytes) {
     fill_private(private_bytes, t.seed);
@@ -138,7 +138,7 @@ inline void perform(Memory* const* mine, const Halves& halves, const Transfer& t
 struct Atomic {
     int origin, target, index, kind, type, place, context;
     std::uint64_t value;
-    bool hits;  ///< compare_swap: with the value that is there
+    bool hits;  ///< compare_swap: with the current value
 };
 
 inline Atomic draw_atomic(Random& random, int n, int origin, int index) {
@@ -147,7 +147,7 @@ inline Atomic draw_atomic(Random& random, int n, int origin, int index) {
     a.index = index;
     a.target = random.below(n);
     a.type = random.below(6);
-    a.kind = random.below(a.type >= 4 ? 3 : a.type >= 2 ? 14 : 8);  // the last ones are for bits only
+    a.kind = random.below(a.type >= 4 ? 3 : a.type >= 2 ? 14 : 8);  // the last ones need integers
     a.place = random.below(places);
     a.context = random.below(1000);
     a.value = static_cast<std::uint64_t>(random.below(1 << 20));
@@ -200,7 +200,7 @@ template <class T> T next_value(int kind, T old, T value, T cond) {
     return old;
 }
 
-/// What the operation returns; `old` where it returns nothing.
+/// The operation's result; `old` if it returns nothing.
 template <class T> T atomic_call(shmem_ctx_t ctx, int kind, T* word, T value, T cond, int pe, T old) {
     if (kind == k_fetch) return shmem_atomic_fetch(ctx, const_cast<const T*>(word), pe);
     if (kind == k_set) return shmem_atomic_set(ctx, word, value, pe), old;
@@ -223,7 +223,7 @@ template <class T> T atomic_call(shmem_ctx_t ctx, int kind, T* word, T value, T 
     return old;
 }
 
-/// Done where `mine` is given (by its origin), and applied to the model everywhere.
+/// Executes the atomic if `mine` is given (on its origin), and applies it to the model everywhere.
 inline void act(Model& model, Memory* const* mine, const Atomic& a, shmem_ctx_t ctx, int pe) {
     const int where = a.origin * ops + a.index;
     with_word(a.type, [&](auto* typed) {

@@ -1,7 +1,7 @@
 """Prints the sweep: a checked call of every name that has a type, or a size, in it. The names are this folder's own list.
 
 python3 tests/shmem/generate.py          writes tests/shmem/generated
-python3 tests/shmem/generate.py --check  fails if it differs from what stands there
+python3 tests/shmem/generate.py --check  fails if its contents differ
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TYPES = {
     "complexf": "float _Complex", "complexd": "double _Complex",
 }  # fmt: skip
 SIZES = {"8": "uint8_t", "16": "uint16_t", "32": "uint32_t", "64": "uint64_t", "128": "long double"}
-# Operation: (file, macro, what stands behind its arguments). C is the context.
+# Operation: (file, macro, the expression after its arguments). C is the context.
 PUTS = {
     "put": "PUT",
     "get": "GET",

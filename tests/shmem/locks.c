@@ -1,4 +1,4 @@
-/* Locks, static and in the heap: one holder, and what it did is seen by the next. */
+/* Locks, static and in the heap: one holder, whose effects the next one sees. */
 #include "check.h"
 
 static long lock, counter;

@@ -1,4 +1,4 @@
-/* The symmetric heap: what a call gives back, and what stays where it was. */
+/* The symmetric heap: memory returned by calls, and contents that remain. */
 #include "check.h"
 
 static void contents_move_with_realloc(void) {

@@ -16,7 +16,7 @@ static std::complex<double> complex_source[2], complex_dest[2];
 __extension__ static double _Complex c_complex_source, c_complex_dest;
 static double values[4];
 static long word;
-static volatile long watched;  // as older programs declare it
+static volatile long watched;  // declared volatile, as in older programs
 static short small;
 static std::uint64_t signal_word;
 

@@ -1,4 +1,4 @@
-/* pshmem.h alone, and a tool's own shmem_barrier_all in the place of the library's weak one. */
+/* pshmem.h alone, and a tool's own shmem_barrier_all in place of the library's weak one. */
 #include <pshmem.h>
 
 static int barriers;

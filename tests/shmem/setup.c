@@ -1,9 +1,9 @@
-/* Set-up, exit and queries: counted, again after the last finalize, and at any time. */
+/* Set-up, exit and queries: counted, repeated after the last finalize, and at any time. */
 #include <shmemx.h>
 
 #include "check.h"
 
-static shmem_team_t team = SHMEM_TEAM_WORLD; /* handles may stand in static initialisers */
+static shmem_team_t team = SHMEM_TEAM_WORLD; /* handles may appear in static initialisers */
 static shmem_ctx_t context = SHMEM_CTX_DEFAULT;
 static long counter;
 

@@ -1,4 +1,4 @@
-/* After start_pes an exit is a collective finalize: it waits for those that still put here. */
+/* After start_pes an exit is a collective finalize: it waits for PEs that still put here. */
 #include <shmem.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* Static objects are symmetric, keep what they held before init, and are a child's own after fork. */
+/* Static objects are symmetric, keep their values from before init, and are private to a child after fork. */
 #include "check.h"
 
 #include <sys/wait.h>

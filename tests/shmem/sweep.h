@@ -1,6 +1,6 @@
-/* One check an operation, for every typed name of it: generate.py prints the calls. Each test begins with
- * zeroed areas, meets, acts on the next PE (or on all), completes both contexts, meets, and looks at what
- * arrived. The areas are in the heap the first time and static the second. */
+/* One check per operation, for each of its typed names: generate.py prints the calls. Each test begins with
+ * zeroed areas, synchronises, acts on the next PE (or on all), completes both contexts, synchronises, and
+ * checks the received data. The areas are in the heap the first time and static the second. */
 #ifndef ATOLL_TESTS_SHMEM_SWEEP_H
 #define ATOLL_TESTS_SHMEM_SWEEP_H
 
@@ -86,7 +86,7 @@ static inline void end(void) {
 #define SWEEP_SIGNAL(T, F, C) \
     TEST(T, F, F(C signal_word, (uint64_t)me + 1, next), EXPECT(F, *signal_word == (uint64_t)prev + 1))
 
-/* ---- atomics; FIVE: the target is 5 at first */
+/* ---- atomics; FIVE: the target is 5 initially */
 #define FIVE(T, F, ACT, LOOK)      \
     do {                           \
         begin();                   \
@@ -165,7 +165,7 @@ static inline void end(void) {
 #define SWEEP_TEST_SOME_VECTOR(T, F) \
     SENT(T, F, POLL(count = F(D(T), 3, at, NULL, SHMEM_CMP_EQ, values), 0); SOME(T, F))
 
-/* ---- collectives. W(call): of a team, returns 0. ACTIVE: the deprecated ones' last arguments */
+/* ---- collectives. W(call): with a team, returns 0. ACTIVE: the deprecated ones' last arguments */
 #define W(F, ...) EXPECT(F, F(SHMEM_TEAM_WORLD, __VA_ARGS__) == 0)
 #define OLD(F, ...) F(__VA_ARGS__, 0, 0, n_pes, psync)
 #define BLOCKS(T) \

@@ -1,4 +1,4 @@
-/* Teams: who is in them, what their numbers are, and what a wrong one gives. */
+/* Teams: members, their numbers, and the results of wrong ones. */
 #include "check.h"
 
 #include <shmemx.h>
@@ -38,7 +38,7 @@ static void strided(int start, int stride, int size) {
     CHECK(shmem_team_my_pe(team) == -1 && shmem_team_n_pes(team) == -1); /* also of a destroyed one */
 }
 
-/* A handle that was destroyed: a status, never a crash. */
+/* A destroyed handle: a status, never a crash. */
 static void destroyed(void) {
     static long source, sum;
     const shmem_team_config_t config = {1};

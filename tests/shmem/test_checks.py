@@ -1,5 +1,7 @@
-"""ATOLL_CHECK=all: every family of calls finds what is wrong with its arguments, and ends the job with one sentence that
-names PE, call and argument. programs/checks.c holds the wrong calls."""
+"""ATOLL_CHECK=all: every family of calls detects wrong arguments, and ends the job with one sentence.
+
+The sentence names PE, call and argument. programs/checks.c has the wrong calls.
+"""
 
 import re
 import subprocess
@@ -152,7 +154,7 @@ WRONG = {
     "free_twice": "shmem_free: ptr: .* it was freed already",
     "realloc_local": "shmem_realloc: ptr: .* not in this PE's heap",
     "align": "shmem_align: The alignment .* must be a power of two; 24",
-    # ---- null pointers, and what is no handle
+    # ---- null pointers, and invalid handles
     "null_dest": "shmem_long_put: dest: A null pointer was passed as symmetric memory of 64 bytes",
     "null_source": "shmem_long_put: source: NULL was passed; pass memory of 64 bytes",
     "null_get": "shmem_long_get: dest: NULL was passed",
@@ -189,7 +191,7 @@ WRONG = {
     "finalize_twice": "shmem_finalize: it was called more often than shmem_init",
     "after_finalize": "shmem_long_p: OpenSHMEM is not initialized",
 }
-# What C's default, `basic`, finds of the calls that would crash, wait for ever or be silent, where its words are others.
+# Errors of C's default, `basic`, for calls that would crash, hang or be silently wrong, if its text differs.
 BASIC = {
     **{
         name: WRONG[name]
@@ -204,7 +206,7 @@ BASIC = {
         for name in ("pe_quiet", "wait_cmp", "test_cmp", "signal_cmp", "put_signal_op", "put_pe")
     },
 }
-NOBODY = {"finalize_twice", "after_finalize"}  # a process that is no PE any more
+NOBODY = {"finalize_twice", "after_finalize"}  # errors of a process that has left the job
 
 
 def test_the_table_is_the_programs(program: Callable[[str], Path], oshrun: Run) -> None:

@@ -14,7 +14,7 @@ EXTENSIONS = {
     "shmemx_float_sum_reduce_scatter", "shmemx_double_sum_reduce_scatter", "shmemx_team_split", "shmemx_last_error",
     "shmemx_init_callbacks",
 }  # fmt: skip
-# Of the specification's families, for types that these have not there.
+# Names of the specification's families, for types that these lack there.
 EXTRA_TYPES = {
     f"shmem_{kind}_{call}_{which}{vector}"
     for kind in ("short", "ushort")

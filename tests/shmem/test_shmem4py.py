@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / "build/shmem4py-venv/bin/python"
 HANG_GUARD = 250
 
-# Where the executable lies, and whether anything else came to lie there: static objects are remapped for programs that
-# are linked to the library, and python3 is not.
+# Finds the executable's addresses, and other mappings there. Static objects are remapped for programs that are linked
+# to the library, and python3 is not.
 STATICS = """
 import os, sys
 

@@ -53,7 +53,8 @@ def test_words_that_old_programs_declare_volatile(
 
 
 def test_global_exit_from_a_thread(tree: Path, tmp_path: Path, start: Run, oshrun: Run) -> None:
-    """While the main thread waits in a collective that nobody else comes to."""
+    """While the main thread waits in a collective that no other PE joins."""
+
     source = tmp_path / "thread.c"
     source.write_text(
         "#include <pthread.h>\n#include <shmem.h>\n#include <stddef.h>\n"

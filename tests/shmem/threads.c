@@ -1,5 +1,5 @@
-/* SHMEM_THREAD_MULTIPLE: threads that share the default context, have one of their own, and meet on teams of
- * their own. */
+/* SHMEM_THREAD_MULTIPLE: threads share the default context, have separate ones, and synchronise on separate
+ * teams. */
 #include <pthread.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// The host's collectives on arrays of the device heap, wherever the members are.
+// The host's collectives on arrays of the device heap, for members in the window or beyond.
 #pragma once
 
 #include "atoll/atoll.hpp"
@@ -10,7 +10,7 @@
 namespace atl::testing {
 
 /// `src` and `dst` have n_pes blocks of `count`; `set(to, values)` and `values(from, n)` write and read them.
-/// Returns what fcollect gives: block i holds i + 1. `dst` is left so.
+/// Returns the result of fcollect: block i contains i + 1. `dst` keeps it.
 template <class Set, class Values>
 std::vector<int> expect_collectives_take(Job& job, int* dst, int* src, std::size_t count, Set&& set,
                                          Values&& values) {

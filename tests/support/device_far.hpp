@@ -1,4 +1,4 @@
-// What tests of device heaps share that a transport may have to reach. The GPU is memory of the host
+// Shared by tests of device heaps that a transport may have to reach. The GPU is host memory
 // (tests/simulated), or with ATOLL_TEST_GPU a real one.
 #pragma once
 
@@ -35,7 +35,7 @@ class DeviceFar : public ::testing::Test {
     template <class T> T* zeros(std::size_t n) {
         return static_cast<T*>(job_.calloc(n, sizeof(T), Memory::device));
     }
-    /// What this PE's own GPU holds.
+    /// Values in this PE's own GPU.
     template <class T> std::vector<T> values(const T* from, std::size_t n) const {
         std::vector<T> found(n);
         context_.get(found.data(), from, n, job_.my_pe());
@@ -48,7 +48,7 @@ class DeviceFar : public ::testing::Test {
         job_.world().barrier();
         for (void* block : blocks) job_.free(block);
     }
-    /// A transport reaches some member of the world team.
+    /// True if a transport reaches some member of the world team.
     bool is_far() const {
         for (int pe = 0; pe < job_.n_pes(); ++pe)
             if (job_.state().slot(pe) < 0) return true;

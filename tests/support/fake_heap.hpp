@@ -1,5 +1,5 @@
-// A GPU made of memory of the host, for PEs that are threads: chunks are memory files, a stream is whoever
-// holds its lock, collectives are computed here. What shall go wrong on a PE is said beforehand.
+// FakeHeap: a GPU made of host memory, for PEs that are threads. Chunks are memory files, a stream is a lock,
+// collectives are computed here. Failures are requested beforehand.
 #pragma once
 
 #include "atoll/device/peers.hpp"
@@ -20,28 +20,28 @@ namespace atl::testing {
 
 inline constexpr std::size_t granule = std::size_t{64} << 10;
 
-/// What shall go wrong on this PE.
+/// Failures to simulate on this PE.
 struct Faults {
     bool cannot_open = false, cannot_reserve = false, cannot_map = false, cannot_fill = false,
          cannot_copy = false, cannot_pin = false, shows_elsewhere = false;
     std::size_t memory_bytes = SIZE_MAX;
 };
 
-/// What this PE's GPU tells of itself.
+/// Properties of this PE's GPU.
 struct FakeGpu {
     heap::DeviceUuid uuid{};
     unsigned resident_blocks = 0;
     bool takes_turns = false;
 };
 
-/// Where the members of a team meet in a collective: by the place of the team's memory.
+/// Meeting point of a team's members in a collective, found by the offset of the team's memory.
 class FakeMeetings {
   public:
     static FakeMeetings& all() {
         static FakeMeetings meetings;
         return meetings;
     }
-    /// Runs `body(all members' calls)` once everybody is here, and returns once everybody has done so.
+    /// Runs `body(all members' calls)` once every member has arrived. Returns once all members have run it.
     template <class Body> void meet(std::size_t place, const heap::GroupCall& call, Body&& body) {
         std::unique_lock lock(mutex_);
         Meeting& meeting = meetings_[{place, device::slot_of(call.team, 0), call.team.n_pes}];
@@ -55,7 +55,7 @@ class FakeMeetings {
         changed_.wait(lock, [&] { return meeting.epoch != epoch; });
         const std::vector<heap::GroupCall> calls = meeting.calls;
         lock.unlock();
-        const auto results = body(calls);  // reads everybody's
+        const auto results = body(calls);  // reads the calls of all members
         lock.lock();
         if (++meeting.read == n) ++meeting.epoch;
         changed_.notify_all();
@@ -116,7 +116,7 @@ class FakeHeap final : public heap::DeviceHeap {
         map(my_slot_, fd);
         return fd;
     }
-    /// Of the GPU's memory, on this PE.
+    /// Bytes of the GPU's memory taken on this PE.
     std::size_t bytes_taken() const { return end_; }
     void map_peer(int slot, const common::Fd& chunk) override {
         if (faults_.cannot_map) throw Error(ErrorCode::unsupported, "no peer access in this test");
@@ -145,7 +145,7 @@ class FakeHeap final : public heap::DeviceHeap {
         for (int i = 0; i < n_slots_; ++i) place(slot(i) + offset, view->second);
         views_.erase(view);
     }
-    /// As cuMemCreate's: memory that can be registered, by its descriptor.
+    /// Declares memory like cuMemCreate's: it can be registered by its descriptor.
     void let_share(const void* memory, int fd) { shareable_[memory] = fd; }
     std::size_t views() const { return views_.size(); }
     std::size_t chunks() const { return ends_.size(); }
@@ -156,7 +156,7 @@ class FakeHeap final : public heap::DeviceHeap {
         return faults_.shows_elsewhere ? begin + 1 : begin;
     }
     void hide(void* pages) noexcept override { shown_.erase(static_cast<char*>(pages)); }
-    /// As the driver's: it refuses to copy what is pinned in part, or by two registrations.
+    /// Refuses, like the driver, to copy memory that is partly pinned, or pinned by two registrations.
     void copy(void* dst, const void* src, std::size_t bytes) override {
         if (faults_.cannot_copy) throw Error(ErrorCode::system, "no copies in this test");
         check_pinned_alike(dst, bytes);
@@ -209,18 +209,18 @@ class FakeHeap final : public heap::DeviceHeap {
         ++asked_;
         return seen(address) != address;
     }
-    /// As cudaMalloc's, which the host cannot touch: `hidden` bytes without access, `real` what the GPU sees
-    /// there.
+    /// Declares memory like cudaMalloc's, which the host cannot access: `hidden` has no access rights, `real`
+    /// is what the GPU sees there.
     void let_see(const char* hidden, char* real, std::size_t bytes) { hidden_[hidden] = {real, bytes}; }
-    /// How often somebody had to ask what memory is.
+    /// Number of queries about the kind of memory.
     int asked() const { return asked_; }
     std::size_t shown() const { return shown_.size(); }
 
-    /// As cudaMalloc's: the GPU reaches it, no peer does.
+    /// Declares memory like cudaMalloc's: the GPU can access it, no peer can.
     void let_reach(const void* address) { reached_.insert(address); }
-    /// Collectives in which peers went by addresses of this PE's arrays.
+    /// Number of collectives in which peers used addresses of this PE's arrays.
     int at_once() const { return at_once_; }
-    /// Strided copies, of any number of blocks each.
+    /// Number of strided copies, each with any number of blocks.
     int strided() const { return strided_; }
     Faults& faults() { return faults_; }
 
@@ -273,8 +273,8 @@ class FakeHeap final : public heap::DeviceHeap {
                                      return Results{{static_cast<char*>(call.dst), all}};
                                  });
     }
-    /// What this PE's arrays are to hold. Large ones find peers' sources by this PE's addresses, as kernels
-    /// do.
+    /// Computes the expected contents of this PE's arrays. Large ones find peers' sources by this PE's
+    /// addresses, like kernels.
     static Results fold(const std::vector<heap::GroupCall>& calls, const heap::GroupCall& mine, bool small) {
         using heap::Group;
         if (mine.kind == Group::sync) return {};
@@ -308,7 +308,7 @@ class FakeHeap final : public heap::DeviceHeap {
                 results.emplace_back(dst + i * mine.dst_stride, block(i));
         return results;
     }
-    /// Another PE's array, of which only that PE knows where it is.
+    /// The address of another PE's array, known only to that PE.
     static const char* in_window_of(const heap::GroupCall& mine, const char* array,
                                     const heap::GroupCall& theirs) {
         const device::Team &here = mine.team, &there = theirs.team;
@@ -341,7 +341,7 @@ class FakeHeap final : public heap::DeviceHeap {
     char* window_ = nullptr;
     int n_slots_ = 0, my_slot_ = 0;
     std::size_t last_ = 0, end_ = 0;
-    std::vector<std::size_t> ends_;  ///< where chunks begin
+    std::vector<std::size_t> ends_;  ///< starts of chunks
     std::map<std::size_t, std::size_t> views_;
     std::map<const void*, int> shareable_;
 };

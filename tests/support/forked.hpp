@@ -1,5 +1,4 @@
-// PEs as forked processes: each runs a function, and what it returned or threw, or how it ended, is the
-// outcome.
+// PEs as forked processes: each runs a function. Its result, its exception or its end is the outcome.
 #pragma once
 
 #include "common/fd.hpp"
@@ -17,9 +16,9 @@
 namespace atl::test {
 
 struct Outcome {
-    std::string text;  ///< what the function returned, or what() of what it threw
+    std::string text;  ///< the function's result, or what() of its exception
     bool threw = false;
-    int status = 0;  ///< as waitpid gave it
+    int status = 0;  ///< status from waitpid
 
     bool ended_by(int signal) const { return WIFSIGNALED(status) && WTERMSIG(status) == signal; }
     bool ok() const { return WIFEXITED(status) && WEXITSTATUS(status) == 0 && !threw; }
@@ -55,7 +54,7 @@ class Forked {
     static constexpr int threw_status = 77;
 
     [[noreturn]] static void run(const std::function<std::string()>& body, int out) {
-        ::alarm(60);  // whatever goes wrong, no child stays behind
+        ::alarm(60);  // whatever fails, no child remains
         std::string text;
         int status = 0;
         try {
@@ -64,7 +63,7 @@ class Forked {
             text = error.what();
             status = threw_status;
         }
-        if (::testing::Test::HasFailure()) status = 78;  // an EXPECT in the child said so on standard output
+        if (::testing::Test::HasFailure()) status = 78;  // an EXPECT in the child reported on standard output
         static_cast<void>(!::write(out, text.data(), text.size()));
         ::_exit(status);
     }
@@ -73,7 +72,7 @@ class Forked {
     common::Fd text_;
 };
 
-/// Runs `body(pe)` in `n_pes` processes, started in the order given (by PE if none is).
+/// Runs `body(pe)` in `n_pes` processes, started in the given order (by PE if it is empty).
 inline std::vector<Outcome> run_forked(int n_pes, const std::function<std::string(int pe)>& body,
                                        std::vector<int> order = {}) {
     if (order.empty())

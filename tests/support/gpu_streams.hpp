@@ -1,4 +1,4 @@
-// Streams for programs that run with a real GPU and with one made of memory of the host, and so link no CUDA.
+// Streams for programs that run both on a real GPU and on one made of host memory, and so do not link CUDA.
 #pragma once
 
 #include "atoll/job.hpp"
@@ -24,7 +24,7 @@ template <class... Args> void driver(const char* name, Args... args) {
         throw std::runtime_error(std::string(name) + " returned " + std::to_string(result));
 }
 
-/// A stream of the device heap's GPU; of the simulated one, which is done with a call when it returns, null.
+/// A stream of the device heap's GPU; null for the simulated one, whose calls are complete on return.
 class GpuStream {
   public:
     explicit GpuStream(const Job& job) {
@@ -40,7 +40,7 @@ class GpuStream {
     GpuStream& operator=(const GpuStream&) = delete;
 
     operator Stream() const { return {stream_}; }  // NOLINT(google-explicit-constructor): it is one
-    /// What `record` starts on it, as often as it is then called.
+    /// A graph of the work that `record` enqueues, replayed at each call.
     std::function<void()> graph(const std::function<void()>& record) const {
         enter();
         constexpr int of_this_thread = 1;

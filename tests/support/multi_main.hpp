@@ -1,5 +1,5 @@
-// main() of the programs of tests/multi: the PEs that the launcher started run the same suites in step. The
-// first failure ends the program: PEs out of step, or a heap left full, would fail the tests after it.
+// main() of the programs of tests/multi: the launched PEs run the same suites in step. The first failure ends
+// the program: PEs out of step, or a full heap, would fail later tests.
 #pragma once
 
 #include "atoll/atoll.hpp"
@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
     atl::init();
     ::testing::GTEST_FLAG(fail_fast) = true;  // the command line may say otherwise
     ::testing::InitGoogleTest(&argc, argv);
-    // One PE tells what is run; what fails is told by whoever sees it.
+    // PE 0 reports the tests; each PE reports its own failures.
     if (atl::current_job().my_pe() != 0) {
         auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
         struct Failures : ::testing::EmptyTestEventListener {
@@ -30,6 +30,6 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "no test of this program has the name that --gtest_filter asks for\n");
         status = 1;
     }
-    if (status == 0) atl::finalize();  // a PE that failed need not wait for those that hang because of it
+    if (status == 0) atl::finalize();  // a PE that failed need not wait for those that hang as a result
     return status;
 }

@@ -19,13 +19,13 @@ struct ThreadJobOptions {
     std::size_t heap_bytes = std::size_t{16} << 20;
     common::CheckLevel check = common::CheckLevel::all;
     std::string transport = "auto";
-    std::string hosts;  ///< as ATOLL_HOST_ID
+    std::string hosts;  ///< like ATOLL_HOST_ID
     double wait_timeout_s = 60;
-    std::string algorithms;  ///< as ATOLL_COLLECTIVE
+    std::string algorithms;  ///< like ATOLL_COLLECTIVE
     bool finalize = true;
 };
 
-/// Runs `body` as PEs 0 … n-1 and finalizes. What a PE throws ends the job and is thrown again here (the
+/// Runs `body` as PEs 0 … n-1 and finalizes. An exception of a PE ends the job and is rethrown here (the
 /// lowest PE's).
 inline void run_pes(int n, const std::function<void(Job&)>& body, const ThreadJobOptions& options = {}) {
     common::Settings settings;
@@ -54,7 +54,7 @@ inline void run_pes(int n, const std::function<void(Job&)>& body, const ThreadJo
         if (error) std::rethrow_exception(error);
 }
 
-/// The PE counts that the suites run at.
+/// The PE counts of the suites.
 inline const std::vector<int> pe_counts = {1, 2, 3, 4, 7};
 
 }  // namespace atl::testing

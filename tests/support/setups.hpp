@@ -1,5 +1,5 @@
-// What the suites of the core run on: PE counts and transports, with PEs as threads; or, where a program of
-// tests/multi includes a suite, the PEs of the job that the launcher started.
+// Setups for the suites of the core: PE counts and transports, with PEs as threads. If a program of
+// tests/multi includes a suite, the PEs are those of the launched job.
 #pragma once
 
 #include "support/pe_threads.hpp"
@@ -18,9 +18,9 @@
 namespace atl::testing {
 
 struct Setup {
-    int n_pes;  ///< 0: those of the current job
+    int n_pes;  ///< 0: the PEs of the current job
     const char* transport;
-    const char* hosts = "";  ///< as ATOLL_HOST_ID: those that PEs pretend to be on
+    const char* hosts = "";  ///< like ATOLL_HOST_ID: pretended hosts of the PEs
 };
 
 inline void PrintTo(const Setup& setup, std::ostream* out) {
@@ -34,8 +34,7 @@ inline constexpr bool pes_are_processes = true;
 inline constexpr bool pes_are_processes = false;
 #endif
 
-/// Whether transports by UCX can be made here; then they go by the network, where UCX would take shared
-/// memory.
+/// True if UCX transports can be created here. They then use the network instead of shared memory.
 inline bool has_ucx() {
     ::setenv("UCX_TLS", "tcp,self", 1);
     try {
@@ -51,11 +50,11 @@ inline std::vector<Setup> all_setups() {
     for (const char* transport : {"auto", "loopback"})
         for (const int n : pe_counts) setups.push_back({n, transport});
 #if defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
-            // Pretended hosts have not been run by these yet, which take ten times as long.
+            // Pretended hosts are not run here: these builds take ten times as long.
 #elif defined(__SANITIZE_ADDRESS__)
     setups.push_back({4, "loopback", "a,b,b,b"});
 #else
-    // One PE a host, two, one and three, in turns, and hosts of different sizes in disorder.
+    // One PE per host, two, one and three, alternating, and hosts of different sizes in mixed order.
     for (const auto& [n, hosts] :
          {std::pair{2, "a,b"}, {4, "a,a,b,b"}, {4, "a,b,b,b"}, {4, "a,b"}, {7, "a,b,c,b,b"}})
         setups.push_back({n, "loopback", hosts});
@@ -67,7 +66,7 @@ inline std::vector<Setup> all_setups() {
     return setups;
 }
 
-/// For what hosts cannot do together.
+/// Setups for operations that do not work between hosts.
 inline std::vector<Setup> setups_on_one_host() {
     std::vector<Setup> setups = all_setups();
     std::erase_if(setups, [](const Setup& setup) { return *setup.hosts != '\0'; });
@@ -88,7 +87,7 @@ class WithPes : public ::testing::TestWithParam<Setup> {
     void run(const std::function<void(Job&)>& body, ThreadJobOptions options = {}) const {
         if (GetParam().n_pes == 0) {
             Job& job = current_job();
-            job.free(job.malloc(1));  // what earlier tests dropped comes back first
+            job.free(job.malloc(1));  // reclaims blocks dropped by earlier tests first
             return body(job);
         }
         options.transport = GetParam().transport;
@@ -101,13 +100,13 @@ class WithPes : public ::testing::TestWithParam<Setup> {
 inline int right_of(const Job& job) { return (job.my_pe() + 1) % job.n_pes(); }
 inline int left_of(const Job& job) { return (job.my_pe() + job.n_pes() - 1) % job.n_pes(); }
 
-/// The next one of those that share memory with this PE.
+/// The next PE of those that share memory with this one.
 inline int right_in_window(const Job& job) {
     const Team& near = job.shared();
     return near.world_pe((near.my_pe() + 1) % near.n_pes());
 }
 
-/// `call` throws Error(code), and its sentence holds all `parts`.
+/// Expects `call` to throw Error(code) with a sentence that contains all `parts`.
 template <class Call>
 void expect_error(ErrorCode code, std::initializer_list<std::string> parts, Call&& call) {
     try {

@@ -1,4 +1,4 @@
-// How a process talks to others: by which this says that something went by the network.
+// Connections of a process: show that a message used the network.
 #pragma once
 
 #include <dirent.h>
@@ -11,7 +11,7 @@
 
 namespace atl::testing {
 
-/// TCP connections of this process that are established.
+/// Number of established TCP connections of this process.
 inline int tcp_connections() {
     std::set<std::string> mine;
     DIR* folder = ::opendir("/proc/self/fd");

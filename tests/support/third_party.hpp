@@ -1,5 +1,5 @@
-// Message passing among three: a writer, one that passes the news on, and a reader who never heard of the
-// writer itself. For kernels and for threads of the host alike.
+// Message passing among three PEs: a writer, one that passes the news on, and a reader that never
+// communicates with the writer itself. For kernels and for threads of the host.
 #pragma once
 
 #include "atoll/device/device.hpp"
@@ -7,13 +7,14 @@
 namespace atl::testing {
 
 enum class News {
-    passed_on,   ///< data put to the second PE with a signal; who tells the third, which gets the data there
+    passed_on,   ///< data put to the second PE with a signal; the PE that informs the third, which gets them
+                 ///< there
     own_data,    ///< data in the writer's own memory; the second and third hear by signals alone
     after_quiet  ///< data put to the second PE, quiet, a flag in no order to the third, which gets them there
 };
 
-/// Each PE is the writer of one chain, in the middle of its left neighbour's, and the reader of the one
-/// before. With fewer than three PEs some of the three are one PE's, at the same time.
+/// Each PE is the writer of one chain, the middle of its left neighbour's, and the reader of the one before.
+/// With fewer than three PEs one PE has several roles at once.
 struct ThirdParty {
     using Word = unsigned long long;
     Word* data;   ///< symmetric, n words
@@ -30,7 +31,7 @@ ATOLL_ANYWHERE inline ThirdParty::Word word_of(ThirdParty::Word round, ThirdPart
     return round * 1000 + i;
 }
 
-/// `mine`: n words of the scope's own.
+/// `mine` has n words that only this scope uses.
 template <class Scope>
 ATOLL_ANYWHERE void write_news(const device::Team& team, News how, const ThirdParty& t,
                                ThirdParty::Word* mine, Scope scope) {
@@ -61,7 +62,7 @@ ATOLL_ANYWHERE void pass_news_on(const device::Team& team, News how, const Third
     }
 }
 
-/// Returns how many words this thread found wrong.
+/// Returns the number of words that this thread found wrong.
 template <class Scope>
 ATOLL_ANYWHERE int read_news(const device::Team& team, News how, const ThirdParty& t, ThirdParty::Word* mine,
                              Scope scope) {

@@ -133,7 +133,7 @@ TEST_F(Board, WaitMarkMovesWithTheWaitOnly) {
     wait(0, "barrier");
     ASSERT_TRUE(board.doing(0).waits);
     const auto mark = board.doing(0).mark;
-    wait(0, "barrier");  // written again, as a PE does while it waits
+    wait(0, "barrier");  // written again, like a waiting PE does
     EXPECT_EQ(board.doing(0).mark, mark);
     board.entry(0).wait.found = 5;
     EXPECT_NE(board.doing(0).mark, mark);
@@ -183,7 +183,7 @@ TEST_F(Board, TableGroupsThoseThatDoTheSame) {
     EXPECT_NE(table.find("  PE 3: died\n"), std::string::npos) << table;
 }
 
-/// What kernels wait for is shown where the PE itself waits for nothing that it told.
+/// The table shows kernels' waits if the PE itself has reported no wait.
 TEST_F(Board, TableShowsWhatKernelsWaitFor) {
     for (int pe = 0; pe < 4; ++pe) board.set_state(pe, PeState::running);
     const auto kernel_waits = [&](int pe, GpuWait how) {

@@ -1,4 +1,4 @@
-// Every way of finding the other PEs: what works, and what is said when it does not.
+// Every bootstrap: what works, and the reports of what does not.
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/host_link.hpp"
 #include "bootstrap/rendezvous.hpp"
@@ -32,8 +32,7 @@ common::Settings quick(double init_timeout_s = 20) {
     return settings;
 }
 
-/// What every bootstrap can do, through the store and through the memory; returns the values that this PE
-/// read.
+/// Exercises a bootstrap through the store and the memory; returns the values that this PE read.
 std::string exercise(Bootstrap& bootstrap) {
     const int pe = bootstrap.pe();
     bootstrap.put("key" + std::to_string(pe), std::string("va\0ue", 5) + std::to_string(pe));
@@ -134,7 +133,7 @@ TEST(UniqueId, ThatIsNoneIsRefused) {
 
 TEST(UniqueId, NamesPesThatDoNotCome) {
     const std::string id = get_unique_id();
-    // PE 1 is at the door before PE 0's time runs, however busy the machine is.
+    // PE 1 arrives before PE 0's time starts, however busy the machine is.
     const auto outcomes =
         run_forked(4,
                    [&](int pe) -> std::string {
@@ -217,7 +216,7 @@ TEST(UniqueId, NamesAPeThatDiesWhileOthersWait) {
 
 // ---- strangers
 
-/// Connects, says `bytes`, and waits until it is shown the door.
+/// Connects, sends `bytes`, and waits until the connection is closed.
 bool is_turned_away(int family, const sockaddr* address, socklen_t size, const std::string& bytes) {
     for (;;) {
         const common::Fd fd(::socket(family, SOCK_STREAM, 0));
@@ -229,7 +228,7 @@ bool is_turned_away(int family, const sockaddr* address, socklen_t size, const s
         char answer[256];
         ssize_t got = 0;
         std::size_t all = 0;
-        // Its greeting and its number, to whoever comes; no welcome.
+        // Any peer gets its greeting and its number; no welcome.
         while ((got = ::recv(fd.get(), answer, sizeof answer, 0)) > 0) all += static_cast<std::size_t>(got);
         return all < 300;
     }
@@ -260,7 +259,7 @@ TEST(UniqueId, StrangersAreIgnored) {
     std::memcpy(address.sun_path + 1, name.data(), name.size());
     const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
     std::vector<std::string> all = rubbish();
-    all.pop_back();  // the one that must be waited for
+    all.pop_back();  // the connection that must be waited for
     for (const std::string& bytes : all)
         EXPECT_TRUE(is_turned_away(AF_UNIX, reinterpret_cast<sockaddr*>(&address), size, bytes));
     EXPECT_EQ(exercise(*create_unique_id(quick(), id, 1, 2)), "100 101 ");
@@ -277,7 +276,7 @@ sockaddr_in loopback(int port) {
     return address;
 }
 
-/// Binds without SO_REUSEADDR: also what lingers would be in the way.
+/// Binds without SO_REUSEADDR, so that a lingering socket also conflicts.
 common::Fd bind_plainly(int port) {
     common::Fd fd(::socket(AF_INET, SOCK_STREAM, 0));
     const sockaddr_in address = loopback(port);
@@ -285,7 +284,7 @@ common::Fd bind_plainly(int port) {
     return fd;
 }
 
-/// None of those that the kernel gives to whoever asks for any, which may be gone again before it is used.
+/// Returns a port outside the kernel's ephemeral range, whose ports may be taken before they are used.
 int free_port() {
     std::random_device random;
     for (;;) {
@@ -295,7 +294,7 @@ int free_port() {
     }
 }
 
-/// PE 0 can listen there, plainly; for others nobody does.
+/// True for PE 0 if it can listen there without options; for others if no process listens.
 bool is_free(int port, int pe) {
     if (pe == 0) return static_cast<bool>(bind_plainly(port));
     const common::Fd fd(::socket(AF_INET, SOCK_STREAM, 0));
@@ -319,8 +318,8 @@ TEST(Tcp, ConnectsAndLeavesThePortFree) {
             [&](int pe) {
                 set_torchrun(pe, 3, port);
                 const auto bootstrap = choose({}, quick());
-                // Whoever has left init finds nobody there: PE 0's torch may listen, the others' do not meet
-                // us.
+                // A PE that has left init finds no listener there: PE 0's torch may listen, and the others'
+                // do not meet us.
                 const std::string free = is_free(port, pe) ? "free " : "taken ";
                 bootstrap->fence();
                 return free + std::string(bootstrap->name()) + " " + exercise(*bootstrap);
@@ -406,7 +405,7 @@ TEST(Store, ConnectsThePes) {
     for (const std::string& text : seen) EXPECT_EQ(text, "store 100 101 102 ");
 }
 
-/// Several hosts as far as finding each other goes: the PEs are told that they are on different ones.
+/// Simulates several hosts for the rendezvous: the PEs are told that they are on different ones.
 TEST(Store, ConnectsHostsByTcp) {
     const std::string id = get_unique_id();
     const auto outcomes = run_forked(3, [&](int pe) {

@@ -1,4 +1,4 @@
-// Without a launcher: PEs that end, die, compute for ever, and what becomes of the others.
+// Without a launcher: PEs that end, die or compute forever, and the fate of the others.
 #include "bootstrap/bootstrap.hpp"
 #include "support/forked.hpp"
 
@@ -21,14 +21,13 @@ common::Settings quick() {
     return settings;
 }
 
-/// A job as core holds it: set up, then watched.
+/// A job's start in core: set up, then watched.
 struct Joined {
     Joined(const std::string& id, int pe, int n_pes) : bootstrap(create_unique_id(quick(), id, pe, n_pes)) {
         segment = bootstrap->host_segment();
         segment.board.set_state(pe, common::PeState::running);
         monitor = bootstrap->monitor(segment.board);
-        // All are in before anybody dies. Not by a fence: PE 0 may be gone before it has told all that they
-        // are in.
+        // All PEs have joined before one dies. Not by a fence: PE 0 may be gone before it has told all PEs.
         segment.board.entry(pe).waits = 1;
         for (int other = 0; other < n_pes; ++other)
             while (segment.board.entry(other).waits.load() == 0) std::this_thread::yield();
@@ -37,7 +36,7 @@ struct Joined {
         monitor.reset();
         bootstrap->goodbye(finalized);
     }
-    /// As a wait does: until the board says that the job is over.
+    /// Waits until the board reports that the job is over.
     std::string wait_for_abort() const {
         while (segment.board.header().abort.load(std::memory_order_acquire) == 0) std::this_thread::yield();
         return segment.board.header().abort_text;
@@ -81,8 +80,7 @@ TEST(Death, EndsThoseThatComputeForEver) {
     for (const int victim : {0, 1}) {
         const std::string id = get_unique_id();
         const auto outcomes = run_forked(3, [&](int pe) -> std::string {
-            // Then it takes a little longer. From the start: the victim may be gone before this PE runs
-            // again.
+            // Then it takes a little longer. Set first: the victim may be gone before this PE runs again.
             if (pe == 2) ::signal(SIGTERM, SIG_IGN);
             Joined job(id, pe, 3);
             if (pe == victim) ::kill(::getpid(), SIGKILL);
@@ -93,7 +91,7 @@ TEST(Death, EndsThoseThatComputeForEver) {
     }
 }
 
-/// Children wait here until the test has seen something.
+/// Children wait here until the test has observed something.
 class Gate {
   public:
     Gate() {
@@ -101,7 +99,7 @@ class Gate {
     }
     ~Gate() { ::close(ends_[0]); }
     void open() { ::close(ends_[1]); }
-    /// In a child.
+    /// Called in a child.
     void wait() {
         char byte = 0;
         ::close(ends_[1]);

@@ -1,4 +1,4 @@
-// Descriptors that a forked child has no copy of, also where threads open and close them meanwhile.
+// Descriptors of which a forked child has no copy, even if threads open and close them meanwhile.
 #include "common/fork_guard.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 namespace atl::common {
 namespace {
 
-/// Whether the other end of a pipe sees that the guarded one is closed.
+/// True if the other end of a pipe sees that the guarded one is closed.
 bool is_seen_to_close() {
     int ends[2] = {-1, -1};
     auto guarded = ProcessFd::made_by([&] {
@@ -37,7 +37,7 @@ TEST(ForkGuard, ChildrenKeepNothingOpen) {
     std::thread opens([&] {
         for (; !done && kept == 0; ++opened) kept += !is_seen_to_close();
     });
-    // A busy machine may start the thread only after all children: then none was forked meanwhile.
+    // A busy machine may start the thread after all children: then none was forked meanwhile.
     while (opened == 0 && kept == 0) std::this_thread::yield();
     constexpr int n_children = 50;
     std::vector<pid_t> children;

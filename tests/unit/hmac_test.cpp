@@ -1,4 +1,4 @@
-// Against the published vectors: FIPS 180-4's examples and RFC 4231.
+// HMAC and SHA-256 against the published vectors: FIPS 180-4's examples and RFC 4231.
 #include "common/hmac.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A PE under a launcher that this test plays.
+// A PE under a launcher that this test simulates.
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/host_segment.hpp"
 #include "bootstrap/launch_protocol.hpp"
@@ -37,13 +37,13 @@ struct Launcher {
                      std::to_string(heap_fd.get());
     }
 
-    /// The PE, in a process of its own in which the launcher's end does not exist.
+    /// Starts the PE in a separate process in which the launcher's end does not exist.
     Forked start(const std::function<std::string(Bootstrap&)>& body, double init_timeout_s = 20) {
         Forked child([&] {
             socket = common::Fd();
             ::setenv(launched_variable, invitation.c_str(), 1);
             const auto bootstrap = choose({}, quick(init_timeout_s));
-            // They are the bootstrap's now.
+            // The bootstrap owns them now.
             for (common::Fd* fd : {&pe_socket, &board_fd, &heap_fd}) fd->release();
             return body(*bootstrap);
         });
@@ -185,7 +185,7 @@ TEST(Launched, SaysWhatIsWrongWithTheInvitation) {
         EXPECT_NE(refusal(broken).find("is not what `atoll run` sets"), std::string::npos) << broken;
     EXPECT_NE(refusal("2:0:2:3:4:5").find("use the launcher of the same release"), std::string::npos);
     EXPECT_NE(refusal("1:0:2:900:901:902").find("are closed"), std::string::npos);
-    // Descriptors of the right kind that are something else.
+    // Descriptors of the right kind that belong to something else.
     auto [one, other] = common::socket_pair(SOCK_SEQPACKET);
     common::Fd memory = make_heap_fd(), heap = make_heap_fd();
     const std::string wrong = refusal("1:0:2:" + std::to_string(one.get()) + ":" +

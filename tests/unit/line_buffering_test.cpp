@@ -10,7 +10,7 @@
 namespace atl::common {
 namespace {
 
-/// Returns the output of a process that prints and is killed before it could flush.
+/// Returns the output of a process that prints and is killed before it can flush.
 std::string output_of_killed(void (*before)()) {
     int ends[2];
     if (::pipe(ends) != 0) return "no pipe";

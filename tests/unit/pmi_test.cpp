@@ -1,4 +1,4 @@
-// PMI's two versions against a launcher of our own; real ones are in tests/clusters.
+// PMI's two versions against a launcher in the test; real ones are in tests/clusters.
 #include "bootstrap/pmi_client.hpp"
 
 #include "atoll/error.hpp"
@@ -34,12 +34,12 @@ std::map<std::string, std::string> parse(const std::string& text, char between) 
 
 std::string framed(const std::string& text) {
     char length[16];
-    // Slurm puts the digits to the left, Hydra to the right.
+    // Slurm aligns the digits left, Hydra right.
     std::snprintf(length, sizeof length, text.size() % 2 ? "%-6zu" : "%6zu", text.size());
     return length + text;
 }
 
-/// One PE's connection to a launcher, and what the launcher heard.
+/// One PE's connection to a launcher, and the requests that the launcher received.
 struct Connection {
     int launcher = -1, pe = -1;
     std::vector<std::string> heard;
@@ -71,7 +71,7 @@ class Launcher {
         result.pmi_job = "7.0";
         return result;
     }
-    /// Talks with one PE in either version until that says finalize.
+    /// Serves one PE in either version until it finalizes.
     void serve(int pe) {
         Connection& with = at(pe);
         const std::string offer = line(with.launcher);
@@ -158,7 +158,7 @@ class Launcher {
     int met_ = 0;
 };
 
-/// Three PEs tell each other values twice; what the launcher heard of PE 2.
+/// Three PEs exchange values twice; returns the requests of PE 2.
 std::vector<std::string> exchange(
     const std::function<void(Launcher&, int,
                              const std::function<void(const std::function<void(const std::string&)>&,
@@ -215,7 +215,7 @@ TEST(Pmi, Version2Exchanges) {
     EXPECT_EQ(heard, expected);
 }
 
-/// What is said where the launcher, of one PE, does as `launcher` does.
+/// The report of a PE whose launcher, of one PE, behaves like `launcher`.
 std::string said(const std::function<void(int)>& launcher, const std::function<void(PmiSocket)>& pe) {
     Launcher one(1);
     const int fd = one.at(0).launcher;

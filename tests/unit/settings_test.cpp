@@ -17,7 +17,7 @@
 namespace atl::common {
 namespace {
 
-/// A variable of the environment for the length of a test.
+/// Sets an environment variable for the duration of a test.
 class Variable {
   public:
     Variable(const char* name, const char* value) : name_(name) {
@@ -135,7 +135,7 @@ TEST(ReadSettings, SaysVariableValueAndWhatIsExpected) {
 
 TEST(ReadSettings, WarnsOnceAboutAMisspeltName) {
     Variable misspelt("ATOLL_HAEP_SIZE", "1g");
-    // The launcher's word for it, not each PE's.
+    // The launcher reports it, not each PE.
     if (std::getenv("ATOLL_LAUNCHED")) GTEST_SKIP() << "started by atoll run";
     ::testing::internal::CaptureStderr();
     read_settings();

@@ -1,4 +1,4 @@
-// What the PEs' values look like on their way.
+// The wire format of the PEs' values.
 #include "bootstrap/wire.hpp"
 
 #include "atoll/error.hpp"

@@ -1,9 +1,12 @@
-// How a job ends while kernels wait. `waits`: for a signal that nobody sends, until ATOLL_WAIT_TIMEOUT;
-// `crowd`: the same by thousands of threads, of which one reports; `wrong`: no wait, but a PE that is none;
-// `place`: but an address that is not symmetric; `dies`: PE 1 is killed while PE 0's kernel spins; `leaves`:
-// it ends with status 3; `goes`: with status 0, `goes-from-stream`: while the other's stream waits;
-// `messages`: a message is of another size; `crammed`: a collect without room for all; or one of the waits in
-// waits.cuh, whose names `names` prints. The launcher's status and words are the test.
+// The end of a job while kernels wait. The first argument selects the case; the launcher's status and output
+// are the test.
+//
+// `waits`: for a signal that is never sent, until ATOLL_WAIT_TIMEOUT. `crowd`: the same by thousands of
+// threads, of which one reports. `wrong`: no wait, but an invalid PE. `place`: no wait, but an asymmetric
+// address. `dies`: PE 1 is killed while PE 0's kernel spins. `leaves`: it ends with status 3. `goes`: it ends
+// with status 0. `goes-from-stream`: it does so while the other's stream waits. `messages`: a message has a
+// different size. `crammed`: a collect without room for all. Others: one of the waits in waits.cuh, listed by
+// `names`.
 #define ATOLL_DEVICE_CHECK_ADDRESSES 1
 #include <csignal>
 #include <cstdio>
@@ -31,7 +34,7 @@ __global__ void place_kernel(atl::device::Team team, unsigned long long* x) {
     atl::device::atomic_add(team, x, 1, (team.my_pe + 1) % team.n_pes);
 }
 
-/// Says when, by the clock of `date +%s%N`.
+/// Prints the time of its death by the clock of `date +%s%N`.
 void die() {
     timespec t{};
     ::clock_gettime(CLOCK_REALTIME, &t);
@@ -63,7 +66,7 @@ int main(int, char** arguments) {
     job.world().barrier();
     const auto mode = [&](const char* name) { return std::strcmp(arguments[1], name) == 0; };
     if (job.my_pe() == 1 && (mode("dies") || mode("leaves") || mode("goes") || mode("goes-from-stream"))) {
-        ::usleep(300000);  // the other one's kernel spins by now, most likely
+        ::usleep(300000);  // most likely the other PE's kernel spins by now
         if (mode("dies")) die();
         ::_exit(mode("leaves") ? 3 : 0);
     }
@@ -73,7 +76,7 @@ int main(int, char** arguments) {
         atl::StreamTeam(job.world(), {cudaStreamPerThread}).sync();
     else if (mode("messages"))
         wrong_sizes(job, signal);
-    else if (mode("crammed"))  // into what has room for one PE's word
+    else if (mode("crammed"))  // into room for one PE's word
         atl::StreamTeam(job.world(), {cudaStreamPerThread}).collect_bytes(signal, 8, signal + 1, 8);
     else if (job.my_pe() == 0) {
         if (mode("crowd"))
@@ -92,9 +95,9 @@ int main(int, char** arguments) {
     std::fflush(stdout);
     if (result != cudaSuccess) return 5;
     try {
-        job.world().barrier();  // where the other PEs are when the job ends
+        job.world().barrier();  // the other PEs are here when the job ends
     } catch (const atl::Error&) {
-        ::sleep(30);  // this wait is as long as the kernel's, which ends the job and says why
+        ::sleep(30);  // this wait is as long as the kernel's, which ends the job with a report
     }
     return 0;
 }

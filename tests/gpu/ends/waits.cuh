@@ -1,4 +1,5 @@
-// Every wait that kernels and streams have, in vain: PE 0 makes one, by name, and PE 1 none.
+// Every wait of kernels and streams, never satisfied: PE 0 makes one, selected by name, and PE 1 makes no
+// wait.
 #pragma once
 
 #include "atoll/atoll.hpp"
@@ -214,7 +215,7 @@ template <std::size_t N> int index_of(const char* name, const char* const (&name
     return -1;
 }
 
-/// False if it is none of them. Collective.
+/// False for an unknown name. Collective.
 inline bool wait_in_vain(atl::Job& job, const char* name) {
     const int kernel = index_of(name, kernel_waits), stream = index_of(name, stream_waits);
     if (kernel < 0 && stream < 0) return false;

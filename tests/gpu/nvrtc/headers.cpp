@@ -1,5 +1,5 @@
-// The device headers compile where there are no host headers: under NVRTC, for kernels that use all of them.
-// half.hpp needs those of CUDA (cuda_fp16.h), the others none. Needs no GPU. Arguments: -I… of both.
+// Compiles the device headers without host headers: under NVRTC, for kernels that use all of them. The header
+// half.hpp needs those of CUDA (cuda_fp16.h), the others need none. Needs no GPU. Arguments: -I… of both.
 #include <nvrtc.h>
 
 #include <cstdio>

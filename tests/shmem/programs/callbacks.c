@@ -1,4 +1,4 @@
-/* A job by shmemx_init_callbacks, of processes that know nothing but a folder that all of them see.
+/* A job by shmemx_init_callbacks, of processes that share nothing but a folder.
  *   callbacks FOLDER PE N [fail|no allgather|abort]
  * `fail`: allgather returns 7. `abort`: PE 0 ends the job with status 5 while the others wait. */
 #include <shmemx.h>

@@ -1,4 +1,4 @@
-/* One wrong call, by the name that the first argument gives; with ATOLL_CHECK=all none of them comes back. */
+/* One wrong call, named by the first argument; with ATOLL_CHECK=all it never returns. */
 #include <complex.h>
 #include <shmemx.h>
 #include <stdint.h>
@@ -369,7 +369,7 @@ int main(int argc, char** argv) {
     freed = shmem_malloc(10 * sizeof *freed);
     shmem_long_put(block, freed, 10, 0);
     shmem_free(freed);
-    /* What looks wrong and is not: interleaved elements, constants as source, nothing at all. */
+    /* Correct calls that look wrong: interleaved elements, constants as source, empty transfers. */
     shmem_long_iput(a, a + 1, 2, 2, 8, shmem_my_pe());
     shmem_long_put(a, constants, 8, 0);
     shmem_long_put(NULL, NULL, 0, 0);

@@ -1,4 +1,4 @@
-/* A PE that ends in the way that the first argument says. */
+/* A PE that ends as selected by the first argument. */
 #include <shmem.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* One call of mistakes.tsv, made by PE 0, by C's names: CALL PLACE LOCAL COUNT PE, and the bytes of the heap.
+/* One call of mistakes.tsv, made by PE 0, under its C name: CALL PLACE LOCAL COUNT PE, and the heap's size.
  */
 #include <shmem.h>
 #include <stdint.h>

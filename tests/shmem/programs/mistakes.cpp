@@ -1,5 +1,5 @@
 // The calls of mistakes.tsv, made by PE 0, in C++: lines of "CASE CALL PLACE LOCAL COUNT PE" on standard
-// input. Prints "CASE", a tab, and what the call said, or "came back".
+// input. Prints "CASE", a tab, and the call's error, or "came back".
 #include <atoll/atoll.hpp>
 
 #include <cstdio>
@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr std::size_t elements = 9;  // 72 bytes: the rest of their second granule is the block's own
+constexpr std::size_t elements = 9;  // 72 bytes: the rest of their second granule belongs to the block
 
 struct Places {
     long *heap, *block, *freed, *on_stack, *peer;

@@ -1,4 +1,4 @@
-/* Says whether its static data are symmetric. Two builds of it are different executables. */
+/* Prints if its static data are symmetric. Two builds of it are different executables. */
 #include <shmem.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* A bucket sort as benchmarks have it: histograms by fetch_add, keys by put to offsets, checked by a
- * reduction. */
+/* A bucket sort like in benchmarks: histograms by fetch_add, keys by put to offsets, checked by a reduction.
+ */
 #include <shmem.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* C11's generics as programs use them: const sources, arrays, expressions, either form of every call. */
+/* C11's generics in typical use: const sources, arrays, expressions, either form of every call. */
 #include <shmem.h>
 #include <string.h>
 

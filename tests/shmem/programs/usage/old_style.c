@@ -1,4 +1,4 @@
-/* As programs of OpenSHMEM 1.0 to 1.3 are written: start_pes, pWrk and pSync, names with an underscore. */
+/* The style of programs of OpenSHMEM 1.0 to 1.3: start_pes, pWrk and pSync, names with an underscore. */
 #include <mpp/shmem.h>
 #include <stdio.h>
 #include <stdlib.h>

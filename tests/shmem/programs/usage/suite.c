@@ -1,4 +1,5 @@
-/* What verification suites do: one check a routine, constants in switches and arrays, handles in tables. */
+/* The style of verification suites: one check a routine, constants in switches and arrays, handles in tables.
+ */
 #include <mpp/shmemx.h>
 #include <shmem.h>
 #include <stddef.h>
