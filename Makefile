@@ -1,5 +1,5 @@
-# Atoll's commands. Each installs what it needs (system packages by apt where that is permitted, Python packages into
-# .venv), prints a line a step, and keeps the output in build/logs.
+# Atoll's commands. Each installs its prerequisites (system packages by apt if that is permitted, Python packages into
+# .venv). Each prints a line a step, and keeps the output in build/logs.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all

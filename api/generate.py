@@ -1,7 +1,9 @@
-"""Prints what C++20 cannot mint: `extern "C"` names. Thunks, prototypes, C11 generics and C++ overloads, from table.py.
+"""Generates code that C++20 cannot express: `extern "C"` names. Thunks, prototypes, C11 generics and C++ overloads.
 
-python3 api/generate.py          writes api/generated
-python3 api/generate.py --check  fails if it differs from what stands there
+Usage:
+
+    python3 api/generate.py          writes api/generated
+    python3 api/generate.py --check  fails if api/generated is not up to date
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-// What single operations cost, at the job's number of PEs: every row of the comparison with peers
-// (compare.py), and the program behind `atoll bench`. Usage: [--quick] [--json FILE] [NAMES...]; names may be
-// beginnings of rows' names.
+// Measures single operations at the job's number of PEs: every row of the comparison with peers (compare.py),
+// and the program behind `atoll bench`. Usage: [--quick] [--json FILE] [NAMES...]; a name may be the
+// beginning of rows' names.
 #include <atoll/atoll.hpp>
 
 #include <cstdint>
@@ -21,12 +21,12 @@ template <class Run> BenchOperation erased(Run&) {
     return [](void* run, long repeats) { (*static_cast<Run*>(run))(repeats); };
 }
 
-/// `run(repeats)` on all PEs; `least` as in bench_calibrate, `parts` operations a repeat.
+/// Measures `run(repeats)` on all PEs. `least` is as in bench_calibrate; a repeat has `parts` operations.
 template <class Run> void row(const char* name, long bytes, Run run, long least = 1, double parts = 1) {
     bench_measure(&bench, name, bytes, erased(run), &run, least, parts);
 }
 
-/// Two forms of one thing, batch by batch in turn.
+/// Measures two forms of an operation, in alternating batches.
 template <class A, class B>
 void rows(const char* name_a, A a, const char* name_b, B b, long bytes, double parts = 1) {
     if (!bench_wanted(&bench, name_a)) return;
@@ -40,14 +40,14 @@ void rows(const char* name_a, A a, const char* name_b, B b, long bytes, double p
     job->global_exit(1, std::string(what) + " gave a wrong result, so its time means nothing");
 }
 
-/// A value that the compiler must compute.
+/// Forces the compiler to compute the value.
 template <class T> void keep(const T& value) { asm volatile("" ::"g"(value) : "memory"); }
 
 void one_sided(const atl::Context& ctx, bool mine) {
     atl::SymmetricArray<std::int64_t> x(*job, 16);
     const std::int64_t value = 1;
     std::int64_t fetched = 0;
-    // PE 1 rests in the barrier that ends the batch.
+    // PE 1 waits in the barrier that ends the batch.
     row("put_quiet", 8, [&](long repeats) {
         for (long i = 0; mine && i < repeats; ++i) {
             ctx.put(&x[0], &value, 1, 1);
@@ -75,7 +75,7 @@ void one_sided(const atl::Context& ctx, bool mine) {
     });
 }
 
-/// The library's form, and one of bare loads and stores, which is what this machine allows.
+/// The library's flag, and one of bare loads and stores, which is the limit of this machine.
 void flag_one_way(const atl::Context& ctx) {
     atl::SymmetricArray<std::int64_t> flag(*job, 16);
     std::int64_t round = 0;
@@ -110,8 +110,8 @@ void synchronisation(const atl::Team& world) {
     });
 }
 
-/// Roots take turns, so that each call waits for the one before it: the time is a latency, not a rate. PEs
-/// may be up to n calls apart, hence the ring of targets.
+/// Roots take turns, so each call waits for the one before it: the time is a latency, not a rate. PEs may be
+/// up to n calls apart, hence the ring of targets.
 void small_collectives(const atl::Team& world) {
     constexpr std::int64_t ring = 128;
     atl::SymmetricArray<std::int64_t> src(*job, ring), dst(*job, ring);
@@ -148,7 +148,7 @@ struct Large {
     static void write(void* self, long index) {
         auto& l = *static_cast<Large*>(self);
         for (std::size_t i = 0; i < l.src.size(); ++i) l.src[i] = index + static_cast<std::int64_t>(i);
-        // What the last call left is read, as a program would.
+        // Reads the result of the last call, as a program would.
         std::int64_t sum = 0;
         for (const std::int64_t& value : l.dst) sum += value;
         keep(sum);
@@ -156,7 +156,7 @@ struct Large {
     static void broadcast(void* self, long index) {
         auto& l = *static_cast<Large*>(self);
         const int root = static_cast<int>(index % l.world.n_pes());
-        // In place at the root: the peer's form leaves the root's target alone, too.
+        // In place at the root: the peer's form does not write the root's target either.
         auto& dst = l.world.my_pe() == root ? l.src : l.dst;
         l.world.broadcast(dst.span(), l.src.span(), root);
         if (dst[7] != index + 7) wrong("broadcast");
@@ -199,7 +199,7 @@ void bandwidth(const atl::Context& ctx, bool mine) {
     }
 }
 
-/// Data and a flag to PE 1, which reads the data and answers.
+/// Sends data and a flag to PE 1, which reads the data and answers.
 void signalled(const atl::Context& ctx) {
     const long most = bench.quick ? mib : 4 * mib;
     atl::SymmetricArray<std::uint64_t> dst(*job, static_cast<std::size_t>(most / 8)), src(*job, dst.size());
@@ -239,8 +239,8 @@ void signalled(const atl::Context& ctx) {
     }
 }
 
-/// The loop that Python's add_at is compared with: a million atomic additions at random elements, per
-/// element.
+/// The loop with which Python's add_at is compared: a million atomic additions at random elements; the time
+/// is for one element.
 void add_at_loop(const atl::Context& ctx, bool mine) {
     constexpr std::size_t count = 1'000'000;
     atl::SymmetricArray<std::int64_t> table(*job, count);

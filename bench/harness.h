@@ -1,8 +1,7 @@
-/* What both sides of a comparison share, so that they are measured alike: C99 for the peers' compilers, and
- * C++.
+/* The measuring code that both sides of a comparison share: C99 for the peers' compilers, and C++.
  *
  * A row is a function that repeats an operation. It is calibrated until a batch takes long enough for the
- * clock, then timed batch by batch with all PEs in step; PE 0 reports the median and the spread of the
+ * clock. Then it is timed batch by batch, with all PEs in step; PE 0 reports the median and the spread of the
  * batches. All PEs call everything here, in the same order. */
 #ifndef ATOLL_BENCH_HARNESS_H
 #define ATOLL_BENCH_HARNESS_H
@@ -21,7 +20,7 @@ typedef struct Bench {
     const char* side; /* "atoll", "openmpi" */
     int my_pe, n_pes;
     int quick;
-    const char* const* only; /* operations whose names begin so; all where there is none */
+    const char* const* only; /* operations whose names begin so; all if empty */
     int n_only;
     FILE* json;     /* PE 0: a line of JSON a row; may be null */
     double* stamps; /* symmetric: 2 * bench_most_calls times */
@@ -40,7 +39,7 @@ static inline double bench_now_ns(void) {
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* PE 0's value, on all PEs. */
+/* Returns PE 0's value on all PEs. */
 static inline double bench_agree(Bench* b, double value) {
     int pe;
     b->barrier();
@@ -79,7 +78,7 @@ static inline void bench_options(Bench* b, int argc, char** argv) {
     b->only = names;
 }
 
-/* Takes a row's batches; `unit` is what a value counts: ns, kib. */
+/* Reports a row's batches; `unit` is the unit of a value: ns, kib. */
 static inline void bench_report(Bench* b, const char* operation, long bytes, const char* unit,
                                 double* batches, int n, long repeats) {
     double sorted[bench_most_batches], median, low, high;
@@ -112,22 +111,22 @@ static inline double bench_batch(Bench* b, BenchOperation run, void* argument, l
     return bench_now_ns() - start;
 }
 
-/* How often to repeat, so that PE 0 is busy for a batch of `batch_ns`; at least `least`, and a multiple of
- * it. */
+/* Returns the number of repeats with which PE 0 is busy for a batch of `batch_ns`: at least `least`, and a
+ * multiple of it. */
 static inline long bench_calibrate(Bench* b, BenchOperation run, void* argument, double batch_ns,
                                    long least) {
     long repeats = least;
     for (;;) {
         double took = bench_batch(b, run, argument, repeats), again;
         int tries;
-        /* The shortest of three: what disturbs one batch must not make all of them short. */
+        /* The shortest of three, so that one disturbed batch does not shorten all others. */
         for (tries = 0; tries < 2; ++tries) {
             again = bench_batch(b, run, argument, repeats);
             if (again < took) took = again;
         }
         took = bench_agree(b, took);
         if (took >= 0.7 * batch_ns || repeats > 1L << 30) return repeats;
-        /* Towards the target at most tenfold a step: the first batches also pay for pages and caches. */
+        /* At most tenfold a step towards the target: the first batches also pay for pages and caches. */
         double factor = took > 0 ? batch_ns / took : 10;
         if (factor > 10) factor = 10;
         if (factor < 1.5) factor = 1.5;
@@ -136,14 +135,14 @@ static inline long bench_calibrate(Bench* b, BenchOperation run, void* argument,
 }
 
 static inline double bench_batch_ns(const Bench* b) {
-    /* A batch of a crowded job spans several turns of the scheduler. */
+    /* A batch of an oversubscribed job spans several turns of the scheduler. */
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     return (b->quick ? 1e6 : 4e6) * (b->n_pes > cores ? 5 : 1);
 }
 static inline int bench_batches(const Bench* b) { return b->quick ? 5 : 15; }
 
-/* `count` operations that take turns, batch by batch, so that what disturbs one disturbs all. `parts`
- * operations are counted a repeat: 2 for a ping-pong that is to be reported one way. */
+/* Measures `count` operations that take turns, batch by batch, so that a disturbance affects all. A repeat
+ * counts as `parts` operations: 2 for a ping-pong that is reported as one way. */
 static inline void bench_measure_in_turn(Bench* b, int count, const char* const* names, long bytes,
                                          const BenchOperation* run, void* const* arguments, long least,
                                          double parts) {
@@ -169,8 +168,9 @@ static inline void bench_measure(Bench* b, const char* name, long bytes, BenchOp
     if (bench_wanted(b, name)) bench_measure_in_turn(b, 1, &name, bytes, &run, &argument, least, parts);
 }
 
-/* Collective calls one by one, each after an untimed `prepare` and a barrier: from the first PE's call to the
- * last PE's return, by the clock that the PEs of a host share. A batch is one call. */
+/* Measures collective calls one by one, each after an untimed `prepare` and a barrier. The time lasts from
+ * the first PE's call to the last PE's return, by the clock that the PEs of a host share. A batch is one
+ * call. */
 static inline void bench_measure_calls(Bench* b, const char* name, long bytes, BenchCall prepare,
                                        BenchCall call, void* argument) {
     const int n = b->quick ? 20 : 60, warm = 5;
@@ -203,7 +203,7 @@ static inline void bench_measure_calls(Bench* b, const char* name, long bytes, B
     free(theirs);
 }
 
-/* This process's proportional share of its resident memory, in KiB; -1 where the kernel does not tell. */
+/* This process's proportional share of its resident memory, in KiB; -1 if the kernel does not report it. */
 static inline double bench_pss_kib(void) {
     char line[256];
     long kib = -1;
@@ -214,8 +214,8 @@ static inline double bench_pss_kib(void) {
     return (double)kib;
 }
 
-/* Pages of shared files without a name (memfd, System V segments, /dev/shm) that this process maps, counted
- * whole and once each, in KiB: what a heap holds whoever touched it. -1 where the kernel does not tell. */
+/* The mapped pages of shared files without a name (memfd, System V segments, /dev/shm), in KiB. Pages count
+ * fully and once each, whichever process touched them. -1 if the kernel does not report them. */
 static inline double bench_shared_kib(void) {
     char line[512], path[128];
     unsigned long begin, end, inode, seen[64];
@@ -244,7 +244,7 @@ static inline double bench_shared_kib(void) {
     return kib;
 }
 
-/* Memory a PE after initialisation, with nothing allocated by the program: call it first. The sum over the
+/* Memory a PE after initialisation, before the program allocates anything: call it first. The sum over the
  * PEs of their shares counts every page once. */
 static inline void bench_memory(Bench* b) {
     double mine, total = 0, theirs;

@@ -1,4 +1,4 @@
-// The shortest job there is: started under `atoll run` by compare.py, beside a program that does nothing.
+// The shortest job: compare.py starts it under `atoll run`, and beside it a program that does nothing.
 #include <atoll/atoll.hpp>
 
 int main() {

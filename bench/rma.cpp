@@ -1,6 +1,8 @@
-// Large puts and gets between two PEs, by messages or by UCX's own: ATOLL_UCX_RMA says which. Prints the
-// median in microseconds of each size. With the word "busy" PE 1 computes meanwhile, else it waits in a call.
-//   ATOLL_TRANSPORT=ucx ATOLL_UCX_RMA=on UCX_TLS=posix,cma,self atoll run -n 2 build/release/bench/rma
+// Large puts and gets between two PEs, by messages or by UCX's own access, as ATOLL_UCX_RMA selects. Prints
+// the median time of each size in microseconds. With the argument "busy", PE 1 computes meanwhile; else it
+// waits in a call.
+//
+//     ATOLL_TRANSPORT=ucx ATOLL_UCX_RMA=on UCX_TLS=posix,cma,self atoll run -n 2 build/release/bench/rma
 #include <atoll/atoll.hpp>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-/* One PE of scaling.py, which looks at the processes from outside while they rest between steps.
- * Usage: FOLDER STEP...; steps are init (always the first), memory, barrier, next, reduce, all. */
+/* One PE of scaling.py, which reads the processes' memory from outside while they sleep between steps. Usage:
+ * FOLDER STEP...; steps are init (always the first), memory, barrier, next, reduce, all. */
 #include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,15 +10,15 @@
 static const char* folder;
 static long *x, *sum;
 
-/* Of a clock that all PEs share. */
+/* The time of a clock that all PEs share. */
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Says in a file that a step is done, and sleeps until another file says that the next one may begin: nothing
- * of the job is used for it. */
+/* Reports the end of a step in a file, and sleeps until another file starts the next step. No function of the
+ * job is used for it. */
 static void rest(const char* step, double began, double ended) {
     char hidden[512], name[512];
     FILE* file;

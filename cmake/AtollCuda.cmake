@@ -1,6 +1,6 @@
-# libatoll_cuda.so: the device heap and what is done on streams. It is loaded when a GPU is first used, finds the driver
-# at run time and links nothing of CUDA or of ours, so that one file serves the shared library and the programs that hold
-# the static core. It needs the toolkit's headers, and nvcc for its kernels.
+# libatoll_cuda.so: the device heap and stream-ordered operations. It is loaded when a GPU is first used. It finds the
+# driver at run time and links neither CUDA nor our libraries. One file therefore serves the shared library and the
+# programs that contain the static core. It needs the toolkit's headers, and nvcc for its kernels.
 set(ATOLL_CUDA AUTO CACHE STRING "Build the GPU part: AUTO (where the CUDA toolkit is found), ON or OFF")
 if(NOT TARGET atoll OR ATOLL_CUDA STREQUAL "OFF")
     return()
@@ -18,8 +18,8 @@ endif()
 
 set(ATOLL_CUDA_ARCHITECTURES "" CACHE STRING "GPUs that Atoll's kernels are compiled for, as 90;100; empty: 80, 90, 100 and PTX, or 90 alone where tests are built")
 
-# The library's own kernels: fat binaries, embedded as they are and loaded by the driver. Custom commands rather than
-# CMake's language CUDA: there is no host code in them, and sanitizers do not concern them. `names`: sm_80 ... and PTX.
+# The library's own kernels: fat binaries, embedded unchanged and loaded by the driver. Custom commands rather than
+# CMake's language CUDA, because they have no host code and sanitizers do not apply. `names`: sm_80 ... and PTX.
 function(_atoll_embed_kernels target names)
     set(_code)
     foreach(_name IN LISTS names)
@@ -68,7 +68,7 @@ function(_atoll_embed_kernels target names)
     target_sources(${target} PRIVATE "${_embedded}")
 endfunction()
 
-# Into a folder of its own where that is named: every such file is libatoll_cuda.so.
+# Every such file has the name libatoll_cuda.so, so each target has a separate folder.
 function(_atoll_add_cuda target names)
     add_library(${target} MODULE $<TARGET_OBJECTS:atoll_cuda_objects>)
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${ATOLL_GENERATED_INCLUDE}" "${PROJECT_SOURCE_DIR}/src")
@@ -103,12 +103,13 @@ if(NOT CUDAToolkit_NVCC_EXECUTABLE)
 endif()
 _atoll_add_cuda(atoll_cuda "${_names}")
 if(NOT ATOLL_SANITIZE)
-    # For wheels that are made from a tree that has tests: scripts/wheel.sh.
+    # For wheels that scripts/wheel.sh makes from a tree with tests.
     _atoll_add_cuda(atoll_cuda_every_gpu "${_every_gpu}")
     set_target_properties(atoll_cuda_every_gpu PROPERTIES EXCLUDE_FROM_ALL ON OUTPUT_NAME atoll_cuda
                           LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/every_gpu")
 endif()
-# The kernels of users are theirs (include/atoll/device); our tests' and benchmarks' are CMake's. nvcc knows no sanitizers.
+# Users compile their kernels themselves (include/atoll/device); CMake compiles those of our tests and benchmarks. nvcc
+# has no sanitizers.
 if((ATOLL_TESTS OR ATOLL_BENCH) AND NOT ATOLL_SANITIZE)
     include(CheckLanguage)
     check_language(CUDA)
@@ -125,5 +126,5 @@ if((ATOLL_TESTS OR ATOLL_BENCH) AND NOT ATOLL_SANITIZE)
         message(STATUS "Atoll: no tests of kernels (they need nvcc)")
     endif()
 endif()
-# Everything of ours that wants the core is complete only with it.
+# Every program of ours that uses the core needs it.
 add_dependencies(atoll atoll_cuda)

@@ -1,11 +1,12 @@
-# One tree, laid in two places: the prefix (component atoll), and the folder of the Python package (component python,
-# which a wheel takes). Both have lib/, include/, lib/cmake/atoll and lib/pkgconfig, and both may be moved.
+# One tree, installed in two places: the prefix (component atoll), and the folder of the Python package (component
+# python, which a wheel contains). Both have lib/, include/, lib/cmake/atoll and lib/pkgconfig, and both are
+# relocatable.
 if(NOT TARGET atoll)
     return()
 endif()
 include(CMakePackageConfigHelpers)
 
-# What a wheel is made of, and all that `make` without a target needs.
+# The contents of a wheel, and all that `make` without a target needs.
 add_custom_target(atoll_package)
 foreach(_target atoll atoll_cuda atoll_shmem atoll_cli atoll_bench_core _atoll)
     if(TARGET ${_target})
@@ -35,7 +36,7 @@ function(_atoll_install component root)
     install(FILES "${_generated}/atoll.pc" "${_generated}/atoll-shmem.pc" DESTINATION "${root}lib/pkgconfig" ${_where})
 endfunction()
 
-# oshcc and oshrun find the tree by where they stand, so they need no configuring.
+# oshcc and oshrun find the tree relative to their own paths, so they need no configuration.
 function(_atoll_install_wrappers component folder)
     set(_where DESTINATION "${folder}" COMPONENT ${component})
     if(component STREQUAL "python")
@@ -49,7 +50,7 @@ endfunction()
 
 _atoll_install(atoll "")
 _atoll_install(python "atoll/")
-# A wheel takes one of the last two: as the tree has it, or with code for every GPU.
+# A wheel takes one of the last two: the tree's own, or the one with code for every GPU.
 if(TARGET atoll_cuda)
     install(TARGETS atoll_cuda LIBRARY DESTINATION lib COMPONENT atoll)
     install(TARGETS atoll_cuda LIBRARY DESTINATION atoll/lib COMPONENT python_cuda EXCLUDE_FROM_ALL)

@@ -1,13 +1,14 @@
-# The library twice from the same objects: atoll_core (static) for our own programs and tests, which may look inside,
-# and atoll (shared) for everybody else, which shows only what ATOLL_API marks.
+# The library, twice from the same objects. The static atoll_core is for our own programs and tests, which use
+# internals. The shared library atoll is for users and exports only ATOLL_API.
 set(_layers common bootstrap heap transport core collective)
 set(ATOLL_CORE_SOURCES)
 foreach(_layer IN LISTS _layers)
     file(GLOB_RECURSE _found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${_layer}/*.cpp")
     list(APPEND ATOLL_CORE_SOURCES ${_found})
 endforeach()
-# UCX is loaded at run time; its headers say how to call it. Not for another machine, whose headers are not these; nor under
-# sanitizers: LeakSanitizer crashes in processes with UCX's threads, and ThreadSanitizer does not see UCX's own locks.
+# UCX is loaded at run time; only its headers are needed. Cross builds do without it, because the headers are those of
+# this machine. Sanitizers too: LeakSanitizer crashes in processes with UCX's threads, and ThreadSanitizer does not see
+# UCX's locks.
 if(NOT CMAKE_CROSSCOMPILING AND NOT ATOLL_SANITIZE)
     find_path(ATOLL_UCX_INCLUDE ucp/api/ucp.h)
 endif()
@@ -18,7 +19,7 @@ else()
     list(FILTER ATOLL_CORE_SOURCES EXCLUDE REGEX "/transport/ucx/[^/]*\\.cpp$")
     list(APPEND ATOLL_CORE_SOURCES "${PROJECT_SOURCE_DIR}/src/transport/ucx/absent.cpp")
 endif()
-# Reductions give the same bits on every machine, also where the compiler would fuse multiplication and addition.
+# Reductions give the same bits on every machine: the compiler must not fuse multiplication and addition.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/src/collective/host_folds.cpp" PROPERTIES COMPILE_OPTIONS
                             -ffp-contract=off)
 file(GLOB_RECURSE ATOLL_CLI_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/*.cpp")
@@ -41,8 +42,8 @@ endif()
 target_link_libraries(atoll_core PUBLIC Threads::Threads ${CMAKE_DL_LIBS}
                                          PRIVATE $<BUILD_INTERFACE:atoll_flags>)
 
-# The file is libatoll.so and its soname says the same: before 1.0 there is no ABI to version, and a wheel cannot
-# hold the symbolic links that a versioned name needs.
+# Both the file and its soname are libatoll.so. Before 1.0 there is no ABI to version, and a wheel cannot contain the
+# symbolic links that a versioned name needs.
 add_library(atoll SHARED $<TARGET_OBJECTS:atoll_core>)
 add_library(atoll::atoll ALIAS atoll)
 target_compile_features(atoll INTERFACE cxx_std_20)
@@ -51,7 +52,7 @@ target_include_directories(atoll INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DI
 target_link_libraries(atoll PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 target_link_options(atoll PRIVATE -Wl,--no-undefined ${ATOLL_KEEP_INSIDE})
 
-# The launcher holds the static core, so that it is one file that runs wherever it is copied.
+# The launcher contains the static core, so that it is one file that runs wherever it is copied.
 if(ATOLL_CLI_SOURCES)
     find_package(CLI11 QUIET)
     find_package(nlohmann_json QUIET)

@@ -1,4 +1,4 @@
-# What a build can be asked for, and the flags that all our targets share.
+# The options of a build, and the flags that all our targets share.
 if(DEFINED SKBUILD)
     set(_own OFF)   # a wheel needs the library, the launcher and the module, nothing else
 else()
@@ -14,9 +14,9 @@ set(ATOLL_SANITIZE "" CACHE STRING "What -fsanitize= gets: address,undefined or 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
-# Release: -O3 because reductions and copies want its vectoriser; -g1 so that a crash in a build tree has a stack (wheels are stripped).
-# NDEBUG is set: what users can get wrong is checked by ATOLL_CHECK and throws, assert() is for our own invariants
-# and lives in the debug and sanitizer builds.
+# Release: -O3 for the vectoriser, which reductions and copies need; -g1 for stacks of crashes in a build tree (wheels
+# are stripped). NDEBUG is set: ATOLL_CHECK checks mistakes of users and throws. assert() is for our own invariants, in
+# the debug and sanitizer builds.
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -g1 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g")
 
@@ -40,11 +40,11 @@ endif()
 
 find_package(Threads REQUIRED)
 
-# Everything that our own targets are compiled with; nothing of it reaches a user of the library.
+# Flags of all our own targets; none of them reaches a user of the library.
 add_library(atoll_flags INTERFACE)
 target_compile_options(atoll_flags INTERFACE -Wall -Wextra $<$<BOOL:${ATOLL_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    # GCC 12 sees an overlapping copy in `"text" + std::string` at -O2 and above (its bugs 105329 and 105651).
+    # GCC 12 reports an overlapping copy in `"text" + std::string` at -O2 and above (its bugs 105329 and 105651).
     target_compile_options(atoll_flags INTERFACE -Wno-restrict)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
@@ -58,14 +58,14 @@ if(ATOLL_SANITIZE)
         list(APPEND _flags -fno-sanitize-recover=all)
     endif()
     if(ATOLL_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-        # TSan does not see bare fences, which GCC warns of. It then sees less order than there is, never more, so what
-        # it lets pass is right; order that it must see is carried by atomics.
+        # TSan does not see bare fences, of which GCC warns. It then sees less order than there is, so code that it
+        # accepts is right. Order that it must see is carried by atomics.
         target_compile_options(atoll_flags INTERFACE -Wno-tsan)
     endif()
     add_compile_options(${_flags})
     add_link_options(${_flags})
 endif()
 
-# Where a toolchain links the C++ library statically, its symbols stay inside of ours: exported, they took the place of
-# those in the libstdc++.so that torch uses, whose streams then freed a locale that the other one had made.
+# A statically linked C++ library is kept hidden in ours. When its symbols were exported, they replaced those of the
+# libstdc++.so that torch uses. Its streams then freed a locale that the other library had made.
 set(ATOLL_KEEP_INSIDE -Wl,--exclude-libs,libstdc++.a:libgcc.a:libgcc_eh.a)

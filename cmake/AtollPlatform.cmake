@@ -1,4 +1,4 @@
-# Says in one sentence where Atoll cannot be built, before a compiler says it in a thousand.
+# Reports in one sentence that a platform is not supported, before a compiler reports it in many.
 include(CheckCXXSourceCompiles)
 
 set(_supported "Atoll supports Linux on x86-64 and aarch64 with glibc 2.31 or newer")

@@ -1,5 +1,5 @@
-# Examples and benchmarks: each source file is a program named as the file, linked to the shared library as a user's
-# would be. They stand in examples/ and bench/ of the build tree.
+# Examples and benchmarks: each source file is a program of the same name, linked to the shared library like a user's.
+# They are built in examples/ and bench/ of the build tree.
 function(atoll_add_programs kind)
     foreach(_source IN LISTS ARGN)
         get_filename_component(_stem "${_source}" NAME_WE)
@@ -17,7 +17,7 @@ endif()
 if(ATOLL_EXAMPLES)
     file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*/*.cpp")
     atoll_add_programs(examples ${_sources})
-    # OpenSHMEM's: C and C++ that know shmem.h only.
+    # OpenSHMEM's examples: C and C++ that include only shmem.h.
     file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/openshmem/*.c"
          "${PROJECT_SOURCE_DIR}/examples/openshmem/*.cc")
     if(TARGET atoll_shmem)
@@ -32,7 +32,7 @@ if(ATOLL_EXAMPLES)
         endforeach()
     endif()
 endif()
-# Those of GPUs, where nvcc is; their kernels are for the GPUs in CMAKE_CUDA_ARCHITECTURES.
+# GPU examples, if nvcc is there; their kernels are for the GPUs in CMAKE_CUDA_ARCHITECTURES.
 if(ATOLL_EXAMPLES AND ATOLL_NVCC)
     file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/gpu/*.cu")
     foreach(_source IN LISTS _sources)
@@ -47,7 +47,7 @@ if(ATOLL_BENCH)
     file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cpp")
     atoll_add_programs(bench ${_sources})
     if(TARGET atoll_cuda AND TARGET CUDA::cudart_static)
-        # bench/gpu/NAME becomes gpu_NAME. Compared with CUDA itself, which they call by its runtime.
+        # bench/gpu/NAME becomes gpu_NAME. These are compared with CUDA itself, which they call by its runtime.
         function(_atoll_add_gpu_bench pattern)
             file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/gpu/${pattern}")
             foreach(_source IN LISTS _sources)
@@ -62,7 +62,7 @@ if(ATOLL_BENCH)
         if(ATOLL_NVCC)
             set_source_files_properties("${PROJECT_SOURCE_DIR}/bench/gpu/far_kernels.cu" PROPERTIES COMPILE_DEFINITIONS ATOLL_DEVICE_FAR=1)
             _atoll_add_gpu_bench(*.cu)   # nvcc has flags of its own, and brings its runtime
-            # What bench/gpu/kernels.py starts beside the same kernels in other languages.
+            # The kernels that bench/gpu/kernels.py compares with the same kernels in other languages.
             file(GLOB _headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/atoll/device/*.hpp")
             set(_source "${PROJECT_SOURCE_DIR}/bench/gpu/forms/kernels.cu")
             set(_cubin "${PROJECT_BINARY_DIR}/bench/kernels.cubin")
@@ -75,7 +75,7 @@ if(ATOLL_BENCH)
     endif()
 endif()
 
-# The peers' own C source, with our shmem.h and library: what compare.py sets against the same source built by theirs.
+# The peers' own C source, with our shmem.h and library; compare.py compares it with the same source built by theirs.
 if(ATOLL_BENCH AND TARGET atoll_shmem)
     enable_language(C)
     add_executable(bench_oshmem "${PROJECT_SOURCE_DIR}/bench/peers/oshmem_bench.c")
@@ -85,7 +85,7 @@ if(ATOLL_BENCH AND TARGET atoll_shmem)
     target_link_libraries(bench_oshmem PRIVATE atoll::shmem m)
 endif()
 
-# Across a network, see bench/network.py and bench/scaling.py.
+# Benchmarks across a network, see bench/network.py and bench/scaling.py.
 if(ATOLL_BENCH AND TARGET atoll_shmem)
     foreach(_source peers/network.c scaling.c)
         get_filename_component(_program ${_source} NAME_WE)
@@ -97,8 +97,8 @@ if(ATOLL_BENCH AND TARGET atoll_shmem)
     target_compile_definitions(bench_network PRIVATE BENCH_SIDE="atoll" BENCH_HAS_SIGNALS)
 endif()
 
-# `atoll bench` looks for this one beside the launcher. Like the launcher it holds the static core, so that it runs from
-# wherever a wheel puts it; comparisons (bench/compare.py) use bench/core, which calls the shared library as users do.
+# `atoll bench` looks for this one beside the launcher. It contains the static core, so that it runs from any folder of
+# a wheel. Comparisons (bench/compare.py) use bench/core, which calls the shared library as users do.
 if(TARGET atoll_cli AND EXISTS "${PROJECT_SOURCE_DIR}/bench/core.cpp")
     add_executable(atoll_bench_core "${PROJECT_SOURCE_DIR}/bench/core.cpp")
     set_target_properties(atoll_bench_core PROPERTIES OUTPUT_NAME atoll-bench-core)

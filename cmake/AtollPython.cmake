@@ -1,10 +1,10 @@
-# The module _atoll: thin bindings on the shared library, which stands beside it in lib/.
+# The module _atoll: thin bindings of the shared library, which is beside it in lib/.
 file(GLOB_RECURSE ATOLL_PYTHON_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/src/*.cpp")
 if(NOT ATOLL_PYTHON OR NOT ATOLL_PYTHON_SOURCES OR NOT TARGET atoll OR CMAKE_CROSSCOMPILING)
     return()
 endif()
 
-# A wheel must have the module; a plain C++ build has it where Python allows, and says so where not.
+# A wheel must have the module. A plain C++ build has it if Python allows, and reports it if not.
 function(_atoll_no_python reason)
     if(DEFINED SKBUILD)
         message(FATAL_ERROR "${reason}")
@@ -35,10 +35,10 @@ if(_numpy_version VERSION_LESS 2)
 endif()
 find_package(nanobind 3 CONFIG REQUIRED PATHS "${_nanobind_dir}" NO_DEFAULT_PATH)
 
-# Speed before size on this path. Not for the stable ABI: a module is for the one Python that built it, and its file name
-# and the wheel's tag say so. (nanobind would quietly make such a module anyway where CMake, before 3.26, or Python,
-# before 3.12, has no Development.SABIModule, while the wheel's tag would promise every later Python.)
-# A domain of its own, since __signature__ is added to nanobind's type of methods, which modules of a domain share.
+# Optimised for speed rather than size. Not for the stable ABI: a module is for the Python that built it, as its file
+# name and the wheel's tag state. Before CMake 3.26 or Python 3.12 there is no Development.SABIModule. Then nanobind
+# would silently build a plain module, while the wheel's tag would promise every later Python. The domain is separate
+# because __signature__ is added to nanobind's type of methods, which the modules of a domain share.
 nanobind_add_module(_atoll NB_STATIC NB_DOMAIN atoll NOMINSIZE NOSTRIP NB_SUPPRESS_WARNINGS ${ATOLL_PYTHON_SOURCES})
 target_include_directories(_atoll SYSTEM PRIVATE "${_numpy_include}")
 target_include_directories(_atoll PRIVATE "${PROJECT_SOURCE_DIR}/src")   # core/wait_hooks.hpp

@@ -1,5 +1,5 @@
-# libatoll_shmem.so: OpenSHMEM's C names over libatoll.so. api/generated holds what api/generate.py prints; it is
-# committed, so a build needs no Python, and tests/layout checks that it is in step.
+# libatoll_shmem.so: OpenSHMEM's C names over libatoll.so. api/generated is the output of api/generate.py. It is
+# committed, so a build needs no Python; tests/layout checks that it is up to date.
 if(NOT TARGET atoll)
     return()
 endif()
@@ -16,5 +16,5 @@ target_include_directories(atoll_shmem PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE
                                        PRIVATE "${PROJECT_SOURCE_DIR}/src" "${ATOLL_GENERATED_INCLUDE}")
 target_link_libraries(atoll_shmem PRIVATE atoll atoll_flags Threads::Threads)
 target_link_options(atoll_shmem PRIVATE -Wl,--no-undefined "-Wl,--version-script=${_exports}")
-# 1,788 thunks: -O3 would only make them longer, and their compilation too.
+# 1,788 thunks: -O3 would only make them larger, and slower to compile.
 target_compile_options(atoll_shmem PRIVATE $<$<CONFIG:Release>:-O2>)

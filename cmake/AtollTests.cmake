@@ -62,7 +62,7 @@ endforeach()
 add_custom_target(cluster_programs DEPENDS ${_cluster_programs})
 add_custom_target(cluster_suite)   # the host tests, which run over hosts too
 file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*/*_test.cpp")
-# What is compared bit for bit with src/collective/host_folds.cpp.
+# Compared bit for bit with src/collective/host_folds.cpp.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/tests/collective/reduce_test.cpp" PROPERTIES COMPILE_OPTIONS
                             -ffp-contract=off)
 set(_folders)
@@ -264,7 +264,7 @@ if(TARGET atoll_cli)
     endif()
 endif()
 
-# What scripts/gpu_test.sh builds where GPUs are.
+# The programs that scripts/gpu_test.sh needs on machines with GPUs.
 if(TARGET atoll_cli AND TARGET gpu_kernel_ends AND TARGET multi_device_absent)
     add_custom_target(gpu_programs DEPENDS atoll atoll_cli gpu_kernel_ends multi_device_absent multi_device_elements multi_device_far
                       multi_device_far_collectives multi_device_mailbox)

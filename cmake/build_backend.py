@@ -1,6 +1,6 @@
-"""The wheel's build backend: scikit-build-core, after one sentence where Atoll is not supported.
+"""The wheel's build backend: scikit-build-core, after a check that Atoll supports the platform.
 
-Without it, an old Python or another system would be told first that some build requirement cannot be found.
+Without the check, the first error on an old Python or another system would be a missing build requirement.
 """
 
 import platform
@@ -10,7 +10,7 @@ SUPPORTED = "Atoll supports Linux on x86-64 and aarch64 with glibc 2.31 or newer
 
 
 def _refusal():
-    """What is unsupported here, or None."""
+    """The reason why the platform is not supported, or None."""
     if sys.version_info < (3, 10):  # noqa: UP036 (that is the point)
         return "this is Python {}.{}".format(*sys.version_info[:2])
     if sys.platform != "linux" or platform.machine() not in ("x86_64", "aarch64"):

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Jobs over several hosts, each a network namespace of this machine (root is needed): every way of starting them, what
-# goes wrong between hosts, and the host tests over the network. Alone installs Slurm and the MPIs.
+# Jobs over several hosts, each a network namespace of this machine (root is needed). Tests all launchers, failures
+# between hosts, and the host tests over the network. Only this script installs Slurm and the MPIs.
+#
 #   clusters.sh [ARGUMENTS OF PYTEST...]
 source "$(dirname "$0")/lib.sh"
 begin clusters
 reason=$("$python" -c 'import sys; sys.path.insert(0, "tests/clusters"); import hosts; print(hosts.why_not())')
 
-# What cannot be installed (no network) is said by the tests that then are skipped.
+# Without a network some packages cannot be installed; the tests that need them are skipped with that reason.
 packages=(iproute2 nftables munge slurmd slurmctld slurm-client slurm-wlm-basic-plugins openmpi-bin libopenmpi-dev libpmix2
     libucx0 openssh-server strace)
 install_packages() {
@@ -14,7 +15,7 @@ install_packages() {
     dpkg-query -W -f='${db:Status-Status}\n' "${packages[@]}" 2>/dev/null | grep -c '^installed$' | grep -qx "${#packages[@]}" ||
         { apt-get update -q && apt-get install -q -y --no-install-recommends "${packages[@]}"; }
 }
-# Two: both have an mpiexec.
+# Two environments, because both packages have an mpiexec.
 environment() {
     local folder=build/clusters/$1
     [ -e "$folder/done" ] && return 0
@@ -22,7 +23,7 @@ environment() {
     "$python" -m venv --clear "$folder" && "$folder/bin/python" -m pip install -q --disable-pip-version-check "$1" mpi4py &&
         touch "$folder/done"
 }
-# A launcher only, and 129 MB to download: asked for.
+# A launcher only, and a download of 129 MB, so only on request.
 intel() {
     local folder=build/clusters/impi-rt
     [ -e "$folder/done" ] && return 0
@@ -30,7 +31,8 @@ intel() {
     "$python" -m venv --clear "$folder" &&
         "$folder/bin/python" -m pip install -q --disable-pip-version-check --no-deps impi-rt && touch "$folder/done"
 }
-# 200 MB where PIP_INDEX_URL names an index of builds for CPUs, gigabytes else: asked for. Finds atoll where this environment does.
+# 200 MB if PIP_INDEX_URL names an index of builds for CPUs, gigabytes otherwise, so only on request. Uses the atoll of
+# this environment.
 torch() {
     local folder=build/clusters/torch
     [ -e "$folder/done" ] && return 0
@@ -41,7 +43,7 @@ torch() {
             >"$("$folder/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/atoll.pth" &&
         touch "$folder/done"
 }
-# Another UCX than Debian's: two in one job are told apart.
+# Another UCX than Debian's, for the test that two in one job are reported.
 other_ucx() {
     [ -e build/clusters/ucx/libucx ] ||
         "$python" -m pip install -q --disable-pip-version-check --no-deps --target build/clusters/ucx libucx-cu13

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# Kernels in NVIDIA's CuTe DSL, compiled for GPUs; none is needed. Alone installs CuTe DSL, 100 MB to fetch.
+# Kernels in NVIDIA's CuTe DSL, compiled for GPUs without needing one. Only this script installs CuTe DSL, a download of
+# 100 MB.
+#
 #   cute.sh [ARGUMENTS OF PYTEST...]
 source "$(dirname "$0")/lib.sh"
 begin cute

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One program by `from atoll import shmem`, then by shmem4py itself, from PyPI and built by our oshcc; 4 PEs each. Then the
+# One program with `from atoll import shmem`, then with shmem4py from PyPI, built by our oshcc; 4 PEs each. Then the
 # times of both.
 source "$(dirname "$0")/lib.sh"
 pes=${ATOLL_BUILD_DEMO_PES:-4}

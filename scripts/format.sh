@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formats C++ and Python; with --check only says what is not formatted (C++ only, ruff has its own check).
+# Formats C++ and Python. With --check, only lists unformatted files (C++ only, because ruff has its own check).
 source "$(dirname "$0")/lib.sh"
 mapfile -d '' -t files < <(git ls-files -z --cached --others --exclude-standard -- '*.c' '*.cc' '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh' \
     ':!api/generated' ':!tests/shmem/generated' | while IFS= read -r -d '' file; do [ -f "$file" ] && printf '%s\0' "$file"; done)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# What a machine with GPUs but without a network needs for scripts/gpu_test.sh, as one folder: the tracked files, and deps/,
-# a prefix with GoogleTest, CLI11, nlohmann-json and UCX of this machine. With --built also build/release's programs (stripped),
-# for `gpu_test.sh --no-build`.
+# Gathers the files that scripts/gpu_test.sh needs on a machine with GPUs but without a network, in one folder. They are
+# the tracked files, and deps/, a prefix with this machine's GoogleTest, CLI11, nlohmann-json and UCX. With --built also
+# the programs of build/release (stripped), for `gpu_test.sh --no-build`.
+#
 #   gpu_carry.sh [--built] FOLDER
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -11,10 +12,10 @@ folder=${1:?where to}
 mkdir -p "$folder"
 git ls-files -z --cached --others --exclude-standard -- ':!docs/images' | xargs -0 cp --parents -t "$folder"
 
-# Debian's packages; their CMake files find what they name from where they stand.
+# Debian's packages; their CMake files find other files relative to their own paths.
 mkdir -p "$folder/deps"
 for package in libgtest-dev libcli11-dev nlohmann-json3-dev libucx-dev libucx0 libnuma1; do
-    # Of shared libraries what a loader asks for.
+    # From shared libraries, only the names that a loader opens.
     dpkg -L "$package" | grep -E '^/usr/(include|lib|share/cmake)/' | grep -vE '\.so(\.[0-9]+\.[0-9.]+)?$|/libuc[a-z_]*\.a$' | while read -r file; do
         [ -f "$file" ] || continue
         mkdir -p "$folder/deps/$(dirname "${file#/usr/}")"

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Kernels in Python on a machine with GPUs: tests, examples, and speed beside CUDA C++. The module for the Python there is
-# made by gpu_python.sh; bring what that needs, and build/release/bench/kernels.cubin, which is CUDA C++'s part of the benchmark.
-# CuTe DSL, where it is installed, by `cute`: its tests. Its part of the benchmark is compiled where it is installed, or brought
-# as build/release/bench/cute (python bench/gpu/forms/in_cute.py build/release/bench/cute, on any machine). numba-cuda-mlir, where
-# it is, by `mlir`: the tests of Numba's kernels by it.
-#   gpu_kernels.sh [tests] [examples] [bench] [cute] [mlir]     the first three if none is named; results go to $OUT
-#                                                        (build/results/gpu-kernels)
-# On one GPU the PEs share it by MPS. PES: numbers of PEs for tests and examples; 2 and 4 by default.
+# Kernels in Python on a machine with GPUs: tests, examples, and speed compared with CUDA C++. gpu_python.sh makes the
+# module for the Python there. Bring what that script needs, and build/release/bench/kernels.cubin, the part of CUDA C++
+# in the benchmark. `cute`: the tests of CuTe DSL, if it is installed. Its part of the benchmark is compiled there, or
+# brought as build/release/bench/cute (made on any machine by python bench/gpu/forms/in_cute.py
+# build/release/bench/cute). `mlir`: the tests of Numba's kernels with numba-cuda-mlir, if it is installed.
+#
+#   gpu_kernels.sh [tests] [examples] [bench] [cute] [mlir]     the first three if none is named
+#
+# Results go to $OUT (build/results/gpu-kernels). On one GPU the PEs share it by MPS. PES: numbers of PEs for tests and
+# examples; 2 and 4 by default.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/gpu_mps.sh
@@ -22,7 +24,7 @@ export PYTHONPATH=$STAGE LD_LIBRARY_PATH=$STAGE/atoll/lib PYTHONUNBUFFERED=1 NUM
 export NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS=0
 export NCCL_NVLS_ENABLE=0 NVSHMEM_DISABLE_NVLS=1 TORCH_SYMM_MEM_DISABLE_MULTICAST=1
 
-# say_how NAME SECONDS COMMAND...: a line, and what a failing one said.
+# say_how NAME SECONDS COMMAND...: prints a line, and the output of a failed command.
 say_how() {
     local name=$1 seconds=$2 start=$SECONDS status=0 said
     shift 2
@@ -45,8 +47,8 @@ try() {
     say_how "$name, $n PEs" "$seconds" build/release/bin/atoll run -n "$n" --timeout $((seconds - 5)) "$@"
 }
 
-# ends LANGUAGE...: kernels that wait for what never comes, by the job's bound and by their own, also in a collective and a
-# message; that name a PE that the team has not; and that put to an ordinary array.
+# ends LANGUAGE...: tests kernels that fail. Some wait for a word that never changes, with the job's bound and with
+# their own, also in a collective and a message. Others name an invalid PE, or put to an ordinary array.
 ends() {
     local mode kind said words bound check
     for mode in "$@"; do
@@ -107,7 +109,8 @@ if [[ $what == *examples* ]]; then
     n=2
 fi
 if [[ $what == *examples* || $what == *cute* ]]; then
-    # The programs of docs/from-nvshmem4py.md, but those that start without a launcher or by MPI's; those in CuTe DSL where it is.
+    # The programs of docs/from-nvshmem4py.md, except those that start without a launcher or by MPI's. Those in CuTe DSL
+    # if it is installed.
     python3 - "$STAGE" $what <<'PYTHON'
 import pathlib, sys
 sys.path.insert(0, "tests/python")

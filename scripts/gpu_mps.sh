@@ -1,8 +1,9 @@
-# For the scripts that test on GPUs: NVIDIA's MPS where PEs outnumber the GPUs, so that they run there at once.
+# Functions for the scripts that test on GPUs: if PEs outnumber the GPUs, NVIDIA's MPS lets them run at the same time.
+# The daemon is the script's own, in a private folder; no setting of the GPU is changed.
+#
 #   source scripts/gpu_mps.sh; mps_start; ... ; mps_stop
-# A daemon of the script's own, in a folder that only its user sees; no setting of the GPU is changed.
 
-# mps_start: does nothing where there are two GPUs, no MPS, or a daemon that the caller uses already.
+# mps_start: does nothing if there are two GPUs, if MPS is missing, or if the caller uses a daemon already.
 mps_folder=
 mps_start() {
     [ "$(nvidia-smi -L | wc -l)" -lt 2 ] && [ -z "${CUDA_MPS_PIPE_DIRECTORY:-}" ] || return 0
@@ -15,7 +16,7 @@ mps_start() {
     mps_stop
 }
 
-# `quit` waits for clients, of which a failed test may have left some.
+# `quit` waits for clients; a failed test may have left some.
 mps_stop() {
     [ -n "$mps_folder" ] || return 0
     echo quit | timeout 20 nvidia-cuda-mps-control >/dev/null 2>&1 || kill "$(cat "$mps_folder/pipe/nvidia-cuda-mps-control.pid")"
@@ -24,5 +25,5 @@ mps_stop() {
     mps_folder=
 }
 
-# without_mps COMMAND...: for kernels that trap on purpose. Under MPS the fault of one client ends the contexts of all.
+# without_mps COMMAND...: for kernels that trap on purpose. With MPS the fault of one client ends the contexts of all.
 without_mps() { env -u CUDA_MPS_PIPE_DIRECTORY -u CUDA_MPS_LOG_DIRECTORY "$@"; }

@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
-# Python on GPUs beside NVSHMEM4Py, NCCL4Py and torch.distributed (bench/gpu/peers.py), on a machine with GPUs: with 1 PE, then with
-# 2 where there are as many GPUs (on one they take turns of 2 ms, which is all that would be measured). Bring what gpu_python.sh needs, and in
-# $WHL (.whl) the peers that the machine has not: nvshmem4py_cu13 0.3.1 with cffi and pycparser, any versions of nccl4py (the newest that
-# works is taken), and nvshmem-*.tar.xz, the NVSHMEM for them, as gpu_peers.sh carry makes it. What fails is a line, and ends nothing else.
+# Python on GPUs compared with NVSHMEM4Py, NCCL4Py and torch.distributed (bench/gpu/peers.py), on a machine with GPUs.
+# It runs with 1 PE, then with 2 if there are as many GPUs. Two PEs on one GPU would take turns of 2 ms, and only those
+# would be measured. Bring what gpu_python.sh needs, and in $WHL (.whl) the peers that the machine lacks. These are
+# nvshmem4py_cu13 0.3.1 with cffi and pycparser, any versions of nccl4py (the newest that works is used), and
+# nvshmem-*.tar.xz. `gpu_peers.sh carry` makes that last file, the NVSHMEM for them. A failure is a line of the output;
+# the rest goes on.
+#
 #   gpu_peers.sh            results go to $OUT (build/results/gpu-peers); ends within $LIMIT (235) seconds
-#   gpu_peers.sh carry      makes $WHL, where PyPI is
+#   gpu_peers.sh carry      makes $WHL; needs PyPI
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 whl=${WHL:-.whl}
 
-# carry: NVSHMEM comes as its headers and two libraries, of whose kernels only sm_90's are kept: 5 MB in place of 70.
+# carry: packs NVSHMEM as its headers and two libraries with the kernels for sm_90 only: 5 MB instead of 70.
 carry() {
     local work get=(python3 -m pip download -q --no-deps --only-binary=:all: --python-version 3.12
         --platform manylinux_2_28_x86_64 --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64)
@@ -63,7 +66,7 @@ export GLOO_SOCKET_IFNAME=lo NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS=0
 export CUDA_HOME LD_LIBRARY_PATH=$STAGE/atoll/lib
 paths=$STAGE:$peers/nvshmem4py
 
-# peers_py SECONDS PES ARGUMENT...: within what is left of the time.
+# peers_py SECONDS PES ARGUMENT...: runs within the remaining time.
 peers_py() {
     local seconds=$1 n=$2 left=$((limit - SECONDS))
     shift 2
@@ -72,7 +75,7 @@ peers_py() {
     timeout -k 3 "$seconds" "$atoll" run -n "$n" --timeout $((seconds - 5)) python3 bench/gpu/peers.py "$@"
 }
 
-# trial NAME PEER PES PATHS: does it work at all, and if not, why; a peer that crashes or hangs does so here.
+# trial NAME PEER PES PATHS: tests whether a peer works, and reports why not. A peer that crashes or hangs does so here.
 trial() {
     local said=$OUT/trial-$1-$3 status=0
     PYTHONPATH=$4 peers_py 45 "$3" --only "$2" --try --no-kernels trial >"$said" 2>&1 || status=$?

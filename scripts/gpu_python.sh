@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Python's GPU part on a machine with GPUs: the module for the Python there, tests, host overhead. Libraries and launcher
-# are built where there are compilers: bring build/release/bin/atoll, build/release/lib and build/release/bench/gpu_enqueue;
-# here are needed g++, NumPy, nanobind, and whichever of CuPy, PyTorch and Numba are to be tested.
-# On one GPU the PEs share it by MPS. PES: numbers of PEs for the tests that take any; 1, 2 and 4 by default.
+# Python's GPU part on a machine with GPUs: the module for the Python there, tests, host overhead. Libraries and
+# launcher are built on another machine: bring build/release/bin/atoll, build/release/lib and
+# build/release/bench/gpu_enqueue. This machine needs g++, NumPy, nanobind, and those of CuPy, PyTorch and Numba that
+# are to be tested. On one GPU the PEs share it by MPS. PES: numbers of PEs for the tests that accept any; 1, 2 and 4 by
+# default.
+#
 #   gpu_python.sh [tests] [bench]   both if neither is named; results go to $OUT (build/results/gpu-python)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -40,7 +42,7 @@ print(*(f"-isystem {folder}" for folder in folders))')
     g++ -shared -o "$stage/atoll/_atoll$suffix" "$objects"/*.o -L"$stage/atoll/lib" -latoll -Wl,-rpath,'$ORIGIN/lib'
 }
 
-# try NAME COMMAND...: a line, and what a failing one said.
+# try NAME COMMAND...: prints a line, and the output of a failed command.
 try() {
     local name=$1 start=$SECONDS status=0 said
     shift
@@ -64,7 +66,7 @@ if [ ! -e "$stage/atoll/built" ]; then
     [ "$failed" -eq 0 ] || exit 1
     touch "$stage/atoll/built"
 fi
-# numba-cuda 0.30 wants a name that NumPy 2.5 has no more.
+# numba-cuda 0.30 uses a name that NumPy 2.5 has removed.
 cat >"$stage/sitecustomize.py" <<'PYTHON'
 import numpy
 if not hasattr(numpy, "row_stack"):

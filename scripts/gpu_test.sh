@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# The GPU part on a machine with GPUs, from a bare checkout: builds, tests on all GPUs there are, measures.
+# The GPU part on a machine with GPUs, from a bare checkout: builds, tests on all GPUs, measures.
+#
 #   gpu_test.sh [--no-build] [tests] [soak] [bench]   all three if none is named
-# It needs nvcc, CMake, ninja and g++; GoogleTest, CLI11, nlohmann-json and UCX may stand in the folder deps/ (a prefix, as
-# scripts/gpu_carry.sh makes it). With --no-build it takes build/release as it is, or what `gpu_carry.sh --built` carried of
-# it. Results go to $OUT (build/results/gpu): tests.log, soak.json, gpu.json. ATOLL_TEST_SOAK_SECONDS: 20 by default.
-# COUNTS: numbers of PEs that the test programs run with; 1, 2, 4 and one a GPU by default. On one GPU they share it by MPS.
+#
+# It needs nvcc, CMake, ninja and g++. GoogleTest, CLI11, nlohmann-json and UCX may be in the folder deps/ (a prefix
+# made by scripts/gpu_carry.sh). With --no-build it uses build/release as it is, or the programs that `gpu_carry.sh
+# --built` carried. Results go to $OUT (build/results/gpu): tests.log, soak.json, gpu.json. ATOLL_TEST_SOAK_SECONDS: 20
+# by default. COUNTS: the numbers of PEs for the test programs; 1, 2, 4 and one a GPU by default. On one GPU they share
+# it by MPS.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/gpu_mps.sh
@@ -23,7 +26,7 @@ log=$out/tests.log
 : >"$log"
 passed=0 failed=0 skipped=0
 
-# try NAME COMMAND...: one line each; what a failing one said.
+# try NAME COMMAND...: prints a line, and the output of a failed command.
 try() {
     local name=$1 start=$SECONDS status=0 said
     shift
@@ -42,7 +45,7 @@ try() {
     fi
 }
 
-# Everything in C++ that uses GPUs, with all types, for the GPUs here.
+# All programs in C++ that use GPUs, with all types, for the GPUs of this machine.
 build_here() {
     local capability
     capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -d .) || return 1
@@ -52,7 +55,7 @@ build_here() {
         cmake --build "$built" -j "$(nproc)" --target gpu_programs
 }
 
-# Each PE sees one GPU, another than its neighbour: how schedulers bind processes.
+# Each PE sees one GPU, different from its neighbour's, as if a scheduler bound the processes.
 own_gpu='pe=$(cut -d: -f2 <<<"$ATOLL_LAUNCHED"); exec env CUDA_VISIBLE_DEVICES=$((pe % GPUS)) "$@"'
 
 # Two PEs as torchrun starts them, without our launcher.
@@ -66,16 +69,17 @@ as_torchrun() {
     return "$status"
 }
 
-# job N COMMAND...: as a job of N PEs, of JOB_SECONDS at most (120).
+# job N COMMAND...: runs a job of N PEs, for at most JOB_SECONDS (120).
 job() { timeout 150 "$built/bin/atoll" run -n "$1" --timeout "${JOB_SECONDS:-120}" "${@:2}"; }
 
-# far N HOSTS COMMAND...: a job on hosts that are pretended, between which UCX's TCP goes.
+# far N HOSTS COMMAND...: runs a job on simulated hosts, between which UCX uses TCP.
 far() {
     ATOLL_TEST_GPU=1 UCX_TLS=tcp,self ATOLL_HOST_ID=$2 timeout 150 "$built/bin/atoll" run -n "$1" --timeout 120 "${@:3}"
 }
 with_ucx() { "$built/bin/atoll" info | grep -q 'UCX [0-9]'; }
 
-# ends STATUS WORDS ENVIRONMENT... MODE: the job ends by itself, soon, with that status, and says so.
+# ends STATUS WORDS ENVIRONMENT... MODE: tests that the job ends by itself, soon, with that status and an error with
+# these words.
 ends() {
     local status=0 wanted=$1 words=$2 mode=${*: -1} said
     shift 2
@@ -85,7 +89,7 @@ ends() {
     [ "$status" -eq "$wanted" ] && grep -q "$words" <<<"$said"
 }
 
-# As `dies`; and how long after the kill the job was over, with all that it had of GPUs' memory.
+# Tests `dies`: the time from the kill to the end of the job, and that all of its GPU memory is free.
 memory_used() { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits | awk '{ sum += $1 } END { print sum }'; }
 dies() {
     local before said killed ms
@@ -100,7 +104,7 @@ dies() {
     [ "$ms" -le 2000 ] && [ "$(memory_used)" -le "$before" ]
 }
 
-# Each wait, in vain: eight jobs at once.
+# Each kind of wait for a word that never changes: eight jobs at once.
 waits_end() {
     local names name status=0
     names=$("$built/gpu/ends/kernel_ends" names) && [ -n "$names" ] || { echo "no wait was named: nothing is tested"; return 1; }
@@ -153,7 +157,7 @@ test_all() {
         "$built/gpu/device_rma"
     try "device_rma, 2 PEs, transport loopback" env ATOLL_TRANSPORT=loopback timeout 150 "$built/bin/atoll" run -n 2 \
         --timeout 120 "$built/gpu/device_rma"
-    # The third PE is one of its own where there are three GPUs; on two it is a block of the first PE's kernel.
+    # With three GPUs, the third PE has one of its own; with two, it is a block of the first PE's kernel.
     local litmus=$((GPUS < 2 ? 2 : GPUS < 4 ? GPUS : 4))
     try "messages between kernels, millions of rounds, $litmus PEs" env ATOLL_TEST_LITMUS_ROUNDS=1000000 ATOLL_CHECK=none timeout 150 \
         "$built/bin/atoll" run -n "$litmus" --timeout 120 "$built/gpu/word_kernels" --gtest_filter='*Overtake*:*News*'
@@ -171,14 +175,15 @@ test_all() {
     try "a message of another size is said" ends 1 'another size.*found 8.*== 4' ATOLL_INFO=0 messages
     try "a collect without room is said" ends 1 'more bytes than its dst has.*in collect.*found 16.*<= 8' ATOLL_INFO=0 crammed
     if [ -x "$(command -v compute-sanitizer)" ]; then
-        # Not the bulk copies: of one that crosses from chunk to chunk of the heap, memcheck says that it leaves its allocation.
+        # Not the bulk copies: if one crosses from chunk to chunk of the heap, memcheck reports that it leaves its
+        # allocation.
         for program in device_rma:DeviceForms.* device_kernels:DeviceKernels.Elements* word_kernels:*Atomic*:*Strided* \
             collective_kernels:*Parts* move_kernels:TileKernels.* move_kernels:*Whole* stream_collectives:*NumbersBegin*; do
             try "${program%%:*} under memcheck, 2 PEs" job 2 compute-sanitizer --tool memcheck --error-exitcode 9 \
                 "$built/gpu/${program%%:*}" "--gtest_filter=${program#*:}"
         done
     fi
-    # Without what a report of a kernel ends, the GPU context: tests/python_gpu/kernel_error.py.
+    # Without reports of kernels, which end the GPU context: tests/python_gpu/kernel_error.py has them.
     for n in $counts; do
         try "device_elements, $n PEs" env ATOLL_TEST_GPU=1 timeout 150 "$built/bin/atoll" run -n "$n" --timeout 120 \
             "$built/multi/device_elements" "--gtest_filter=-*ReportedByTheKernel"
@@ -217,14 +222,14 @@ soak() {
 
 # measure PES PROGRAM ARGUMENT...
 measure() { timeout 150 "$built/bin/atoll" run -n "$1" --timeout 120 "$built/bench/$2" "${@:3}"; }
-# NVSHMEM in the same run, where its package is and nvcc can link it. Without multicast, as NCCL below: a program that
-# uses it can put the host's GPUs out of service.
+# NVSHMEM in the same run, if its package is there and nvcc can link it. Without multicast, like NCCL below: a program
+# that uses it can put the host's GPUs out of service.
 peers() {
     bench/gpu/peers/build.sh /tmp nvshmem >"$out/peers.log" 2>&1 || return 0
     local pes
     for pes in "$@"; do NVSHMEM_DISABLE_NVLS=1 timeout 100 /tmp/nvshmem "$pes" 2>>"$out/peers.log" || true; done
 }
-# Torch's symmetric memory, where torch is; never by multicast.
+# Torch's symmetric memory, if torch is there; never by multicast.
 torch_peer() {
     python3 -c 'import torch' 2>>"$out/peers.log" || return 0
     local rank pids=()
@@ -235,7 +240,7 @@ torch_peer() {
     done
     wait "${pids[@]}" || true
 }
-# The rows of all measurements, and where they come from.
+# The rows of all measurements, and their origin.
 write_json() {
     python3 - "$out" "$("$built/bin/atoll" --version)" "$passed" "$failed" "$skipped" <<'PYTHON'
 import datetime, json, os, platform, subprocess, sys
@@ -272,7 +277,7 @@ measure_all() {
 bench() {
     LIBNCCL=${LIBNCCL:-$(find / -name libnccl.so.2 -path '*nccl*' 2>/dev/null | head -n 1)}
     export LIBNCCL NCCL_NVLS_ENABLE=0
-    # What more than a pair takes part in also on all GPUs.
+    # Operations of more than two PEs also run on all GPUs.
     local counts=2
     [ "$GPUS" -le 2 ] || counts="2 $GPUS"
     if measure_all $counts >"$out/rows" 2>"$out/bench.err"; then

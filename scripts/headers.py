@@ -1,4 +1,4 @@
-"""Compiles every header of ours with each gcc and clang that is here (headers.py [COMPILER...] names others).
+"""Compiles every header of ours with each installed gcc and clang (headers.py [COMPILER...] selects others).
 
 The first compiler takes each header of src/ alone; those of include/ tests/layout compiles alone. What the others
 differ in is what they accept, so they take many at once. OpenSHMEM's headers are tests/shmem's. Names of the standard library that a header uses
@@ -28,7 +28,7 @@ AT_A_TIME = 25
 
 
 def without_package(header: Path) -> str:
-    """The reason why a header cannot be compiled here, or nothing: what it needs is no part of this machine."""
+    """The reason why a header cannot be compiled on this machine; empty if it can."""
     if header.name in {"mpi.hpp", "shmemx_mpi.h"}:
         return "needs MPI"
     if "cuda" in header.parts or header.name in {"half.hpp", "launch.hpp"}:
@@ -52,7 +52,7 @@ def headers() -> tuple[list[str], list[str]]:
 
 
 def compile_text(compiler: str, text: str, *more: str) -> str:
-    """What the compiler says of a text, or nothing."""
+    """The errors of the compiler for a text; empty if it compiles."""
     folders = [
         *(f"-I{ROOT / folder}" for folder in (*FOLDERS, "api/generated/include")),
         f"-I{GENERATED}",

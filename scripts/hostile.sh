@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# A part of the tests on machines that lack something: each check runs the same sub-suite where one thing is missing. A
-# thing that this machine cannot take away (it needs root or namespaces) is skipped, with the reason.
+# A part of the tests on machines that lack something: each check runs the same sub-suite without one thing. If this
+# machine cannot take that thing away (root or namespaces are needed), the check is skipped with the reason.
+#
 #   hostile.sh            all of them
-#   hostile.sh --suite    the sub-suite alone, here and now: what the checks run
+#   hostile.sh --suite    the sub-suite alone, in the present environment, as the checks run it
 source "$(dirname "$0")/lib.sh"
 built=$PWD/build/release
 scratch=${HOSTILE_SCRATCH:-$PWD/build/hostile}
@@ -10,7 +11,7 @@ scratch=${HOSTILE_SCRATCH:-$PWD/build/hostile}
 # ---- the sub-suite: heap, moves, teams, statics, messages; the network; Python; the command line.
 programs=(multi/heap multi/rma multi/teams multi/messages multi/signals shmem/memory shmem/statics shmem/contexts)
 job() { timeout 100 "$built/bin/atoll" run -n "$1" --timeout 90 "${@:2}"; }
-# UCX 1.13's TCP, which is Debian 12's, is by IPv4 alone: there the job ends at its start, and says why.
+# UCX 1.13's TCP (Debian 12) supports IPv4 only: there the job ends at its start with that reason.
 by_network() {
     local said
     said=$(ATOLL_TRANSPORT=ucx UCX_TLS=tcp,self job 2 "$built/multi/rma" 2>&1) && return 0
@@ -47,12 +48,12 @@ check "build" bash -c "source scripts/lib.sh; scripts/install.sh && cmake --buil
 [ "$checked" -eq 0 ] || { [ -n "${ATOLL_BUILD_NO_CLOSING:-}" ] || closing hostile; exit 1; }
 mkdir -p "$scratch"
 
-# skipped NAME REASON: counted as such, and said.
+# skipped NAME REASON: counts and reports a skipped check.
 skipped() {
     printf '  %-34s skipped: %s\n' "$1" "$2"
     printf '%s\t0\t0\t1\t0\t\n' "$1" >>"$results/hostile.tsv"
 }
-# where NAME NEEDS COMMAND...: the sub-suite by COMMAND; skipped if NEEDS, a command, fails.
+# where NAME NEEDS COMMAND...: runs the sub-suite by COMMAND; skipped if NEEDS, a command, fails.
 where() {
     local name=$1 needs=$2
     shift 2
@@ -62,12 +63,12 @@ where() {
         skipped "$name" "$(tail -n 1 "$scratch/needs" | grep . || echo "'$needs' failed")"
     fi
 }
-# In namespaces of its own, after SETUP.
+# Runs in new namespaces, after SETUP.
 in_namespaces() { printf '%s\n' unshare "$1" bash -c "$2"' && exec "$@"' -; }
 
 root='[ "$(id -u)" = 0 ] || { echo "needs root"; exit 1; }'
 
-# Another user, whose home is not writable either. Its scratch is its own.
+# Another user, without a writeable home. It has a separate scratch folder.
 nobody=$scratch/nobody
 mkdir -p "$nobody"
 [ "$(id -u)" -ne 0 ] || chown 65534:65534 "$nobody"

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Leaves a ready .venv: the package importable (edits to python/atoll show at once), .venv/bin/atoll the launcher itself.
-# The wheel is made from build/release, the same tree as the tests', so nothing is compiled twice.
+# Prepares .venv: the package is importable (edits of python/atoll take effect at once), and .venv/bin/atoll is the
+# launcher. The wheel is made from build/release, the tree of the tests, so nothing is compiled twice.
+#
 #   install.sh [TARGET]   TARGET of build/release to build first: atoll_package (default) or all
 source "$(dirname "$0")/lib.sh"
 
 step "configure (release)" configure release -DPython_EXECUTABLE="$PWD/$python"
 step "build (release)" build release "${1:-atoll_package}"
 
-# pip is slow, so it runs only when something that it installs has changed. Python sources are used in place: of
-# these only the list counts.
+# pip is slow, so it runs only if a file that it installs has changed. Python sources are used in place, so only their
+# list counts.
 fingerprint() {
     {
         find build/release/lib/libatoll*.so build/release/bin/atoll build/release/python/_atoll*.so include api/generated/include \

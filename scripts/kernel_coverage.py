@@ -1,6 +1,6 @@
-"""The tables of docs/kernels.md: which operation kernels have in which language, and its arguments; read from the sources.
+"""Writes the tables of docs/kernels.md: the operations of kernels in each language and their arguments, read from the sources.
 
-kernel_coverage.py writes them anew; --check says whether they are out of step, and which ticked name no test calls.
+kernel_coverage.py writes them. With --check it fails if they are out of date, or if no test calls a ticked name.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ GROUPS = {
 GROUPS["atomics"] = [f"atomic_{name}" for name in GROUPS["atomics"]]
 OPERATIONS = {name for operations in GROUPS.values() for name in operations}
 
-# Why a language has no such function.
+# The reason why a language lacks a function.
 HOLES = {"Triton": runpy.run_path(str(ROOT / "python/atoll/triton/_absent.py"))["WHY"]}
 
-# What each returns, and which arguments are symmetric. By pattern, the first that matches; each operation has one.
+# The result of each operation, and its symmetric arguments. The first matching pattern counts; each operation
+# has one.
 HOLDS = "status: None, or integers; words whose entry is not 0 are left out"
 RESULTS = {
     "my_pe": "this PE's number in the team",
@@ -78,7 +79,7 @@ RESULTS = {
     "reduce_scatter": "large: src symmetric; n_pes blocks of dst's size",
 }
 RESULTS_OF_TESTS = {"test_all": "whether all hold; "}
-"""What stands before the result above."""
+"""The beginning of the result of tests; the one above follows."""
 
 
 def functions(file: Path) -> set[str]:
@@ -86,7 +87,7 @@ def functions(file: Path) -> set[str]:
 
 
 def names() -> dict[str, set[str]]:
-    """What each language has."""
+    """The operations of each language."""
     headers = "".join(file.read_text() for file in (ROOT / "include/atoll/device").glob("*.hpp"))
 
     def package(name: str) -> set[str]:
@@ -101,7 +102,7 @@ def names() -> dict[str, set[str]]:
 
 
 def tests() -> dict[str, str]:
-    """The programs that try them."""
+    """The programs that test them."""
     programs = ROOT / "tests/python/programs"
     headers = [file for folder in ("device", "gpu") for file in (ROOT / "tests" / folder).rglob("*.c*")]
     headers.append(programs / "cupy_kernels.py")
@@ -138,11 +139,11 @@ def table() -> str:
 # ---- signatures
 
 ALIKE = {"symmetric": "x", "word": "words", "from": "team"}
-"""Names of arguments in C++ that are called otherwise in Python."""
+"""Arguments that have another name in C++ than in Python."""
 
 
 def in_python(package: str) -> dict[str, list[str]]:
-    """Arguments of each operation; those with a default that is not everywhere the same have it."""
+    """Arguments of each operation; a default is included if it differs between operations."""
     found: dict[str, list[str]] = {}
     for file in sorted((ROOT / "python/atoll" / package).glob("*.py")):
         for node in ast.parse(file.read_text()).body:
@@ -160,7 +161,7 @@ def in_python(package: str) -> dict[str, list[str]]:
 
 
 def in_cpp() -> dict[str, list[str]]:
-    """Of overloads the first."""
+    """Arguments of each operation; for overloads, of the first."""
     found: dict[str, list[str]] = {}
     start = re.compile(r"ATOLL_ANYWHERE [\w:<> ]*?[ *]+(\w+)\((?=const Team)")
     for file in sorted((ROOT / "include/atoll/device").glob("*.hpp")):
@@ -186,7 +187,7 @@ def result_of(name: str) -> str:
 
 
 def shortened(arguments: list[str], expected: list[str]) -> str:
-    """Without the end that both have."""
+    """The arguments without the common end."""
     same = 0
     while arguments[-1 - same :] == expected[-1 - same :]:
         same += 1
@@ -194,7 +195,7 @@ def shortened(arguments: list[str], expected: list[str]) -> str:
 
 
 def small() -> str:
-    """What members send each other through the team's own slots, from the constant of the headers."""
+    """The size of messages through the team's own slots, from the constant of the headers."""
     pairs = int(
         re.search(r"slot_area_pairs = (\d+);", (ROOT / "include/atoll/device/control.hpp").read_text())[1]
     )  # type: ignore[index]

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Slow looks at the C++ sources, in CI only: clang-tidy over all of them, and every header by every compiler of Debian's.
+# Slow checks of the C++ sources, in CI only: clang-tidy over all of them, and every header with every compiler of
+# Debian's.
 source "$(dirname "$0")/lib.sh"
 begin lint
 scripts/setup.sh compilers || true # those that are there are taken, and named

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Installs what is missing and says so; does nothing, quickly, where all is there.
-#   setup.sh build   what building the library, the launcher and the Python module needs
-#   setup.sh network what building for several hosts needs
-#   setup.sh test    what `make test` needs beyond that
-#   setup.sh compilers  the gcc and clang of this Debian that headers are compiled by (make lint)
-#   setup.sh cross   what `make cross` needs beyond that
-#   setup.sh bench   the peers that `make bench` compares with: Open MPI's OpenSHMEM, shmem4py
-#   setup.sh venv    the project's .venv, with the packages of requirements-dev.txt
-#   setup.sh triton  an environment with Triton, for tests of its kernels on CPUs, in build/triton
+# Installs missing prerequisites and reports them; if all are there, returns quickly without output.
+#
+#   setup.sh build       the prerequisites of the library, the launcher and the Python module
+#   setup.sh network     those of builds for several hosts
+#   setup.sh test        further ones for `make test`
+#   setup.sh compilers   the gcc and clang of this Debian that compile headers (make lint)
+#   setup.sh cross       further ones for `make cross`
+#   setup.sh bench       the peers that `make bench` compares with: Open MPI's OpenSHMEM, shmem4py
+#   setup.sh venv        the project's .venv, with the packages of requirements-dev.txt
+#   setup.sh triton      an environment with Triton, for tests of its kernels on CPUs, in build/triton
 #   setup.sh numba-cuda  one with numba-cuda, for tests that compile Numba's kernels for GPUs, in build/numba-cuda; needs nvcc
-#   setup.sh cute    one with NVIDIA's CuTe DSL (100 MB to fetch), for tests that compile its kernels, in build/cute
+#   setup.sh cute        one with NVIDIA's CuTe DSL (a download of 100 MB), for tests that compile its kernels, in build/cute
 source "$(dirname "$0")/lib.sh"
 
 build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev python3 python3-venv python3-dev)
@@ -30,7 +31,7 @@ missing_of() {
 apt_install() {
     export DEBIAN_FRONTEND=noninteractive
     $as_root apt-get update -q
-    # A machine that has just started may be updating itself.
+    # A machine that has just started may run an update of its own.
     $as_root apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=120 "$@"
 }
 
@@ -55,7 +56,7 @@ need() {
     step "apt: $(wc -w <<<"$missing") packages" again apt_install $missing
 }
 
-# Those that this release of Debian has.
+# The compilers of this release of Debian.
 compilers() {
     local package there=()
     command -v apt-cache >/dev/null || return 0
@@ -86,7 +87,7 @@ venv() {
     cp requirements-dev.txt .venv/requirements-dev.txt
 }
 
-# Apart from .venv, whose NumPy is newer than Triton's interpreter takes.
+# A separate environment, because the NumPy of .venv is newer than Triton's interpreter supports.
 triton() {
     local packages=('triton==3.6.*' 'numpy>=2,<2.4')
     [ "$(cat build/triton/packages 2>/dev/null)" = "${packages[*]}" ] && return 0
@@ -95,7 +96,8 @@ triton() {
     echo "${packages[*]}" >build/triton/packages
 }
 
-# Over the packages of .venv, apart from it: there atoll.numba is to know hosts only. libNVVM is that of nvcc's toolkit.
+# A separate environment on top of .venv, in which atoll.numba is to support hosts only. libNVVM is that of nvcc's
+# toolkit.
 numba_cuda() {
     command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ] || return 0
     local env=build/numba-cuda packages=('numba-cuda==0.30.*' 'cuda-bindings==13.*' 'cuda-core<2' 'cuda-pathfinder<2') below
@@ -107,7 +109,8 @@ numba_cuda() {
     echo "${packages[*]} $below" >"$env/packages"
 }
 
-# Finds atoll where .venv does. Packages by name: nvidia-cutlass-dsl itself asks for those of CUDA 12, too.
+# Uses the atoll of .venv. Packages are named one by one, because nvidia-cutlass-dsl itself also requires those of CUDA
+# 12.
 cute() {
     local env=build/cute version=4.8.1 packages below
     packages=("nvidia-cutlass-dsl==$version" "nvidia-cutlass-dsl-libs-"{base,core,cu13}"==$version" 'cuda-bindings==13.*'
@@ -120,7 +123,7 @@ cute() {
     echo "${packages[*]} $below" >"$env/packages"
 }
 
-# What is missing afterwards is said by the comparison, which does without it.
+# The comparison runs without the missing peers and reports them.
 peers() {
     (need "${bench_packages[@]}") || true
     step "peers in C" bench/peers/build.sh c || true

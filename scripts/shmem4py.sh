@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# shmem4py from PyPI, unmodified, built by our oshcc into build/shmem4py-venv; its sources, with its tests, come to
-# build/shmem4py-src. Ends with 75 where pip cannot fetch them. Nothing is done where all is there.
-#   shmem4py.sh           compiled as pip does it, to be measured
-#   shmem4py.sh --quick   in less than half the time, with less optimisation, to be tested
+# shmem4py from PyPI, unmodified, built by our oshcc into build/shmem4py-venv; its sources, with its tests, go to
+# build/shmem4py-src. The status is 75 if pip cannot fetch them. Does nothing if all is there.
+#
+#   shmem4py.sh           compiled with pip's options, for measurements
+#   shmem4py.sh --quick   in less than half the time, with less optimisation, for tests
 source "$(dirname "$0")/lib.sh"
 version=1.0.0
 venv=build/shmem4py-venv
@@ -15,9 +16,9 @@ state="shmem4py $version for $("$python" --version), headers ${headers%% *}"
 
 pip() { "$venv/bin/python" -m pip --disable-pip-version-check --retries 1 --timeout 20 "$@"; }
 
-# shmem4py 1.0.0 says `copy=False` to numpy.array, by which NumPy 2 means something else.
+# shmem4py 1.0.0 passes `copy=False` to numpy.array, which has another meaning in NumPy 2.
 fetch() {
-    # Called where `set -e` does not count, hence the &&.
+    # Called in a context where `set -e` has no effect, hence the &&.
     { [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"; } &&
         pip install "numpy<2; python_version<'3.13'" "numpy; python_version>='3.13'" cffi setuptools wheel &&
         pip download --no-deps --no-build-isolation --no-binary shmem4py -d "$source" "shmem4py==$version" &&
@@ -30,7 +31,7 @@ compile() {
 }
 
 [ "$("$venv/bin/python" --version 2>/dev/null)" = "$("$python" --version)" ] || rm -rf "$venv"
-# What was compiled with all optimisation serves the tests, too.
+# A build with all optimisation also serves the tests.
 there=$(cat "$venv/state" 2>/dev/null || true)
 if [ "$there" = "$state" ] || { [ -n "$flags" ] && [ "$there" = "$state, quick" ]; }; then exit 0; fi
 if [ ! -d "$source/shmem4py-$version" ] || ! "$venv/bin/python" -c "import cffi, numpy, setuptools" 2>/dev/null; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes the type stubs of the built module _atoll into the package; with --check says whether the committed ones differ.
+# Writes the type stubs of the built module _atoll into the package; with --check, fails if the committed ones differ.
 source "$(dirname "$0")/lib.sh"
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT

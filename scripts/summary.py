@@ -1,7 +1,9 @@
 """Counts checks into a file, and closes a run with a table and one line.
 
-summary.py count FILE NAME STATUS SECONDS [JUNIT]   appends a row: the JUnit file's cases, else one check
-summary.py close FILE...                            prints the rows, then "N passed, N failed, N skipped"
+Usage:
+
+    summary.py count FILE NAME STATUS SECONDS [JUNIT]   appends a row: the JUnit file's cases, else one check
+    summary.py close FILE...                            prints the rows, then "N passed, N failed, N skipped"
 """
 
 import sys
@@ -15,7 +17,7 @@ def cases(junit: Path) -> tuple[int, int, int, list[str]]:
     failed: list[str] = []
     for case in ElementTree.parse(junit).iter("testcase"):
         skip = case.find("skipped")
-        # ctest calls a program that could not be started "skipped" too; a real skip says SKIP_...
+        # ctest also reports a program that could not be started as "skipped"; a real skip has SKIP_...
         reason = skip.get("message", "") if skip is not None else ""
         not_started = case.get("status") == "notrun" and "SKIP_" not in reason
         if case.find("failure") is not None or case.find("error") is not None or not_started:
@@ -28,7 +30,7 @@ def cases(junit: Path) -> tuple[int, int, int, list[str]]:
 
 
 def count(table: Path, name: str, status: int, seconds: int, junit: Path | None) -> None:
-    """Append what one step checked."""
+    """Append the counts of one step."""
     passed, failed, skipped = (1, 0, 0) if status == 0 else (0, 1, 0)
     names: list[str] = []
     if junit is not None and junit.exists():

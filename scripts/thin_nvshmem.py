@@ -1,5 +1,7 @@
-"""What scripts/gpu_peers.sh carries of NVSHMEM's wheel: headers, the host library with the kernels of one architecture alone (others are
-zeroed, so that they take no room when packed), and its bootstrap by a unique id.
+"""Extracts the part of NVSHMEM's wheel that scripts/gpu_peers.sh carries.
+
+That is the headers, the host library with the kernels of one architecture, and the bootstrap by a unique id. Kernels
+of other architectures are zeroed, so that they take no room when packed.
 
 python scripts/thin_nvshmem.py WHEEL FOLDER [ARCHITECTURE=90]
 """
@@ -20,7 +22,7 @@ ARCHITECTURE_AT = 28  # in an entry's header
 
 
 def thin(library: bytes, architecture: int) -> bytes:
-    """Zero all cubins and PTX of fat binaries but the cubins of one architecture; their headers stay."""
+    """Zero all cubins and PTX of fat binaries except the cubins of one architecture; their headers stay."""
     data, at, kept = bytearray(library), 0, 0
     while (at := data.find(struct.pack("<I", MAGIC), at)) >= 0:
         _, version, header, size = struct.unpack_from(HEADER, data, at)

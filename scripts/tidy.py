@@ -1,8 +1,8 @@
 """clang-tidy over all sources of src/ and python/src/ that the release build compiles.
 
-What passed is remembered by content: clang-tidy's version, .clang-tidy, the command, the file and the headers that it
-includes. The memory is ATOLL_BUILD_TIDY_CACHE, by default in the user's cache, so that a new clone has it too. A file
-that cannot be looked at is a failure, and so is a run that looks at none.
+A file that passed is cached by content: clang-tidy's version, .clang-tidy, the command, the file and the headers that
+it includes. The cache is ATOLL_BUILD_TIDY_CACHE, by default in the user's cache, so that a new clone has it too. A
+file that cannot be checked is a failure, and so is a run without files.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def digest(file: Path) -> bytes:
 
 
 def headers_of_objects() -> dict[str, list[Path]]:
-    """The project's files that each object was made of, as ninja remembers them."""
+    """The project's files from which each object was made, as ninja recorded them."""
     said = subprocess.run(
         ["ninja", "-C", str(BUILD), "-t", "deps"], capture_output=True, text=True, check=True
     )
@@ -46,7 +46,7 @@ def sources() -> Iterator[tuple[Path, str]]:
     """Each compiled source of ours with a key of all that its result depends on."""
     version = subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
     headers = headers_of_objects()
-    # Nothing is known of an object that is not built yet, so that each header counts.
+    # The headers of an object that is not built yet are unknown, so every header counts.
     every_header = sorted(file for folder in ("include", "src") for file in (ROOT / folder).rglob("*.hpp"))
     seen = set()
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
@@ -63,8 +63,9 @@ def sources() -> Iterator[tuple[Path, str]]:
 
 
 def look(file: Path) -> str:
-    """What clang-tidy says of a file, or nothing."""
-    # The commands are the compiler's that built it, which may know warnings that clang does not.
+    """The findings of clang-tidy in a file; empty if it passes."""
+    # The compile commands are those of the compiler that built it, which may know warnings that clang does
+    # not.
     command = [
         "clang-tidy",
         "--quiet",

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# A wheel in dist/, and whether it is what users get: what is in it, for which GPUs, and a job from an environment that has
-# nothing else. Made from build/release, the tree of the tests, of which only the kernels are compiled again: for every GPU.
+# Makes a wheel in dist/ and checks it: its contents, its GPUs, and a job from an environment without anything else.
+# Made from build/release, the tree of the tests. Only the kernels are compiled again, for every GPU.
 source "$(dirname "$0")/lib.sh"
 begin wheel
 
 release=$PWD/build/release
 everywhere=$PWD/build/wheel/environment
 
-# With the kernels for every GPU where the toolkit is; without GPU part where it is not.
+# With the kernels for every GPU if the toolkit is there; otherwise without the GPU part.
 make_wheel() {
     rm -rf dist/*.whl
     configure release -DPython_EXECUTABLE="$PWD/$python"
@@ -26,7 +26,7 @@ install_wheel() {
     "$python" -m venv "$everywhere"
     again "$everywhere/bin/python" -m pip install --disable-pip-version-check dist/*.whl
 }
-# As a user: no variable of ours, no file of ours.
+# Runs like a user: without our variables and files.
 run_wheel() (
     cd "$everywhere"
     unset PYTHONPATH VIRTUAL_ENV LD_LIBRARY_PATH

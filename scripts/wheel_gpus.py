@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Says which GPUs a wheel's kernels are compiled for, and fails unless these are all that a wheel is to have.
+"""Prints the GPUs that a wheel's kernels are compiled for, and fails unless they are all that a wheel must have.
 
-A wheel made where nvcc is absent has no GPU part, and is said to have none.
+A wheel made without nvcc has no GPU part; the script reports that.
 """
 
 import struct

@@ -1,6 +1,6 @@
-// What a call on a stream costs the host: a put of 8 bytes, a signal, an all-reduce of 8 bytes, enqueued and
-// not waited for. bench/gpu/enqueue.py is the same from Python. Prints a line of JSON an operation, from PE
-// 0.
+// Measures the host's cost of a call on a stream. A put of 8 bytes, a signal, and an all-reduce of 8 bytes
+// are enqueued without a wait. bench/gpu/enqueue.py is the same from Python. PE 0 prints a line of JSON an
+// operation.
 #include "atoll/atoll.hpp"
 #include "atoll/stream.hpp"
 
@@ -21,7 +21,7 @@ template <class Call> void measure(const char* op, cudaStream_t stream, Call&& c
     std::vector<double> each;
     const auto begin = std::chrono::steady_clock::now();
     for (int batch = 0; batch < batches; ++batch) {
-        // Until the clocks are up; as long on all PEs.
+        // Until the clocks are at full speed; equally long on all PEs.
         const std::chrono::duration<double> since = std::chrono::steady_clock::now() - begin;
         std::vector<int> cold{batch == 0 && since.count() < warm_up_s ? 1 : 0};
         if (batch == 0) {

@@ -1,5 +1,5 @@
-// The host's and a stream's operations on the device heap of a PE that only a transport reaches: two PEs that
-// pretend to be two hosts (ATOLL_HOST_ID=a,b), or ATOLL_TRANSPORT=ucx. PE 0 measures; one line of JSON a row.
+// Operations of the host and of a stream on the device heap of a PE that only a transport reaches. Two PEs
+// simulate two hosts (ATOLL_HOST_ID=a,b), or use ATOLL_TRANSPORT=ucx. PE 0 prints one line of JSON a row.
 #include "atoll/atoll.hpp"
 #include "atoll/stream.hpp"
 
@@ -95,7 +95,7 @@ void measure_stream(const atl::Context& context, Arrays& a) {
     });
 }
 
-/// Both PEs, equally often.
+/// Both PEs make the same number of calls.
 void measure_team(const atl::Job& job, const Arrays& a) {
     const atl::StreamTeam team(job.world(), {});
     const atl::StreamContext stream(job.context(), {});
@@ -139,7 +139,7 @@ int main() {
     }
     job.world().barrier();
     measure_team(job, a);
-    // Both at once: a signal there and back.
+    // Both at once: a signal in each direction.
     constexpr int rounds = 500;
     const double total = seconds(
         [&] {

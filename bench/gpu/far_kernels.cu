@@ -1,6 +1,6 @@
-// Kernels' operations on the device heap of a PE that only a transport reaches: two PEs that pretend to be
-// two hosts (ATOLL_HOST_ID=a,b). One thread asks, unless a row says otherwise. PE 0 prints; one line of JSON
-// a row.
+// Operations of kernels on the device heap of a PE that only a transport reaches. Two PEs simulate two hosts
+// (ATOLL_HOST_ID=a,b). One thread makes the requests, unless a row states otherwise. PE 0 prints one line of
+// JSON a row.
 #include "harness.cuh"
 
 #include "atoll/device/device.hpp"
@@ -38,7 +38,7 @@ __global__ void ping_pong(Team team, char* dst, const char* src, unsigned long l
     }
 }
 
-/// PE 0 asks; PE 1's GPU has nothing to do.
+/// PE 0 makes requests; PE 1's GPU is idle.
 void measure(Bench& b, const char* operation, What what, unsigned long long bytes, int threads = 1) {
     constexpr int times = 50;
     std::vector<double> us;

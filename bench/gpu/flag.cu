@@ -1,5 +1,5 @@
-// Inside one kernel a PE, between two PEs: a flag one way, and put_signal one way, against bare stores and
-// loads between the same addresses in the same run. PE 0 prints; one line of JSON a row.
+// Measures flags and put_signal in one direction between the kernels of two PEs. The baseline is bare stores
+// and loads between the same addresses in the same run. PE 0 prints one line of JSON a row.
 #include "harness.cuh"
 
 #include "atoll/device/device.hpp"
@@ -42,7 +42,7 @@ __global__ void put_signals(Team team, char* dst, const char* src, std::size_t b
     }
 }
 
-/// Store, fence by one thread, flag: what put_signal would be by hand.
+/// A put_signal written by hand: stores, a fence by one thread, a flag.
 __global__ void fenced_flags(Team team, char* dst, const char* src, std::size_t bytes, Word* flag, Word from,
                              int rounds) {
     const int peer = 1 - team.my_pe;
@@ -61,7 +61,7 @@ __global__ void fenced_flags(Team team, char* dst, const char* src, std::size_t 
     }
 }
 
-/// What stands in shared memory: by threads' stores and put_signal; by a bulk copy, its completion and a
+/// Sends data of shared memory: by stores of threads and put_signal, or by a bulk copy, its completion and a
 /// flag.
 template <bool Bulk>
 __global__ void shared_signals(Team team, char* dst, std::size_t bytes, Word* flag, Word from, int rounds) {
@@ -82,7 +82,7 @@ __global__ void shared_signals(Team team, char* dst, std::size_t bytes, Word* fl
     }
 }
 
-/// Each block's shared memory again and again: no loads but from there.
+/// Sends each block's shared memory repeatedly, without other loads.
 template <bool Bulk> __global__ void shared_puts(Team team, char* dst, std::size_t bytes, unsigned part) {
     extern __shared__ __align__(16) char staged[];
     const device::Block block;

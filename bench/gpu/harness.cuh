@@ -1,5 +1,5 @@
-// What the measurements of kernels share: a symmetric block, a timer, one line of JSON a row by PE 0. What
-// goes one way goes between PEs 0 and 1; all others wait meanwhile.
+// Common parts of the measurements of kernels: a symmetric block, a timer, and a line of JSON a row by PE 0.
+// Rows in one direction run between PEs 0 and 1; all others wait meanwhile.
 #pragma once
 
 #include "timer.cuh"

@@ -1,6 +1,6 @@
-// Host-blocking put and get on the device heap of two PEs, and in the same run what CUDA itself takes: a copy
-// between two GPUs by cudaMemcpyPeerAsync, and one to the address in the peer's slot, each with its
-// synchronisation. PE 0 measures; one line of JSON a row.
+// Blocking put and get of the host on the device heaps of two PEs. The same run measures CUDA itself: a copy
+// between two GPUs, and one to the address in the peer's slot, each with its synchronisation. PE 0 prints one
+// line of JSON a row.
 #include "atoll/atoll.hpp"
 
 #include <cuda_runtime.h>
@@ -93,7 +93,7 @@ void measure_cuda(const atl::Job& job, Buffers& b, std::size_t bytes, void* othe
     check(cudaStreamDestroy(stream));
 }
 
-/// `bytes` in blocks of `block`, every third of the target's; CUDA's own form of it beside.
+/// Puts `bytes` in blocks of `block`, to every third block of the target; and the same by CUDA.
 void measure_strided(const atl::Job& job, Buffers& b, std::size_t block, std::size_t count) {
     const atl::Context& context = job.context();
     const int peer = job.n_pes() - 1;
@@ -127,7 +127,7 @@ void measure_strided(const atl::Job& job, Buffers& b, std::size_t block, std::si
     check(cudaStreamDestroy(stream));
 }
 
-/// Other ways to bring one word from the host into a peer's slot.
+/// Other methods to write one word of the host into a peer's slot.
 void measure_words(const atl::Job& job, char* symmetric) {
     using WriteValue = int (*)(cudaStream_t, unsigned long long address, std::uint64_t value, unsigned flags);
     void* found = nullptr;
@@ -153,7 +153,7 @@ void measure_words(const atl::Job& job, char* symmetric) {
     check(cudaStreamDestroy(stream));
 }
 
-/// Memory of the next GPU for CUDA's own copies; null where this process sees only one.
+/// Memory of the next GPU for CUDA's own copies; null if this process sees only one.
 void* on_another_gpu(int mine, int& theirs) {
     int count = 0, reaches = 0;
     check(cudaGetDeviceCount(&count));
@@ -169,7 +169,7 @@ void* on_another_gpu(int mine, int& theirs) {
     return memory;
 }
 
-/// What a job takes of time and of the GPU's memory before its first byte, beyond the GPU's context.
+/// Measures the start of a job: its time, and the GPU memory that it uses beyond the GPU's context.
 void measure_start(atl::Job& job) {
     int gpus = 0;
     check(cudaGetDeviceCount(&gpus));
@@ -191,7 +191,7 @@ void measure_start(atl::Job& job) {
 
 }  // namespace
 
-/// `strided`: these alone.
+/// An argument (`strided`) selects the strided rows alone.
 int main(int count, char**) {
     atl::Job& job = atl::init();
     measure_start(job);

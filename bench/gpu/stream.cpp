@@ -1,7 +1,6 @@
-// Stream-ordered operations: put, barrier and all-reduce (float sum) in the order of a stream, eagerly and in
-// CUDA graphs, beside NCCL (dlopen of libnccl.so.2, LIBNCCL names another) and cudaMemcpyAsync in the same
-// run. Times are of one operation, by events around a batch, the slowest PE's; medians over batches. One line
-// of JSON a row, by PE 0.
+// Stream-ordered put, barrier and all-reduce (float sum), launched directly and in CUDA graphs. The same run
+// measures NCCL (dlopen of libnccl.so.2, or of LIBNCCL) and cudaMemcpyAsync. Times are for one operation, by
+// events around a batch on the slowest PE; medians over batches. PE 0 prints one line of JSON a row.
 #include "atoll/stream.hpp"
 #include "atoll/atoll.hpp"
 
@@ -25,7 +24,7 @@ void check(cudaError_t result) {
     if (result != cudaSuccess) throw std::runtime_error(cudaGetErrorString(result));
 }
 
-/// What is used of NCCL, whose header need not be here.
+/// The functions of NCCL that are used; its header is not needed.
 class Nccl {
   public:
     struct Id {
@@ -74,7 +73,7 @@ class Bench {
     }
     cudaStream_t stream() const { return stream_; }
 
-    /// `alone`: only PE 0 does it.
+    /// `alone`: only PE 0 makes the call.
     void row(const char* side, const std::string& operation, std::size_t bytes,
              const std::function<void()>& call, bool alone = false) {
         const int repeats = bytes >= (16u << 20) ? 5 : 40;
@@ -140,7 +139,7 @@ void measure_puts(atl::Job& job, Bench& bench, char* target, char* source) {
         bench.row(
             "cuda", "cudaMemcpyAsync to the slot", bytes,
             [&] { check(cudaMemcpyAsync(slot, source, bytes, cudaMemcpyDefault, bench.stream())); }, true);
-        // Blocks of half the size: the same bytes by a kernel.
+        // Blocks of half the size: the same bytes, by a kernel.
         bench.row(
             "atoll", "ibput of two halves on a stream", bytes,
             [&] {
@@ -151,7 +150,7 @@ void measure_puts(atl::Job& job, Bench& bench, char* target, char* source) {
     }
 }
 
-/// One call, and the two kernels that it is made of for larger messages.
+/// One call, and the two kernels of which it consists for larger messages.
 void measure_signals(atl::Job& job, Bench& bench, char* target, char* source, std::uint64_t* signal) {
     const atl::StreamContext stream(job.context(), {bench.stream()});
     const int peer = job.n_pes() - 1;

@@ -1,6 +1,6 @@
-// Inside one kernel a PE: mailboxes one way between two PEs, sync and barrier, an atomic that fetches, and
-// the small collectives; bare flags between the same addresses are in flag.cu. PE 0 prints; one line of JSON
-// a row.
+// Measures one kernel a PE. The rows are mailboxes in one direction between two PEs, sync and barrier, an
+// atomic, and small collectives. Bare flags between the same addresses are in flag.cu. PE 0 prints one line
+// of JSON a row.
 #include "harness.cuh"
 
 #include "atoll/device/device.hpp"
@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(Most, 1)
     in.close();
 }
 
-/// The same by the functions, whose counters stand in memory between the calls.
+/// The same by the functions, whose counters are in memory between the calls.
 __global__ void posts(Team team, device::Mailbox box, char* dst, const char* src, std::size_t bytes,
                       int rounds) {
     const int peer = 1 - team.my_pe;
@@ -55,7 +55,7 @@ __global__ void barriers(Team team, Word* data, int rounds) {
     meeting.close();
 }
 
-/// The same by the function, whose count stands in memory between the calls.
+/// The same by the function, whose count is in memory between the calls.
 __global__ void syncs_by_function(Team team, int rounds) {
     for (int i = 0; i < rounds; ++i) device::sync(team, device::Block{});
 }
@@ -71,7 +71,8 @@ __global__ void reduces(Team team, float* dst, const float* src, std::size_t cou
     for (int i = 0; i < rounds; ++i) device::reduce(team, dst, src, count, device::Sum{}, device::Block{});
 }
 
-/// `calls` of what one round of `launch` does: 2 where one way is half of a round, which then two PEs do.
+/// Measures `launch`, a round of which makes `calls` calls. For times in one direction that is 2, because
+/// both PEs take part in a round.
 template <class Launch>
 void each(Bench& b, const char* operation, std::size_t bytes, int calls, Launch launch) {
     std::vector<double> us;

@@ -1,2 +1,2 @@
-/* What spawning alone costs, under either launcher. */
+/* Measures the cost of spawning, under either launcher. */
 int main(void) { return 0; }

@@ -1,5 +1,5 @@
-/* What single operations cost between two PEs that a network parts: one source for both sides, built with
- * each one's oshcc; network.py runs it. Usage: [--quick] [--json FILE] [NAMES...]. */
+/* Measures single operations between two PEs on different hosts: one source for both sides, built with each
+ * one's oshcc; network.py runs it. Usage: [--quick] [--json FILE] [NAMES...]. */
 #include <shmem.h>
 #include <string.h>
 
@@ -17,8 +17,8 @@ static char *src, *dst;
 static size_t bytes_now;
 static long turn;
 
-/* One-sided operations: PE 0 works, PE 1 waits for a word, as programs do, not in the barrier that ends a
- * batch. */
+/* One-sided operations: PE 0 makes them. PE 1 waits for a word, as programs do, rather than in the barrier
+ * that ends a batch. */
 static int works(void) {
     ++rests;
     if (bench.my_pe == 1) shmem_long_wait_until(rest, SHMEM_CMP_GE, rests);
@@ -64,7 +64,7 @@ static void fetch_add(void* unused, long repeats) {
     done();
 }
 
-/* Eight bytes and their signal; where there is no such call, the signal alone, which is less. */
+/* Eight bytes and their signal; without such a call, the signal alone, which is less. */
 static void put_signal(void* unused, long repeats) {
     (void)unused;
     for (long i = 0; i < repeats; ++i) {

@@ -5,8 +5,8 @@
 
 #include "../harness.h"
 
-/* Broadcasts by turning roots let PEs run up to n calls apart, and 1.4 wants arrays that no call before still
- * uses. */
+/* With roots that take turns, PEs may be up to n calls apart. OpenSHMEM 1.4 requires arrays that no earlier
+ * call still uses. */
 enum { KIB = 1024, MIB = 1024 * 1024, RING = 128 };
 
 #ifndef BENCH_SIDE /* whose compiler this was built with */
@@ -214,7 +214,7 @@ int main(int argc, char** argv) {
         for (i = 0; i < SHMEM_REDUCE_SYNC_SIZE; ++i) reduce_sync[k][i] = SHMEM_SYNC_VALUE;
     bench_memory(&bench);
 
-    /* On lines of their own, as Atoll's arrays are. */
+    /* On separate cache lines, like Atoll's arrays. */
     x = shmem_align(64, 128);
     flag = shmem_align(64, 64);
     src = shmem_align(64, RING * sizeof(long));

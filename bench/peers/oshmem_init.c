@@ -1,4 +1,4 @@
-/* init.cpp for the peer. */
+/* The peer's form of init.cpp. */
 #include <shmem.h>
 
 int main(void) {

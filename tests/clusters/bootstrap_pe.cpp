@@ -1,6 +1,7 @@
-// A PE that uses what its bootstrap offers and nothing above: PEs find each other, exchange, die, leave.
-//   bootstrap_pe [exchange|die PE|abort PE|stop PE|wait]
-// PE 0's last line is "ok: N PEs on H hosts by NAME".
+// A PE that uses only its bootstrap: PEs find each other, exchange values, die, leave. PE 0's last line is
+// "ok: N PEs on H hosts by NAME".
+//
+//     bootstrap_pe [exchange|die PE|abort PE|stop PE|wait]
 #include "bootstrap/bootstrap.hpp"
 
 #include <sys/mman.h>
@@ -47,8 +48,8 @@ int count_hosts(Bootstrap& bootstrap, const HostSegment& segment) {
     return static_cast<int>(firsts.size());
 }
 
-/// As waits do: until the board says that the job is over. Who leaves because of that says goodbye, as jobs
-/// do when they are destroyed: else it may be taken for the one that died.
+/// Waits until the board reports the end of the job. A PE that leaves then says goodbye, as a destroyed job
+/// does; else it may be taken for the PE that died.
 [[noreturn]] void wait_for_the_end(Bootstrap& bootstrap, const HostSegment& segment) {
     while (segment.board.header().abort.load() == 0)
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -83,7 +84,7 @@ int main(int argc, char** argv) {
         std::fflush(stdout);
         if (mode != "exchange") {
             if (pe == who && mode == "die") ::kill(::getpid(), SIGKILL);
-            if (pe == who && mode == "stop") ::kill(::getpid(), SIGSTOP);  // somebody continues it
+            if (pe == who && mode == "stop") ::kill(::getpid(), SIGSTOP);  // the test continues it
             if (pe == who && mode == "abort") {
                 bootstrap->abort(5, "PE " + std::to_string(pe) + " has had enough.");
                 std::_Exit(5);

@@ -1,4 +1,4 @@
-"""Hosts on one machine: network namespaces on a bridge, each with an address and a host name of its own."""
+"""Hosts on one machine: network namespaces on a bridge, each with a separate address and host name."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-PREFIX = "atollt"  # of namespaces: PREFIX, the test process that made them, a number
+PREFIX = "atollt"  # names of namespaces: PREFIX, the test process that made them, a number
 NAMES = Path("/etc/netns")  # files that `ip netns exec` shows in /etc: there hosts know each other's names
-PATIENCE = 150.0  # seconds for what takes one or two: cores may be few, and others at work on them
+PATIENCE = 150.0  # bound in seconds of steps that take one or two; the machine may be oversubscribed
 _made = 0
 
 
 def why_not() -> str:
-    """Why hosts cannot be made here; empty when they can."""
+    """The reason why hosts cannot be made here; empty if they can."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     for program in ("ip", "unshare"):
@@ -46,7 +46,7 @@ def _quietly(*command: str) -> subprocess.CompletedProcess[str]:
 
 
 def sweep() -> None:
-    """Removes what test processes that are gone (killed) have left."""
+    """Removes the remains of test processes that were killed."""
     for line in _quietly("ip", "netns", "list").stdout.splitlines():
         name = line.split()[0] if line.split() else ""
         found = re.fullmatch(PREFIX + r"(\d+)x\w*", name)
@@ -80,7 +80,7 @@ class Done:
 
 
 class Started:
-    """A process in a session of its own, with its output in files, so that nothing waits for a reader."""
+    """A process in a separate session, with its output in files, so that nothing waits for a reader."""
 
     def __init__(
         self, command: list[str], folder: Path, env: dict[str, str] | None, stdin: str | None
@@ -122,7 +122,7 @@ class Started:
             time.sleep(0.02)
 
     def wait_until_stopped(self, seconds: float = PATIENCE) -> None:
-        """By a signal: one that continues it would be lost before."""
+        """Waits until a signal has stopped it: a signal that continues it would be lost before."""
         end = time.monotonic() + seconds
         status = Path(f"/proc/{self.process.pid}/stat")
         while status.read_text().rpartition(")")[2].split()[0] != "T":
@@ -140,12 +140,12 @@ class Started:
             self.kill()
             self.process.wait()
             return Done(124, self.out(), self.err() + "\n(it took too long and was killed)", seconds)
-        self.kill()  # what it may have left in its session
+        self.kill()  # processes left in its session
         return Done(self.process.returncode, self.out(), self.err(), time.monotonic() - self.began)
 
 
 def rubbish(address: str, port: int, times: int, seed: int) -> list[str]:
-    """A command that connects so often, says random things each time, and prints how often it could."""
+    """A command that connects `times` times, sends random bytes each time, and prints how often it succeeded."""
     program = f"""
 import random, socket, time
 random.seed({seed})
@@ -255,7 +255,7 @@ class Hosts:
         return started
 
     def agent(self) -> str:
-        """A program in ssh's place, for launchers: NAME COMMAND..., where the names are n0, n1, ..."""
+        """A program in place of ssh, for launchers: NAME COMMAND...; the names are n0, n1, ..."""
         path = self.folder / "agent.sh"
         lines = [
             "#!/bin/sh",
@@ -277,17 +277,17 @@ class Hosts:
         return str(path)
 
     def rename(self, host: int, device: str) -> None:
-        """The host calls its network device so, not eth0."""
+        """Renames the host's network device, by default eth0."""
         for change in (["down"], ["name", device]):
             self._ip("-n", self.names[host], "link", "set", "eth0", *change)
         self._ip("-n", self.names[host], "link", "set", device, "up")
 
     def cut(self, host: int) -> None:
-        """The host is gone from the network."""
+        """Disconnects the host from the network."""
         self._ip("-n", self._switch, "link", "set", f"p{host}", "down")
 
     def lose(self, host: int, percent: int) -> None:
-        """Drops packets that come to the host."""
+        """Drops packets on their way to the host."""
         rules = (
             "table inet loss {\nchain input {\ntype filter hook input priority 0; policy accept;\n"
             f"iifname eth0 numgen random mod 100 < {percent} counter drop\n}}\n}}\n"
@@ -319,7 +319,7 @@ class Hosts:
             raise RuntimeError(f"tc: {done.err}")
 
     def empty_within(self, seconds: float) -> bool:
-        """No process is left on any host: those who watch over PEs have to see that their launcher is gone."""
+        """True once no process is left on any host: agents must notice that their launcher is gone."""
         end = time.monotonic() + seconds
         while any(_quietly("ip", "netns", "pids", name).stdout.split() for name in self.names):
             if time.monotonic() > end:

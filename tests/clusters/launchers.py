@@ -1,4 +1,4 @@
-"""The launchers of MPIs, by an agent of hosts.py in ssh's place; skipped with what installs them."""
+"""The launchers of MPIs, with an agent of hosts.py in place of ssh. A skip names the script that installs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong between hosts and is named at init: releases, networks, addresses, a second start; and strangers."""
+"""Errors of init between hosts: other releases, networks, addresses, a second start; and connections of strangers."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_what_one_host_lacks_is_named_on_all(make_hosts: MakeHosts, variable: st
     script = ON_N1 % (variable, built("multi/signals"))
     done = over_hosts(make_hosts(2), "n0:1,n1:1", "sh", "-c", script, UCX_TLS="tcp,self")
     assert done.status not in (0, 124) and done.seconds < 20, done.text
-    # By the PE itself, and by the other.
+    # The PE itself reports it, and so does the other one.
     assert done.err.count("PE 1 (host n1): ") >= 2 and said in done.err, done.text
 
 
@@ -95,11 +95,11 @@ def test_two_versions_of_ucx_are_named(make_hosts: MakeHosts) -> None:
     package = next(iter(sorted(ROOT.glob("build/clusters/ucx/libucx/lib/libucp.so.0"))), None)
     if package is None:
         pytest.skip("there is no second UCX in build/clusters/ucx; scripts/clusters.sh installs it")
-    # Of a host's last PE, which would talk to none of the other host at the start.
+    # Set for the last PE of a host, which would not communicate with the other host at the start.
     script = f"""case "$ATOLL_JOIN" in "1 3 "*) export ATOLL_UCX_LIBRARY={package};; esac; exec {built("multi/signals")}"""
     done = over_hosts(make_hosts(2), "n0:2,n1:2", "sh", "-c", script, UCX_TLS="tcp,self")
     assert done.status not in (0, 124), done.text
-    # Two PEs' lines may stand in one: each place ends at its own bracket.
+    # The lines of two PEs may be written as one line, but each path ends at its own bracket.
     said = (
         r"PE 0-2 would use UCX [\d.]+ \([^()]*\), PE 3 would use UCX [\d.]+ \([^()]*\): "
         r"all PEs of a job need the same UCX"
@@ -125,7 +125,7 @@ iifname eth0 tcp flags & (syn | ack) == syn tcp dport != %d drop
 
 
 def test_a_firewall_between_pes_is_named(make_hosts: MakeHosts) -> None:
-    """UCX's own connections get no answer, for minutes: the start is bounded all the same."""
+    """UCX's own connections get no answer for minutes; the start is bounded nevertheless."""
     hosts = make_hosts(2)
     for host in (0, 1):
         assert hosts.run(host, ["nft", WALL % 31011]).status == 0
@@ -139,7 +139,8 @@ def test_a_firewall_between_pes_is_named(make_hosts: MakeHosts) -> None:
 def test_a_firewall_before_the_launcher_is_named(make_hosts: MakeHosts, pe: str) -> None:
     hosts = make_hosts(2)
     assert hosts.run(0, ["nft", WALL % 1]).status == 0
-    # PE 1 later: whoever's time is up first ends the job for both, and PE 0 is to say whom it waited for.
+    # PE 1 starts later. The PE that times out first ends the job for both, and PE 0 is to name the PE that is
+    # missing.
     late = f'[ "$(hostname)" = n0 ] || sleep 2; exec {pe}'
     done = over_hosts(hosts, "n0:1,n1:1", "sh", "-c", late, ATOLL_INIT_TIMEOUT="3")
     assert done.status == 4 and "PE 1 of 2 did not come" in done.err, done.text
@@ -152,7 +153,7 @@ def test_a_second_init_is_named(make_hosts: MakeHosts) -> None:
 
 
 def test_rubbish_at_the_launchers_port(make_hosts: MakeHosts, pe: str) -> None:
-    """While the PEs are on their way, and others than them can connect."""
+    """While the PEs start, strangers can connect too."""
     hosts = make_hosts(3)
     environment = {"ATOLL_AGENT": hosts.agent(), "ATOLL_PORT": "31009"}
     late = f'while [ ! -e "{hosts.folder}/go" ]; do sleep 0.05; done; exec {pe}'
@@ -181,7 +182,7 @@ raise RuntimeError("on purpose")
 
 
 def test_what_comes_after_a_collective_has_ended_by_an_error(make_hosts: MakeHosts, tmp_path: Path) -> None:
-    """Who is done first ends by an exception; the others' collectives throw while answers are on their way to them."""
+    """The first PE ends by an exception; the others' collectives throw while answers to them are in flight."""
     pytest.importorskip("atoll", reason="the package is not installed: scripts/install.sh")
     program = tmp_path / "ends.py"
     program.write_text(COLLECTIVE_THAT_ENDS)
@@ -208,7 +209,7 @@ def test_a_launcher_that_was_asked_for_and_is_none(make_hosts: MakeHosts, pe: st
 def test_torchruns_variables_in_part(
     make_hosts: MakeHosts, pe: str, given: dict[str, str], missing: str
 ) -> None:
-    """Each process would be a job of its own, and not know it."""
+    """Each process would silently be a separate job."""
     done = make_hosts(1).run(0, [pe], {"RANK": "1", "WORLD_SIZE": "2", **given})
     assert done.status == 0 and "ok: 1 PEs" in done.out, done.text
     assert re.search(rf"RANK.* set, but .*{missing}.* not\. ", done.err), done.text

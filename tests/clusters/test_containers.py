@@ -1,4 +1,4 @@
-"""Containers, imitated by the namespaces that they are made of: which of them share memory, and what they need for it."""
+"""Containers, simulated by their namespaces: which of them share memory, and their requirements for it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from hosts import Done, Hosts
 
 MakeHosts = Callable[[int], Hosts]
 ATOLL = str(BUILT / "bin/atoll")
-# What Docker and Podman make anew for a container, but for the network; Apptainer keeps most of it.
+# The namespaces that Docker and Podman create for a container, except the network's; Apptainer keeps most of
+# them.
 BOX = ["unshare", "--fork", "--pid", "--mount-proc", "--ipc", "--uts", "--mount"]
 SMALL = 'hostname "$0"; mount -t tmpfs -o size=64k tmpfs /dev/shm; exec "$@"'
 
@@ -30,7 +31,7 @@ def start(hosts: Hosts, *commands: list[str]) -> list[Done]:
 
 
 def test_of_one_network_share_memory(make_hosts: MakeHosts) -> None:
-    """Each with processes, IPC, a name and a /dev/shm of its own that holds next to nothing."""
+    """Each has separate processes, IPC, name and a nearly empty /dev/shm."""
     done = start(make_hosts(1), *(box(f"box{i}", ATOLL, "info", "--job") for i in range(2)))
     assert all(each.status == 0 for each in done), [each.text for each in done]
     assert "window to PE 1" in done[0].out and "ucx" not in done[0].out, done[0].text
@@ -51,7 +52,7 @@ def test_of_networks_of_their_own_use_the_network(make_hosts: MakeHosts) -> None
 
 
 def test_two_of_one_network_and_another_host(make_hosts: MakeHosts) -> None:
-    """Those that share memory are one host, whatever each calls itself."""
+    """Containers that share memory are one host, whatever their names."""
     info = [ATOLL, "info", "--job"]
     done = start(make_hosts(3), box("box0", *info), box("box1", *info), info)
     assert all(each.status == 0 for each in done), [each.text for each in done]

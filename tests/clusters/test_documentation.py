@@ -1,4 +1,4 @@
-"""The commands of docs/clusters.md, as they stand there but for the hosts' names and what root and these hosts need."""
+"""The commands of docs/clusters.md, unchanged except for hosts' names and the needs of root and of these hosts."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ INSTEAD = {
     ],
 )
 def test_command(make_hosts: MakeHosts, heading: str, program: str, by: str) -> None:
-    """And ATOLL_INFO says which way was taken."""
+    """ATOLL_INFO reports the bootstrap that was used."""
     hosts = make_hosts(2)
     (line,) = (line for line in block(heading).splitlines() if line.split()[0] == program)
     environment = {**TCP, "ATOLL_AGENT": hosts.agent(), "ATOLL_INFO": "1"}
@@ -73,7 +73,7 @@ def test_batch_script(slurm: Slurm, tmp_path: Path) -> None:
 
 
 def test_the_loop_in_place_of_torchrun(make_hosts: MakeHosts) -> None:
-    """torchrun itself is not run: it would need torch. What it gives to a program is these variables."""
+    """torchrun itself is not run, because it needs torch. It passes these variables to a program."""
     line = next(line for line in PAGE.splitlines() if line.startswith("    RANK="))
     hosts = make_hosts(2)
     script = here(line.strip()).replace("./program", f"exec {sys.executable} {PROGRAM}")

@@ -1,7 +1,7 @@
-"""A PE that is killed, one that is slow, and a host that vanishes, while others are within calls that UCX carries.
+"""A PE that is killed, one that is slow, and a host that vanishes, while other PEs are in calls over UCX.
 
-Jobs end by an error that names who is gone, or go on right. (test_store.py and test_run.py have the same for jobs that
-have not come so far.)
+Jobs end by an error that names the lost PE or host, or continue correctly. (test_store.py and test_run.py test the
+same for jobs that are still starting.)
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def test_a_vanished_host_is_named(make_hosts: MakeHosts, what: str) -> None:
 
 @pytest.mark.parametrize("what", ["barrier", "put", "get", "fetch"])
 def test_a_slow_pe_is_waited_for(make_hosts: MakeHosts, what: str) -> None:
-    """Stopped for longer than a host may be silent: whoever is slow is not dead."""
+    """Stopped for longer than a host may be silent: a slow PE is not dead."""
     hosts = make_hosts(2)
     environment = {**TCP, "ATOLL_PEER_TIMEOUT": "2"}
     started = hosts.torchrun([0, 0, 1], [*PROGRAM, what, "2", "stop", "100"], environment)

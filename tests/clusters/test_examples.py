@@ -1,4 +1,4 @@
-"""Programs of examples/ over hosts: the same as on one."""
+"""Programs of examples/ over hosts give the same results as on one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Launchers that clusters have: Slurm, PRRTE, Open MPI's and MPICH's mpiexec."""
+"""Launchers of clusters: Slurm, PRRTE, Open MPI's and MPICH's mpiexec."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_mpich(make_hosts: MakeHosts, pe: str, places: tuple[str, int, int]) -> 
 
 
 def test_hydra_in_a_step_of_slurm(make_hosts: MakeHosts, pe: str) -> None:
-    """Slurm's variables reach programs that another launcher starts within; its protocol must not be taken for theirs."""
+    """Another launcher in a Slurm step passes on Slurm's variables; Atoll must not use Slurm's protocol then."""
     slurms = {"SLURM_MPI_TYPE": "pmi2", "SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2"}
     succeeded(mpich_mpiexec(make_hosts(2), "-hosts", "n0:2,n1:2", "-n", "4", pe, **slurms), 4, 2, "PMI")
 
@@ -47,7 +47,7 @@ def test_hydra_in_a_step_of_slurm(make_hosts: MakeHosts, pe: str) -> None:
 def test_intel(make_hosts: MakeHosts, pe: str) -> None:
     where = ("-hosts", "n0,n1", "-ppn", "2", "-n", "4")
     succeeded(intel_mpiexec(make_hosts(2), *where, pe), 4, 2, "PMI")
-    slurms = {"SLURM_MPI_TYPE": "pmi2"}  # offered PMI-2, it ends the job
+    slurms = {"SLURM_MPI_TYPE": "pmi2"}  # if offered PMI-2, it ends the job
     succeeded(intel_mpiexec(make_hosts(2), *where, pe, **slurms), 4, 2, "PMI")
 
 
@@ -61,7 +61,7 @@ def test_a_killed_pe_ends_the_job(make_hosts: MakeHosts, pe: str, launcher: Call
 
 @pytest.mark.parametrize("command", [prterun_command, mpirun_command, mpiexec_command])
 def test_a_launcher_that_dies(make_hosts: MakeHosts, pe: str, command: Callable[[Hosts], list[str]]) -> None:
-    """Its daemons end the PEs; none of ours lives on alone."""
+    """Its daemons end the PEs; no PE survives."""
     hosts = make_hosts(2)
     where = "-hosts" if command is mpiexec_command else "--host"
     started = hosts.start(0, [*command(hosts), where, "n0:2,n1:2", "-n", "4", pe, "wait"])
@@ -82,14 +82,14 @@ def test_a_pe_that_does_not_call_init(make_hosts: MakeHosts, pe: str, launcher: 
 
 
 def test_pmix_without_its_library(make_hosts: MakeHosts, pe: str) -> None:
-    """What is missing is said, as it is under a launcher that is none."""
+    """The error names the missing library."""
     hosts = make_hosts(1)
     done = hosts.run(0, [pe], {"PMIX_NAMESPACE": "nobody", "PMIX_RANK": "0"})
     assert done.status == 4 and "PMIx" in done.err, done.text
 
 
 def test_slurm(slurm: Slurm, pe: str) -> None:
-    """One cluster for all: it takes seconds to come up."""
+    """One cluster for all tests, because it takes seconds to start."""
     succeeded(slurm.srun("--mpi=pmix", "-N2", "-n4", pe), 4, 2, "PMIx")
     succeeded(slurm.srun("--mpi=pmix", "-N1", "-n2", pe), 2, 1, "PMIx")
     succeeded(slurm.srun("--mpi=pmi2", "-N2", "-n4", pe), 4, 2, "PMI-2")

@@ -34,7 +34,7 @@ def compiled(compiler: str, source: Path, folder: Path) -> str:
     target = folder / source.stem
     generated = ROOT / ("api/generated/include" if is_c else "build/release/generated/include")
     command = [compiler, "-std=c11" if is_c else "-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror"]
-    command.append("-DOMPI_SKIP_MPICXX")  # the C++ API that MPI had once: its headers give warnings
+    command.append("-DOMPI_SKIP_MPICXX")  # MPI's removed C++ API: its headers cause warnings
     command += ["-D_GNU_SOURCE", f"-I{ROOT / 'include'}", f"-I{generated}", str(source), "-o", str(target)]
     command += [f"-L{BUILT / 'lib'}", f"-Wl,-rpath,{BUILT / 'lib'}", "-latoll_shmem" if is_c else "-latoll"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -43,7 +43,7 @@ def compiled(compiler: str, source: Path, folder: Path) -> str:
 
 
 def compiled_by(launch: Launch, source: str, folder: Path) -> str:
-    """By the MPI's own compiler, as programs are."""
+    """Compiles with the MPI's own compiler, as users do."""
     compiler = COMPILERS[launch] / ("mpicc" if source.endswith(".c") else "mpicxx")
     return compiled(need(compiler), PROGRAMS / source, folder)
 
@@ -63,9 +63,11 @@ def test_compiled(make_hosts: MakeHosts, launch: Launch, source: str, tmp_path: 
 @each_mpi
 def test_global_exit_ends_the_job_of_mpi(make_hosts: MakeHosts, launch: Launch, tmp_path: Path) -> None:
     done = on_two_hosts(launch, make_hosts(2), compiled_by(launch, "beside_mpi.cpp", tmp_path), "abort")
-    # MPICH's mpiexec trips over an assertion of its own where the end of one host's PEs crosses its order to end them.
+    # MPICH's mpiexec fails an assertion of its own if one host's PEs end while it sends them the order to
+    # end.
     if "assert (!closed) failed" in done.err:
-        # It then gives the end of whichever process it saw first, if it still does: who ended the job is said.
+        # Its status is then that of the process which it saw end first, if any. The text still names the PE
+        # that ended the job.
         said = r"PE 1 ended the job with status 6|MPI_Abort\(MPI_COMM_WORLD, 6\)"
         assert done.status not in (0, 124) and re.search(said, done.err), done.text
     else:
@@ -73,7 +75,7 @@ def test_global_exit_ends_the_job_of_mpi(make_hosts: MakeHosts, launch: Launch, 
 
 
 def test_functions_of_ones_own(make_hosts: MakeHosts, tmp_path: Path) -> None:
-    """shmemx_init_callbacks, by files in a folder that both hosts see."""
+    """shmemx_init_callbacks, through files in a folder that both hosts share."""
     program = compiled(need("gcc"), ROOT / "tests/shmem/programs/callbacks.c", tmp_path)
     hosts = make_hosts(2)
     started = [
@@ -85,7 +87,7 @@ def test_functions_of_ones_own(make_hosts: MakeHosts, tmp_path: Path) -> None:
 
 
 def with_mpi4py(launch: Launch) -> dict[str, str]:
-    """What makes mpi4py load that MPI."""
+    """The environment that makes mpi4py load that MPI."""
     if importlib.util.find_spec("atoll") is None:
         pytest.skip("this Python has no atoll: scripts/install.sh")
     packages = next((MPICH / "lib").glob("python*/site-packages/mpi4py"), None)
@@ -96,7 +98,7 @@ def with_mpi4py(launch: Launch) -> dict[str, str]:
     return {"PYTHONPATH": str(packages.parent), "MPI4PY_LIBMPI": str(LIBMPI[launch])}
 
 
-# Without an argument MPICH's PMI, which MPI has used up, must not be tried: the communicator is found.
+# Without an argument the communicator is found. MPICH's PMI, which MPI has used already, must not be tried.
 @pytest.mark.parametrize(
     ("launch", "way"),
     [(debian_mpirun, ""), (mpich_mpiexec, ""), (debian_mpirun, "found"), (mpich_mpiexec, "found")],
@@ -116,7 +118,7 @@ def test_programs_of_docs(make_hosts: MakeHosts, launch: Launch, name: str, tmp_
     program.write_text(PORTED[name])
     done = on_two_hosts(launch, make_hosts(2), sys.executable, str(program), **environment)
     said = [f"Hello from PE {pe} of 3" for pe in range(3)] if name == "hello.py" else []
-    # A line and its end are two writes of Python's, between which mpirun may show another PE's.
+    # Python writes a line and its end separately; mpirun may show another PE's text between them.
     assert (done.status, sorted(done.out.replace("\n", "").replace("3H", "3\nH").splitlines())) == (
         0,
         said,

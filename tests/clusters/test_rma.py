@@ -1,5 +1,5 @@
-"""UCX's own puts and gets between hosts: over TCP, where UCX makes messages of them, and over shared memory, which
-reaches across namespaces of one machine."""
+"""UCX's own puts and gets between hosts. Over TCP, UCX sends messages; shared memory works across namespaces of one
+machine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def built(program: str) -> str:
 
 
 def newer_ucx() -> str:
-    """PyPI's, whose puts by shared memory are no messages."""
+    """PyPI's UCX, whose puts over shared memory are remote accesses rather than messages."""
     package = next(iter(sorted(ROOT.glob("build/clusters/ucx/libucx/lib/libucp.so.0"))), None)
     if package is None:
         pytest.skip("there is no second UCX in build/clusters/ucx; scripts/clusters.sh installs it")
@@ -57,7 +57,7 @@ def test_a_target_that_computes_is_not_needed(make_hosts: MakeHosts) -> None:
     hosts = make_hosts(2)
     environment = {
         "ATOLL_AGENT": hosts.agent(),
-        "ATOLL_TRANSPORT": "ucx",  # also what the program looks at
+        "ATOLL_TRANSPORT": "ucx",  # the program reads it, too
         "ATOLL_UCX_LIBRARY": newer_ucx(),
         "ATOLL_UCX_PROGRESS": "none",
         "UCX_TLS": "posix,cma,self",
@@ -69,7 +69,7 @@ def test_a_target_that_computes_is_not_needed(make_hosts: MakeHosts) -> None:
 
 
 def test_the_transport_by_another_ucx() -> None:
-    """The conformance suite, where UCX is not the system's."""
+    """The conformance suite, with another UCX than the system's."""
     done = subprocess.run(
         [built("bin/transport_tests"), "--gtest_filter=*Ucx*"],
         env={**os.environ, "ATOLL_UCX_LIBRARY": newer_ucx()},

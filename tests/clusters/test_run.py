@@ -1,4 +1,4 @@
-"""`atoll run --hosts`: through an agent in ssh's place."""
+"""`atoll run --hosts`, with an agent in place of ssh."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ time.sleep(100)
 @pytest.mark.parametrize("stopped", [False, True])
 def test_timeout_says_what_the_pes_of_all_hosts_do(make_hosts: MakeHosts, stopped: bool) -> None:
     hosts = make_hosts(2)
-    # Long enough for four interpreters to start where cores are few.
+    # Long enough for four interpreters to start on an oversubscribed machine.
     program = [sys.executable, "-c", WAITS, *(["stop"] if stopped else [])]
     done = run(hosts, "--timeout", "10", "--hosts", "n0:2,n1:2", *program)
     assert done.status == 124 and hosts.empty_within(20), done.text

@@ -1,4 +1,4 @@
-"""`atoll run --hosts` by ssh itself, which is what it takes where no agent is named."""
+"""`atoll run --hosts` with ssh itself, the default agent."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_jobs(cluster: Cluster, pe: str) -> None:
 
 
 def test_a_vanished_host(cluster: Cluster, pe: str) -> None:
-    """Its ssh hangs with it, and is not waited for."""
+    """Its ssh hangs too; the launcher does not wait for it."""
     started = cluster.start("--hosts", "n0:1,n1:2,n2:1", pe, "wait")
     started.wait_for("started")
     cluster.hosts.cut(1)

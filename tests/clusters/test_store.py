@@ -1,4 +1,4 @@
-"""torchrun's variables over several hosts, without and with things going wrong."""
+"""torchrun's variables over several hosts, with and without failures."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ def test_numbers_of_pes_that_differ(make_hosts: MakeHosts, pe: str) -> None:
 
 @pytest.mark.parametrize("host", [0, 1])
 def test_a_second_pe_0_is_named_by_all(make_hosts: MakeHosts, pe: str, host: int) -> None:
-    """On the store's host, where it cannot listen at the port, and on another, where the address is not its own.
+    """It is on the store's host, where the port is taken, or on another, where the address is not local.
 
-    Who listens need not be the first to say that it is PE 0.
+    The PE that listens need not be the first that claims to be PE 0.
     """
     hosts = make_hosts(2)
     first = hosts.start(0, [pe], rank(hosts, 0, 3))
@@ -117,7 +117,7 @@ def test_atoll_port(make_hosts: MakeHosts, pe: str) -> None:
 
 
 def test_rubbish_has_no_effect(make_hosts: MakeHosts, pe: str, tmp_path: Path) -> None:
-    """A stranger on another host says random things to the store's port while the job starts."""
+    """A stranger on another host sends random bytes to the store's port while the job starts."""
     hosts = make_hosts(3)
     pe0 = hosts.start(0, [pe], rank(hosts, 0, 2))
     seed = int(os.environ.get("ATOLL_TEST_SEED", random.randrange(1 << 30)))
@@ -158,7 +158,7 @@ def test_a_vanished_host_is_named(make_hosts: MakeHosts, pe: str, gone: int) -> 
     started = hosts.torchrun(places, [pe, "wait"], SECRET)
     started[0].wait_for("started")
     hosts.cut(gone)
-    done = wait_all(started)  # of itself the network would tell in a quarter of an hour
+    done = wait_all(started)  # without it the network would report after a quarter of an hour
     expected = "Host n1 (PE 2,3) does not answer" if gone == 1 else "PE 0's host does not answer"
     for number, each in enumerate(done):
         assert each.status == 9, told(done)
@@ -167,7 +167,7 @@ def test_a_vanished_host_is_named(make_hosts: MakeHosts, pe: str, gone: int) -> 
 
 
 def test_a_stopped_pe_is_waited_for(make_hosts: MakeHosts, pe: str) -> None:
-    """Under a debugger, or swapped out: slow is not dead, however long it takes."""
+    """A PE may be in a debugger, or swapped out: a slow PE is not dead, however long it takes."""
     hosts = make_hosts(2)
     started = hosts.torchrun([0, 1], [pe, "stop", "1"], {**SECRET, "ATOLL_PEER_TIMEOUT": "2"})
     started[1].wait_until_stopped()

@@ -1,4 +1,4 @@
-"""The host tests of one host over several, by UCX over TCP: the same programs, unchanged."""
+"""The test programs of one host, unchanged, over several hosts by UCX over TCP."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hosts import Hosts
 
 MakeHosts = Callable[[int], Hosts]
 ATOLL = str(BUILT / "bin/atoll")
-# Else shared memory reaches across namespaces, and nothing is tested.
+# Otherwise UCX would use shared memory across the namespaces, and the network would not be tested.
 TCP = {"UCX_TLS": "tcp,self", "ATOLL_CHECK": "all"}
 
 
 def programs(folder: str) -> list[str]:
-    """Of tests/multi or tests/shmem, as folder/name."""
+    """The programs of tests/multi or tests/shmem, as folder/name."""
     sources = [*(ROOT / "tests" / folder).glob("*.c"), *(ROOT / "tests" / folder).glob("*.cpp")]
     return sorted(f"{folder}/{source.stem}" for source in sources if not source.stem.startswith("device_"))
 
@@ -35,7 +35,7 @@ def built(program: str) -> str:
 
 
 def test_the_route(make_hosts: MakeHosts) -> None:
-    """What the other tests here rest on: nothing but UCX joins the hosts."""
+    """The precondition of the other tests here: only UCX connects the hosts."""
     hosts = make_hosts(2)
     environment = {"ATOLL_AGENT": hosts.agent(), **TCP}
     done = hosts.run(0, [ATOLL, "run", "--hosts", "n0:2,n1:1", ATOLL, "info", "--job"], environment)
@@ -62,7 +62,7 @@ def test_program(make_hosts: MakeHosts, program: str, places: str) -> None:
     assert done.status == 0, done.text[-6000:]
 
 
-# `setup` calls init again after the last finalize: over hosts a process joins once, and is told so.
+# `setup` calls init again after the last finalize. Over hosts a process joins only once, and gets an error.
 @pytest.mark.parametrize("places", ["n0:2,n1:1", "n0:3,n1:3", ON_FOUR_HOSTS])
 @pytest.mark.parametrize("program", [name for name in programs("shmem") if name != "shmem/setup"])
 def test_openshmem(make_hosts: MakeHosts, program: str, places: str) -> None:

@@ -1,4 +1,4 @@
-"""What goes over a network, and what does not."""
+"""Traffic on a network, and its absence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def traced(make_hosts: MakeHosts, tmp_path: Path, places: list[str]) -> str:
-    """What the launcher and all PEs ask of the kernel about sockets and files."""
+    """The system calls of the launcher and all PEs on sockets and files."""
     if not shutil.which("strace"):
         pytest.skip("there is no strace; scripts/clusters.sh installs it")
     trace = tmp_path / "trace"
@@ -38,13 +38,13 @@ def traced(make_hosts: MakeHosts, tmp_path: Path, places: list[str]) -> str:
 
 def test_a_job_on_one_host_opens_no_socket_and_no_ucx(make_hosts: MakeHosts, tmp_path: Path) -> None:
     trace = traced(make_hosts, tmp_path, ["-n", "3"])
-    assert "libatoll" in trace  # it is traced
+    assert "libatoll" in trace  # proves that the trace sees the program
     assert not re.search(r"AF_INET|AF_NETLINK|AF_PACKET|\blisten\(", trace), trace[-4000:]
     assert not re.search(r"libuc[pts]\.so|libpmix|libibverbs", trace)
 
 
 def test_what_the_trace_would_show(make_hosts: MakeHosts, tmp_path: Path) -> None:
-    """The same over two hosts: else the test before this one would prove nothing."""
+    """The same over two hosts: shows that the trace of the test before would find traffic."""
     trace = traced(make_hosts, tmp_path, ["--hosts", "n0:2,n1:1"])
     assert "AF_INET" in trace and "libucp.so" in trace
 
@@ -59,7 +59,7 @@ def test_pes_of_one_host_do_not_talk_by_tcp(make_hosts: MakeHosts) -> None:
     lines = [line.split() for line in done.out.splitlines()]
     assert {line[0] for line in lines} == {"n0", "n1"}, done.text
     data = [(local, remote) for _, local, remote in lines if f":{port}" not in local + " " + remote]
-    # UCX's connections between the hosts are there, and nothing else but those to the store.
+    # The trace has UCX's connections between the hosts, and otherwise only those to the store.
     assert data, done.text
     for local, remote in data:
         assert local.split(":")[0] != remote.split(":")[0], done.text

@@ -80,11 +80,15 @@ class Finding:
 
 
 def joined(lines: list[tuple[int, str]], path: str) -> Iterator[Block]:
-    """Comments on consecutive lines are one block; an empty one, or code (indented by four) ends it."""
+    """Comments on consecutive lines are one block.
+
+    An empty line or code (indented by four) ends it; a row of columns begins a new one.
+    """
     start, last, texts = 0, -2, list[str]()
     for line, text in [*lines, (-10, "")]:
         is_prose = text.strip(" /-=*") and not text.startswith("     ")
-        if texts and (line != last + 1 or not is_prose):
+        is_row = re.search(r"\S {2,}\S", text) is not None
+        if texts and (line != last + 1 or not is_prose or is_row):
             yield Block(path, start, " ".join(texts), "comment")
             texts = []
         if not is_prose:
@@ -138,7 +142,7 @@ def python_blocks(path: str, source: str) -> Iterator[Block]:
 
 def hash_blocks(path: str, source: str) -> Iterator[Block]:
     lines = [
-        (number, line.lstrip("# \t"))
+        (number, line.lstrip().lstrip("#"))
         for number, line in enumerate(source.split("\n"), 1)
         if line.lstrip().startswith("#") and not line.startswith("#!")
     ]

@@ -1,6 +1,6 @@
-"""Each file gets the standard library's names from headers that it or a header of ours names.
+"""Each file gets the standard library's names from headers that it or a header of ours includes.
 
-What one standard header includes of another differs between releases of the library: a file that leans on it compiles
+Standard headers include each other differently in each release of the library. A file that relies on that compiles
 with one compiler and not with the next.
 """
 
@@ -14,7 +14,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("include", "src", "python/src", "api/generated/include", "tests/support", "tests")
-# A standard header, and names that only it promises. What several promise (size_t) has all of these.
+# A standard header, and names that only it guarantees. For a name that several guarantee (size_t), any of
+# them is enough.
 PROMISED = {
     "algorithm": r"std::(?:min|max|sort|find|find_if|any_of|all_of|none_of|clamp|copy|copy_n|fill|fill_n|count_if|transform"
     r"|reverse|lower_bound|upper_bound|erase_if_not|ranges::\w+)\(",
@@ -61,7 +62,7 @@ PROMISED = {
     "variant": r"std::(?:variant|get_if|visit|holds_alternative)\b",
     "vector": r"std::vector<",
 }
-# Headers that the standard says bring the others' names along.
+# Headers that, by the standard, include the others.
 ALSO = {
     "string": {"string_view"},
     "cinttypes": {"cstdint"},
@@ -76,7 +77,7 @@ ALSO = {
 }
 DEVICE = (
     ROOT / "include/atoll/device"
-)  # compiled by NVRTC, too, which has no standard headers and declares uint64_t itself
+)  # also compiled by NVRTC, which has no standard headers and declares uint64_t itself
 
 
 def code_of(file: Path) -> str:
@@ -89,7 +90,7 @@ def code_of(file: Path) -> str:
 
 @cache
 def included(file: Path) -> frozenset[str]:
-    """The standard headers that a file includes, itself and by headers of ours."""
+    """The standard headers that a file includes, directly and through headers of ours."""
     found: set[str] = set()
     waiting, seen = [file], {file}
     while waiting:

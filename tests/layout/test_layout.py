@@ -1,4 +1,4 @@
-"""The architecture as tests: who may include whom, how long files may be, what must be in step."""
+"""The architecture as tests: layers and includes, lengths of files, generated files that must be up to date."""
 
 import os
 import re
@@ -25,15 +25,15 @@ MAY_INCLUDE = {
     "shmem": {"common", "core"},
     "python": {"core"},
 }
-# Layers that read the environment: `common` for all settings of ours, `bootstrap` for what other launchers set
-# (RANK, PMIX_...), the command to hand it to its children.
+# Layers that read the environment. `common` reads all settings of ours, `bootstrap` those of other launchers
+# (RANK, PMIX_...), and `cli` passes it to its children.
 MAY_READ_ENVIRONMENT = {"common", "bootstrap", "cli"}
 
-# Device headers that are about CUDA's own types and launches; nobody needs them for the others.
+# Device headers for CUDA's own types and launches; the other headers do not need them.
 NEED_CUDA = {"half.hpp", "launch.hpp"}
 
 WARN_LINES, MOST_LINES = 400, 800
-# File: why it may be longer than MOST_LINES.
+# A file, and the reason why it may be longer than MOST_LINES.
 LONGER: dict[str, str] = {}
 GENERATED = ("api/generated/", "tests/shmem/generated/", "python/atoll/_atoll.pyi", "bench/results/")
 
@@ -47,7 +47,7 @@ def tracked(*suffixes: str) -> list[Path]:
 
 
 def run_quietly(*command: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a command in the project's folder and keep what it says."""
+    """Run a command in the project's folder and capture its output."""
     return subprocess.run(command, cwd=ROOT, input=text, capture_output=True, text=True, check=False)
 
 
@@ -129,7 +129,7 @@ def test_the_environment_is_read_in_one_place() -> None:
 def test_every_public_header_compiles_alone(tmp_path: Path) -> None:
     generated = ROOT / "build" / "release" / "generated" / "include"
     headers = [file for file in tracked(".hpp") if file.is_relative_to(ROOT / "include")]
-    # It is for programs that have MPI; its only other header is one of these.
+    # It is for programs with MPI; its only other header is one of these.
     headers = [file for file in headers if file.name != "mpi.hpp"]
 
     def compile_alone(header: Path) -> str:
@@ -154,7 +154,8 @@ def test_every_public_header_compiles_alone(tmp_path: Path) -> None:
 
 
 def test_device_headers_are_cpp17_and_need_no_other_headers() -> None:
-    # Kernels' compilers (nvcc at its default, NVRTC) take them; what only a host has stands behind a condition.
+    # The compilers of kernels (nvcc at its default, NVRTC) accept them; code for the host alone is
+    # conditional.
     headers = [file for file in tracked(".hpp") if file.is_relative_to(ROOT / "include" / "atoll" / "device")]
     assert headers
     for header in headers:
@@ -179,7 +180,7 @@ def test_files_are_short() -> None:
     }
     for name in sorted(sizes, key=lambda name: -sizes[name]):
         if sizes[name] > WARN_LINES:
-            print(f"{sizes[name]} lines: {name}")  # to be seen with -s or -rP; a hint, not a failure
+            print(f"{sizes[name]} lines: {name}")  # shown with -s or -rP; a hint, not a failure
     wrong = [
         f"{name}: {size} lines" for name, size in sizes.items() if size > MOST_LINES and name not in LONGER
     ]
@@ -189,7 +190,7 @@ def test_files_are_short() -> None:
 
 
 def test_generated_files_are_in_step() -> None:
-    # Every generator of the project takes --check and says what differs.
+    # Every generator of the project accepts --check and reports differences.
     for generator in tracked("generate.py"):
         run = run_quietly(sys.executable, str(generator), "--check")
         assert run.returncode == 0, f"{name_of(generator)} --check:\n{run.stdout}{run.stderr}"
@@ -203,7 +204,7 @@ def test_nothing_calls_multicast() -> None:
 
 
 def test_the_core_knows_no_cuda() -> None:
-    # The GPU part is loaded when it is first used; everything else is built and runs where CUDA is not.
+    # The GPU part is loaded when a GPU is first used; everything else is built and runs without CUDA.
     wrong = [
         f"{name_of(file)} includes {name}"
         for file in tracked(*CPP)
@@ -228,7 +229,7 @@ def test_nothing_is_left_unfinished() -> None:
 
 
 def test_no_registry_is_named() -> None:
-    # Packages come from where the user's own tools are set up to find them.
+    # Packages come from the index that the user's own tools are configured for.
     hosts = ("py" + "pi.org", "python" + "hosted.org", "deb.debian" + ".org", "--index" + "-url")
     wrong = [
         f"{name_of(file)} names {host}"

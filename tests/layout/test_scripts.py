@@ -1,4 +1,4 @@
-"""Scripts that check something: each fails where nothing was there to check."""
+"""Scripts that check something: each fails if there was nothing to check."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ def test_a_suite_that_ran_nothing_failed(tmp_path: Path, junit: str | None, stat
     results, table = tmp_path / "junit.xml", tmp_path / "test.tsv"
     if junit is not None:
         results.write_text(junit)
-    table.write_text("another check\t1\t0\t0\t0\t\n")  # one that passed hides nothing
+    table.write_text("another check\t1\t0\t0\t0\t\n")  # a passing check hides nothing
     assert summary("count", table, "suite", status, 1, results).returncode == 0
     closed = summary("close", tmp_path / "test")
     wanted = said.replace("1 passed", "2 passed").replace("0 passed", "1 passed")
@@ -55,7 +55,7 @@ def test_the_gpu_script_passes_nothing_where_nothing_was_built(tmp_path: Path) -
             **os.environ,
             "PATH": f"{tools}:{os.environ['PATH']}",
             "OUT": str(tmp_path / "out"),
-            "CUDA_MPS_PIPE_DIRECTORY": str(tmp_path / "pipes"),  # with a caller's daemon, none is started
+            "CUDA_MPS_PIPE_DIRECTORY": str(tmp_path / "pipes"),  # if the caller has a daemon, none is started
         },
         timeout=60,
         capture_output=True,

@@ -1,4 +1,4 @@
-// The kernels of bench/gpu/kernels.py in CUDA C++: by nvcc (a cubin), and by CuPy, whose NVRTC is given this
+// The kernels of bench/gpu/kernels.py in CUDA C++. nvcc compiles them to a cubin; CuPy's NVRTC compiles this
 // text.
 #include <atoll/device/device.hpp>
 
@@ -14,7 +14,7 @@ extern "C" __global__ void flags(dev::Team team, Word* flag, Word first, int rou
     }
 }
 
-/// What nothing can be faster than: neither order, nor an end of the wait but the word.
+/// The lower bound: no ordering, and a wait that ends only by the word.
 extern "C" __global__ void bare_flags(dev::Team team, Word* flag, Word first, int rounds) {
     Word* there = dev::peer(team, flag, 1 - team.my_pe);
     const auto tell = [&](Word i) {

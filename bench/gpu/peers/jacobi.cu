@@ -1,8 +1,8 @@
-// The Jacobi of examples/gpu/jacobi.cu and examples/11_kernels_jacobi as NVSHMEM programs write it, in three
-// forms: a kernel a step and a barrier on the stream; a kernel a step with put-signal, in a CUDA graph like
-// the first; one persistent kernel with put-signal and a grid's sync. Compared with the CPU first. Two
-// processes, two GPUs; built by build.sh, run with NVSHMEM_DISABLE_NVLS=1. PE 0 prints one line of JSON a
-// row.
+// The Jacobi iteration of examples/gpu/jacobi.cu and examples/11_kernels_jacobi, written for NVSHMEM in three
+// forms. The first has a kernel and a stream barrier a step, the second a kernel with put-signal a step; both
+// run in CUDA graphs. The third is one persistent kernel with put-signal and a grid barrier. Results are
+// first compared with the CPU's. Two processes on two GPUs; built by build.sh, run with
+// NVSHMEM_DISABLE_NVLS=1. PE 0 prints one line of JSON a row.
 #include "nvshmem_job.cuh"
 
 #include <cooperative_groups.h>
@@ -16,7 +16,8 @@ using peers::check;
 using peers::Word;
 constexpr int n_pes = 2, in_graph = 20, most = 8192;
 
-/// Rows 1 … rows are this PE's, 0 and rows + 1 its neighbours', who are one and the same: PEs are a ring.
+/// Rows 1 … rows belong to this PE. Rows 0 and rows + 1 are those of its neighbours; both are the same PE,
+/// because two PEs form a ring.
 struct Grid {
     int columns, rows, beside;
 };
@@ -42,12 +43,12 @@ __device__ void inner_rows(Grid g, const float* from, float* to) {
     for (int row = blockIdx.x; row < g.rows; row += gridDim.x - 2)  // blocks from 2 on
         if (row > 1) relax_row(g, from, to, row);
 }
-/// Where a seam's row goes on the neighbour.
+/// The address of a boundary row on the neighbour.
 __device__ float* halo(Grid g, float* to, bool top) {
     return to + (top ? std::size_t(g.rows + 1) * g.columns : 0);
 }
 
-/// Blocks 0 and 1 have a seam each. Without signals a barrier follows on the stream.
+/// Blocks 0 and 1 compute one boundary row each. Without signals a barrier follows on the stream.
 template <bool Signals>
 __device__ void one_step(Grid g, const float* from, float* to, Word* signals, Word step) {
     if (blockIdx.x >= 2) return inner_rows(g, from, to);
@@ -98,7 +99,7 @@ class Solver {
         signals_ = static_cast<Word*>(nvshmem_calloc(2, sizeof(Word)));
         check(cudaMalloc(&base_, sizeof(Word)));
     }
-    /// As at the start; without `cells` only the counters are.
+    /// Restores the initial state; without `cells`, that of the counters only.
     void reset(int columns, int rows, bool cells = true) {
         grid_ = {columns, rows, 1 - me_};
         nvshmem_barrier_all();
@@ -117,8 +118,8 @@ class Solver {
         for (float* to : {a_, b_})
             check(cudaMemcpy(to, cells.data(), cells.size() * sizeof(float), cudaMemcpyHostToDevice));
     }
-    /// Microseconds a step; `form` 0: barrier, 1: signals, 2: persistent. An even number of steps, of whole
-    /// graphs.
+    /// Returns microseconds a step. `form` is 0: barrier, 1: signals, 2: persistent. The number of steps is
+    /// even, and a multiple of a graph's.
     double run(int form, int steps, int blocks, int threads) {
         if (form == 2) {
             int count = steps;
@@ -206,7 +207,7 @@ bool measure(int me) {
             for (const int threads : {256, 512, 1024})
                 for (const int blocks : {18, 34, 66, 132}) {
                     if (blocks > size + 2 || (form < 2 && blocks < std::min(size, 66))) continue;
-                    // Beyond the resident blocks a kernel a step takes one a row.
+                    // If there are more rows than resident blocks, a kernel of one step uses one block a row.
                     const int taken =
                         form < 2 && blocks == 132 ? std::min(size, 132 * (1024 / threads)) + 2 : blocks;
                     solver.reset(size, size, false);

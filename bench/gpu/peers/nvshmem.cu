@@ -1,5 +1,5 @@
-// NVSHMEM on what bench/gpu/flag.cu and team.cu measure, on the same GPUs: `nvshmem [PEs]`, two if not given,
-// one kernel each; what goes one way goes between PEs 0 and 1. Built on the machine by
+// NVSHMEM's times for the rows of bench/gpu/flag.cu and team.cu, on the same GPUs. Usage: `nvshmem [PEs]`, by
+// default 2, with one kernel each. Rows in one direction run between PEs 0 and 1. Built on the machine by
 // bench/gpu/peers/build.sh, run with NVSHMEM_DISABLE_NVLS=1. PE 0 prints one line of JSON a row.
 #include "nvshmem_job.cuh"
 
@@ -75,7 +75,7 @@ struct Bench {
             static_cast<double>(bytes) / median * 1e-3);
         std::fflush(stdout);
     }
-    /// What a launch makes `per` times, on the first `members` PEs.
+    /// Measures a launch that makes `per` calls, on the first `members` PEs.
     template <class Launch>
     void each(const char* operation, std::size_t bytes, int per, int members, Launch launch) {
         std::vector<double> all;
@@ -109,7 +109,7 @@ void measure(Bench& b) {
     b.each("atomic_fetch_add", 8, rounds, 1,
            [&](cudaStream_t s) { fetch_adds<<<1, 1, 0, s>>>(b.me, reinterpret_cast<Word*>(dst)); });
     for (const std::size_t count : {std::size_t{2}, std::size_t{512}, std::size_t{16384}}) {
-        constexpr unsigned threads = 256;  // more need more registers than there are
+        constexpr unsigned threads = 256;  // more threads would need more registers than there are
         auto* sum = reinterpret_cast<float*>(dst);
         const auto* part = reinterpret_cast<const float*>(src);
         b.each("reduce float, block", 4 * count, rounds, b.n_pes,

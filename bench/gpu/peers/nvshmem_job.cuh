@@ -1,4 +1,4 @@
-// What the NVSHMEM programs share: one process a GPU, joined by a unique id.
+// Common parts of the NVSHMEM programs: one process a GPU, joined by a unique id.
 #pragma once
 
 #include "../timer.cuh"

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-/// Where MPI returns errors instead of ending the program, they are thrown.
+/// MPI_ERRORS_RETURN makes MPI return errors instead of ending the program; Atoll throws them.
 static bool says_what_fails() {
     MPI_Comm alone = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_SELF, &alone);

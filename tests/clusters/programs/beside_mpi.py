@@ -1,6 +1,6 @@
 """MPI and Atoll in one job, side by side: started by an mpiexec, connected by MPI's communicator.
 
-beside_mpi.py [found]   with `found`, init() is given nothing and has to find the communicator (MPICH)
+beside_mpi.py [found]   with `found`, init() gets no argument and has to find the communicator (MPICH)
 """
 
 import sys
@@ -23,7 +23,7 @@ else:
 me, n = atoll.my_pe(), atoll.n_pes()
 right = (me, n) == (world.Get_rank(), world.Get_size())
 x = atoll.zeros(1000, np.float64)
-for turn in range(20):  # one, then the other, then both before anybody waits
+for turn in range(20):  # one, then the other, then both before any wait
     atoll.put(x, np.full(1000, me + 10.0 * turn), (me + 1) % n)
     received = world.sendrecv(me * turn, dest=(me + 1) % n, source=(me - 1) % n)
     atoll.barrier_all()

@@ -1,4 +1,4 @@
-"""Under torchrun: torch.distributed first (store), whose store then connects the PEs, or torchrun's variables alone."""
+"""Under torchrun: the store of torch.distributed connects the PEs (store), or torchrun's variables alone do."""
 
 import sys
 

@@ -1,7 +1,7 @@
-"""PEs of several hosts that do one thing again and again: `ends.py WHAT VICTIM HOW [ROUNDS]`.
+"""PEs of several hosts that repeat one operation: `ends.py WHAT VICTIM HOW [ROUNDS]`.
 
-VICTIM, with which the others do it, is killed or stopped once all have begun (HOW: kill, stop; none: neither).
-Without ROUNDS only that, or what happens to the hosts, ends it; with them, none ends before VICTIM was stopped.
+All PEs operate with VICTIM, which is killed or stopped once all have begun (HOW: kill, stop; none: neither).
+Without ROUNDS, only that or a failure of a host ends the program. With them, no PE ends before VICTIM was stopped.
 """
 
 import os
@@ -47,7 +47,7 @@ def end() -> None:
 
 
 def stop() -> None:
-    """Between two of its own rounds, while the others are in theirs: they go on until it has told them."""
+    """Stops between two rounds of its own, while the others are in theirs: they go on until it has told them."""
     end()
     for pe in range(atoll.n_pes()):
         atoll.atomic_set(resumed, 1, pe)

@@ -1,4 +1,4 @@
-"""What docs/clusters.md calls program.py."""
+"""The program.py of docs/clusters.md."""
 
 import socket
 

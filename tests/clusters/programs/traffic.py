@@ -8,10 +8,10 @@ import numpy as np
 
 
 def place(text: str) -> str:
-    """As /proc/net/tcp has it, in which each word of an address stands in the machine's order."""
+    """Parses an address of /proc/net/tcp, whose words are in the machine's byte order."""
     address, port = text.split(":")
     words = [bytes.fromhex(address[at : at + 8])[::-1] for at in range(0, len(address), 8)]
-    return f"{socket.inet_ntoa(words[-1])}:{int(port, 16)}"  # of IPv6 only what maps IPv4
+    return f"{socket.inet_ntoa(words[-1])}:{int(port, 16)}"  # IPv4 addresses mapped into IPv6 only
 
 
 def connections() -> list[str]:
