@@ -1,7 +1,8 @@
 """Atoll against its peers in one run: the table of ratios, and all numbers as JSON in bench/results.
 
-Both sides run the same operations by the same harness, in turn, for several rounds; what is compared are medians of rounds.
-The peers are Debian's Open MPI (OSHMEM) and shmem4py; `make bench` installs them. A peer that is missing is said to be.
+Both sides run the same operations by the same harness, in turn, for several rounds; medians of rounds are
+compared. The peers are Debian's Open MPI (OSHMEM) and shmem4py; `make bench` installs them. A missing peer is
+reported.
 """
 
 import argparse
@@ -24,7 +25,7 @@ GROUPS = ("core", "python", "init", "memory")
 
 
 def core(runner: Runner, number: int, names: list[str]) -> None:
-    """One round of the C and C++ programs."""
+    """Run one round of the C and C++ programs."""
     for n_pes in PE_COUNTS:
         program = runner.build / "bench" / "core"
         runner.collect(runner.atoll(n_pes, program), names, {"round": number})
@@ -39,7 +40,7 @@ def core(runner: Runner, number: int, names: list[str]) -> None:
 
 
 def python(runner: Runner, number: int, names: list[str]) -> None:
-    """One round of the Python programs."""
+    """Run one round of the Python programs."""
     program = ROOT / "bench" / "python_bench.py"
     runner.collect(runner.atoll(2, runner.python, program), names, {"round": number})
     if not runner.have("venv/bin/python"):
@@ -51,7 +52,9 @@ def python(runner: Runner, number: int, names: list[str]) -> None:
 
 
 def init(runner: Runner, number: int) -> None:
-    """Spawning with and without a job, alternately; the whole curve once, the peer where it is fast enough."""
+    """Time the start of jobs beside the start of processes, in turn. Atoll runs the whole curve, the peer its
+    fast part.
+    """
     times = 3 if runner.quick else 7
     if not (PEERS / "empty").exists():
         return
@@ -60,14 +63,14 @@ def init(runner: Runner, number: int) -> None:
             for op, program in (("empty", PEERS / "empty"), ("init", runner.build / "bench" / "init")):
                 runner.spawn(runner.atoll(n_pes, program), op, "atoll", n_pes, 1, round=number)
         if not runner.have("oshmem_init") or n_pes > 16:
-            continue  # above, oshrun 4.1.4 never ends for programs that end at once
+            continue  # beyond that, oshrun 4.1.4 never ends for programs that end at once
         for op, program in (("empty", PEERS / "empty"), ("init", PEERS / "oshmem_init")):
             settings = variants(n_pes).get("unbound yield") or variants(n_pes)["unbound"]
             runner.spawn(runner.oshrun(n_pes, settings, program), op, "openmpi", n_pes, 1, round=number)
 
 
 def memory(runner: Runner) -> None:
-    """Memory a PE; a figure of bytes, so once."""
+    """Measure the memory of a PE: a number of bytes, so once."""
     for n_pes in MEMORY:
         runner.collect(runner.atoll(n_pes, runner.build / "bench" / "core"), ["memory"], {"round": 0})
         if runner.have("oshmem_bench") and n_pes <= 64:
@@ -76,7 +79,7 @@ def memory(runner: Runner) -> None:
 
 
 def measure(runner: Runner, rounds: int, only: list[str]) -> None:
-    """All rounds of what is wanted."""
+    """Run all rounds of the wanted groups."""
     groups = [group for group in GROUPS if group in only]
     names = [name for name in only if name not in GROUPS]
     python_names = [name for name in names if name.startswith("py_")]
@@ -95,7 +98,7 @@ def measure(runner: Runner, rounds: int, only: list[str]) -> None:
 
 
 def missing_peers(runner: Runner) -> list[str]:
-    """What cannot be compared here, in words."""
+    """Return texts that name the missing peers."""
     missing = []
     if not runner.have("oshmem_bench"):
         missing.append("Open MPI's OSHMEM is not installed or its programs are not built (make bench)")
@@ -107,7 +110,7 @@ def missing_peers(runner: Runner) -> list[str]:
 
 
 def write(result: dict[str, object], rows: list[dict[str, object]], target: Path) -> None:
-    """JSON that git and people can read: a raw row a line."""
+    """Write JSON that git and people can read, with one line for each raw row."""
     text = json.dumps(result, indent=1, ensure_ascii=False).removesuffix("\n}")
     raw = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in rows)
     target.parent.mkdir(parents=True, exist_ok=True)

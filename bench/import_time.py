@@ -1,8 +1,10 @@
-"""What `import atoll` costs a program that has NumPy: `.venv/bin/python bench/import_time.py [--processes 101] [--output FILE]`.
+"""The cost of `import atoll` in a program that has NumPy: `.venv/bin/python bench/import_time.py [--processes
+101] [--output FILE]`.
 
-Processes of two kinds take turns, so that what else the machine does weighs on both: one imports NumPy alone, one NumPy and
-then Atoll. time.perf_counter runs around the import that the process is for, and time.process_time, which does not count
-how long others had the processor; a machine that others use shows in the difference, and in NumPy's rows.
+Processes of two kinds take turns, so that other load on the machine affects both. One kind imports NumPy
+alone, the other NumPy and then Atoll. Two clocks run around the last import: time.perf_counter, and
+time.process_time, which does not count other processes' time. A busy machine shows in the difference, and in
+NumPy's rows.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ PROGRAM = (
 
 
 def milliseconds(of: str) -> list[float]:
-    """By each clock."""
+    """Return an import's time by each clock."""
     before, module = IMPORTS[of]
     program = PROGRAM.format(before=before, module=module, clocks=CLOCKS)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Where and with what a comparison was made: what a result means nothing without."""
+"""The machine and the versions of a comparison, which every result needs."""
 
 import os
 import platform
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def output(*command: str | Path) -> str:
-    """What a command prints, or nothing where it cannot be run."""
+    """Return a command's output, or "" if it cannot be run."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     except OSError:
@@ -18,12 +18,12 @@ def output(*command: str | Path) -> str:
 
 
 def first_line(text: str) -> str | None:
-    """The first line of an answer; none where there is none."""
+    """Return the first line of an answer, or `None` without one."""
     return text.splitlines()[0] if text else None
 
 
 def machine() -> dict[str, Any]:
-    """The processor, its cores, caches and memory, the kernel, and how busy it is."""
+    """Return the processor, its cores, caches and memory, the kernel, and the load."""
     cpuinfo = Path("/proc/cpuinfo").read_text()
     model = re.search(r"^(?:model name|CPU part)\s*:\s*(.*)$", cpuinfo, re.MULTILINE)
     identity = [
@@ -44,7 +44,7 @@ def machine() -> dict[str, Any]:
 
 
 def versions(launcher: Path, python: Path, peer_python: Path) -> dict[str, str | None]:
-    """Of everything that takes part."""
+    """Return the version of everything that takes part."""
     numpy = "import numpy; print(numpy.__version__)"
     return {
         "atoll": first_line(output(launcher, "--version")),

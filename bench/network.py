@@ -1,8 +1,10 @@
-"""Atoll and Open MPI's OSHMEM between two hosts, by TCP and the same UCX, in one run: each host a network namespace.
+"""Atoll and Open MPI's OSHMEM between two hosts, by TCP and the same UCX, in one run: each host a network
+namespace.
 
-Needs root (for the namespaces), Debian's openmpi-bin and `bench/peers/build.sh c`. Both sides run bench/peers/network.c in
-turn; where Debian's ucx-utils is there, ucx_perftest says what UCX itself takes there and back. Written down are medians
-and tenth percentiles of batches: where other programs run, the latter say what the code costs.
+It needs root (for the namespaces), Debian's openmpi-bin and `bench/peers/build.sh c`. Both sides run
+bench/peers/network.c in turn. If Debian's ucx-utils is installed, ucx_perftest measures UCX's own round trip.
+The result has medians and tenth percentiles of batches: on a busy machine the latter show the cost of the
+code.
 """
 
 import argparse
@@ -24,7 +26,7 @@ from machine import first_line, machine, output
 
 ROOT = Path(__file__).resolve().parents[1]
 PEER = ROOT / "build" / "peers" / "network"
-# At most so much of the peer's time, and at least so much of its bandwidth (the inverse, as times are compared).
+# The most of the peer's time, and the least of its bandwidth (the inverse, as times are compared).
 AIMS = {
     "put_quiet": 0.8,
     "get": 0.9,
@@ -63,7 +65,7 @@ OPEN_MPI = [
     "UCX_TLS",
 ]
 NAMES = "n0,n1,n2,n3"
-# Where PEs outnumber cores Open MPI takes milliseconds unless it is told to give way.
+# If PEs outnumber cores, Open MPI takes milliseconds unless it is told to yield.
 GIVING_WAY = ["--mca", "mpi_yield_when_idle", "1"]
 AGENT = """#!/bin/bash
 while [[ $1 == -* ]]; do shift; done
@@ -77,13 +79,13 @@ exec ip netns exec {prefix}$pe unshare -u sh -c 'hostname n'$pe'; exec "$@"' sh 
 
 
 def ip(*arguments: str) -> None:
-    """One command of iproute2."""
+    """Run one command of iproute2."""
     subprocess.run(["ip", *arguments], check=True)
 
 
 @contextmanager
 def hosts(prefix: str, n: int) -> Iterator[None]:
-    """Namespaces PREFIX0, PREFIX1, ... with addresses 10.79.0.1, ... on a bridge of their own."""
+    """Make namespaces PREFIX0, PREFIX1, ... with addresses 10.79.0.1, ... on a separate bridge."""
     switch = f"{prefix}s"
     made = [switch]
     try:
@@ -108,7 +110,7 @@ def hosts(prefix: str, n: int) -> Iterator[None]:
 def run(
     command: list[str], environment: dict[str, str], names: list[str], quick: bool
 ) -> list[dict[str, Any]]:
-    """The rows of one run; none, and a line on standard error, where it failed."""
+    """Return the rows of one run. After a failure there are no rows, and standard error has a line."""
     with tempfile.NamedTemporaryFile("r", suffix=".json") as rows:
         options = ["--json", rows.name, *(["--quick"] if quick else []), *names]
         done = subprocess.run(
@@ -125,12 +127,14 @@ def run(
 
 
 def on_first(prefix: str) -> list[str]:
-    """What a command begins with that runs on host n0."""
+    """Return the prefix of a command that runs on host n0."""
     return ["ip", "netns", "exec", f"{prefix}0", "unshare", "-u", "sh", "-c", 'hostname n0; exec "$@"', "sh"]
 
 
 def ucx_alone(prefix: str) -> float | None:
-    """What 8 bytes take there and back by UCX's own program, as active messages, in microseconds; None: not installed."""
+    """Return the round trip of 8 bytes by UCX's own program, as active messages, in microseconds; None: not
+    installed.
+    """
     program = shutil.which("ucx_perftest")
     if program is None:
         return None
@@ -140,7 +144,7 @@ def ucx_alone(prefix: str) -> float | None:
         ["ip", "netns", "exec", f"{prefix}0", *command], env=environment, stdout=subprocess.DEVNULL
     ) as server:
         try:
-            time.sleep(0.5)  # it does not say when it listens
+            time.sleep(0.5)  # it does not tell when it listens
             done = subprocess.run(
                 ["ip", "netns", "exec", f"{prefix}1", *command, "10.79.0.1"],
                 env=environment,
@@ -157,7 +161,7 @@ def ucx_alone(prefix: str) -> float | None:
 
 
 def value(rows: list[dict[str, Any]], side: str, op: tuple[str, int], statistic: str) -> float | None:
-    """Median over rounds, in microseconds."""
+    """Return the median over rounds, in microseconds."""
     found = [row[statistic] for row in rows if row["side"] == side and (row["op"], row["bytes"]) == op]
     return median(found) / 1000 if found else None
 
@@ -175,7 +179,7 @@ def main() -> None:
     atoll = options.build / "bin" / "atoll"
     settings = {"ATOLL_TRANSPORT": "ucx"}
     by_hosts = "ATOLL_HOST_ID" in output(atoll, "info")
-    if by_hosts:  # else both share a window, by which meetings go
+    if by_hosts:  # otherwise both share a window, through which barriers go
         settings["ATOLL_HOST_ID"] = NAMES
     where = machine()
     rows: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""What both Python sides of a comparison share; harness.h in Python, with the same lines of JSON."""
+"""The harness of both Python sides of a comparison: harness.h in Python, with the same lines of JSON."""
 
 import argparse
 import json
@@ -20,13 +20,13 @@ class Bench:
         parser.add_argument("--json", type=Path)
         self.options = parser.parse_args()
         self.side, self.my_pe, self.n_pes, self.barrier = side, my_pe, n_pes, barrier
-        self.share: Callable[[float], float]  # PE 0's value, on all PEs
+        self.share: Callable[[float], float]  # returns PE 0's value on all PEs
         crowded = n_pes > (os.cpu_count() or 1)
         self.batch_ns = (1e6 if self.options.quick else 4e6) * (5 if crowded else 1)
         self.batches = 5 if self.options.quick else 15
 
     def batch(self, run: Callable[[int], None], repeats: int) -> float:
-        """Nanoseconds that this PE takes for one batch."""
+        """Return the nanoseconds that this PE takes for one batch."""
         self.barrier()
         start = perf_counter_ns()
         run(repeats)
@@ -35,7 +35,7 @@ class Bench:
     def measure(
         self, name: str, run: Callable[[int], None], only_pe: int | None = None, parts: int = 1
     ) -> None:
-        """Calibrate and time `run(repeats)`, on all PEs or one; `parts` operations are counted a repeat."""
+        """Calibrate and time `run(repeats)`, on all PEs or one; a repeat counts as `parts` operations."""
         if self.options.names and not any(name.startswith(prefix) for prefix in self.options.names):
             return
 
@@ -51,7 +51,7 @@ class Bench:
         self.report(name, times, repeats)
 
     def report(self, name: str, times: list[float], repeats: int) -> None:
-        """A line for people, and one of JSON for compare.py."""
+        """Print a line for people, and one of JSON for compare.py."""
         if self.my_pe != 0:
             return
         ordered = sorted(times)

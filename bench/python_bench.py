@@ -1,6 +1,7 @@
 """Atoll's Python rows: run under `atoll run -n 2 bench/python_bench.py [--quick] [--json FILE]`.
 
-Usage is as bench/core.cpp's. The same operations in shmem4py are in peers/shmem4py_bench.py; both use pyharness.
+Usage is as bench/core.cpp's. The same operations in shmem4py are in peers/shmem4py_bench.py; both use
+pyharness.
 """
 
 import atoll
@@ -11,7 +12,9 @@ ELEMENTS = 1_000_000
 
 
 def one_sided(bench: Bench) -> None:
-    """A put and an atomic of one element from PE 0 to PE 1, which rests in the barrier that ends the batch."""
+    """Measure a put and an atomic of one element from PE 0 to PE 1, which waits in the barrier that ends the
+    batch.
+    """
     x = atoll.zeros(8, np.int64)
     target, word = x[:1], x[1:2]
     value = np.ones(1, np.int64)
@@ -31,7 +34,7 @@ def one_sided(bench: Bench) -> None:
 
 
 def collective(bench: Bench) -> None:
-    """Calls that all PEs make."""
+    """Measure calls that all PEs make."""
     src, dst = atoll.ones(1, np.int64), atoll.zeros(1, np.int64)
 
     def sum_reduce(repeats: int) -> None:
@@ -46,12 +49,12 @@ def collective(bench: Bench) -> None:
 
     bench.measure("py_barrier_all", barrier)
     bench.measure("py_sum_reduce", sum_reduce)
-    sum_reduce(1)  # also where other rows were asked for
+    sum_reduce(1)  # also if other rows were requested
     assert dst[0] == atoll.n_pes()
 
 
 def add_at(bench: Bench) -> None:
-    """A million atomic additions at random elements of PE 1 in one call; the time of one."""
+    """Measure a million atomic additions at random elements of PE 1 in one call: the time of one."""
     table = atoll.zeros(ELEMENTS, np.int64)
     index = np.random.default_rng(1).integers(0, ELEMENTS, ELEMENTS)
     values = np.ones(ELEMENTS, np.int64)
@@ -64,7 +67,7 @@ def add_at(bench: Bench) -> None:
 
 
 def main() -> None:
-    """Every row that makes sense at this number of PEs."""
+    """Measure every row that makes sense at this number of PEs."""
     atoll.init()
     bench = Bench("atoll", atoll.my_pe(), atoll.n_pes(), atoll.barrier_all)
     word = atoll.zeros(1, np.float64)

@@ -17,9 +17,10 @@ ROOT = Path(__file__).resolve().parents[1]
 PEERS = ROOT / "build" / "peers"
 CORES = len(os.sched_getaffinity(0))
 
-# Open MPI as it runs best. Measured on Debian 12's 4.1.4: without the first setting every program crashes in
-# shmem_finalize; UCX is the only transport of its OSHMEM and takes shared memory by itself. Its faster collectives and
-# binding differ by operation and number of PEs, so each row of the peer is its best variant's.
+# The settings with which Open MPI runs best, found with Debian 12's 4.1.4. Without the first one every
+# program crashes in shmem_finalize. UCX is the only transport of its OSHMEM and uses shared memory by itself.
+# Its best collectives and binding depend on the operation and the number of PEs, so each row has the peer's
+# best variant.
 OSHRUN = ["oshrun", "--allow-run-as-root", "--oversubscribe", "--mca", "opal_common_ucx_opal_mem_hooks", "0"]
 UNBOUND = ["--bind-to", "none"]
 OWN_COLLECTIVES = ["--mca", "scoll_mpi_enable", "0"]  # OSHMEM's own ("basic") instead of MPI's
@@ -38,7 +39,7 @@ CROWDED_VARIANTS = {
 
 
 def variants(n_pes: int) -> dict[str, list[str]]:
-    """The ways in which Open MPI is run at a number of PEs."""
+    """Return the variants in which Open MPI is run at a number of PEs."""
     return CROWDED_VARIANTS if n_pes > CORES else VARIANTS
 
 
@@ -58,7 +59,7 @@ class Runner:
     failures: list[str] = field(default_factory=list)
 
     def atoll(self, n_pes: int, *program: str | Path) -> list[str]:
-        """A command that runs a program under our launcher."""
+        """Return a command that runs a program under our launcher."""
         return [
             str(self.build / "bin" / "atoll"),
             "run",
@@ -70,12 +71,12 @@ class Runner:
         ]
 
     def oshrun(self, n_pes: int, settings: list[str], *program: str | Path) -> list[str]:
-        """A command that runs a program under Open MPI's launcher."""
+        """Return a command that runs a program under Open MPI's launcher."""
         size = [] if n_pes <= 4 else ["-x", "SHMEM_SYMMETRIC_SIZE=16M"]
         return [*OSHRUN, *settings, *size, "-n", str(n_pes), *map(str, program)]
 
     def execute(self, command: list[str], name: str, **environment: str) -> float | None:
-        """Seconds that the command took; none, and a line in `failures`, when it failed."""
+        """Return the seconds that the command took. If it failed, return None and add a line to `failures`."""
         start = time.monotonic()
         process = subprocess.Popen(
             command,
@@ -115,7 +116,7 @@ class Runner:
         self.rows += [json.loads(line) | tags for line in lines]
 
     def spawn(self, command: list[str], op: str, side: str, n_pes: int, times: int, **tags: Any) -> None:
-        """Wall time of a short command, `times` times, as one row in nanoseconds."""
+        """Time a short command, `times` times, and keep one row in nanoseconds."""
         taken = [
             t * 1e9 for _ in range(times) if (t := self.execute(command, f"{side} {op} {n_pes}")) is not None
         ]
@@ -125,6 +126,6 @@ class Runner:
         self.rows.append(row | {"median": statistics.median(taken), "batches": taken} | tags)
 
     def have(self, name: str) -> bool:
-        """Whether one of the peers' programs is built and can be started."""
+        """Return whether one of the peers' programs is built and can be started."""
         program = PEERS / name
         return program.exists() and shutil.which("oshrun") is not None

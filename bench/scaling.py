@@ -1,8 +1,9 @@
-"""What a job costs by hosts and PEs: memory, connections, start-up messages, time. Each host a network namespace.
+"""The cost of a job by hosts and PEs: memory, connections, start-up messages, time. Each host is a network
+namespace.
 
-Needs root (for the namespaces). Every PE runs bench/scaling.c, sleeps between its steps, and is looked at meanwhile from
-outside: /proc for memory, the kernel's own counts of each TCP connection (`ss`) for messages and bytes. Each quantity is
-fitted by least squares over the jobs of several hosts.
+It needs root (for the namespaces). Every PE runs bench/scaling.c and sleeps between its steps. Meanwhile it
+is observed from outside: /proc for memory, the kernel's counts of each TCP connection (`ss`) for messages and
+bytes. Each quantity is fitted by least squares over the jobs of several hosts.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from network import AGENT, ROOT, hosts, on_first
 PORT = 47011  # of the launcher's store
 STEPS = ("init", "memory", "barrier", "next", "reduce")
 SHAPES = [(h, p) for h in (1, 2, 3, 4) for p in (1, 4, 16, 32, 64)]
-MOST_PES_OF_ALL = 32  # jobs up to this size also make every PE talk to every other
+MOST_PES_OF_ALL = 32  # in jobs up to this size every PE also communicates with every other
 KIB = 1024
 
 
@@ -42,13 +43,13 @@ class Connection:
 
 
 def number(text: str, name: str) -> int:
-    """What `ss` prints as `name:NUMBER`; 0 where it prints none."""
+    """Return the number that `ss` prints as `name:NUMBER`, or 0."""
     found = re.search(rf"\b{name}:(\d+)", text)
     return int(found[1]) if found else 0
 
 
 def connections(namespace: str) -> dict[int, list[Connection]]:
-    """By process."""
+    """Return the connections of each process."""
     by_process: dict[int, list[Connection]] = {}
     command = ["ip", "netns", "exec", namespace, "ss", "-tinpHO", "state", "established"]
     for line in output(*command).splitlines():
@@ -61,7 +62,7 @@ def connections(namespace: str) -> dict[int, list[Connection]]:
 
 
 def memory(process: int) -> dict[str, float]:
-    """Of one process, in KiB."""
+    """Return the memory of one process, in KiB."""
     rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
     status = Path(f"/proc/{process}/status").read_text()
     sizes = {
@@ -82,7 +83,7 @@ def memory(process: int) -> dict[str, float]:
 def rested(
     folder: Path, step: str, n: int, job: "subprocess.Popen[bytes]", seconds: float
 ) -> list[list[float]]:
-    """By PE: process, beginning and end of the step, once all PEs rest after it."""
+    """Return for each PE its process, and the step's begin and end, once all PEs rest after it."""
     end = time.monotonic() + seconds
     while len(list(folder.glob(f"{step}.*"))) < n:
         if job.poll() is not None:
@@ -94,7 +95,7 @@ def rested(
 
 
 def observe(namespaces: list[str], processes: list[int], launcher: int) -> dict[str, float]:
-    """Means over PEs and, where that says more, the most; and the launcher."""
+    """Return means over the PEs, some maxima, and the launcher's figures."""
     held: dict[int, list[Connection]] = {}
     for namespace in namespaces:
         held.update(connections(namespace))
@@ -117,7 +118,7 @@ def observe(namespaces: list[str], processes: list[int], launcher: int) -> dict[
 def run(
     options: argparse.Namespace, prefix: str, agent: Path, n_hosts: int, pes: int
 ) -> list[dict[str, Any]]:
-    """One job; a row a step."""
+    """Run one job; return a row for each step."""
     n = n_hosts * pes
     steps = [*STEPS, *(["all"] if n <= MOST_PES_OF_ALL else [])]
     environment = {
@@ -155,7 +156,7 @@ def run(
         return rows
 
 
-# What is fitted: step, quantity, unit, and by what it may grow. n: PEs, p: PEs of a host, h: hosts, c: connections.
+# The fits: step, quantity, unit, and the variables. n: PEs, p: PEs of a host, h: hosts, c: connections.
 FITS = [
     ("init", "pe.anonymous_kib", "KiB", "n"),
     ("all", "pe.anonymous_kib", "KiB", "c"),
@@ -172,7 +173,7 @@ FITS = [
 
 
 def fit(rows: list[dict[str, Any]], step: str, quantity: str, unit: str, by: str) -> dict[str, Any]:
-    """Least squares over jobs of two hosts and more; where a PE has a host to itself, the libraries are its own too."""
+    """Fit by least squares, without jobs of one host or of one PE on a host, which does not share libraries."""
     chosen = [row for row in rows if row["step"] == step and row["hosts"] > 1 and row["pes_per_host"] > 1]
     values = {"n": "pes", "p": "pes_per_host", "h": "hosts", "c": "pe.connections_to_pes"}
     table = np.array([[1.0, *(row[values[name]] for name in by)] for row in chosen])
@@ -192,7 +193,7 @@ def fit(rows: list[dict[str, Any]], step: str, quantity: str, unit: str, by: str
 
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
-    """Four quantities against the number of PEs, a line a number of hosts."""
+    """Draw four quantities against the number of PEs, with one line for each number of hosts."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -217,7 +218,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
 
 
 def text_of(fitted: dict[str, Any]) -> str:
-    """As a formula."""
+    """Return the fit as a formula."""
     terms = "".join(f" {fitted[key]:+.4g} {key[4:]}" for key in fitted if key.startswith("per_"))
     line = f"{fitted['step']:8} {fitted['quantity']:26} = {fitted['constant']:.4g}{terms} {fitted['unit']}"
     return f"{line:90} (rms {fitted['rms_error']:.3g}, mean {fitted['mean']:.4g})"

@@ -1,6 +1,6 @@
-"""How long a wait should look before it yields: barriers and small reductions under several ATOLL_SPIN.
+"""The best time that a wait polls before it yields: barriers and small reductions under several ATOLL_SPIN.
 
-Prints the best tenth of the batches, so that it says something on a machine that is not quiet.
+It prints the best tenth of the batches, which means something even on a machine that is not quiet.
 """
 
 import argparse
@@ -14,7 +14,7 @@ OPERATIONS = ("barrier_all", "broadcast", "sum_reduce")
 
 
 def main() -> None:
-    """One line a setting and number of PEs."""
+    """Print one line for each setting and number of PEs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pes", type=int, nargs="+", default=[2, 4, 16, 64])
     parser.add_argument("--spins", type=int, nargs="+", default=list(SPINS))

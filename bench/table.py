@@ -9,7 +9,7 @@ from runner import Row
 KIB, MIB = 1024, 1024 * 1024
 SIZES = [64 * KIB, 256 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB]
 
-# (operation, bytes, PEs): at most so many times the peer's time.
+# (operation, bytes, PEs): the greatest ratio to the peer's time.
 AIMS: dict[tuple[str, int, int], float] = {
     ("put_quiet", 8, 2): 0.4,
     ("p", 8, 2): 0.5,
@@ -28,20 +28,20 @@ AIMS: dict[tuple[str, int, int], float] = {
     ("py_atomic_fetch_add", 8, 2): 0.08,
     ("py_sum_reduce", 8, 2): 0.2,
 }
-# The same of the peers' C source, built with our shmem.h.
+# The same for the peers' C source, built with our shmem.h.
 C_AIMS = {key: aim for key, aim in AIMS.items() if not key[0].startswith("py_")} | {
     ("sum_reduce", 8, 4): 0.5,
     ("sum_reduce", 8, 16): 0.5,
 }
 C_OVER_NS = 2.0
-PUT_AIM, SIGNAL_AIM = 0.97, 1.5  # at least, times memcpy's bandwidth
+PUT_AIM, SIGNAL_AIM = 0.97, 1.5  # the least, relative to memcpy's bandwidth
 INIT_AIMS_MS = {2: 3.0, 64: 20.0}
 BARRIER_OVER_NS, ADD_AT_AIM = 60.0, 1.1
 
 
 @dataclass
 class Line:
-    """One line of the table; times in nanoseconds unless the texts say otherwise."""
+    """One line of the table; times in nanoseconds unless the texts name another unit."""
 
     operation: str
     pes: int
@@ -62,7 +62,7 @@ HEADER = f"{'operation':26} {'PEs':>4}  {'Atoll':>11}  {'peer':>11}  {'ratio':>9
 
 
 def duration(ns: float | None) -> str:
-    """A time for people."""
+    """Return a time for people."""
     if ns is None:
         return "-"
     for unit, scale in (("ns", 1.0), ("µs", 1e3), ("ms", 1e6)):
@@ -72,7 +72,7 @@ def duration(ns: float | None) -> str:
 
 
 def size(n_bytes: int) -> str:
-    """A size for people."""
+    """Return a size for people."""
     return (
         f"{n_bytes} B"
         if n_bytes < KIB
@@ -83,13 +83,13 @@ def size(n_bytes: int) -> str:
 
 
 class Rows:
-    """Rows, asked for by side, operation, size and PEs. `statistic` is what stands for a run: median or p10."""
+    """Rows, selected by side, operation, size and PEs. `statistic` represents a run: median or p10."""
 
     def __init__(self, rows: list[Row], statistic: str = "median") -> None:
         self.rows, self.statistic = rows, statistic
 
     def select(self, side: str, op: str, n_bytes: int, pes: int) -> list[Row]:
-        """The runs of one measurement."""
+        """Return the runs of one measurement."""
         return [
             row
             for row in self.rows
@@ -98,18 +98,18 @@ class Rows:
         ]
 
     def of_run(self, row: Row) -> float:
-        """What stands for one run."""
+        """Return the statistic of one run."""
         return row.get(self.statistic, row["median"])
 
     def time(self, side: str, op: str, n_bytes: int, pes: int) -> float | None:
-        """The median over the rounds; of several variants the fastest's."""
+        """Return the median over the rounds, of the fastest variant."""
         by_variant: dict[str, list[float]] = {}
         for row in self.select(side, op, n_bytes, pes):
             by_variant.setdefault(row.get("variant", ""), []).append(self.of_run(row))
         return min(map(statistics.median, by_variant.values()), default=None)
 
     def in_turn(self, above: str, below: str, n_bytes: int, pes: int) -> float | None:
-        """The ratio of two of our operations that took turns batch by batch: median of all pairs."""
+        """Return the ratio of two of our operations that took turns batch by batch: the median of all pairs."""
         pairs = zip(
             self.select("atoll", above, n_bytes, pes), self.select("atoll", below, n_bytes, pes), strict=False
         )
@@ -122,7 +122,7 @@ class Rows:
         other: tuple[str, int, int],
         combine: Callable[[float, float], float],
     ) -> float | None:
-        """Two of our measurements combined within each round: the median of the rounds."""
+        """Combine two of our measurements within each round, and return the median of the rounds."""
         others = {row["round"]: self.of_run(row) for row in self.select("atoll", *other)}
         values = [
             combine(self.of_run(row), others[row["round"]])
@@ -133,7 +133,7 @@ class Rows:
 
 
 def against_peer(rows: Rows) -> Iterable[Line]:
-    """Every operation that both sides have, and ours where the peer is missing."""
+    """Yield every operation that both sides have, and ours if the peer is missing."""
     seen = {(row["op"], row["bytes"], row["pes"]) for row in rows.rows if row["unit"] == "ns"}
     order = [key for key in AIMS if key in seen] + sorted(
         key for key in seen - AIMS.keys() if key[0] in ("sync_all", "broadcast", "sum_reduce") and key[2] > 1
@@ -157,7 +157,7 @@ def against_peer(rows: Rows) -> Iterable[Line]:
 
 
 def source_against_source(rows: Rows) -> Iterable[Line]:
-    """One C source, built with our shmem.h and with the peer's."""
+    """Yield the rows of one C source, built with our shmem.h and with the peer's."""
     for (op, n_bytes, pes), aim in C_AIMS.items():
         ours, theirs = rows.time("atoll_c", op, n_bytes, pes), rows.time("openmpi", op, n_bytes, pes)
         if ours is None:
@@ -183,7 +183,7 @@ def source_against_source(rows: Rows) -> Iterable[Line]:
 
 
 def against_memcpy(rows: Rows) -> Iterable[Line]:
-    """Bandwidths against plain memcpy in the same process."""
+    """Yield bandwidths against plain memcpy in the same process."""
     for op, reference, aim in (
         ("put_bandwidth", "memcpy", PUT_AIM),
         ("put_signal_read", "memcpy_flag_read", SIGNAL_AIM),
@@ -207,7 +207,7 @@ def against_memcpy(rows: Rows) -> Iterable[Line]:
 
 
 def within_atoll(rows: Rows) -> Iterable[Line]:
-    """Python against the same in C++, and starting a job against spawning alone."""
+    """Yield Python against the same in C++, and the start of a job against spawning alone."""
     over = rows.by_round(("py_barrier_all", 8, 2), ("barrier_all", 0, 2), lambda python, cpp: python - cpp)
     if over is not None:
         times = (
@@ -240,13 +240,13 @@ def within_atoll(rows: Rows) -> Iterable[Line]:
 
 
 def spawned(rows: Rows, side: str, pes: int) -> float | None:
-    """Nanoseconds of init and finalize beyond spawning as many empty programs."""
+    """Return the nanoseconds of init and finalize beyond spawning as many empty programs."""
     whole, empty = rows.time(side, "init", 0, pes), rows.time(side, "empty", 0, pes)
     return whole - empty if whole is not None and empty is not None else None
 
 
 def memory(rows: Rows) -> Iterable[str]:
-    """Memory a PE, in lines of its own."""
+    """Yield the memory of a PE, in separate lines."""
     for pes in sorted({row["pes"] for row in rows.rows if row["op"] == "memory_pss"}):
         texts = []
         for side in ("atoll", "openmpi"):
@@ -258,5 +258,5 @@ def memory(rows: Rows) -> Iterable[str]:
 
 
 def lines(rows: Rows) -> list[Line]:
-    """The whole table."""
+    """Return the whole table."""
     return [*against_peer(rows), *source_against_source(rows), *against_memcpy(rows), *within_atoll(rows)]

@@ -1,6 +1,7 @@
-"""Between two blocks of one kernel, on one GPU and with one PE: flags, put_signal and mailbox messages one way, in CUDA C++ (by
-CuPy), Numba and CuTe DSL. The link is the GPU's own memory, so what differs is the code that each language makes. One line of
-JSON a row.
+"""Flags, put_signal and mailbox messages, one way, between two blocks of one kernel on one GPU, with one PE.
+
+In CUDA C++ (by CuPy), Numba and CuTe DSL. The link is the GPU's own memory, so only the languages' code
+differs. It prints one line of JSON for each row.
 
     atoll run -n 1 python bench/gpu/blocks.py [cupy] [numba] [cute]      all if none is named
 """
@@ -163,7 +164,7 @@ def with_numba() -> None:
 
 
 def with_cute() -> None:
-    global CUstream, Int32, Int64, cute, cutlass, dev  # annotations are looked up there
+    global CUstream, Int32, Int64, cute, cutlass, dev  # annotations are resolved there
     import atoll.cute as dev
     import cutlass
     import cutlass.cute as cute

@@ -1,5 +1,8 @@
-"""What a call on a stream costs the host, from Python: bench/gpu/enqueue.cpp's operations on arrays of each library,
-and torch.distributed's all_reduce. A line of JSON an operation, from PE 0."""
+"""The host's cost of a call on a stream, from Python.
+
+The operations are those of bench/gpu/enqueue.cpp, on arrays of each library, and torch.distributed's
+all_reduce. PE 0 prints a line of JSON for each operation.
+"""
 
 import json
 import statistics
@@ -21,7 +24,7 @@ def measure(side, op, call, synchronize):
     begin = time.perf_counter()
     while atoll.max_reduce(
         int(time.perf_counter() - begin < WARM_UP_S)
-    ):  # until the clocks are up, alike on all
+    ):  # until the clocks are up, for equal times on all PEs
         for _ in range(CALLS):
             call()
         synchronize()

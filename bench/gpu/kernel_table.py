@@ -1,4 +1,5 @@
-"""The tables of docs/kernels.md from a file of bench/gpu/kernels.py: what each language takes, and how many times C++'s that is.
+"""The tables of docs/kernels.md from a file of bench/gpu/kernels.py: each language's time, and its ratio to
+C++'s.
 
 python bench/gpu/kernel_table.py RESULTS.json [--write]       --write puts them into the page
 """
@@ -23,13 +24,13 @@ def size(n: int) -> str:
 
 
 def spread(row: dict[str, Any]) -> float:
-    """Half of what lies between the quartiles, of the median."""
+    """Return half of the interquartile range, relative to the median."""
     low, high = row["quartiles_us"]
     return float((high - low) / 2 / row["median_us"])
 
 
 def ratio(row: dict[str, Any], cpp: dict[str, Any]) -> float:
-    """The median over the repeats, in each of which both had their turn."""
+    """Return the median ratio over the repeats, in each of which both took their turn."""
     ratios = sorted(a / b for a, b in zip(row["repeats_us"], cpp["repeats_us"], strict=True))
     return float(ratios[len(ratios) // 2])
 
@@ -39,7 +40,7 @@ def is_within(row: dict[str, Any], cpp: dict[str, Any]) -> bool:
 
 
 def table(rows: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
-    """Lines of the table, and what misses the aim."""
+    """Return the lines of the table, and the rows that miss the aim."""
     cells = {(row["op"], row["bytes"], row["side"]): row for row in rows}
     found = dict.fromkeys(row["side"] for row in rows)
     sides = [side for side in NAMES if side in found] + [side for side in found if side not in NAMES]

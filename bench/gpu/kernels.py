@@ -1,11 +1,14 @@
-"""Inside one kernel a PE, two PEs: flags, put_signal and messages one way, sync, barrier and reduce, by the same kernels in CUDA C++ (nvcc),
-CuPy (CUDA C++ by NVRTC), Numba, Triton and CuTe DSL. All languages take turns batch by batch in one process a PE, so that what
-differs is theirs; the table is bench/gpu/kernel_table.py's.
+"""Operations inside kernels of two PEs, by the same kernels in each language.
+
+The operations are flags, put_signal and messages one way, sync, barrier and reduce. The languages are CUDA
+C++ (nvcc), CuPy (CUDA C++ by NVRTC), Numba, Triton and CuTe DSL. All take turns batch by batch in one process
+for each PE, so that only their code differs. bench/gpu/kernel_table.py prints the table.
 
     atoll run -n 2 python bench/gpu/kernels.py OUT.json SIDE...
 
-SIDE: cpp=CUBIN, cute=FOLDER (made by forms/in_cute.py), cupy, numba, triton. More of the first two go by other names, such as
-cpp-before=OTHER. --compile starts every kernel once and measures nothing: what compilers keep on disk is there for the next run.
+SIDE: cpp=CUBIN, cute=FOLDER (made by forms/in_cute.py), cupy, numba, triton. Other names of the first two,
+such as cpp-before=OTHER, add further sides. `--compile` starts every kernel once and measures nothing: the next
+run then finds compiled kernels on disk.
 """
 
 from __future__ import annotations
@@ -29,14 +32,16 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent / "forms"))
 import rows
 
-# Multiples of 16, and so are all numbers of rounds: Triton compiles anew for integers that are and integers that are not.
+# Numbers of rounds are multiples of 16: Triton compiles one kernel for such integers and another for the
+# rest.
 ROUNDS, FEW = 4000, 16
-AHEAD = 2_000_000  # clocks, about 1 ms: the GPU is kept busy until the kernel is enqueued, so that only the kernel is timed
+# In clocks, about 1 ms: keeps the GPU busy until the kernel is enqueued, so that only the kernel is timed.
+AHEAD = 2_000_000
 Launch = Callable[[int, int], None]
 
 
 class Arrays:
-    """What the kernels move, symmetric; the same for all languages."""
+    """The symmetric arrays that the kernels move, the same for all languages."""
 
     room = rows.ROOM
 
@@ -51,7 +56,7 @@ class Arrays:
         self.stream = self.queue.cuda_stream
 
     def of(self, row: rows.Row) -> tuple[Any, ...]:
-        """Target and source of a row that has them."""
+        """Return target and source of a row that has them."""
         if not row.moves:
             return ()
         if row.is_tiled:
@@ -61,7 +66,7 @@ class Arrays:
 
 
 def launches(arrays: Arrays, side: str) -> Callable[[rows.Row], Launch | None]:
-    """What starts a row's kernel in one language."""
+    """Return the function that prepares a row's launch in one language."""
     name, _, path = side.partition("=")
     kind = name.split("-")[0]
     module = importlib.import_module(f"in_{ {'cupy': 'cpp', 'cute': 'cubins'}.get(kind, kind) }")
@@ -69,12 +74,12 @@ def launches(arrays: Arrays, side: str) -> Callable[[rows.Row], Launch | None]:
 
 
 class Run:
-    """Cells, a side's kernel of a row each, and what each of their batches took."""
+    """The cells, each a side's kernel of a row, and the times of their batches."""
 
     def __init__(self) -> None:
         self.arrays = Arrays()
         self.me = atoll.my_pe()
-        self.first = FEW  # of a launch's rounds
+        self.first = FEW  # the first round of a launch
         self.cells: dict[tuple[rows.Row, str], Launch] = {}
         self.us: dict[tuple[rows.Row, str], list[float]] = {}
         self.missing: dict[str, str] = {}
@@ -85,7 +90,7 @@ class Run:
             print(text, file=sys.stderr, flush=True)
 
     def add(self, side: str) -> None:
-        """Compile a side's kernels, and start each once. What fails does so on all PEs, before it is started."""
+        """Compile a side's kernels, and start each once. A failure occurs on all PEs, before the start."""
         name, since = side.partition("=")[0], time.monotonic()
         wanted = [*rows.ROWS, rows.BARE] if name == "cpp" else rows.ROWS
         try:
@@ -107,7 +112,9 @@ class Run:
         return self.say(f"{name}: compiled in {time.monotonic() - since:.1f} s")
 
     def try_out(self, row: rows.Row, name: str, launch: Launch) -> None:
-        """Start a kernel, and look at what it moved: it is no use to measure what does less than it should."""
+        """Start a kernel, and check what it moved: a kernel that moves less than it should is not worth
+        measuring.
+        """
         moved = [x.torch() for x in self.arrays.of(row)]
         if moved:
             to, source = moved
@@ -126,7 +133,7 @@ class Run:
 
     @staticmethod
     def pattern(like: Any, pe: int) -> Any:
-        """A PE's source."""
+        """Return a PE's source."""
         numbers = torch.arange(like.numel(), device=like.device) + 17 * pe
         return (numbers % 251).to(like.dtype).reshape(like.shape)
 
@@ -136,7 +143,7 @@ class Run:
         self.first += rounds
 
     def batch(self, row: rows.Row, launch: Launch) -> float:
-        """Microseconds of an operation."""
+        """Return the microseconds of an operation."""
         stream = self.arrays.queue
         atoll.barrier_all()
         with torch.cuda.stream(stream):
@@ -148,7 +155,7 @@ class Run:
         return float(self.begin.elapsed_time(self.end)) * 1e3 / ROUNDS / row.calls
 
     def repeat(self, number: int) -> None:
-        """A batch of each cell, row by row; the sides begin with another one each time."""
+        """Run a batch of each cell, row by row; the sides begin with another one each time."""
         for row in [rows.BARE, *rows.ROWS]:
             sides = [name for at, name in self.cells if at == row]
             for k in range(len(sides)):

@@ -1,5 +1,9 @@
-"""The kernels of bench/gpu/peers.py, in Numba, by atoll.numba and by nvshmem.core.device.numba: the same loops, in the names of each. With one
-PE they run between two blocks of one kernel, with more between PEs 0 and 1, a block each; collectives are one block of all PEs."""
+"""The kernels of bench/gpu/peers.py in Numba, by atoll.numba and by nvshmem.core.device.numba: the same
+loops.
+
+With one PE they run between two blocks of one kernel, with more between PEs 0 and 1, in a block each.
+Collectives are one block on every PE.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ class Row:
     nbytes: int
     threads: int
     calls: int
-    """Of the operation in a round: 2 where one way is half of a round."""
+    """The operation's calls in a round: 2 if one way is half of a round."""
 
     @property
     def is_collective(self) -> bool:
@@ -98,7 +102,7 @@ def atoll_kernels() -> dict[str, Any]:
 
 
 def nvshmem_kernels(home: Path | None) -> dict[str, Any]:
-    """`home`: the folder of another NVSHMEM than the one that is installed, whose headers are to be compiled."""
+    """`home`: the folder of an NVSHMEM that is not installed, whose headers are compiled."""
     import nvshmem.core.device.numba as dev
 
     if home is not None:
@@ -130,7 +134,7 @@ def nvshmem_kernels(home: Path | None) -> dict[str, Any]:
         for i in range(first, first + rounds):
             if me == 0:
                 dev.put_signal_block(dst, src, theirs, i, SET, peer)
-            if cuda.threadIdx.x == 0:  # there is no signal_wait_block
+            if cuda.threadIdx.x == 0:  # it has no signal_wait_block
                 dev.signal_wait(mine, GE, i)
             cuda.syncthreads()
             if me == 1:
@@ -162,12 +166,12 @@ class View:
 
 
 def source(pe: int, role: int) -> int:
-    """What a PE's row 2 + role is filled with."""
+    """Return the initial value of a PE's row 2 + role."""
     return 1000 * pe + 7 + role
 
 
 def wanted(kernel: str, me: int, n_pes: int) -> dict[int, int]:
-    """What rows of PE `me` are filled with by a kernel: role k writes row k of the other role's PE."""
+    """Return the values of PE `me`'s rows after a kernel: role k writes row k of the other role's PE."""
     if kernel == "reduces":
         return {0: sum(source(pe, 0) for pe in range(n_pes))}
     roles = {"puts": (0,), "put_signals": (0, 1)}.get(kernel, ())
@@ -177,7 +181,7 @@ def wanted(kernel: str, me: int, n_pes: int) -> dict[int, int]:
 
 
 class Kernels:
-    """A library's kernels and what they work on. `start` enqueues a row's kernel: one PE starts both blocks."""
+    """A library's kernels and their data. `start` enqueues a row's kernel: one PE starts both blocks."""
 
     def __init__(self, job: Any) -> None:
         self.job = job
@@ -207,7 +211,7 @@ class Kernels:
         raise NotImplementedError
 
     def rows(self) -> Any:
-        """This PE's data, as a torch tensor."""
+        """Return this PE's data, as a torch tensor."""
         raise NotImplementedError
 
     def start(self, row: Row, rounds: int) -> None:
@@ -216,7 +220,7 @@ class Kernels:
         self.epoch += rounds
 
     def check(self, row: Row, synchronize: Callable[[], None]) -> None:
-        """Run it once, and look at what it moved."""
+        """Run it once, and check what it moved."""
         rows, n = self.rows(), row.nbytes // 4
         rows[:2] = 0
         for role in range(2):

@@ -1,5 +1,8 @@
-"""Whose calls on a stream bench/gpu/peers.py measures: Atoll, NVSHMEM4Py, NCCL4Py and torch.distributed, 8 bytes a call. A side that is
-not there, or has not such a call, raises."""
+"""The calls on a stream that bench/gpu/peers.py measures: Atoll, NVSHMEM4Py, NCCL4Py and torch.distributed, 8
+bytes each.
+
+A side that is not installed, or does not have such a call, raises.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ OPS = ("put", "signal", "put_signal", "sum_reduce", "barrier", "send_recv")
 
 @dataclass
 class Side:
-    """Calls by operation; of those it has not, why."""
+    """Calls by operation, and the reasons for those that it does not have."""
 
     name: str
     calls: dict[str, Call]
@@ -29,7 +32,7 @@ class Side:
 
 
 class Job:
-    """What all sides share: the PE, its GPU, one stream."""
+    """The state that all sides share: the PE, its GPU, one stream."""
 
     def __init__(self) -> None:
         self.me, self.n = atoll.my_pe(), atoll.n_pes()
@@ -39,12 +42,12 @@ class Job:
         self.stream = torch.cuda.Stream(self.gpu)
 
     def from_first(self, data: Any) -> Any:
-        """PE 0's bytes on all PEs."""
+        """Return PE 0's bytes on all PEs."""
         return atoll.broadcast(np.ascontiguousarray(data, np.uint8), 0)
 
 
 def cuda_core_stream(job: Job) -> Any:
-    """The job's stream as a cuda.core.Stream: of those that NVSHMEM4Py and NCCL4Py take, the quickest to read."""
+    """Return the job's stream as a cuda.core.Stream, the fastest form that NVSHMEM4Py and NCCL4Py take."""
     from cuda.core import Stream
 
     return Stream.from_handle(job.stream.cuda_stream)
@@ -72,7 +75,7 @@ def atoll_side(job: Job, name: str, xp: Any) -> Side:
 
 
 def init_nvshmem(job: Job) -> Any:
-    """nvshmem.core, with this PE in NVSHMEM's world."""
+    """Return nvshmem.core, with this PE in NVSHMEM's world."""
     import nvshmem.core as nvshmem
     from cuda.core import Device
 
@@ -159,7 +162,7 @@ def nccl_side(job: Job) -> Side:
 
 
 def nccl_version() -> tuple[int, ...]:
-    """Of the library that is loaded: torch's."""
+    """Return the version of the library that is loaded: torch's."""
     return tuple(torch.cuda.nccl.version())
 
 
@@ -209,7 +212,7 @@ def nbshmem_side(_: Job) -> Side:
 
 
 def sides_of(peer: str, job: Job, loaded: types.SimpleNamespace) -> dict[str, Callable[[], Side]]:
-    """What makes a library's sides. What is set up stays in `loaded`: NVSHMEM is for kernels, too."""
+    """Return the functions that make a library's sides. `loaded` keeps its set-up: kernels use NVSHMEM, too."""
     if peer == "atoll":
         names: dict[str, Any] = {"atoll DeviceArray": None, "atoll torch.Tensor": torch}
         return {name: functools.partial(atoll_side, job, name, xp) for name, xp in names.items()}

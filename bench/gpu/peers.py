@@ -1,11 +1,13 @@
-"""Python on GPUs beside its peers, in one run: Atoll, NVSHMEM4Py, NCCL4Py, torch.distributed and nbshmem, in one process a PE and in turns, batch
-by batch, so that what differs is theirs.
+"""Python on GPUs beside its peers, in one run: Atoll, NVSHMEM4Py, NCCL4Py, torch.distributed and nbshmem.
+
+All take turns batch by batch in one process for each PE, so that only their code differs.
 
     atoll run -n 1 python bench/gpu/peers.py --json OUT.json
 
-First what a call on a stream costs the host (enqueued, not waited for; 8 bytes), then kernels in Numba: between two blocks of one kernel with one
-PE, between PEs with a GPU each. With one PE a put goes to the PE itself and collectives have one member: that is each library's own
-cost, without a link. A peer that is not there, or fails, is named with its reason in the table and the file. scripts/gpu_peers.sh runs it.
+First comes the host's cost of a call on a stream (enqueued, not waited for; 8 bytes). Then come kernels in
+Numba: between two blocks of one kernel with one PE, else between PEs with a GPU each. With one PE a put goes
+to the PE itself and collectives have one member: that is each library's own cost, without a link. The table
+and the file name a peer that is missing or fails, with its reason. scripts/gpu_peers.sh runs it.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ from typing import Any
 PEERS = ("atoll", "nvshmem4py", "nccl4py", "torch", "nbshmem")
 WITH_KERNELS = ("atoll", "nvshmem4py")
 CALLS, ROUNDS = 200, 2000
-AHEAD = 2_000_000  # clocks, about 1 ms: the GPU is kept busy until a kernel is enqueued, so that only the kernel is timed
+# In clocks, about 1 ms: keeps the GPU busy until a kernel is enqueued, so that only the kernel is timed.
+AHEAD = 2_000_000
 WARM_UP_S = 0.3
 PACKAGES = (
     "atoll", "nvshmem4py-cu13", "nvidia-nvshmem-cu13", "nccl4py", "nvidia-nccl-cu13", "torch", "numba", "numba-cuda", "cuda-core", "numpy",
@@ -58,7 +61,9 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
 
 
 def load_nvshmem() -> str:
-    """That of $PEERS_NVSHMEM in place of the installed one, before torch loads that: both have one name. What went wrong, or nothing."""
+    """Load the NVSHMEM of $PEERS_NVSHMEM before torch loads the installed one: both have one name. Return an
+    error's text, or "".
+    """
     try:
         if home := os.environ.get("PEERS_NVSHMEM"):
             ctypes.CDLL(str(Path(home) / "lib/libnvshmem_host.so.3"), mode=ctypes.RTLD_GLOBAL)
@@ -73,7 +78,7 @@ def said(error: BaseException) -> str:
 
 
 class Run:
-    """The peers that are there, and what their batches took."""
+    """The peers that work, and the times of their batches."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         import peer_sides
@@ -101,7 +106,9 @@ class Run:
             print(text, file=sys.stderr, flush=True)
 
     def attempt(self, what: str, does: Callable[[], object], reasons: dict[str, str]) -> bool:
-        """True if it was done on all PEs; else the reason is kept, of another PE if this one has none."""
+        """Return True if it was done on all PEs. Otherwise keep the reason, another PE's if this one has
+        none.
+        """
         import atoll
 
         reason = ""
@@ -117,7 +124,7 @@ class Run:
         return False
 
     def add(self, peer: str) -> None:
-        """A library: set up, then each of its sides."""
+        """Add a library: set it up, then add each of its sides."""
         import peer_sides
 
         since = time.monotonic()
@@ -133,14 +140,14 @@ class Run:
         self.say(f"{peer}: set up in {time.monotonic() - since:.1f} s")
 
     def try_calls(self) -> None:
-        """Each call once, on all PEs at a time: one that fails is left out."""
+        """Try each call once, on all PEs at a time: one that fails is left out."""
         for side in self.sides:
             for op, call in list(side.calls.items()):
                 if not self.attempt(f"{side.name}: {op}", call, self.missing):
                     del side.calls[op]
 
     def failed(self) -> list[str]:
-        """Of the peers that were asked for and have no call that works, why."""
+        """Return the requested peers of which no call works, with reasons."""
         reasons = []
         for peer in self.options.only:
             if any(side.calls for side in self.sides if side.name.startswith(peer)):
@@ -152,7 +159,7 @@ class Run:
     # ---- host calls
 
     def batch_of_calls(self, call: Callable[[], object]) -> float:
-        """Microseconds of the host a call."""
+        """Return the host's microseconds of a call."""
         import atoll
 
         self.torch.cuda.synchronize()
@@ -209,7 +216,7 @@ class Run:
         return cells
 
     def batch_of_kernel(self, row: Any, kernels: Any) -> float:
-        """Microseconds of an operation."""
+        """Return the microseconds of an operation."""
         import atoll
 
         cuda, stream = self.torch.cuda, self.job.stream
@@ -237,7 +244,7 @@ class Run:
                     if number >= 0:
                         self.us.setdefault(("kernel", row.op, row.nbytes, name), []).append(us)
 
-    # ---- what came of it
+    # ---- results
 
     def rows(self) -> list[dict[str, Any]]:
         found = []
@@ -294,7 +301,9 @@ class Run:
 
 
 def table(rows: list[dict[str, Any]], skipped: dict[str, str], missing: dict[str, str]) -> str:
-    """Medians with half of what lies between their quartiles, and how many times Atoll's best that is; then what is not there."""
+    """Return medians with half their interquartile range and their ratio to Atoll's best; then the missing
+    peers.
+    """
     lines = ["| | bytes | side | µs | × Atoll |", "|---|---|---|---|---|"]
     for key in dict.fromkeys((row["where"], row["op"], row["bytes"]) for row in rows):
         here = [row for row in rows if (row["where"], row["op"], row["bytes"]) == key]
@@ -343,7 +352,7 @@ def main() -> None:
         print("not there: " + "; ".join(failed), file=sys.stderr)
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(1 if failed else 0)  # what libraries free after their end is not to be waited for
+    os._exit(1 if failed else 0)  # do not wait for what libraries free after their end
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from pyharness import Bench
 
 
 def one_sided(bench: Bench) -> None:
-    """As python_bench.one_sided."""
+    """Measure the rows of python_bench.one_sided."""
     x = shmem.zeros(8, dtype=np.int64)
     target, word = x[:1], x[1:2]
     value = np.ones(1, np.int64)
@@ -32,7 +32,7 @@ def one_sided(bench: Bench) -> None:
 
 
 def collective(bench: Bench) -> None:
-    """As python_bench.collective."""
+    """Measure the rows of python_bench.collective."""
     src, dst = shmem.ones(1, dtype=np.int64), shmem.zeros(1, dtype=np.int64)
 
     def sum_reduce(repeats: int) -> None:
@@ -51,7 +51,7 @@ def collective(bench: Bench) -> None:
 
 
 def main() -> None:
-    """Every row that makes sense at this number of PEs."""
+    """Measure every row that makes sense at this number of PEs."""
     bench = Bench("shmem4py", shmem.my_pe(), shmem.n_pes(), shmem.barrier_all)
     word = shmem.zeros(1, dtype=np.float64)
 

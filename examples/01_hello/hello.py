@@ -1,4 +1,4 @@
-"""Who is there: every PE says its number."""
+"""Hello: every PE prints its number."""
 
 import atoll
 

@@ -1,4 +1,6 @@
-"""π as the area under 4 / (1 + x²) from 0 to 1: every PE adds up its share of the strips, a reduction adds the shares."""
+"""π as the area under 4 / (1 + x²) from 0 to 1: every PE adds up its share of the strips, a reduction adds
+the shares.
+"""
 
 import math
 import sys

@@ -13,7 +13,7 @@ atoll.barrier_all()
 
 everyone = atoll.global_view(row)  # shape (n, 5): nothing is copied, and NumPy does the rest
 columns = everyone.sum(axis=0)
-atoll.barrier_all()  # all have read what comes next to be overwritten
+atoll.barrier_all()  # all PEs have read the values that are overwritten next
 
 everyone[(me + 1) % n, 0] = -me  # a store into the next PE's row
 atoll.barrier_all()

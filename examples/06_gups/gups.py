@@ -1,7 +1,7 @@
-"""GUPS: atomic updates of random words of a table that all PEs hold together, as fast as they go.
+"""GUPS: atomic updates of random words of a table that all PEs hold together, as fast as possible.
 
-`add_at` takes all of them in one call: which PE, which word, how much. Verified by replaying: adding the negatives
-brings back the table's first state, if no update got lost.
+One call of `add_at` takes all updates: the PE, the word and the value of each. The check replays them: adding
+the negatives restores the table's first state, if no update was lost.
 """
 
 import sys

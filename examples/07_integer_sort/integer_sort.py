@@ -1,7 +1,7 @@
 """Integer sort by buckets: PE k gets all keys of the k-th part of the range.
 
-The PEs first tell each other how many keys will come (alltoall), so that everybody knows where to put its own
-(irregular puts), and then sort what they got.
+The PEs first tell each other how many keys they will send (alltoall). So each PE knows where its keys go in
+the others' memory (irregular puts). Then each sorts the keys that it received.
 """
 
 import sys
@@ -15,12 +15,12 @@ count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
 limits = np.arange(n + 1) * (1 << 27) // n  # PE k sorts the keys from limits[k] up to limits[k + 1]
 keys = np.random.default_rng(me).integers(0, 1 << 27, count)
 
-# My keys, those for PE 0 first, then those for PE 1, ...
+# This PE's keys, those for PE 0 first, then those for PE 1, ...
 bucket = np.searchsorted(limits, keys, side="right") - 1
 outgoing = keys[np.argsort(bucket, kind="stable")]
 send = np.bincount(bucket, minlength=n)
 
-# Who sends me how much, where in my memory it shall stand, and back to the senders with that.
+# The number of keys from each PE, and the offset of these keys in this PE's memory, sent back to the sender.
 receive = atoll.alltoall(send)
 to = atoll.alltoall(np.cumsum(receive) - receive)
 
@@ -33,7 +33,7 @@ for pe in range(n):
 atoll.barrier_all()
 part = np.sort(inbox[:mine])
 
-# Right if every PE's part is in its range, and no key got lost or changed: number and sum agree.
+# Right if every PE's part is in its range and no key was lost or changed: number and sum agree.
 wrong = mine > 0 and (part[0] < limits[me] or part[-1] >= limits[me + 1])
 before, before_sum, after, after_sum, wrong = atoll.sum_reduce(
     np.array([count, keys.sum(), mine, part.sum(), wrong], np.int64)

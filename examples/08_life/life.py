@@ -1,5 +1,8 @@
-"""Conway's Life. Every PE owns some rows; what it needs of its neighbours' rows they put beside its own, each row with a
-signal that says "generation g is there". No barrier: a PE waits for its two neighbours only."""
+"""Conway's Life. Every PE owns some rows, and its neighbours put their border rows beside them.
+
+A signal comes with each row and tells that generation g has arrived. No barrier: a PE waits for its two
+neighbours only.
+"""
 
 import sys
 
@@ -10,7 +13,7 @@ ROWS, COLUMNS = 192, 256  # a torus
 
 
 def evolve(cells):
-    """The next generation of all rows of `cells` but the first and the last, which are only looked at."""
+    """Return the next generation of all rows of `cells` but the first and the last, which are only read."""
     wide = np.concatenate([cells[:, -1:], cells, cells[:, :1]], axis=1)
     three = wide[:, :-2] + wide[:, 1:-1] + wide[:, 2:]
     around = three[:-2] + three[1:-1] + three[2:] - cells[1:-1]
@@ -29,8 +32,8 @@ start = (np.random.default_rng(1970).random((ROWS, COLUMNS)) < 1 / 3).astype(np.
 first, last = me * ROWS // n, (me + 1) * ROWS // n
 up, down = (me - 1) % n, (me + 1) % n
 
-# Two rows of the neighbours for even generations and two for odd ones: a neighbour may be one generation ahead, never
-# two, for it needs my row in between.
+# Two rows of the neighbours for even generations and two for odd ones. A neighbour may be one generation
+# ahead, but not two, since it needs this PE's row in between.
 halo = atoll.zeros((2, 2, COLUMNS), np.uint8)  # [generation % 2, (from above, from below)]
 arrived = atoll.signal(2)
 cells = start[first:last]
@@ -39,14 +42,14 @@ for g in range(generations):
     from_above, from_below = halo[g % 2]
     atoll.put_signal(from_below, cells[0], arrived[1:], g + 1, "set", up)
     atoll.put_signal(from_above, cells[-1], arrived[:1], g + 1, "set", down)
-    inner = evolve(cells)  # while the rows travel
+    inner = evolve(cells)  # while the rows are in flight
     atoll.signal_wait_until(arrived[:1], ">=", g + 1)
     atoll.signal_wait_until(arrived[1:], ">=", g + 1)
     top = evolve(np.stack([from_above, cells[0], cells[1]]))
     bottom = evolve(np.stack([cells[-2], cells[-1], from_below]))
     cells = np.concatenate([top, inner, bottom])
 
-# All of it again, alone, and compared with my rows.
+# Compute all of it on this PE alone, and compare with its rows.
 alone = start
 for _ in range(generations):
     alone = evolve(np.concatenate([alone[-1:], alone, alone[:1]]))

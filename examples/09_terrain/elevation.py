@@ -23,7 +23,7 @@ def sample():
 
 
 def synthetic(rows=96, columns=128):
-    """A volcano with gullies, and a lake in its crater: for machines without matplotlib."""
+    """A volcano with gullies and a lake in its crater, for machines without matplotlib."""
     y, x = np.mgrid[-1 : 1 : rows * 1j, -1.3 : 1.3 : columns * 1j]
     r, angle = np.hypot(x, y), np.arctan2(y, x)
     height = 900 * np.exp(-2.5 * r * r) - 500 * np.exp(-60 * r * r) + 25 * r * np.cos(9 * angle + 4 * r)
@@ -31,7 +31,9 @@ def synthetic(rows=96, columns=128):
 
 
 def refined(height, times):
-    """`times` cells for one in each direction, by bilinear interpolation between the cells' middles."""
+    """Split each cell into `times` cells in each direction, by bilinear interpolation between the cells'
+    middles.
+    """
     for axis in (0, 1):
         n = height.shape[axis]
         where = np.clip((np.arange(n * times) + 0.5) / times - 0.5, 0, n - 1)

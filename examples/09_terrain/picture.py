@@ -1,4 +1,4 @@
-"""The picture: hill shade, and over it where water stands and where it flows."""
+"""The picture: hill shade, with standing and flowing water over it."""
 
 import numpy as np
 
@@ -30,7 +30,7 @@ def save(path, ground, depth, discharge, dx, dy, headline, small_print):
         ax.imshow(relief, extent=extent, interpolation="bilinear")
         norm = LogNorm(smallest, largest)
         layer = water(norm(np.clip(values, smallest, largest)))
-        # Solid where there is much, and nothing below the scale.
+        # Opaque for much water, transparent below the scale.
         layer[..., 3] = np.clip(np.log(np.maximum(values, smallest) / smallest), 0, 1)
         ax.imshow(layer, extent=extent, interpolation="nearest")
         ax.set_title(title, fontsize=12, loc="left")

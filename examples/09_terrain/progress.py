@@ -1,4 +1,4 @@
-"""A progress bar: tqdm's where it is installed, else a line of our own where somebody looks."""
+"""A progress bar: tqdm's if it is installed, else a line of our own on a terminal."""
 
 import sys
 

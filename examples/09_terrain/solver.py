@@ -1,14 +1,15 @@
 """Shallow water on a raster, by the local-inertial scheme of Bates, Horritt and Fewtrell (2010), in NumPy.
 
-doi:10.1016/j.jhydrol.2010.03.027. One thing differs: where the paper's friction takes |q| of the step before, here it is
-that of the step itself, the positive root of a quadratic equation. With the former, thin sheets of water on steep ground
-swing from step to step between too much and too little; with the latter nothing swings.
+doi:10.1016/j.jhydrol.2010.03.027. One thing differs. The paper's friction takes |q| of the previous step;
+here it is that of the step itself, the positive root of a quadratic equation. With the former, thin sheets of
+water on steep ground oscillate between too much and too little; with the latter they do not.
 
-Nothing here knows of PEs: a `Water` holds some rows of the raster between two ghost rows, which somebody else fills.
+Nothing here knows of PEs: a `Water` holds some rows of the raster between two ghost rows, which its user
+fills.
 
-Every depth is a whole multiple of QUANTUM (2**-40 m, a picometre) and below 4096 m, so a double holds it exactly, and
-every sum and difference of depths too. What leaves a cell is what its neighbour gets, to the last bit and in whatever
-order: mass is conserved exactly, and the answer does not depend on how the rows are split.
+Every depth is a multiple of QUANTUM (2**-40 m, a picometre) and below 4096 m. So a double holds it exactly,
+and all sums and differences of depths too. The amount that leaves a cell is exactly what its neighbour gets,
+in whatever order. So mass is conserved exactly, and the result does not depend on how the rows are split.
 """
 
 import math
@@ -17,20 +18,20 @@ import numpy as np
 
 GRAVITY = 9.81
 QUANTUM = 2.0**-40
-# Adding and subtracting it rounds to QUANTUM: so far apart are doubles from 2**12 to 2**13.
+# Adding and then subtracting it rounds to QUANTUM, the distance of doubles from 2**12 to 2**13.
 ROUND = 1.5 * 2.0**12
 DRY = 1e-6  # m; keeps the friction of a dry face finite
-BLOCK = 16384  # faces that are worked on at a time, so that all their arrays stay in the cache
+BLOCK = 16384  # faces of one pass, so that all their arrays fit the cache
 LONGEST_STEP = 10.0  # s
 
 
 def quanta(depths):
-    """The sum of `depths` in units of QUANTUM, as an integer: exact, whatever the order."""
+    """Return the sum of `depths` in units of QUANTUM, as an integer: exact in any order."""
     return int((depths * (1 / QUANTUM)).astype(np.int64).sum())
 
 
 class Faces:
-    """The faces between the cells `low` and their neighbours `high`, which stand to the south or east of them."""
+    """The faces between the cells `low` and their neighbours `high` to the south or east."""
 
     def __init__(self, water, low, high, flow, spacing):
         self.surface = water.surface[low], water.surface[high]
@@ -43,7 +44,7 @@ class Faces:
         self.scratch = [np.empty(flow.shape) for _ in range(3)]
 
     def move(self, dt):
-        """Updates the flow and moves the water. Writes into arrays that are there; makes none."""
+        """Update the flow and move the water, in arrays that exist already."""
         low, high = self.surface
         q = self.flow
         a, b, c = self.scratch
@@ -67,7 +68,8 @@ class Faces:
         np.sqrt(c, out=c)
         np.add(c, 0.5, out=c)
         np.divide(q, c, out=q)
-        # What crosses, as a change of depth: at most a quarter of what the giving cell has, so none gets negative.
+        # The volume that crosses, as a change of depth: at most a quarter of the giving cell's depth, so that
+        # none gets negative.
         np.multiply(q, dt / self.spacing, out=b)
         np.minimum(b, self.limit[0], out=b)
         np.maximum(b, self.limit[1], out=b)
@@ -87,7 +89,7 @@ class Brink:
         self.spacing = spacing
 
     def spill(self, before, dt):
-        """Takes water away, as much as follows from the depths `before`; returns it in quanta."""
+        """Remove water, by the depths `before`; return the amount in quanta."""
         gone = np.minimum(before * np.sqrt(GRAVITY * before) * (dt / self.spacing), self.limit)
         gone = gone + ROUND - ROUND
         self.depth -= gone
@@ -104,7 +106,7 @@ class Water:
         self.own = depth[1:-1]
         self.surface, self.limit, self.minus_limit = (np.zeros_like(ground) for _ in range(3))
         self.flow_x = np.zeros((self.rows, self.columns - 1))
-        self.flow_y = np.zeros((self.rows + 1, self.columns))  # face k stands between rows k and k + 1
+        self.flow_y = np.zeros((self.rows + 1, self.columns))  # face k is between rows k and k + 1
         self.inner = []
         height = max(1, BLOCK // self.columns)
         for first in range(1, self.rows + 1, height):
@@ -124,20 +126,20 @@ class Water:
         return Faces(self, np.s_[first:last], np.s_[first + 1 : last + 1], self.flow_y[first:last], self.dy)
 
     def look(self, first, last):
-        """Takes surface and limits of some rows from their depths; faces next to them may then move."""
+        """Update surface and limits of some rows from their depths; faces next to them may then move."""
         rows = slice(first, last)
         np.add(self.ground[rows], self.depth[rows], out=self.surface[rows])
         np.multiply(self.depth[rows], 0.25, out=self.limit[rows])
         np.subtract(
             self.limit[rows], QUANTUM / 2, out=self.limit[rows]
-        )  # so that rounding does not pass the quarter
+        )  # so that rounding does not exceed the quarter
         np.negative(self.limit[rows], out=self.minus_limit[rows])
 
     def deepest(self):
         return float(self.own.max())
 
     def discharge(self):
-        """Discharge through each of the own cells, m³/s."""
+        """Return the discharge through each of the own cells, m³/s."""
         x = np.zeros((self.rows, self.columns))
         x[:, :-1] += self.flow_x
         x[:, 1:] += self.flow_x
@@ -146,14 +148,14 @@ class Water:
 
 
 def time_step(deepest, spacing, courant=0.7):
-    """The longest stable step: a wave in the deepest water must not cross more than a part of a cell."""
+    """Return the longest stable step: a wave in the deepest water must not cross more than a part of a cell."""
     if deepest <= 0:
         return LONGEST_STEP
     return min(LONGEST_STEP, courant * spacing / math.sqrt(GRAVITY * deepest))
 
 
 def rain_on(water, rate, dt):
-    """Rains `rate` m/s for `dt` s on the own cells. Returns the depth in quanta, the same on every cell."""
+    """Rain at `rate` m/s for `dt` s on the own cells. Return the depth in quanta, the same on every cell."""
     depth = round(rate * dt / QUANTUM)
     water.own += depth * QUANTUM
     return depth

@@ -1,7 +1,8 @@
 """Rain on a real mountain: shallow water by several PEs.     atoll run -n 4 terrain.py
 
-The rows of the raster are split over the PEs. In each time step a PE puts its first and its last row beside its
-neighbours' rows, with a signal, computes everything between its own rows meanwhile, and then what needs the neighbours'.
+The rows of the raster are split over the PEs. In each time step a PE puts its first and its last row beside
+its neighbours' rows, with a signal. Meanwhile it computes all its inner rows, and then those that need the
+neighbours' rows.
 """
 
 import argparse
@@ -56,7 +57,7 @@ def options():
 
 
 class Slab:
-    """The rows of one PE, as part of the whole raster: which they are, and the edges of the raster that they touch."""
+    """The rows of one PE as a part of the raster: their numbers, and the edges of the raster that they touch."""
 
     def __init__(self, ground, dx, dy, choice, pe, n_pes, depth=None):
         self.choice, self.ground, self.dx, self.dy = choice, ground, dx, dy
@@ -78,7 +79,7 @@ class Slab:
         return self.time >= 3600 * self.choice.hours or self.steps == self.choice.steps
 
     def step(self, deepest, wait_for_neighbours=lambda: None):
-        """One time step. Nothing of the neighbours' rows is looked at before `wait_for_neighbours` returns."""
+        """Do one time step. It reads no row of a neighbour before `wait_for_neighbours` returns."""
         water = self.water
         dt = min(time_step(deepest, self.spacing), 3600 * self.choice.hours - self.time)
         water.look(1, water.rows + 1)
@@ -99,7 +100,9 @@ class Slab:
 
 
 class Clock:
-    """What a PE spends in communication: `with clock:`. Seconds on the wall, and of the processor."""
+    """Measures the time that a PE spends in communication: `with clock:`. Wall and processor time, in
+    seconds.
+    """
 
     def __init__(self):
         self.wall = self.processor = 0.0
@@ -113,12 +116,15 @@ class Clock:
 
 
 def rain_together(ground, dx, dy, choice):
-    """The simulation on all PEs. Returns this PE's slab, the symmetric depths, and two clocks: all, and communication."""
+    """Run the simulation on all PEs. Return this PE's slab, the symmetric depths, and two clocks: all, and
+    communication.
+    """
     me, n = atoll.my_pe(), atoll.n_pes()
     most_rows = -(-ground.shape[0] // n) + 2
-    # The rows of a PE, between two ghost rows; as many on every PE, since a symmetric array has one shape.
+    # The rows of a PE, between two ghost rows. All PEs have the same number, since a symmetric array has one
+    # shape.
     depth = atoll.zeros((most_rows, ground.shape[1]), np.float64)
-    arrived = atoll.signal(2)  # from the north, from the south: the last step whose row is here
+    arrived = atoll.signal(2)  # from the north, from the south: the last step whose row has arrived
     deepest, deepest_of_all = atoll.zeros(1, np.float64), atoll.zeros(1, np.float64)
     slab = Slab(ground, dx, dy, choice, me, n, depth)
     rows, last_of_north = slab.water.rows, slab.bounds[me] - slab.bounds[me - 1]
@@ -138,7 +144,7 @@ def rain_together(ground, dx, dy, choice):
             deepest[0] = slab.water.deepest()
             with communication:
                 atoll.max_reduce(deepest_of_all, deepest)
-                # Who has come through the reduction knows that all PEs are done with the last step's ghost rows.
+                # After the reduction, all PEs have finished reading the last step's ghost rows.
                 stamp = slab.steps + 1
                 if slab.has_north:
                     atoll.put_signal(depth[last_of_north + 1], depth[1], arrived[1:2], stamp, "set", me - 1)
@@ -151,7 +157,7 @@ def rain_together(ground, dx, dy, choice):
 
 
 def rain_alone(ground, dx, dy, choice):
-    """The same on one PE, without Atoll."""
+    """Run the same on one PE, without Atoll."""
     slab = Slab(ground, dx, dy, choice, 0, 1)
     while not slab.finished():
         slab.step(slab.water.deepest())
@@ -159,7 +165,7 @@ def rain_alone(ground, dx, dy, choice):
 
 
 def collected(slab, rows, array):
-    """On PE 0 the whole raster, from each PE's rows of a symmetric array."""
+    """Return on PE 0 the whole raster, from each PE's rows of a symmetric array."""
     atoll.barrier_all()
     if atoll.my_pe() != 0:
         return None
@@ -184,7 +190,7 @@ def main():
 
     slab, depth, everything, communication = rain_together(ground, dx, dy, choice)
 
-    # Depths are whole multiples of QUANTUM, so the sums are integers and exact.
+    # Depths are multiples of QUANTUM, so the sums are integers and exact.
     stored, spilled = atoll.sum_reduce(np.array([quanta(slab.water.own), slab.spilled], np.int64))
     clocks = (everything.wall, everything.processor, communication.wall, communication.processor)
     clocks = atoll.sum_reduce(np.array(clocks))
@@ -203,7 +209,7 @@ def main():
 
 
 def report(slab, depth, stored, spilled, clocks):
-    """Prints what came out and how long it took. True if it is right."""
+    """Print the result and its times. Return True if it is right."""
     n, cores = atoll.n_pes(), len(os.sched_getaffinity(0))
     choice, ground, dx, dy = slab.choice, slab.ground, slab.dx, slab.dy
     rained = slab.rained * ground.size

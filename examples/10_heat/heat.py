@@ -1,7 +1,9 @@
-"""Heat in a plate, on CPUs or GPUs by one argument: atoll run -n 2 heat.py [cpu|cupy|torch] [rows] [steps] [picture.png].
+"""Heat in a plate, on CPUs or GPUs by one argument: atoll run -n 2 heat.py [cpu|cupy|torch] [rows] [steps]
+[picture.png].
 
-Each PE has a band of rows and one more at either end, which its neighbours put there. Nothing below the argument
-knows where the arrays are: NumPy, CuPy and PyTorch compute alike, and Atoll takes the arrays of all three.
+Each PE has a band of rows, with one more at either end, which its neighbours put there. The code after the
+argument does not depend on the arrays' memory. NumPy, CuPy and PyTorch compute alike, and Atoll takes the
+arrays of all three.
 """
 
 import importlib
@@ -38,12 +40,12 @@ elif library == "torch":
 
 
 def start(row: int) -> np.ndarray:
-    """A row of the whole plate, 0 to n * rows - 1."""
+    """Return a row of the whole plate, 0 to n * rows - 1."""
     return np.sin(0.1 * row) * np.cos(0.2 * np.arange(width)) + 1.0
 
 
 def draw(file: str, before: np.ndarray, after: np.ndarray) -> None:
-    """The whole plate at both ends of the time."""
+    """Draw the whole plate at both ends of the time."""
     try:
         import matplotlib
     except ImportError:
@@ -73,9 +75,9 @@ for _ in range(steps):
         atoll.put(u[-1], u[1], me - 1, stream=stream)
     if me < n - 1:
         atoll.put(u[0], u[-2], me + 1, stream=stream)
-    atoll.barrier_all(stream=stream)  # the neighbours' rows are here
+    atoll.barrier_all(stream=stream)  # the neighbours' rows have arrived
     new = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
-    atoll.barrier_all(stream=stream)  # nobody reads the old rows any more
+    atoll.barrier_all(stream=stream)  # the neighbours have read the old rows
     u[1:-1, 1:-1] = new
 
 heat = atoll.zeros(1, "float64", **where)
@@ -89,7 +91,7 @@ whole[1:-1] = before = np.array([start(i) for i in range(n * rows)])
 for _ in range(steps):
     whole[1:-1, 1:-1] = 0.25 * (whole[:-2, 1:-1] + whole[2:, 1:-1] + whole[1:-1, :-2] + whole[1:-1, 2:])
 mine = np.empty((rows + 2, width))
-atoll.get(mine, u, me)  # waits for what the library's stream still does
+atoll.get(mine, u, me)  # waits for the library's stream
 assert np.allclose(mine[1:-1], whole[1 + me * rows : 1 + (me + 1) * rows]), "not what one PE alone computes"
 found = atoll.g(total, me)
 assert np.isclose(found, whole[1:-1].sum()), (found, whole[1:-1].sum())

@@ -1,8 +1,10 @@
-"""2-D Jacobi in one kernel that talks to its neighbours: atoll run -n 2 jacobi.py [cpu|cuda] [rows] [width] [steps] [picture.png].
+"""2-D Jacobi in one kernel that communicates: atoll run -n 2 jacobi.py [cpu|cuda] [rows] [width] [steps]
+[picture.png].
 
-Written with Numba. Each PE has a band of rows of a grid that closes around from the last PE to the first, and one more row at either
-end, whose cells no sum contains: a row's first and last cell have something beside them. The kernel runs all steps; on a CPU the same text is compiled for one thread. `jacobi.py cuda times` prints
-what a step costs.
+Written with Numba. Each PE has a band of rows of a grid that wraps around from the last PE to the first. It
+has one more row at either end, whose cells no sum uses: they are beside a row's first and last cell. The
+kernel runs all steps; on a CPU the same text is compiled for one thread. `jacobi.py cuda times` prints the
+time of a step.
 """
 
 import json
@@ -18,7 +20,7 @@ except ImportError as error:
     sys.exit(f"jacobi.py: {error}")
 
 QUARTER = np.float32(0.25)
-U = np.uint64  # of what indices are made: Numba looks whether a signed one counts from the end
+U = np.uint64  # the type of indices: Numba checks whether a signed one counts from the end
 ONE, TWO, FOUR, EIGHT, LOW, SHIFT = U(1), U(2), U(4), U(8), U(0xFFFFFFFF), U(32)
 
 
@@ -42,7 +44,7 @@ def mean(above, below, left, right):
     return QUARTER * (above + below + (left + right))
 
 
-# ---- in pairs of cells, which are what a message has parts of
+# ---- in pairs of cells, the parts of a message
 
 
 @register_jitable
@@ -53,7 +55,7 @@ def beside(old, at):
 
 @register_jitable
 def relaxed(i, pairs, above, old, below, sides):
-    """Two new cells; those at the sides of the plate stay."""
+    """Return two new cells; those at the sides of the plate do not change."""
     first, second = first_of(old), second_of(old)
     return pair_of(
         mean(first_of(above), first_of(below), sides[0], second) if i > 0 else first,
@@ -63,7 +65,9 @@ def relaxed(i, pairs, above, old, below, sides):
 
 @register_jitable
 def column_of(old, new, at, count, pairs, i):
-    """Column i of `count` rows from `at` on. All that a thread loads for four rows is on its way before it stores."""
+    """Compute column i of `count` rows from `at` on. A thread loads all it needs for four rows before it
+    stores.
+    """
     a, b = old[at - pairs], old[at]
     while count >= FOUR:
         second = at + pairs
@@ -88,8 +92,11 @@ def column_of(old, new, at, count, pairs, i):
 
 @register_jitable
 def edge_row(old, new, row, inner, pairs, thread, threads, come, out, sends):
-    """The row beside another block's or PE's, with its own neighbour on the other side at `inner`. The one beyond comes as parts of a
-    message, straight into registers, and so the new cells go. All else is loaded before the wait."""
+    """Compute the row at the edge of this block, whose inner neighbour is at `inner`.
+
+    The row beyond the edge arrives as parts of a message, in registers, and the new cells leave in the same
+    way. All other loads come before the wait.
+    """
     i = thread
     while i < pairs:
         at = row * pairs + i
@@ -113,23 +120,24 @@ def send_row(cells, row, pairs, thread, threads, out):
 
 @register_jitable
 def mine(team):
-    """This thread and its block, and how many there are of them."""
+    """Return the numbers of threads, of this thread, of blocks and of this block."""
     threads, thread = U(dev.size(dev.BLOCK)), U(dev.rank(dev.BLOCK))
     return threads, thread, U(dev.size(dev.GRID)) // threads, U(dev.rank(dev.GRID)) // threads
 
 
 def by_messages(team, cells, grid, rows, up, down, steps):
-    """cells: those of both steps one by one, grid: the same in pairs.
+    """Run all steps with messages between the blocks. cells: the grids of both steps by cells, grid: the same
+    by pairs.
 
-    A block has rows beside each other, two at least. Those at its edges go by message to the blocks above and below, be they this PE's
-    or another's, and nobody waits for anybody else.
+    A block has at least two consecutive rows. It sends those at its edges as messages to the blocks above and
+    below, of this PE or another. It waits for these two blocks only.
     """
     rows = U(rows)
     pairs = U(grid.shape[1]) // (rows + TWO)
     threads, thread, blocks, block = mine(team)
     first, last = ONE + rows * block // blocks, rows * (block + ONE) // blocks
-    # Where there are threads enough, some have the first row, others the last, others again those between: a thread that did one after the
-    # other would take longer than a message is on its way.
+    # With enough threads, some compute the first row, others the last, and others those between. A thread
+    # that computed both edges would take longer than a message is in flight.
     across = min(threads, pairs)
     other = (thread + threads - across) % threads
     workers = threads - TWO * across if threads >= FOUR * across else threads
@@ -141,7 +149,7 @@ def by_messages(team, cells, grid, rows, up, down, steps):
 
     above = team.my_pe if block > 0 else (team.my_pe - 1) % team.n_pes
     below = team.my_pe if block + ONE < blocks else (team.my_pe + 1) % team.n_pes
-    # A block has the mailboxes that it sends to.
+    # A block owns the mailboxes that it sends to.
     from_above = dev.inbox(team, dev.nth(down, (block + blocks - ONE) % blocks), above, dev.BLOCK)
     from_below = dev.inbox(team, dev.nth(up, (block + ONE) % blocks), below, dev.BLOCK)
     to_above = dev.outbox(team, dev.nth(up, block), above, dev.BLOCK)
@@ -153,7 +161,7 @@ def by_messages(team, cells, grid, rows, up, down, steps):
     for step in range(steps):
         old, new = grid[step & 1], grid[1 - (step & 1)]
         sends = step + 1 < steps
-        # First the rows that others wait for.
+        # The rows that other blocks wait for come first.
         from_above, from_below = dev.begin(from_above), dev.begin(from_below)
         if sends:
             to_above, to_below = dev.begin(to_above), dev.begin(to_below)
@@ -184,7 +192,7 @@ def sides_of(cells, at):
 
 @register_jitable
 def four(column, width, above, old, below, sides):
-    """Four new cells; those at the sides of the plate stay."""
+    """Return four new cells; those at the sides of the plate do not change."""
     return (
         mean(above[0], below[0], sides[0], old[1]) if column > 0 else old[0],
         mean(above[1], below[1], old[0], old[2]),
@@ -201,7 +209,9 @@ def one_row(old, new, at, column, width):
 
 @register_jitable
 def eight_rows(old, new, at, column, width):
-    """All that a thread loads is on its way before it stores: memory is as far as its latency, not as its bandwidth says."""
+    """Compute eight rows. All loads of a thread are in flight before it stores: latency bounds it, not
+    bandwidth.
+    """
     at_2 = at + width
     at_3 = at_2 + width
     at_4 = at_3 + width
@@ -237,9 +247,12 @@ def eight_rows(old, new, at, column, width):
 
 @register_jitable
 def sweep(old, new, rows, width, thread, threads, worker, workers, forth):
-    """This block's share of rows 2 … rows - 1: pieces of eight rows and as many columns as its threads have. Every other step goes
-    back, since what was written last is what the cache still holds; a block keeps its pieces, for a cache has halves, and those
-    are in the one near it."""
+    """Compute this block's share of rows 2 … rows - 1, in pieces of eight rows and as many columns as its
+    threads have.
+
+    Every other step runs backwards, since the cache still holds what was written last. A block keeps its
+    pieces: the cache has two halves, and its pieces are in the near one.
+    """
     strips = (width + FOUR * threads - ONE) // (FOUR * threads)
     pieces = strips * ((rows - TWO + EIGHT - ONE) // EIGHT)
     turns = (pieces + workers - ONE - worker) // workers
@@ -258,9 +271,12 @@ def sweep(old, new, rows, width, thread, threads, worker, workers, forth):
 
 
 def by_meetings(team, cells, grid, rows, up, down, steps):
-    """The same for large grids: pieces of them are dealt to the blocks, so that all work at one place of the memory, and all blocks of a
-    PE meet after a step. A row that another PE needs goes by message, as above. The first block and the last do nothing but that,
-    unless there are no others: so what they keep takes no registers of the others' loop."""
+    """Run all steps for large grids, with a barrier of the PE's blocks after each.
+
+    The blocks take pieces in turn, so that all work in one region of memory. A row that another PE needs is
+    sent as a message, as above. Only the first and the last block do that. Unless they are the only blocks,
+    they do nothing else, so that their state takes no registers in the others' loop.
+    """
     rows = U(rows)
     width = U(cells.shape[1]) // (rows + TWO)
     pairs = width // TWO
@@ -316,14 +332,14 @@ def by_meetings(team, cells, grid, rows, up, down, steps):
         dev.close(to_below)
 
 
-# A multiprocessor has 65,536 registers: for more than 512 threads at once they would not do, and what is kept in memory instead is
-# slow here, since every wait for another block empties the nearest cache.
+# A multiprocessor has 65,536 registers, too few for more than 512 threads of this kernel. Spilled registers
+# would be slow, since every wait for another block empties the L1 cache.
 MULTIPROCESSORS, MOST_THREADS = 132, 512
 WAYS = {way: dev.kernel(max_registers=65536 // MOST_THREADS)(way) for way in (by_messages, by_meetings)}
 
 
 class Solver:
-    """A grid of `rows` rows a PE, and of so many blocks that a mailbox each way is made for every one."""
+    """A grid of `rows` rows on each PE, with a mailbox each way for every block."""
 
     def __init__(self, where, rows, width, blocks):
         if width % 4 != 0:
@@ -335,7 +351,7 @@ class Solver:
         self.up, self.down = (dev.mailbox(4 * width, count=blocks, device=where) for _ in range(2))
 
     def start(self, whole):
-        """`whole`: the rows of all PEs, and of each end one more."""
+        """`whole`: the rows of all PEs, and one more at each end."""
         band = whole[atoll.my_pe() * self.rows :][: self.rows + 2]
         self.u[...] = np.stack([band, band])
         atoll.barrier_all()
@@ -359,7 +375,7 @@ def synchronize(device):
 
 
 def beginning(rows, width):
-    """A plate with a hot left side and hot spots, its first row behind its last and its last before its first."""
+    """A plate with a hot left side and hot spots, its first row after its last and its last before its first."""
     whole = np.zeros((rows + 2, width), np.float32)
     whole[:, 0] = 1
     random = np.random.default_rng(1)
@@ -371,7 +387,7 @@ def beginning(rows, width):
 
 
 def alone(whole, steps):
-    """The same by NumPy."""
+    """Compute the same by NumPy."""
     for _ in range(steps):
         inner = whole[:-2, 1:-1] + whole[2:, 1:-1] + (whole[1:-1, :-2] + whole[1:-1, 2:])
         whole[1:-1, 1:-1] = QUARTER * inner
@@ -380,11 +396,11 @@ def alone(whole, steps):
 
 
 def measured(solver, way, steps, blocks, threads):
-    """Microseconds a step; infinite where so many blocks cannot run at once."""
+    """Return the microseconds of a step, or infinity if that many blocks cannot run at once."""
     from numba import cuda
 
     begin, end = cuda.event(), cuda.event()
-    for _ in range(2):  # the first warms up
+    for _ in range(2):  # the first run warms up
         atoll.barrier_all()
         begin.record()
         try:
@@ -398,7 +414,7 @@ def measured(solver, way, steps, blocks, threads):
 
 
 def times():
-    """A step in microseconds, for the best of some numbers of blocks and threads. For GPUs."""
+    """Print the time of a step in microseconds, for the best of some numbers of blocks and threads. For GPUs."""
     from numba import cuda
 
     for size in (64, 128, 256, 512, 1024, 2048, 4096, 8192):

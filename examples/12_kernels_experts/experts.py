@@ -1,7 +1,8 @@
-"""Tokens to their experts and back, as in a mixture of experts: atoll run -n 2 experts.py [cpu|cuda] [tokens] [features] [picture.png].
+"""Tokens to their experts and back, as in a mixture of experts: atoll run -n 2 experts.py [cpu|cuda] [tokens]
+[features] [picture.png].
 
-Written with Numba. How many tokens a PE will get is known to no host: senders count up a word on the expert's PE and get the
-number of a row there, so that the rows are filled without gaps.
+Written with Numba. No host knows how many tokens a PE will get. Senders increment a counter on the expert's
+PE and get the number of a row there, so the rows are filled without gaps.
 """
 
 import sys
@@ -38,7 +39,7 @@ def exchange(team, x, expert, inbox, origin, arrived, out):
 
 
 def draw(file, sent):
-    """sent[pe, expert]: how many tokens."""
+    """Draw sent[pe, expert], the numbers of tokens."""
     try:
         import matplotlib
     except ImportError:

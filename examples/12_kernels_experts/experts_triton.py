@@ -1,7 +1,9 @@
-"""Tokens to their experts and back, with Triton: atoll run -n 2 experts_triton.py [tokens] [features] [picture.png]. GPUs, PyTorch, Triton.
+"""Tokens to their experts and back, with Triton: atoll run -n 2 experts_triton.py [tokens] [features]
+[picture.png].
 
-As experts.py: how many tokens a PE will get is known to no host. Senders count up a word on the expert's PE and get the number
-of a row there. The second kernel reads that count where it is, in the GPU's memory; nothing is copied to the host in between.
+Needs GPUs, PyTorch and Triton. As in experts.py, no host knows how many tokens a PE will get. Senders
+increment a counter on the expert's PE and get the number of a row there. The second kernel reads that counter
+in the GPU's memory; nothing is copied to the host in between.
 """
 
 import sys
@@ -21,7 +23,7 @@ if not torch.cuda.is_available():
 
 @dev.kernel
 def dispatch(team, x, expert, inbox, origin, arrived, tokens, features, BLOCK: tl.constexpr):
-    """A program a token: to a free row of its expert's PE, and where it came from beside it."""
+    """Send a token, by one program, to a free row of its expert's PE, with its origin beside it."""
     token = tl.program_id(0)
     pe = tl.load(expert + token)
     row = dev.atomic_fetch_add(team, arrived, 1, pe)
@@ -31,7 +33,10 @@ def dispatch(team, x, expert, inbox, origin, arrived, tokens, features, BLOCK: t
 
 @dev.kernel
 def combine(team, inbox, origin, arrived, out, tokens, features, BLOCK: tl.constexpr):
-    """As many programs as fit; the rows that have come are dealt to them. This PE's expert, then back to the token's place."""
+    """Apply this PE's expert to the rows that have arrived, and send each back to its token's place.
+
+    As many programs run as fit; they take the rows in turn.
+    """
     count = tl.load(arrived)
     for row in range(tl.program_id(0), count, tl.num_programs(0)):
         source = tl.load(origin + row)
@@ -68,7 +73,7 @@ random = np.random.default_rng(me)
 x_host = random.standard_normal((tokens, features)).astype(np.float32)
 expert_host = np.minimum(random.geometric(0.6, tokens) - 1, n - 1).astype(
     np.int32
-)  # the first is chosen most
+)  # the first expert is chosen most
 
 
 def zeros(*shape, dtype="float32"):
@@ -83,7 +88,7 @@ team = atoll.WORLD.device()
 
 atoll.barrier_all(stream="current")
 dispatch[(tokens,)](team, x, expert, inbox, origin, arrived, tokens, features, BLOCK=256)
-atoll.barrier_all(stream="current")  # all tokens are where their experts are
+atoll.barrier_all(stream="current")  # all tokens have arrived at their experts
 combine[(264,)](team, inbox, origin, arrived, out, tokens, features, BLOCK=256)
 atoll.barrier_all(stream="current")
 

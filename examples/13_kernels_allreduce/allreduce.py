@@ -1,8 +1,12 @@
-"""An all-reduce of your own in Triton, two ways: atoll run -n 2 allreduce.py [elements] [times] [picture.png]. Needs GPUs, PyTorch and Triton.
-Without a GPU, by Triton's interpreter: TRITON_INTERPRET=1 atoll run -n 2 allreduce.py; Triton, and NumPy before 2.4.
+"""An all-reduce of your own in Triton, in two ways: atoll run -n 2 allreduce.py [elements] [times]
+[picture.png].
 
-One shot: every PE loads everybody's array and adds. Two shots: every PE adds its slice and stores it to all. Programs of a
-grid meet their namesakes on the other PEs by signals of their own, so that no program waits for the whole grid.
+Needs GPUs, PyTorch and Triton. Without a GPU, by Triton's interpreter: TRITON_INTERPRET=1 atoll run -n 2
+allreduce.py; Triton, and NumPy before 2.4.
+
+One shot: every PE loads all PEs' arrays and adds them. Two shots: every PE adds its slice and stores it to
+all. Each program of a grid synchronises with the same program on the other PEs by its own signals. So none
+waits for the whole grid.
 """
 
 import json
@@ -71,7 +75,10 @@ def two_shot(team, out, x, signals, n, BLOCK: tl.constexpr):
 
 
 def times():
-    """Rows of JSON: what a call takes in a CUDA graph of 20, from 4 KiB to 16 MiB. x is not written, so one will do."""
+    """Print rows of JSON: the time of a call in a CUDA graph of 20, from 4 KiB to 16 MiB.
+
+    One input x is enough, since it is not written.
+    """
     rows = []
     for count in (1 << k for k in range(10, 23, 2)):
         x = atoll.zeros(count, np.float32, device="cuda", xp=torch)
@@ -80,7 +87,7 @@ def times():
             (one_shot, triton.cdiv(count, BLOCK)),
             (two_shot, triton.cdiv(triton.cdiv(count, n), BLOCK)),
         ):
-            if programs > 2048:  # more than run at once wait for what cannot come
+            if programs > 2048:  # programs beyond those that run at once would wait forever
                 continue
             signals = atoll.zeros(2 * programs * n, np.int64, device="cuda", xp=torch)
             kernel[(programs,)](team, out, x, signals, count, BLOCK=BLOCK)
@@ -142,7 +149,7 @@ def integers(number):
 
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
-# Two inputs take turns: who is one call ahead does not overwrite what others still load.
+# Two inputs take turns, so that a PE that is one call ahead does not overwrite data that others still load.
 x, out = zeros((2, elements), np.float32), zeros(elements, np.float32)
 if not interpreted:
     torch.cuda.set_device(x.device)

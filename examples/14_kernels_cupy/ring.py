@@ -1,7 +1,8 @@
-"""Numbers around a ring of PEs, by a kernel in CUDA C++ from CuPy: atoll run -n 2 ring.py [picture.png]. Needs GPUs and CuPy.
+"""Numbers around a ring of PEs, by a kernel in CUDA C++ from CuPy: atoll run -n 2 ring.py [picture.png].
+Needs GPUs and CuPy.
 
-Each PE posts its number to the right, adds what comes from the left, and passes that on, until everybody has everybody's.
-Mailboxes carry small messages without a fence: nothing but the words themselves crosses the link.
+Each PE posts its number to the right, adds the number from the left, and passes that on, until every PE has
+all numbers. Mailboxes carry small messages without a fence: only the words themselves cross the link.
 """
 
 import sys
@@ -38,7 +39,7 @@ n_numbers = 100
 
 
 def draw(file, sums):
-    """sums[k]: after k messages."""
+    """Draw sums[k], the sum after k messages."""
     try:
         import matplotlib
     except ImportError:

@@ -1,8 +1,10 @@
-"""Shadows of a mountain, by tiles that travel: atoll run -n 2 shadows.py [picture.png]. GPUs, PyTorch and CuTe DSL.
+"""Shadows of a mountain, by tiles that travel: atoll run -n 2 shadows.py [picture.png]. GPUs, PyTorch and
+CuTe DSL.
 
-The sun stands in the north, low, so its rays run along the columns of the elevation model, which has some rows on each PE. So the
-mountain is turned: a block brings a tile into shared memory and puts it, rows for columns, to the PE whose rows they become, with a
-signal of the tile's own. The same kernel follows the rays along the new rows, and waits for a tile only when it comes to it.
+The sun is low in the north, so its rays run along the columns of the elevation model, of which each PE has
+some rows. So the mountain is transposed. A block loads a tile into shared memory and puts it, rows for
+columns, to the PE that has those rows. Each tile has its own signal. The same kernel follows the rays along
+the new rows, and waits for a tile only when it reaches it.
 """
 
 import sys
@@ -27,7 +29,7 @@ TILE, THREADS, BLOCKS = 16, 256, 64
 
 
 def sideways(tile: cute.Tensor):
-    """The same memory, rows for columns."""
+    """Return the same memory with rows and columns exchanged."""
     return cute.make_tensor(tile.iterator, cute.select(tile.layout, mode=[1, 0]))
 
 
@@ -40,7 +42,9 @@ def shade(
     deep: cute.Tensor,
     drop: Float32,
 ):
-    """deep[i, j] = how far below its neighbours' shadow turned[i, j] lies, 0 in the light; turned = the transpose of all PEs' height."""
+    """Set deep[i, j] to the depth of turned[i, j] below the shadow, 0 in the light; turned is the transpose
+    of all heights.
+    """
     thread, block, blocks = dev.rank(dev.BLOCK), cute.arch.block_idx()[0], cute.arch.grid_dim()[0]
     bands, across = cute.size(height, mode=[0]) // TILE, cute.size(height, mode=[1]) // TILE
     staged = cute.make_tensor(
@@ -52,13 +56,14 @@ def shade(
         i, j = number % bands, number // bands
         staged[row, column] = cute.local_tile(height, (TILE, TILE), (i, j))[row, column]
         dev.meet(team, dev.BLOCK)
-        band, place = j % bands, team.my_pe * bands + i  # where it goes, on PE j // bands
+        band, place = j % bands, team.my_pe * bands + i  # its place, on PE j // bands
         to = cute.local_tile(turned, (TILE, TILE), (band, place))
         signal = arrived.iterator + (band * across + place)
-        # Element after element down the columns: of `to` sideways these stand side by side, and so a warp stores them.
+        # Consecutive threads take elements down the columns, which are adjacent in the transposed tile: a
+        # warp stores them at once.
         dev.put_signal(team, sideways(to), staged, signal, 1, dev.SET, j // bands, scope=dev.BLOCK)
     for band in cutlass.range(block, bands, blocks, unroll=1):
-        ray = Float32(-1e30)  # a thread a row; what the sun has passed, sinking by `drop` a cell
+        ray = Float32(-1e30)  # a thread for each row; the highest ground so far, less `drop` a cell
         for place in cutlass.range(across, unroll=1):
             dev.signal_wait_until(
                 team, arrived.iterator + (band * across + place), dev.EQ, 1, scope=dev.BLOCK
@@ -81,14 +86,15 @@ def run(
     deep: cute.Tensor,
     drop: Float32,
 ):
-    # All blocks at once: one that waits for another PE's tile must not keep this PE's from being sent.
+    # All blocks run at once: one that waits for another PE's tile must not block the sending of this PE's
+    # tiles.
     shade(team, height, turned, arrived, deep, drop).launch(
         grid=[BLOCKS, 1, 1], block=[THREADS, 1, 1], cooperative=True
     )
 
 
 def alone(turned: np.ndarray, drop: float) -> np.ndarray:
-    """The same by NumPy, for all rows."""
+    """Compute the same by NumPy, for all rows."""
     deep, ray = np.zeros_like(turned), np.full(len(turned), -1e30, np.float32)
     for k in range(turned.shape[1]):
         ray = np.maximum(turned[:, k], ray - np.float32(drop))
@@ -97,7 +103,7 @@ def alone(turned: np.ndarray, drop: float) -> np.ndarray:
 
 
 def draw(file: str, height: np.ndarray, deep: np.ndarray, dx: float, dy: float, n: int) -> None:
-    """`deep` is turned, as the PEs have it."""
+    """Draw the shadows; `deep` is transposed, as on the PEs."""
     try:
         import matplotlib
     except ImportError:

@@ -1,8 +1,9 @@
-"""Rain on a real mountain in one kernel, on CPUs or GPUs by one argument: atoll run -n 2 water.py [cpu|cuda] [steps] [picture.png].
+"""Rain on a real mountain in one kernel, on CPUs or GPUs by one argument: atoll run -n 2 water.py [cpu|cuda]
+[steps] [picture.png].
 
-The scheme, the mountain and the picture are those of 09_terrain; here all time steps are one kernel, written with Numba.
-What the PEs say to each other stands in it: the deepest water of all decides how long a step may be (reduce), and two
-rows go to the neighbours (put), between two meetings of all threads of all PEs.
+The scheme, the mountain and the picture are those of 09_terrain; here all time steps are one kernel, written
+with Numba. The PEs communicate inside it, between two barriers of all threads of all PEs. The deepest water
+of all determines the length of a step (reduce), and two rows go to the neighbours (put).
 """
 
 import math
@@ -30,7 +31,9 @@ BLOCKS, THREADS = 64, 256  # of the kernel's grid on a GPU
 
 @register_jitable  # for CPUs and GPUs
 def flow_through(q, ground_low, ground_high, depth_low, depth_high, dt, spacing):
-    """What Faces.move of 09_terrain/solver.py does, for one face: the new flow, and the depth that crosses."""
+    """Do the work of Faces.move of 09_terrain/solver.py for one face: return the new flow, and the depth that
+    crosses.
+    """
     low, high = ground_low + depth_low, ground_high + depth_high
     h = max(max(low, high) - max(ground_low, ground_high), DRY)
     q -= (high - low) * h * (GRAVITY * dt / spacing)
@@ -48,11 +51,11 @@ def rain(team, ground, depth, flow_x, flow_y, moved_x, moved_y, most, top, clock
     threads, thread = dev.size(dev.BLOCK), dev.rank(dev.BLOCK)
     me, block, blocks = dev.rank(dev.GRID), dev.rank(dev.GRID) // threads, dev.size(dev.GRID) // threads
     north, south = team.my_pe - 1, team.my_pe + 1
-    begin = 0 if north >= 0 else 1  # faces between rows k and k + 1, of which the raster's edges have none
+    begin = 0 if north >= 0 else 1  # faces between rows k and k + 1; the raster's edges have no faces
     end = rows + 1 if south < team.n_pes else rows
     now = clock[0]
     for _ in range(steps):
-        # The deepest water: of this thread's cells, of its block's, of all PEs' blocks with this number, of all.
+        # The deepest water: of this thread's cells, of its block's, of the same block on all PEs, of all.
         deep = 0.0
         for i in dev.grid_range(rows * columns):
             deep = max(deep, depth[1 + i // columns, i % columns])
@@ -70,7 +73,7 @@ def rain(team, ground, depth, flow_x, flow_y, moved_x, moved_y, most, top, clock
         dt = LONGEST_STEP
         if deep > 0:
             dt = min(dt, 0.7 * min(dx, dy) / math.sqrt(GRAVITY * deep))
-        # Who has come through the reduction knows that all PEs are done with the last step's rows of others.
+        # After the reduction, all PEs have finished reading the last step's rows of others.
         if block == 0 and north >= 0:
             dev.put(team, depth[rows_of_north + 1], depth[1], north, scope=dev.BLOCK)
         if block == blocks - 1 and south < team.n_pes:
@@ -102,7 +105,7 @@ def rain(team, ground, depth, flow_x, flow_y, moved_x, moved_y, most, top, clock
 
 
 def alone(ground, dx, dy, steps):
-    """The same by NumPy, on one PE."""
+    """Compute the same by NumPy, on one PE."""
     padded = np.pad(ground, ((1, 1), (0, 0)), mode="edge")
     water = Water(padded, np.zeros_like(padded), dx, dy, MANNING)
     for _ in range(steps):
@@ -137,7 +140,7 @@ ground, dx, dy = elevation.load(False, 1)
 bounds = [pe * len(ground) // n for pe in range(n + 1)]
 first, last = bounds[me], bounds[me + 1]
 rows, columns = last - first, ground.shape[1]
-tall = -(-len(ground) // n) + 2  # of every PE's arrays, alike: its rows between two of its neighbours'
+tall = -(-len(ground) // n) + 2  # rows of every PE's arrays, equal: its own between two of its neighbours'
 
 
 def array(*shape):

@@ -1,9 +1,12 @@
-"""Conjugate gradients on a real sparse matrix, in one kernel: atoll run -n 2 gradient.py [cpu|cuda] [rows of the mountain] [picture.png].
+"""Conjugate gradients on a real sparse matrix, in one kernel: atoll run -n 2 gradient.py [cpu|cuda] [rows of
+the mountain] [picture.png].
 
-Where does ground water stand under a mountain? Rain trickles in, spreads between neighbouring cells, slower through steep ground, and leaks
-out where the ground is low: a symmetric positive definite matrix with a row for each cell of the elevation model of 09_terrain (138,632 of
-them, five numbers each). PEs own rows. Written with Numba: the product with the matrix loads what other PEs own as it goes,
-and the dot products are reductions inside the kernel, so that the host starts it once and learns the answer.
+How high is the ground water under a mountain? Rain trickles in and spreads between neighbouring cells, slower
+through steep ground. It leaks out of low ground. That is a symmetric positive definite matrix with a row for
+each cell of the elevation model of 09_terrain: 138,632 rows of five numbers.
+
+PEs own rows. Written with Numba: the product with the matrix loads other PEs' data directly, and the dot
+products are reductions inside the kernel. So the host starts it once and gets the answer.
 """
 
 import sys
@@ -26,7 +29,9 @@ TOLERANCE, MOST = 1e-9, 2000
 
 
 def matrix(height, dx, dy):
-    """The mountain as a matrix in compressed rows: (starts, columns, values). And the right side: rain on each cell."""
+    """Return the mountain as a matrix in compressed rows: (starts, columns, values). And the right side: rain
+    on each cell.
+    """
     cell = np.arange(height.size).reshape(height.shape)
     links = []
     for low, high, length in (
@@ -50,14 +55,16 @@ def matrix(height, dx, dy):
 
 @dev.kernel
 def solve(team, starts, columns, values, x, r, w, p, s, partial, sums, log, each, tolerance, most):
-    """Conjugate gradients, arranged so that an iteration has one reduction (Chronopoulos and Gear 1989). r begins as the right side."""
+    """Conjugate gradients with one reduction in an iteration (Chronopoulos and Gear 1989). r begins as the
+    right side.
+    """
     own = starts.size - 1
     threads, thread = dev.size(dev.BLOCK), dev.rank(dev.BLOCK)
     me, block, blocks = dev.rank(dev.GRID), dev.rank(dev.GRID) // threads, dev.size(dev.GRID) // threads
     first, gamma, alpha, beta = 0.0, 1.0, 1.0, 0.0
     for iteration in range(most):
         rr, wr = 0.0, 0.0
-        for i in dev.grid_range(own):  # w = A r; rows of other PEs stand there
+        for i in dev.grid_range(own):  # w = A r, which also loads rows of other PEs
             total = 0.0
             for k in range(starts[i], starts[i + 1]):
                 j = columns[k]
@@ -75,7 +82,7 @@ def solve(team, starts, columns, values, x, r, w, p, s, partial, sums, log, each
         dev.meet(team, dev.GRID)
         dev.reduce(team, sums[1, : 2 * blocks], sums[0, : 2 * blocks], dev.SUM, scope=dev.GRID)
         rr, wr = 0.0, 0.0
-        for i in range(blocks):  # in one order everywhere: all threads of all PEs get the same bits
+        for i in range(blocks):  # in the same order everywhere: all threads of all PEs get the same bits
             rr += sums[1, i]
             wr += sums[1, blocks + i]
         if iteration == 0:
@@ -94,11 +101,11 @@ def solve(team, starts, columns, values, x, r, w, p, s, partial, sums, log, each
             s[i] = w[i] + beta * s[i]
             x[i] += alpha * p[i]
             r[i] -= alpha * s[i]
-        dev.barrier(team, scope=dev.GRID)  # everybody's r is new
+        dev.barrier(team, scope=dev.GRID)  # all PEs have their new r
 
 
 def product(starts, columns, values, x):
-    """The matrix times x, by NumPy."""
+    """Return the matrix times x, by NumPy."""
     return np.add.reduceat(values * x[columns], starts[:-1])
 
 
@@ -153,7 +160,7 @@ me, n = atoll.my_pe(), atoll.n_pes()
 height, dx, dy = elevation.load(False, 1)
 height = height[: int(words[1]) if len(words) > 1 else None]
 starts, columns, values, b = matrix(height, dx, dy)
-each = -(-b.size // n)  # rows of the matrix a PE, the last one's fewer
+each = -(-b.size // n)  # rows of the matrix on a PE; the last PE has fewer
 begin, end = min(me * each, b.size), min((me + 1) * each, b.size)
 mine = starts[begin : end + 1]
 
@@ -162,7 +169,8 @@ r[: end - begin] = b[begin:end]
 partial, sums, log = (
     atoll.zeros(shape, device=where) for shape in ((2, BLOCKS * THREADS), (2, 2 * BLOCKS), MOST)
 )
-# The matrix is nobody else's business, but it must be where the kernel runs: as many numbers on each PE as on the one with the most.
+# Other PEs do not read the matrix, but the kernel needs it in its memory. Every PE has room for the largest
+# part.
 room = int(atoll.max_reduce(int(mine[-1] - mine[0])))
 my_columns, my_values = atoll.zeros(room, np.int64, device=where), atoll.zeros(room, device=where)
 my_columns[: mine[-1] - mine[0]] = columns[mine[0] : mine[-1]]

@@ -1,9 +1,11 @@
-"""Matrix products with the communication inside, in Triton: atoll run -n 2 matmul.py [size] [times] [picture.png]. GPUs, PyTorch, Triton.
+"""Matrix products with the communication inside, in Triton: atoll run -n 2 matmul.py [size] [times]
+[picture.png].
 
-Two layers of a network that is split over GPUs. all-reduce: each PE multiplies its part of the inner dimension, and all sums
-are wanted everywhere. all-gather: each PE has some rows of the first matrix, and all rows are wanted. In both kernels a tile
-travels as soon as it is there, while others are multiplied. With `times`, beside PyTorch's two calls, one after the other.
-Without a GPU, by Triton's interpreter: TRITON_INTERPRET=1 atoll run -n 2 matmul.py; Triton, and NumPy before 2.4.
+Needs GPUs, PyTorch and Triton. They are two layers of a network that is split over GPUs. In the all-reduce,
+each PE multiplies its part of the inner dimension, and all PEs need all sums. In the all-gather, each PE has
+some rows of the first matrix, and needs all. Both kernels send a tile as soon as it is complete, while others
+are multiplied. `times` compares with PyTorch's two calls, one after the other. Without a GPU, by Triton's
+interpreter: TRITON_INTERPRET=1 atoll run -n 2 matmul.py; Triton, and NumPy before 2.4.
 """
 
 import functools
@@ -34,7 +36,7 @@ if interpreted and "times" in sys.argv:
 
 @triton.jit
 def tile_of(number, m_tiles, n_tiles, GROUP: tl.constexpr):
-    """Row and column of a tile, so that tiles that are made together share what they read."""
+    """Return row and column of a tile, so that tiles computed at the same time share the data that they read."""
     in_group = GROUP * n_tiles
     first = number // in_group * GROUP
     tall = tl.minimum(m_tiles - first, GROUP)
@@ -43,7 +45,7 @@ def tile_of(number, m_tiles, n_tiles, GROUP: tl.constexpr):
 
 @triton.jit
 def multiply(a, b, row, column, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """One tile of a @ b, in float32. a is (M, K), b is (K, N), both contiguous; tiles divide them."""
+    """Return one tile of a @ b, in float32. a is (M, K), b is (K, N), both contiguous; tiles divide them."""
     m = row * BM + tl.arange(0, BM).to(tl.int64)
     n = column * BN + tl.arange(0, BN).to(tl.int64)
     k = tl.arange(0, BK)
@@ -62,12 +64,14 @@ def matmul_all_reduce(
     team, a, b, c, parts, arrived, done, step, M, N, K,
     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr,
 ):  # fmt: skip
-    """c = the sum of all PEs' a @ b. Tile t is summed by PE t % n_pes, to whom the others send theirs (parts, arrived)."""
+    """Set c to the sum of all PEs' a @ b. PE t % n_pes sums tile t; the others send it theirs (parts,
+    arrived).
+    """
     n_tiles, tiles = N // BN, (M // BM) * (N // BN)
     each = tl.cdiv(tiles, team.n_pes)  # tiles that a PE sums
     at = tl.arange(0, BM)[:, None] * BN + tl.arange(0, BN)[None, :]
     for j in range(tl.program_id(0), each * team.n_pes, tl.num_programs(0)):
-        owner = (team.my_pe + 1 + j // each) % team.n_pes  # first what other PEs wait for, this PE's own last
+        owner = (team.my_pe + 1 + j // each) % team.n_pes  # this PE's own tiles come last
         i = j % each
         tile = i * team.n_pes + owner
         if tile < tiles:
@@ -88,7 +92,7 @@ def matmul_all_reduce(
                 for pe in range(team.n_pes):
                     there = dev.ptr(team, c, pe) + m[:, None] * N + n[None, :]
                     tl.store(there, total.to(c.dtype.element_ty))
-    # Everybody's sums are here, and everybody has taken what was sent, before this kernel ends.
+    # Before this kernel ends, all sums have arrived here, and all PEs have read what this PE sent.
     for pe in range(team.n_pes):
         dev.signal_add(team, done + tl.program_id(0), 1, pe)
     dev.signal_wait_until(team, done + tl.program_id(0), dev.GE, step * team.n_pes)
@@ -99,13 +103,15 @@ def all_gather_matmul(
     team, shard, b, whole, c, arrived, next_tile, done, step, senders, rows, N, K,
     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr,
 ):  # fmt: skip
-    """c = whole @ b, where whole is all PEs' `shard` (rows, K), one below the other. The first programs send this PE's rows."""
+    """Set c to whole @ b. whole is all PEs' `shard` (rows, K), one below the other; the first programs send
+    this PE's rows.
+    """
     bands, n_tiles = rows // BM, N // BN
     program = tl.program_id(0)
     if program < senders:
         for band in range(
             program, bands, senders
-        ):  # BM rows at a time, in the order in which they are wanted
+        ):  # BM rows at a time, in the order in which they are needed
             start = tl.cast(band * BM, tl.int64) * K
             for turn in range(1, team.n_pes):
                 pe = (team.my_pe - turn + team.n_pes) % team.n_pes
@@ -114,7 +120,7 @@ def all_gather_matmul(
                 dev.signal_set(team, arrived + team.my_pe * bands + band, step, pe)
     tiles = bands * n_tiles * team.n_pes
     number = tl.atomic_add(next_tile, 1)
-    while number < tiles:  # own rows first, then those of the PEs behind this one
+    while number < tiles:  # own rows first, then those of the PEs after this one
         owner = (team.my_pe + number // (bands * n_tiles)) % team.n_pes
         row, column = tile_of(number % (bands * n_tiles), bands, n_tiles, GROUP)
         source = shard
@@ -126,13 +132,14 @@ def all_gather_matmul(
         n = column * BN + tl.arange(0, BN).to(tl.int64)
         tl.store(c + m[:, None] * N + n[None, :], total.to(c.dtype.element_ty))
         number = tl.atomic_add(next_tile, 1)
-    # What was sent is read by now on all PEs, so that the next call may send again.
+    # All PEs have read what was sent, so that the next call may send again.
     for pe in range(team.n_pes):
         dev.signal_add(team, done + program, 1, pe)
     dev.signal_wait_until(team, done + program, dev.GE, step * team.n_pes)
 
 
-# The interpreter runs programs one after another, so there is one: those of two PEs would wait for one another's next.
+# The interpreter runs programs one after another, so there is one: two would wait for the next program of the
+# other PE.
 TILE = {"BM": 128, "BN": 256, "BK": 64, "GROUP": 8, "num_warps": 8, "num_stages": 3}
 if interpreted:
     TILE = {"BM": 16, "BN": 32, "BK": 16, "GROUP": 4}
@@ -156,7 +163,7 @@ def most_programs():
 
 
 def exact(x):
-    """For comparison."""
+    """Convert x for comparison: to float64, on GPUs to float32."""
     return x.astype(np.float64) if interpreted else x.float()
 
 
@@ -165,7 +172,7 @@ def norm(x):
 
 
 class Reduced:
-    """all-reduce(a @ b), M x N x K with K shared out over the PEs."""
+    """all-reduce(a @ b), M x N x K with K split over the PEs."""
 
     def __init__(self, size):
         self.a, self.b = random(size, size // n), random(size // n, size, size**-0.5)
@@ -197,7 +204,7 @@ class Reduced:
 
 
 class Gathered:
-    """all-gather(a) @ b, M x N x K with M shared out over the PEs, and N as well, as such layers have it."""
+    """all-gather(a) @ b, M x N x K with M and N split over the PEs, as in such layers."""
 
     def __init__(self, size):
         self.shard, self.b = random(size // n, size), random(size, size // n, size**-0.5)
@@ -247,7 +254,7 @@ class Gathered:
 
 
 def is_right(layer):
-    for _ in range(3):  # that one call leaves all as the next one needs it
+    for _ in range(3):  # one call leaves the state that the next one needs
         found = layer.ours()
     expected = layer.expected()
     error = norm(exact(found) - expected) / norm(expected)

@@ -1,8 +1,10 @@
-"""A picture's Fourier transform over several GPUs: atoll run -n 2 fft.py [cupy|cpu] [picture.png]. CuPy for GPUs; NumPy needs none.
+"""A picture's Fourier transform over several GPUs: atoll run -n 2 fft.py [cupy|cpu] [picture.png]. CuPy for
+GPUs; NumPy needs none.
 
-The mountain of 09_terrain, smoothed: in two dimensions a transform is one along the rows, a transposition, and one along the
-rows again. Each PE has some rows. On GPUs the transposition is a kernel in CUDA C++ that stores each tile, turned around in shared
-memory, straight into the PE that needs it; on CPUs it is `put`. Smoothing is a product in between, and the way back the same.
+The mountain of 09_terrain, smoothed. A transform in two dimensions is one along the rows, a transposition,
+and one along the rows again. Each PE has some rows. On GPUs the transposition is a kernel in CUDA C++. It
+transposes each tile in shared memory and stores it straight into the memory of the PE that needs it. On CPUs
+it is `put`. Smoothing is a product in between, and the inverse transform works alike.
 """
 
 import sys
@@ -55,7 +57,7 @@ else:
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
 height, dx, dy = elevation.load(False, 1)
-size = min(height.shape) // n * n  # a square, of as many rows on each PE
+size = min(height.shape) // n * n  # a square with equal numbers of rows on the PEs
 height = height[:size, :size]
 rows = size // n
 a, b = (atoll.zeros((rows, size), "complex128", **where) for _ in range(2))
@@ -65,7 +67,7 @@ if xp is not np:
 
 
 def transposed(source, target):
-    """target on all PEs = the transpose of source on all PEs. Collective."""
+    """Set target on all PEs to the transpose of source on all PEs. Collective."""
     if xp is np:
         for pe in range(n):
             block = np.ascontiguousarray(source[:, pe * rows : (pe + 1) * rows].T)
@@ -79,9 +81,9 @@ def transposed(source, target):
 
 
 def smoothed(width):
-    """The ground without what is narrower than about `width` metres: each PE's rows."""
+    """Return each PE's rows of the ground without structures narrower than about `width` metres."""
     a[...] = xp.fft.fft(xp.asarray(height[me * rows : (me + 1) * rows]))
-    atoll.barrier_all(stream=None if xp is np else "current")  # nobody is still at the last call's
+    atoll.barrier_all(stream=None if xp is np else "current")  # all PEs have finished the last call
     b_is = transposed(a, b)
     b_is[...] = xp.fft.fft(b_is)  # row k of the transpose is wave number k along the columns
     along = 2 * np.pi * np.fft.fftfreq(size, dx)[me * rows : (me + 1) * rows]

@@ -1,9 +1,10 @@
-"""Rolls of two dice, counted by all PEs together: a program written for shmem4py, which runs on Atoll as it is.
+"""Rolls of two dice, counted by all PEs together: a program written for shmem4py, which runs on Atoll
+unchanged.
 
-    atoll run -n 4 examples/shmem4py/histogram.py               # from atoll import shmem
-    oshrun -n 4 python examples/shmem4py/histogram.py shmem4py  # from shmem4py import shmem
+    atoll run -n 4 examples/shmem4py/histogram.py               # from atoll import shmem oshrun -n 4 python
+    examples/shmem4py/histogram.py shmem4py  # from shmem4py import shmem
 
-It checks its result, and says at the end how long single operations take; `times=FILE` writes these as JSON, too.
+It checks its result and prints the time of single operations; `times=FILE` writes these as JSON, too.
 """
 
 import json
@@ -28,7 +29,7 @@ def say(text):
 
 
 def count_rolls():
-    """Sums of two dice, each count on the PE that owns it; updates are gathered, then made by atomics."""
+    """Count the sums of two dice, each on the PE that owns it; updates are gathered, then made by atomics."""
     mine = np.random.default_rng(me).integers(1, 7, (ROLLS, 2)).sum(axis=1)
     counts = shmem.zeros(13, dtype="i8")  # the PE with number `total % n` counts that total
     for total, times in enumerate(np.bincount(mine, minlength=13)):
@@ -40,7 +41,7 @@ def count_rolls():
 
 
 def check(everywhere, mine):
-    """The same by other means: all rolls collected, and counted here."""
+    """Check by other means: collect all rolls, and count them here."""
     rolls = shmem.zeros(n * ROLLS, dtype="i8")
     shmem.fcollect(rolls, shmem.array(mine, dtype="i8"))
     wanted = np.bincount(rolls, minlength=13)
@@ -51,7 +52,7 @@ def check(everywhere, mine):
 
 
 def pass_round():
-    """A text goes round the ring; each PE waits for its neighbour's signal and adds a letter."""
+    """Pass a text around the ring; each PE waits for its neighbour's signal and adds a letter."""
     text, signal = shmem.zeros(n + 1, dtype="u1"), shmem.new_signal()
     if me > 0:
         shmem.signal_wait_until(signal, shmem.CMP_EQ, me)
@@ -66,7 +67,7 @@ def pass_round():
 
 
 def take_turns():
-    """One PE after the other adds to a number on PE 0, without atomics; the even ones are a team besides."""
+    """Add to a number on PE 0, one PE after the other, under a lock. The even PEs also form a team."""
     number, lock = shmem.zeros(1), shmem.Lock()
     with lock:
         here = np.zeros(1)
@@ -82,7 +83,7 @@ def take_turns():
 
 
 def measure(what, batch=2000, batches=15):
-    """Nanoseconds a call, on this PE: the best of several batches."""
+    """Return the nanoseconds of a call on this PE: the best of several batches."""
     best = float("inf")
     for _ in range(batches):
         start = time.perf_counter_ns()
@@ -93,7 +94,7 @@ def measure(what, batch=2000, batches=15):
 
 
 def times():
-    """What single operations towards the next PE take PE 0 while the others wait for it."""
+    """Return the time of single operations from PE 0 to the next PE, while the others wait for it."""
     word, data = shmem.zeros(1, dtype="i8"), shmem.zeros(128)
     here, signal, pe = np.ones(128), shmem.new_signal(), 1 % n
     one, there, first = here[:1], data[:1], word[:1]

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# Nobody waits this long; it only keeps a hang from holding up everything else.
+# A bound for hangs only; no wait takes this long.
 HANG_GUARD = 60
 # nohup and a shell's background jobs ignore some signals, and children inherit that.
 for _number in (signal.SIGHUP, signal.SIGQUIT):
@@ -38,7 +38,7 @@ def find_atoll() -> Path:
 
 
 class Atoll:
-    """Starts the command, with an environment in which only what a test sets is set."""
+    """Starts the command, with an environment that contains only the variables that a test sets."""
 
     def __init__(self) -> None:
         self.path = str(find_atoll())
@@ -50,7 +50,7 @@ class Atoll:
         self.started: list[subprocess.Popen[str]] = []
 
     def __call__(self, *arguments: object, env: dict[str, str] | None = None, **options: object):
-        """Runs to the end."""
+        """Run the command to its end."""
         return subprocess.run(
             [self.path, *map(str, arguments)],
             env={**self.environment, **(env or {})},
@@ -60,7 +60,7 @@ class Atoll:
         )
 
     def start(self, *arguments: object, env: dict[str, str] | None = None, **options: object):
-        """Starts, for tests that do something meanwhile."""
+        """Start the command, for tests that do something meanwhile."""
         process = subprocess.Popen(
             [self.path, *map(str, arguments)],
             env={**self.environment, **(env or {})},
@@ -100,7 +100,9 @@ def atoll(board_layout: str) -> Iterator[Atoll]:
 
 @pytest.fixture
 def program(tmp_path: Path) -> Callable[[str], Path]:
-    """Writes a Python program that the launcher can start; `pe` in it is the module beside this file."""
+    """Return a function that writes a Python program for the launcher; `pe` in it is the module beside this
+    file.
+    """
 
     def write(text: str) -> Path:
         path = tmp_path / "program.py"
@@ -111,7 +113,7 @@ def program(tmp_path: Path) -> Callable[[str], Path]:
 
 
 class Terminal:
-    """A program on a terminal of its own."""
+    """A program on a separate terminal."""
 
     def __init__(self, path: str, arguments: list[str], environment: dict[str, str]) -> None:
         self.pid, self.fd = pty.fork()
@@ -134,7 +136,7 @@ class Terminal:
             return False
         try:
             data = os.read(self.fd, 4096)
-        except OSError:  # how Linux says that nobody has the other side any more
+        except OSError:  # Linux's error when the other side is closed
             return False
         self.seen += data.decode()
         return bool(data)
@@ -156,7 +158,9 @@ def start_on_terminal(atoll: Atoll) -> Callable[..., Terminal]:
 
 
 class Witness:
-    """A pipe whose writing end every process of a job inherits: its end of file says that all of them are gone."""
+    """A pipe whose writing end every process of a job inherits: end of file means that all of them have
+    ended.
+    """
 
     def __init__(self) -> None:
         self.reader, self.writer = os.pipe()

@@ -1,6 +1,6 @@
-"""A PE without the library: speaks src/bootstrap/launch_protocol.hpp and writes on the job board.
+"""A PE without the library, which uses src/bootstrap/launch_protocol.hpp and the job board directly.
 
-So the launcher is tested against its contract, and does what no well-behaved library would do.
+So the launcher is tested against its contract, also by acts that the library would never do.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ lifeline: socket.socket | None = None
 
 
 def say(text: object) -> None:
-    """A line in one piece, at once."""
+    """Print a line at once, by one write."""
     os.write(1, f"{text}\n".encode())
 
 
@@ -100,7 +100,7 @@ def publish_wait(operation: str, peer: int = -1) -> None:
 
 
 def wait_for_abort() -> str:
-    """As a PE that waits in the library does."""
+    """Wait as a PE that waits in the library."""
     while not read_word(ABORT):
         time.sleep(0.001)
     return board[ABORT_TEXT : ABORT_TEXT + 256].split(b"\0")[0].decode()

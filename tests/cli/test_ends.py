@@ -1,4 +1,4 @@
-"""How jobs end: well, by a death, by abort, by time; and that nothing is left behind."""
+"""The ends of jobs: normal, by a death, by abort, by time. No process or file is left behind."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_sigkill_of_the_launcher_ends_members_in_sessions_of_their_own(atoll, pr
 
 def test_death_is_seen_on_the_board_by_those_who_wait(atoll, program):
     path = program(
-        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"  # a busy machine may not come to them before it
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"  # a busy machine may not reach them before it
         "pe.hello()\npe.fence()\n"
         "if pe.number == 1: os.kill(os.getpid(), signal.SIGSEGV)\n"
         "pe.say(pe.wait_for_abort())\nsys.exit(9)\n"
@@ -157,7 +157,7 @@ def test_exit_0_without_finalize_is_no_failure(atoll, program):
     path = program(
         "pe.hello()\npe.fence()\n"
         "if pe.number == 1: os._exit(0)\n"
-        "while pe.read_word(pe.GONE) == 0: time.sleep(0.001)\n"  # the last of what the launcher writes
+        "while pe.read_word(pe.GONE) == 0: time.sleep(0.001)\n"  # the last word that the launcher writes
         "pe.say([pe.state(1) == pe.LEFT_STATE, pe.read_word(pe.LEFT), pe.read_word(pe.ABORT)])\npe.finalize()\n"
     )
     result = atoll("run", "-n", 2, path)
@@ -177,7 +177,7 @@ def test_pe_that_never_joins_is_named(atoll, program):
     result = atoll("run", "-n", 3, path)
     assert result.returncode == 1
     assert "PE 1 ended without calling init, in which PE 0,2 waits" in result.stderr or (
-        # whichever of the two came first
+        # PE 0 or PE 2, whichever came first
         re.search(r"PE 1 ended without calling init, in which PE [02] waits", result.stderr)
     )
 
@@ -204,7 +204,7 @@ def test_crash_inside_a_shell_that_goes_on(atoll, program, witness):
     assert witness.all_gone()
 
 
-# Two answers of the launcher later, it has seen that PE 1 has become another program.
+# After two answers of the launcher, it has seen that PE 1 has become another program.
 ENDS_WELL = "import os, socket; s = socket.socket(fileno={}); [(s.send(b'Gkey'), s.recv(99)) for _ in '12']"
 
 
@@ -235,11 +235,13 @@ def test_a_signal_to_the_launcher_is_not_a_pes(atoll, number):
 
 
 def test_member_that_outlives_its_shell_counts(atoll, program):
-    """`sh -c 'program &'` ends at once, its program later and badly: the launcher inherits it and knows how."""
+    """`sh -c 'program &'` ends at once, its program later and with a failure: the launcher inherits it and
+    gets its status.
+    """
     path = program(
         "pe.hello()\n"
         "while os.getppid() == int(sys.argv[1]): time.sleep(0.001)\n"
-        # At once, as the library's programs: sys.exit closes the lifeline long before the process ends.
+        # At once, as the library's programs do: sys.exit closes the lifeline long before the process ends.
         "pe.fence()\nos._exit(6 if pe.number == 1 else 0)\n"
     )
     # The shell ends only after its program said hello.
@@ -324,7 +326,7 @@ def test_stopped_pes_are_ended_too(atoll, witness):
 
 
 def test_no_file_is_needed(atoll, witness):
-    """Full or unwritable /tmp, /dev/shm and working folder: nothing is there to be written."""
+    """With a full or unwritable /tmp, /dev/shm and working folder, since nothing is written there."""
     shared = Path("/dev/shm")
     before = set(shared.iterdir())
     job = atoll.start(
@@ -336,7 +338,7 @@ def test_no_file_is_needed(atoll, witness):
     job.wait(timeout=60)
     assert witness.all_gone()
     left = set(shared.iterdir()) - before
-    # Other programs of this machine have files there too, which come and go; a job's would stay.
+    # Other programs' files there come and go; a job's would stay.
     end = time.monotonic() + 60
     while left and time.monotonic() < end:
         left = {file for file in left if file.exists() and not is_open(file)}
@@ -345,7 +347,7 @@ def test_no_file_is_needed(atoll, witness):
 
 
 def is_open(file: Path) -> bool:
-    """Some process has it open or mapped."""
+    """Return whether some process has the file open or mapped."""
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it has ended
             if str(file) in (process / "maps").read_text():

@@ -1,4 +1,6 @@
-"""Jobs whose PEs pretend to be on several hosts: who reaches whom, and what is said where nobody does."""
+"""Jobs whose PEs pretend to be on several hosts: which PEs reach each other, and the errors of those that do
+not.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ def test_pes_that_nothing_connects_are_named(atoll) -> None:
         "run", "-n", 2, atoll.path, "info", "--job", env={"ATOLL_HOST_ID": "a,b", "ATOLL_TRANSPORT": "window"}
     )
     assert run.returncode != 0
-    # Both find it out; the first to end by it may end the other before that one has said so.
+    # Both find it out. The first one to end may end the other before that one has reported it.
     assert re.search(
         r"PE (0 \(host a\) cannot reach PE 1 \(host b\)|1 \(host b\) cannot reach PE 0 \(host a\)):",
         run.stderr,

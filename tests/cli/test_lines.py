@@ -83,7 +83,7 @@ def test_lines_of_others_do_not_wait_for_an_answer(atoll, program):
     assert os.read(job.stdout.fileno(), 100) == b"name? "
     job.stdin.write("seen\n")
     job.stdin.flush()
-    assert job.stdout.readline() == "\n"  # the prompt's line is ended for it
+    assert job.stdout.readline() == "\n"  # the launcher ends the prompt's line
     assert job.stdout.readline() == "other\n"
     out, _ = job.communicate("Ada", timeout=60)
     assert (job.returncode, out) == (0, "Ada\n")

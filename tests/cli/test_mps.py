@@ -1,4 +1,6 @@
-"""`atoll run --mps`, with a control daemon of MPS that is a script: which daemon is used, and how one of the job's own ends."""
+"""`atoll run --mps`, with a script in place of MPS's control daemon: which daemon is used, and how a private
+one ends.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-# Nobody waits this long: it only ends a hang.
+# A bound for hangs only; no wait takes this long.
 HANG_GUARD = 60
-# A daemon is a process whose number stands in its pipe directory. What is asked of it is logged.
+# A daemon is a process whose number is in its pipe directory. Its requests are logged.
 CONTROL = r"""#!/bin/sh
 pipe=${CUDA_MPS_PIPE_DIRECTORY:-/nonexistent}
 if [ "$1" = -d ]; then
@@ -43,7 +45,7 @@ os.write(1, (said + "\\n").encode())  # whole
 
 
 class Fake:
-    """The script in PATH, and what was asked of it."""
+    """The script in PATH, and the requests to it."""
 
     def __init__(self, folder: Path) -> None:
         self.bin, self.log, self.temporary = folder / "bin", folder / "log", folder / "tmp"
@@ -97,7 +99,7 @@ def wait_until_ended(number: int, folder: Path) -> None:
 
 @pytest.mark.parametrize("stays", ["", "1"])
 def test_a_private_daemon_ends_with_the_job(atoll, fake, tmp_path, stays):
-    """Also one that does not quit."""
+    """Also if it does not quit."""
     program = tmp_path / "show.py"
     program.write_text(SHOW)
     done = atoll("run", "--mps", "-n", 2, program, env={**fake.environment, "FAKE_STAYS": stays})
@@ -149,7 +151,7 @@ def test_the_variable_asks_for_the_same(atoll, fake, tmp_path):
 
 
 def of_another_user(pipe: Path) -> int:
-    """A pipe directory whose control file another user made; that user's number."""
+    """Make a pipe directory whose control file belongs to another user; return that user's number."""
     pipe.mkdir()
     control = pipe / "control"
     if os.geteuid() != 0:

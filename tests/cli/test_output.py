@@ -1,4 +1,4 @@
-"""--label, and a terminal."""
+"""The option --label, and output on a terminal."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_long_lines_and_empty_ones(atoll, program):
 def test_reader_that_is_slow_loses_nothing(atoll, program):
     path = program("for i in range(100_000): print(i)\n")
     job = atoll.start("run", "-n", 2, "--label", path)
-    first = os.read(job.stdout.fileno(), 10).decode()  # the launcher now has far more than a pipe holds
+    first = os.read(job.stdout.fileno(), 10).decode()  # the launcher now holds far more than a pipe
     out, _ = job.communicate(timeout=60)
     assert (first + out).count("\n") == 200_000
     assert job.returncode == 0
@@ -148,7 +148,7 @@ def test_idle_launcher_uses_no_cpu(atoll, program):
         with open(f"/proc/{job.pid}/status") as file:  # noqa: PTH123
             return sum(int(line.split()[1]) for line in file if "ctxt_switches" in line)
 
-    # Wakes once a second to look for a stall; a loop that spins would have switched thousands of times meanwhile.
+    # It wakes once a second to look for a stall; a loop that spins would have switched thousands of times.
     before = switches()
     subprocess.run([sys.executable, "-c", "sum(range(3_000_000))"], check=True)
     assert switches() - before < 100

@@ -1,4 +1,4 @@
-"""What a PE gets: its program, arguments, environment, standard streams, signals."""
+"""The surroundings of a PE: its program, arguments, environment, standard streams, signals."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_python_beside_the_launcher_is_preferred(atoll, tmp_path):
 
 
 def environment_folder(place: Path, *, has_atoll: bool) -> Path:
-    """A stand-in for a virtual environment, whose Python says so and can tell whether it has Atoll."""
+    """Make a fake virtual environment. Its Python reports that, and can tell whether it has Atoll."""
     (place / "bin").mkdir(parents=True)
     (place / "pyvenv.cfg").touch()
     python = place / "bin/python"
@@ -73,7 +73,7 @@ def environment_folder(place: Path, *, has_atoll: bool) -> Path:
 
 
 def run_in_environment(atoll, tmp_path, active: Path, by: str = "VIRTUAL_ENV", **options):
-    """Runs a script by the launcher of the environment "own", while `active` is the active one."""
+    """Run a script by the launcher of the environment "own", while `active` is the active one."""
     own = environment_folder(tmp_path / "own", has_atoll=True)
     (own / "bin/atoll").symlink_to(Path(atoll.path).resolve())
     environment = {
@@ -173,7 +173,7 @@ def test_threads_are_left_to_who_decided_about_them(atoll):
 
 def test_info_says_how_many_threads_libraries_have(atoll):
     cores = json.loads(atoll("info", "--json").stdout)["machine"]["usable_cpus"]
-    threads(atoll, 2)  # leaves nothing set
+    threads(atoll, 2)  # sets nothing
     result = atoll("run", "-n", 2, "true", env={"ATOLL_INFO": "1"})
     assert f"OMP_NUM_THREADS={max(cores // 2, 1)} and its relatives" in result.stderr
 
@@ -202,7 +202,7 @@ def test_descriptors_are_those_of_the_protocol_only(atoll, program):
         "known = {0, 1, 2, pe.launcher.fileno(), pe._board, pe.heap}\n"
         "pe.say([os.readlink(f'/proc/self/fd/{fd}') for fd in fds if fd not in known and os.path.exists(f'/proc/self/fd/{fd}')])\n"
     )
-    # What remains is the memory map's copy of the board's descriptor, which Python keeps.
+    # The memory map's copy of the board's descriptor remains, which Python keeps.
     assert all(line == "['/memfd:atoll-board (deleted)']" for line in lines(atoll("run", "-n", 3, path)))
 
 
@@ -290,7 +290,7 @@ def test_second_interrupt_kills(atoll, program, witness):
     assert [job.stdout.readline() for _ in range(2)] == ["ready\n"] * 2
     job.send_signal(signal.SIGINT)
     assert [job.stdout.readline() for _ in range(2)] == ["not yet\n"] * 2
-    time.sleep(0.8)  # at once it would be taken for the same one, as timeout(1) sends
+    time.sleep(0.8)  # earlier, it would count as the same signal, as timeout(1) sends it
     job.send_signal(signal.SIGINT)
     _, err = job.communicate(timeout=60)
     assert job.returncode == 130
@@ -299,7 +299,9 @@ def test_second_interrupt_kills(atoll, program, witness):
 
 
 def test_the_same_signal_of_one_sender_counts_once(atoll):
-    """timeout(1) signals its child, then the group that both are in; PEs that need a moment to end have it."""
+    """timeout(1) signals its child, and then the group that contains both; PEs that need a moment to end get
+    that moment.
+    """
     ends = "trap 'sleep 0.3; echo ended; exit 0' TERM; echo ready; while :; do sleep 0.05; done"
     job = atoll.start("run", "-n", 2, "sh", "-c", ends)
     assert [job.stdout.readline() for _ in range(2)] == ["ready\n"] * 2

@@ -1,4 +1,4 @@
-"""One error is shown once, however many PEs it stops."""
+"""An error is shown once, however many PEs it stops."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TRACEBACK = (
 
 
 def failing(text: str, more: str = "") -> str:
-    """All PEs print the text to stderr, and PE 0 fails once all have."""
+    """Return a program whose PEs all print the text to stderr; PE 0 fails once all have."""
     return (
         f"text = {text!r}\n{more}"
         "pe.hello()\n"
@@ -109,7 +109,7 @@ def test_an_exception_told_by_abort_is_not_repeated(atoll, program):
     assert result.stderr.count("ValueError: why") == 1
     said = r"atoll run: PE 1 ended by an exception that nobody caught \d+\.\d\d s after the start"
     assert re.fullmatch(said, result.stderr.splitlines()[-1])
-    assert "ValueError: why" in result.stdout  # whoever waits hears all
+    assert "ValueError: why" in result.stdout  # a PE that waits hears all of it
     silent = atoll("run", "-n", 2, path, "silent")
     assert re.fullmatch(said + ": ValueError: why\n", silent.stderr)
 

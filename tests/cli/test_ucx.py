@@ -1,4 +1,4 @@
-"""What is said where UCX cannot be had or used."""
+"""Errors if UCX is not installed or cannot be used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of bad input, and with what status."""
+"""Errors and exit statuses for wrong usage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What test_cute.py has of the Python tests."""
+"""Fixtures of the Python tests that test_cute.py uses."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""CuTe DSL's kernels, compiled for a GPU that need not be here: scripts/cute.sh runs these; scripts/gpu_kernels.sh runs the kernels."""
+"""CuTe DSL's kernels, compiled without a GPU: scripts/cute.sh runs these tests; scripts/gpu_kernels.sh runs
+the kernels.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ import pytest
 from jobs import HANG_GUARD, PROGRAMS, ROOT, environment
 
 PYTHON = ROOT / "build/cute/bin/python"
-LIMIT = 5 * HANG_GUARD  # half a minute of a core, the longest
+LIMIT = 5 * HANG_GUARD  # the longest takes half a minute of a core
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -25,7 +27,7 @@ def permitted() -> None:
 
 
 def compiled(program: Path, *arguments: str, **changes: str) -> str:
-    """What a program says that compiles kernels."""
+    """Return the output of a program that compiles kernels."""
     done = subprocess.run(
         [str(PYTHON), str(program), *arguments],
         env=environment(CUTE_DSL_ARCH="sm_90a", **changes), capture_output=True, text=True, timeout=LIMIT, check=False,
@@ -37,7 +39,7 @@ def compiled(program: Path, *arguments: str, **changes: str) -> str:
 @pytest.mark.timeout(LIMIT)
 @pytest.mark.parametrize(("program", "kernels"), [("cute_kernels.py", 35), ("cute_collectives.py", 19)])
 def test_kernels_compile(program: str, kernels: int) -> None:
-    """With all that ATOLL_CHECK=all adds to them."""
+    """With everything that ATOLL_CHECK=all adds to them."""
     assert compiled(PROGRAMS / program, "ptx") == f"{kernels} kernels\n"
 
 
@@ -51,7 +53,9 @@ def test_kernels_of_examples_and_pages_compile(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(LIMIT)
 def test_kernels_of_the_benchmark_compile(tmp_path: Path) -> None:
-    """A cubin a row, which has the kernel by the name that the benchmark starts it by, and the name that a report says."""
+    """Each row has a cubin; its kernel has the name by which the benchmark starts it, and the name for
+    reports.
+    """
     sys.path.insert(0, str(ROOT / "bench/gpu/forms"))
     import rows
 
@@ -71,7 +75,7 @@ def test_kernels_of_the_benchmark_compile(tmp_path: Path) -> None:
 
 
 def in_ptx(tmp_path: Path, what: str, **changes: str) -> dict[str, Any]:
-    """What kernels of one call each call apart."""
+    """Return the functions that kernels of one call each call out of line."""
     kept = {"CUTE_DSL_KEEP": "ptx", "CUTE_DSL_DUMP_DIR": str(tmp_path), "CUTE_DSL_NO_CACHE": "1"}
     found = json.loads(compiled(PROGRAMS / "cute_ptx.py", what, **kept, **changes))
     assert len(found) > 20
@@ -81,7 +85,7 @@ def in_ptx(tmp_path: Path, what: str, **changes: str) -> dict[str, Any]:
 @pytest.mark.timeout(LIMIT)
 @pytest.mark.parametrize("check", ["all", "args"])
 def test_addresses_are_looked_at_where_everything_is_checked(tmp_path: Path, check: str) -> None:
-    """Each address once, those of small collectives aside. The report says that it is one (-6)."""
+    """Each address is checked once, except in small collectives. The report marks a wrong address (-6)."""
     two = {"g", "put_signal", "put_signal_nbi", "collect", "reduce", "tile_reduce"}
     found = in_ptx(tmp_path, "places", ATOLL_CHECK=check)
     for name, one in found.items():

@@ -1,4 +1,6 @@
-"""The headers for kernels: each alone, what they refuse, and the guide's line for nvcc."""
+"""The headers for kernels: each compiles alone, wrong calls do not compile, and the guide's line for nvcc
+works.
+"""
 
 import re
 import shutil
@@ -44,7 +46,7 @@ def compiled(tmp_path: Path, text: str, *command: str) -> subprocess.CompletedPr
 
 
 def test_each_compiles_alone_with_clang(tmp_path: Path) -> None:
-    """With g++ tests/layout compiles them."""
+    """tests/layout compiles them with g++."""
     if not shutil.which("clang++"):
         pytest.skip("clang++ is not installed")
     for header in HEADERS:
@@ -77,7 +79,9 @@ def test_each_compiles_alone_with_clang(tmp_path: Path) -> None:
     ],
 )
 def test_what_would_go_wrong_is_refused(call: str, sentence: str, tmp_path: Path) -> None:
-    """Two floats are not added as an integer of eight bytes; what is for loops keeps a reference to its team."""
+    """Two floats are not added as an integer of eight bytes; the classes for loops keep a reference to their
+    team.
+    """
     text = (
         f"#include <atoll/device/device.hpp>\nusing namespace atl::device;\nvoid f(Team team) {{ {call}; }}\n"
     )
@@ -107,7 +111,9 @@ def test_the_line_of_the_guide_for_nvcc(tmp_path: Path) -> None:
 
 
 def test_words_of_8_bytes_are_copied_whole(tmp_path: Path) -> None:
-    """PTX promises each element of a vector by itself, so sixteen bytes are two of 8, not four of 4."""
+    """PTX does not tear a vector's element, but may tear the vector: sixteen bytes are two of 8, not four of
+    4.
+    """
     if not NVCC:
         pytest.skip("nvcc is not installed")
     text = """
@@ -125,7 +131,7 @@ __global__ void move(Team team, double* x, const double* y) { put(team, x, y, 10
 
 
 def test_kernels_alone_are_cpp17(tmp_path: Path) -> None:
-    """And half types are added up in float whether half.hpp is there, later, or forgotten."""
+    """Half types are added in float whether half.hpp is included before, after, or not at all."""
     if not NVCC:
         pytest.skip("nvcc is not installed")
     text = """

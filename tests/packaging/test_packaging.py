@@ -1,4 +1,4 @@
-"""What leaves the build: the wheel in an empty environment, and installed trees used from outside ours."""
+"""The products of the build: the wheel in an empty environment, and installed trees used from outside ours."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ CONSUMER = Path(__file__).with_name("consumer")
 
 
 def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> str:
-    """Run a command, away from this environment's own packages; its output."""
+    """Run a command, away from this environment's own packages; return its output."""
     unset = ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONUNBUFFERED")  # the last tears lines apart
     kept = {name: value for name, value in os.environ.items() if name not in unset}
     done = subprocess.run(
@@ -39,11 +39,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def empty_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A virtual environment with the wheel and what it depends on, nothing else."""
+    """A virtual environment with the wheel and its dependencies, nothing else."""
     environment = tmp_path_factory.mktemp("environment")
     run(sys.executable, "-m", "venv", environment)
     install = (environment / "bin" / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check")
-    # NumPy comes by the network, of which pip repeats what did not begin, but not what broke off.
+    # NumPy comes from the network. pip repeats a download that did not begin, but not one that broke off.
     for pause_s in (5, 20):
         with contextlib.suppress(AssertionError):
             run(*install, wheel)
@@ -55,7 +55,7 @@ def empty_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `cmake --install` leaves, moved away from where it was installed."""
+    """The tree that `cmake --install` makes, moved to another place."""
     folder = tmp_path_factory.mktemp("prefix")
     run("cmake", "--install", BUILD, "--prefix", folder / "first", "--component", "atoll")
     return Path(shutil.move(folder / "first", folder / "moved"))
@@ -131,7 +131,7 @@ def test_the_wheel_compiles_and_runs_openshmem(empty_environment: Path, tmp_path
 
 
 def check_consumer(program: Path, launcher: Path) -> None:
-    """Runs the program of consumer/ alone and as two PEs."""
+    """Run the program of consumer/ alone and as two PEs."""
     assert "PE 0 of 1 got 0" in run(program)
     said = sorted(run(launcher, "run", "-n", "2", program).splitlines())
     assert [line.split(": ")[1] for line in said] == ["PE 0 of 2 got 1", "PE 1 of 2 got 0"]

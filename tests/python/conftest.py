@@ -1,4 +1,4 @@
-"""The fixtures that run a Python program as a job; what they are made of is in jobs.py and kept.py."""
+"""Fixtures that run a Python program as a job, made of jobs.py and kept.py."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simulated import make_package
 
 @pytest.fixture
 def job(tmp_path: Path) -> Job:
-    """Runs a program as a job of n PEs; `code` is a file of programs/, or a program's text."""
+    """A function that runs a program as a job of n PEs; `code` is a file of programs/, or a program's text."""
 
     def run(code: str, n: int, *arguments: str, ok: bool = True, timeout: int = 240, **changes: str) -> Done:
         program = PROGRAMS / code if code.endswith(".py") else write_program(tmp_path, code)
@@ -41,7 +41,7 @@ def job(tmp_path: Path) -> Job:
 
 @pytest.fixture(scope="session")
 def kept_jobs() -> Iterator[KeptJobs]:
-    """The jobs that `kept_job` runs programs in."""
+    """The jobs in which `kept_job` runs programs."""
     jobs = KeptJobs()
     yield jobs
     jobs.end()
@@ -49,7 +49,8 @@ def kept_jobs() -> Iterator[KeptJobs]:
 
 @pytest.fixture
 def kept_job(job: Job, kept_jobs: KeptJobs, tmp_path: Path) -> Job:
-    """As `job`, by PEs that have run programs of other tests: for what ends well and is not about starts and ends.
+    """As `job`, in PEs that have run programs of other tests: for programs that end normally and do not test
+    starts or ends.
 
     Standard output is that of PE 0, then of PE 1, and so on.
     """
@@ -70,5 +71,5 @@ def kept_job(job: Job, kept_jobs: KeptJobs, tmp_path: Path) -> Job:
 
 @pytest.fixture(scope="session")
 def package(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """For PYTHONPATH: Atoll with the simulated GPU."""
+    """PYTHONPATH of a package whose GPU is the simulated one."""
     return str(make_package(tmp_path_factory.mktemp("package")))

@@ -14,12 +14,13 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PROGRAMS = HERE / "programs"
-# Programs that check all operations at any number of PEs; those of tests/clusters run them over several hosts.
+# Programs that check all operations at any number of PEs; those of tests/clusters run them over several
+# hosts.
 EVERY_OPERATION = [
     *("operations", "words", "collectives", "model", "bad_input"),
     *("shmem_memory", "shmem_words", "shmem_teams", "shmem_bad_input"),
 ]
-# Nobody waits this long; it only keeps a hang from holding up everything else.
+# A bound for hangs only; no wait takes this long.
 HANG_GUARD = 280
 
 
@@ -32,7 +33,7 @@ def launcher() -> str:
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """An environment in which of Atoll's variables only the tests' own are set."""
+    """Return an environment that has no variable of Atoll's but those that the test sets."""
     unset = ("ATOLL_", "SHMEM_", "SMA_", "PYTHONUNBUFFERED")  # the last tears lines apart
     kept = {k: v for k, v in os.environ.items() if not k.startswith(unset)}
     return {**kept, "ATOLL_CHECK": "all", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **changes}
@@ -43,7 +44,7 @@ Job = Callable[..., Done]
 
 
 def python(code: str, **changes: str) -> Done:
-    """`code` in a process of its own, under no launcher."""
+    """Run `code` in a separate process, without a launcher."""
     return subprocess.run(
         [sys.executable, "-c", code],
         env=environment(**changes),
@@ -61,8 +62,11 @@ def write_program(folder: Path, code: str) -> Path:
 
 
 def interrupted(folder: Path, start: str, waits: str, then: str, **changes: str) -> Done:
-    """A PE that says "ready" after `start`, calls each of `waits` (a tuple of callables) until a SIGINT ends it as a
-    KeyboardInterrupt, which it says, and goes on with `then`."""
+    """Run a PE whose waits are ended by SIGINT.
+
+    It prints "ready" after `start` and calls each of `waits`, a tuple of callables. Each must end as a
+    KeyboardInterrupt, which the PE reports. Then it runs `then`.
+    """
     parts = (
         """
         import signal
@@ -94,7 +98,7 @@ def interrupted(folder: Path, start: str, waits: str, then: str, **changes: str)
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
-    while process.poll() is None:  # again and again: the first may come before the wait
+    while process.poll() is None:  # repeatedly: the first may come before the wait
         process.send_signal(signal.SIGINT)
         time.sleep(0.02)
     out, err = process.communicate(timeout=HANG_GUARD)

@@ -1,7 +1,8 @@
-"""Jobs that are kept between tests: PEs which have imported what programs import run one program after another.
+"""Jobs that are kept between tests: PEs that have imported the usual modules run one program after another.
 
-A job serves one number of PEs and one environment. The job of a program that failed, hung or left something behind
-ends; the next test that wants one starts a new one. ATOLL_TEST_FRESH=1 runs every program in new processes.
+A job serves one number of PEs and one environment. The job of a program that failed, hung or left something
+behind ends; the next test that wants one starts a new one. ATOLL_TEST_FRESH=1 runs every program in new
+processes.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ Key = tuple[int, tuple[tuple[str, str], ...]]
 
 
 def read_at_init(name: str) -> bool:
-    """The variable is read by each init, so a kept job can change it. Others are read once by a process."""
+    """Return whether each init reads the variable, so that a kept job can change it. Others are read once by
+    a process.
+    """
     return name.startswith("ATOLL_") and not name.startswith(("ATOLL_SIMULATED_", "ATOLL_NVTX"))
 
 
 class Failed(Exception):
-    """A kept job is gone, and why."""
+    """A kept job has ended; the text has the reason."""
 
 
 class KeptJob:
@@ -109,7 +112,7 @@ class KeptJob:
         return answer
 
     def end(self) -> str:
-        """End the job; what its PEs and the launcher said outside of programs."""
+        """End the job; return the output of its PEs and the launcher outside of programs."""
         for connection, stream in self._pes.values():
             with contextlib.suppress(OSError):
                 stream.close()
@@ -131,7 +134,7 @@ class KeptJob:
 
 
 class KeptJobs:
-    """The kept jobs of a session, the last used last."""
+    """The kept jobs of a session, in order of their last use."""
 
     def __init__(self) -> None:
         self._jobs: OrderedDict[Key, KeptJob] = OrderedDict()
@@ -158,5 +161,5 @@ class KeptJobs:
 
 
 def wants_fresh() -> bool:
-    """Every program runs in new processes, as ATOLL_TEST_FRESH=1 asks."""
+    """Return whether every program runs in new processes: ATOLL_TEST_FRESH=1."""
     return os.environ.get("ATOLL_TEST_FRESH", "") not in ("", "0")

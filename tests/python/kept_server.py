@@ -1,7 +1,7 @@
-"""A PE that runs one program after another, for tests: kept.py says what to run, by a socket.
+"""A PE that runs one program after another, for tests: kept.py sends the programs through a socket.
 
-Between programs the job is finalized, so that each finds a heap, teams and settings of its own. A program that fails
-ends this process, and the job with it: its PEs may be anywhere.
+Between programs the job is finalized, so that each finds its own heap, teams and settings. A program that
+fails ends this process, and the job with it, since its PEs may be anywhere.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-PE = int(os.environ["ATOLL_LAUNCHED"].split(":")[1])  # init takes the variable away
+PE = int(os.environ["ATOLL_LAUNCHED"].split(":")[1])  # init removes the variable
 
 import atoll  # noqa: E402  what most programs import is here before the first of them
 import numpy  # noqa: E402
@@ -37,7 +37,7 @@ SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 
 @contextmanager
 def streams_into(out: str, err: str) -> Iterator[None]:
-    """Descriptors 1 and 2 are files, as they are for what is written below Python, too."""
+    """Redirect descriptors 1 and 2 to files, also for output from below Python."""
     kept = [os.dup(1), os.dup(2)]
     try:
         for fd, path in ((1, out), (2, err)):
@@ -55,7 +55,7 @@ def streams_into(out: str, err: str) -> Iterator[None]:
 
 @contextmanager
 def surroundings(program: str, arguments: list[str], changes: dict[str, str]) -> Iterator[types.ModuleType]:
-    """A module of the name __main__, and everything around it that a program may change, which is put back."""
+    """Yield a module named __main__; afterwards restore everything around it that a program may change."""
     environment, argv, path, folder = dict(os.environ), sys.argv, list(sys.path), Path.cwd()
     modules, main = set(sys.modules), sys.modules["__main__"]
     handlers = {number: signal.getsignal(number) for number in SIGNALS}
@@ -93,7 +93,7 @@ def surroundings(program: str, arguments: list[str], changes: dict[str, str]) ->
 
 
 def run(request: dict[str, Any]) -> int:
-    """Run one program to its end; the status that a process of its own would have ended with."""
+    """Run one program to its end; return the status with which its own process would have ended."""
     program = request["program"]
     with surroundings(program, request["arguments"], request["environment"]) as module:
         try:

@@ -1,4 +1,4 @@
-"""The programs of docs/from-nvshmem4py.md, and how the first line of each says that it is started."""
+"""The programs of docs/from-nvshmem4py.md, whose first lines tell how to start them."""
 
 from __future__ import annotations
 

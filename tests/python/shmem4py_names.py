@@ -1,7 +1,7 @@
 """What a module like shmem4py.shmem offers, as JSON: python shmem4py_names.py MODULE.
 
-shmem4py_names.json beside this file was printed once, for the module `shmem4py.shmem` of shmem4py 1.0.0 from PyPI, built
-by Atoll's oshcc (so that numbers of the C header are Atoll's):
+shmem4py_names.json beside this file was printed once, for the module `shmem4py.shmem` of shmem4py 1.0.0 from PyPI.
+Atoll's oshcc had built it, so that numbers of the C header are Atoll's:
 
     scripts/setup.sh shmem4py
     SHMEM4PY_RC_INITIALIZE=no build/shmem4py-venv/bin/python tests/python/shmem4py_names.py shmem4py.shmem \
@@ -18,13 +18,13 @@ import sys
 from types import ModuleType
 from typing import Any
 
-# cffi's view of the C library, and NumPy: what shmem4py is made of, and not what it offers.
+# cffi's view of the C library, and NumPy: shmem4py's implementation, not a part of its interface.
 NOT_OFFERED = {"ffi", "lib", "np"}
 SPECIAL = ("__eq__", "__ne__", "__bool__", "__enter__", "__exit__")
 
 
 def signature(function: Any) -> list[list[str]]:
-    """Of each parameter its name, its kind and its default; annotations are the makers' own affair."""
+    """Return the name, kind and default of each parameter, without annotations, which may differ."""
     return [
         [p.name, p.kind.name, "" if p.default is inspect.Parameter.empty else repr(p.default)]
         for p in inspect.signature(function).parameters.values()

@@ -1,5 +1,4 @@
-"""Atoll with a GPU made of memory of the host (tests/simulated): a copy of the package in which that stands in for
-libatoll_cuda.so."""
+"""A copy of the package with the simulated GPU (tests/simulated) in place of libatoll_cuda.so."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 from jobs import ROOT
 
-# The editable package's finder stands before all of sys.path; here the copy is meant.
+# The editable package's finder comes before all of sys.path; this code puts the copy before it.
 SITE = """
 import sys
 sys.meta_path[:] = [finder for finder in sys.meta_path if "Scikit" not in type(finder).__name__]
@@ -26,7 +25,7 @@ needs_plugin = pytest.mark.skipif(
 
 
 def make_package(folder: Path) -> Path:
-    """Lay out the package in `folder`; that folder is for PYTHONPATH."""
+    """Make the package in `folder`, which is to be in PYTHONPATH."""
     spec = importlib.util.find_spec("atoll._atoll")
     assert spec is not None
     assert spec.origin is not None

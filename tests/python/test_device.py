@@ -1,5 +1,4 @@
-"""Arrays of a GPU where there is none: what is said of that, what an import touches, and everything else with a GPU
-made of memory of the host in its place."""
+"""Arrays of a GPU on a machine without one: the errors, the imports, and all operations with a simulated GPU."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ def test_mailboxes_of_a_gpu(job: Job, package: str, n: int) -> None:
 @needs_plugin
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_single_elements_of_many_pes(job: Job, package: str, n: int) -> None:
-    """Where the GPU does not reach memory of the host, as a real one."""
+    """With a GPU that does not reach memory of the host, as a real one."""
     done = job("device_elements.py", n, PYTHONPATH=package, ATOLL_SIMULATED_REACH="window")
     assert done.stdout.count("done") == n
 
@@ -66,7 +65,7 @@ needs_ucx = pytest.mark.skipif(
 
 
 def between(hosts: str) -> dict[str, str]:
-    """Settings of a job whose PEs are on these hosts, which are pretended."""
+    """Return settings of a job whose PEs are on these pretended hosts."""
     return {"ATOLL_HOST_ID": hosts, "ATOLL_TRANSPORT": "ucx", "UCX_TLS": "tcp,self"}
 
 
@@ -162,7 +161,7 @@ def test_a_pools_memory_is_nobody_elses_until_it_is_freed(job: Job, package: str
 @needs_plugin
 @pytest.mark.parametrize("n", [2, 3])
 def test_a_place_of_a_pool_is_compared_with_the_pes_at_first_use(job: Job, package: str, n: int) -> None:
-    """Segments are made as libtorch makes them; tensors there are adopted as PyTorch's are."""
+    """Segments are made as by libtorch; tensors there are adopted as PyTorch's are."""
     done = job("pool.py", n, PYTHONPATH=package)
     assert done.stdout.count("done") == n
 
@@ -183,7 +182,7 @@ def test_places_inside_a_segment_of_a_pool_are_compared_by_collectives(
 
 @needs_plugin
 def test_a_conjugate_that_is_not_carried_out_is_refused(job: Job, package: str) -> None:
-    """With tensors that tell what PyTorch's do; real ones are in tests/python_gpu/interop.py."""
+    """With fake tensors that report a pending conjugation; real tensors are in tests/python_gpu/interop.py."""
     done = job(
         """
         import types
@@ -313,7 +312,7 @@ def test_the_team_by_value_has_the_fields_of_the_header() -> None:
 
 
 def test_importing_takes_little_longer_than_numpy() -> None:
-    """Not a time, which no test asserts: what an import loads."""
+    """It compares the loaded modules, not times."""
     done = python(
         "import sys, numpy; before = set(sys.modules); import atoll; print(*sorted(set(sys.modules) - before))"
     )

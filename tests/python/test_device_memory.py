@@ -100,7 +100,7 @@ def test_nvtx_ranges_stand_around_methods(job: Job, package: str) -> None:
 
 
 def test_without_nvtx_the_methods_are_the_modules_own() -> None:
-    """What is off costs nothing: nothing stands in between."""
+    """Without ATOLL_NVTX no wrapper is added."""
     assert not hasattr(atoll.put, "__wrapped__")
     for kind in (atoll.Team, atoll.DeviceArray, atoll.Context, atoll.Lock, atoll.Mailbox):
         assert not any(hasattr(method, "__wrapped__") for method in vars(kind).values()), kind

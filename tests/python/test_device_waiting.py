@@ -1,5 +1,6 @@
-"""Calls on arrays of a GPU that block the host: what runs meanwhile, and what ends them. The GPU is made of memory of
-the host."""
+"""Calls on arrays of a GPU that block the host: other threads run meanwhile, and errors end them. The GPU is
+simulated.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +34,9 @@ def test_ctrl_c_ends_a_receive(tmp_path: Path, package: str) -> None:
 @pytest.mark.parametrize(
     ("wait", "theirs", "before"),
     [
-        # What it posted before is still received.
+        # Its earlier post is still received.
         ("receive", "box.post(x, 0)", "assert box.receive(y, 1) == 3"),
-        # As far as there is room it has no need of the receiver.
+        # With room left, it does not need the receiver.
         ("post", "", "for _ in range(8): box.post(x, 1)"),
     ],
 )
@@ -122,7 +123,7 @@ def test_other_threads_run_while_a_post_finds_no_room(job: Job, package: str) ->
 def test_other_threads_run_while_single_elements_are_moved(
     job: Job, package: str, tmp_path: Path, reach: str
 ) -> None:
-    """However few: one of them ends what the GPU is busy with."""
+    """However few: one of them ends the work that keeps the GPU busy."""
     hold = tmp_path / "hold"
     done = job(
         f"""

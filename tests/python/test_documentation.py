@@ -1,4 +1,4 @@
-"""Every public name says what it is; `help` alone is enough to call it."""
+"""Every public name is documented; `help` alone is enough to call it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_one_sided_calls_say_errors_order_and_source() -> None:
 
 
 def test_collectives_say_when_they_compare() -> None:
-    """Allocation and making teams always do."""
+    """Calls that allocate or make teams always do."""
     said = 0
     for module in (atoll, atoll.shmem):
         for name in dir(module):
@@ -106,7 +106,7 @@ def test_classes_document_their_methods() -> None:
 
 
 def test_the_table_of_errors_is_what_the_classes_say() -> None:
-    """docs/python.md has a row for each: its name, the built-in classes that it is too, and its own documentation."""
+    """docs/python.md has a row for each: its name, its built-in base classes, and its own documentation."""
     kinds = [getattr(atoll, name) for name in PUBLIC]
     errors = [
         kind
@@ -126,7 +126,7 @@ def test_the_table_of_errors_is_what_the_classes_say() -> None:
 
 
 def test_importing_is_light() -> None:
-    """What is not needed at once is not loaded at once."""
+    """Modules that are not needed at once are not loaded at once."""
     code = "import sys, numpy; before = set(sys.modules); import atoll; print(*sorted(set(sys.modules) - before))"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

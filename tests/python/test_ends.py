@@ -1,4 +1,4 @@
-"""How PEs end, and what the others and the user hear of it; with our launcher and without."""
+"""The ends of PEs, and the reports that the others and the user get; with our launcher and without."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jobs import HANG_GUARD, Done, Job, environment, interrupted, launcher, pyth
 
 
 def run_without_launcher(folder: Path, code: str, n: int) -> list[Done]:
-    """PEs started by nobody in particular: a unique id, a number, and how many."""
+    """Run PEs without a launcher: each gets a unique id, its number, and the number of PEs."""
     uid = subprocess.run(
         [sys.executable, "-c", "import atoll; print(atoll.get_unique_id())"],
         env=environment(), capture_output=True, text=True, check=True,
@@ -76,7 +76,8 @@ def test_the_traceback_of_the_cause_is_the_only_one(job: Job, tmp_path: Path, ho
         assert said[0].index("Traceback") < said[0].index("atoll run: ")
     else:
         said = [done.stderr for done in run_without_launcher(tmp_path, code, 3)]
-    # A process that has said so and a second later still ends (a busy machine) is told once more by its own watch.
+    # A process that has reported it and takes a second longer to end (on a busy machine) reports it again by
+    # its own watch.
     again = "atoll: the job is over: PE 1 ended by"
     said = [
         "".join(line for line in one.splitlines(keepends=True) if not line.startswith(again)) for one in said
@@ -85,8 +86,8 @@ def test_the_traceback_of_the_cause_is_the_only_one(job: Job, tmp_path: Path, ho
     assert text.count("Traceback") == 1
     assert text.count("KeyError: 'nobody catches this'") == (1 if how == "launcher" else 3)
     for pe in (0, 2):
-        # The line says which PE it is and where in the program it was.
-        # The launcher has one line for PEs that stopped at the same place.
+        # The line tells which PE it is and where in the program it was. The launcher prints one line for PEs
+        # that stopped at the same place.
         stopped = rf"PE ({pe}|0,2) stopped at "
         (line,) = [line for line in text.splitlines() if re.match(stopped, line)]
         assert "program.py:" in line and ("PE 1 ended by an exception" in line) == (how == "none")
@@ -127,7 +128,7 @@ def test_leaving_without_finalize_waits_for_nobody(job: Job) -> None:
 
 
 def test_exit_statuses(job: Job) -> None:
-    # The others notice that PE 1 has left before it has ended: they leave it the time to say how.
+    # The others notice that PE 1 has left before it has ended, and give it the time to report the reason.
     left = job("atoll.init()\nif atoll.my_pe() == 1: sys.exit(3)\natoll.barrier_all()", 3, ok=False)
     assert left.returncode == 3 and "PE 1 exited with status 3" in left.stderr
     assert (
@@ -303,7 +304,7 @@ def test_ctrl_c_of_a_job_says_one_sentence(tmp_path: Path, wait: str, to: str) -
     out, err = process.communicate(timeout=HANG_GUARD)
     said = [line for line in err.splitlines() if line.startswith("atoll run: ")]
     assert len(said) == 1 and said[0].startswith("atoll run: the job was interrupted by SIGINT "), err
-    # A PE that heard of another's end before its own interrupt may say where that was.
+    # A PE that heard of another's end before its own interrupt may report its place.
     assert all("PeDied" in line for line in err.splitlines() if line not in said), err
     assert len(err.splitlines()) <= 2 and process.returncode == 128 + signal.SIGINT and out == ""
 
@@ -353,7 +354,7 @@ def test_other_threads_run_during_a_wait(job: Job) -> None:
 
 
 def test_a_signal_handler_ends_a_collective_of_large_arrays(job: Job) -> None:
-    """Its copy had let other threads run already when the wait began."""
+    """Its copy had let other threads run before the wait began."""
     job(
         """
         import signal

@@ -1,4 +1,4 @@
-"""Every example, in Python and C++, at 1, 2 and 4 PEs: each checks its own result and exits with 0 only if it is right."""
+"""Every example, in Python and C++, at 1, 2 and 4 PEs. Each checks its own result and exits with 0 only if it is right."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ATOLL = Path(sys.executable).with_name("atoll")
 PROGRAMS = ROOT / "build/release/examples"
 HANG_GUARD = 240
-# Small sizes, where the examples take one.
+# Small sizes, for examples that have one.
 ARGUMENTS = {"pingpong": ["2000"], "gups": ["50000"], "integer_sort": ["50000"], "life": ["60"]}
 # Unbuffered, Python writes a line's end on its own, and lines of several PEs mix.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
@@ -33,7 +33,7 @@ def run(n_pes: int, program: Path, cwd: Path) -> str:
 
 
 def source(name: str) -> Path:
-    """The Python form of the example that C++ has under this name."""
+    """Return the Python form of the C++ example of this name."""
     (path,) = ROOT.glob(f"examples/*/{name}.cpp")
     return path.with_suffix(".py")
 

@@ -1,4 +1,4 @@
-"""What the package tells of itself: signatures, and the nearest name for one that does not exist."""
+"""Introspection of the package: signatures, and the nearest name for one that does not exist."""
 
 from __future__ import annotations
 

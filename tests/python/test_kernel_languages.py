@@ -1,4 +1,4 @@
-"""atoll.cupy and atoll.triton as far as they go without a GPU; scripts/gpu_kernels.sh runs them on real ones."""
+"""Tests of atoll.cupy and atoll.triton that need no GPU; scripts/gpu_kernels.sh runs them on real ones."""
 
 from __future__ import annotations
 
@@ -40,13 +40,15 @@ def test_a_mailbox_of_host_memory_is_refused() -> None:
 @needs_plugin
 @pytest.mark.parametrize("n", [1, 2])
 def test_cupys_launch_refuses_what_a_kernel_must_not_have(job: Job, package: str, n: int) -> None:
-    """With a CuPy whose kernels only keep their arguments; the real one's are in programs/cupy_kernels.py."""
+    """With a CuPy whose kernels only keep their arguments; the real one is tested in
+    programs/cupy_kernels.py.
+    """
     done = job("cupy_launch.py", n, PYTHONPATH=package)
     assert done.stdout.count("done") == n
 
 
 def test_options_find_the_headers(tmp_path: Path) -> None:
-    """With nvcc, whose front end NVRTC has."""
+    """With nvcc, which has NVRTC's front end."""
     nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
     if nvcc is None:
         pytest.skip("nvcc is not installed")
@@ -69,7 +71,7 @@ def test_options_find_the_headers(tmp_path: Path) -> None:
 
 
 def with_triton(is_interpreted: bool) -> str:
-    """The Python that has Triton: this one, or that of build/triton."""
+    """Return the Python that has Triton: this one, or that of build/triton."""
     there = ROOT / "build/triton/bin/python"
     is_old_enough = np.lib.NumpyVersion(np.__version__) < "2.4.0"
     if importlib.util.find_spec("triton") is not None and (is_old_enough or not is_interpreted):
@@ -91,7 +93,7 @@ def test_triton_kernels_compile(package: str) -> None:
 
 @pytest.mark.timeout(3 * HANG_GUARD)
 def test_triton_kernels_have_checks_and_bounds_where_they_are_asked_for(package: str, tmp_path: Path) -> None:
-    """None is given to a process that asked for others, though all keep them in one place."""
+    """A process that asked for other checks finds no cached kernel of these, though all use one cache."""
     for check, words in (("args", "do not look"), ("all", "look at addresses"), ("args", "do not look")):
         done = subprocess.run(
             [with_triton(False), str(PROGRAMS / "triton_extras.py"), str(tmp_path)],
@@ -136,7 +138,7 @@ def test_triton_examples_on_cpus(package: str, name: str, n: int) -> None:
 
 
 def test_the_largest_grid_is_all_multiprocessors_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a driver of ours; programs/cute_launches.py and triton_kernels.py ask the real one."""
+    """With a driver of ours; programs/cute_launches.py and triton_kernels.py use the real one."""
 
     class Driver:
         def cuLibraryGetKernel(self, kernel: Any, library: Any, name: Any) -> int:

@@ -127,7 +127,7 @@ if __name__ == "__main__":
 
 
 def test_a_job_whose_time_is_up_is_a_timeout() -> None:
-    """PE 1 waits for a word that nobody sets."""
+    """PE 1 waits for a word that is never set."""
 
     def work() -> None:
         words = atoll.zeros(4, int)

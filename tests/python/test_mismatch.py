@@ -1,4 +1,4 @@
-"""PEs that call collectives differently: every PE hears of it, with both calls and where they stand."""
+"""PEs that call collectives differently: every PE gets the error, with both calls and their lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def differ(call, *parts):
 
 
 def differing(job: Job, code: str, n: int) -> None:
-    """Runs a program that uses `differ`, at the level that is Python's default."""
+    """Run a program that uses `differ`, at Python's default level."""
     job(CAUGHT + textwrap.dedent(code), n, ATOLL_CHECK="args")
 
 
@@ -43,7 +43,7 @@ def test_calls_that_differ_are_named_with_their_lines(job: Job) -> None:
 
 
 def test_sizes_roots_and_dtypes_of_every_collective(job: Job) -> None:
-    """Of three PEs: two may meet by different words for different sizes."""
+    """Three PEs: two may synchronize by different words for different sizes."""
     differing(
         job,
         """
@@ -80,7 +80,7 @@ def test_sizes_roots_and_dtypes_of_every_collective(job: Job) -> None:
 
 
 def test_a_barrier_on_one_and_a_reduction_on_another(job: Job) -> None:
-    """They meet by different words: the team is of no use afterwards, and says so at once."""
+    """They synchronize by different words: the team is then unusable, and the error tells it at once."""
     for n in (2, 3):
         differing(
             job,
@@ -118,7 +118,7 @@ def test_none_compares_nothing(job: Job) -> None:
 
 
 def test_two_threads_in_one_team(job: Job) -> None:
-    """The other PE comes when one of them has been refused, so the other thread is in its call then."""
+    """The other PE arrives after one of them was refused, so the other thread is in its call then."""
     job(
         """
         import queue

@@ -1,4 +1,6 @@
-"""What an example says where a library is missing: its name and the line that installs it, before any array is made."""
+"""An example's error for a missing library: its name and the command that installs it, before any array is
+made.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ import pytest
 from jobs import HANG_GUARD, ROOT, Job, environment, launcher
 from simulated import needs_plugin
 
-# None in sys.modules is what Python takes for "not installed".
+# Python treats None in sys.modules as "not installed".
 HIDE = """
 import runpy, sys
 for name in {hidden!r}: sys.modules[name] = None

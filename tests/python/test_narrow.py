@@ -1,4 +1,4 @@
-"""Numbers of 8 and 16 bits that NumPy has no types for."""
+"""Numbers of 8 and 16 bits, of types that NumPy does not have."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def test_every_code_is_what_its_number_becomes(name: str) -> None:
             assert _narrow.code_of(name, number) == code, number
 
 
-# What ml_dtypes 0.5 and PyTorch 2.11 make of them.
+# The results of ml_dtypes 0.5 and PyTorch 2.11.
 @pytest.mark.parametrize(
     ("name", "number", "code"),
     [
         ("float8_e4m3fn", 448.0, 0x7E),
         ("float8_e4m3fn", 464.0, 0x7E),  # a tie, to even
-        ("float8_e4m3fn", 465.0, 0x7F),  # too large: no number
+        ("float8_e4m3fn", 465.0, 0x7F),  # too large: NaN
         ("float8_e4m3fn", -math.inf, 0xFF),
         ("float8_e4m3fn", 2.0**-10, 0x00),
         ("float8_e4m3fn", 1.0625, 0x38),

@@ -1,4 +1,6 @@
-"""atoll.numba: kernels on host arrays, at several PE counts; compiled kernels are kept from one run to the next."""
+"""atoll.numba: kernels on host arrays, at several PE counts; compiled kernels are cached from one run to the
+next.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("numba")
 
 
-@pytest.mark.timeout(700)  # the first compiles them, which takes 40 s of a core
+@pytest.mark.timeout(700)  # the first one compiles them: 40 s of a core
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_every_function(job: Job, n: int, cache: Path) -> None:
     assert "all checks passed" in job("numba_kernels.py", n, timeout=600, NUMBA_CACHE_DIR=str(cache)).stdout
@@ -39,7 +41,7 @@ def test_waits_are_named_as_they_were_called(job: Job, cache: Path) -> None:
 
 
 def test_kept_kernels_are_of_one_atoll(job: Job, cache: Path) -> None:
-    """A kernel is compiled once, and anew after Atoll was updated."""
+    """A kernel is compiled once, and again after an update of Atoll."""
     code = """
         import atoll.numba as dev, atoll.numba._launch as launch
         atoll.init()
@@ -186,7 +188,7 @@ def test_peer_and_ptr_of_a_pe_that_the_team_has_not(job: Job) -> None:
 
 
 def test_arrays_that_a_kernel_must_not_have(job: Job) -> None:
-    """An ordinary array where a symmetric one is needed, freed ones, those of an earlier job, integers too long."""
+    """An ordinary array in place of a symmetric one, freed ones, those of an earlier job, integers too long."""
     done = job(
         """
         import atoll.numba as dev
@@ -355,7 +357,7 @@ def needs(module: str, package: str) -> None:
 
 
 def with_numba_cuda() -> str:
-    """The Python that has numba-cuda: this one, or that of build/numba-cuda. Its compiler is libNVVM."""
+    """Return the Python that has numba-cuda: this one, or that of build/numba-cuda. Its compiler is libNVVM."""
     python = sys.executable
     if importlib.util.find_spec("numba_cuda") is None:
         if not (ROOT / "build/numba-cuda/packages").exists():
@@ -369,7 +371,9 @@ def with_numba_cuda() -> str:
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory, package: str) -> Path:
-    """What kernels do to memory as numba-cuda compiles them. Without a GPU: libNVVM and, where it is found, ptxas."""
+    """The memory accesses of kernels as numba-cuda compiles them. Without a GPU: libNVVM and, if found,
+    ptxas.
+    """
     found = tmp_path_factory.mktemp("ptx") / "numba-cuda.json"
     return compile_kernels(with_numba_cuda(), package, found)
 
@@ -385,7 +389,7 @@ def compile_kernels(python: str, package: str, found: Path, *by: str) -> Path:
 
 @pytest.mark.timeout(5 * HANG_GUARD)  # half a minute of a core
 def test_the_same_kernels_compile_for_gpus(compiled: Path) -> None:
-    """Each that the program has."""
+    """Every kernel of the program."""
     source = (PROGRAMS / "numba_kernels.py").read_text()
     wanted = set(re.findall(r"^ *@kernel\n *def (\w+)", source, re.M))
     assert len(wanted) > 10

@@ -1,4 +1,4 @@
-"""atoll.numba: waits with bounds of their own, and kernels that look whether addresses are symmetric (ATOLL_CHECK=all)."""
+"""atoll.numba: waits with their own bounds, and kernels that check addresses (ATOLL_CHECK=all)."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.timeout(2 * HANG_GUARD)  # 22 kernels are compiled
 @pytest.mark.parametrize("check", ["args", "none"])
 def test_each_collective_and_message_ends_by_its_own_bound(job: Job, cache: str, check: str) -> None:
-    """Whatever ATOLL_CHECK says."""
+    """With any value of ATOLL_CHECK."""
     done = job("numba_bounds.py", 2, timeout=HANG_GUARD, NUMBA_CACHE_DIR=cache, ATOLL_CHECK=check)
     assert "22 waits ended by their own bounds" in done.stdout
 
 
 @pytest.mark.timeout(2 * HANG_GUARD)
 def test_each_operation_refuses_an_ordinary_array_on_hosts(job: Job, cache: str) -> None:
-    """As far as ATOLL_CHECK=args looks, as before."""
+    """As far as ATOLL_CHECK=args checks."""
     done = job("numba_places.py", 2, timeout=HANG_GUARD, NUMBA_CACHE_DIR=cache, ATOLL_CHECK="args")
     assert done.stdout.count("all places are looked at") == 2
 
 
 def test_kernels_that_look_at_addresses_are_kept_apart(job: Job, tmp_path: Path) -> None:
-    """By @dev.kernel, and by Numba's own jit: a process finds kept kernels of its kind, and compiles others."""
+    """By @dev.kernel and by Numba's own jit: a process finds cached kernels of its kind, and compiles others."""
     code = """
         import atoll.numba as dev, numba
         atoll.init()
@@ -72,7 +72,7 @@ def test_kernels_for_gpus_look_at_addresses_where_they_are_asked_to(package: str
         assert calls >= (2 if "put_signal" in name else 1), name
         assert reports, name
     assert set(map(tuple, plain["refused"].values())) == {(0, False)}
-    # And each kernel with a bound waits by that alone.
+    # Each kernel with a bound waits by that bound alone.
     assert len(checked["bounds"]) == 17
     assert set(map(tuple, checked["bounds"].values())) == {(True, False)}
     assert checked["key"] != plain["key"], (

@@ -18,6 +18,6 @@ def test_program(job: Job, kept_job: Job, program: str, n: int) -> None:
 
 @pytest.mark.parametrize("program", EVERY_OPERATION)
 def test_program_over_the_reference_transport(job: Job, kept_job: Job, program: str) -> None:
-    """No load or store reaches another PE: what calls must not take for granted."""
+    """Without loads and stores to other PEs, which calls must not assume."""
     run = job if program in BEFORE_INIT else kept_job
     assert "all checks passed" in run(f"{program}.py", 3, ATOLL_TRANSPORT="loopback").stdout

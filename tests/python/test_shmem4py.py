@@ -1,4 +1,6 @@
-"""atoll.shmem as a whole: shmem4py's names, and how it joins and leaves the job. What calls do is in programs/shmem_*."""
+"""atoll.shmem as a whole: shmem4py's names, and its joining and leaving of the job. programs/shmem_* test the
+calls.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def test_the_copies_of_c_say_whose_they_are() -> None:
 
 
 def test_import_joins_and_exit_leaves(job: Job) -> None:
-    """What is registered before the import runs after its own, so it sees that the job was left."""
+    """Exit functions that were registered before the import run after its own, so they see that the job was
+    left.
+    """
     code = "import atexit; atexit.register(lambda: print(inside, atoll.is_initialized()))\n"
     code += IMPORTS + "inside = atoll.is_initialized() and shmem.n_pes()\n"
     assert job(code, 3).stdout.split() == ["3", "False"] * 3
@@ -107,7 +111,7 @@ def test_settings_by_environment(job: Job) -> None:
 
 
 def test_one_job_for_both_packages(job: Job) -> None:
-    """Each package's init counts; the last finalize of all ends the job, and the exit's come on top of none."""
+    """Each package's init counts; the last finalize of all ends the job, and the exit adds none."""
     code = (
         "atoll.init()\n" + IMPORTS + "x = shmem.zeros(3); y = atoll.ones(3)\n"
         "shmem.put(x, y, 0); atoll.put(y, x, 0); atoll.barrier_all()\n"
@@ -117,7 +121,7 @@ def test_one_job_for_both_packages(job: Job) -> None:
 
 
 def test_a_failure_ends_the_job_at_once(job: Job) -> None:
-    """The exit of a PE that failed does not wait, and those that wait for it hear why."""
+    """The exit of a PE that failed does not wait, and PEs that wait for it get the reason."""
     code = IMPORTS + "if shmem.my_pe() == 1: raise ValueError('no such rain')\nshmem.barrier_all()\n"
     done = job(code, 3, ok=False)
     assert (
@@ -135,7 +139,9 @@ def test_the_example(n: int) -> None:
 
 
 def test_in_launched_functions() -> None:
-    """The PEs of atoll.launch are told what to do by a process that is none; the import counts there, too."""
+    """The PEs of atoll.launch get their function from a process that is not a PE; the import counts there,
+    too.
+    """
     code = (
         "import atoll\n"
         "def total():\n"

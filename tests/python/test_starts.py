@@ -1,4 +1,4 @@
-"""How PEs find each other in Python: variables, stores and communicators of others, and what wins over what."""
+"""How PEs find each other in Python: variables, stores and communicators of others, and their precedence."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from jobs import HANG_GUARD, Job, environment, python, write_program
 
-# A stand-in for an initialised torch.distributed. Its store refuses a key that was written before, as PEs of an earlier
-# job left it there.
+# A fake of an initialised torch.distributed. Its store refuses a key that was written before, as PEs of
+# an earlier job left it there.
 TORCH = """
 import sys, types
 values = {}
@@ -36,9 +36,9 @@ import atoll
 
 
 def free_port() -> int:
-    """None of those that the kernel gives to whoever asks for any, which may be gone again before it is used."""
+    """Return a port outside the kernel's own range, whose ports may be taken again before they are used."""
     while True:
-        port = random.randrange(10000, 30000)  # Linux gives those from 32768 on
+        port = random.randrange(10000, 30000)  # Linux's own range begins at 32768
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
@@ -67,7 +67,7 @@ def test_torchrun_variables(tmp_path: Path) -> None:
         assert out == f"{pe} 2\n", err
 
 
-# Sends Ctrl-C to itself once the main thread is within init, and lets other threads run.
+# It sends itself Ctrl-C once the main thread is within init, and lets other threads run.
 CTRL_C_IN_INIT = """
 import os, signal, sys, threading, atoll
 main = threading.main_thread().ident
@@ -94,7 +94,7 @@ def test_ctrl_c_in_init_of_pes_without_the_launcher(pe: str) -> None:
 
 
 def test_a_pe_that_does_not_call_init_is_named(job: Job) -> None:
-    """Under the launcher; ATOLL_WAIT_TIMEOUT, which is for waits after init, is not what ends this one."""
+    """Under the launcher. ATOLL_WAIT_TIMEOUT bounds waits after init only, so it does not end this one."""
     code = """
         import time
         if os.environ["ATOLL_LAUNCHED"].split(":")[1] == "1": time.sleep(1000)
@@ -160,7 +160,7 @@ def test_a_second_init_goes_by_the_settings_that_hold_then(job: Job) -> None:
 
 
 def test_children_are_not_invited(job: Job) -> None:
-    """A program that a PE starts with a copy of os.environ is a job of its own."""
+    """A program that a PE starts with a copy of os.environ is a separate job."""
     job(
         """
         import subprocess
@@ -176,7 +176,9 @@ def test_children_are_not_invited(job: Job) -> None:
 
 
 def test_a_store_or_communicator_connects_the_pes() -> None:
-    """init(comm=) takes what mpi4py offers: Get_rank, Get_size, bcast. Threads are no PEs, so n is 1 here."""
+    """init(comm=) takes the methods of mpi4py: Get_rank, Get_size, bcast. Threads are not PEs, so n is 1
+    here.
+    """
     code = """
 import atoll
 class Comm:
@@ -192,7 +194,9 @@ atoll.finalize()
 
 
 def test_the_package_may_be_imported_again(job: Job) -> None:
-    """As notebooks and reloaders do it: the job goes on, classes stay the same, and an exception still ends the job."""
+    """As notebooks and reloaders do: the job goes on, classes stay the same, and an exception still ends the
+    job.
+    """
     code = """
     atoll.init()
     x, first, kind = atoll.zeros(2, int), atoll, atoll.Timeout

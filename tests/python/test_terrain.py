@@ -1,4 +1,4 @@
-"""Terrain: the solver against what is known, and the program at several numbers of PEs."""
+"""Terrain: the solver against known solutions, and the program at several numbers of PEs."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_rain_on_a_slope_runs_off_as_manning_says() -> None:
 
 
 def test_a_thin_sheet_on_steep_ground_does_not_swing() -> None:
-    """Where friction is all, a step takes the flow to Manning's, h^(5/3) sqrt(S) / n, from any flow before."""
+    """If friction dominates, a step changes any flow to Manning's, h^(5/3) sqrt(S) / n."""
     ground = np.tile(3.0 * np.arange(20, 0, -1.0), (3, 1))  # 0.3 down per metre
     water = lake(ground)
     water.own[:] = 0.01
@@ -157,7 +157,8 @@ def test_one_row_a_pe(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-# ---- what it says when it cannot ---------------------------------------------------------------------------------------
+# ---- errors
+# ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,4 +1,6 @@
-"""Threads: those that wait in Atoll while the interpreter or the job ends, and signal handlers that run within a wait."""
+"""Threads that wait in Atoll while the interpreter or the job ends, and signal handlers that run within a
+wait.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ going.wait()
 @pytest.mark.parametrize("end", ["sys.exit(7)", "atoll.finalize(); sys.exit(7)"])
 def test_daemon_threads_may_be_within_calls_when_the_process_ends(tmp_path: Path, end: str) -> None:
     program = write_program(tmp_path, DAEMONS + end)
-    for _ in range(5):  # what such a thread is doing at that moment is chance
+    for _ in range(5):  # the activity of such a thread at that moment is random
         done = subprocess.run(
             [sys.executable, str(program)], env=environment(), capture_output=True, text=True,
             timeout=HANG_GUARD, check=False,
@@ -70,7 +72,9 @@ def test_a_thread_that_waits_hears_that_the_job_was_finalized(job: Job) -> None:
 
 
 def test_a_signal_handler_may_call_atoll_within_a_large_call(job: Job) -> None:
-    """The call has released the GIL, the handler holds it: what it calls must release and wait by itself."""
+    """The call has released the GIL, and the handler holds it: functions that it calls must release it and
+    wait by themselves.
+    """
     job(
         """
         import signal
@@ -215,7 +219,7 @@ def test_threads_may_init_and_finalize_at_once(job: Job) -> None:
 
 
 def test_jobs_of_one_pe_may_follow_each_other_from_threads(tmp_path: Path) -> None:
-    """Every init makes a job or counts one, every finalize ends one or counts, whatever the order of threads."""
+    """Every init makes a job or counts one, every finalize ends one or counts, in any order of the threads."""
     program = write_program(
         tmp_path,
         """

@@ -1,4 +1,6 @@
-"""atoll.torch on tensors of the host, where PyTorch is installed; on GPUs tests/python_gpu runs the same programs."""
+"""atoll.torch on tensors of the host, if PyTorch is installed; on GPUs tests/python_gpu runs the same
+programs.
+"""
 
 from __future__ import annotations
 

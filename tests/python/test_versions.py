@@ -1,4 +1,6 @@
-"""The oldest versions of other libraries: one table, what is said of an older one, and that nothing is imported to look."""
+"""The oldest versions of other libraries: one table, the error for an older one, and that a check imports
+nothing.
+"""
 
 from __future__ import annotations
 

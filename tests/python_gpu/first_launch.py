@@ -1,4 +1,7 @@
-"""A kernel of ours that is launched for the first time waits for none that spins: each kind of call while one waits on another stream."""
+"""A first launch of a kernel of ours does not wait for kernels that spin.
+
+Each kind of call is made while a kernel waits on another stream.
+"""
 
 import threading
 
@@ -34,7 +37,7 @@ late = []
 
 
 def end(name: str) -> None:
-    """By the copy engine, so that what hangs ends and is named."""
+    """Copy by the copy engine, so that a hang ends and is named."""
     late.append(name)
     word[...] = np.ones(1, np.uint64)
 

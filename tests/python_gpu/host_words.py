@@ -66,7 +66,7 @@ def start(library, value):
         atoll.put(out, values.torch(), me, stream=0)
 
 
-# Once before anything waits, so that nothing is compiled or loaded behind a kernel that does.
+# Run each once before anything waits, so that nothing is compiled or loaded after a kernel that does.
 for library in ("numba", "cupy", "triton", "stream"):
     start(library, 0)
 torch.cuda.synchronize()

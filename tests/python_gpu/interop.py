@@ -87,7 +87,7 @@ def to_host(x):
 
 
 def through(library, make, views=VIEWS):
-    """put from the library's views into the library's views, on the next PE."""
+    """Put from the library's views into the library's views, on the next PE."""
     for dtype in DTYPES:
         for view in views:
             try:
@@ -118,7 +118,7 @@ def through(library, make, views=VIEWS):
 
 
 def taken(library, from_dlpack, views):
-    """What a consumer of DLPack makes of views of a DeviceArray: the same elements, symmetric where they stand."""
+    """Check a DLPack consumer's views of a DeviceArray: the same elements, symmetric in symmetric memory."""
     for dtype in DTYPES:
         x = atoll.empty((4, 6), dtype, device="cuda")
         for view in views:
@@ -127,7 +127,7 @@ def taken(library, from_dlpack, views):
             theirs = from_dlpack(x[view])
             check(f"{library}:{dtype}:{view}", to_host(theirs), host(dtype, me)[view])
             assert atoll.is_symmetric(theirs), (library, dtype, view)
-            atoll.barrier_all()  # all have looked
+            atoll.barrier_all()  # all have read
             atoll.put(theirs, host(dtype, me + 7)[view], right)
             atoll.barrier_all()
             expected = host(dtype, me)
@@ -282,7 +282,7 @@ if cupy:
     check("CuPy capture", to_host(c), np.full(256, value))
     atoll.barrier_all()
 
-# ---- a kernel's writes are seen by a call that blocks the host
+# ---- a call that blocks the host sees a kernel's writes
 if torch:
     big = atoll.zeros(1 << 24, torch.float32, device="cuda", xp=torch)
     out = atoll.zeros(1 << 24, torch.float32, device="cuda", xp=torch)
@@ -295,7 +295,7 @@ if torch:
         atoll.barrier_all()
 
 
-# ---- what is not taken, and what is said of it
+# ---- refused calls, and their errors
 def refused(kind, words, call):
     try:
         call()
@@ -341,7 +341,7 @@ if torch:
     atoll.barrier_all()
     check("pinned source", t.cpu().numpy(), np.full(8, 2.0))
 
-    # Views keep the memory; what all dropped comes back.
+    # Views keep the memory alive; memory that all dropped is reused.
     import gc
 
     gone = atoll.empty(1 << 20, "uint8", device="cuda", xp=torch)

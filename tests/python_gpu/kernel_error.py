@@ -1,4 +1,8 @@
-"""What a program hears when the GPU stops a kernel: kernel_error.py [atoll|many|torch|wrong_pe|wrong_index|wrong_place]. One PE's; the others go on."""
+"""The errors that a program gets when the GPU stops a kernel: kernel_error.py
+[atoll|many|torch|wrong_pe|wrong_index|wrong_place].
+
+One PE's kernel is stopped; the other PEs go on.
+"""
 
 import os
 import sys
@@ -38,7 +42,9 @@ if me == n - 1:
         #include <atoll/device/device.hpp>
         extern "C" __global__ void wrong(atl::device::Team team, long long* x, int pe) { atl::device::p(team, x, 1ll, pe); }
         """
-        kernel = atoll.cupy.RawKernel(code, "wrong")  # kept: CuPy cannot unload it any more, and would say so
+        kernel = atoll.cupy.RawKernel(
+            code, "wrong"
+        )  # kept: CuPy can no longer unload it, and would print an error
         grid = "The kernel wrong, 1 block of 1 thread,"
         if mode == "wrong_pe":
             atoll.cupy.launch(kernel, 1, 1, atoll.WORLD, flag, np.int32(99))
@@ -98,7 +104,7 @@ if me == n - 1:
     atoll.put(host, 7, 0)  # memory of the host works on
     if me != 0:
         atoll.wait_until(host, "==", 8, timeout=60)
-if me == 0:  # has no time of its own but this: the limit of 1 s is everybody's
+if me == 0:  # it has no other bound: the limit of 1 s holds for all PEs
     atoll.wait_until(host, "==", 7, timeout=60)
     for pe in range(1, n):
         atoll.put(host, 8, pe)

@@ -1,5 +1,7 @@
-"""Kernels of Numba, Triton and CuPy that communicate, captured in graphs of PyTorch and CuPy and replayed; Triton kernels in
-torch.compile."""
+"""Kernels of Numba, Triton and CuPy that communicate, captured in graphs of PyTorch and CuPy and replayed.
+
+Also Triton kernels in torch.compile.
+"""
 
 import atoll
 import numpy as np
@@ -28,7 +30,7 @@ passed = []
 
 @in_numba.kernel
 def numba_step(team, x, src, flag):
-    """What the left neighbour has comes, one is added, and goes on with the next call."""
+    """The left neighbour's data arrive, one is added, and the next call sends them on."""
     right = (team.my_pe + 1) % team.n_pes
     in_numba.put_signal(team, x, src, flag, 1, in_numba.ADD, right, scope=in_numba.BLOCK)
     in_numba.signal_consume(team, flag, 1, scope=in_numba.BLOCK)
@@ -117,7 +119,8 @@ for start in (start_numba, start_triton, start_cupy):
             captured.launch(stream)
     a.check(f"{start.__name__} in CuPy's capture", REPLAYS)
 
-# ---- torch.compile: by custom_op, and by triton_op, whose kernels Inductor writes down anew: names from atoll.triton.inductor.
+# ---- torch.compile: by custom_op, and by triton_op, whose kernels Inductor copies: names from
+# atoll.triton.inductor.
 
 
 @torch.library.custom_op("atoll_test::step", mutates_args=("x", "src", "flag"))

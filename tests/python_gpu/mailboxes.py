@@ -1,5 +1,8 @@
-"""atoll.Mailbox(device="cuda") with CuPy and PyTorch: their arrays and streams, kernels of CuPy in the same mailbox, and a
-ping-pong in a graph that is replayed."""
+"""atoll.Mailbox(device="cuda") with CuPy and PyTorch: their arrays and streams, and kernels of CuPy in the
+same mailbox.
+
+Also a ping-pong in a graph that is replayed.
+"""
 
 import atoll
 import atoll.cupy
@@ -34,7 +37,7 @@ SIZES = (8, 64, 1024, 4096, 65536)
 
 
 def rings(make, numpy_of, stream, finish):
-    """Messages of every size and more than there are slots, in a library's arrays, symmetric or its own."""
+    """Send messages of every size, more than there are slots, in a library's arrays, symmetric or its own."""
     count = make(1, "int64")
     for nbytes in SIZES:
         x, y = make(nbytes // 8, "float64"), make(nbytes // 8, "float64")
@@ -83,7 +86,7 @@ if cupy is not None:
                     box.receive(y, left, stream=stream if round % 3 == 1 else None)
                 stream.synchronize()
                 assert (y.get() == 1000.0 * round + left).all(), (me, nbytes, round)
-    # Kernels take all places: the host finds none, until kernels read.
+    # Kernels take all slots: the host finds none free until kernels read.
     with atoll.Mailbox(64, device="cuda") as narrow, stream:
         in_kernels, x, y = atoll.cupy.mailbox(narrow), cupy.full(8, me + 1.0), cupy.zeros(8)
         for _ in range(8):

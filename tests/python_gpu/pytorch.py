@@ -43,7 +43,7 @@ check("pool: put", z[1], 512.0 * (left + 1))
 outside = torch.zeros(8, device="cuda")
 assert atoll.peer(z, right).data_ptr() != z.data_ptr() or n == 1
 assert atoll.global_view(z).shape == (n, 256, 512)
-# The pool's memory stays although nobody has the pool any more.
+# The pool's memory stays although no object refers to the pool any more.
 with at.use_pool(8 << 20):
     kept = torch.full((1000,), 3.0, device="cuda")
 gc.collect()
@@ -104,7 +104,7 @@ for mode in (None, "eager", "inductor"):
     atoll.barrier_all()
 
 
-# ---- every operator in one program: nothing of it is left to Python
+# ---- every operator in one program, without a graph break
 def everything(x, y, total, words, all_of, others, part):
     at.put(y, x, right)
     at.barrier(y)

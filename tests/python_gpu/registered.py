@@ -27,7 +27,7 @@ def refused(words, x):
         raise AssertionError(f"{words!r} was not said")
 
 
-# ---- PyTorch: a part of an allocation, one that takes several, and one that is a view
+# ---- PyTorch: a part of an allocation, one of several allocations, and one that is a view
 for count in (1000, 1 << 20, 30 << 20):
     own = torch.arange(count, device="cuda", dtype=torch.int32) + me
     torch.cuda.synchronize()
@@ -47,7 +47,7 @@ for count in (1000, 1 << 20, 30 << 20):
     atoll.barrier_all()
     atoll.free(x)
     assert not atoll.is_symmetric(x)
-    own += 1  # the memory is its owner's
+    own += 1  # the memory remains its owner's
     torch.cuda.synchronize()
     passed.append(f"torch, {count}")
 grid = torch.zeros(64, 64, device="cuda")

@@ -21,7 +21,7 @@ def check(what, found, expected):
 
 
 def arrays(xp):
-    """Symmetric words, and beside them any memory of the GPU: status, values and results."""
+    """Return symmetric words, and any memory of the GPU beside them: status, values and results."""
     words = atoll.zeros(4, "int64", device="cuda", xp=xp)
     if xp is torch:
         on_gpu = {"device": "cuda"}
@@ -35,7 +35,7 @@ def arrays(xp):
 
 
 def one_round(words, status, values, out):
-    """Each round the left neighbour adds to word 2; `values` says in the graph which round it is."""
+    """In each round the left neighbour adds to word 2; `values` tells the graph which round it is."""
     values += 1
     atoll.atomic_add(words, 1, right, index=2, stream="current")
     atoll.wait_until_all_vector(words, ">=", values, status, stream="current")
@@ -75,7 +75,7 @@ for xp, replay in ((torch, by_torch), (cupy, by_cupy)):
     words, status, values, out = arrays(xp)
     (torch.cuda.synchronize if xp is torch else cupy.cuda.runtime.deviceSynchronize)()
     atoll.barrier_all()
-    # As values is not symmetric, steps in place are the only ones that the graph sees.
+    # `values` is not symmetric, so the graph sees only its changes in place.
     replay(lambda words=words, status=status, values=values, out=out: one_round(words, status, values, out))
     atoll.barrier_all()
     check(f"{name}: words", words, [0, 0, ROUNDS, 0])
@@ -85,11 +85,11 @@ for xp, replay in ((torch, by_torch), (cupy, by_cupy)):
     assert atoll.test_any(words, "==", ROUNDS) == 2 and atoll.test(words, "==", ROUNDS, index=2)
     assert atoll.wait_until_some(words, ">=", 1).tolist() == [2]
     assert atoll.test_all_vector(words, "==", [0, 0, ROUNDS, 0])
-    # Slices: their own place, and their own length.
+    # Slices, which have their own offset and length.
     atoll.test_some(words[1:3], ">", 0, out=out[:3], stream="current")
     (torch.cuda.synchronize if xp is torch else cupy.cuda.runtime.deviceSynchronize)()
     check(f"{name}: slice", out, [1, 1, 2, 1, -7])
-    # Arrays that the GPU does not reach are refused.
+    # Arrays that the GPU cannot reach are refused.
     wrong = out.cpu().numpy() if xp is torch else out.get()
     try:
         atoll.test_any(words, ">", 0, out=wrong, stream="current")

@@ -1,4 +1,4 @@
-"""The kernels of kernels.cu: compiled by nvcc to a cubin, or by NVRTC as CuPy does it."""
+"""The kernels of kernels.cu, compiled by nvcc to a cubin, or by NVRTC as CuPy does it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernels of in_cute.py, which that program has compiled."""
+"""The kernels of in_cute.py, compiled by that program."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""The kernels of bench/gpu/kernels.py in CuTe DSL. This program compiles them where CuTe DSL is (no GPU is needed), a cubin a row,
-which bench/gpu/kernels.py launches through CuPy: so a run waits for no compiler.
+"""The kernels of bench/gpu/kernels.py in CuTe DSL.
+
+This program compiles them on a machine that has CuTe DSL; it needs no GPU. It writes one cubin for each row,
+which bench/gpu/kernels.py launches through CuPy. So a run does not wait for a compiler.
 
     python bench/gpu/forms/in_cute.py FOLDER
 """
@@ -15,7 +17,7 @@ from pathlib import Path
 
 FOLDER = Path(sys.argv[1]).resolve()
 FOLDER.mkdir(parents=True, exist_ok=True)
-# Looked at when CuTe DSL is imported.
+# CuTe DSL reads these when it is imported.
 os.environ.update(CUTE_DSL_ARCH="sm_90a", CUTE_DSL_KEEP="ptx,cubin", CUTE_DSL_DUMP_DIR=str(FOLDER))
 
 import atoll.cute as dev
@@ -138,7 +140,7 @@ def go(kernel: cutlass.Constexpr, threads: cutlass.Constexpr, stream: CUstream, 
 
 
 def arguments(row: rows.Row) -> tuple[object, ...]:
-    """What the kernel takes after the team: values of the right types."""
+    """Return the kernel's arguments after the team: values of the right types."""
     kind = Float32 if row.kernel in ("reduces", "tiles", "tile_reduces") else Int32
 
     def tensor():
@@ -159,7 +161,7 @@ def main() -> None:
         cute.compile(go, globals()[row.kernel], row.threads, CUstream(0), team, arguments(row))
         (ptx,), (cubin,) = FOLDER.glob("*.ptx"), FOLDER.glob("*.cubin")
         entries[row.key] = re.search(r"[.]entry (\w+)", ptx.read_text())[1]
-        cubin.rename(FOLDER / f"{row.key}.bin")  # no more among what the next row leaves
+        cubin.rename(FOLDER / f"{row.key}.bin")  # the next row's cubin is then the only one
         ptx.unlink()
     (FOLDER / "entries.json").write_text(json.dumps(entries, indent=1))
     print(len(entries), "kernels")

@@ -1,4 +1,4 @@
-"""The kernels of bench/gpu/kernels.py in Triton. What an operation takes as one program, it does by a block in other languages."""
+"""The kernels of bench/gpu/kernels.py in Triton. One program does what a block does in other languages."""
 
 from __future__ import annotations
 

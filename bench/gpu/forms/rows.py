@@ -1,11 +1,13 @@
-"""What bench/gpu/kernels.py measures: a row is a kernel of that name in each language, on so many bytes, by so many threads."""
+"""The rows of bench/gpu/kernels.py: each is a kernel in every language, a number of bytes, and a number of
+threads.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 ROOM = 65536
-"""Of the mailboxes, bytes."""
+"""The mailboxes' room, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -15,7 +17,7 @@ class Row:
     nbytes: int
     threads: int
     calls: int
-    """Of the operation in a round: 2 where one way is half of a round."""
+    """The operation's calls in a round: 2 if one way is half of a round."""
 
     @property
     def key(self) -> str:
@@ -23,7 +25,7 @@ class Row:
 
     @property
     def is_numbered(self) -> bool:
-        """If a flag carries the round's number, so that each launch goes on where the last one ended."""
+        """Whether a flag carries the round's number, so that each launch continues the last one's count."""
         return self.kernel in ("flags", "bare_flags", "put_signals", "tiles")
 
     @property
@@ -36,7 +38,7 @@ class Row:
 
     @property
     def rows(self) -> int:
-        """Of a tile, of 64 floats each."""
+        """The rows of a tile, of 64 floats each."""
         return self.nbytes // 256
 
 

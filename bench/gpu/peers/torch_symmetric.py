@@ -1,6 +1,7 @@
 """All-reduce of torch symmetric memory, one-shot and two-shot (without multicast), in CUDA graphs.
 
-Started by torchrun's variables, one process a GPU. One line of JSON a row, as bench/gpu/stream.cpp prints them.
+torchrun's variables start it, one process for each GPU. It prints one line of JSON for each row, as
+bench/gpu/stream.cpp does.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Bad input: what is said, and that everything still works afterwards."""
+"""Wrong input: the errors, and that everything still works afterwards."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def check_not_symmetric() -> None:
             lambda: atoll.wait_until(atoll.peer(words, right), "==", 1, index=0),
             "other PEs",
         )
-    # Addresses without their owner are known by the heap; so are freed ones.
+    # The heap knows addresses without their owner, and freed ones too.
     bare = np.frombuffer(memoryview(x), x.dtype)
     atoll.put(bare, y, me)
     still_works()
@@ -211,7 +211,7 @@ def check_choices() -> None:
 
 
 def check_allocations() -> None:
-    """Each names the function that was called, and is told before any PE waits for another."""
+    """Each error names the function that was called, and occurs before any PE waits for another."""
     for shape in (None, 1.5, "ab", [1, "a"]):
         raises(atoll.InvalidArgument, lambda s=shape: atoll.zeros(s), "zeros(): ")
     raises(atoll.ShapeMismatch, lambda: atoll.signal(-1), "signal(): ", "-1")
@@ -219,7 +219,7 @@ def check_allocations() -> None:
     raises(atoll.InvalidArgument, lambda: atoll.empty(3, hints="atomics"), "empty(): hints", "('atomics',)")  # type: ignore[arg-type]
     raises(atoll.InvalidArgument, lambda: atoll.empty(3, hints=None), "hints is None")  # type: ignore[arg-type]
     raises(atoll.DtypeMismatch, lambda: atoll.array([object()]), "array(): ", "Python objects")
-    # On one PE only: nothing was allocated yet, so the others need not know.
+    # One PE only: nothing is allocated yet, so the others need not know.
     if me == 0:
         raises(atoll.DtypeMismatch, lambda: atoll.full(3, "text", float), "fill_value is 'text'")
         raises(atoll.DtypeMismatch, lambda: atoll.full(3, 300, np.uint8), "300")
@@ -311,7 +311,7 @@ def check_numbers_of_objects() -> None:
 
 
 def check_single_elements() -> None:
-    """A call on one word of several is told which."""
+    """The error for several words tells how to pass one."""
     words = atoll.signal(2)
     for call in (
         lambda *a: atoll.p(x, 1.0, me, *a),
@@ -353,7 +353,7 @@ def check_groups() -> None:
 
 
 def check_strange_bases() -> None:
-    """An object whose .base is computed anew at each look, or leads nowhere, or for ever."""
+    """An object whose .base is another one at each look, leads to a wrong object, or never ends."""
 
     class Endless:
         def __init__(self, of: np.ndarray) -> None:
@@ -378,7 +378,7 @@ def check_strange_bases() -> None:
             return self.of[:]
 
     for kind in (Endless, Fresh, Whole):
-        atoll.put(np.asarray(kind(x)), np.full(8, 5.0), me)  # by its address it is in the heap
+        atoll.put(np.asarray(kind(x)), np.full(8, 5.0), me)  # its address is in the heap
         raises(atoll.NotSymmetric, lambda k=kind: atoll.put(np.asarray(k(y)), y, me))
         equal(x, np.full(8, 5.0))
     still_works()

@@ -1,4 +1,4 @@
-"""What the programs here share: running all their checks, and telling which one failed where."""
+"""Helpers of these programs: they run all checks of a module, and tell which one failed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from typing import Any
 import atoll
 import numpy as np
 
-# Whether all PEs can load and store each other's memory; a test that forces a transport, as those on several hosts do, says no.
+# True if all PEs can load and store each other's memory. False in tests that force a transport, as those on
+# several hosts do.
 LOAD_STORE = os.environ.get("ATOLL_TRANSPORT") not in ("loopback", "ucx")
 
 
 def loads(pe):
-    """This PE reaches that one's memory by load and store."""
-    if not LOAD_STORE and atoll.SHARED == atoll.WORLD:  # within one host, where the transport is forced
+    """Return whether this PE reaches that PE's memory by load and store."""
+    if not LOAD_STORE and atoll.SHARED == atoll.WORLD:  # within one host, with a forced transport
         return pe == atoll.my_pe()
     return atoll.WORLD.translate_pe(pe, atoll.SHARED) >= 0
 
@@ -30,7 +31,7 @@ OTHERS = ["?", "f2", "G", "S5", "U3", "M8[ms]", "m8[us]", [("a", "i2"), ("b", "f
 
 
 def sample(shape: int | tuple[int, ...], dtype: Any, seed: int) -> np.ndarray[Any, Any]:
-    """Contents that differ between seeds, the same on all PEs."""
+    """Return contents that differ between seeds, the same on all PEs."""
     kind = np.dtype(dtype)
     rng = np.random.default_rng(seed)
     count = int(np.prod(shape)) * kind.itemsize
@@ -44,8 +45,10 @@ def sample(shape: int | tuple[int, ...], dtype: Any, seed: int) -> np.ndarray[An
 
 
 class CollectiveInputs:
-    """What each PE gives to the collectives in kernels: `values`, `blocks` (one of them a PE), and `counts` of the
-    values that PEs give to collect."""
+    """The inputs of each PE to the collectives in kernels.
+
+    They are `values`, `blocks` (one for each PE), and `counts`, the numbers of values for collect.
+    """
 
     def __init__(self, me: int, n: int, size: int, dtype: Any) -> None:
         self.me, self.n, self.size, self.dtype = me, n, size, np.dtype(dtype)
@@ -75,13 +78,13 @@ def equal(found: Any, wanted: Any) -> None:
     found, wanted = np.asarray(found), np.asarray(wanted)
     assert found.shape == wanted.shape, f"shape {found.shape}, expected {wanted.shape}"
     assert found.dtype == wanted.dtype, f"dtype {found.dtype}, expected {wanted.dtype}"
-    # Bytes, so that NaNs of random contents count; long double has padding that means nothing.
+    # Compare bytes, so that NaNs of random contents count. long double has padding without meaning.
     same = (found == wanted).all() if found.dtype.char in "gG" else found.tobytes() == wanted.tobytes()
     assert same, f"found\n{found}\nexpected\n{wanted}"
 
 
 def raises(kind: type[BaseException], call: Callable[[], object], *words: str) -> None:
-    """The call raises just this, and its text has these words."""
+    """Check that the call raises just this, and that its text has these words."""
     try:
         call()
     except BaseException as error:
@@ -93,7 +96,9 @@ def raises(kind: type[BaseException], call: Callable[[], object], *words: str) -
 
 
 class says:
-    """`with says(kind, "word", ...):` the block raises this or what is derived of it, and its text has these words."""
+    """`with says(kind, "word", ...):` checks that the block raises this or a derived class, with these words
+    in its text.
+    """
 
     def __init__(self, kind: type[BaseException], *words: str) -> None:
         self.kind, self.words = kind, words
@@ -110,7 +115,7 @@ class says:
 
 
 def run(checks: dict[str, Any]) -> None:
-    """Runs every check_* of a module in order, on all PEs together, then ends the job."""
+    """Run every check_* of a module in order, on all PEs together, then end the job."""
     for name, check in list(checks.items()):
         if not name.startswith("check_"):
             continue

@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 
 def targets(shape: tuple[int, ...], dtype: Any) -> list[Array]:
-    """Places to write to: symmetric, ordinary, strided in the heap and outside."""
+    """Return arrays to write to: symmetric, ordinary, strided in the heap and outside."""
     wide = (*shape[:-1], 2 * shape[-1])
     return [
         atoll.zeros(shape, dtype),
@@ -99,7 +99,7 @@ def check_averages_and_scaled_sums() -> None:
 
 
 def check_numbers() -> None:
-    """One number is as good as an array of one."""
+    """One number is accepted like an array of one."""
     assert atoll.sum_reduce(float(me)) == sum(range(n)) and atoll.max_reduce(np.int32(me)).dtype == np.int32
     assert atoll.reduce(me, "min") == 0 and atoll.sum_exscan(1) == me and atoll.broadcast(me, n - 1) == n - 1
     equal(atoll.fcollect(me), np.arange(n))
@@ -113,7 +113,7 @@ def check_numbers() -> None:
         equal(wide, np.full((2, 3), total, np.float32))
     atoll.broadcast(wide, me + 1, n - 1)
     equal(wide, np.full((2, 3), n, np.float32))
-    # Where dst holds more than src, a number is one element.
+    # If dst holds more than src, a number is one element.
     places = atoll.zeros(n + 2, int)
     atoll.fcollect(places[:n], me)
     equal(places[:n], np.arange(n))
@@ -128,7 +128,7 @@ def check_numbers() -> None:
             "reduce_scatter(): src has 1 elements",
         )
         raises(atoll.ShapeMismatch, lambda: atoll.alltoall(places, 1), "alltoall(): src has 1 elements")
-    # With a root of its own, the integer before it is src.
+    # With a root given, the integer before it is src.
     one = atoll.zeros(1, int)
     atoll.broadcast(one, me + 7, 0)
     assert one[0] == 7
@@ -161,7 +161,7 @@ REDUCTIONS = [
 
 
 def fold(ufunc: np.ufunc, parts: Array) -> Array:
-    """In PE order and in the dtype itself, as the library promises."""
+    """Fold in PE order and in the dtype itself, as the library does."""
     total = parts[0].copy()
     for part in parts[1:]:
         total = ufunc(total, part, dtype=parts.dtype)
@@ -345,7 +345,7 @@ def check_objects() -> None:
 
 
 def check_objects_that_cannot_be_pickled() -> None:
-    """One PE's: every PE hears of it, and the next call is in step."""
+    """On one PE: every PE raises the error, and the next call is in step."""
     bad = lambda: None  # noqa: E731
     last = n - 1
     mine = bad if me == last else 3
@@ -370,7 +370,7 @@ def check_objects_that_cannot_be_pickled() -> None:
 
 
 def check_lists_and_numbers() -> None:
-    """As put takes them."""
+    """They are accepted as by put."""
     x, i = atoll.zeros(3), atoll.zeros((2, 2), np.int32)
     atoll.sum_reduce(x, [1, 2.5, me])
     equal(x, [n, 2.5 * n, sum(range(n))])

@@ -1,4 +1,7 @@
-"""Programs under torch.compile that change symmetric tensors in place, against the same without it; `cuda` or `cpu` as argument."""
+"""Programs under torch.compile that change symmetric tensors in place, compared with the same without it.
+
+Argument: `cuda` or `cpu`.
+"""
 
 import sys
 from collections.abc import Callable
@@ -35,7 +38,9 @@ def settle() -> None:
 
 
 def natural(x: Any, y: Any, total: Any, every: Any, words: Any) -> Any:
-    """In place before, between and after; views made inside; what was read before a change is used after it."""
+    """Changes in place before, between and after; views made inside; a value that was read before a change is
+    used after it.
+    """
     x.mul_(2)
     at.put_signal(y, x, words, 1, "add", right)
     at.signal_consume(words, 1)
@@ -62,7 +67,7 @@ def sums_what_it_changes(x: Any, y: Any, total: Any, every: Any, words: Any) -> 
 
 
 def puts(x: Any, y: Any, total: Any, every: Any, words: Any) -> Any:
-    """What any backend that writes changes where they belong does as it stands."""
+    """Programs that run under any backend that writes changes where they belong."""
     x.mul_(2)
     at.put(y, x, right)
     at.barrier(y)
@@ -96,7 +101,7 @@ def with_an_operator_of_ones_own(x: Any, y: Any, total: Any, every: Any, words: 
 
 
 def results(function: Callable[..., Any]) -> list[Any]:
-    """What three calls leave and return."""
+    """Return the effects and results of three calls."""
     settle()
     for number, tensor in enumerate((x, y, total)):
         tensor.copy_(torch.arange(8.0) + 10 * number + 100 * me)
@@ -132,13 +137,13 @@ for inner in inners:
     ):
         compare(function, backend=at.backend, options=options)
     compare(natural, backend=at.backend, options=options, dynamic=True)
-if where == "cpu":  # by its name, which an installed Atoll has told PyTorch
+if where == "cpu":  # by its name, which an installed Atoll has registered with PyTorch
     compare(puts, backend="atoll", options={"inner": "eager"})
 if "inductor" in inners:
     compare(puts, backend="inductor")
     compare(natural, backend=at.backend, mode="max-autotune-no-cudagraphs")
 
-# A compiler that hands on a copy is told of it: nothing goes to another PE's memory at that place.
+# A compiler that passes a copy gets an error, before anything goes to another PE.
 refused = [("aot_eager", natural), ("aot_eager", puts)]
 if "inductor" in inners:
     refused += [("inductor", natural)]
@@ -153,7 +158,7 @@ for other, function in refused:
     settle()
 
 
-# atoll's own functions end Dynamo's graph, and with that every change is where it belongs.
+# atoll's own functions end Dynamo's graph, and then every change is where it belongs.
 def with_breaks(x: Any, y: Any, total: Any, every: Any, words: Any) -> Any:
     x.mul_(2)
     if where == "cuda":

@@ -1,10 +1,12 @@
-"""atoll.cupy.launch and mailbox: what a kernel gets, and what is refused before it starts."""
+"""atoll.cupy.launch and mailbox: the arguments that a kernel gets, and those that are refused before it
+starts.
+"""
 
 from typing import Any
 
 from stand_in_cupy import Kernel, PooledMemory, cupy
 
-import atoll  # isort: skip  # CuPy is there first
+import atoll  # isort: skip  # after CuPy
 import atoll.cupy
 import numpy as np
 from checks import raises
@@ -29,7 +31,7 @@ assert int(team.view(atoll.cupy.TEAM)["n_pes"]) == atoll.n_pes()
 assert type(second) is np.uint64 and second == y.ptr + 8  # DeviceArray: its address
 for memory in (PooledMemory(4096), cupy.cuda.UnownedMemory(4096, 32, None, 0)):
     local = cupy.ndarray((8,), np.float32, cupy.cuda.MemoryPointer(memory, 0), (4,))
-    assert launch(local)[2][1] is local  # an ordinary array of the GPU: a source, perhaps
+    assert launch(local)[2][1] is local  # an ordinary array of the GPU, which may be a source
 
 raises(TypeError, lambda: launch(3, np.zeros(3)), "stand_in: argument 3 is an array of NumPy")
 whole = atoll.zeros(3000, np.uint8, device="cuda")
@@ -37,10 +39,10 @@ box = atoll.cupy.mailbox(whole, 8)
 assert launch(box)[2][1].tobytes() == box.tobytes() and int(box["block"]) == whole.ptr
 halves = [atoll.WORLD.split_strided(pe, 1, 1) for pe in range(atoll.n_pes())]
 (half,) = [each for each in halves if each is not None]
-for each in (half, atoll.WORLD, half.device()):  # each its own, although they are kept packed
+for each in (half, atoll.WORLD, half.device()):  # each has its own bytes, although they are cached
     atoll.cupy.launch(kernel, 2, 64, each)
     assert kernel.started[2][0].tobytes() == atoll.cupy.team(each).tobytes()
-assert atoll.cupy.team(half) is not atoll.cupy.team(half)  # the caller's own, to change
+assert atoll.cupy.team(half) is not atoll.cupy.team(half)  # a new array, which the caller may change
 raises(ValueError, lambda: atoll.cupy.mailbox(whole[:9], 8), "room is 8, and block has 9 bytes")
 raises(
     atoll.NotSymmetric, lambda: atoll.cupy.mailbox(local, 8), "atoll.cupy.mailbox: block is an ordinary array"

@@ -1,4 +1,4 @@
-"""Functions of atoll.cute: mailboxes, collectives, the largest grid. As cute_start.py says."""
+"""Functions of atoll.cute: mailboxes, collectives, the largest grid. See cute_start.py."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if not PTX:
     import torch
 
 
-MINUTE = 60_000_000_000  # a bound that nothing here reaches
+MINUTE = 60_000_000_000  # a bound that no wait here reaches
 
 # ---- mailboxes
 
@@ -56,7 +56,7 @@ def check_mailboxes() -> None:
         (40, 64),
         (777, 64),
         (4096, 1024),
-    ):  # the last: more parts than threads
+    ):  # the last one has more parts than threads
         room = 4 * size
         box, memory = a_mailbox(room)
         src, dst, out = new(size, np.int32), new(size, np.int32), new(1, np.int64)
@@ -78,7 +78,7 @@ def ways(team: dev.Team, values):
             src[i] = 1000 * team.my_pe + k + i
         dev.meet(team, dev.BLOCK)
         to = dev.post_next(to, src)
-        if k > 2:  # three are on their way
+        if k > 2:  # three are in flight
             come = dev.receive_next(come, dst)
             for i in cutlass.range(first, cute.size(dst), step, unroll=1):
                 if dst[i] != 1000 * left + k - 3 + i:
@@ -99,7 +99,7 @@ def ways(team: dev.Team, values):
     come = dev.receive_next(come, dst)
     dev.close(to)
     dev.close(come)
-    dev.sync(team, scope=dev.BLOCK, bound_ns=MINUTE)  # which the meeting's numbers go on in
+    dev.sync(team, scope=dev.BLOCK, bound_ns=MINUTE)  # which continues the meeting's numbers
     dev.post(team, box, src, right, scope=dev.BLOCK)
     dev.receive(team, box, dst, left, scope=dev.BLOCK, bound_ns=MINUTE)
     if (first == 0) & none:

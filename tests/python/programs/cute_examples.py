@@ -1,4 +1,7 @@
-"""CuTe kernels of the examples and of docs/from-nvshmem4py.md, compiled and not run: with CUTE_DSL_ARCH set, no GPU and no PyTorch."""
+"""CuTe kernels of the examples and of docs/from-nvshmem4py.md, compiled and not run.
+
+With CUTE_DSL_ARCH set; it needs no GPU and no PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def array(kind: Any, *shape: int) -> Any:
 
 
 def of_page(program: str) -> dict[str, Any]:
-    """What a program of the page defines before it begins, where it may compile kernels, too."""
+    """Return the definitions of a program of the page; they may compile kernels, too."""
     definitions = PROGRAMS[program].partition("\natoll.init()")[0]
     # The DSL reads a kernel's source from a file.
     file = Path(sys.argv[1]) / program

@@ -1,4 +1,6 @@
-"""Functions of atoll.cute: who and where, put and get, tiles, atomics, signals, waits, and what is refused. As cute_start.py says."""
+"""Functions of atoll.cute: PEs, put and get, tiles, atomics, signals, waits, and refused calls. See
+cute_start.py.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ if not PTX:
     import torch
 
 
-# ---- who, where
+# ---- PEs and addresses
 
 
 @cute.kernel
@@ -56,7 +58,7 @@ def of_split(team: dev.Team, values):
 
 
 def check_teams_of_any_order() -> None:
-    """Reversed: the team's table is used."""
+    """The reversed order makes the team use its table."""
     x = new(1, np.int64)
     if PTX:
         return start(of_split, x)
@@ -123,7 +125,7 @@ def large(team: dev.Team, values):
 
 
 def check_moves_of_four_units_a_thread() -> None:
-    """CuTe DSL 4.8.1 made an endless loop of that: unknown() of _reach.py."""
+    """CuTe DSL 4.8.1 made an endless loop of this: unknown() of _reach.py."""
     for size, block in ((16384, 1024), (4096, 256), (2048, 128)):
         x, y = new(size, np.int32), new(size, np.int32)
         src = new(size, np.int32, np.arange(size) + 7 * me)
@@ -134,7 +136,9 @@ def check_moves_of_four_units_a_thread() -> None:
 
 @cute.kernel
 def tiles(team: dev.Team, values):
-    """A tile of a matrix to another place of the neighbour's; a tile of shared memory; announced by signals."""
+    """A tile of a matrix moves to another place of the neighbour's; so does a tile of shared memory. Signals
+    announce them.
+    """
     x, y, flags = values
     right = (team.my_pe + 1) % team.n_pes
     tile = (8, 16)
@@ -174,7 +178,9 @@ def check_tiles() -> None:
 
 @cute.kernel
 def bulk(team: dev.Team, values):
-    """From shared memory, which is written again after flush; complete with barrier, or with quiet and a signal."""
+    """Bulk copies from shared memory, which is written again after flush. barrier completes them, or quiet
+    and a signal.
+    """
     x, flags, out = values
     right, left = (team.my_pe + 1) % team.n_pes, (team.my_pe + team.n_pes - 1) % team.n_pes
     n, first, step = cute.size(x), dev.rank(dev.BLOCK), dev.size(dev.BLOCK)
@@ -443,7 +449,7 @@ def check_waits() -> None:
 
 @cute.kernel
 def in_turn(team: dev.Team, values):
-    """Each block of this PE after the one before it."""
+    """Run each block of this PE after the one before it."""
     words, x = values
     block = cute.arch.block_idx()[0]
     if block > 0:
@@ -465,7 +471,7 @@ def check_words_within_a_pe() -> None:
         same(x, np.broadcast_to(np.arange(9)[:, None], (9, 64)))
 
 
-# ---- what is refused
+# ---- refused calls
 
 
 def refused(function: Any, words: str, *arguments: Any) -> None:

@@ -25,7 +25,9 @@ def launch_count(team: dev.Team, out: cute.Tensor, grid: Int32):
 
 
 def largest_grid(team: Any, out: Any, to_tensor: Any = None, synchronize: Any = None) -> None:
-    """Compiles; with a GPU launches the largest grid, and one block more, which the driver refuses."""
+    """Compile a kernel; with a GPU launch the largest grid, and one with one block more, which the driver
+    refuses.
+    """
     raises(TypeError, lambda: dev.most_resident_blocks(launch_count, THREADS), "what cute.compile(run, ...)")
     compiled = cute.compile(launch_count, team, to_tensor(out) if to_tensor else out, Int32(1))
     if to_tensor is None:

@@ -1,4 +1,4 @@
-"""What atoll.cute refuses when a kernel is compiled: what it says, and a kernel's body that makes it say so."""
+"""Calls that atoll.cute refuses when a kernel is compiled: the error, and the kernel's body that causes it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""What stands in the PTX of kernels in CuTe DSL that make one call each: whether its addresses are looked at, and whether its wait has
-a bound of its own. No GPU is needed, but CUTE_DSL_ARCH and CUTE_DSL_KEEP=ptx. Prints JSON: a kernel's name and what it calls apart.
+"""Counts checks in the PTX of CuTe DSL kernels that make one call each: of addresses, and of a wait's own
+bound.
+
+It needs no GPU, but CUTE_DSL_ARCH and CUTE_DSL_KEEP=ptx. It prints JSON: a kernel's name and the functions
+that it calls out of line.
 
     cute_ptx.py places | bounds
 """
@@ -80,7 +83,7 @@ TO_PEERS = {
     "tile_reduce": lambda team, x, y, two, flags, box: dev.tile_reduce(team, two, two, dev.SUM),
     "tile_allgather": lambda team, x, y, two, flags, box: dev.tile_allgather(team, two, two),
 }
-"""Calls that go to a peer's copy of what stands at an address here."""
+"""Calls that access a peer's copy of the data at a local address."""
 WAITS = {
     "sync": lambda team, x, y, two, box, bound: dev.sync(team, **bound),
     "relaxed sync": lambda team, x, y, two, box, bound: dev.sync(team, order=dev.RELAXED, **bound),
@@ -110,7 +113,9 @@ def go(kernel: cutlass.Constexpr, team: dev.Team, values: Any, bound: Int64):
 
 
 def calls_of(name: str, function: Any) -> None:
-    """Compile a kernel that calls `function(team, values, bound)`; print what of the library it calls apart, and how often."""
+    """Compile a kernel that calls `function(team, values, bound)`; print its out-of-line calls of the
+    library, and how often.
+    """
 
     @cute.kernel
     def one(team: dev.Team, values: Any, bound: Int64):

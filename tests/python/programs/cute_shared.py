@@ -1,4 +1,4 @@
-"""Kernels of cute_kernels.py whose tensors stand in shared memory."""
+"""Kernels of cute_kernels.py whose tensors are in shared memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def fill(team: dev.Team, tile: cute.Tensor):
 
 
 STAGED = ((1, 16), (16, 1), (17, 1), "off", "swizzled")
-"""Tiles of 16 x 16 in shared memory, which put and tile_put take in units of 16 bytes, in smaller ones, and element by element."""
+"""Tiles of 16 x 16 in shared memory, which put and tile_put move in units of 16 bytes, in smaller ones, and
+by elements.
+"""
 
 
 def shared_tile(kind: Any, which: Any) -> Any:
@@ -34,7 +36,7 @@ def shared_tile(kind: Any, which: Any) -> Any:
 
 
 def plain_tile(x: Any, row: Any, which: Any) -> Any:
-    """In global memory, rows or columns one behind the other."""
+    """In global memory, with rows or columns contiguous."""
     columns = which in ((1, 16), "off")
     layout = cute.make_layout((16, 16), stride=(1, 16) if columns else (16, 1))
     return cute.make_tensor((x.iterator + row * 256).align(16), layout)
@@ -42,7 +44,7 @@ def plain_tile(x: Any, row: Any, which: Any) -> Any:
 
 @cute.kernel
 def shared_memory(team: dev.Team, values):
-    """To the neighbour from shared memory, and from there into it."""
+    """Put to the neighbour from shared memory, and get from there into it."""
     x, flags, out = values
     right = (team.my_pe + 1) % team.n_pes
     kind = x.element_type
@@ -70,7 +72,7 @@ def shared_memory(team: dev.Team, values):
 
 @cute.kernel
 def shared_memory_of_the_rest(team: dev.Team, values):
-    """Strides, messages and small collectives from and to shared memory."""
+    """Strided operations, messages and small collectives from and to shared memory."""
     box, x, out = values
     n = 100
     right, left = (team.my_pe + 1) % team.n_pes, (team.my_pe + team.n_pes - 1) % team.n_pes

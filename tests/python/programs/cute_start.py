@@ -1,5 +1,7 @@
-"""What the programs cute_kernels.py and cute_collectives.py have in common: kernels run on real GPUs (needs CuTe DSL and PyTorch), or,
-with the argument `ptx`, are only compiled."""
+"""The common part of cute_kernels.py and cute_collectives.py.
+
+It runs kernels on real GPUs (needs CuTe DSL and PyTorch), or, with the argument `ptx`, only compiles them.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,7 @@ def go(kernel: cutlass.Constexpr, team: dev.Team, values, grid: cutlass.Constexp
 
 
 def start(kernel: Any, *arguments: Any, grid: int = 1, block: int = 64, team: Any = team) -> None:
-    """On all PEs, and done on all of them."""
+    """Start a kernel on all PEs, and wait until it is done on all of them."""
     if PTX:
         global compiled
         cute.compile(go, kernel, team, arguments, grid, block)
@@ -68,7 +70,7 @@ def same(found: Any, wanted: Any) -> None:
 
 
 def a_mailbox(room: int) -> Any:
-    """It, and its memory, which is to be kept."""
+    """Return a mailbox, and its memory, which must be kept."""
     if PTX:
         return dev.Mailbox(Int64(0), Int64(room)), None
     memory = new(dev.mailbox_bytes(n, room), np.uint8)
@@ -76,7 +78,7 @@ def a_mailbox(room: int) -> Any:
 
 
 def run_checks(names: dict[str, Any]) -> None:
-    """All functions whose names begin so."""
+    """Run all functions whose names begin with check_."""
     if not PTX:
         return run(names)
     for name, check in list(names.items()):

@@ -1,4 +1,4 @@
-"""Arrays of a GPU and all that takes them; with tests/simulated where no GPU is."""
+"""Arrays of a GPU and all operations that take them; with tests/simulated if there is no GPU."""
 
 import sys
 
@@ -17,7 +17,7 @@ def check(found, expected):
 
 
 def wait(stream):
-    """What was enqueued is done everywhere."""
+    """Wait until all enqueued work is done on all PEs."""
     atoll.barrier_all(stream=stream)
     if stream is not None:
         synchronize()
@@ -51,7 +51,7 @@ check(atoll.zeros_like(x), np.zeros((4, 6)))
 check(atoll.array(x, device="cuda"), np.zeros((4, 6)))
 assert atoll.empty((3, 2), order="F", device="cuda").strides == (8, 24)
 
-# ---- as another array, there or elsewhere
+# ---- conversion to other arrays, on the GPU or the host
 on_host = np.asfortranarray(np.arange(6, dtype=np.int16).reshape(2, 3))
 moved = atoll.zeros_like(on_host, device="cuda")
 assert isinstance(moved, atoll.DeviceArray) and moved.dtype == np.int16 and moved.strides == (2, 4)
@@ -78,7 +78,7 @@ check(x.reshape(-1).view(np.uint64), grid.reshape(-1).view(np.uint64))
 check(x[2, 3], grid[2, 3])
 x[...] = np.arange(24.0).reshape(4, 6) + 100 * me
 
-# ---- put and get, of every kind of view; the local side on either memory
+# ---- put and get, of every kind of view; the local array in either memory
 for stream in STREAMS:
     y = atoll.full((4, 6), -1.0, device="cuda")
     z = atoll.zeros((4, 6), device="cuda")
@@ -181,7 +181,8 @@ for stream in STREAMS:
     atoll.sum_reduce(b, a, stream=stream)
     wait(stream)
     check(b, sum(np.arange(4) + pe for pe in range(n)))
-    # Both sides of what ATOLL_REDUCE_ENGINES is where this runs (tests/python/test_device.py), odd, and in place.
+    # Sizes on both sides of ATOLL_REDUCE_ENGINES as set by tests/python/test_device.py, odd ones, and in
+    # place.
     for size in ((1 << 20) - 1, 1 << 20, (1 << 20) + 5):
         large = atoll.array((np.arange(size) % 23 + me).astype(np.int8), device="cuda")
         total = atoll.zeros(size, np.int8, device="cuda")
@@ -263,7 +264,7 @@ for kind in ("bfloat16", "float16"):
         assert atoll.g(s, me, 0) == 1.5 * n, atoll.g(s, me, 0)
 assert atoll.zeros(4, "float8_e4m3fn", device="cuda").itemsize == 1
 
-# ---- values of types that NumPy has not: from Python's numbers, and to them
+# ---- values of types that NumPy does not have: from Python's numbers, and to them
 for kind, codes in (
     ("bfloat16", (0x3F80, 0xBFC0, 0x4020)),
     ("float8_e4m3fn", (0x38, 0xBC, 0x42)),
@@ -287,7 +288,7 @@ try:
     import ml_dtypes
 except ImportError:
     ml_dtypes = None
-if ml_dtypes is not None:  # the same bits, by NumPy types of its own
+if ml_dtypes is not None:  # the same bits, by ml_dtypes' NumPy types
     for kind in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
         theirs = np.array([1, -1.5, 2.5, 0.5], getattr(ml_dtypes, kind))
         narrow = atoll.zeros(4, theirs.dtype.type, device="cuda")
@@ -310,14 +311,14 @@ if ml_dtypes is not None:  # the same bits, by NumPy types of its own
 # ---- other PEs' copies
 everyone = atoll.global_view(x)
 assert everyone.shape == (n, 4, 6) and isinstance(everyone, atoll.DeviceArray)
-assert everyone.__dlpack_device__() == (2, x.device)  # this GPU maps them all, wherever they stand
+assert everyone.__dlpack_device__() == (2, x.device)  # this GPU maps them all, wherever they are
 for pe in range(n):
     assert atoll.peer(x, pe).__dlpack_device__() == everyone[pe].__dlpack_device__() == (2, x.device)
 check(everyone, np.arange(24.0).reshape(4, 6)[None] + 100 * np.arange(n)[:, None, None])
 check(atoll.peer(x, right), np.arange(24.0).reshape(4, 6) + 100 * right)
 check(atoll.peer(x[1, ::2], left), np.arange(6.0, 12)[::2] + 100 * left)
 
-# ---- the host heap beside a GPU: its arrays on the local side, pinned words for streams and kernels
+# ---- the host heap beside a GPU: its arrays as local ones, pinned words for streams and kernels
 shared = atoll.zeros((4, 6))
 atoll.put(shared[1:3, ::2], x[1:3, ::2], right)
 atoll.put(shared[0], x[0], right)

@@ -1,4 +1,6 @@
-"""Reductions to one PE, scans, collect and alltoalls on arrays of a GPU; with tests/simulated where no GPU is."""
+"""Reductions to one PE, scans, collect and alltoalls on arrays of a GPU; with tests/simulated if there is no
+GPU.
+"""
 
 import sys
 
@@ -16,7 +18,7 @@ def check(found, expected):
 
 
 def wait(stream):
-    """What was enqueued is done everywhere."""
+    """Wait until all enqueued work is done on all PEs."""
     atoll.barrier_all(stream=stream)
     if stream is not None and "cupy" in sys.modules:
         sys.modules["cupy"].cuda.runtime.deviceSynchronize()
@@ -58,7 +60,7 @@ def reductions(team, stream, size, dtype):
             dst[...] = 77
             wait(None)
             atoll.reduce(target, src, "sum", root, team=team, stream=stream)
-            atoll.sum_reduce(dst[:1], dst[:1], team=team, stream=stream)  # others between them
+            atoll.sum_reduce(dst[:1], dst[:1], team=team, stream=stream)  # other collectives between them
             wait(stream)
             kept = mine(rank) if target is src else np.full(size, 77, dtype)
             if size > 1:
@@ -78,7 +80,7 @@ def blocks(team, stream, size):
 
     every = np.concatenate([mine(pe) for pe in range(members)])
     dst = atoll.full(members * size, -1, np.int32, device="cuda")
-    src = atoll.zeros(size + 4, np.int32, device="cuda")[rank:]  # nowhere the same place
+    src = atoll.zeros(size + 4, np.int32, device="cuda")[rank:]  # at another offset on each PE
     src = src[: count(rank)]
     if count(rank):
         src[...] = mine(rank)
@@ -151,12 +153,12 @@ if "--real" in sys.argv:
         wait(captured)
         assert many[n - 1 :].numpy().any() and float(many[299999].numpy()) == 1.0
 
-# ---- what is refused, and by whom
+# ---- refused calls
 for stream in STREAMS:
     x = atoll.zeros(4 * n, np.int32, device="cuda")
     y = atoll.zeros(4, np.int32, device="cuda")
     floats, host = y.view(np.float32), np.zeros(1, np.int32)
-    atoll.alltoalls(y, x, 2, 2, 0, stream=stream)  # of nothing
+    atoll.alltoalls(y, x, 2, 2, 0, stream=stream)  # no elements
     for error, words, call, arguments in (
         (atoll.Unsupported, "pass both", atoll.sum_inscan, (y,)),
         (atoll.Unsupported, "pass both", atoll.collect, (y,)),

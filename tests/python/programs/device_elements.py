@@ -1,4 +1,7 @@
-"""take, put_at and add_at on arrays of a GPU; with tests/simulated where no GPU is. --real: CuPy's and PyTorch's arrays, graphs, many."""
+"""take, put_at and add_at on arrays of a GPU; with tests/simulated if there is no GPU.
+
+--real: CuPy's and PyTorch's arrays, graphs, many elements.
+"""
 
 import sys
 
@@ -22,7 +25,7 @@ kept = []
 
 
 def there(values, dtype=None):
-    """The same in memory of the GPU until `wait`: symmetric, for that is what all can make."""
+    """Return the same values in memory of the GPU until `wait`: symmetric, since every library can make that."""
     kept.append(atoll.array(np.asarray(values, dtype), device="cuda"))
     return kept[-1]
 
@@ -81,7 +84,7 @@ for dtype in ("int8", "int16", "float32", "int64", "complex128", "V24", [("a", "
         atoll.take(grid[:, 3:5], 0, me)
     atoll.barrier_all()
 
-# ---- put_at: each PE has its places
+# ---- put_at: each PE writes different places
 count = 20
 for dtype in ("uint8", "float16", "int32", "float64", "complex128", "V24"):
     size = np.dtype(dtype).itemsize
@@ -113,7 +116,7 @@ atoll.put_at(h, 3, 2.5, me, stream=0)
 wait()
 assert [atoll.g(h, me, i) for i in range(4)] == [0, 0, 1.5, 2.5]
 
-# ---- add_at: everybody's values meet
+# ---- add_at: all PEs' values meet at the same places
 count = 30 if few else 5000
 for dtype in ("int32", "uint32", "int64", "uint64", "float32", "float64"):
     x = atoll.zeros(11, dtype, device="cuda")
@@ -133,14 +136,14 @@ for dtype in ("int32", "uint32", "int64", "uint64", "float32", "float64"):
     check(x, expected[me])
     atoll.barrier_all()
 
-# ---- teams: whose numbers are meant
+# ---- teams: PE numbers are the team's
 team = atoll.WORLD.split(me % 2)
 x = atoll.zeros(3, "int32", device="cuda")
 x[...] = np.full(3, me, "int32")
 atoll.barrier_all()
 check(atoll.take(x, 1, np.arange(team.n_pes()), team=team), np.arange(me % 2, n, 2))
 
-# ---- what is wrong
+# ---- wrong arguments
 y = atoll.zeros(10, "float32", device="cuda")
 before = np.arange(10, dtype="float32")
 y[...] = before
@@ -179,7 +182,7 @@ with says(atoll.Unsupported, "not contiguous"):
 check(y, before)
 atoll.barrier_all()
 
-if not real:  # there a report of a kernel ends the GPU context: tests/python_gpu/kernel_error.py
+if not real:  # on a real GPU a kernel's report ends the GPU context: tests/python_gpu/kernel_error.py
     with says(atoll.InvalidArgument, "take for element 10, index 1 of the call", "-10 to 9"):
         atoll.take(y, there([3, 10, 11]), 0)
     with says(atoll.PeError, f"put_at for team PE {n}"):

@@ -1,4 +1,4 @@
-"""What goes wrong with arrays of a GPU, and what is said of it; with tests/simulated where no GPU is."""
+"""Errors of operations on arrays of a GPU; with tests/simulated if there is no GPU."""
 
 import gc
 import sys
@@ -21,7 +21,7 @@ class Other:
         self.__cuda_array_interface__ = interface
         self.shape, self.dtype = interface["shape"], x.dtype
 
-    # Looked for at the type.
+    # The protocol is looked up on the type.
     __cuda_array_interface__ = property(
         lambda self: self._interface, lambda self, v: setattr(self, "_interface", v)
     )
@@ -40,7 +40,7 @@ class Stream:
         return (0, self.handle)
 
 
-# Before there is any device memory: what looks like a GPU's array is told apart.
+# Before there is any device memory, an object that looks like a GPU's array is distinguished.
 class Looks:
     __cuda_array_interface__ = {"shape": (4,), "typestr": "<f8", "data": (4096, False), "version": 3}  # noqa: RUF012
 
@@ -82,7 +82,7 @@ atoll.barrier_all()
 whole = Other(x)
 x[...] = np.arange(24.0).reshape(4, 6)
 
-# As values: x[...] = y, truth, ==.
+# Used as values: x[...] = y, truth, ==
 one = atoll.zeros(1, device="cuda")
 assert not one
 one[...] = 2
@@ -242,7 +242,7 @@ for _ in range(3):
 assert once.asked == 1, once.asked
 
 
-# torch.Stream, of which only torch.cuda.Stream tells the handle; with a PyTorch of three lines.
+# torch.Stream, whose handle only torch.cuda.Stream tells; with a PyTorch of three lines.
 class CudaStream:
     def __init__(self, stream_id, device_index, device_type):
         self.cuda_stream = stream_id + 100 * device_index + 1000 * device_type
@@ -286,7 +286,7 @@ with says(BufferError, "no name"):
 with says(AttributeError, "bfloat16"):
     atoll.zeros(2, "bfloat16", device="cuda").__cuda_array_interface__  # noqa: B018
 
-# ---- lifetime: what a view holds stays; what all PEs dropped comes back, and not before
+# ---- lifetime: a view keeps its memory; memory that all PEs dropped is reused, and not before
 gc.collect()
 atoll.barrier_all()
 first = atoll.zeros(1 << 16, np.uint8, device="cuda")
@@ -315,7 +315,7 @@ with says(atoll.UseAfterFree, "__cuda_array_interface__"):
     np.asarray(fourth.__cuda_array_interface__)
 with says(atoll.InvalidArgument, "view of"):
     atoll.free(third[1:])
-# What stood right behind another block is told from a view that reaches out of that one.
+# A block right behind another is distinguished from a view that reaches out of that other one.
 several = [atoll.empty(1 << 16, np.uint8, device="cuda") for _ in range(4)]
 behind = next([a, b] for a in several for b in several if b.ptr == a.ptr + a.nbytes)
 stale = Other(behind[1])
@@ -324,7 +324,7 @@ with says(atoll.UseAfterFree):
     atoll.put(stale, 0, me)
 
 
-# ---- a buffer of cuda.core, by what it shows
+# ---- a buffer of cuda.core, by its attributes
 class Buffer:
     memory_resource = None
 
@@ -341,7 +341,7 @@ atoll.put(Buffer(behind[0]), np.full(1 << 16, 9, np.uint8), me)
 assert (behind[0].numpy() == 9).all()
 assert atoll.is_symmetric(Buffer(behind[0]))
 
-# ---- PEs that differ are told in words, each what it asked for
+# ---- PEs that differ get an error with each one's arguments
 if n > 1:
     asked = ("bytes=32, in host memory)", "bytes=32, align=256, on the GPU)")
     with says(

@@ -1,4 +1,4 @@
-"""Operations and collectives on streams between hosts, pretended ones; with tests/simulated where no GPU is."""
+"""Operations and collectives on streams between pretended hosts; with tests/simulated if there is no GPU."""
 
 import atoll
 import numpy as np
@@ -16,7 +16,7 @@ def check(found, expected):
 
 
 def each(value):
-    """A row for each PE: what it has at its place."""
+    """Return a row for each PE."""
     return np.stack([np.arange(4.0) + value(pe) for pe in range(n)])
 
 

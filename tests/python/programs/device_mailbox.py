@@ -1,6 +1,6 @@
-"""atoll.Mailbox with device="cuda": by the host, on streams, and what kernels take; with tests/simulated where no GPU is.
+"""atoll.Mailbox with device="cuda": by the host, on streams, and as kernels take it.
 
-With --real: on GPUs, with CuPy's streams.
+With tests/simulated if there is no GPU. With --real: on GPUs, with CuPy's streams.
 """
 
 import sys
@@ -44,7 +44,7 @@ for length in (0, 1, 8192):
     box.post(x[:length], right, stream=None)
     assert box.receive(y, left, stream=None) == length
 
-# ---- on a stream: four posts, then as many receives; sizes and what did not come
+# ---- on a stream: four posts, then as many receives; sizes, and bytes that did not come
 for length in (1, 128, 8192, 0, 1000):
     x[:length] = np.full(length, 100.0 * me + length)
     finish()
@@ -67,7 +67,7 @@ box.try_receive(y, left, stream=STREAM, count=count[:1])
 finish()
 assert count.numpy()[0] == 3
 
-# ---- what is wrong
+# ---- wrong arguments
 h = np.zeros(4)
 with says(atoll.InvalidArgument, "Mailbox.post(): src", "memory of the host"):
     box.post(h, right)
@@ -100,7 +100,7 @@ with says(atoll.InvalidArgument, "slots 5", "at most 4"):
     atoll.Mailbox(8, slots=5, device="cuda")
 with says(atoll.InvalidArgument, "device is 'gpu'"):
     atoll.Mailbox(8, device="gpu")
-atoll.barrier_all()  # nobody posts before the time is up
+atoll.barrier_all()  # no PE posts before the time is over
 box.post(x[:4], right)
 with says(atoll.ShapeMismatch, "32", "larger"):
     box.receive(y[:3], left, timeout=600)
@@ -135,7 +135,7 @@ on_host.post(atoll.pin(atoll.full(2, me + 1.0)), right)
 assert on_host.receive(came, left) == 2 and (came.numpy() == left + 1).all()
 on_host.free()
 
-# ---- what kernels take
+# ---- as kernels take it
 block = box.block
 assert block.dtype == np.uint8 and block.nbytes == atoll.cupy.mailbox_bytes(n, 65536)
 taken = atoll.cupy.mailbox(box)

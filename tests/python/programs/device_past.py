@@ -1,5 +1,9 @@
-"""Arrays of a GPU whose memory is gone, as what a call reads and writes on this PE: freed ones through other libraries' views, and
-those of a job that was finalized; with tests/simulated. And which objects are arrays of a GPU."""
+"""Arrays of a GPU whose memory is gone, as local arguments of calls; and the objects that count as arrays of
+a GPU.
+
+Freed ones are passed as other libraries' views, others belong to a job that was finalized. With
+tests/simulated.
+"""
 
 import ctypes
 from typing import Any
@@ -13,7 +17,9 @@ cupy.__version__ = "14.0.0"
 
 
 class View:
-    """An array of some library, which keeps nothing alive. Its protocol is an attribute of its own, not of its type."""
+    """An array of some library, which keeps no memory alive. Its protocol is an attribute of the object, not
+    of its type.
+    """
 
     def __init__(self, x: Any, **changes: Any) -> None:
         interface = x.__cuda_array_interface__
@@ -21,13 +27,15 @@ class View:
 
 
 def cupys(x: Any) -> Any:
-    """The same as an array of CuPy."""
+    """Return the same as an array of CuPy."""
     pointer = cupy.cuda.MemoryPointer(cupy.cuda.UnownedMemory(x.ptr, x.nbytes, None, x.device), 0)
     return cupy.ndarray(x.shape, x.dtype, pointer, x.strides)
 
 
 class Present:
-    """What the calls are given beside it, of this job; made before anything is freed, whose place it would take."""
+    """The calls' other arguments, of this job. They are made before anything is freed, whose place they would
+    take.
+    """
 
     def __init__(self) -> None:
         self.y, self.h = sevens(), atoll.zeros(4, np.int64)
@@ -35,7 +43,7 @@ class Present:
 
 
 def refused(gone: Any, words: str, present: Present) -> None:
-    """Every call that reads or writes `gone`, four int64, on this PE."""
+    """Check every call that reads or writes `gone`, four int64, on this PE."""
     y, h, flag, box, numbers = present.y, present.h, present.flag, present.box, np.zeros(4, np.int64)
     reads = {
         "put": lambda: atoll.put(y, gone, me),
@@ -97,7 +105,7 @@ def sevens() -> Any:
     return atoll.full(4, 7, np.int64, device="cuda")
 
 
-# ---- before any memory of a GPU, and objects whose protocol is their own
+# ---- before any memory of a GPU, and objects with their own protocol
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
 right = (me + 1) % n
@@ -128,7 +136,7 @@ with says(atoll.ShapeMismatch, "the value has shape (4,)", "assigned to (2,)"):
 with says(atoll.InvalidArgument, "lacks data, shape or typestr"):
     atoll.put(y, View(x, data=None), me)
 
-# ---- dtypes that differ: what is advised is there
+# ---- dtypes that differ: the advised function exists
 y[...] = 7
 narrow = atoll.zeros(4, np.int32, device="cuda")
 for call in (
@@ -151,7 +159,7 @@ atoll.put(swapped.view(swapped.dtype.newbyteorder("=")), 7, me)
 with says(atoll.DtypeMismatch, "use src.astype(dst.dtype)"):
     atoll.put(y, np.zeros(4), me)
 
-# ---- freed: by whichever view
+# ---- freed memory: through any view
 present, y = Present(), sevens()
 gone, others = sevens(), atoll.full(1 << 10, 7, np.int64, device="cuda")
 views = [
@@ -178,14 +186,14 @@ refused(inside, "was freed by atoll.free()", present)
 atoll.put(y[:0], end, me)  # no elements, no memory
 atoll.barrier_all()
 
-# A view of the host's memory that lost its owner on the way is known by its address, pinned too.
+# A view of the host's memory that has lost its owner is recognized by its address, also if pinned.
 lost = np.frombuffer((ctypes.c_char * h.nbytes).from_address(h.ctypes.data), np.int64)
 seen = atoll.pin(lost)
 assert "of the host, pinned" in repr(seen) and np.array_equal(seen.numpy(), h)
 assert seen.__cuda_array_interface__["data"] == (h.ctypes.data, False)
 
 # ---- of an earlier job
-filler = atoll.zeros(1 << 20, device="cuda")  # what the next job allocates does not reach as far
+filler = atoll.zeros(1 << 20, device="cuda")  # the next job's allocations do not reach as far
 pinned = atoll.pin(h)
 h[...] = 3
 old = sevens()
@@ -198,7 +206,7 @@ for x in shared:
         with says(atoll.UseAfterFree, "belongs to a job that was finalized"):
             share()
 
-# Its addresses stand for something else, so the next job's are others.
+# Its addresses are mapped to something else, so the next job's are others.
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
@@ -214,7 +222,7 @@ for x in (old, *views):
     with says(atoll.UseAfterFree, "put()", "src belongs to a job that was finalized"):
         atoll.put(new, x, me)  # before the job has memory of a GPU
 y = sevens()
-atoll.put(y, views[0], me)  # memory of another library, made since
+atoll.put(y, views[0], me)  # memory of another library, made since then
 assert not y.numpy().any()
 y[...] = 7
 present = Present()

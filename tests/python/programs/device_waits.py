@@ -1,4 +1,6 @@
-"""Waits and tests of words in the memory of a GPU, by the host and on streams; with tests/simulated where no GPU is."""
+"""Waits and tests of words in the memory of a GPU, by the host and on streams; with tests/simulated if there
+is no GPU.
+"""
 
 import sys
 import threading
@@ -20,13 +22,13 @@ def on_gpu(values, dtype):
 
 
 def by_host(name, words, cmp, value, status=None):
-    """What a call that blocks the host returns, as a list or a number."""
+    """Return the result of a call that blocks the host, as a list or a number."""
     found = getattr(atoll, name)(words, cmp, value, status)
     return found.tolist() if isinstance(found, np.ndarray) else found
 
 
 def on_stream(name, words, cmp, value, status=None):
-    """The same by a stream, with every array on the GPU."""
+    """Return the same from a stream, with every array on the GPU."""
     call = getattr(atoll, name)
     if name.endswith("_vector"):
         value = on_gpu(value, words.dtype)
@@ -57,7 +59,7 @@ if REAL:
 
     cupy.cuda.Device(int(atoll.zeros(1, device="cuda").device)).use()
 
-# ---- every form and integer type, against NumPy, where the host does not wait for anybody
+# ---- every form and integer type, against NumPy, without a wait of the host
 random = np.random.default_rng(7)
 OPERATORS = {
     "==": np.equal,
@@ -95,12 +97,12 @@ for dtype in (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.in
                     name = "test_" + form
                     arguments = (words, cmp, given, None if left_out is None else status.tolist())
                     found = by_host(name, *arguments)
-                    if kind == "any" and found is not None:  # in turn among several
+                    if kind == "any" and found is not None:  # several words take turns
                         assert found in expected("some", operator(host, value), counted)
                     else:
                         assert found == want, (name, dtype, host, arguments, found, want)
                     assert on_stream(name, *arguments) == want, (name, dtype, host, arguments, want)
-                    # A wait for what is there already, or for no word at all.
+                    # A wait whose condition holds already, or for no word at all.
                     name = "wait_until_" + form
                     if want is True if kind == "all" else want or want == 0 or not counted.any():
                         found = by_host(name, *arguments)
@@ -110,7 +112,7 @@ for dtype in (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.in
                             assert (kind == "any" and found is not None) or found == want, (name, found, want)
                             assert on_stream(name, *arguments) == want, (name, arguments, want)
 
-# ---- turns: of several words the host tells each in time, a stream the lowest
+# ---- turns: among several words the host reports each in turn, a stream the lowest
 words = on_gpu([1] * 4, np.int32)
 assert {atoll.wait_until_any(words, "==", 1) for _ in range(32)} == set(range(4))
 assert {atoll.test_any(words, "==", 1) for _ in range(32)} == set(range(4))
@@ -142,10 +144,10 @@ for stream in (None, 0):
 
     tell(1)
     assert atoll.wait_until_all(words, "==", 1, stream=stream) is None
-    atoll.barrier_all(stream=stream)  # nobody is told the next before all have seen the last
+    atoll.barrier_all(stream=stream)  # no PE is told the next number before all have seen the last
     tell(2)
     status = np.zeros(n, np.int32)
-    find = by_host if stream is None else on_stream  # which meets the others each time
+    find = by_host if stream is None else on_stream  # one that synchronizes with the others each time
     for _ in range(n):
         k = find("wait_until_any", words, "==", 2, status.tolist())
         assert status[k] == 0
@@ -165,7 +167,7 @@ for stream in (None, 0):
     assert sorted(seen) == list(range(n))
     atoll.barrier_all()
 
-# ---- one after another on a stream: what a wait found is there for what comes behind it
+# ---- one after another on a stream: operations after a wait can use its result
 flags, out = atoll.zeros(3, np.uint64, device="cuda"), atoll.zeros(4, np.int64, device="cuda")
 copy = atoll.zeros(4, np.int64, device="cuda")
 atoll.p(flags, 9, right, index=2, stream=0)
@@ -192,7 +194,7 @@ assert found[:2].tolist() == [1, 3], found
 assert atoll.test_some(pinned, "==", 4).tolist() == [1, 3]
 atoll.barrier_all()
 
-# ---- what goes wrong
+# ---- wrong arguments
 words = on_gpu([1, 2, 3], np.int32)
 out, int32 = atoll.zeros(4, np.int64, device="cuda"), atoll.zeros(4, np.int32, device="cuda")
 with says(atoll.Timeout, "wait_until_all", "found 1", "== 9"):

@@ -1,5 +1,8 @@
-"""put, get, assignment and numpy() with local arrays of any layout, where each call of the library takes microseconds:
-a GPU's memory (`cuda`; with tests/simulated where no GPU is), or another host's (`host`)."""
+"""put, get, assignment and numpy() with local arrays of any layout.
+
+Each call of the library takes microseconds there. The arrays are in a GPU's memory (`cuda`; with
+tests/simulated if there is no GPU), or on another host (`host`).
+"""
 
 import os
 import sys
@@ -40,7 +43,7 @@ def numbers(pe, shape):
 
 
 def layouts(values):
-    """The same numbers, laid out in every way."""
+    """Return the same numbers, in every layout."""
     yield values
     yield np.asfortranarray(values)
     yield np.repeat(values, 2, -1)[..., ::2]
@@ -89,7 +92,7 @@ atoll.barrier_all()
 check(x[0], np.full(SHAPE[1:], 5))
 atoll.barrier_all()
 
-# ---- how many calls of the GPU large ones take
+# ---- the number of calls of the GPU for large ones
 large = atoll.zeros((1 << 17, 4), np.float32, device=device)
 values = np.arange(large.size, dtype=np.float32).reshape(large.shape)
 
@@ -128,14 +131,14 @@ into = np.zeros_like(values)[::-1]
 few(lambda: atoll.get(into, large, left))
 assert np.array_equal(into, values[::-1])
 
-# ---- local arrays that are a GPU's, too, backwards and repeated
+# ---- local arrays in a GPU's memory, too, backwards and repeated
 if device:
     src = atoll.array(values + me, device="cuda")
     dst = atoll.zeros(values.shape, np.float32, device="cuda")
     theirs = values + left
 
     def repeated(shape, strides):
-        """A view of src whose strides are these, in bytes."""
+        """Return a view of src with these strides, in bytes."""
         interface = {
             "shape": shape,
             "typestr": "<f4",
@@ -188,7 +191,7 @@ if device:
         check(src, expected)
     few(lambda: src.__setitem__(..., src))
     check(src, expected)
-    # the same by what stands for another PE's memory here
+    # the same by an array that represents another PE's memory here
     theirs, everybody = atoll.peer(src, right), atoll.global_view(src)
     for to, what in ((np.s_[...], np.s_[::-1]), (np.s_[1:], np.s_[:-1]), (np.s_[:, ::-1], np.s_[:])):
         for move, into, source in (
@@ -201,7 +204,7 @@ if device:
             expected = values.copy()
             expected[to] = values[what]
             check(src, expected)
-    if n > 1:  # some of it on each PE
+    if n > 1:  # parts of it on each PE
         both = atoll.zeros((n, 64), device="cuda")
         both[...] = np.arange(64.0) + me
         mixed = atoll.global_view(both[0])

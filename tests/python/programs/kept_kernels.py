@@ -1,6 +1,7 @@
-"""Kernels that Numba keeps from one run to the next, whatever the number of PEs: kept_kernels.py [cuda] [first].
+"""Kernels that Numba caches from one run to the next, whatever the number of PEs: kept_kernels.py [cuda]
+[first].
 
-Fails where a kernel is compiled again; with `first` it may be, since no run was before.
+It fails if a kernel is compiled again. With `first`, the first run, kernels may be compiled.
 """
 
 from __future__ import annotations

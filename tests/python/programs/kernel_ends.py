@@ -1,6 +1,10 @@
-"""A kernel waits for what never comes: host (the exception is caught here), cuda (Numba), triton or cute (the job ends).
-With -bound: half a second of its own; with -collective-bound and -message-bound, on GPUs, in one of those. With -pe: it names a PE
-that the team has not. With -place, on GPUs with ATOLL_CHECK=all: it puts to an ordinary array."""
+"""A kernel waits for a signal that never comes: host (the exception is caught here), cuda (Numba), triton or
+cute (the job ends).
+
+With -bound the wait has its own bound, half a second; with -collective-bound and -message-bound, on GPUs, a
+collective or message has it. With -pe the kernel names a PE that the team does not have. With -place, on GPUs
+with ATOLL_CHECK=all, it puts to an ordinary array.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import atoll
 import numpy as np
 
 mode, _, kind = sys.argv[1].partition("-")
-# What takes time before init, which ATOLL_WAIT_TIMEOUT does not bound.
+# Slow work comes before init, since ATOLL_WAIT_TIMEOUT does not bound it.
 if mode == "triton":
     import atoll.triton as dev
     import torch

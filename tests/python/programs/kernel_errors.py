@@ -1,5 +1,7 @@
-"""What a program hears when the GPU stops a kernel. The simulated GPU has no kernels of the user: their report is
-written here, where a kernel would leave it."""
+"""The errors that a program gets when the GPU stops a kernel.
+
+The simulated GPU has no user's kernels: their report is written here, as a kernel would write it.
+"""
 
 import ctypes
 import sys
@@ -61,7 +63,7 @@ if mode == "caught":
         hear(lambda: atoll.check_kernels(stream=0))
         hear(lambda: atoll.put(x, x, 0, stream=0))
         assert "(The GPU stopped" in hear(lambda: atoll.sum_reduce(x, x, stream=0))
-        time.sleep(6)  # it has heard, so the job goes on: arrays of the host work
+        time.sleep(6)  # it has the report, so the job goes on: arrays of the host work
     y = atoll.zeros(1)
     atoll.put(y, 7.0, (me + 1) % n)
     atoll.barrier_all()
@@ -73,7 +75,7 @@ elif mode == "uncaught":
         raise SystemError("another library's error")
     atoll.barrier_all()
 elif mode == "named":
-    if me == 0:  # a kernel that says its own name is not taken for one that was started with that grid
+    if me == 0:  # a kernel that reports its own name is not mistaken for one that was started with that grid
         _atoll._note_kernel("another", 2, 32)
         leave_report(b"ring")
         assert "The kernel ring, 2 blocks of 32 threads, was stopped" in hear(atoll.check_kernels)

@@ -1,4 +1,6 @@
-"""Random programs against a sequential model in NumPy: every PE runs the same program and knows who does what."""
+"""Random programs against a sequential model in NumPy: every PE runs the same program and knows every PE's
+operations.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ def values(shape: tuple[int, ...], dtype: Any, seed: int) -> Array:
 
 
 class Machine:
-    """The symmetric array here, and what a sequential machine would have in all of them."""
+    """The symmetric array here, and the contents that a sequential machine would have in all of them."""
 
     def __init__(self, dtype: str) -> None:
         self.x = atoll.zeros((ROWS, COLUMNS), dtype)
@@ -74,7 +76,7 @@ class Machine:
             equal(found, view(self.model[pe], v))
 
     def self(self, who: int, _: int, v: Any, w: Any, seed: int) -> None:
-        """Between two views of one array that may overlap."""
+        """Put between two views of one array that may overlap."""
         to, from_ = view(self.model[who], v), view(self.model[who], w)
         rows, columns = (min(a, b) for a, b in zip(to.shape, from_.shape, strict=True))
         if me == who:

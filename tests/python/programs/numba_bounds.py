@@ -1,4 +1,7 @@
-"""PE 0's kernels wait in vain, PE 1 has none, and no wait has a bound but its own: what is said of each collective and message."""
+"""Kernels of PE 0 wait forever, since PE 1 has none: the error of each collective and message.
+
+No wait has a bound but its own.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ bytes_of_box = box.block.copy()
 
 
 def waiting(operation: str, *arguments: Any) -> Any:
-    """A kernel that waits in an operation by that name."""
+    """Return a kernel that waits in an operation by that name."""
 
     def register(function: Any) -> Any:
         waits.append((operation, dev.kernel(function), arguments))
@@ -149,7 +152,7 @@ def main() -> None:
                 assert time.monotonic() - begun < 60
             else:
                 raise AssertionError(f"{kernel.__name__} did not end")
-            box.block[:] = bytes_of_box  # as if no message had been on its way
+            box.block[:] = bytes_of_box  # as if no message had been sent
         dev.launch(dev.kernel(of_a_message_that_began), 1, 1)(atoll.WORLD, box, x)
         assert x[0] == 5
         print(len(waits), "waits ended by their own bounds")

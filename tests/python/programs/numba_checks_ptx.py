@@ -1,5 +1,9 @@
-"""What numba-cuda compiles, without a GPU, of the kernels of numba_places.py and numba_bounds.py: for each how often it calls what
-refuses an address, whether that reports compare -6, and whether its wait has a bound of its own. And the key of a kept kernel."""
+"""Counts checks in the code that numba-cuda compiles, without a GPU, of the kernels of numba_places.py and
+numba_bounds.py.
+
+It counts for each kernel the calls that refuse an address, with compare -6, and tells whether its wait has
+its own bound. It also prints the key of a cached kernel.
+"""
 
 from __future__ import annotations
 

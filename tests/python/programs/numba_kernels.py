@@ -1,5 +1,7 @@
-"""Every function of atoll.numba, on host arrays, or with the argument `cuda` on arrays in GPU memory; with `mlir` on those, by
-kernels of numba-cuda-mlir."""
+"""Every function of atoll.numba, on host arrays, or with the argument `cuda` on arrays in GPU memory.
+
+With `mlir` also on GPU memory, by kernels of numba-cuda-mlir.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ def read(x: Any) -> Any:
 
 
 def start(function: Any, *arguments: Any, grid: int = 1, block: int = 64) -> None:
-    """On all PEs, and done on all of them."""
+    """Start a kernel on all PEs, and wait until it is done on all of them."""
     cooperative = grid > 1
     dev.launch(function, grid, block, cooperative=cooperative)(atoll.WORLD, *arguments)
     if CUDA:
@@ -59,7 +61,7 @@ def start(function: Any, *arguments: Any, grid: int = 1, block: int = 64) -> Non
     atoll.barrier_all()
 
 
-# ---- who, where
+# ---- PEs and addresses
 
 
 @kernel
@@ -90,7 +92,7 @@ def of_split(team, x):
 
 
 def check_teams_of_any_order() -> None:
-    """Reversed: the team's table is used."""
+    """The reversed order makes the team use its table."""
     team = atoll.WORLD.split(0, key=-me)
     assert team is not None
     x = new(1, np.int64)
@@ -156,7 +158,7 @@ def strided(team, dst, src, back):
 
 
 def check_strided_elements_of_any_type() -> None:
-    """complex64 stands at multiples of 4 only, too."""
+    """complex64 is aligned to 4 bytes only."""
     for dtype in (np.bool_, np.complex64, np.complex128):
         of_left, of_right = (
             (np.arange(30) % (3 + pe) * (1 + 2j * pe if dtype is not np.bool_ else 1)).astype(dtype)
@@ -294,7 +296,7 @@ def check_signals() -> None:
 
 @kernel
 def chain(team, words, x):
-    """Each block goes on from where the one before it is."""
+    """Each block continues after the one before it."""
     block = dev.rank(dev.GRID) // dev.size(dev.BLOCK)
     for step in range(1, 51):
         if block > 0:
@@ -323,7 +325,9 @@ def check_local() -> None:
 
 @kernel
 def wide(team, x, y, per):
-    """y is x backwards in units of 16 bytes, of `per` elements, at the right neighbour: loaded wide, and stored wide."""
+    """y is x backwards in units of 16 bytes, of `per` elements, at the right neighbour, by wide loads and
+    stores.
+    """
     right = dev.peer(team, y, (team.my_pe + 1) % team.n_pes)
     units = x.size // per
     for i in dev.grid_range(units):
@@ -440,14 +444,14 @@ def ways(team, box, src, dst, out):
     dev.close(there)
     dev.close(here)
     dev.close(met)
-    dev.post(team, box, src, right, scope=dev.BLOCK)  # goes on where they ended
+    dev.post(team, box, src, right, scope=dev.BLOCK)  # continues where they ended
     dev.receive(team, box, dst, left, scope=dev.BLOCK)
     dev.sync(team, scope=dev.BLOCK)
 
 
 @kernel
 def parts(team, box, n, out):
-    """A running sum around the ring, which no array holds: part i in the registers of one thread."""
+    """A running sum around the ring, without an array: part i is in the registers of one thread."""
     right, left = (team.my_pe + 1) % team.n_pes, (team.my_pe - 1) % team.n_pes
     come, gone = dev.inbox(team, box, left, dev.BLOCK), dev.outbox(team, box, right, dev.BLOCK)
     for step in range(30):
@@ -505,7 +509,9 @@ def tiles(team, x, y, z, across, v, src):
 
 
 def check_tiles() -> None:
-    """Of a width that 16 bytes fit, and not; the parts of x and y never start where they do."""
+    """Widths that are multiples of 16 bytes and others; the parts of x and y begin at other offsets than x
+    and y.
+    """
     for dtype, rows, cols in ((np.float32, 30, 64), (np.uint8, 7, 9)):
         base = np.arange(rows * cols).reshape(rows, cols) % 40
         given = [(base + pe).astype(dtype) for pe in range(n)]
@@ -586,7 +592,7 @@ def check_bits_over_the_grid() -> None:
 
 
 def staged():
-    """512 doubles of a block's shared memory; on the host any."""
+    """Return 512 doubles of a block's shared memory; on the host any memory."""
 
 
 def bulk_from(tile, team, dst, odd, few, src, flags, out):
@@ -596,8 +602,8 @@ def bulk_from(tile, team, dst, odd, few, src, flags, out):
             tile[i] = src[i] + k
         dev.async_put(team, dst[512 * k : 512 * k + 512], tile, right, scope=dev.BLOCK)
         dev.flush(team, scope=dev.BLOCK)
-    dev.async_put(team, odd, tile[1:], right, scope=dev.BLOCK)  # neither aligned, nor of whole units
-    dev.async_put(team, few, src[:20], right, scope=dev.BLOCK)  # not in shared memory, and short
+    dev.async_put(team, odd, tile[1:], right, scope=dev.BLOCK)  # unaligned, and not of whole units
+    dev.async_put(team, few, src[:20], right, scope=dev.BLOCK)  # short, and not in shared memory
     dev.quiet(team, scope=dev.BLOCK)
     if dev.rank(dev.BLOCK) == 0:
         dev.signal_set(team, flags, 1, right)
@@ -614,7 +620,7 @@ def bulk_from(tile, team, dst, odd, few, src, flags, out):
         out[0] = 2
 
 
-if MLIR:  # where a shared array is the kernel's own
+if MLIR:  # a shared array belongs to the kernel there
     bulk_from = cuda.jit(device=True)(bulk_from)
 
     @kernel
@@ -624,7 +630,7 @@ if MLIR:  # where a shared array is the kernel's own
 else:
     extending.register_jitable(bulk_from)
     extending.overload(staged)(lambda: lambda: np.empty(512, np.float64))
-    if numba_cuda is not None:  # inline: no function of Numba's returns such an array
+    if numba_cuda is not None:  # inline: a function of Numba's cannot return such an array
         numba_cuda.extending.register_jitable(bulk_from)
 
         @numba_cuda.extending.overload(staged, target="cuda", inline="always")
@@ -665,7 +671,7 @@ def check_several_mailboxes() -> None:
     equal(read(dst), 100 * left + np.arange(15))
 
 
-# ---- what is refused
+# ---- refused calls
 
 
 def check_wrong_types_are_refused_when_compiled() -> None:

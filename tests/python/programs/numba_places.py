@@ -1,4 +1,6 @@
-"""Kernels that are given an ordinary array of NumPy where a symmetric one is due: each operation is named, and nothing moved."""
+"""Kernels that get an ordinary NumPy array in place of a symmetric one: each operation is named, and nothing
+is moved.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ x, ordinary = (
 )  # rows that are too long for the slots of collectives
 box = dev.mailbox(8)
 no_box = dev.Mailbox(np.zeros_like(box.block), 8)
-# What each is given: team, symmetric, ordinary, the PE after this one, a mailbox that is an ordinary array.
+# The arguments of each: team, symmetric, ordinary, the next PE, a mailbox that is an ordinary array.
 CALLS: dict[str, tuple[str, Any]] = {
     "p": ("p", lambda team, x, y, pe, box: dev.p(team, y[0], 1, pe)),
     "g": ("g", lambda team, x, y, pe, box: dev.g(team, y[0], pe)),
@@ -62,13 +64,15 @@ def refused(function: Any, *arguments: Any) -> str:
     try:
         dev.launch(dev.kernel(function), 1, 1)(atoll.WORLD, *arguments)
     except atoll.NotSymmetric as error:
-        dev.raise_ended()  # what was raised is not kept
+        dev.raise_ended()  # the error is not kept
         return str(error)
     raise AssertionError("a kernel took an array that is not symmetric")
 
 
 def one_is_named() -> None:
-    """The argument at fault alone, whatever else is ordinary; and a peer's memory is not called ordinary."""
+    """Only the argument at fault is named, even if others are ordinary, and a peer's memory is not called
+    ordinary.
+    """
 
     def fetch(team, result, words, pe):
         result[0] = dev.g(team, words, pe)
@@ -105,7 +109,7 @@ def main() -> None:
             assert all(words in str(error) for words in wanted), f"{name}: {error}; wanted {wanted}"
         else:
             raise AssertionError(f"{name} took an ordinary array")
-        dev.raise_ended()  # what was raised is not kept
+        dev.raise_ended()  # the error is not kept
     one_is_named()
     atoll.barrier_all()
     assert not x.any()

@@ -1,5 +1,8 @@
-"""Compiles what numba_kernels.py starts for GPUs instead, on a machine without one: typing and PTX, not results. By numba-cuda, or
-as `numba_ptx.py mlir` by numba-cuda-mlir. What the kernels do to memory goes to the file that the last argument names."""
+"""Compiles the kernels of numba_kernels.py for GPUs on a machine without one: typing and PTX, not results.
+
+By numba-cuda, or as `numba_ptx.py mlir` by numba-cuda-mlir. The kernels' accesses to memory are written to
+the file that the last argument names.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import checks
 
 MLIR = "mlir" in sys.argv
-# Device functions are compiled for the GPU at hand; here is none.
+# Device functions are compiled for the GPU at hand; this machine has no GPU.
 if MLIR:
     import numba_cuda_mlir.tools
     from atoll.numba._mlir._kinds import back
@@ -38,7 +41,7 @@ compiled: dict[Any, list[str]] = {}
 
 
 def assemble(ptx: str) -> None:
-    """Where ptxas is found; one that is older than libNVVM is told the version of PTX that it knows."""
+    """Run ptxas if it is found; for one older than libNVVM, change PTX's version to one that it knows."""
     if PTXAS is None:
         return
     command = [PTXAS, "-arch=sm_90", "-o", "/dev/null", "/dev/stdin"]
@@ -55,9 +58,11 @@ def called(ptx: str) -> list[str]:
 
 
 def on_memory(ptx: str) -> list[str]:
-    """The instructions on memory of inline PTX, and barriers, but for registers: which ones there are. How often one stands there
-    is each compiler's own affair, who copies what follows a branch into its two sides, or joins them. Functions that nobody
-    calls do not count: numba-cuda-mlir leaves there what it has put into the kernel."""
+    """Return the kinds of instructions on memory of inline PTX, and of barriers, without those on registers.
+
+    Their number depends on the compiler, which may copy code after a branch into both sides, or join the
+    copies. Functions without a caller do not count: numba-cuda-mlir leaves inlined ones there.
+    """
     parts = re.findall(r"^\.?[^\n]*\.(entry|func)\b([^{]*?)\n\{\n(.*?)^\}", ptx, re.S | re.M)
     bodies = [
         body for kind, head, body in parts if kind == "entry" or any(name in head for name in called(ptx))
@@ -82,24 +87,22 @@ def launch(function: Any, grid: Any, block: Any, **options: Any) -> Any:
         return real_launch(function, grid, block)
 
     def start(*arguments: Any) -> None:
-        if any(
-            hasattr(a, "__cuda_array_interface__") for a in arguments
-        ):  # to be refused before anything compiles
+        if any(hasattr(a, "__cuda_array_interface__") for a in arguments):  # refused before anything compiles
             return real_launch(function, grid, block)(*arguments)
         values = [a.device("host") if isinstance(a, atoll.Team) else a for a in arguments]
         types = tuple(numba.typeof(value) for value in values)
         known = any(function is one for one, _ in compiled) if MLIR else (function, types) in compiled
-        if known:  # numba-cuda-mlir takes its time: one list of types each
+        if known:  # numba-cuda-mlir is slow: one list of types each
             return None
         ptx = compile_for(function.function, types, (9, 0))
         assert ".entry" in ptx and all("atoll_" in name for name in called(ptx)), (
             f"inlined, but for what never runs: {called(ptx)}"
         )
-        if not MLIR:  # which puts the function into the kernel
+        if not MLIR:  # it inlines the function into the kernel
             given = "bound_ns" in inspect.getsource(function.function)
             assert ("atoll_look_within" in ptx) == given, f"{function.__name__}: a bound that was not given"
         assemble(ptx)
-        # Bulk copies are of sm_90, and so is what waits for them; for other GPUs they are the copies of threads.
+        # Bulk copies need sm_90, and so do their waits; for other GPUs threads copy.
         bulk = function.__name__ == "bulk"
         assert ("bulk_group" in ptx) == bulk
         if bulk:
@@ -113,7 +116,7 @@ def launch(function: Any, grid: Any, block: Any, **options: Any) -> Any:
 real_launch, dev.launch = dev.launch, launch
 checks.equal = checks.CollectiveInputs.check = lambda *_: None
 source = Path(__file__).with_name("numba_kernels.py").read_text()
-# Nothing runs, so that no results can be compared; all arrays are the host's.
+# Nothing runs, so no results are compared; all arrays are in the host's memory.
 source = source.replace("    assert ", "    0 and ").replace('"cuda" in sys.argv or MLIR', "False")
 source = source.replace("if MLIR:\n    from", "if True:\n    from") if MLIR else source
 exec(compile(source, "numba_kernels.py", "exec"), {"__name__": "kernels"})

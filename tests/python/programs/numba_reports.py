@@ -1,4 +1,6 @@
-"""PE 0's kernels wait in vain, PE 1 has none: what is said of each wait, of 1.5 s by ATOLL_WAIT_TIMEOUT."""
+"""PE 0's kernels wait forever, since PE 1 has none: the error of each wait, after 1.5 s by
+ATOLL_WAIT_TIMEOUT.
+"""
 
 from __future__ import annotations
 
@@ -108,5 +110,5 @@ if atoll.my_pe() == 0:
             raise AssertionError(f"{wanted} did not end")
     print("all waits are named")
     atoll.put(done, 1, pe=1)
-while atoll.my_pe() == 1 and done[0] == 0:  # no wait of ours, which would be as short as PE 0's
+while atoll.my_pe() == 1 and done[0] == 0:  # not a wait of Atoll's, which would end as early as PE 0's
     time.sleep(0.01)

@@ -251,7 +251,7 @@ def check_views_of_others() -> None:
     assert x[0, 0] == -left and x[2, 3] == left
     assert atoll.addr_accessible(x, right) and not atoll.addr_accessible(np.zeros(1), 0)
     assert atoll.pe_accessible(n - 1) and not atoll.pe_accessible(n) and not atoll.pe_accessible(-1)
-    # Views of others are good sources, and no targets.
+    # Views of other PEs' memory are valid sources, but not targets.
     atoll.put(x, everyone[me], me)
     raises(atoll.NotSymmetric, lambda: atoll.put(everyone[right], x, right), "global_view")
 
@@ -267,7 +267,7 @@ def check_order() -> None:
         ctx.quiet()
         atoll.atomic_add(x, 1, right, index=1, ctx=ctx)
         atoll.fence(ctx)
-        ctx.quiet()  # the barrier completes what the default context has begun, and no more
+        ctx.quiet()  # the barrier completes the default context's operations only
         atoll.barrier_all()
         equal(x, np.array([1.0, 2, 1]) + left)
         assert ctx.my_pe() == me and ctx.n_pes() == n

@@ -1,4 +1,6 @@
-"""Places of a pool on several PEs, with a PyTorch that makes no tensors: segments are asked for as libtorch asks."""
+"""Places of a pool on several PEs, with a PyTorch that makes no tensors: segments are requested as by
+libtorch.
+"""
 
 import ctypes
 from collections.abc import Callable
@@ -46,7 +48,7 @@ def refused(call: Callable[[], Any], *words: str) -> None:
 
 
 def uses(x: Any, pe: int) -> list[Callable[[], Any]]:
-    """All that takes x as what stands on `pe`."""
+    """Return all operations that take x as the data on `pe`."""
     eight, local = np.arange(8, dtype=np.uint64), atoll.zeros(8, "uint64", device="cuda")
     ones = np.zeros(8, np.uint64)
     return [
@@ -69,7 +71,7 @@ atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
 next_pe = (me + 1) % n
 
-# Made alike: all passes, also after one was freed and made anew.
+# Equal allocations: all operations work, also after one was freed and made again.
 with atoll.torch.use_pool(32 * MIB) as pool:
     a, b = Words(2 * MIB), Words(4 * MIB)
     atoll.barrier_all()
@@ -86,7 +88,7 @@ a.release()
 b.release()
 pool.free()
 
-# PE 0's first is larger: it overlaps the others' second, whichever side looks.
+# PE 0's first segment is larger: it overlaps the others' second, whichever side checks.
 pool = atoll.torch.Pool(32 * MIB)
 pool.__enter__()
 first = Words((4 if me == 0 else 2) * MIB)
@@ -102,8 +104,8 @@ else:
     for call in uses(second, 0):
         refused(call, f"allocation 2 of the pool, {2 * MIB} bytes at offset {2 * MIB}",
                 f"PE 0's allocation 1 is {4 * MIB} bytes at offset 0")  # fmt: skip
-    atoll.put(second, 1, n - 1)  # PEs 1 and 2 are alike
-if me in (0, n - 1):  # whose next member in a collective differs
+    atoll.put(second, 1, n - 1)  # PEs 1 and 2 are equal
+if me in (0, n - 1):  # the next member of these in a collective differs
     refused(lambda: atoll.sum_reduce(first, first), "offset 0")
     refused(lambda: atoll.sum_reduce(first, first, stream=0), "offset 0")
 atoll.barrier_all()
@@ -115,7 +117,7 @@ except atoll.CollectiveMismatch:
 assert refused_at_the_end
 pool.free()
 
-# A PE that is late says nothing; once it has come as far, it does.
+# A PE with fewer segments is not compared until it has made as many.
 pool = atoll.torch.Pool(32 * MIB)
 pool.__enter__()
 if me == 0:
@@ -128,7 +130,7 @@ if me != 0:
 atoll.barrier_all()
 if me == 0:
     refused(lambda: atoll.put(x, 1, 1), f"PE 1's allocation 1 is {4 * MIB} bytes")
-team = atoll.WORLD.split_strided(n - 2, 1, 2)  # PEs are counted in the team of the call
+team = atoll.WORLD.split_strided(n - 2, 1, 2)  # PE numbers are those of the call's team
 if team is not None and me == n - 1:
     peer = n - 2
     if peer == 0:

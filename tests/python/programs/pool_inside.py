@@ -1,5 +1,8 @@
-"""Tensors inside one segment of a pool: PyTorch divides it, so only what collectives take shows where they stand.
-With `swapped` the last PE has made two of them in the other order; with `alike` it has not."""
+"""Tensors inside one segment of a pool: PyTorch divides it, so only the arguments of collectives show their
+places.
+
+With `swapped` the last PE has made two of them in the other order; with `alike` it has not.
+"""
 
 import ctypes
 import sys
@@ -38,10 +41,10 @@ with pool:
     third = Words(segment + 1024)
     if is_other:
         first, second = second, first
-    atoll.put(first, second, (me + 1) % n)  # of one segment: nothing is known
+    atoll.put(first, second, (me + 1) % n)  # within one segment: their places are unknown
     atoll.barrier_all()
     team = atoll.WORLD.split_strided(0, 1, n)
-    part = atoll.WORLD.split_strided(0, 1, max(1, n - 1))  # without the one that differs
+    part = atoll.WORLD.split_strided(0, 1, max(1, n - 1))  # without the PE that differs
     if part is not None:
         atoll.sum_reduce(first, second, team=part)
         atoll.sum_reduce(second, first, team=part)

@@ -1,4 +1,4 @@
-"""A pool's memory is nobody else's until it is freed, whoever keeps the pool."""
+"""A pool's memory is not reused before it is freed, even if the pool object is dropped."""
 
 import gc
 

@@ -1,4 +1,6 @@
-"""atoll.register where the GPU is made of memory of the host: memory files stand for cuMemCreate's allocations."""
+"""atoll.register with a GPU whose memory is the host's: memory files take the place of cuMemCreate's
+allocations.
+"""
 
 import ctypes
 import gc
@@ -18,7 +20,7 @@ _mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, 
 
 
 class Theirs:
-    """An array of another library: some allocations side by side, and a view within them."""
+    """An array of another library: some adjacent allocations, and a view within them."""
 
     def __init__(self, parts, first, shape, dtype, strides=None):
         base = _mmap(None, (sum(parts) + 2) * GRANULE, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
@@ -78,7 +80,7 @@ wait()
 atoll.free(x)
 assert not atoll.is_symmetric(x)
 
-# ---- several allocations side by side, strides, and a view that ends in another than it begins
+# ---- several adjacent allocations, strides, and a view that begins in one and ends in another
 theirs = Theirs([1, 3, 2], GRANULE - 64, (2, GRANULE // 2), "int32", (2 * GRANULE + 4, 4))
 x = atoll.register(theirs)
 assert x.shape == (2, GRANULE // 2) and x.strides == (2 * GRANULE + 4, 4)
@@ -87,14 +89,14 @@ last = theirs.whole()[GRANULE - 64 :].view(np.int32)[GRANULE // 2 + 1 + GRANULE 
 assert last == 77 + me, last
 wait()
 assert atoll.g(x[1, -1:], right) == 77 + right
-again = atoll.register(theirs)  # the same memory at one more place
+again = atoll.register(theirs)  # the same memory at another address
 wait()
 atoll.p(again[0, :1], 5, right)
 wait()
 assert x[0, :1].numpy()[0] == 5
 wait()
 
-# ---- what is dropped stays until all PEs have dropped it
+# ---- memory that was dropped stays until all PEs have dropped it
 keep = again if me == 0 else None
 place, x, again = again.ptr, None, None
 gc.collect()
@@ -104,18 +106,18 @@ assert first.ptr != place
 wait()
 keep = None
 gc.collect()
-atoll.zeros(1, device="cuda")  # a collective allocation: here it comes back
+atoll.zeros(1, device="cuda")  # a collective allocation: it reuses the memory
 second = atoll.register(theirs)
 wait()
 
-# ---- what cannot be registered
+# ---- memory that cannot be registered
 y = atoll.zeros(4, device="cuda")
 if n == 1:
     refused(atoll.InvalidArgument, "symmetric already", y)
     refused(atoll.InvalidArgument, "numpy.ndarray", np.zeros(4))
     refused(atoll.InvalidArgument, "no elements", Theirs([1], 0, (0,), "int8"))
 plain = Theirs([1], 0, (8,), "int8")
-if me == n - 1:  # as cudaMalloc's: of one PE only
+if me == n - 1:  # like cudaMalloc's: on one PE only
     ordinary = np.zeros(4 * GRANULE, np.uint8)
     plain.said["data"] = (ordinary.ctypes.data, False)
 refused(atoll.InvalidArgument, "cudaMalloc" if me == n - 1 else f"PE {n - 1}", plain)

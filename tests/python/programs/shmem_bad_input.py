@@ -1,4 +1,4 @@
-"""atoll.shmem: what is refused, by what sentence, and that all goes on afterwards."""
+"""atoll.shmem: refused calls, their errors, and that all works afterwards."""
 
 from __future__ import annotations
 

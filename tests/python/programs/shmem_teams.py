@@ -14,7 +14,7 @@ TEAMS = [None, shmem.TEAM_WORLD, shmem.TEAM_SHARED] + ([odd] if odd else [])
 
 
 def members(team: shmem.Team | None) -> list[int]:
-    """World numbers of a team's PEs."""
+    """Return the world numbers of a team's PEs."""
     return [(team or shmem.TEAM_WORLD).translate_pe(pe) for pe in range((team or shmem.TEAM_WORLD).n_pes())]
 
 

@@ -1,5 +1,7 @@
-"""In CuPy's place once this is imported: a module with what Atoll needs to make its arrays and to start kernels. It computes
-nothing; a kernel keeps what it was started with."""
+"""A module in CuPy's place, once this is imported: enough for Atoll to make its arrays and to start kernels.
+
+It computes nothing; a kernel keeps its launch's arguments.
+"""
 
 import contextlib
 import sys
@@ -40,7 +42,7 @@ def pointer(memory: Any, offset: int) -> Any:
 
 
 class PooledMemory:
-    """What CuPy's own arrays stand in."""
+    """The memory of CuPy's own arrays."""
 
     def __init__(self, address: int) -> None:
         self.ptr, self.device_id = address, 0

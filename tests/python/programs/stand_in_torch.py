@@ -1,4 +1,6 @@
-"""In PyTorch's place once this is imported: a module with what atoll.torch needs of it for pools. It makes no tensors."""
+"""A module in PyTorch's place, once this is imported: enough of it for the pools of atoll.torch. It makes no
+tensors.
+"""
 
 import contextlib
 import sys

@@ -12,7 +12,7 @@ TEAM = DeviceTeam("i32", "i32", "i64", "i64", "i32", "i32", "i32", "i64", "i64")
 
 
 def load(module: Path) -> Any:
-    """Triton reads the source of what it compiles, so kernels that a program writes stand in a file."""
+    """Import a file: Triton reads the source of what it compiles, so generated kernels must be in a file."""
     spec = importlib.util.spec_from_file_location(module.stem, module)
     assert spec is not None and spec.loader is not None
     loaded = importlib.util.module_from_spec(spec)

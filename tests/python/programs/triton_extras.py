@@ -1,6 +1,9 @@
-"""What Triton's kernels have of checks of addresses, which the environment's ATOLL_CHECK asks for, and of a wait's own bound, which
-a call asks for: nothing where nobody does. Compiles them for a GPU on a machine without one. The argument is a folder for what
-Triton keeps, which the next such process finds."""
+"""Counts the checks of addresses and of waits' own bounds in Triton's kernels.
+
+ATOLL_CHECK enables the former, a call's argument the latter; otherwise there is no such code. Kernels are
+compiled for a GPU on a machine without one. The argument is a folder for Triton's cache, which the next such
+process uses.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from triton.backends.compiler import GPUTarget  # noqa: E402 (Triton reads it th
 from triton.compiler import ASTSource  # noqa: E402 (Triton reads it then)
 from triton_compiling import TEAM, load  # noqa: E402
 
-# A call with float32 (x), int64 (w) and bytes (b), and for what operations addresses are looked at.
+# A call with float32 (x), int64 (w) and bytes (b), and the operations whose addresses are checked.
 PLACES = {
     "dev.put(team, x, x, n, 0)": {"check put"},
     "dev.get_nbi(team, x, x, n, 0)": {"check get_nbi"},
@@ -33,7 +36,7 @@ PLACES = {
     "dev.tile_allgather(team, x, x, 8, 8, 4, 4)": {"tile_allgather"},
     "dev.wait_until(team, w, dev.GE, 1)": set(),
 }
-# The same; more arguments follow.
+# The same for waits; more arguments follow.
 WAITS = {
     "dev.sync(team": set(),
     "dev.sync(team, dev.RELAXED": set(),
@@ -41,7 +44,7 @@ WAITS = {
     "dev.post(team, b, 64, x, n, 0": {"check post"},
     "dev.receive(team, b, 64, x, n, 0": {"check receive"},
 }
-# The same: what only looks at words, which a CPU may write meanwhile.
+# The same for calls that only load words, which a CPU may write meanwhile.
 LOOKS = {
     "tl.store(x, dev.signal_fetch(team, w))": set(),
     "tl.store(x, dev.test(team, w, dev.GE, 1))": set(),
@@ -68,7 +71,7 @@ for k, call in enumerate(calls):
     made = triton.compile(source, target=GPUTarget("cuda", 90, 32))
     ptx[call] = made.asm["ptx"].replace(f"call{k:02}", "call")
 
-# A report's stores: its operation, and what is wrong.
+# The stores of a report: its operation, and the kind of error.
 operation, compare = (AT["report"] + AT[f"report_{field}"] for field in ("operation", "compare"))
 REPORTED = re.compile(rf"\[w\+{operation}\], (\d+);[^\n]*\[w\+{compare}\], {AT['wrong_place']};")
 is_checked = os.environ["ATOLL_CHECK"] == "all"
@@ -76,7 +79,7 @@ for call, named in calls.items():
     found = set(map(int, REPORTED.findall(ptx[call])))
     assert found == {AT[name] for name in named if is_checked}, (call, found, named)
 
-# But a report's own.
+# But not a report's own.
 UPDATE = re.compile(r"\b(?:atom|red)\.(?!relaxed\.sys\.global\.cas\.b32 x, \[w\+)")
 for call in LOOKS:
     assert not UPDATE.search(ptx[call]) and "ld.acquire.sys.global.b64" in ptx[call], call

@@ -1,5 +1,7 @@
-"""atoll.triton on CPUs, by Triton's interpreter (TRITON_INTERPRET=1): what the algorithms do, not the PTX. Needs Triton alone, so
-arrays go as addresses."""
+"""atoll.triton on CPUs, by Triton's interpreter (TRITON_INTERPRET=1): the algorithms, not the PTX.
+
+It needs Triton alone, so arrays are passed as addresses.
+"""
 
 from __future__ import annotations
 
@@ -215,7 +217,7 @@ COLLECTIVES = ("sync", "sync", "barrier", "broadcast", "fcollect", "collect", "a
 
 @dev.kernel
 def alone(team, x, y, HOW: tl.constexpr):
-    """Member 0 calls, and no other."""
+    """Call it on member 0 only."""
     x, y = x.to(tl.pointer_type(tl.float32)), y.to(tl.pointer_type(tl.float32))
     bound = team.n_pes * 0 + 20_000_000
     if HOW == 0:
@@ -247,7 +249,7 @@ def alone(team, x, y, HOW: tl.constexpr):
 
 
 def check_bounds_of_collectives() -> None:
-    """On a team of its own: in one whose collective has ended so, the next would meet what that left."""
+    """On a separate team: after such an end, the team's next collective would meet the leftovers."""
     if n > 1:
         team, x, y = atoll.WORLD.split(0), new(n << 16, np.float32), new(n << 16, np.float32)
         for how, name in enumerate(COLLECTIVES if me == 0 else ()):
@@ -264,7 +266,7 @@ def unanswered(team, box, x, HOW: tl.constexpr):
     left = (team.my_pe + team.n_pes - 1) % team.n_pes
     if HOW == 0:
         dev.receive(team, box, 800, x, 1, left, tag=7, bound_ns=20_000_000)
-    elif HOW == 1:  # more than the interpreter has threads
+    elif HOW == 1:  # more than the interpreter's threads
         dev.receive(team, box, 800, x, 100, left, 7, team.n_pes * 0 + 20_000_000)
     elif HOW == 2:
         dev.try_receive(team, box, 800, x, 1, left, tag=7, bound_ns=20_000_000)
@@ -276,7 +278,7 @@ def unanswered(team, box, x, HOW: tl.constexpr):
 def check_bounds_of_messages() -> None:
     box, x = new(dev.mailbox_bytes(n, 800), np.uint8), new(100, np.int64)
     for how, name in enumerate(("receive", "receive", "receive", "post")):
-        if how == 2:  # the first half of message 1 has come
+        if how == 2:  # the first half of message 1 has arrived
             at = n * AT["post_bytes"] + (left * AT["mailbox_depth"] + 1) * 100 * 16
             box[at:][:8].view(np.int64)[0] = 1 << 32
         call = lambda how=how: unanswered[(1,)](atoll.WORLD, box.ctypes.data, x.ctypes.data, HOW=how)  # noqa: E731

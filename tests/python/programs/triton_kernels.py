@@ -294,7 +294,7 @@ def check_mailboxes() -> None:
         start(messages, box, 4 * size, src, dst, wrong, N=size)
         assert wrong.item() == 0
         equal(dst.cpu().numpy(), (1000 * left + 49 + np.arange(size)).astype(np.int32))
-        with atoll.Mailbox(4 * size, device="cuda") as kept:  # of the host, and of kernels
+        with atoll.Mailbox(4 * size, device="cuda") as kept:  # used by the host and by kernels
             start(messages, kept.block.torch(), kept.capacity_bytes(), src, dst.zero_(), wrong, N=size)
             assert wrong.item() == 0
             equal(dst.cpu().numpy(), (1000 * left + 49 + np.arange(size)).astype(np.int32))

@@ -14,7 +14,7 @@ from triton.compiler import ASTSource
 from triton.errors import TritonError
 from triton_compiling import TEAM, load
 
-# What each kernel takes after the team; N is a constant.
+# The arguments of each kernel after the team; N is a constant.
 ARGUMENTS = {
     "moves": {**dict.fromkeys(("a", "b", "c", "src", "out", "one"), "*fp32"), "N": "constexpr"},
     "signals": {"x": "*fp32", "src": "*fp32", "flags": "*i64", "out": "*fp32", "N": "constexpr"},
@@ -51,7 +51,7 @@ def written(state, x, flags, N: tl.constexpr):
 """
 
 
-# A call that is wrong for pointers to halves (h), int64 (w), int32 (v), float32 (x) and int8 (b), and what is said of it.
+# A wrong call on pointers to halves (h), int64 (w), int32 (v), float32 (x) and int8 (b), and its error.
 MISTAKES = {
     "dev.p(team, 5, 1, 0)": "p: dst is int; it must be a pointer",
     "dev.g(team, n, 0)": "g: src is int32; it must be a pointer",
@@ -77,7 +77,7 @@ MISTAKES = {
     "dev.put_signal(team, x, x, 4, w, 1, 77, 0)": "put_signal: op is 77; it must be one of dev.SET, dev.ADD",
     "dev.put_signal_nbi(team, x, x, 4, w, 1, 'add', 0)": "put_signal_nbi: op is 'add'; it must be one of dev.SET, dev.ADD",
     "dev.wait_until(team, w, '>=', 1)": "wait_until: cmp is '>='; it must be one of dev.EQ, dev.NE, dev.GT, dev.GE, dev.LT, dev.LE",
-    # Where it is compiled for dev.EQ, which is the number 0 as dev.SUM is.
+    # Also compiled for dev.EQ, which is the number 0 as dev.SUM is.
     "dev.wait_until(team, w, dev.EQ, 1); dev.wait_until(team, w, dev.SUM, 1)": "wait_until: cmp is dev.SUM; it must be one of dev.EQ",
     "dev.signal_wait_until(team, w, n, 1)": "signal_wait_until: cmp is int32; it must be one of dev.EQ",
     "dev.test(team, w, True, 1)": "test: cmp is True; it must be one of dev.EQ",
@@ -88,7 +88,7 @@ MISTAKES = {
     "dev.p(team, w, 1.5, 0)": "p: value is 1.5; it must be an integer, since dst is of int64",
     "dev.p(team, b, 128, 0)": "p: value is 128; it must fit int8, of which dst is",
     "dev.atomic_add(team, w, 1 << 63, 0)": "atomic_add: value is 9223372036854775808; it must fit int64",
-    # What is known to be of 64 bits, for a word of 32.
+    # A number known to have 64 bits, for a word of 32.
     "dev.wait_until(team, v, dev.GE, tl.load(w))": "wait_until: value is int64; it must fit int32, of which ivar is: pass value.to(tl.int32)",
     "dev.p(team, v, n.to(tl.uint64), 0)": "p: value is uint64; it must fit int32, of which dst is",
     "dev.atomic_compare_swap(team, w, tl.load(x), 1, 0)": "atomic_compare_swap: condition is fp32; it must be an integer",
@@ -96,7 +96,7 @@ MISTAKES = {
     "dev.signal_consume(team, w, 0.5)": "signal_consume: n is 0.5; it must be an integer",
     "dev.test_all(team, w, 4, None, dev.GE, 0.5)": "test_all: value is 0.5; it must be an integer, since ivars is of int64",
 }
-# Without the function's name.
+# Errors without the function's name.
 MISTAKES_OF_PES = {
     "dev.p(team, w, 1, 0.7)": "pe is 0.7; it must be an integer",
     "dev.put(team, x, x, 4, tl.load(x))": "pe is fp32; it must be an integer",
@@ -130,7 +130,7 @@ def check_mistakes(folder: Path) -> None:
 
 
 def check_absent(folder: Path) -> None:
-    """What other languages have is refused with the reason, in kernels too."""
+    """Operations that only other languages have are refused with the reason, in kernels too."""
     absent = {
         "dev.sync(team, scope=dev.BLOCK)": "atoll.triton.BLOCK: Triton has no scopes",
         "dev.local_set(team, w, 1)": 'atoll.triton.local_set: Triton\'s own atomics take `scope="gpu"`',
@@ -170,7 +170,7 @@ with tempfile.TemporaryDirectory() as folder:  # Triton reads the source of what
         assert ".sys" in ptx, name
     check_mistakes(Path(folder))
     check_absent(Path(folder))
-    # As Inductor writes a kernel down: its source, and each name it has from atoll.triton.inductor as that is printed.
+    # A kernel as Inductor writes it: its source, and the printed form of each name from atoll.triton.inductor.
     from atoll.triton import inductor
 
     calls = ("team_at", "put_signal", "signal_wait_until", "wait_until_some", "SET", "GE")

@@ -1,4 +1,6 @@
-"""What a launch of a Triton kernel refuses, with GPU memory that is simulated; and takes, where it is interpreted."""
+"""Launches of Triton kernels that are refused, with simulated GPU memory; and those that the interpreter
+accepts.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ atoll.init()
 
 
 class Tensor:
-    """As much of a tensor as a launch looks at before it starts anything."""
+    """The part of a tensor that a launch checks before it starts anything."""
 
     def __init__(self, array: Any) -> None:
         self.interface, self.shape = array.__cuda_array_interface__, array.shape
@@ -66,7 +68,7 @@ def stores_a_part(team, x, pe):
 
 @dev.kernel
 def stores_around(team, address, pe, ALL: tl.constexpr):
-    """The eight words on both sides of an address; or pointers to them, through which nothing is stored."""
+    """Store the eight words on both sides of an address; or only compute pointers to them."""
     x = address.to(tl.pointer_type(tl.int64)) + tl.arange(0, 8) - 4
     if ALL:
         dev.p(team, x, 1, pe)
@@ -97,7 +99,7 @@ def exchanges(team, block, room, x, y):
 
 
 def check_mailboxes_of_the_host() -> None:
-    """One of atoll.Mailbox, whose first and last message the host sends and receives."""
+    """Use an atoll.Mailbox, whose first and last message the host sends and receives."""
     me, n = atoll.my_pe(), atoll.n_pes()
     right, left = (me + 1) % n, (me - 1) % n
     x, y = atoll.zeros(15, np.int64, device="cuda"), atoll.zeros(50, np.int64, device="cuda")
@@ -112,7 +114,7 @@ def check_mailboxes_of_the_host() -> None:
 
 
 def check_ordinary_arrays() -> None:
-    """Where a symmetric one is needed; what stands that far from an ordinary one is anybody's."""
+    """In place of symmetric ones; the counterpart of an ordinary address is arbitrary memory."""
     x, y, team = np.zeros(2048), atoll.zeros(2048), atoll.WORLD.device("host")
     right, other = (atoll.my_pe() + 1) % atoll.n_pes(), np.zeros(4096, np.int64)
     begin = team.window + team.my_slot * team.stride  # of this PE's symmetric memory
@@ -131,14 +133,14 @@ def check_ordinary_arrays() -> None:
         ),
     }.items():
         raises(atoll.NotSymmetric, call, name, "is not in the symmetric memory", "atoll.zeros()")
-    moves[(1,)](team, y, x, 3, right)  # a source is any array
+    moves[(1,)](team, y, x, 3, right)  # a source may be any array
     stores_around[(1,)](team, begin, right, ALL=False)  # some of a block of pointers may be masked out
     stores_a_part[(1,)](team, y[8:].view(np.int64), right)
     atoll.barrier_all()
 
 
 def check_arrays_of_numpy() -> None:
-    """Interpreted kernels have them as they are; compiled ones would not start."""
+    """Interpreted kernels accept them; compiled ones do not start."""
     x, y = atoll.zeros(2, np.int16), atoll.zeros(2, np.int16)
     team = atoll.WORLD.device("host")
     one[(1,)](team, x, y)
@@ -173,7 +175,9 @@ def puts(team, x, y):
 
 
 def check_constants() -> None:
-    """Interpreted kernels say what compiled ones do (triton_ptx.py), and do not go on with something else."""
+    """Interpreted kernels raise the errors of compiled ones (triton_ptx.py), and do not go on with another
+    constant.
+    """
     flag, team = atoll.zeros(2, np.int64), atoll.WORLD.device("host")
     compares = "it must be one of dev.EQ, dev.NE, dev.GT, dev.GE, dev.LT, dev.LE"
     for wrong in (">=", 99, dev.SUM):
@@ -202,7 +206,7 @@ def check_constants_of_kernels() -> None:
 
 
 def check_teams() -> None:
-    """A Team goes as what kernels take; numbers stand for constants."""
+    """A Team is converted for kernels; numbers replace constants."""
     flag = atoll.zeros(2, np.int64)
     flag[0] = 7
     waits[(1,)](atoll.WORLD, flag, 7, dev.EQ)
@@ -213,7 +217,7 @@ def check_teams() -> None:
 
 
 def check_which_is_ordinary() -> None:
-    """Which had no copy elsewhere, and ended the process; as a source they are fine."""
+    """Such an argument has no copy at peers, and ended the process; it is valid as a source."""
     x, ordinary = atoll.zeros(2, np.int64), np.arange(4)[2:]
     words = "argument 2 is ordinary memory: atoll.triton.p"
     raises(atoll.NotSymmetric, lambda: stores[(1,)](atoll.WORLD, ordinary, 1), "stores: " + words)

@@ -114,7 +114,7 @@ def check_signals() -> None:
 
 
 def check_names_in_errors() -> None:
-    """Waits name an array by where it was allocated."""
+    """Waits name an array by its allocation."""
     line = sys._getframe().f_lineno + 1
     words = atoll.zeros((2, 3), np.int32)
     named = f"the int32 array of shape (2, 3) allocated at words.py:{line}"
