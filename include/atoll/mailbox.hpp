@@ -5,10 +5,11 @@
 
 namespace atl {
 
-/// `slots` messages of up to `nbytes` bytes from every PE to every PE of a team; design, section 6. `receive`
-/// acquires the message's own words and nothing else. One poster at a time per pair. A slot is reused only
-/// after its credit has returned, so `post` waits while `slots` messages to that PE are unread. Construction
-/// and free() are collective over the *world*, since they allocate symmetric memory.
+/// `slots` messages of up to `nbytes` bytes from every PE to every PE of a team;
+/// docs/decisions/0010-mailboxes.md. `receive` acquires the message's own words and nothing else. One poster
+/// at a time per pair. A slot is reused only after its credit has returned, so `post` waits while `slots`
+/// messages to that PE are unread. Construction and free() are collective over the *world*, since they
+/// allocate symmetric memory.
 class ATOLL_API Mailbox {
   public:
     Mailbox(Job& job, std::size_t nbytes, int slots = 2);

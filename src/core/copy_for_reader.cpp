@@ -1,5 +1,6 @@
-// Copies whose data another core reads next. From a measured size on (design, section 6) they bypass the
-// cache. Lines that are dirty in this core's cache reach a peer at a tenth of memory's speed.
+// Copies whose data another core reads next. From a measured size on
+// (docs/measurements/2026-11-21-primitives.md) they bypass the cache. Lines that are dirty in this core's
+// cache reach a peer at a tenth of memory's speed.
 #include "atoll/detail/context_base.hpp"
 
 #include <cstring>

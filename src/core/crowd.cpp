@@ -1,5 +1,5 @@
 // Crowded meetings, when PEs outnumber cores. Each core's members count on one counter, the cores on another,
-// and all but the last sleep on one word (measured: design, section 6).
+// and all but the last sleep on one word (docs/decisions/0013-oversubscribed-meetings.md).
 //
 // A turn of the scheduler costs more than anything else. The minimum for two PEs a core is one turn per core
 // and meeting. So the last to enter on its core stays, passes, and enters the next meeting before it yields.

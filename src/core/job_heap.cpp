@@ -184,7 +184,8 @@ void JobState::release_block(std::size_t offset) {
     }
 }
 
-/// Keeps a freed block's pages if allowed: new pages cost more than zeroing old ones (design, section 5).
+/// Keeps a freed block's pages if allowed: new pages cost more than zeroing old ones
+/// (docs/decisions/0007-keep-freed-pages.md).
 void JobState::keep_pages(std::size_t begin, std::size_t end) {
     if (end - begin >= counted_from_bytes) freed_->keep({begin, end});
     release_kept(0);

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = "ARCHITECTURE.md"
 # A path of the repository: it begins with one of its top-level folders.
 PATH = re.compile(r"\b(?:api|bench|cmake|docs|examples|include|python|scripts|src|tests)/[\w./-]*[\w/]")
-LINK = re.compile(r"\]\(([^)#\s]+)")
+LINK = re.compile(r"\]\(([^)\s]+)")
 
 
 def missing(text: str) -> list[str]:
@@ -48,6 +48,24 @@ def test_every_layer_is_drawn() -> None:
     assert [layer for layer in layers if f"src/{layer}" not in page] == []
 
 
+def anchors(page: str) -> set[str]:
+    """The names that a forge gives the headings of a page."""
+    headings = re.findall(
+        r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", page, flags=re.DOTALL | re.MULTILINE), re.MULTILINE
+    )
+    plain = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings)
+    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}
+
+
+def leads_somewhere(page: Path, target: str) -> bool:
+    """The file of a relative link exists, and has the heading that the link names."""
+    name, _, anchor = target.partition("#")
+    file = page.parent / name if name else page
+    if not anchor or file.suffix != ".md":
+        return file.exists()
+    return file.is_file() and anchor in anchors(file.read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize("folder", [".", "docs", "bench", "examples"])
 def test_every_relative_link_leads_somewhere(folder: str) -> None:
     root = ROOT / folder
@@ -56,6 +74,29 @@ def test_every_relative_link_leads_somewhere(folder: str) -> None:
         f"{page.relative_to(ROOT)}: {target}"
         for page in pages
         for target in LINK.findall(without_code(page.read_text(encoding="utf-8")))
-        if "://" not in target and not (page.parent / target).exists()
+        if "://" not in target and not leads_somewhere(page, target)
     ]
     assert wrong == []
+
+
+DECISIONS = sorted((ROOT / "docs/decisions").glob("*.md"))
+
+
+@pytest.mark.parametrize("decision", DECISIONS, ids=[page.stem for page in DECISIONS])
+def test_a_decision_is_a_page_with_its_reason(decision: Path) -> None:
+    page = decision.read_text(encoding="utf-8")
+    assert page.startswith(f"# {decision.name[:4]}. ")
+    headings = re.findall(r"^## (.*)$", page, re.MULTILINE)
+    assert headings[:2] == ["Context", "Decision"]
+    assert set(headings) <= {"Context", "Decision", "Consequences", "Measurements"}
+    assert len(page.split()) <= 500, "a decision is at most a page"
+    assert f"(decisions/{decision.name})" in (ROOT / "docs/design.md").read_text(encoding="utf-8")
+
+
+def test_measurement_notes_are_dated_and_listed() -> None:
+    folder = ROOT / "docs/measurements"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    notes = [note.name for note in folder.glob("*.md") if note.name != "README.md"]
+    assert [
+        note for note in notes if not re.match(r"\d{4}-\d\d-\d\d-", note) or f"({note})" not in index
+    ] == []

@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# A layer and what it may include besides itself (docs/design.md, section 2). `core` and `collective` know
+# A layer and what it may include besides itself (docs/decisions/0002-layers.md). `core` and `collective` know
 # each other's headers: a team offers collectives, and these are written over a team's operations.
 BELOW_CORE = {"common", "bootstrap", "heap", "transport"}
 MAY_INCLUDE = {

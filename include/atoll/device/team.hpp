@@ -5,8 +5,8 @@
 #include "atoll/anywhere.hpp"
 
 /// Set to 1 by -DATOLL_DEVICE_FAR=1 if the source's kernels address PEs on other hosts. Every kernel that
-/// makes such a call then needs more registers (docs/design/ucx.md), so kernels that stay within a host are
-/// compiled without.
+/// makes such a call then needs more registers (docs/decisions/0041-kernels-to-other-hosts.md), so kernels
+/// that stay within a host are compiled without.
 #if !defined(ATOLL_DEVICE_FAR)
 #define ATOLL_DEVICE_FAR 0
 #endif

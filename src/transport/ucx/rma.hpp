@@ -1,6 +1,7 @@
 // Large puts and gets by UCX's own remote memory access. On networks with hardware support this needs nothing
-// of the target's CPU. All other operations are messages. docs/design/ucx.md describes the order between the
-// two. Unless documented otherwise, members are called with the engine's mutex held.
+// of the target's CPU. All other operations are messages. docs/decisions/0043-order-of-ucx-own-puts.md
+// describes the order between the two. Unless documented otherwise, members are called with the engine's
+// mutex held.
 #pragma once
 
 #include "transport/ucx/keys.hpp"
