@@ -1,5 +1,6 @@
 // DeviceServer: serves this PE's device heap to PEs that reach it by a transport. A copy engine copies data.
 // Words use the same kernels as all operations on words of this GPU, so all are atomic with one another.
+#pragma once
 
 #include "heap/device_heap.hpp"
 #include "transport/transport.hpp"

@@ -1,5 +1,6 @@
 // Requests of the library to a GPU, in stream order: small values with all addresses computed. So the core
 // knows no CUDA, and the GPU's side knows no team bookkeeping. Kernels take them as arguments.
+#pragma once
 
 #include "atoll/detail/many_words.hpp"
 #include "atoll/device/control.hpp"
