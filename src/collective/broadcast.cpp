@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "atoll/team.hpp"
 #include "collective/arguments.hpp"
@@ -47,6 +48,13 @@ struct BroadcastLine {
     bool is_reachable() const { return (place.flags() & reachable) != 0; }
     bool is_of_root() const { return (place.flags() & of_root) != 0; }
 };
+// Small enough for the line of a pair: a member with another size, which takes `pull`, meets by that line.
+static_assert(sizeof(BroadcastLine) <= core::pair_bytes);
+
+Place place_of(const State& state, const void* p, std::size_t bytes, unsigned flags) {
+    const bool reachable = state.reachable(p, bytes);
+    return {reachable ? state.offset_of(p, bytes) : 0, flags | (reachable ? BroadcastLine::reachable : 0u)};
+}
 
 /// Throws unless `line` of `member` belongs to this call, because memory is accessed by its contents.
 void check_line(const State& state, const BroadcastLine& line, std::size_t bytes, int member, int root) {
@@ -56,16 +64,65 @@ void check_line(const State& state, const BroadcastLine& line, std::size_t bytes
     if (line.bytes != bytes) throw_sizes(state, "broadcast", member, line.bytes, bytes);
 }
 
-/// The size of a segment: small enough to share out evenly, large enough that the cost of taking one is small
-/// beside the copy.
-std::size_t segment_bytes(std::size_t bytes) {
-    return std::clamp<std::size_t>(bytes / 64, 8 * 1024, 64 * 1024) / core::line_bytes * core::line_bytes;
+/// The segments of a broadcast, which the root and a target share out between them.
+class Segments {
+  public:
+    Segments(State& state, std::size_t bytes)
+        : state_(state),
+          bytes_(bytes),
+          each_(std::clamp<std::size_t>(bytes / 64, least, most) / core::line_bytes * core::line_bytes) {}
+
+    std::size_t count() const { return (bytes_ + each_ - 1) / each_; }
+    /// Takes one from the counter that the root and one target share. They start from opposite ends, so the
+    /// counter is all the synchronization that they need.
+    bool take(core::SyncLine& taken) const {
+        return taken.flag.value.fetch_add(1, std::memory_order_relaxed) < count();
+    }
+    /// Copies segment `k` to the same place in the target of `member`.
+    void copy(std::size_t k, int member, char* target, const char* source) const {
+        const std::size_t at = k * each_, length = std::min(each_, bytes_ - at);
+        if (member != state_.my_pe() && bytes_ >= CopyChoices::others_from_bytes)
+            state_.copies().others.copy(target + at, source + at, length);
+        else if (bytes_ >= CopyChoices::own_from_bytes)
+            state_.copies().own.copy(target + at, source + at, length);
+        else
+            std::memcpy(target + at, source + at, length);
+    }
+
+  private:
+    /// Bounds of a segment: small enough to share out evenly, large enough that the cost of taking one is
+    /// small beside the copy.
+    static constexpr std::size_t least = 8 * 1024, most = 64 * 1024;
+    State& state_;
+    std::size_t bytes_, each_;
+};
+
+/// Meets the other members and returns their checked lines.
+std::vector<BroadcastLine> meet_for_both(State& state, const core::Called& call, const BroadcastLine& mine,
+                                         int root) {
+    core::TeamState& team = state.team();
+    team.member(state.my_pe()).taken.flag.value.store(0, std::memory_order_relaxed);
+    team.exchange(call, &mine, sizeof mine);
+    std::vector<BroadcastLine> lines(static_cast<std::size_t>(state.n_pes()));
+    for (int i = 0; i < state.n_pes(); ++i) {
+        BroadcastLine& line = lines[static_cast<std::size_t>(i)];
+        std::memcpy(&line, team.exchanged(i), sizeof line);
+        check_line(state, line, mine.bytes, i, root);
+    }
+    return lines;
 }
 
-/// Takes one of `segments` from the counter that the root and one target share. They start from opposite
-/// ends, so the counter is all the synchronization that they need.
-bool take_segment(core::SyncLine& taken, std::size_t segments) {
-    return taken.flag.value.fetch_add(1, std::memory_order_relaxed) < segments;
+/// Meets, and returns the root's own target; null if it is the source, or if others cannot access it.
+char* own_target(State& state, const core::Called& call, const void* dst, const void* src, std::size_t bytes,
+                 int root) {
+    core::TeamState& team = state.team();
+    const Place mine = dst != src ? place_of(state, dst, bytes, 0) : Place();
+    team.exchange(call, &mine, sizeof mine);
+    Place own;
+    std::memcpy(&own, team.exchanged(root), sizeof own);
+    if ((own.flags() & BroadcastLine::reachable) == 0) return nullptr;
+    if (!state.is_in_slot(own.offset(), bytes)) throw_other_call(state, "broadcast", root);
+    return state.at(root, own.offset());
 }
 
 /// Each target reads from the front, and the root writes to it from the back, until they meet. Both cores
@@ -74,36 +131,37 @@ bool broadcast_both(State& state, const core::Called& call, void* dst, const voi
                     int root) {
     core::TeamState& team = state.team();
     const int me = state.my_pe();
-    const void* told = me == root ? src : dst;
-    const bool reachable = state.reachable(told, bytes);
-    const BroadcastLine mine{
-        Place(reachable ? state.offset_of(told, bytes) : 0,
-              (reachable ? BroadcastLine::reachable : 0u) | (me == root ? BroadcastLine::of_root : 0u)),
-        bytes};
-    const auto line = [&](int i) { return reinterpret_cast<const BroadcastLine*>(team.exchanged(i)); };
+    const Place told =
+        place_of(state, me == root ? src : dst, bytes, me == root ? BroadcastLine::of_root : 0u);
+    const std::vector<BroadcastLine> lines = meet_for_both(state, call, {told, bytes}, root);
+    const auto line = [&](int i) -> const BroadcastLine& { return lines[static_cast<std::size_t>(i)]; };
     const auto taken = [&](int i) -> core::SyncLine& { return team.member(i).taken; };
-    taken(me).flag.value.store(0, std::memory_order_relaxed);
-    team.exchange(call, &mine, sizeof mine);
-    for (int i = 0; i < state.n_pes(); ++i) check_line(state, *line(i), bytes, i, root);
-    if (!line(root)->is_reachable()) return false;
+    if (!line(root).is_reachable()) return false;
 
-    const std::size_t segment = segment_bytes(bytes);
-    const std::size_t segments = (bytes + segment - 1) / segment;
-    const auto copy = [&](std::size_t k, char* to, const char* from) {
-        std::memcpy(to + k * segment, from + k * segment, std::min(segment, bytes - k * segment));
-    };
+    const Segments segments(state, bytes);
+    // Caches hold less than this, so each segment is read once for two targets: the next member's and the
+    // root's own.
+    const int next = (root + 1) % state.n_pes();
+    const bool is_for_two = bytes >= CopyChoices::own_from_bytes && line(next).is_reachable();
+    char* const own = is_for_two ? own_target(state, call, dst, src, bytes, root) : nullptr;
     if (me != root) {
-        const char* from = state.at(root, line(root)->place.offset());
-        for (std::size_t k = 0; take_segment(taken(me), segments); ++k)
-            copy(k, static_cast<char*>(dst), from);
+        const char* from = state.at(root, line(root).place.offset());
+        for (std::size_t k = 0; segments.take(taken(me)); ++k) {
+            segments.copy(k, me, static_cast<char*>(dst), from);
+            if (own && me == next) segments.copy(k, root, own, from);
+        }
     } else {
-        if (dst != src) copy_bytes(dst, src, bytes);
+        const auto* from = static_cast<const char*>(src);
+        for (std::size_t k = 0; k < segments.count() && !own && dst != src; ++k)
+            segments.copy(k, me, static_cast<char*>(dst), from);
         for (int d = 1; d < state.n_pes(); ++d) {
             const int i = (root + d) % state.n_pes();
-            if (!line(i)->is_reachable()) continue;
-            char* to = state.at(i, line(i)->place.offset());
-            for (std::size_t k = segments; take_segment(taken(i), segments); --k)
-                copy(k - 1, to, static_cast<const char*>(src));
+            if (!line(i).is_reachable()) continue;
+            char* to = state.at(i, line(i).place.offset());
+            for (std::size_t k = segments.count(); segments.take(taken(i)); --k) {
+                segments.copy(k - 1, i, to, from);
+                if (own && i == next) segments.copy(k - 1, root, own, from);
+            }
         }
     }
     team.sync(call);

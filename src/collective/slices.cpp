@@ -84,8 +84,14 @@ Slices::Range Slices::slice_of(int member) const {
 }
 
 void Slices::write(std::size_t at, const char* data, std::size_t bytes) {
-    for (int i = 0; i < state_.n_pes(); ++i)
-        if (!state_.is_far(i) && line(i).wants_result()) std::memcpy(target(i) + at, data, bytes);
+    const bool is_large = mine_.bytes >= CopyChoices::others_from_bytes;
+    for (int i = 0; i < state_.n_pes(); ++i) {
+        if (state_.is_far(i) || !line(i).wants_result()) continue;
+        if (is_large && i != state_.my_pe())  // its cache may hold the lines
+            state_.copies().slices.copy(target(i) + at, data, bytes);
+        else
+            std::memcpy(target(i) + at, data, bytes);
+    }
     if (state_.spread()) std::memcpy(out_.data() + (at - fetched_lo_), data, bytes);
 }
 

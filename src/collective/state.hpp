@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "collective/copy_choice.hpp"
 #include "collective/place.hpp"
 #include "collective/table.hpp"
 #include "core/job_state.hpp"
@@ -56,6 +57,7 @@ class State final : public core::TeamAttachment {
         const std::uint64_t slot = std::uint64_t{1} << job_.window().stride_log2;
         return offset <= slot && bytes <= slot - offset;
     }
+    CopyChoices& copies() { return copies_; }
     /// Null where all members share memory.
     core::Spread* spread() const { return team_.spread(); }
     bool is_far(int member) const { return spread() && !spread()->is_local(member); }
@@ -77,6 +79,7 @@ class State final : public core::TeamAttachment {
     core::TeamState& team_;
     core::JobState& job_;
     Choices choices_;
+    CopyChoices copies_;
     char* staging_ = nullptr;
     int half_ = 0;
     char* fetched_ = nullptr;
