@@ -5,7 +5,7 @@ The functions themselves are in _arrays.py; many share one signature, which is h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
 
 import numpy as np
@@ -19,6 +19,31 @@ DTyped: TypeAlias = type[Scalar] | np.dtype[Scalar]
 LikeOrder: TypeAlias = Literal["C", "F", "A", "K"]
 Host: TypeAlias = Literal["cpu"] | None
 
+class HasDtype(Protocol):
+    """An object whose attribute dtype NumPy uses."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+class HasNumpyDtype(Protocol):
+    """An object whose attribute __numpy_dtype__ NumPy uses."""
+
+    @property
+    def __numpy_dtype__(self) -> np.dtype[Any]: ...
+
+# Dtypes whose type of scalars is unknown to type checkers. The form type[Any] is left out, because it matches np.float32
+# too: an array of float32 would then fit a variable of any dtype.
+Unscalar: TypeAlias = (
+    str
+    | type[int]
+    | type[str]
+    | type[bytes]
+    | tuple[Any, ...]
+    | list[Any]
+    | Mapping[str, Any]
+    | HasDtype
+    | HasNumpyDtype
+)
 
 class Maker(Protocol):
     """empty, zeros, ones."""
@@ -51,7 +76,7 @@ class Maker(Protocol):
     def __call__(
         self,
         shape: Shape,
-        dtype: Any,
+        dtype: Unscalar,
         order: Order = "C",
         *,
         align: int = 0,
@@ -59,6 +84,30 @@ class Maker(Protocol):
         device: Host = None,
         xp: Any = None,
     ) -> Array: ...
+    @overload
+    def __call__(
+        self,
+        shape: Shape,
+        dtype: type[float],
+        order: Order = "C",
+        *,
+        align: int = 0,
+        hints: Sequence[Hint] = (),
+        device: Host = None,
+        xp: Any = None,
+    ) -> npt.NDArray[np.float64]: ...
+    @overload
+    def __call__(
+        self,
+        shape: Shape,
+        dtype: type[complex],
+        order: Order = "C",
+        *,
+        align: int = 0,
+        hints: Sequence[Hint] = (),
+        device: Host = None,
+        xp: Any = None,
+    ) -> npt.NDArray[np.complex128]: ...
     @overload
     def __call__(
         self,
@@ -76,7 +125,6 @@ class Maker(Protocol):
         self, shape: Shape, dtype: Any = None, order: Order = "C", *,
         align: int = 0, hints: Sequence[Hint] = (), device: Any, xp: Any,
     ) -> Any: ...  # fmt: skip
-
 
 class FullMaker(Protocol):
     """full."""
@@ -99,7 +147,7 @@ class FullMaker(Protocol):
         self,
         shape: Shape,
         fill_value: Any,
-        dtype: Any = None,
+        dtype: Unscalar | None = None,
         order: Order = "C",
         *,
         align: int = 0,
@@ -107,6 +155,32 @@ class FullMaker(Protocol):
         device: Host = None,
         xp: Any = None,
     ) -> Array: ...
+    @overload
+    def __call__(
+        self,
+        shape: Shape,
+        fill_value: Any,
+        dtype: type[float],
+        order: Order = "C",
+        *,
+        align: int = 0,
+        hints: Sequence[Hint] = (),
+        device: Host = None,
+        xp: Any = None,
+    ) -> npt.NDArray[np.float64]: ...
+    @overload
+    def __call__(
+        self,
+        shape: Shape,
+        fill_value: Any,
+        dtype: type[complex],
+        order: Order = "C",
+        *,
+        align: int = 0,
+        hints: Sequence[Hint] = (),
+        device: Host = None,
+        xp: Any = None,
+    ) -> npt.NDArray[np.complex128]: ...
     @overload
     def __call__(
         self,
@@ -125,7 +199,6 @@ class FullMaker(Protocol):
         self, shape: Shape, fill_value: Any, dtype: Any = None, order: Order = "C", *,
         align: int = 0, hints: Sequence[Hint] = (), device: Any, xp: Any,
     ) -> Any: ...  # fmt: skip
-
 
 class Copier(Protocol):
     """array."""
@@ -158,7 +231,7 @@ class Copier(Protocol):
     def __call__(
         self,
         object: Any,
-        dtype: Any = None,
+        dtype: Unscalar | None = None,
         order: Order = "C",
         *,
         align: int = 0,
@@ -166,6 +239,30 @@ class Copier(Protocol):
         device: Host = None,
         xp: Any = None,
     ) -> Array: ...
+    @overload
+    def __call__(
+        self,
+        object: Any,
+        dtype: type[float],
+        order: Order = "C",
+        *,
+        align: int = 0,
+        hints: Sequence[Hint] = (),
+        device: Host = None,
+        xp: Any = None,
+    ) -> npt.NDArray[np.float64]: ...
+    @overload
+    def __call__(
+        self,
+        object: Any,
+        dtype: type[complex],
+        order: Order = "C",
+        *,
+        align: int = 0,
+        hints: Sequence[Hint] = (),
+        device: Host = None,
+        xp: Any = None,
+    ) -> npt.NDArray[np.complex128]: ...
     @overload
     def __call__(
         self,
@@ -183,7 +280,6 @@ class Copier(Protocol):
         self, object: Any, dtype: Any = None, order: Order = "C", *,
         align: int = 0, hints: Sequence[Hint] = (), device: Any, xp: Any,
     ) -> Any: ...  # fmt: skip
-
 
 class LikeMaker(Protocol):
     """empty_like, zeros_like, ones_like."""
@@ -216,7 +312,7 @@ class LikeMaker(Protocol):
     def __call__(
         self,
         a: npt.NDArray[Any],
-        dtype: Any,
+        dtype: Unscalar,
         order: LikeOrder = "K",
         *,
         align: int = 0,
@@ -224,6 +320,30 @@ class LikeMaker(Protocol):
         device: Host = None,
         xp: Any = None,
     ) -> Array: ...
+    @overload
+    def __call__(
+        self,
+        a: npt.NDArray[Any],
+        dtype: type[float],
+        order: LikeOrder = "K",
+        *,
+        align: int = 0,
+        hints: Sequence[Hint] = (),
+        device: Host = None,
+        xp: Any = None,
+    ) -> npt.NDArray[np.float64]: ...
+    @overload
+    def __call__(
+        self,
+        a: npt.NDArray[Any],
+        dtype: type[complex],
+        order: LikeOrder = "K",
+        *,
+        align: int = 0,
+        hints: Sequence[Hint] = (),
+        device: Host = None,
+        xp: Any = None,
+    ) -> npt.NDArray[np.complex128]: ...
     @overload
     def __call__(
         self,
@@ -241,7 +361,6 @@ class LikeMaker(Protocol):
         self, a: Any, dtype: Any = None, order: LikeOrder = "K", *,
         align: int = 0, hints: Sequence[Hint] = (), device: Any = None, xp: Any = None,
     ) -> Any: ...  # fmt: skip
-
 
 class FullLikeMaker(Protocol):
     """full_like."""
@@ -277,7 +396,7 @@ class FullLikeMaker(Protocol):
         self,
         a: npt.NDArray[Any],
         fill_value: Any,
-        dtype: Any,
+        dtype: Unscalar,
         order: LikeOrder = "K",
         *,
         align: int = 0,
@@ -285,6 +404,32 @@ class FullLikeMaker(Protocol):
         device: Host = None,
         xp: Any = None,
     ) -> Array: ...
+    @overload
+    def __call__(
+        self,
+        a: npt.NDArray[Any],
+        fill_value: Any,
+        dtype: type[float],
+        order: LikeOrder = "K",
+        *,
+        align: int = 0,
+        hints: Sequence[Hint] = (),
+        device: Host = None,
+        xp: Any = None,
+    ) -> npt.NDArray[np.float64]: ...
+    @overload
+    def __call__(
+        self,
+        a: npt.NDArray[Any],
+        fill_value: Any,
+        dtype: type[complex],
+        order: LikeOrder = "K",
+        *,
+        align: int = 0,
+        hints: Sequence[Hint] = (),
+        device: Host = None,
+        xp: Any = None,
+    ) -> npt.NDArray[np.complex128]: ...
     @overload
     def __call__(
         self,
@@ -303,7 +448,6 @@ class FullLikeMaker(Protocol):
         self, a: Any, fill_value: Any, dtype: Any = None, order: LikeOrder = "K", *,
         align: int = 0, hints: Sequence[Hint] = (), device: Any = None, xp: Any = None,
     ) -> Any: ...  # fmt: skip
-
 
 # Decorators, which leave the functions as they are.
 def maker(function: Callable[..., Any]) -> Maker: ...

@@ -58,6 +58,50 @@ def test_dtypes_are_known_and_names_that_do_not_exist_are_not(tmp_path: Path) ->
     assert len(errors) == 1 and errors[0].startswith(f"dtypes.py:{len(lines)}:") and "putt" in errors[0], said
 
 
+def test_a_variable_of_another_dtype_takes_no_array(tmp_path: Path) -> None:
+    """The scalar types of NumPy are known exactly; strings and the like may be any dtype."""
+    wrong = [
+        *(
+            "zeros(4, np.float32)",
+            "zeros(4, np.float64)",
+            "zeros(4, np.complex128)",
+            "zeros(4)",
+            "zeros(4, float)",
+        ),
+        *("zeros(4, np.dtype(np.float32))", "full(4, 1, np.float32)", "array([1], np.float32)"),
+    ]
+    right = [
+        *(
+            "zeros(4, np.int8)",
+            "zeros(4, np.dtype(np.int8))",
+            "zeros(4, 'i1')",
+            "zeros(4, int)",
+            "zeros(4, u)",
+        ),
+        *(
+            "zeros(4, [('a', 'i4')])",
+            "zeros(4, t)",
+            "array([1, 2])",
+            "full(4, 1)",
+            "array([1], t)",
+            "zeros(4, k)",
+        ),
+    ]
+    lines = ["import atoll, numpy as np, numpy.typing as npt", "from typing import Any"]
+    lines += ["t: npt.DTypeLike", "u: Any", "k: np.dtype[Any]"]
+    first = len(lines) + 1
+    lines += [f"v{i}: npt.NDArray[np.int8] = atoll.{call}" for i, call in enumerate(wrong + right)]
+    lines += ["f: npt.NDArray[np.float64] = atoll.zeros(4, float)"]
+    lines += ["c: npt.NDArray[np.complex128] = atoll.empty(4, complex)"]
+    program = tmp_path / "variables.py"
+    program.write_text("\n".join(lines) + "\n")
+    said = check(program, tmp_path).stdout
+    found = [
+        int(line.split(":")[1]) for line in said.splitlines() if "variables.py" in line and ": error:" in line
+    ]
+    assert found == list(range(first, first + len(wrong))), said
+
+
 def test_mistakes_are_found(tmp_path: Path) -> None:
     program = tmp_path / "wrong.py"
     program.write_text(
