@@ -127,7 +127,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="short batches and one round: does it work?")
     parser.add_argument(
-        "--statistic", choices=("median", "p10"), default="median", help="what stands for a run"
+        "--statistic", choices=("median", "p10"), default="median", help="the statistic that represents a run"
     )
     parser.add_argument(
         "--bind",

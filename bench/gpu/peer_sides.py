@@ -208,7 +208,7 @@ def nbshmem_side(_: Job) -> Side:
         raise RuntimeError(
             f"{error}; PyPI has no package of that name, and no source of it could be fetched"
         ) from error
-    raise RuntimeError(f"{nbshmem.__file__} is there, but nobody has written its part of this benchmark")
+    raise RuntimeError(f"{nbshmem.__file__} is installed, but this benchmark has no part for it")
 
 
 def sides_of(peer: str, job: Job, loaded: types.SimpleNamespace) -> dict[str, Callable[[], Side]]:

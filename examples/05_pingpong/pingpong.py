@@ -1,4 +1,4 @@
-"""How long does a word take from one PE to another? PE 0 and PE 1 pass it back and forth; half a round trip is the answer."""
+"""Ping-pong: the time of a word from one PE to another, half of a round trip between PE 0 and PE 1."""
 
 import sys
 import time
@@ -22,7 +22,7 @@ passed = time.perf_counter() - start
 atoll.barrier_all()
 
 if n == 1:
-    print(f"There is nobody to play with; try: atoll run -n 2 {sys.argv[0]}")
+    print(f"This example needs two PEs; try: atoll run -n 2 {sys.argv[0]}")
 elif me == 0:
     print(f"one way: {passed / (2 * rounds) * 1e9:.0f} ns, the mean of {rounds} rounds")
 right = n == 1 or me > 1 or ball[0] == rounds

@@ -48,9 +48,7 @@ def save(path, ground, depth, discharge, dx, dy, headline, small_print):
         scale.ax.minorticks_off()
         return ax
 
-    panel(0.045, "Where water stands", depth, (0.1, 0.2, 0.5, 1, 2, 5, 10), "depth, m").set_ylabel("km")
-    panel(0.53, "Where it flows", discharge, (0.5, 1, 2, 5, 10, 20, 50), "discharge, m³/s").set_yticklabels(
-        []
-    )
+    panel(0.045, "Standing water", depth, (0.1, 0.2, 0.5, 1, 2, 5, 10), "depth, m").set_ylabel("km")
+    panel(0.53, "Flowing water", discharge, (0.5, 1, 2, 5, 10, 20, 50), "discharge, m³/s").set_yticklabels([])
     fig.savefig(path, dpi=100)
     plt.close(fig)

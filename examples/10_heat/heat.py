@@ -92,7 +92,9 @@ for _ in range(steps):
     whole[1:-1, 1:-1] = 0.25 * (whole[:-2, 1:-1] + whole[2:, 1:-1] + whole[1:-1, :-2] + whole[1:-1, 2:])
 mine = np.empty((rows + 2, width))
 atoll.get(mine, u, me)  # waits for the library's stream
-assert np.allclose(mine[1:-1], whole[1 + me * rows : 1 + (me + 1) * rows]), "not what one PE alone computes"
+assert np.allclose(mine[1:-1], whole[1 + me * rows : 1 + (me + 1) * rows]), (
+    "differs from the result of one PE alone"
+)
 found = atoll.g(total, me)
 assert np.isclose(found, whole[1:-1].sum()), (found, whole[1:-1].sum())
 if me == 0:

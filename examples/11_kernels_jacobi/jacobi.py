@@ -473,7 +473,7 @@ else:
         solver.start(whole)
         solver.run(way, steps, blocks, 128)
         found = solver.result(steps)
-        assert np.array_equal(found, after[1 + me * rows :][:rows]), "not what one PE alone computes"
+        assert np.array_equal(found, after[1 + me * rows :][:rows]), "differs from the result of one PE alone"
     if me == 0:
         print(
             f"{where}, {n} PEs: {steps} steps of {n * rows} x {width} cells in one kernel, as one PE alone computes"

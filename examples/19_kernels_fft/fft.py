@@ -127,7 +127,7 @@ mine = found if xp is np else found.get()
 along, across = 2 * np.pi * np.fft.fftfreq(size, dx), 2 * np.pi * np.fft.fftfreq(size, dy)
 weight = np.exp(-((along[None, :] * 1500.0) ** 2 + (across[:, None] * 1500.0) ** 2) / 8)
 expected = np.fft.ifft2(np.fft.fft2(height) * weight).real
-assert np.allclose(mine, expected[me * rows : (me + 1) * rows], rtol=1e-9), "not what NumPy's fft2 has"
+assert np.allclose(mine, expected[me * rows : (me + 1) * rows], rtol=1e-9), "differs from NumPy's fft2"
 whole = atoll.gather(np.ascontiguousarray(mine), 0)
 if me == 0:
     print(f"{library}, {n} PEs: {size} x {size} heights there and back, as NumPy's fft2 has them")

@@ -64,7 +64,7 @@ def _kind(dtype: Any, on_device: bool) -> Any:
             return np.dtype(dtype)
         except TypeError:
             raise _atoll.DtypeMismatch(
-                f"dtype {dtype!r} is none of NumPy's, which arrays in memory of the host have; for bfloat16 and float8 pass"
+                f"dtype is {dtype!r}; arrays in host memory take NumPy's dtypes only; for bfloat16 and float8 pass"
                 " device='cuda', or a dtype of ml_dtypes."
             ) from None
     from . import _device

@@ -127,7 +127,7 @@ def numpy_dtype(dtype: Any) -> np.dtype[Any]:
         return known
     except TypeError:
         raise _atoll.DtypeMismatch(
-            f"dtype {dtype!r} cannot stand in symmetric memory; take a dtype of NumPy, or one of {', '.join(_SPECIAL)}."
+            f"dtype {dtype!r} cannot be used in symmetric memory; pass a dtype of NumPy, or one of {', '.join(_SPECIAL)}."
         ) from None
 
 
@@ -215,7 +215,7 @@ def assign(view: _atoll.DeviceArray, value: Any) -> None:
 
 def _misfit(view: _atoll.DeviceArray, shape: Any, ask: str) -> _atoll.ShapeMismatch:
     return _atoll.ShapeMismatch(
-        f"x[...] = value: the value has shape {tuple(shape)} and what is assigned to {view.shape}; {ask}."
+        f"x[...] = value: the value has shape {tuple(shape)}, the target has {view.shape}; {ask}."
     )
 
 
@@ -276,8 +276,8 @@ def current_stream(library: str | None, device: int) -> int:
     found = {_current(name, device) for name in in_use}
     if len(found) != 1:
         raise _atoll.InvalidArgument(
-            'stream="current" is the current stream of CuPy or PyTorch, whichever the array that is passed belongs to, '
-            "and none of theirs was passed (atoll.DeviceArray belongs to no library)"
+            'stream="current" is the current stream of the library of the array that is passed, CuPy or PyTorch; '
+            "no array of theirs was passed (atoll.DeviceArray belongs to neither)"
             f"{'; ' + ' and '.join(in_use) + ' are on different streams' if found else ''}. Name the stream "
             "(pass the stream itself), or pass the array as CuPy's or PyTorch's: x.cupy(), x.torch()."
         )

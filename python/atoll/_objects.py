@@ -107,11 +107,11 @@ def bcast_object(obj: Any = None, root: int = 0, *, team: _atoll.Team | None = N
     InvalidArgument
         The object cannot be pickled; on every PE. No object has travelled, and the next call is in step.
     PeError, PeDied, CollectiveMismatch
-        The root is no PE; a PE has ended; the PEs called differently (unless ATOLL_CHECK=none).
+        The root is not a PE of the team; a PE has ended; the PEs called differently (unless ATOLL_CHECK=none).
 
     Notes
     -----
-    Collective over the team. For set-up: by pickle it is some hundred times slower than broadcast of an array. Never
+    Collective over the team. For set-up: by pickle it is much slower than broadcast of an array. Never
     unpickle what you do not trust: a PE does whatever the root's bytes say.
     """
     _check("bcast_object", root, team)
@@ -249,7 +249,7 @@ def scatter_object(
     Raises
     ------
     InvalidArgument
-        The root's objs are no sequence of n_pes objects, or one of them cannot be pickled; on every PE.
+        The root's objs are not a sequence of n_pes objects, or one of them cannot be pickled; on every PE.
     PeError, PeDied, CollectiveMismatch
         As for bcast_object; the last unless ATOLL_CHECK=none.
 
@@ -289,7 +289,7 @@ def alltoall_object(objs: Sequence[Any], *, team: _atoll.Team | None = None) -> 
     Raises
     ------
     InvalidArgument
-        Some PE's objs are no sequence of n_pes objects, or one of them cannot be pickled; on every PE, naming the first
+        Some PE's objs are not a sequence of n_pes objects, or one of them cannot be pickled; on every PE, naming the first
         such PE.
     PeDied, CollectiveMismatch
         As for bcast_object; the last unless ATOLL_CHECK=none.

@@ -12,9 +12,7 @@ from ._atoll import _kernel_layout
 
 AT = _kernel_layout()
 CHECKS_ADDRESSES = os.environ.get("ATOLL_CHECK") == "all"
-"""Whether kernels compiled in this process check that addresses are symmetric, beside the PE's number:
-ATOLL_CHECK=all.
-"""
+"""True if kernels compiled in this process also check that addresses are symmetric: ATOLL_CHECK=all."""
 LOOKS = 1024
 """Loads of a word between two checks of the other things that end a wait."""
 BULK = 4

@@ -1,4 +1,4 @@
-"""What atoll.shmem does by itself when it is imported, and at exit."""
+"""The settings of atoll.shmem for its import and its exit."""
 
 from __future__ import annotations
 

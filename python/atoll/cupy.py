@@ -63,7 +63,7 @@ def team(value: _atoll.Team | DeviceTeam) -> np.ndarray[Any, Any]:
         value = _atoll._cuda_team(value)
     if not isinstance(value, DeviceTeam):
         raise TypeError(
-            f"atoll.cupy.team: {value!r} is no team; pass an atoll.Team or what its device() returned"
+            f"atoll.cupy.team: the argument is {value!r}; pass an atoll.Team, or the result of its device()"
         )
     packed = np.zeros((), TEAM)  # the gaps between the fields are zero
     packed[()] = tuple(value)

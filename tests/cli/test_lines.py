@@ -1,4 +1,4 @@
-"""What PEs print reaches the launcher's stdout and stderr in whole lines."""
+"""The output of PEs reaches the launcher's stdout and stderr in whole lines."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import pytest
 from jobs import HANG_GUARD, PROGRAMS, ROOT, environment
 
 PYTHON = ROOT / "build/cute/bin/python"
-LIMIT = 5 * HANG_GUARD  # the longest takes half a minute of a core
+LIMIT = 5 * HANG_GUARD  # CuTe DSL compiles slowly: docs/design/measurements.md
 
 
 @pytest.fixture(scope="module", autouse=True)

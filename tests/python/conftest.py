@@ -49,7 +49,7 @@ def kept_jobs() -> Iterator[KeptJobs]:
 
 @pytest.fixture
 def kept_job(job: Job, kept_jobs: KeptJobs, tmp_path: Path) -> Job:
-    """As `job`, in PEs that have run programs of other tests: for programs that end normally and do not test
+    """`job` in PEs that have run programs of other tests: for programs that end normally and do not test
     starts or ends.
 
     Standard output is that of PE 0, then of PE 1, and so on.

@@ -1,4 +1,4 @@
-"""What a module like shmem4py.shmem offers, as JSON: python shmem4py_names.py MODULE.
+"""The names that a module like shmem4py.shmem offers, as JSON: python shmem4py_names.py MODULE.
 
 shmem4py_names.json beside this file was printed once, for the module `shmem4py.shmem` of shmem4py 1.0.0 from PyPI.
 Atoll's oshcc had built it, so that numbers of the C header are Atoll's:

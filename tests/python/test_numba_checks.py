@@ -29,7 +29,7 @@ def test_each_collective_and_message_ends_by_its_own_bound(job: Job, cache: str,
 
 @pytest.mark.timeout(2 * HANG_GUARD)
 def test_each_operation_refuses_an_ordinary_array_on_hosts(job: Job, cache: str) -> None:
-    """As far as ATOLL_CHECK=args checks."""
+    """With the checks of ATOLL_CHECK=args."""
     done = job("numba_places.py", 2, timeout=HANG_GUARD, NUMBA_CACHE_DIR=cache, ATOLL_CHECK="args")
     assert done.stdout.count("all places are looked at") == 2
 
@@ -64,7 +64,7 @@ def in_ptx(package: str, check: str, *what: str) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.mark.timeout(7 * HANG_GUARD)  # a minute of a core for both
+@pytest.mark.timeout(7 * HANG_GUARD)  # both compile slowly: docs/design/measurements.md
 def test_kernels_for_gpus_look_at_addresses_where_they_are_asked_to(package: str) -> None:
     checked, plain = in_ptx(package, "all", "bounds"), in_ptx(package, "args")
     assert len(checked["refused"]) > 20

@@ -1,4 +1,4 @@
-"""How PEs find each other in Python: variables, stores and communicators of others, and their precedence."""
+"""The ways in which PEs find each other in Python: variables, stores and communicators of others, and their precedence."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ atoll.finalize()
 
 
 def test_the_package_may_be_imported_again(job: Job) -> None:
-    """As notebooks and reloaders do: the job goes on, classes stay the same, and an exception still ends the
+    """Notebooks and reloaders do that: the job goes on, classes stay the same, and an exception still ends the
     job.
     """
     code = """

@@ -135,7 +135,7 @@ def test_same_bits_and_no_water_lost_at_any_number_of_pes(edges: tuple[str, ...]
         hashes.add(line(result.stdout, "depths: "))
         balances.add(line(result.stdout, "water: "))
     assert len(hashes) == 1
-    # The tolerance is 0: depths are whole multiples of a quantum and sums of them exact (solver.py says why).
+    # The tolerance is 0: depths are whole multiples of a quantum and sums of them exact (solver.py explains it).
     (balance,) = balances
     assert balance.endswith("unaccounted for: 0")
     assert ("+ 0.000000 left" in balance) == (not edges)

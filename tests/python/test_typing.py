@@ -27,7 +27,7 @@ def test_a_users_program_is_clean(tmp_path: Path) -> None:
 
 
 def test_dtypes_are_known_and_names_that_do_not_exist_are_not(tmp_path: Path) -> None:
-    """What an array's dtype is to mypy, beside a variable of that dtype."""
+    """An array's dtype as mypy sees it, beside a variable of that dtype."""
     dtypes = {
         "atoll.zeros(4, np.float32)": "np.float32",
         "atoll.empty((2, 2), np.dtype(np.int64))": "np.int64",

@@ -25,7 +25,7 @@ class Row:
 
     @property
     def is_numbered(self) -> bool:
-        """Whether a flag carries the round's number, so that each launch continues the last one's count."""
+        """Return whether a flag carries the round's number, so that each launch continues the last one's count."""
         return self.kernel in ("flags", "bare_flags", "put_signals", "tiles")
 
     @property

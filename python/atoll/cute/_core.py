@@ -102,7 +102,7 @@ def team(value: _atoll.Team | DeviceTeam) -> Team:
         value = value.device("device")
     if not isinstance(value, DeviceTeam):
         raise TypeError(
-            f"atoll.cute.team: {value!r} is no team; pass an atoll.Team or what its device() returned"
+            f"atoll.cute.team: the argument is {value!r}; pass an atoll.Team, or the result of its device()"
         )
     wide = ("window", "stride", "table", "control")
     return Team(
@@ -166,7 +166,7 @@ def addressed(name: str, which: str, x) -> None:
     if space not in ("gmem", "generic", "smem"):
         where = {"rmem": "registers", "tmem": "tensor memory"}.get(space, space)
         raise TypeError(
-            f"atoll.cute.{name}: {which} stands in {where}; copy it to shared or global memory first, or move words by p and g"
+            f"atoll.cute.{name}: {which} is in {where}; copy it to shared or global memory first, or move words by p and g"
         )
 
 
@@ -175,8 +175,8 @@ def global_memory(name: str, which: str, x) -> None:
     addressed(name, which, x)
     if is_shared(x):
         raise TypeError(
-            f"atoll.cute.{name}: {which} stands in shared memory, which other blocks and PEs do not reach; it must stand in global "
-            "memory, and be symmetric where another PE's is meant"
+            f"atoll.cute.{name}: {which} is in shared memory, which other blocks and PEs cannot access; it must be in global "
+            "memory, and symmetric if it is another PE's"
         )
     if is_swizzled(x):
         raise TypeError(

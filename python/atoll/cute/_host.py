@@ -36,8 +36,8 @@ def tensor(x, assumed_align: int | None = None):
     made = from_dlpack(x, assumed_align=assumed_align)
     if assumed_align is not None and made.data_ptr % assumed_align != 0:
         raise ValueError(
-            f"atoll.cute.tensor: assumed_align is {assumed_align}, and the array's address {made.data_ptr:#x} is no multiple of "
-            "it; leave it out, or pass what the view is aligned to"
+            f"atoll.cute.tensor: assumed_align is {assumed_align}, but the array's address {made.data_ptr:#x} is not a multiple of "
+            "it; leave it out, or pass the view's alignment"
         )
     return made
 
@@ -92,8 +92,8 @@ def most_resident_blocks(compiled, threads: int, shared: int = 0) -> int:
     kernels = getattr(compiled, "kernel_info", None)
     if not kernels:
         raise TypeError(
-            f"atoll.cute.most_resident_blocks: compiled is {type(compiled).__name__}; it must be what cute.compile(run, ...) "
-            "returned, of a function that starts a kernel"
+            f"atoll.cute.most_resident_blocks: compiled is {type(compiled).__name__}; it must be the result of cute.compile(run, ...) "
+            "for a function that starts a kernel"
         )
     library = int(compiled.library)
     return min(most_blocks(kernel_of(library, name), threads, shared) for name in kernels)

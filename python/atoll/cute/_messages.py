@@ -157,7 +157,7 @@ class Inbox:
 def mailbox_of(name: str, box) -> Mailbox:
     if not isinstance(box, Mailbox):
         raise TypeError(
-            f"atoll.cute.{name}: box is {type(box).__name__}; it must be what dev.mailbox returned"
+            f"atoll.cute.{name}: box is {type(box).__name__}; it must be the result of dev.mailbox"
         )
     return box
 

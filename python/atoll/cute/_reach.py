@@ -90,7 +90,7 @@ def team_of(name: str, given) -> Team:
     """Return the team that an argument is."""
     if not isinstance(given, Team):
         raise TypeError(
-            f"atoll.cute.{name}: team is {type(given).__name__}; it must be what dev.team(team) returned on the host, as the "
+            f"atoll.cute.{name}: team is {type(given).__name__}; it must be the result of dev.team(team) on the host, as the "
             "kernel's argument `team: dev.Team`"
         )
     return given

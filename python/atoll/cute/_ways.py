@@ -76,7 +76,7 @@ def _opened(name: str, given, *classes) -> None:
     if not isinstance(given, classes):
         wanted = " or ".join(f"dev.{MADE_BY[one]}" for one in classes)
         raise TypeError(
-            f"atoll.cute.{name}: {type(given).__name__} was given; it must be what {wanted} returned"
+            f"atoll.cute.{name}: {type(given).__name__} was given; it must be the result of {wanted}"
         )
 
 

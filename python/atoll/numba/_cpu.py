@@ -415,7 +415,7 @@ def _(control: Any, n_pes: Any, operation: Any, pe: Any) -> Any:
             watch, team = p.load(i64, control + WATCH), p.load(types.int32, control + TEAM)
             if look(watch, operation, team, WRONG_PE, pe, 0, 0, n_pes, 0, 0, 0) != 0:
                 raise RuntimeError(
-                    "a kernel named a PE that the team has not; atoll.numba.raise_ended() says which"
+                    "a kernel named a PE that is not in the team; atoll.numba.raise_ended() raises the error with its number"
                 )
         return 0
 
@@ -432,8 +432,8 @@ def _(control: Any, mine: Any, stride: Any, operation: Any, address: Any) -> Any
             if look(watch, operation, team, WRONG_PLACE, -1, 0, address, mine, end, 0, 0) != 0:
                 raise NotSymmetric(
                     "an array that the kernel puts to, gets from, signals or updates on another PE is not of this PE's symmetric "
-                    "memory, but an ordinary one of NumPy, or a view of another PE's (atoll.peer, atoll.global_view); pass this PE's "
-                    "own, made by atoll.zeros() or its kin on every PE; atoll.numba.raise_ended() says which operation it was"
+                    "memory, but an ordinary NumPy array, or a view of another PE's (atoll.peer, atoll.global_view); pass this PE's "
+                    "own, made by atoll.zeros() or its kin on every PE; atoll.numba.raise_ended() raises the error with the operation"
                 )
         return 0
 

@@ -168,7 +168,9 @@ def kernel(function: Callable[..., Any] | None = None, *, compiler: str | None =
     if function is None:
         return lambda function: kernel(function, compiler=compiler, **options)
     if not inspect.isfunction(function):
-        raise TypeError(f"atoll.numba.kernel: {function!r} is no Python function; decorate that itself")
+        raise TypeError(
+            f"atoll.numba.kernel: {function!r} is not a Python function; decorate the function itself"
+        )
     return Kernel(function, options, compiler)
 
 
@@ -320,7 +322,7 @@ def launch(
     """
     if not isinstance(kernel, Kernel):
         raise TypeError(
-            f"atoll.numba.launch: {kernel!r} is no kernel; decorate the function with @dev.kernel"
+            f"atoll.numba.launch: {kernel!r} is not a kernel; decorate the function with @dev.kernel"
         )
     _check_sizes(kernel, grid, block)
 
@@ -405,7 +407,7 @@ def most_resident_blocks(kernel: Kernel, block: Any, *arguments: Any, shared: in
     """
     if not isinstance(kernel, Kernel):
         raise TypeError(
-            f"atoll.numba.most_resident_blocks: {kernel!r} is no kernel; decorate the function with @dev.kernel"
+            f"atoll.numba.most_resident_blocks: {kernel!r} is not a kernel; decorate the function with @dev.kernel"
         )
     _check_sizes(kernel, 1, block)
     _check_count(kernel, arguments)

@@ -155,8 +155,8 @@ def _called_as(signature: inspect.Signature, generator: F) -> F:
             CheckedTeam,
         ):
             raise TypingError(
-                f"atoll.numba.{name}: team is {given['team']}; give dev.launch(…)(…) an atoll.Team, such as "
-                "atoll.WORLD, and pass what the kernel gets, or else team.device()"
+                f"atoll.numba.{name}: team is {given['team']}; pass dev.launch(…)(…) an atoll.Team, such as "
+                "atoll.WORLD, and pass on the kernel's own argument, or pass team.device()"
             )
         for which in given.keys() & {"pe", "root"}:
             if not isinstance(plain(given[which]), (types.Integer, types.Boolean)):

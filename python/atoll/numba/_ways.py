@@ -68,7 +68,7 @@ def opened(name: str, kind: Kind, *classes: Any) -> Any:
     found = getattr(kind, "instance_class", None)
     if found not in classes:
         wanted = " or ".join(f"dev.{MADE_BY[one]}" for one in classes)
-        raise TypingError(f"atoll.numba.{name}: {kind} was given; it must be what {wanted} returned")
+        raise TypingError(f"atoll.numba.{name}: {kind} was given; it must be the result of {wanted}")
     return found
 
 
@@ -81,7 +81,7 @@ def nth(boxes: Any, k: Any) -> Any:
     block = getattr(boxes, "types", [None])[0]
     if getattr(boxes, "instance_class", None) is not Mailbox or getattr(block, "ndim", 1) != 2:
         raise TypingError(
-            f"atoll.numba.nth: {boxes} was given; it must be what dev.mailbox(room, count=...) returned"
+            f"atoll.numba.nth: {boxes} was given; it must be the result of dev.mailbox(room, count=...)"
         )
     number("nth", "k", k, i64)
     return lambda boxes, k: Mailbox(boxes.block[k], boxes.room)

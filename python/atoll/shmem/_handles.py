@@ -282,7 +282,7 @@ class Team:
         unknown = [name for name in wanted if name.lower() != "num_contexts"]
         if unknown:
             raise _atoll.InvalidArgument(
-                f"Team.split_strided(): {unknown[0]!r} is no part of a team's configuration; it has num_contexts."
+                f"Team.split_strided(): a team's configuration has no {unknown[0]!r}; it has num_contexts only."
             )
         made = Team(team.split_strided(start, stride, size))
         for value in wanted.values():

@@ -86,7 +86,7 @@ def _owner(mem: memoryview | Array) -> Array:
     """Return the array that was allocated, from a memoryview or array made of it."""
     owner: Any = mem.obj if isinstance(mem, memoryview) else mem
     if not isinstance(owner, np.ndarray):
-        raise TypeError(f"free(): mem is {mem!r}; pass what alloc or an array's maker returned.")
+        raise TypeError(f"free(): mem is {mem!r}; pass the result of alloc, new_array or the like.")
     start = _address(np.asarray(mem)) if isinstance(mem, memoryview) else _address(mem)
     while True:
         base = owner.base.obj if isinstance(owner.base, memoryview) else owner.base
@@ -94,7 +94,7 @@ def _owner(mem: memoryview | Array) -> Array:
             break
         owner = base
     if start != _address(owner):
-        raise _atoll.InvalidArgument("free(): mem is a part of what was allocated; pass all of it.")
+        raise _atoll.InvalidArgument("free(): mem is a part of an allocation; pass the whole allocation.")
     found: Array = owner
     return found
 
@@ -138,14 +138,14 @@ def fromalloc(
     Local.
     """
     if not isinstance(mem, memoryview):
-        raise TypeError(f"fromalloc(): mem is {mem!r}; pass what alloc returned.")
+        raise TypeError(f"fromalloc(): mem is {mem!r}; pass the result of alloc.")
     kind = np.dtype(dtype)
     if kind.hasobject or kind.itemsize == 0:
         what = "holds Python objects, which mean nothing to other PEs" if kind.hasobject else "has no size"
         raise _atoll.DtypeMismatch(f"fromalloc(): dtype {kind!r} {what}; pass one of numbers or bytes.")
     if mem.nbytes % kind.itemsize != 0:
         raise _atoll.ShapeMismatch(
-            f"fromalloc(): mem has {mem.nbytes} bytes, which are no whole number of {kind} ({kind.itemsize} bytes)."
+            f"fromalloc(): mem has {mem.nbytes} bytes, not a multiple of the {kind.itemsize} bytes of {kind}; pass a dtype that fits."
         )
     # If mem is the whole array, use the array itself: calls find its owner sooner than through a memoryview.
     whole = isinstance(mem.obj, np.ndarray) and mem.obj.nbytes == mem.nbytes
@@ -330,7 +330,7 @@ def flat(function: str, which: str, a: Array) -> Array:
     if a.flags.f_contiguous:
         return a.T.reshape(-1)
     raise _atoll.InvalidArgument(
-        f"{function}(): {which} is not contiguous; pass an array whose elements stand side by side "
+        f"{function}(): {which} is not contiguous; pass an array with adjacent elements "
         f"(atoll.{function} takes any view)."
     )
 

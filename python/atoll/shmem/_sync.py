@@ -39,10 +39,10 @@ def new_signal() -> SigAddr:
 def del_signal(signal: SigAddr) -> None:
     """Free a signal. Collective over all PEs. Raises UseAfterFree, DtypeMismatch, TypeError."""
     if not isinstance(signal, np.ndarray):
-        raise TypeError(f"del_signal(): signal is {signal!r}; pass what new_signal returned.")
+        raise TypeError(f"del_signal(): signal is {signal!r}; pass the result of new_signal.")
     if signal.dtype != np.uint64 or signal.size != 1:
         raise _atoll.DtypeMismatch(
-            f"del_signal(): signal is an array of {signal.size} {signal.dtype}; pass what new_signal returned (one"
+            f"del_signal(): signal is an array of {signal.size} {signal.dtype}; pass the result of new_signal (one"
             " uint64), or free the array by shmem.free()."
         )
     free(signal)
@@ -64,7 +64,7 @@ def new_lock() -> LockHandle:
 
 def _lock(function: str, lock: Any) -> _atoll.Lock:
     if not isinstance(lock, _atoll.Lock):
-        raise TypeError(f"{function}(): lock is {lock!r}; pass what new_lock returned.")
+        raise TypeError(f"{function}(): lock is {lock!r}; pass the result of new_lock.")
     return lock
 
 

@@ -41,7 +41,7 @@ def _check(name: str, constants: set[Any], arguments: dict[Any, Any]) -> None:
             if INTERPRETED:
                 if x.dtype.kind == "c":
                     raise TypeError(
-                        f"{name}: argument {which} is of {x.dtype}, which Triton has not; pass x.view() of its real type"
+                        f"{name}: argument {which} is of {x.dtype}, which Triton does not have; pass x.view() of its real type"
                     )
                 if x.base is not None and is_freed(x):  # symmetric ones are views
                     raise freed(f"{name}: argument {which}", x)

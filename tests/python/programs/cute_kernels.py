@@ -494,7 +494,7 @@ def check_mistakes_are_named_when_compiled() -> None:
 
 
 def check_mistakes_on_the_host_are_named() -> None:
-    raises(TypeError, lambda: dev.team(3), "no team")
+    raises(TypeError, lambda: dev.team(3), "pass an atoll.Team")
     raises(TypeError, lambda: dev.tensor(np.zeros(3)), "in host memory; pass an array in GPU memory")
     raises(TypeError, lambda: dev.tensor([1]), "x is list; it must be an array in GPU memory")
     raises(TypeError, lambda: dev.mailbox(np.zeros(4096, np.uint8), 8), "it must be a symmetric uint8 array")
@@ -507,7 +507,7 @@ def check_mistakes_on_the_host_are_named() -> None:
     )
     memory = new(4096, np.uint8)
     raises(ValueError, lambda: dev.mailbox(memory, 1 << 20), "it needs mailbox_bytes")
-    raises(ValueError, lambda: dev.tensor(memory[1:], 16), "no multiple")
+    raises(ValueError, lambda: dev.tensor(memory[1:], 16), "not a multiple")
     raises(TypeError, lambda: dev.tensor(torch.zeros(3)), "in host memory")
     atoll.free(memory)
     raises(atoll.UseAfterFree, lambda: dev.tensor(memory), "was freed by atoll.free()")

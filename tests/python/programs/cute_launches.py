@@ -1,4 +1,4 @@
-"""How many blocks of a kernel in CuTe DSL run at once: part of cute_kernels.py."""
+"""The number of blocks of a kernel in CuTe DSL that run at once: part of cute_kernels.py."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def largest_grid(team: Any, out: Any, to_tensor: Any = None, synchronize: Any = 
     """Compile a kernel; with a GPU launch the largest grid, and one with one block more, which the driver
     refuses.
     """
-    raises(TypeError, lambda: dev.most_resident_blocks(launch_count, THREADS), "what cute.compile(run, ...)")
+    raises(
+        TypeError, lambda: dev.most_resident_blocks(launch_count, THREADS), "result of cute.compile(run, ...)"
+    )
     compiled = cute.compile(launch_count, team, to_tensor(out) if to_tensor else out, Int32(1))
     if to_tensor is None:
         return

@@ -237,7 +237,7 @@ def check_arguments() -> None:
     raises(
         TypeError,
         lambda: stores[(1,)](team, atoll.zeros(1, np.complex64), 1),
-        "argument 2 is of complex64, which Triton has not",
+        "argument 2 is of complex64, which Triton does not have",
     )
 
 
