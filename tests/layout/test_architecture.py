@@ -33,6 +33,17 @@ def test_every_path_of_the_architecture_exists() -> None:
     assert missing((ROOT / PAGE).read_text(encoding="utf-8")) == []
 
 
+def test_every_path_of_a_decision_or_measurement_exists() -> None:
+    pages = [*(ROOT / "docs/decisions").glob("*.md"), *(ROOT / "docs/measurements").glob("*.md")]
+    wrong = [
+        f"{page.name}: {name}"
+        for page in pages
+        # Links are relative to the page, and have a test of their own.
+        for name in missing(re.sub(r"\]\([^)]*\)", "", page.read_text(encoding="utf-8")))
+    ]
+    assert wrong == []
+
+
 def test_every_path_of_contributings_table_exists() -> None:
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     assert missing(section(page, "Where an operation's code is")) == []
