@@ -26,7 +26,7 @@ def agent(tmp_path: Path) -> Script:
     return write
 
 
-def test_words_and_their_end_that_come_at_once_are_both_heard(atoll, agent: Script) -> None:
+def test_output_and_its_end_that_come_together_are_both_read(atoll, agent: Script) -> None:
     # The launcher is stopped until all has been written and closed.
     path = agent(
         "kill -STOP $PPID\n"

@@ -48,7 +48,7 @@ def test_crash_hints_at_the_checks_when_they_are_off(atoll):
 
 
 @pytest.mark.parametrize("start", [[], [sys.executable]])
-def test_crash_in_python_names_what_finds_it(atoll, tmp_path, start):
+def test_crash_in_python_names_a_tool_that_finds_it(atoll, tmp_path, start):
     program = tmp_path / "crash.py"
     program.write_text("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)\n")
     result = atoll("run", "-n", 1, *start, program)
@@ -81,7 +81,7 @@ def test_grandchildren_end_too(atoll, witness):
     assert witness.all_gone()
 
 
-def test_what_pes_leave_running_ends_with_the_job(atoll, witness):
+def test_processes_that_pes_leave_running_end_with_the_job(atoll, witness):
     result = atoll(
         "run", "-n", 2, "sh", "-c", "sleep 1000 & setsid sleep 1000 & exit 0", pass_fds=witness.pass_fds()
     )
@@ -115,7 +115,7 @@ def test_sigkill_of_the_launcher_ends_members_in_sessions_of_their_own(atoll, pr
     assert witness.all_gone()
 
 
-def test_death_is_seen_on_the_board_by_those_who_wait(atoll, program):
+def test_waiting_pes_see_a_death_on_the_board(atoll, program):
     path = program(
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"  # a busy machine may not reach them before it
         "pe.hello()\npe.fence()\n"
@@ -131,7 +131,7 @@ def test_death_is_seen_on_the_board_by_those_who_wait(atoll, program):
     assert result.stderr.count("atoll run:") == 1
 
 
-def test_message_says_what_the_dead_pe_waited_for(atoll, program):
+def test_message_tells_the_wait_of_the_dead_pe(atoll, program):
     path = program(
         "pe.hello()\npe.fence()\n"
         "if pe.number == 0:\n"
@@ -153,7 +153,7 @@ def test_death_while_others_are_in_a_fence(atoll, program):
     assert "PE 2 was killed by SIGABRT" in result.stderr
 
 
-def test_exit_0_without_finalize_is_no_failure(atoll, program):
+def test_exit_0_without_finalize_is_not_a_failure(atoll, program):
     path = program(
         "pe.hello()\npe.fence()\n"
         "if pe.number == 1: os._exit(0)\n"

@@ -144,7 +144,7 @@ def test_a_full_disk_fails_the_job(atoll, label):
     assert "standard output cannot be written: No space left on device" in result.stderr
 
 
-def test_a_limit_of_file_size_is_no_crash_of_the_launcher(atoll, tmp_path):
+def test_a_limit_of_file_size_does_not_crash_the_launcher(atoll, tmp_path):
     command = 'ulimit -f 64; "$0" run -n 2 sh -c "seq 20000" > out; exit $?'
     result = subprocess.run(
         ["bash", "-c", command, atoll.path], cwd=tmp_path, env=atoll.environment, capture_output=True,

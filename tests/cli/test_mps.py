@@ -177,7 +177,7 @@ def test_another_users_daemon_is_refused(atoll, fake, tmp_path):
     )
 
 
-def test_what_another_users_ended_daemon_left_is_no_hindrance(atoll, fake, tmp_path):
+def test_leftovers_of_another_users_daemon_are_ignored(atoll, fake, tmp_path):
     pipe = tmp_path / "theirs"
     of_another_user(pipe)
     ended = subprocess.Popen(["true"])
@@ -188,7 +188,7 @@ def test_what_another_users_ended_daemon_left_is_no_hindrance(atoll, fake, tmp_p
     assert done.returncode == 0, done.stderr
 
 
-def test_a_daemon_that_does_not_start_is_said(atoll, fake):
+def test_a_daemon_that_does_not_start_is_reported(atoll, fake):
     done = atoll("run", "--mps", "-n", 1, "true", env={**fake.environment, "FAKE_FAILS": "1"})
     assert done.returncode == 2
     assert done.stderr == ("atoll run: --mps: nvidia-cuda-mps-control does not start: no GPU in this test\n")
@@ -198,7 +198,7 @@ def test_a_daemon_that_does_not_start_is_said(atoll, fake):
         time.sleep(0.01)
 
 
-def test_a_machine_without_mps_is_said(atoll, tmp_path):
+def test_a_machine_without_mps_is_reported(atoll, tmp_path):
     done = atoll("run", "--mps", "-n", 1, shutil.which("true"), env={"PATH": str(tmp_path)})
     assert done.returncode == 2
     assert "needs nvidia-cuda-mps-control, which is not in PATH" in done.stderr

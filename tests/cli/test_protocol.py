@@ -8,7 +8,7 @@ import pytest
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 32])
-def test_everybody_learns_everybodys_value(atoll, program, n):
+def test_every_pe_learns_every_value(atoll, program, n):
     path = program(
         "pe.hello()\npe.put(f'key{pe.number}', b'v' + bytes([pe.number]))\n"
         "assert all(pe.get(f'key{other}') == b'v' + bytes([other]) for other in range(pe.count))\n"
@@ -39,7 +39,7 @@ def test_values_are_bytes_of_any_size(atoll, program):
     assert (result.returncode, result.stderr) == (0, "")
 
 
-def test_answers_that_a_pe_does_not_take_hold_up_nobody(atoll, program):
+def test_answers_that_a_pe_does_not_read_block_no_other(atoll, program):
     path = program(
         "pe.hello()\nvalue = b'x' * 60_000\n"
         "if pe.number == 0:\n"
@@ -66,7 +66,7 @@ def test_fences_separate(atoll, program):
     assert (result.returncode, result.stderr) == (0, "")
 
 
-def test_fence_goes_on_without_those_who_left_well(atoll, program):
+def test_fence_goes_on_without_pes_that_left_normally(atoll, program):
     path = program("pe.hello()\npe.fence()\nif pe.number == 1: os._exit(0)\npe.fence()\npe.finalize()\n")
     result = atoll("run", "-n", 3, path)
     assert (result.returncode, result.stderr) == (0, "")

@@ -106,7 +106,7 @@ def test_python_of_another_active_environment(atoll, tmp_path, by, has_atoll):
 
 
 @pytest.mark.parametrize("place", ["current folder", "search path"])
-def test_a_folder_named_atoll_is_no_atoll_of_that_environment(atoll, tmp_path, place):
+def test_a_folder_named_atoll_is_not_that_environments_atoll(atoll, tmp_path, place):
     active = environment_folder(tmp_path / "active", has_atoll=True)
     # A real Python that has no site-packages and so no Atoll.
     (active / "bin/python").write_text(
@@ -162,7 +162,7 @@ def test_threads_of_libraries_share_the_cores(atoll):
         assert threads(atoll, n) == ",".join([each] * 4)
 
 
-def test_threads_are_left_to_who_decided_about_them(atoll):
+def test_thread_settings_of_the_user_are_kept(atoll):
     cores = json.loads(atoll("info", "--json").stdout)["machine"]["usable_cpus"]
     assert threads(atoll, 1) == ",,,"
     assert threads(atoll, 2, MKL_NUM_THREADS="5") == ",,5,"
@@ -171,7 +171,7 @@ def test_threads_are_left_to_who_decided_about_them(atoll):
         assert threads(atoll, 2, "--bind", "core") == ",,,"
 
 
-def test_info_says_how_many_threads_libraries_have(atoll):
+def test_info_prints_the_libraries_numbers_of_threads(atoll):
     cores = json.loads(atoll("info", "--json").stdout)["machine"]["usable_cpus"]
     threads(atoll, 2)  # sets nothing
     result = atoll("run", "-n", 2, "true", env={"ATOLL_INFO": "1"})
@@ -222,7 +222,7 @@ def test_standard_input_goes_to_pe_0(atoll):
     assert lines(result) == ["done", "done", "done", "input", "some"]
 
 
-def test_closed_standard_streams_do_no_harm(atoll):
+def test_closed_standard_streams_are_accepted(atoll):
     result = subprocess.run(
         ["sh", "-c", '"$@" <&- 2>&-', "-", atoll.path, "run", "-n", "2", "sh", "-c", "cat; echo ok"],
         env=atoll.environment,
@@ -311,7 +311,7 @@ def test_the_same_signal_of_one_sender_counts_once(atoll):
     assert out == "ended\n" * 2 and "second" not in err, err
 
 
-def test_interrupt_is_no_crash(atoll):
+def test_interrupt_is_not_a_crash(atoll):
     job = atoll.start("run", "-n", 2, "sh", "-c", "echo ready; exec sleep 1000")
     assert [job.stdout.readline() for _ in range(2)] == ["ready\n"] * 2
     job.send_signal(signal.SIGINT)

@@ -98,7 +98,7 @@ def test_a_traceback_of_a_program_that_goes_on_is_shown(atoll, program):
     job.terminate()
 
 
-def test_an_exception_told_by_abort_is_not_repeated(atoll, program):
+def test_an_exception_reported_by_abort_is_not_repeated(atoll, program):
     path = program(
         "pe.hello()\npe.fence()\n"
         f"os.write(2, {TRACEBACK.format('why')!r}.encode()) if pe.number == 1 and len(sys.argv) == 1 else None\n"

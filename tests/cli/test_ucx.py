@@ -22,7 +22,7 @@ PROGRAM = Path(__file__).resolve().parents[2] / "build" / "release" / "multi" / 
         ({"ATOLL_UCX_RMA": "maybe"}, ["ATOLL_UCX_RMA=maybe", "one of auto, on, device, off"]),
     ],
 )
-def test_what_is_missing_is_named(atoll, environment, said):
+def test_a_missing_library_is_named(atoll, environment, said):
     if not PROGRAM.exists():
         pytest.skip(f"{PROGRAM} is not built")
     result = atoll("run", "-n", 2, PROGRAM, env={"ATOLL_TRANSPORT": "ucx", **environment})

@@ -50,7 +50,7 @@ def test_bad_input_is_one_sentence(atoll, arguments, status, said):
     assert result.stderr.count("\n") == 1
 
 
-def test_file_that_is_no_program(atoll, tmp_path):
+def test_file_that_is_not_a_program(atoll, tmp_path):
     file = tmp_path / "file"
     file.write_text("neither a program nor a script\n")
     file.chmod(0o755)
@@ -79,7 +79,7 @@ def test_program_in_the_folder_is_suggested(atoll, tmp_path):
     assert atoll("run", "-n", 1, "./my-program", cwd=tmp_path).returncode == 0
 
 
-def test_wrong_setting_is_said_once_before_anything_starts(atoll):
+def test_wrong_setting_is_reported_once_before_anything_starts(atoll):
     result = atoll("run", "-n", 4, "echo", "started", env={"ATOLL_HEAP_SIZE": "lots"})
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.count("ATOLL_HEAP_SIZE=lots cannot be read") == 1
@@ -174,7 +174,7 @@ def test_info(atoll):
     assert {transport["name"] for transport in shown["transports"]} == {"window", "ucx", "loopback"}
 
 
-def test_info_says_what_gpu_part_stands_here(atoll, tmp_path):
+def test_info_names_the_gpu_part(atoll, tmp_path):
     def said(launcher):
         done = subprocess.run(
             [launcher, "info", "--json"], env=atoll.environment, capture_output=True, text=True, timeout=60
@@ -203,7 +203,7 @@ def test_info_shows_a_wrong_setting_instead_of_failing(atoll):
     assert "ATOLL_SPIN=x cannot be read" in result.stdout
 
 
-def test_bench_without_benchmarks_says_where_it_looked(atoll, tmp_path):
+def test_bench_without_benchmarks_names_the_folders(atoll, tmp_path):
     copy = tmp_path / "atoll"
     copy.write_bytes(open(atoll.path, "rb").read())  # noqa: SIM115, PTH123
     copy.chmod(0o755)

@@ -84,7 +84,7 @@ def in_ptx(tmp_path: Path, what: str, **changes: str) -> dict[str, Any]:
 
 @pytest.mark.timeout(LIMIT)
 @pytest.mark.parametrize("check", ["all", "args"])
-def test_addresses_are_looked_at_where_everything_is_checked(tmp_path: Path, check: str) -> None:
+def test_addresses_are_checked_if_everything_is_checked(tmp_path: Path, check: str) -> None:
     """Each address is checked once, except in small collectives. The report marks a wrong address (-6)."""
     two = {"g", "put_signal", "put_signal_nbi", "collect", "reduce", "tile_reduce"}
     found = in_ptx(tmp_path, "places", ATOLL_CHECK=check)
@@ -95,7 +95,7 @@ def test_addresses_are_looked_at_where_everything_is_checked(tmp_path: Path, che
 
 
 @pytest.mark.timeout(LIMIT)
-def test_every_wait_takes_a_bound_and_has_nothing_of_one_that_is_not_given(tmp_path: Path) -> None:
+def test_every_wait_takes_a_bound_and_has_no_code_without_one(tmp_path: Path) -> None:
     for name, one in in_ptx(tmp_path, "bounds").items():
         is_bounded = re.search("of its own|dynamic", name) is not None
         wanted, other = ("within", "around")[:: 1 if is_bounded else -1]

@@ -78,7 +78,7 @@ def test_each_compiles_alone_with_clang(tmp_path: Path) -> None:
         ("Meeting<> meeting(Team{team})", "deleted"),
     ],
 )
-def test_what_would_go_wrong_is_refused(call: str, sentence: str, tmp_path: Path) -> None:
+def test_wrong_calls_do_not_compile(call: str, sentence: str, tmp_path: Path) -> None:
     """Two floats are not added as an integer of eight bytes; the classes for loops keep a reference to their
     team.
     """

@@ -152,7 +152,7 @@ def test_a_pe_that_dies_ends_a_collective_on_a_stream_between_hosts(job: Job, pa
 
 @needs_plugin
 @pytest.mark.parametrize("n", [1, 2])
-def test_a_pools_memory_is_nobody_elses_until_it_is_freed(job: Job, package: str, n: int) -> None:
+def test_a_pools_memory_is_not_reused_before_it_is_freed(job: Job, package: str, n: int) -> None:
     """With a PyTorch that makes no tensors: the real one does in tests/python_gpu/pytorch.py."""
     done = job("pool_kept.py", n, PYTHONPATH=package)
     assert done.stdout.count("done") == n
@@ -240,7 +240,7 @@ def test_waits_for_words_of_a_gpu(job: Job, package: str, n: int) -> None:
 
 @needs_plugin
 @pytest.mark.parametrize("wait", ["wait_until_all", "wait_until_any", "wait_until_some_vector"])
-def test_a_wait_on_a_stream_that_does_not_end_says_what_it_was_for(job: Job, package: str, wait: str) -> None:
+def test_a_wait_on_a_stream_that_does_not_end_is_reported(job: Job, package: str, wait: str) -> None:
     done = job(
         f"""
         atoll.init()
@@ -271,7 +271,7 @@ def test_errors_name_what_was_passed(job: Job, package: str, n: int) -> None:
     assert done.stdout.count("done") == n
 
 
-def test_without_a_gpu_device_memory_says_so_and_the_rest_works() -> None:
+def test_without_a_gpu_device_memory_is_an_error_and_the_rest_works() -> None:
     done = python(
         "import atoll; atoll.init()\n"
         "try: atoll.zeros(3, device='cuda')\n"
@@ -320,7 +320,7 @@ def test_importing_takes_little_longer_than_numpy() -> None:
     assert len(others) < 12, others
 
 
-def test_nvtx_ranges_stand_around_calls(tmp_path: Path) -> None:
+def test_nvtx_ranges_enclose_calls(tmp_path: Path) -> None:
     (tmp_path / "nvtx.py").write_text(
         "said = []\ndef push_range(name): said.append('+' + name)\ndef pop_range(): said.append('-')\n"
     )
@@ -330,7 +330,7 @@ def test_nvtx_ranges_stand_around_calls(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
-def test_a_forked_child_is_no_pe(job: Job, package: str) -> None:
+def test_a_forked_child_is_not_a_pe(job: Job, package: str) -> None:
     done = job(
         """
         import warnings
@@ -354,7 +354,7 @@ def test_a_forked_child_is_no_pe(job: Job, package: str) -> None:
     assert "done" in done.stdout
 
 
-def test_the_module_for_pytorch_names_what_it_misses(tmp_path: Path) -> None:
+def test_the_module_for_pytorch_names_a_missing_library(tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("raise ImportError('none here')")
     done = python("import atoll.torch", PYTHONPATH=str(tmp_path))
     assert "pip install torch (none here)" in done.stderr

@@ -27,7 +27,7 @@ def test_a_kernels_error_is_an_exception_and_the_job_goes_on(job: Job, package: 
 
 
 @needs_plugin
-def test_a_kernel_that_says_its_name_is_called_by_it(job: Job, package: str) -> None:
+def test_a_kernel_that_reports_its_name_is_named_so(job: Job, package: str) -> None:
     assert job("kernel_errors.py", 2, "named", PYTHONPATH=package).stdout.count("done") == 2
 
 
@@ -42,14 +42,14 @@ def test_another_librarys_error_is_explained(job: Job, package: str) -> None:
 
 
 @needs_plugin
-def test_a_kernels_error_that_nobody_hears_of_ends_the_job(job: Job, package: str) -> None:
+def test_a_kernels_unchecked_error_ends_the_job(job: Job, package: str) -> None:
     done = job("kernel_errors.py", 2, "ignored", PYTHONPATH=package, ok=False)
     assert done.returncode != 0
     assert "PE 1 timed out in a kernel" in done.stderr
     assert "The job ends." in done.stderr
 
 
-def test_every_function_that_takes_a_stream_says_what_it_is() -> None:
+def test_every_function_that_takes_a_stream_documents_it() -> None:
     taking = [name for name, text in _atoll.__signatures__.items() if "stream:" in text]
     assert len(taking) > 40
     for name in taking:
@@ -67,7 +67,7 @@ def test_the_page_has_the_section_that_the_functions_name() -> None:
 
 
 @needs_plugin
-def test_nvtx_ranges_stand_around_methods(job: Job, package: str) -> None:
+def test_nvtx_ranges_enclose_methods(job: Job, package: str) -> None:
     done = job(
         """
         import types

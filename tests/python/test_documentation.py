@@ -105,7 +105,7 @@ def test_classes_document_their_methods() -> None:
                 assert method.__doc__, f"{kind.__name__}.{name}"
 
 
-def test_the_table_of_errors_is_what_the_classes_say() -> None:
+def test_the_table_of_errors_agrees_with_the_classes() -> None:
     """docs/python.md has a row for each: its name, its built-in base classes, and its own documentation."""
     kinds = [getattr(atoll, name) for name in PUBLIC]
     errors = [

@@ -123,7 +123,7 @@ def test_an_exit_without_finalize_is_announced(job: Job, tmp_path: Path, how: st
     assert "PeDied" in said and "PE 1 left the job without finalize" in said
 
 
-def test_leaving_without_finalize_waits_for_nobody(job: Job) -> None:
+def test_leaving_without_finalize_does_not_wait(job: Job) -> None:
     job("atoll.init()\nx = atoll.zeros(3)\natoll.barrier_all()\nsys.exit(0)", 3)
 
 
@@ -243,7 +243,7 @@ atoll.finalize()
         assert done.returncode == 0 and done.stderr == "", done.stderr
 
 
-def test_a_forked_child_is_no_pe(job: Job) -> None:
+def test_a_forked_child_is_not_a_pe(job: Job) -> None:
     job(
         """
         atoll.init()
@@ -283,7 +283,7 @@ def test_ctrl_c_ends_a_wait(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("to", ["launcher", "group"])
 @pytest.mark.parametrize("wait", ["atoll.barrier_all() if me else time.sleep(1000)", "atoll.recv(x, 1 - me)"])
-def test_ctrl_c_of_a_job_says_one_sentence(tmp_path: Path, wait: str, to: str) -> None:
+def test_ctrl_c_of_a_job_prints_one_sentence(tmp_path: Path, wait: str, to: str) -> None:
     program = write_program(
         tmp_path,
         f"""
@@ -309,7 +309,7 @@ def test_ctrl_c_of_a_job_says_one_sentence(tmp_path: Path, wait: str, to: str) -
     assert len(err.splitlines()) <= 2 and process.returncode == 128 + signal.SIGINT and out == ""
 
 
-def test_an_interrupted_pe_without_launcher_is_told_to_the_others(tmp_path: Path) -> None:
+def test_an_interrupted_pe_without_launcher_is_reported_to_the_others(tmp_path: Path) -> None:
     code = "if pe == 1: raise KeyboardInterrupt\natoll.barrier_all()"
     first, second = run_without_launcher(tmp_path, code, 2)
     assert second.returncode == 128 + signal.SIGINT and second.stderr.count("Traceback") == 1

@@ -61,7 +61,7 @@ def test_python_alone(name: str, tmp_path: Path) -> None:
     assert (result.returncode, result.stderr) == (0, ""), result.stdout + result.stderr
 
 
-def test_hello_is_said_by_every_pe(tmp_path: Path) -> None:
+def test_every_pe_prints_hello(tmp_path: Path) -> None:
     said = run(4, source("hello"), tmp_path)
     assert sorted(said.splitlines()) == [f"Hello from PE {pe} of 4" for pe in range(4)]
 
@@ -93,7 +93,7 @@ def test_tutorial(name: str, text: str, tmp_path: Path) -> None:
         run(3, tmp_path / name, tmp_path)
 
 
-def test_tutorial_shows_what_the_programs_print(tmp_path: Path) -> None:
+def test_tutorial_shows_the_output_of_the_programs(tmp_path: Path) -> None:
     (tmp_path / "view.py").write_text(dict(BLOCKS)["view.py"])
     said = run(3, tmp_path / "view.py", tmp_path)
     shown = (ROOT / "docs/tutorial.md").read_text()

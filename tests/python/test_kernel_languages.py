@@ -39,7 +39,7 @@ def test_a_mailbox_of_host_memory_is_refused() -> None:
 
 @needs_plugin
 @pytest.mark.parametrize("n", [1, 2])
-def test_cupys_launch_refuses_what_a_kernel_must_not_have(job: Job, package: str, n: int) -> None:
+def test_cupys_launch_refuses_wrong_arguments(job: Job, package: str, n: int) -> None:
     """With a CuPy whose kernels only keep their arguments; the real one is tested in
     programs/cupy_kernels.py.
     """
@@ -104,7 +104,7 @@ def test_triton_kernels_have_checks_and_bounds_where_they_are_asked_for(package:
 
 
 @needs_plugin
-def test_tritons_launch_refuses_what_a_kernel_must_not_have(package: str) -> None:
+def test_tritons_launch_refuses_wrong_arguments(package: str) -> None:
     done = subprocess.run(
         [launcher(), "run", "-n", "2", with_triton(True), str(PROGRAMS / "triton_refused.py")],
         env=environment(TRITON_INTERPRET="1", PYTHONPATH=package), capture_output=True, text=True,

@@ -54,7 +54,7 @@ def test_an_exception_comes_back() -> None:
     assert isinstance(info.value.__cause__, ValueError) and isinstance(info.value, atoll.Error)
 
 
-def test_an_exception_that_cannot_travel_is_told() -> None:
+def test_an_exception_that_cannot_be_pickled_is_reported() -> None:
     def work() -> None:
         class Strange(Exception):
             def __reduce__(self) -> str:
@@ -66,7 +66,7 @@ def test_an_exception_that_cannot_travel_is_told() -> None:
         atoll.launch(work, 1)
 
 
-def test_a_crash_is_told() -> None:
+def test_a_crash_is_reported() -> None:
     with pytest.raises(atoll.LaunchError, match="without a result") as info:
         atoll.launch(lambda: os._exit(3), 1)
     assert "status 3" in str(info.value)
@@ -90,7 +90,7 @@ def test_the_pe_that_ended_first_is_named(end: str, n: int) -> None:
 
 
 @pytest.mark.parametrize(("code", "status"), [(None, 0), (0, 0), (3, 3), ("words", 1)])
-def test_an_exit_is_no_result(code: object, status: int) -> None:
+def test_an_exit_is_not_a_result(code: object, status: int) -> None:
     def work() -> None:
         import sys
 
@@ -126,7 +126,7 @@ if __name__ == "__main__":
     assert done.stdout == "[('__main__', 0), ('__main__', 1)]\n", done.stderr
 
 
-def test_a_job_whose_time_is_up_is_a_timeout() -> None:
+def test_a_job_beyond_its_time_is_a_timeout() -> None:
     """PE 1 waits for a word that is never set."""
 
     def work() -> None:

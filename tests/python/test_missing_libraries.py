@@ -54,7 +54,7 @@ def hiding(name: str, arguments: tuple[str, ...], hidden: tuple[str, ...]) -> li
 
 
 @pytest.mark.parametrize(("name", "arguments", "hidden", "words"), EXAMPLES)
-def test_an_example_says_what_it_misses(
+def test_an_example_names_a_missing_library(
     name: str, arguments: tuple[str, ...], hidden: tuple[str, ...], words: str
 ) -> None:
     if "numba" not in hidden and name[:2] in ("16", "17"):
@@ -66,7 +66,7 @@ def test_an_example_says_what_it_misses(
     assert "Traceback" not in done.stderr, done.stderr
 
 
-def test_every_kernel_example_is_looked_at() -> None:
+def test_every_kernel_example_is_tested() -> None:
     there = {f"{p.parent.name}/{p.name}" for p in ROOT.glob("examples/1[0-9]_*/*.py")}
     assert there == {name for name, *_ in EXAMPLES}
 
@@ -80,7 +80,7 @@ def test_the_one_without_kernels_needs_none_of_them(n: int) -> None:
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
 
 
-def test_a_job_says_it_too() -> None:
+def test_a_job_names_it_too() -> None:
     command = [launcher(), "run", "-n", "2", *hiding("14_kernels_cupy/ring.py", (), ALL)]
     done = subprocess.run(
         command, env=environment(), capture_output=True, text=True, timeout=HANG_GUARD, check=False

@@ -12,7 +12,7 @@ TYPES = ["float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_every_code_is_what_its_number_becomes(name: str) -> None:
+def test_every_number_becomes_its_code_again(name: str) -> None:
     for code in range(256):
         number = _narrow.number_of(name, code)
         if math.isnan(number):

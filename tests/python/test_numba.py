@@ -40,7 +40,7 @@ def test_waits_are_named_as_they_were_called(job: Job, cache: Path) -> None:
     assert "all waits are named" in done.stdout
 
 
-def test_kept_kernels_are_of_one_atoll(job: Job, cache: Path) -> None:
+def test_cached_kernels_belong_to_one_atoll(job: Job, cache: Path) -> None:
     """A kernel is compiled once, and again after an update of Atoll."""
     code = """
         import atoll.numba as dev, atoll.numba._launch as launch
@@ -64,7 +64,7 @@ def test_kept_kernels_are_of_any_number_of_pes(job: Job, tmp_path: Path) -> None
         assert how or done.stdout.count("found 2 kernels") == n, done.stdout
 
 
-def test_what_a_kernel_cannot_be_compiled_for_is_said_in_one_line(job: Job) -> None:
+def test_compile_errors_have_one_line(job: Job) -> None:
     done = job(
         """
         import atoll.numba as dev, numba
@@ -158,12 +158,12 @@ def test_a_message_longer_than_its_mailbox_is_an_exception(job: Job) -> None:
     assert done.stdout.count("done") == 2
 
 
-def test_a_pe_that_the_team_has_not_is_an_exception(job: Job) -> None:
+def test_a_pe_outside_the_team_is_an_exception(job: Job) -> None:
     done = job("kernel_ends.py", 2, "host-pe")
     assert done.stdout.count("refused as it should") == 2
 
 
-def test_peer_and_ptr_of_a_pe_that_the_team_has_not(job: Job) -> None:
+def test_peer_and_ptr_of_a_pe_outside_the_team(job: Job) -> None:
     done = job(
         """
         import atoll.numba as dev
@@ -187,7 +187,7 @@ def test_peer_and_ptr_of_a_pe_that_the_team_has_not(job: Job) -> None:
     assert done.stdout.count("refused") == 4
 
 
-def test_arrays_that_a_kernel_must_not_have(job: Job) -> None:
+def test_arrays_that_a_kernel_refuses(job: Job) -> None:
     """An ordinary array in place of a symmetric one, freed ones, those of an earlier job, integers too long."""
     done = job(
         """
@@ -262,7 +262,7 @@ def test_launches_that_cannot_be() -> None:
         dev.mailbox("a")  # type: ignore[arg-type]
 
 
-def test_what_is_no_team_is_named(job: Job) -> None:
+def test_an_argument_that_is_not_a_team_is_named(job: Job) -> None:
     done = job(
         """
         import atoll.numba as dev

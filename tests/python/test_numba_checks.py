@@ -34,7 +34,7 @@ def test_each_operation_refuses_an_ordinary_array_on_hosts(job: Job, cache: str)
     assert done.stdout.count("all places are looked at") == 2
 
 
-def test_kernels_that_look_at_addresses_are_kept_apart(job: Job, tmp_path: Path) -> None:
+def test_kernels_that_check_addresses_are_cached_separately(job: Job, tmp_path: Path) -> None:
     """By @dev.kernel and by Numba's own jit: a process finds cached kernels of its kind, and compiles others."""
     code = """
         import atoll.numba as dev, numba
@@ -65,7 +65,7 @@ def in_ptx(package: str, check: str, *what: str) -> Any:
 
 
 @pytest.mark.timeout(7 * HANG_GUARD)  # both compile slowly: docs/design/measurements.md
-def test_kernels_for_gpus_look_at_addresses_where_they_are_asked_to(package: str) -> None:
+def test_kernels_for_gpus_check_addresses_on_request(package: str) -> None:
     checked, plain = in_ptx(package, "all", "bounds"), in_ptx(package, "args")
     assert len(checked["refused"]) > 20
     for name, (calls, reports) in checked["refused"].items():

@@ -47,7 +47,7 @@ def test_every_name_is_documented() -> None:
     assert done.stdout == ""
 
 
-def test_the_copies_of_c_say_whose_they_are() -> None:
+def test_the_c_functions_name_their_module() -> None:
     from atoll import _atoll
 
     assert _atoll._shmem_put.__module__ == "atoll.shmem" and _atoll._shmem_put.__name__ == "put"

@@ -110,11 +110,11 @@ def test_a_store_of_torch_connects_the_pes() -> None:
     run_alone(TORCH + "atoll.init(); assert atoll.n_pes() == 1 and values; atoll.finalize()")
 
 
-def test_each_job_has_keys_of_its_own_in_a_store_of_torch() -> None:
+def test_each_job_has_separate_keys_in_a_store_of_torch() -> None:
     run_alone(TORCH + "for _ in range(2): atoll.init(); atoll.finalize()")
 
 
-def test_each_attempt_of_an_agent_has_keys_of_its_own() -> None:
+def test_each_attempt_of_an_agent_has_separate_keys() -> None:
     code = TORCH + "import os\nos.environ['TORCHELASTIC_RESTART_COUNT'] = '1'; atoll.init(); print(*values)"
     first, second = code.replace("= '1'", "= '0'"), code
     keys = [python(program).stdout.split() for program in (first, second)]
@@ -139,7 +139,7 @@ def test_a_job_of_the_launcher_stays_one_of_the_launcher(job: Job) -> None:
     job(TORCH + again * 3, 2)
 
 
-def test_a_second_init_goes_by_the_settings_that_hold_then(job: Job) -> None:
+def test_a_second_init_reads_the_settings_again(job: Job) -> None:
     job(
         """
         for size, most in (("8M", 7 << 20), ("2M", 3 << 19), ("32M", 31 << 20)):

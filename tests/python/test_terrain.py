@@ -68,7 +68,7 @@ def test_no_water_is_lost_and_no_depth_negative_even_with_far_too_long_steps() -
     assert solver.quanta(water.own) == held
 
 
-def test_rain_on_a_slope_runs_off_as_manning_says() -> None:
+def test_rain_on_a_slope_runs_off_by_mannings_law() -> None:
     """Steady rain r on a plane: at x below the top q = r x, and h = (q n / sqrt(S))^(3/5), the kinematic wave's solution."""
     cells, dx, slope, manning, rain = 80, 10.0, 0.02, 0.05, 50 / 3.6e6
     ground = np.tile(slope * dx * np.arange(cells, 0, -1.0), (3, 1))
@@ -195,7 +195,7 @@ def test_more_pes_than_rows_are_refused(tmp_path: Path) -> None:
     assert "5 PEs cannot share 4 rows" in result.stderr
 
 
-def test_a_missing_folder_is_said_before_anything_is_computed(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported_before_anything_is_computed(tmp_path: Path) -> None:
     result = terrain(2, "--synthetic", "--output", "nowhere/rain.png", cwd=tmp_path)
     assert result.returncode == 2
     assert f"there is no folder {tmp_path / 'nowhere'}" in result.stderr

@@ -50,7 +50,7 @@ def test_daemon_threads_do_not_keep_a_pe_from_leaving(job: Job) -> None:
     job(DAEMONS, 2)
 
 
-def test_a_thread_that_waits_hears_that_the_job_was_finalized(job: Job) -> None:
+def test_a_waiting_thread_is_told_that_the_job_was_finalized(job: Job) -> None:
     job(
         """
         import threading

@@ -13,7 +13,7 @@ from jobs import PROGRAMS, ROOT, Job, python
 from simulated import needs_plugin
 
 
-def test_the_extras_of_the_package_say_what_the_table_says() -> None:
+def test_the_extras_of_the_package_agree_with_the_table() -> None:
     project = (ROOT / "pyproject.toml").read_text()
     for library, row in _versions.LIBRARIES.items():
         extra = re.search(rf"^{library} = \[(.*)\]", project, re.MULTILINE)

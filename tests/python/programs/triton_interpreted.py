@@ -177,7 +177,7 @@ def late(team, words, indices, status, HOW: tl.constexpr):
         dev.ptr(team, words, tl.arange(0, 2) - 1)
 
 
-def check_what_ends_a_kernel() -> None:
+def check_errors_that_end_a_kernel() -> None:
     words, indices, status = new(3, np.int32, -1), new(3, np.int64), new(3, np.int32)
     within = "Timed out after 0.02 s in "
     for how, (kind, *said) in enumerate(
