@@ -148,8 +148,8 @@ class _Files:
         except OSError as error:
             self.__exit__()
             raise _atoll.SystemFailure(
-                f"launch(): a file for each of {n_pes} PEs could not be made: {error}. Fewer PEs, or a larger "
-                "`ulimit -n`, may do."
+                f"launch(): a file for each of {n_pes} PEs could not be made: {error}. Use fewer PEs, or "
+                "raise `ulimit -n`."
             ) from None
 
     def __enter__(self) -> _Files:

@@ -211,7 +211,9 @@ def _call(function: Any, *arguments: Any) -> None:
 
 def _shared(x: torch.Tensor) -> Any:
     if x.device.type != "cpu":
-        raise atoll.InvalidArgument("atoll.torch: one tensor is of the host and another of a GPU.")
+        raise atoll.InvalidArgument(
+            "atoll.torch: one tensor is in host memory and another on a GPU; pass all in one memory."
+        )
     return x.detach().numpy()
 
 

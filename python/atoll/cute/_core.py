@@ -206,7 +206,7 @@ def same(name: str, dst, src):
     tensor_in_memory(name, "src", src)
     if dst.element_type is not src.element_type:
         raise TypeError(
-            f"atoll.cute.{name}: dst is of {dst.element_type.__name__}, src of {src.element_type.__name__}; they must be alike"
+            f"atoll.cute.{name}: dst is of {dst.element_type.__name__}, src of {src.element_type.__name__}; they must have one type"
         )
     return dst.element_type
 

@@ -101,7 +101,7 @@ def fits(name: str, dst, src) -> None:
     room, n = cute.size(dst), cute.size(src)
     if isinstance(room, int) and isinstance(n, int) and room < n:
         raise ValueError(
-            f"atoll.cute.{name}: dst has {room} elements, and src {n}, all of which go; pass a part of src as long as dst"
+            f"atoll.cute.{name}: dst has {room} elements, and src {n}; pass a part of src as long as dst"
         )
 
 

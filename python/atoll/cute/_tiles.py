@@ -73,7 +73,7 @@ def _tiles(name: str, dst, src, scope):
         room, n = dst.shape[mode], src.shape[mode]
         if isinstance(room, int) and isinstance(n, int) and room < n:
             raise ValueError(
-                f"atoll.cute.{name}: dst has the shape {dst.shape}, and src {src.shape}, all of which goes; pass a part of src"
+                f"atoll.cute.{name}: dst has the shape {dst.shape}, and src {src.shape}; pass a part of src that fits dst"
             )
     return kind
 

@@ -55,9 +55,7 @@ def mailbox(
     if not isinstance(room, (int, np.integer)) or room < 0:
         raise ValueError(f"atoll.numba.mailbox: room is {room!r}; pass the bytes of the longest message")
     if count is not None and (not isinstance(count, (int, np.integer)) or count < 1):
-        raise ValueError(
-            f"atoll.numba.mailbox: count is {count!r}; pass how many mailboxes there are to be, 1 or more"
-        )
+        raise ValueError(f"atoll.numba.mailbox: count is {count!r}; pass the number of mailboxes, 1 or more")
     n_pes = (team or _atoll.WORLD).n_pes()
     pairs = max(1, (room + 7) // 8)
     nbytes = n_pes * (AT["post_bytes"] + AT["mailbox_depth"] * pairs * 16)
@@ -337,7 +335,7 @@ def launch(
             if any(map(_on_host, arguments)):
                 raise TypeError(
                     f"{kernel.__name__}: some of its arrays are on a GPU, and one (a mailbox's, perhaps) is of NumPy, in host "
-                    "memory; make all of them on one side (device='cuda')"
+                    "memory; make all of them in one memory (device='cuda')"
                 )
             with _current(kernel, arguments):
                 _launch_on_device(kernel, grid, block, stream, shared, cooperative, values)

@@ -159,7 +159,7 @@ def _strided(name: str, dst: Any, src: Any) -> tuple[Any, int]:
     """
     to, source = (array(name, which, x, contiguous=False) for which, x in (("dst", dst), ("src", src)))
     if to != source:
-        raise TypingError(f"atoll.numba.{name}: dst is of {to}, src of {source}; they must be alike")
+        raise TypingError(f"atoll.numba.{name}: dst is of {to}, src of {source}; they must have one type")
     if isinstance(to, types.Integer) or to in FLOATS:
         return to, 0
     if isinstance(to, types.Complex):  # complex numbers are aligned as their halves

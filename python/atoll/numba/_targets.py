@@ -282,7 +282,7 @@ def same(name: str, dst: Kind, src: Kind) -> Kind:
     """Return the element type that both contiguous arrays have."""
     to, source = array(name, "dst", dst), array(name, "src", src)
     if to != source:
-        raise TypingError(f"atoll.numba.{name}: dst is of {to}, src of {source}; they must be alike")
+        raise TypingError(f"atoll.numba.{name}: dst is of {to}, src of {source}; they must have one type")
     return to
 
 

@@ -39,7 +39,7 @@ def tiles(name: str, dst: Kind, src: Kind) -> Kind:
     """Return the element type of both tiles."""
     to, source = tile(name, "dst", dst), tile(name, "src", src)
     if to != source:
-        raise TypingError(f"atoll.numba.{name}: dst is of {to}, src of {source}; they must be alike")
+        raise TypingError(f"atoll.numba.{name}: dst is of {to}, src of {source}; they must have one type")
     return to
 
 

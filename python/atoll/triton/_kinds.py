@@ -76,7 +76,9 @@ def _wrong_count(name, which, x):
 @constexpr_function
 def _unlike(name, dst, src):
     to, come = dst.dtype.scalar.element_ty, src.dtype.scalar.element_ty
-    return "" if to == come else f"atoll.triton.{name}: dst is of {to}, src of {come}; they must be alike"
+    return (
+        "" if to == come else f"atoll.triton.{name}: dst is of {to}, src of {come}; they must have one type"
+    )
 
 
 @constexpr_function

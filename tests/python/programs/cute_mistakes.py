@@ -26,7 +26,7 @@ MISTAKES = {
     "p: value is _Tensor; it must be a number": lambda team, x, flags, small: dev.p(team, flags, flags, 0),
     "p: pe is float; it must be an integer": lambda team, x, flags, small: dev.p(team, flags, 1, 0.5),
     "get: pe is Float32; it must": lambda team, x, flags, small: dev.get(team, x, x, Float32(1)),
-    "put: dst is of Float32, src of Int64; they must be alike": lambda team, x, flags, small: dev.put(team, x, flags, 0),
+    "put: dst is of Float32, src of Int64; they must have one type": lambda team, x, flags, small: dev.put(team, x, flags, 0),
     "put: dst is ndarray; it must be a cute.Tensor": lambda team, x, flags, small: dev.put(team, np.zeros(4), x, 0),
     "put: dst has 2 elements, and src 4": lambda team, x, flags, small: dev.put(team, cute.make_tensor(x.iterator, cute.make_layout(2)), x, 0),
     "put: team is NoneType; it must be the result of dev.team(team)": lambda team, x, flags, small: dev.put(None, x, x, 0),

@@ -55,8 +55,8 @@ def written(state, x, flags, N: tl.constexpr):
 MISTAKES = {
     "dev.p(team, 5, 1, 0)": "p: dst is int; it must be a pointer",
     "dev.g(team, n, 0)": "g: src is int32; it must be a pointer",
-    "dev.put(team, x, w, 4, 0)": "put: dst is of fp32, src of int64; they must be alike",
-    "dev.get_nbi(team, h, x, 4, 0)": "get_nbi: dst is of fp16, src of fp32; they must be alike",
+    "dev.put(team, x, w, 4, 0)": "put: dst is of fp32, src of int64; they must have one type",
+    "dev.get_nbi(team, h, x, 4, 0)": "get_nbi: dst is of fp16, src of fp32; they must have one type",
     "dev.tile_put(team, x, h, 4, 4, 4, 4, 0)": "tile_put: dst is of fp32, src of fp16",
     "dev.put_signal(team, x, x, 4, h, 1, dev.SET, 0)": "put_signal: signal is of fp16; it must be of int32, uint32, int64",
     "dev.signal_set(team, x, 1, 0)": "signal_set: signal is of fp32; it must be of int32, uint32, int64, uint64",
