@@ -340,48 +340,92 @@ const Function functions[] = {
     {"register", entry<1, register_spec, register_body>, &register_spec, "(x: Any) -> Any",
      R"(Return a symmetric view of an array of this PE's GPU that another library has allocated.
 
-x: an array of PyTorch, CuPy or Numba, a cuda.core.Buffer, or anything with DLPack's or CUDA's array
-   interface, in memory of the driver's virtual memory management: PyTorch's with
-   PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, cuda.core's VirtualMemoryResource. Not cudaMalloc's,
-   which no other process can map. Any view: its offset and strides are kept. Every PE passes one, of equal
-   size, at an equal place of equal allocations, as programs have that allocate alike.
+Collective over all PEs; an error on one PE raises on all.
 
-The result is an array of x's library, of its shape and dtype, over the same memory; x itself is not
-symmetric, but what is written by either is read by the other. It keeps x. The whole allocations that x
-lies in (2 MiB at least) are mapped on all PEs. free() ends it, and leaves x alone.
+Parameters
+----------
+x
+    An array of PyTorch, CuPy or Numba, a cuda.core.Buffer, or any object with DLPack's or CUDA's
+    array interface. Its memory must come from the driver's virtual memory management: PyTorch's
+    with PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or cuda.core's VirtualMemoryResource.
+    Memory of cudaMalloc cannot be mapped by other processes. Views keep their offset and strides.
+    Every PE passes an array of equal size, at an equal offset of equal allocations.
 
-Collective over all PEs; what one PE cannot raises on all. Raises InvalidArgument (cudaMalloc's memory, of
-another GPU or the host, not shareable, symmetric already), CollectiveMismatch, Unsupported, OutOfMemory.)"},
+Returns
+-------
+array
+    An array of x's library with its shape and dtype, over the same memory. It keeps x alive. x
+    itself is not symmetric, but each shows what was written through the other.
+
+Raises
+------
+InvalidArgument
+    The memory is cudaMalloc's, another GPU's or the host's, cannot be shared, or is symmetric
+    already.
+CollectiveMismatch, Unsupported, OutOfMemory
+
+Notes
+-----
+The complete allocations that contain x (at least 2 MiB) are mapped on all PEs. free() unmaps them
+and leaves x unchanged.)"},
     {"free", entry<1, free_spec, free_body>, &free_spec, "(x: AnyArray) -> None",
      R"(Free a symmetric array. Collective over all PEs, in the same order on all.
 
-x: what atoll.zeros() or its kin returned, or a view of all of it. Afterwards the array and every
-view of it (peer and global_view too) raise UseAfterFree when passed to a call; reading them by
-NumPy is not caught. Waits for all PEs; outstanding puts into x must be complete (barrier_all).
+The call waits for all PEs. Puts into x must be complete (barrier_all).
 
-An array that is never freed is no error: once the garbage collectors of all PEs have dropped
-it, its memory comes back at the next collective allocation.
+Parameters
+----------
+x
+    An array of atoll.zeros() and similar functions, or a view of all of it.
 
-Raises NotSymmetric, UseAfterFree, InvalidArgument (part of an array), CollectiveMismatch (calls are
-always compared).
+Raises
+------
+NotSymmetric, UseAfterFree
+InvalidArgument
+    x is a part of an array.
+CollectiveMismatch
+    The PEs' calls differ; they are always compared.
+
+Notes
+-----
+Afterwards the array and every view of it (peer and global_view too) raise UseAfterFree when passed
+to a call. Reads through NumPy are not detected.
+
+An array need not be freed. Once the garbage collectors of all PEs have dropped it, the next
+collective allocation reclaims its memory.
+
 Source: OpenSHMEM 1.6, section 9.3 (shmem_free).)"},
     {"pin", entry<1, pin_spec, pin_body>, &pin_spec, "(x: AnyArray) -> DeviceArray",
-     R"(Let kernels of this PE's GPU read a symmetric array of the host; returns it as they take it.
+     R"(Make a symmetric array of the host accessible to kernels of this PE's GPU. Local.
 
-x: a symmetric NumPy array, or a view of one. The result has its address, shape, dtype and strides, and what
-   CuPy, Numba, PyTorch and Triton ask for (__cuda_array_interface__, DLPack, .cupy(), .torch()); it keeps
-   the memory. Passed to Atoll's functions it is the same as x.
+Parameters
+----------
+x
+    A symmetric NumPy array, or a view of one.
 
-A kernel may load its elements, and wait for them (signal_wait_until, wait_until, test and their kin, also
-on a stream), while hosts of other PEs put, signal and update them as ever. Updating them atomically is left
-to CPUs: atomics of CPU and GPU on one word are not atomic with each other.
+Returns
+-------
+array
+    A DeviceArray with x's address on the GPU, shape, dtype and strides. CuPy, Numba, PyTorch and
+    Triton accept it (__cuda_array_interface__, DLPack, .cupy(), .torch()). It keeps the memory
+    alive. Atoll's functions treat it like x.
 
-The chunks of 2 MiB that x lies in are pinned, and their memory taken; what is pinned already stays so,
-until finalize(), or until an array of 1 MiB and more is freed and no other stands in what was pinned with
-it. Call it, and free such an array, while no kernel of this process waits for something: the GPU's driver
-may wait for kernels that run.
+Raises
+------
+NotInitialized
+    No array of a GPU has been allocated yet.
+NotSymmetric, UseAfterFree, SystemFailure
 
-Local. Raises NotInitialized (no array of a GPU was allocated yet), NotSymmetric, UseAfterFree, SystemFailure.)"},
+Notes
+-----
+Kernels may load elements and wait for them (signal_wait_until, wait_until, test and similar
+functions, also on a stream). Hosts of other PEs may put, signal and update them meanwhile. Only
+CPUs may update them atomically: atomics of CPU and GPU on one word are not atomic with each other.
+
+The chunks of 2 MiB that contain x are pinned, and their pages allocated. They stay pinned until
+finalize(), or until an array of at least 1 MiB is freed and no other array is in the memory pinned
+with it. Call pin, and free such an array, while no kernel of this process waits: the GPU's driver
+may wait for running kernels.)"},
     {"is_symmetric", entry<1, is_symmetric_spec, is_symmetric_body>, &is_symmetric_spec,
      "(x: AnyArray | object) -> bool",
      R"(True if x is an array, or a view of one, in this PE's symmetric memory and not freed. Local; never raises.)"},
@@ -391,34 +435,74 @@ Local. Raises NotInitialized (no array of a GPU was allocated yet), NotSymmetric
      "(x: DeviceLike, pe: int, *, team: Team | None = None) -> Any",
      R"(Return PE pe's copy of x as a plain array: reading and writing it are loads and stores there.
 
-x:  a symmetric array or view. The result has its shape, dtype, strides and library (of an array of a
-    GPU: for kernels of this PE's GPU), and keeps the memory mapped. Order such accesses by barriers, signals or atomics.
-pe: within `team` if given.
+Local. Order such accesses by barriers, signals or atomics.
 
-Local. Raises Unsupported where PE pe is out of load/store reach, NotSymmetric, PeError,
-UseAfterFree. Source: OpenSHMEM 1.6, section 9.3 (shmem_ptr).)"},
+Parameters
+----------
+x
+    A symmetric array or view.
+pe
+    A PE number; within `team` if given.
+
+Returns
+-------
+array
+    An array with x's shape, dtype, strides and library. For an array of a GPU, kernels of this PE's
+    GPU may access it. It keeps the memory mapped.
+
+Raises
+------
+Unsupported
+    PE pe cannot be reached by loads and stores.
+NotSymmetric, PeError, UseAfterFree
+
+Notes
+-----
+Source: OpenSHMEM 1.6, section 9.3 (shmem_ptr).)"},
     {"global_view", entry<2, global_view_spec, global_view_body>, &global_view_spec,
      "(x: AnyArray, team: Team | None = None) -> Any\n"
      "(x: Array, team: Team | None = None) -> Array\n"
      "(x: DeviceLike, team: Team | None = None) -> Any",
      R"(Return all PEs' copies of x as one array of shape (n_pes, *x.shape).
 
-everyone[pe, i] is PE pe's x[i], by load and store; slices along the first axis read from several
-PEs. A plain numpy.ndarray, or an array of x's library on this PE's GPU, whose first stride is the distance between PEs' memories; it keeps the
-memory mapped. Order such accesses by barriers, signals or atomics.
+everyone[pe, i] is PE pe's x[i], accessed by load and store. Slices along the first axis read from
+several PEs. Local. Order such accesses by barriers, signals or atomics.
 
-x:    a symmetric array or view.
-team: PEs in this team's order; its PEs must be evenly spaced.
+Parameters
+----------
+x
+    A symmetric array or view.
+team
+    The PEs, in this team's order. They must be evenly spaced.
 
-Local. Raises Unsupported (a PE out of load/store reach, an irregular team), NotSymmetric,
-UseAfterFree.)"},
+Returns
+-------
+array
+    A plain numpy.ndarray, or an array of x's library on this PE's GPU. Its first stride is the
+    distance between PEs' memories. It keeps the memory mapped.
+
+Raises
+------
+Unsupported
+    A PE cannot be reached by loads and stores, or the team is irregular.
+NotSymmetric, UseAfterFree)"},
     {"addr_accessible", entry<3, addr_spec, addr_accessible_body>, &addr_spec,
      "(x: AnyArray | object, pe: int, *, team: Team | None = None) -> bool",
-     R"(True if x is symmetric and can be named as a target or source on PE pe. Local. Raises PeError.
+     R"(True if x is symmetric and may be a target or source on PE pe. Local.
+
+Raises
+------
+PeError
+
+Notes
+-----
 Source: OpenSHMEM 1.6, section 9.1 (shmem_addr_accessible).)"},
     {"pe_accessible", entry<2, pe_accessible_spec, pe_accessible_body>, &pe_accessible_spec,
      "(pe: int, *, team: Team | None = None) -> bool",
      R"(True if pe is the number of a PE of the job (or team). Local.
+
+Notes
+-----
 Source: OpenSHMEM 1.6, section 9.1 (shmem_pe_accessible).)"},
 };
 

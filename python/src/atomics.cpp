@@ -164,28 +164,32 @@ std::string signature_of(const Op& op, bool nbi) {
 }
 
 std::string document_of(const Op& op, bool nbi, const char* what) {
-    std::string text = what;
     const std::string target = op.code == AtomicOp::fetch && !nbi ? "src" : "dst";
-    text += "\n\n" + target + ":    a symmetric array or view of 32- or 64-bit integers" +
-            (op.integers_only ? ".\n" : ", float32 or float64.\n");
+    std::string text = what;
+    text +=
+        "\n\nLocal, not collective. Atomic to all other atomic operations, signals and waits on the "
+        "element,\n"
+        "and ordered (acquire and release) if PE pe is on this host.";
+    if (nbi || !op.fetches) text += " Complete after quiet().";
+    text += "\n\nParameters\n----------\n";
     if (nbi)
         text +=
-            "fetch:  a local array of the same dtype; its first element takes the value before, for "
-            "certain\n        after quiet().\n";
+            "fetch\n    A local array of the same dtype. Its first element holds the previous value after "
+            "quiet().\n";
+    text += target + "\n    A symmetric array or view of 32- or 64-bit integers" +
+            (op.integers_only ? ".\n" : ", float32 or float64.\n");
     if (operands_of(op) > 0)
-        text += "value:  a Python number that fits the dtype, or a NumPy scalar of it.\n";
+        text += "value\n    A Python number that fits the dtype, or a NumPy scalar of it.\n";
     text +=
-        "pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.\n"
-        "index:  which element, in C order; negative ones count from the end. It may be left out where\n"
-        "        there is one element; of several one must be named (ShapeMismatch).\n"
-        "\n"
-        "Local, not collective. Atomic together with every other atomic operation, signal and wait on\n"
-        "the element, and ordered (acquire and release) where PE pe is on this host. ";
-    text += op.fetches && !nbi ? "The value before is\nreturned as a Python number.\n"
-                               : "Complete after quiet().\n";
+        "pe\n    The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.\n"
+        "index\n    The element in C order; negative numbers count from the end. It may be left out if there "
+        "is one\n    element (ShapeMismatch otherwise).";
+    if (op.fetches && !nbi) text += "\n\nReturns\n-------\nvalue\n    The previous value, a Python number.";
     return text +
-           "\nRaises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, "
-           "UseAfterFree.\n"
+           "\n\nRaises\n------\n"
+           "DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, "
+           "UseAfterFree\n\n"
+           "Notes\n-----\n"
            "Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*" +
            (nbi ? "_nbi" : "") + ").";
 }
@@ -218,26 +222,25 @@ void register_atomics(PyObject* module) {
     add<op_or, false>(made, "or", "Bitwise or of one element with value.");
     add<op_xor, false>(made, "xor", "Bitwise exclusive or of one element with value.");
     add_both<op_fetch>(made, "fetch", "Return one element.", "Read one element into fetch.");
-    add_both<op_swap>(made, "swap", "Set one element to value; return what stood there before.",
-                      "Set one element to value; what stood there before goes to fetch.");
+    add_both<op_swap>(made, "swap", "Set one element to value; return the previous value.",
+                      "Set one element to value; the previous value goes to fetch.");
     add_both<op_compare_swap>(
-        made, "compare_swap",
-        "Set one element to value if it equals expected; return what stood there before.",
-        "Set one element to value if it equals expected; what stood there before goes to fetch.");
-    add_both<op_fetch_inc>(made, "fetch_inc", "Add 1 to one element; return what stood there before.",
-                           "Add 1 to one element; what stood there before goes to fetch.");
-    add_both<op_fetch_add>(
-        made, "fetch_add", "Add value to one element, integers wrapping; return what stood there before.",
-        "Add value to one element, integers wrapping; what stood there before goes to fetch.");
+        made, "compare_swap", "Set one element to value if it equals expected; return the previous value.",
+        "Set one element to value if it equals expected; the previous value goes to fetch.");
+    add_both<op_fetch_inc>(made, "fetch_inc", "Add 1 to one element; return the previous value.",
+                           "Add 1 to one element; the previous value goes to fetch.");
+    add_both<op_fetch_add>(made, "fetch_add",
+                           "Add value to one element, integers wrapping; return the previous value.",
+                           "Add value to one element, integers wrapping; the previous value goes to fetch.");
     add_both<op_fetch_and>(made, "fetch_and",
-                           "Bitwise and of one element with value; return what stood there before.",
-                           "Bitwise and of one element with value; what stood there before goes to fetch.");
+                           "Bitwise and of one element with value; return the previous value.",
+                           "Bitwise and of one element with value; the previous value goes to fetch.");
     add_both<op_fetch_or>(made, "fetch_or",
-                          "Bitwise or of one element with value; return what stood there before.",
-                          "Bitwise or of one element with value; what stood there before goes to fetch.");
+                          "Bitwise or of one element with value; return the previous value.",
+                          "Bitwise or of one element with value; the previous value goes to fetch.");
     add_both<op_fetch_xor>(
-        made, "fetch_xor", "Bitwise exclusive or of one element with value; return what stood there before.",
-        "Bitwise exclusive or of one element with value; what stood there before goes to fetch.");
+        made, "fetch_xor", "Bitwise exclusive or of one element with value; return the previous value.",
+        "Bitwise exclusive or of one element with value; the previous value goes to fetch.");
     register_functions(module, made.functions);
 }
 

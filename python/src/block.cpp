@@ -114,7 +114,7 @@ PyType_Slot slots[] = {
     {Py_tp_repr, reinterpret_cast<void*>(repr)},
     {Py_tp_doc,
      const_cast<char*>(
-         "Owns a piece of symmetric memory; the end of the .base chain of every symmetric array.")},
+         "Owns a piece of symmetric memory; it is the end of the .base chain of every symmetric array.")},
     {0, nullptr},
 };
 PyType_Spec spec{"atoll.Block", sizeof(Block), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,

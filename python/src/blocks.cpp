@@ -131,30 +131,75 @@ const Function functions[] = {
      "(dst: AnyArray, src: AnyArray, " ATOLL_ELEMENTS,
      R"(Copy src[i * sst] to dst[i * tst] on PE pe, for i < nelems.
 
-dst: a contiguous symmetric array (or view); src: a contiguous array of its dtype.
-tst, sst: strides in elements, at least 1. put(dst[::tst], src[::sst], pe) says the same in NumPy's terms.
-Local; completed like put. Raises as put does. Source: OpenSHMEM 1.6, section 9.5 (shmem_iput).)"},
+Local; completed like put. put(dst[::tst], src[::sst], pe) does the same in NumPy's terms.
+
+Parameters
+----------
+dst
+    A contiguous symmetric array or view.
+src
+    A contiguous array of dst's dtype.
+tst, sst
+    Strides in elements, at least 1.
+
+Notes
+-----
+Raises the errors of put. Source: OpenSHMEM 1.6, section 9.5 (shmem_iput).)"},
     {"iget", entry<9, iget_spec, elements_body<iget_spec, false>>, &iget_spec,
      "(dst: AnyArray, src: AnyArray, " ATOLL_ELEMENTS,
      R"(Copy src[i * sst] of PE pe to dst[i * tst], for i < nelems.
 
-src: a contiguous symmetric array (or view); dst: a contiguous array of its dtype.
-tst, sst: strides in elements, at least 1. get(dst[::tst], src[::sst], pe) says the same in NumPy's terms.
-Local; the data are in dst on return. Raises as get does. Source: OpenSHMEM 1.6, section 9.5 (shmem_iget).)"},
+Local; the data are in dst on return. get(dst[::tst], src[::sst], pe) does the same in NumPy's
+terms.
+
+Parameters
+----------
+dst
+    A contiguous array of src's dtype.
+src
+    A contiguous symmetric array or view.
+tst, sst
+    Strides in elements, at least 1.
+
+Notes
+-----
+Raises the errors of get. Source: OpenSHMEM 1.6, section 9.5 (shmem_iget).)"},
     {"ibput", entry<10, ibput_spec, blocks_body<ibput_spec, true>>, &ibput_spec,
      "(dst: AnyArray, src: AnyArray, " ATOLL_BLOCKS,
      R"(Copy nblocks blocks of bsize elements to PE pe: block i from src[i * sst] on, to dst[i * tst] on.
 
-dst: a contiguous symmetric array (or view); src: a contiguous array of its dtype.
-tst, sst: elements from one block's start to the next, at least bsize.
-Local; completed like put. Raises as put does. Source: OpenSHMEM 1.6, section 9.5 (shmem_ibput).)"},
+Local; completed like put.
+
+Parameters
+----------
+dst
+    A contiguous symmetric array or view.
+src
+    A contiguous array of dst's dtype.
+tst, sst
+    Elements from one block's start to the next, at least bsize.
+
+Notes
+-----
+Raises the errors of put. Source: OpenSHMEM 1.6, section 9.5 (shmem_ibput).)"},
     {"ibget", entry<10, ibget_spec, blocks_body<ibget_spec, false>>, &ibget_spec,
      "(dst: AnyArray, src: AnyArray, " ATOLL_BLOCKS,
      R"(Copy nblocks blocks of bsize elements from PE pe: block i from src[i * sst] on, to dst[i * tst] on.
 
-src: a contiguous symmetric array (or view); dst: a contiguous array of its dtype.
-tst, sst: elements from one block's start to the next, at least bsize.
-Local; the data are in dst on return. Raises as get does. Source: OpenSHMEM 1.6, section 9.5 (shmem_ibget).)"},
+Local; the data are in dst on return.
+
+Parameters
+----------
+dst
+    A contiguous array of src's dtype.
+src
+    A contiguous symmetric array or view.
+tst, sst
+    Elements from one block's start to the next, at least bsize.
+
+Notes
+-----
+Raises the errors of get. Source: OpenSHMEM 1.6, section 9.5 (shmem_ibget).)"},
 };
 
 }  // namespace

@@ -56,13 +56,28 @@ std::string read_signature(Spec& spec, const char* name, std::string_view signat
     return plain + ")";
 }
 
-/// The last paragraph of the docstring of every function with a stream; docs/python.md has the rules.
-constexpr const char* stream_paragraph =
-    "\n\nstream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's "
-    "GPU\n"
-    "(an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or\n"
-    "\"current\", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns\n"
-    "at once; arrays must stay until the stream has come there. \"Streams\" in docs/python.md tells more.";
+/// The parameter `stream` in the docstring of every function with a stream; docs/python.md has the rules.
+constexpr std::string_view stream_entry =
+    "stream\n"
+    "    For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's\n"
+    "    GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer "
+    "handle,\n"
+    "    one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; \"current\" is the\n"
+    "    current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the\n"
+    "    call. See \"Streams\" in docs/python.md.";
+
+/// Adds `stream_entry` to the section Parameters of a docstring; adds the section if it is missing.
+std::string with_stream(std::string document) {
+    constexpr std::string_view heading = "Parameters\n----------\n";
+    const std::size_t underline = document.find("\n---");
+    if (underline == std::string::npos)
+        return document + "\n\n" + std::string(heading) + std::string(stream_entry);
+    const std::size_t first = document.rfind('\n', underline - 1) + 1;
+    if (document.compare(first, heading.size(), heading) != 0)
+        return document.insert(first, std::string(heading) + std::string(stream_entry) + "\n\n");
+    const std::size_t end = std::min(document.find("\n\n", first), document.size());
+    return document.insert(end, "\n" + std::string(stream_entry));
+}
 
 /// "shmem.put" is the put of atoll.shmem. The module registers it as _shmem_put, because it has another put.
 constexpr std::string_view shmem_prefix = "shmem.";
@@ -87,7 +102,7 @@ void register_functions(PyObject* module, std::span<const Function> functions) {
         const bool of_shmem = std::string_view(f.name).starts_with(shmem_prefix);
         const char* name = of_shmem ? f.name + shmem_prefix.size() : f.name;
         const bool takes_stream = plain.find("stream=") != std::string::npos;
-        documents.push_back(name + plain + "\n--\n\n" + f.doc + (takes_stream ? stream_paragraph : ""));
+        documents.push_back(name + plain + "\n--\n\n" + (takes_stream ? with_stream(f.doc) : f.doc));
         definitions.push_back({name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f.call)),
                                METH_FASTCALL | METH_KEYWORDS, documents.back().c_str()});
         Ref made(

@@ -288,17 +288,18 @@ PyObject* scatter_body(const Arguments<5>& a) {
     "(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None\n" \
     "(src: ArrayLike, *, team: Team | None = None) -> Array"
 
-#define ATOLL_TAIL_OF(equal, compared)                                                                       \
-    "\n\nArrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and "      \
-    "contiguous, both, on\nevery PE. "                                                                       \
-    "Collective over the team (None: all "                                                                   \
-    "PEs),\n"                                                                                                \
-    "with equal " equal                                                                                      \
-    " on all; on return dst is complete here and src may be changed; completes\n"                            \
-    "no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the\n" \
-    "PEs' " compared                                                                                         \
-    " are compared unless ATOLL_CHECK=none; dtypes, too, where all PEs are Python.\n"                        \
-    "Source: OpenSHMEM 1.6, section 9.11"
+#define ATOLL_TAIL_OF(equal, compared)                                                                   \
+    "\n\nCollective over the team, with equal " equal                                                    \
+    " on all PEs. On return dst is\ncomplete here and src may be changed. Completes no puts.\n\n"        \
+    "Parameters\n----------\n"                                                                           \
+    "dst, src\n    Symmetric (faster) or ordinary arrays of any strides. Arrays of a GPU are symmetric " \
+    "and\n"                                                                                              \
+    "    contiguous, both, on every PE.\n"                                                               \
+    "team\n    The PEs that take part; None: all.\n\n"                                                   \
+    "Raises\n------\nShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree\n"                      \
+    "CollectiveMismatch\n    The PEs' " compared                                                         \
+    " differ. They are compared unless ATOLL_CHECK=none;\n    dtypes, too, if all PEs are Python.\n\n"   \
+    "Notes\n-----\nSource: OpenSHMEM 1.6, section 9.11"
 #define ATOLL_TAIL ATOLL_TAIL_OF("sizes and dtypes", "sizes")
 #define ATOLL_ROOTED_TAIL ATOLL_TAIL_OF("sizes, dtypes and roots", "sizes and roots")
 
@@ -310,63 +311,63 @@ const Function functions[] = {
      "None\n"
      "(src: Array, root: int = 0, *, team: Team | None = None) -> Array\n"
      "(src: ArrayLike, root: int = 0, *, team: Team | None = None) -> Any",
-     "Give every PE the root's src.\n\n"
-     "broadcast(dst, src, root) writes it into dst, on the root too; broadcast(src, root) returns it as a "
-     "new\n"
-     "ordinary array. src has dst's shape and dtype on every PE; its contents count on the root "
-     "only." ATOLL_ROOTED_TAIL " (shmem_broadcast)."},
+     "Give every PE the root's src.\n"
+     "\n"
+     "broadcast(dst, src, root) writes it into dst, on the root too. broadcast(src, root) returns it as a\n"
+     "new ordinary array. src has dst's shape and dtype on every PE; only the root's contents are "
+     "used." ATOLL_ROOTED_TAIL " (shmem_broadcast)."},
     {"fcollect", entry<4, fcollect_spec, fcollect_body>, &fcollect_spec, ATOLL_PAIR("Array | None"),
-     "Give every PE the src of all PEs, in PE order; src has one size on all.\n\n"
-     "fcollect(dst, src) fills dst, which has n_pes times src's elements; fcollect(src) returns a new "
-     "ordinary\n"
-     "array of shape (n_pes, *src.shape)." ATOLL_TAIL " (shmem_fcollect)."},
+     "Give every PE the src of all PEs, in PE order; src has one size on all.\n"
+     "\n"
+     "fcollect(dst, src) fills dst, which has n_pes times src's elements. fcollect(src) returns a new\n"
+     "ordinary array of shape (n_pes, *src.shape)." ATOLL_TAIL " (shmem_fcollect)."},
     {"collect", entry<4, collect_spec, collect_body>, &collect_spec,
      "(dst: AnyArray, src: AnySource | None = None, *, team: Team | None = None, stream: Stream = None) -> "
      "Array | int | None\n"
      "(dst: AnyArray, src: AnySource, *, team: Team | None = None) -> int\n"
      "(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream) -> int | None\n"
      "(src: ArrayLike, *, team: Team | None = None) -> Array",
-     "Give every PE the src of all PEs, one after the other in PE order; sizes may differ, also be 0.\n\n"
-     "collect(dst, src) fills the start of dst and returns how many elements arrived; collect(src) returns "
-     "a\n"
-     "new ordinary array, joined along the first axis (whose length alone may differ). On a "
-     "stream None is\nreturned, and a dst without room for all ends the job with a KernelError; else "
-     "ShapeMismatch says so, of arrays\nof a GPU on every PE." ATOLL_TAIL_OF("dtypes",
-                                                                             "calls") " (shmem_collect)."},
+     "Give every PE the src of all PEs, concatenated in PE order; sizes may differ, and may be 0.\n"
+     "\n"
+     "collect(dst, src) fills the beginning of dst and returns the number of elements that arrived.\n"
+     "collect(src) returns a new ordinary array, joined along the first axis (only its length may differ).\n"
+     "A dst that is too small is a ShapeMismatch, with arrays of a GPU on every PE. On a stream, None is\n"
+     "returned, and a dst that is too small ends the job with a KernelError." ATOLL_TAIL_OF(
+         "dtypes", "calls") " (shmem_collect)."},
     {"alltoall", entry<4, alltoall_spec, alltoall_body>, &alltoall_spec, ATOLL_PAIR("Array | None"),
-     "Exchange blocks: block j of this PE's src becomes block my_pe of PE j's dst.\n\n"
-     "src, in C order, is n_pes equal blocks, such as an array of shape (n_pes, k). alltoall(dst, src) fills "
-     "dst, of\n"
-     "as many elements; alltoall(src) returns a new ordinary array of src's shape." ATOLL_TAIL
-     " (shmem_alltoall)."},
+     "Exchange blocks: block j of this PE's src becomes block my_pe of PE j's dst.\n"
+     "\n"
+     "src consists of n_pes equal blocks in C order, such as an array of shape (n_pes, k). alltoall(dst,\n"
+     "src) fills dst, of as many elements. alltoall(src) returns a new ordinary array of src's "
+     "shape." ATOLL_TAIL " (shmem_alltoall)."},
     {"alltoalls", entry<7, alltoalls_spec, alltoalls_body>, &alltoalls_spec,
      "(dst: AnyArray, src: AnyArray, dst_stride: int, src_stride: int, nelems: int, *, team: Team | None = "
      "None, stream: Stream = None) -> None",
-     "alltoall of nelems elements a block, strided: element i of block j stands at (j * nelems + i) * "
-     "stride.\n\n"
-     "dst and src are contiguous; strides count elements, at least 1." ATOLL_TAIL " (shmem_alltoalls)."},
+     "alltoall of nelems elements a block, strided: element i of block j is at (j * nelems + i) * stride.\n"
+     "\n"
+     "dst and src are contiguous; strides are in elements, at least 1." ATOLL_TAIL " (shmem_alltoalls)."},
     {"gather", entry<5, gather_spec, gather_body>, &gather_spec,
      "(dst: AnyArray | None, src: Any = None, root: int = 0, *, team: Team | None = None, stream: Stream = "
      "None) -> Array | None\n"
      "(dst: AnyArray | None, src: AnyArray, root: int = 0, *, team: Team | None = None, stream: Stream = "
      "None) -> None\n"
      "(src: ArrayLike, root: int = 0, *, team: Team | None = None) -> Array | None",
-     "Give the root the src of all PEs, in PE order; src has one size on all.\n\n"
-     "gather(dst, src, root) fills the root's dst, which has n_pes times src's elements (elsewhere dst is "
-     "not looked\n"
-     "at and may be None); gather(src, root) returns on the root a new ordinary array of shape\n"
-     "(n_pes, *src.shape), elsewhere None." ATOLL_ROOTED_TAIL "."},
+     "Give the root the src of all PEs, in PE order; src has one size on all.\n"
+     "\n"
+     "gather(dst, src, root) fills the root's dst, which has n_pes times src's elements. On other PEs dst\n"
+     "is not used and may be None. gather(src, root) returns a new ordinary array of shape (n_pes,\n"
+     "*src.shape) on the root, and None elsewhere." ATOLL_ROOTED_TAIL "."},
     {"scatter", entry<5, scatter_spec, scatter_body>, &scatter_spec,
      "(dst: AnyArray, src: Any = None, root: int = 0, *, team: Team | None = None, stream: Stream = None) -> "
      "Array | None\n"
      "(dst: AnyArray, src: AnyArray | None, root: int = 0, *, team: Team | None = None, stream: Stream = "
      "None) -> None\n"
      "(src: Array, root: int = 0, *, team: Team | None = None) -> Array",
-     "Give every PE its own block of the root's src.\n\n"
-     "scatter(dst, src, root) fills dst; src, of n_pes times dst's elements, counts on the root only.\n"
-     "scatter(src, root) takes src of shape (n_pes, ...) on every PE and returns row my_pe of the root's, as "
-     "a new\n"
-     "ordinary array." ATOLL_ROOTED_TAIL "."},
+     "Give every PE its own block of the root's src.\n"
+     "\n"
+     "scatter(dst, src, root) fills dst; src has n_pes times dst's elements, and only the root's is used.\n"
+     "scatter(src, root) takes src of shape (n_pes, ...) on every PE and returns row my_pe of the root's,\n"
+     "as a new ordinary array." ATOLL_ROOTED_TAIL "."},
 };
 
 }  // namespace

@@ -43,17 +43,29 @@ void destroy(PyContext& context) {
 void register_context(nb::module_& module) {
     nb::class_<PyContext> context(
         module, "Context",
-        R"(An ordering domain: fence and quiet of a context concern its own operations only.
+        R"(An ordering domain: fence and quiet of a context apply to its own operations only.
 
-Pass it as ctx= to one-sided operations; PE numbers are then those of its team. Making and destroying
-one is local. In a `with` statement it is destroyed, after a quiet, at the end.
+Pass it as ctx= to one-sided operations; PE numbers are then those of its team. Creating and
+destroying a context is local. A `with` statement destroys it at its end, after a quiet.
 
-team:       the PEs it reaches; None: all.
-private:    only the creating thread uses it.
-serialized: several threads use it, never at once.
-nostore:    its fence and quiet need not order plain stores.
+Parameters
+----------
+team
+    The PEs that it reaches; None: all.
+private
+    Only the creating thread uses it.
+serialized
+    Several threads use it, but never at the same time.
+nostore
+    Its fence and quiet need not order plain stores.
 
-Raises OutOfMemory, UseAfterFree. Source: OpenSHMEM 1.6, section 9.4 (shmem_ctx_create).)");
+Raises
+------
+OutOfMemory, UseAfterFree
+
+Notes
+-----
+Source: OpenSHMEM 1.6, section 9.4 (shmem_ctx_create).)");
     context.def("__init__", &construct, nb::arg("team") = nb::none(), nb::kw_only(),
                 nb::arg("private") = false, nb::arg("serialized") = false, nb::arg("nostore") = false,
                 nb::sig("def __init__(self, team: Team | None = None, *, private: bool = False, serialized: "
@@ -71,14 +83,14 @@ Raises OutOfMemory, UseAfterFree. Source: OpenSHMEM 1.6, section 9.4 (shmem_ctx_
             of(c, "Context.team");
             return c.team;
         },
-        nb::sig("def team(self) -> Team"), "Return the team that the context was made from. Local.");
+        nb::sig("def team(self) -> Team"), "Return the team from which the context was made. Local.");
     context.def(
         "fence", [](const PyContext& c) { of(c, "Context.fence").fence(); }, "atoll.fence for this context.");
     context.def(
         "quiet", [](const PyContext& c) { of(c, "Context.quiet").quiet(); }, "atoll.quiet for this context.");
     context.def("__repr__", &repr);
     context.def("destroy", &destroy,
-                "Quiet, then free what the context uses. Local. A second call does nothing.");
+                "Quiet, then free the resources of the context. Local. A second call does nothing.");
     context.def(
         "__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> Context"));
     context.def(

@@ -356,13 +356,16 @@ PyType_Slot slots[] = {
     {Py_tp_doc, const_cast<char*>(
                     R"(A symmetric array in the memory of this PE's GPU, or a view of one.
 
-Made by atoll.zeros(..., device="cuda") and its kin. It computes nothing itself: x.cupy() and x.torch()
-give the same memory to those libraries, Numba and others take it as it is (__cuda_array_interface__,
-DLPack), and x.numpy() copies it to the host. Slices, x.reshape(), x.view() and x.T are views; x[...] =
-value copies from the host, or from an array of the GPU, and waits for that; == is an error that names the
-libraries. Every view, and every array of
-another library made from it, keeps the memory. Free it with atoll.free(x). atoll.pin(x) gives one too,
-over memory of the host that kernels reach; to Atoll's functions that is the same as x.)")},
+atoll.zeros(..., device="cuda") and similar functions make it. It has no arithmetic. x.cupy() and
+x.torch() return the same memory as arrays of those libraries. Numba and others accept it directly
+(__cuda_array_interface__, DLPack). x.numpy() copies it to the host.
+
+Slices, x.reshape(), x.view() and x.T are views. x[...] = value copies from the host, or from an
+array of the GPU, and waits for the copy. == raises an error that names the libraries. Every view,
+and every array of another library made from it, keeps the memory alive. Free it with atoll.free(x).
+
+atoll.pin(x) also returns a DeviceArray, over memory of the host that kernels can access. Atoll's
+functions treat it like x.)")},
     {0, nullptr},
 };
 PyType_Spec spec{"atoll.DeviceArray", sizeof(DeviceArray), 0,

@@ -86,7 +86,7 @@ SignalOp signal_op_of(const Spec& spec, PyObject* value) {
 }
 
 void register_enums(nb::module_& module) {
-    nb::enum_<Compare> compare(module, "Compare", "How a wait or test compares: found `cmp` value.");
+    nb::enum_<Compare> compare(module, "Compare", "The comparison of a wait or test: found `cmp` value.");
     compare.value("EQ", Compare::eq)
         .value("NE", Compare::ne)
         .value("GT", Compare::gt)
@@ -94,9 +94,8 @@ void register_enums(nb::module_& module) {
     compare.value("LT", Compare::lt).value("LE", Compare::le).export_values();
     comparisons.bind(compare.ptr());
 
-    nb::enum_<ReduceOp> reduce(
-        module, "ReduceOp",
-        "What a reduction does with the PEs' elements; and, or, xor are bitwise, on bool logical.");
+    nb::enum_<ReduceOp> reduce(module, "ReduceOp",
+                               "The operator of a reduction; and, or, xor are bitwise, on bool logical.");
     reduce.value("SUM", ReduceOp::sum)
         .value("PROD", ReduceOp::prod)
         .value("MIN", ReduceOp::min)
@@ -108,7 +107,7 @@ void register_enums(nb::module_& module) {
         .export_values();
     reductions.bind(reduce.ptr());
 
-    nb::enum_<SignalOp> signal(module, "SignalOp", "What put_signal does to the signal word.");
+    nb::enum_<SignalOp> signal(module, "SignalOp", "The operation of put_signal on the signal word.");
     signal.value("SIGNAL_SET", SignalOp::set).value("SIGNAL_ADD", SignalOp::add).export_values();
     signals.bind(signal.ptr());
 }

@@ -101,7 +101,8 @@ PyObject* translate(const char* function) noexcept {
 
 void register_errors(PyObject* module) {
     error_class = PyErr_NewExceptionWithDoc(
-        "atoll.Error", "What Atoll raises. The text says what was passed, what was expected and what to do.",
+        "atoll.Error",
+        "The base class of the exceptions. The text tells what was passed, what was expected and what to do.",
         nullptr, nullptr);
     if (!error_class || PyModule_AddObjectRef(module, "Error", error_class) < 0) throw Raised{};
     for (const Class& c : classes) {

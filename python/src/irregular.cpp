@@ -228,46 +228,88 @@ const Function functions[] = {
      "| None = None, stream: Stream = None) -> OutArray",
      R"(Return src.flat[index] of PE pe, for many elements of many PEs in one call, at C speed.
 
-src:   a symmetric array or any view of one.
-index: element numbers in C order, negative ones from the end: an int or an array of integers.
-pe:    whose elements: an int or an array; broadcasts against index, which gives the result's shape.
-out:   a contiguous array of that shape and src's dtype to write into, and to return.
-
 Local; the data are there on return. All numbers are checked before the first element is read.
-Arrays of a GPU: src is contiguous or has one axis; index and pe of one shape, or one of them one
-element, are numbers, lists or arrays of the host, or int64 or int32 arrays of the GPU; out may be
-anywhere. On a stream index and pe are ints, or arrays of the GPU or pinned, and out is needed,
-there too. A wrong number in memory of the GPU stops the kernel: KernelError.
-Raises IndexError, PeError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree.
 
-    atoll.take(x, [3, 3, 0], [0, 1, 1])      # x[3] of PE 0, x[3] of PE 1, x[0] of PE 1)"},
+Parameters
+----------
+src
+    A symmetric array or any view of one.
+index
+    Element numbers in C order, an int or an array of integers. Negative numbers count from the end.
+pe
+    The PEs of the elements, an int or an array. It broadcasts against index; that gives the
+    result's shape.
+out
+    A contiguous array of that shape and src's dtype for the result. It is also returned.
+
+Raises
+------
+IndexError, PeError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
+KernelError
+    A wrong number in memory of the GPU stopped the kernel.
+
+Notes
+-----
+For an array of a GPU, src is contiguous or has one axis. index and pe have one shape, or one of
+them has one element. They are numbers, lists, arrays of the host, or int64 or int32 arrays of the
+GPU. out may be in any memory.
+
+On a stream, index and pe are ints, or arrays of the GPU or in pinned memory. There out is needed,
+in such memory too.
+
+Examples
+--------
+>>> atoll.take(x, [3, 3, 0], [0, 1, 1])  # x[3] of PE 0, x[3] of PE 1, x[0] of PE 1)"},
     {"put_at", entry<7, put_at_spec, put_at_body>, &put_at_spec,
      "(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *, ctx: Context | None = None, "
      "team: "
      "Team | None = None, stream: Stream = None) -> None",
      R"(Store dst.flat[index] = values on PE pe, for many elements of many PEs in one call, at C speed.
 
-dst:    a symmetric array or any view of one.
-index:  element numbers in C order, negative ones from the end: an int or an array of integers.
-values: an array of dst's dtype, or a number. index, values and pe broadcast against each other.
-pe:     whose elements: an int or an array.
+Local; completed like put. All numbers are checked before the first element is written. If one
+element gets several values, any of them may remain.
 
-Local; completed like put. Of several values for one element any one is kept. All numbers are
-checked before the first element is written.
-Arrays of a GPU: index, pe and stream= as take's; values too: of one shape with them, or one.
-Raises IndexError, PeError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree.)"},
+Parameters
+----------
+dst
+    A symmetric array or any view of one.
+index
+    Element numbers in C order, an int or an array of integers. Negative numbers count from the end.
+values
+    An array of dst's dtype, or a number. index, values and pe broadcast against each other.
+pe
+    The PEs of the elements, an int or an array.
+
+Raises
+------
+IndexError, PeError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
+
+Notes
+-----
+For an array of a GPU, index, pe and stream are as for take. values has their shape, or one element.)"},
     {"add_at", entry<7, add_at_spec, add_at_body>, &add_at_spec,
      "(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *, ctx: Context | None = None, "
      "team: "
      "Team | None = None, stream: Stream = None) -> None",
      R"(Add values to dst.flat[index] on PE pe atomically, for many elements of many PEs in one call, at C speed.
 
-dst: a symmetric array or view of 32- or 64-bit integers, float32 or float64. Other arguments as for
-put_at. Each addition is an atomic_add: elements that occur more than once, here or on other PEs
-at the same time, get every value. Integers wrap. Local; completed like put; errors as put_at.
-Arrays of a GPU and stream= as for put_at.
+Local; completed like put. Each addition is an atomic_add: an element that occurs several times,
+here or on other PEs at the same time, gets every value. Integers wrap.
 
-    atoll.add_at(histogram, keys % m, 1, keys // m)       # counts kept by m a PE)"},
+Parameters
+----------
+dst
+    A symmetric array or view of 32- or 64-bit integers, float32 or float64.
+index, values, pe
+    As for put_at, also for arrays of a GPU.
+
+Notes
+-----
+Raises the errors of put_at.
+
+Examples
+--------
+>>> atoll.add_at(histogram, keys % m, 1, keys // m)  # m counts on each PE)"},
 };
 
 }  // namespace

@@ -233,33 +233,42 @@ const Function functions[] = {
     {"is_initialized", entry<0, initialized_spec, is_initialized_body>, &initialized_spec, "() -> bool",
      "True between atoll.init() and the last atoll.finalize(). Local; never raises."},
     {"get_unique_id", entry<0, uid_spec, uid_body>, &uid_spec, "() -> str",
-     R"(Return a text that identifies a job to be.
+     R"(Return a text that identifies a new job. Local.
 
-One process makes it and carries it by any means (Ray, Dask, MPI, a file) to all processes that
-shall be PEs; each then calls atoll.init(uid=..., pe=..., n_pes=...). Random; at most 128 characters. Local.)"},
+One process makes it and sends it by any means (Ray, Dask, MPI, a file) to all processes of the job.
+Each then calls atoll.init(uid=..., pe=..., n_pes=...). The text is random, of at most 128
+characters.)"},
     {"my_pe", entry<1, my_pe_spec, my_pe_body>, &my_pe_spec, "(team: Team | None = None) -> int",
-     "Return the number of this PE, 0 to n_pes()-1; within `team` if given. Local.\nSource: OpenSHMEM 1.6, "
-     "section 9.1."},
+     R"(Return the number of this PE, 0 to n_pes()-1; within `team` if given. Local.
+
+Notes
+-----
+Source: OpenSHMEM 1.6, section 9.1.)"},
     {"n_pes", entry<1, n_pes_spec, n_pes_body>, &n_pes_spec, "(team: Team | None = None) -> int",
-     "Return the number of PEs of the job, or of `team`. Local. Source: OpenSHMEM 1.6, section 9.1."},
+     R"(Return the number of PEs of the job, or of `team`. Local.
+
+Notes
+-----
+Source: OpenSHMEM 1.6, section 9.1.)"},
     {"_global_exit", entry<2, exit_spec, exit_body>, &exit_spec, "(status: int, sentence: str) -> NoReturn",
      "See atoll.global_exit."},
     {"_heap_use", entry<0, heap_spec, heap_body>, &heap_spec, "() -> dict[str, int]", "See atoll.info."},
     {"_forked", entry<0, forked_spec, forked_body>, &forked_spec, "() -> None",
-     "Run in a forked child: its parent's job is not its own."},
+     "Call in a forked child: the parent's job does not belong to it."},
     {"_may_take_store", entry<0, store_spec, store_body>, &store_spec, "() -> bool",
-     "Whether init() without arguments may use torch's store."},
+     "True if init() without arguments may use torch's store."},
     {"_launched", entry<0, launched_spec, launched_body>, &launched_spec, "() -> bool",
-     "Whether the process's environment (os.environ is a copy of it) still has the launcher's variable."},
+     "True if the process's environment (os.environ is a copy of it) still has the launcher's variable."},
     {"_end_reason", entry<0, reason_spec, reason_body>, &reason_spec, "() -> str",
-     "Why another PE or the launcher ends the job; empty while nobody does."},
+     "The reason why another PE or the launcher ends the job; empty while the job runs."},
     {"_check_job", entry<1, check_spec, check_body>, &check_spec, "(function: str) -> int",
-     "This PE's number. Raises NotInitialized, naming the function, outside a job."},
+     "Return this PE's number. Raises NotInitialized, naming the function, outside a job."},
     {"_report_by", entry<1, report_spec, report_body>, &report_spec,
      "(report: Callable[[Any, Any, Any, bool], bool]) -> bool",
-     "Set what _hook() reports by. False where it is set: the package was imported a second time."},
+     "Set the function with which _hook() reports. False if it is already set: a second import of the "
+     "package."},
     {"_hook", entry<3, hook_spec, hook_body>, &hook_spec, "(kind: Any, value: Any, trace: Any) -> None",
-     "Stands in for sys.excepthook: reports an exception that nobody caught, undisturbed by SIGINT."},
+     "The sys.excepthook: reports an uncaught exception, protected from SIGINT."},
     {"_version", entry<0, version_spec, version_body>, &version_spec, "() -> str", "The library's version."},
 };
 

@@ -190,18 +190,27 @@ PyObject* failure_body(const Arguments<0>&) {
 const Function functions[] = {
     {"check_kernels", entry<1, check_kernels_spec, check_kernels_body>, &check_kernels_spec,
      "(*, stream: Stream = None) -> None",
-     R"(Raise KernelError if the GPU stopped a kernel of this process: what it waited for, or which wrong PE it was given.
+     R"(Raise KernelError if the GPU stopped a kernel of this process. Local.
 
-A kernel's wait ends with the job, and with ATOLL_WAIT_TIMEOUT set after that many seconds; wrong PEs are
-found where ATOLL_CHECK is not none. The kernel then reports and traps, and the GPU's context is lost:
-whichever library makes the next call of the GPU gets an error of CUDA ("unspecified launch failure"). This
-call says what happened: operation, address, found and expected value, PE, and the tag= of the call. Atoll's
-own calls raise KernelError by themselves. Where no call does for 5 s, the job ends with that sentence.
+The error names the operation, address, found and expected value, PE, and the tag= of the call.
+With stream=, the call first waits for the work on that stream. Without it, it only reports what is
+already known.
 
-stream: what was enqueued there is waited for first. None: says only what is known already, at once.
-Local. Raises KernelError.)"},
+Raises
+------
+KernelError
+
+Notes
+-----
+A kernel's wait ends with the job, or after ATOLL_WAIT_TIMEOUT if that is set. Wrong PEs are
+detected unless ATOLL_CHECK is none. The kernel then reports and traps, and the GPU's context is
+lost. The next call of the GPU by any library fails with an error of CUDA ("unspecified launch
+failure").
+
+Atoll's own calls raise KernelError by themselves. If no call does so for 5 s, the job ends with
+that error.)"},
     {"_kernel_failure", entry<0, failure_spec, failure_body>, &failure_spec, "() -> str",
-     "What check_kernels would raise, or nothing."},
+     "The error that check_kernels would raise, or an empty text."},
 };
 
 }  // namespace
@@ -209,24 +218,26 @@ Local. Raises KernelError.)"},
 void register_kernels(nb::module_& module) {
     register_functions(module.ptr(), functions);
     module.def("_kernel_layout", &layout, nb::sig("def _kernel_layout() -> dict[str, int]"),
-               "Return where the words of a team's control block stand, for kernels written in Python.");
+               "Return the offsets of the fields of a control block, for kernels written in Python.");
     module.def(
         "_kernel_look", [] { return reinterpret_cast<std::uintptr_t>(&look); },
-        "Return the address of what kernels on the host call while they wait.");
+        "Return the address of the function that kernels on the host call while they wait.");
     module.def("_note_kernel", &note_kernel, nb::arg("name"), nb::arg("blocks"), nb::arg("threads"),
                nb::sig("def _note_kernel(name: str, blocks: int, threads: int) -> None"),
-               "Tell the name of a kernel that is being started, for the report of one that is stopped.");
+               "Record the name of a kernel at its launch, for the report of a stopped kernel.");
     module.def("_pes_at_once", &atl::detail::pes_at_once, nb::arg("gpu"),
-               nb::sig("def _pes_at_once(gpu: int) -> int"), "How many PEs of the job run on a GPU at once.");
-    module.def("_resident_share", &atl::detail::resident_share, nb::arg("gpu"), nb::arg("blocks"),
-               nb::sig("def _resident_share(gpu: int, blocks: int) -> int"),
-               "Of `blocks` that a GPU can run at once, those that this PE's kernels may have: several PEs "
-               "may run on it.");
+               nb::sig("def _pes_at_once(gpu: int) -> int"),
+               "Return the number of PEs of the job that run on a GPU at the same time.");
+    module.def(
+        "_resident_share", &atl::detail::resident_share, nb::arg("gpu"), nb::arg("blocks"),
+        nb::sig("def _resident_share(gpu: int, blocks: int) -> int"),
+        "Return the share of this PE in the `blocks` that a GPU can run at once: several PEs may run on it.");
     module.def("_grid_refusal", &refusal, nb::arg("gpu"), nb::arg("blocks"), nb::arg("threads"),
                nb::arg("whole"),
                nb::sig("def _grid_refusal(gpu: int, blocks: int, threads: int, whole: int) -> str"),
-               "Why a grid is refused that cannot be resident; the GPU can run `whole` such blocks at once.");
-    module.def("_kernel_ended", &raise_ended, "Raise what ended a wait of this thread's kernel, if one did.");
+               "The reason why a grid cannot be resident; the GPU can run `whole` such blocks at once.");
+    module.def("_kernel_ended", &raise_ended,
+               "Raise the exception that ended a wait of this thread's kernel, if any.");
 }
 
 }  // namespace atl::python

@@ -89,22 +89,41 @@ void free_lock(PyLock& lock) {
 void register_lock(nb::module_& module) {
     nb::class_<PyLock> lock(module, "Lock", R"(Mutual exclusion among all PEs, first come first served.
 
-    lock = atoll.Lock()          # collective over all PEs
-    with lock:                   # one PE at a time
-        ...
+The lock is not recursive. Creating it and free() are collective over all PEs. A lock that is only
+dropped is reclaimed later, like an array.
 
-Not recursive. Making and free() are collective; a lock that is only dropped is reclaimed later, as arrays are.
-Source: OpenSHMEM 1.6, section 9.13 (shmem_set_lock, shmem_test_lock, shmem_clear_lock).)");
+Notes
+-----
+Source: OpenSHMEM 1.6, section 9.13 (shmem_set_lock, shmem_test_lock, shmem_clear_lock).
+
+Examples
+--------
+>>> lock = atoll.Lock()  # collective over all PEs
+>>> with lock:  # one PE at a time
+>>>     ...)");
     lock.def("__init__", &construct, nb::sig("def __init__(self) -> None"));
-    lock.def("acquire", &acquire, nb::arg("blocking") = true, nb::arg("timeout") = nb::none(),
-             nb::sig("def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool"),
-             "Take the lock; True once this PE holds it. With blocking=False return False at once where "
-             "another holds it.\n\n"
-             "timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. Raises Timeout, PeDied,\n"
-             "InvalidArgument (this PE holds it already; a timeout with blocking=False).");
+    lock.def(
+        "acquire", &acquire, nb::arg("blocking") = true, nb::arg("timeout") = nb::none(),
+        nb::sig("def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool"),
+        R"(Take the lock; True once this PE holds it. With blocking=False, False at once if another PE holds it.
+
+Parameters
+----------
+timeout
+    Seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is no limit.
+
+Raises
+------
+Timeout, PeDied
+InvalidArgument
+    This PE holds it already, or a timeout is given with blocking=False.)");
     lock.def("release", &release,
-             "Give the lock back, after completing this PE's puts on the default context.\n\n"
-             "Raises InvalidArgument where this PE does not hold it.");
+             R"(Release the lock, after completing this PE's puts on the default context.
+
+Raises
+------
+InvalidArgument
+    This PE does not hold it.)");
     lock.def("__repr__", &repr);
     lock.def(
         "_set_lock", [](PyLock& self) { set(self, -1, "set_lock"); }, "See atoll.shmem.set_lock.");

@@ -173,20 +173,32 @@ void register_mailbox(nb::module_& module) {
     nb::class_<PyMailbox> box(
         module, "Mailbox", R"(Small messages from every PE of a team to every other, faster than put_signal.
 
-Their words carry their own flags, so that no message waits for a fence.
+Each word of a message carries a flag, so no message waits for a fence. Creating a mailbox and
+free() are collective over all PEs of the job, for any team. `receive` makes only the message itself
+visible. One thread at a time posts for each pair of PEs.
 
-nbytes: the longest message; slots: messages to one PE that may be unread before post() waits.
-team:   the PEs that write to each other. device: 'cpu' or None; or 'cuda', for arrays of a GPU.
+Parameters
+----------
+nbytes
+    The size of the longest message.
+slots
+    The number of unread messages to one PE before post() waits.
+team
+    The PEs that exchange messages.
+device
+    'cpu' or None; or 'cuda', for arrays of a GPU.
 
-Making one and free() are collective over all PEs of the job, whatever the team. `receive` makes the
-message itself visible and nothing else. One thread posts at a time for each pair of PEs.
+Notes
+-----
+With device='cuda', arrays are contiguous ones of this PE's GPU (symmetric or not) or results of
+atoll.pin(), and calls accept stream=. Kernels post and receive in the same mailbox (`block`). slots
+is at most 4, and post waits at the latest with 8 unread messages. All PEs of the team must share
+memory (Unsupported).
 
-With device='cuda' arrays are contiguous ones of this PE's GPU (symmetric or not) or what atoll.pin()
-returned, and calls take stream=; kernels post and receive in the same mailbox (`block`). slots is at most
-4 (post waits for sure from 8 unread on), and all PEs of the team share memory (Unsupported). Calls without
-a stream wait on the host, as any other call. Those on streams wait in a kernel: they take no timeout=,
-answer no Ctrl-C, and after ATOLL_WAIT_TIMEOUT end the job with a report. Per pair and direction one call
-runs at a time, whether by a host, a stream or a kernel. Of messages that kernels post, dst has the size.)");
+Calls without a stream wait on the host. Those on a stream wait in a kernel: they accept no timeout=
+and do not answer Ctrl-C. After ATOLL_WAIT_TIMEOUT they end the job with a report. For each pair and
+direction, one call runs at a time, by a host, a stream or a kernel. dst must have the size of a
+message that a kernel posted.)");
     box.def("__init__", &construct, nb::arg("nbytes"), nb::arg("slots") = 2, nb::arg("team") = nb::none(),
             nb::arg("device") = nb::none(),
             nb::sig("def __init__(self, nbytes: int, slots: int = 2, team: Team | None = None, device: str | "
@@ -196,47 +208,82 @@ runs at a time, whether by a host, a stream or a kernel. Of messages that kernel
         nb::arg("stream") = nb::none(),
         nb::sig("def post(self, src: AnyArray, pe: int, timeout: float | None = None, *, stream: Stream = "
                 "None) -> None"),
-        "Copy src (any array of at most nbytes bytes) to PE pe; on return it may be changed.\n\n"
-        "Waits while all slots to that PE are unread. Other threads run meanwhile and Ctrl-C is answered; a "
-        "wait\nthat ends by it, or by time, has posted nothing. On a stream returns at once, and src must "
-        "stay "
-        "until\nthe stream has come there.\n"
-        "timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once. None on a stream.\n"
-        "Raises ShapeMismatch, PeError, Timeout, PeDied, UseAfterFree, InvalidArgument, Unsupported.");
+        R"(Copy src to PE pe; on return src may be changed.
+
+The call waits while all slots to that PE hold unread messages. Other threads run meanwhile, and
+Ctrl-C interrupts the wait. An interrupted or timed-out wait has posted nothing. On a stream the
+call returns at once, and src must stay unchanged until the stream has reached it.
+
+Parameters
+----------
+src
+    Any array of at most nbytes bytes.
+timeout
+    Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit. None on a stream.
+
+Raises
+------
+ShapeMismatch, PeError, Timeout, PeDied, UseAfterFree, InvalidArgument, Unsupported)");
     box.def("receive", &receive_waiting, nb::arg("dst"), nb::arg("from_pe"), nb::arg("timeout") = nb::none(),
             nb::sig("def receive(self, dst: AnyArray, from_pe: int, timeout: float | None = None) -> int"),
-            "Copy the next message from PE from_pe into dst; return the number of elements that arrived.\n\n"
-            "Messages of a pair arrive in order. dst must be large enough for it. Other threads run "
-            "meanwhile and\nCtrl-C is answered; a wait that ends by it, or by time, loses no message.\n"
-            "timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.\n"
-            "Raises ShapeMismatch, DtypeMismatch, PeError, Timeout, PeDied, UseAfterFree.");
+            R"(Copy the next message from PE from_pe into dst; return the number of elements that arrived.
+
+Messages of a pair arrive in order. Other threads run meanwhile, and Ctrl-C interrupts the wait. An
+interrupted or timed-out wait loses no message.
+
+Parameters
+----------
+dst
+    A writeable array, large enough for the message.
+timeout
+    Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit.
+
+Raises
+------
+ShapeMismatch, DtypeMismatch, PeError, Timeout, PeDied, UseAfterFree)");
     box.def(
         "receive", &receive, nb::arg("dst"), nb::arg("from_pe"), nb::arg("timeout") = nb::none(),
         nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("count") = nb::none(),
         nb::sig("def receive(self, dst: AnyArray, from_pe: int, *, stream: Stream, count: AnyArray | None = "
                 "None) -> int | None"),
-        "The same in the order of a stream: returns None at once.\n\n"
-        "count: an int64 array of one on the GPU, which is told how many elements arrived.\n"
-        "A message that dst does not hold stops the kernel (KernelError), where without a stream it is\n"
-        "ShapeMismatch and stays to be received. Raises also InvalidArgument, Unsupported.");
+        R"(The same in stream order: returns None at once.
+
+Parameters
+----------
+count
+    An int64 array of one element on the GPU, for the number of elements that arrived.
+
+Raises
+------
+KernelError
+    The message is larger than dst. (Without a stream that is ShapeMismatch, and the message stays
+    unread.)
+InvalidArgument, Unsupported)");
     box.def("try_receive", &try_receive, nb::arg("dst"), nb::arg("from_pe"), nb::kw_only(),
             nb::arg("stream") = nb::none(), nb::arg("count") = nb::none(),
             nb::sig("def try_receive(self, dst: AnyArray, from_pe: int, *, stream: Stream = None, count: "
                     "AnyArray | None = None) -> int | None"),
-            "Like receive, but return None at once where there is no message.\n\n"
-            "On a stream count is needed: -1 there says that none had come.");
+            R"(Like receive, but return None at once if there is no message.
+
+Parameters
+----------
+count
+    Needed on a stream: -1 there means that there was no message.)");
     box.def(
         "capacity_bytes",
         [](const PyMailbox& b) {
             return b.is_live_on_device(make_spec) ? b.on_device->capacity_bytes() : b.box->capacity_bytes();
         },
-        "The longest message, in bytes.");
-    box.def_prop_ro("block", &block_for_kernels, nb::sig("def block(self) -> DeviceArray"),
-                    "Of device='cuda': what kernels of the team take, beside capacity_bytes() as the room: "
-                    "bytes on the GPU.\n\n"
-                    "atoll.numba, atoll.cute and atoll.cupy have mailbox(box); Triton's calls take "
-                    "(block.torch(), room). "
-                    "Raises Unsupported,\nUseAfterFree.");
+        "The size of the longest message, in bytes.");
+    box.def_prop_ro(
+        "block", &block_for_kernels, nb::sig("def block(self) -> DeviceArray"),
+        R"(The mailbox for kernels of the team (device='cuda'): bytes on the GPU, with capacity_bytes() as the room.
+
+atoll.numba, atoll.cute and atoll.cupy have mailbox(box); Triton's calls take (block.torch(), room).
+
+Raises
+------
+Unsupported, UseAfterFree)");
     box.def("__repr__", &repr);
     box.def("free", &free_box, "Free the mailbox's memory. Collective over all PEs of the job.");
     box.def(

@@ -197,28 +197,28 @@ void leave(nb::object self, nb::args args) {
 }
 
 #define ATOLL_TAIL                                                                                           \
-    "\n\nMessages between a pair of PEs are matched in order, and sizes must be equal. Inside `with "        \
-    "atoll.group():`\n"                                                                                      \
-    "the call only notes what to do; all of the group's run together at its end, in any order, so that PEs " \
-    "may\n"                                                                                                  \
-    "send to each other. Other threads run meanwhile and Ctrl-C is answered. Between arrays of a GPU both "  \
-    "sides "                                                                                                 \
-    "pass\n"                                                                                                 \
-    "contiguous arrays on their GPUs, 64 at most in a group, all on one stream; sizes that differ stop the " \
-    "receiver's\n"                                                                                           \
-    "kernel (KernelError). In a group they block the host at its end, if at all.\n"                          \
-    "Raises ShapeMismatch, PeError, PeDied, Timeout, UseAfterFree. An addition to OpenSHMEM."
+    "Raises\n------\nShapeMismatch, PeError, PeDied, Timeout, UseAfterFree\n\n"                              \
+    "Notes\n-----\n"                                                                                         \
+    "Messages between a pair of PEs are matched in order, and sizes must be equal. Other threads run\n"      \
+    "meanwhile, and Ctrl-C interrupts the wait.\n\n"                                                         \
+    "Inside `with atoll.group():` the call is only recorded. All calls of the group run together at its\n"   \
+    "end, in any order, so that PEs may send to each other.\n\n"                                             \
+    "Arrays of a GPU are contiguous on both sides, at most 64 in a group, and all on one stream. If sizes\n" \
+    "differ, the receiver's kernel stops (KernelError). In a group only its end may block the host.\n\n"     \
+    "An extension of OpenSHMEM."
 
 const Function functions[] = {
     {"send", entry<4, send_spec, send_body>, &send_spec,
      "(src: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = None) -> None",
-     "Send src to PE pe, which calls recv. Returns when src may be changed, which may be after the receiver "
-     "came.\n\n"
-     "src: any array; on a GPU a symmetric one." ATOLL_TAIL},
+     "Send src to PE pe, which calls recv.\n\n"
+     "Returns when src may be changed, which may be only after the receiver's call.\n\n"
+     "Parameters\n----------\nsrc\n    Any array; on a GPU a symmetric one.\npe\n    Number of the "
+     "receiver.\n\n" ATOLL_TAIL},
     {"recv", entry<4, recv_spec, recv_body>, &recv_spec,
      "(dst: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = None) -> None",
-     "Receive into dst what PE pe sends; the data are there on return.\n\n"
-     "dst: any writeable array of the message's size." ATOLL_TAIL},
+     "Receive a message of PE pe into dst; the data are there on return.\n\n"
+     "Parameters\n----------\ndst\n    Any writeable array of the message's size.\npe\n    Number of the "
+     "sender.\n\n" ATOLL_TAIL},
 };
 
 }  // namespace
@@ -229,12 +229,14 @@ void register_messages(nb::module_& module) {
         module, "group",
         R"(Several send and recv calls at once: they run together at the end of the `with` statement.
 
-    with atoll.group():
-        atoll.send(x, right)
-        atoll.recv(y, left)
+Arrays must stay unchanged until then. After an exception in the statement nothing is sent. A thread
+has at most one open group, with messages of one team. The PEs of its messages call it.
 
-Arrays must stay as they are until then. After an exception inside nothing is sent. One group a thread
-at a time, of one team. Called by the PEs that take part in its messages.)");
+Examples
+--------
+>>> with atoll.group():
+>>>     atoll.send(x, right)
+>>>     atoll.recv(y, left))");
     group.def(
         "__init__",
         [](Group* self, nb::object team) {

@@ -277,22 +277,27 @@ PyObject* scaled_scatter_body(const Arguments<5>& a) {
     "(dst: AnyArray, src: AnySource, factor: float, *, team: Team | None = None, stream: Stream = None) " \
     "-> None"
 
-#define ATOLL_REDUCE_DOC(what, types)                                                                        \
-    what "\n\n"                                                                                              \
-         "With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary "      \
-         "array, for\n"                                                                                      \
-         "one number as a number.\n\n"                                                                       \
-         "src:  an array of " types                                                                          \
-         "; any strides,\n"                                                                                  \
-         "      symmetric (faster) or not; equal shape and dtype on all PEs.\n"                              \
-         "dst:  like src; it may be src itself.\n"                                                           \
-         "team: the PEs that take part; None: all.\n"                                                        \
-         "Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in "         \
-         "float.\n\n"                                                                                        \
-         "Collective over the team. Element by element, in PE order, so that all PEs and all runs get the\n" \
-         "same bits. On return dst is complete here and src may be changed; completes no puts.\n\n"          \
-         "Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes\n" \
-         "of the PEs are compared unless ATOLL_CHECK=none.\n"                                                \
+#define ATOLL_REDUCE_DOC(what, types)                                                                      \
+    what "\n\n"                                                                                            \
+         "With (dst, src) the result is written into dst. With (src) it is returned as a new ordinary "    \
+         "array,\n"                                                                                        \
+         "or as a number if src is one. Collective over the team; on return dst is complete here and src " \
+         "may\n"                                                                                           \
+         "be changed. Completes no puts.\n\n"                                                              \
+         "Parameters\n----------\n"                                                                        \
+         "dst\n    Like src; it may be src itself.\n"                                                      \
+         "src\n    An array of " types                                                                     \
+         ".\n"                                                                                             \
+         "    Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.\n"                 \
+         "team\n    The PEs that take part; None: all.\n\n"                                                \
+         "Raises\n------\n"                                                                                \
+         "DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree\n"                                            \
+         "CollectiveMismatch\n    Sizes or dtypes of the PEs differ; they are compared unless "            \
+         "ATOLL_CHECK=none.\n\n"                                                                           \
+         "Notes\n-----\n"                                                                                  \
+         "Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a " \
+         "GPU\n"                                                                                           \
+         "are symmetric and contiguous, both; float16 and bfloat16 are added in float.\n\n"                \
          "Source: OpenSHMEM 1.6, section 9.11 (reductions)."
 
 template <ReduceOp O> constexpr Function reduction(const char* name, const char* doc) {
@@ -311,19 +316,24 @@ const Function functions[] = {
                              ATOLL_REDUCE_DOC("Minimum over PEs, on every PE.", ATOLL_ORDERED_TYPES)),
     reduction<ReduceOp::max>("max_reduce",
                              ATOLL_REDUCE_DOC("Maximum over PEs, on every PE.", ATOLL_ORDERED_TYPES)),
-    reduction<ReduceOp::avg>("avg_reduce",
-                             ATOLL_REDUCE_DOC("Mean over PEs, on every PE: the sum, divided by their number. "
-                                              "An extension.",
-                                              ATOLL_AVERAGED_TYPES)),
+    reduction<ReduceOp::avg>(
+        "avg_reduce", ATOLL_REDUCE_DOC("Average over PEs, on every PE: the sum, divided by their number. "
+                                       "An extension.",
+                                       ATOLL_AVERAGED_TYPES)),
     {"premul_sum_reduce", entry<5, scaled_spec, scaled_body>, &scaled_spec, ATOLL_SCALED_SIGNATURE,
-     ATOLL_REDUCE_DOC("Sum over PEs of factor, the same on all of them, times each element. An extension.",
+     ATOLL_REDUCE_DOC("Sum over PEs of factor times each element; factor is equal on all PEs. An extension.",
                       ATOLL_AVERAGED_TYPES)},
     {"premul_sum_reduce_scatter", entry<5, scaled_scatter_spec, scaled_scatter_body>, &scaled_scatter_spec,
      ATOLL_SCALED_SIGNATURE,
-     R"(Sum over PEs of factor times each element, each PE getting its own block of the result. An extension.
+     R"(Sum over PEs of factor times each element; each PE gets its own block of the result. An extension.
 
-dst gets block my_pe; src has n_pes times its elements. Else as for premul_sum_reduce; of arrays in host memory
-it makes a scaled copy of src.)"},
+dst gets block my_pe; src has n_pes times its elements. Arrays in host memory need a scaled copy of
+src.
+
+Parameters
+----------
+dst, src, factor, team
+    As for premul_sum_reduce.)"},
     reduction<ReduceOp::bit_and>(
         "and_reduce",
         ATOLL_REDUCE_DOC("Bitwise (bool: logical) and over PEs, on every PE.", "integers or bool")),
@@ -343,25 +353,46 @@ it makes a scaled copy of src.)"},
      "(src: ArrayLike, op: ReduceName, root: int | None = None, *, team: Team | None = None) -> Any",
      R"(Reduce over PEs with an operator, on every PE or on one.
 
-reduce(dst, src, op, root=None) writes into dst; reduce(src, op, root=None) returns a new ordinary array.
+reduce(dst, src, op, root=None) writes the result into dst. reduce(src, op, root=None) returns it as
+a new ordinary array.
 
-op:   "sum", "prod", "min", "max", "avg", "and", "or", "xor", or atoll.SUM and so on.
-root: the PE that gets the result; elsewhere dst is left alone and None is returned. None: every PE. Arrays of a
-      GPU are passed on every PE all the same.
-Else as for sum_reduce. Raises also InvalidArgument (op) and PeError (root); op and root are
-compared, too.)"},
+Parameters
+----------
+dst, src, team
+    As for sum_reduce.
+op
+    "sum", "prod", "min", "max", "avg", "and", "or", "xor", or atoll.SUM and so on.
+root
+    The PE that gets the result; None: every PE. Other PEs leave dst unchanged, and get None. Arrays
+    of a GPU are passed on every PE.
+
+Raises
+------
+InvalidArgument
+    op is wrong.
+PeError
+    root is wrong.
+
+Notes
+-----
+Raises the errors of sum_reduce, too; op and root are compared between PEs.)"},
     {"reduce_scatter", entry<5, scatter_spec, scatter_body>, &scatter_spec,
      "(dst: AnyArray, src: Any = None, op: Any = 'sum', *, team: Team | None = None, stream: Stream = None) "
      "-> Array | None\n"
      "(dst: AnyArray, src: AnyArray, op: ReduceName = 'sum', *, team: Team | None = None, stream: Stream = "
      "None) -> None\n"
      "(src: Array, op: ReduceName = 'sum', *, team: Team | None = None) -> Array",
-     R"(Reduce over PEs, each PE getting its own block of the result.
+     R"(Reduce over PEs; each PE gets its own block of the result.
 
-reduce_scatter(dst, src, op) writes block my_pe into dst, and src has n_pes times dst's elements;
+reduce_scatter(dst, src, op) writes block my_pe into dst; src has n_pes times dst's elements.
 reduce_scatter(src, op) takes src of shape (n_pes, ...) and returns row my_pe of the reduction.
 
-op: "sum" (default), "prod", "min", "max", "avg", "and", "or", "xor". Else as for sum_reduce.)"},
+Parameters
+----------
+dst, src, team
+    As for sum_reduce, apart from the sizes.
+op
+    "sum" (default), "prod", "min", "max", "avg", "and", "or", "xor".)"},
     {"sum_inscan", entry<4, scan_spec<true>, scan_body<true>>, &scan_spec<true>, ATOLL_REDUCE_SIGNATURE,
      ATOLL_REDUCE_DOC("Sum over PEs 0 to my_pe, this PE included.", ATOLL_SUM_TYPES)},
     {"sum_exscan", entry<4, scan_spec<false>, scan_body<false>>, &scan_spec<false>, ATOLL_REDUCE_SIGNATURE,

@@ -182,89 +182,171 @@ PyObject* pe_quiet_body(const Arguments<3>& a) {
 
 const Function functions[] = {
     {"put", entry<6, put_spec, put_body<put_spec, true>>, &put_spec, ATOLL_MOVE,
-     R"(Copy src into dst on PE pe, without that PE's help.
+     R"(Copy src into dst on PE pe, without that PE's participation.
 
-dst:  a symmetric array or any view of one (slice, reshape, transpose, field); it names the
-      place on PE pe that stands where dst stands here. This PE's own dst is not touched,
-      unless pe is this PE.
-src:  an array of dst's dtype and shape (axes of length 1 do not count), symmetric or not, of any
-      strides; or one Python number, NumPy scalar or 0-d array, which fills dst; or a list.
-      Nothing is cast. src and dst may overlap, but not on a stream; there src must be memory of
-      the GPU, or pinned.
-pe:   number of the target PE, 0 to n_pes()-1; within `team`, or the context's team, if given.
+Local, not collective. On return src may be changed. The data are in the target after quiet() or
+barrier_all(); fence() orders puts to one PE. A load never sees an aligned element of 1, 2, 4 or 8
+bytes half written.
 
-Local, not collective. On return src may be changed; the data stand in the target for certain
-after quiet() or barrier_all(); fence() orders puts to one PE. An aligned element of 1, 2, 4
-or 8 bytes is never seen half written. Arrays without elements are legal and move nothing.
+Parameters
+----------
+dst
+    A symmetric array or any view of one (slice, reshape, transpose, field). The data go to the same
+    place in PE pe's copy. This PE's own dst changes only if pe is this PE.
+src
+    An array of dst's dtype and shape (axes of length 1 are ignored), symmetric or not, of any
+    strides. A Python number, NumPy scalar or 0-d array fills dst. A list is converted. Dtypes are
+    not cast. src and dst may overlap, but not on a stream. There src must be in memory of the GPU,
+    or pinned.
+pe
+    Number of the target PE, 0 to n_pes()-1; within `team`, or the context's team, if given.
 
-Raises NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized,
-InvalidArgument (read-only dst).
+Raises
+------
+NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized
+InvalidArgument
+    dst is read-only.
 
-    atoll.put(x, np.arange(8.0), pe=1)      # all of x on PE 1
-    atoll.put(x[2:4], 0.0, pe=1)            # two of its elements
+Notes
+-----
+Arrays without elements are legal and move nothing.
 
-Source: OpenSHMEM 1.6, section 9.5 (shmem_put).)"},
+Source: OpenSHMEM 1.6, section 9.5 (shmem_put).
+
+Examples
+--------
+>>> atoll.put(x, np.arange(8.0), pe=1)  # all of x on PE 1
+>>> atoll.put(x[2:4], 0.0, pe=1)  # two of its elements)"},
     {"put_nbi", entry<6, put_nbi_spec, put_body<put_nbi_spec, false>>, &put_nbi_spec, ATOLL_MOVE,
      R"(Like put, but src must not be changed before quiet().
 
-Local. Returns at once where the data travel by themselves; on one host it is put.
-Arguments and errors as for put. Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).)"},
+Local. Returns at once if the transport moves the data by itself; on one host it is put.
+
+Parameters
+----------
+dst, src, pe
+    As for put.
+
+Notes
+-----
+Raises the errors of put. Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).)"},
     {"get", entry<6, get_spec, get_body<get_spec, true>>, &get_spec, ATOLL_FETCH,
      R"(Copy src of PE pe into the local array dst.
 
-dst:  a writeable array, symmetric or not, of any strides.
-src:  a symmetric array or any view of one, of dst's dtype and shape (axes of length 1 do not
-      count); it names the place on PE pe that stands where src stands here.
-pe:   number of the PE to read from, 0 to n_pes()-1; within `team`, or the context's team.
+Local, not collective. The data are in dst on return. The call does not make PE pe's own writes
+visible: order the two by a barrier, a signal or an atomic. A load never sees an aligned element of
+1, 2, 4 or 8 bytes half written.
 
-Local, not collective. The data are in dst on return. Nothing makes PE pe's own writes
-visible: order the two by a barrier, a signal or an atomic. An aligned element of 1, 2, 4 or
-8 bytes is never seen half written.
+Parameters
+----------
+dst
+    A writeable array, symmetric or not, of any strides.
+src
+    A symmetric array or any view of one, of dst's dtype and shape (axes of length 1 are ignored).
+    The data come from the same place in PE pe's copy.
+pe
+    Number of the PE to read from, 0 to n_pes()-1; within `team`, or the context's team.
 
-Raises NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized,
-InvalidArgument (read-only dst). Source: OpenSHMEM 1.6, section 9.5 (shmem_get).)"},
+Raises
+------
+NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized
+InvalidArgument
+    dst is read-only.
+
+Notes
+-----
+Source: OpenSHMEM 1.6, section 9.5 (shmem_get).)"},
     {"get_nbi", entry<6, get_nbi_spec, get_body<get_nbi_spec, false>>, &get_nbi_spec, ATOLL_FETCH,
-     R"(Like get, but the data are in dst only after quiet().
+     R"(Like get, but the data are in dst only after quiet(). Local.
 
-Local. Arguments and errors as for get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).)"},
+Parameters
+----------
+dst, src, pe
+    As for get.
+
+Notes
+-----
+Raises the errors of get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).)"},
     {"p", entry<7, p_spec, p_body>, &p_spec,
      "(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: "
      "Team | None = None, stream: Stream = None) -> None",
      R"(Store one element, dst.flat[index] = value, on PE pe.
 
-dst:    a symmetric array or view; of its elements only number `index` is written.
-index:  in C order, negative ones from the end. It may be left out where dst has one element; of
-        several one must be named (ShapeMismatch).
-value:  a Python number that fits, or a NumPy scalar of dst's dtype.
+Local; ordered and completed like put.
 
-Local; ordered and completed like put. Raises as put does, and IndexError.
-Source: OpenSHMEM 1.6, section 9.5 (shmem_p).)"},
+Parameters
+----------
+dst
+    A symmetric array or view; only its element `index` is written.
+value
+    A Python number that fits, or a NumPy scalar of dst's dtype.
+pe
+    As for put.
+index
+    The element in C order; negative numbers count from the end. It may be left out if dst has one
+    element (ShapeMismatch otherwise).
+
+Notes
+-----
+Raises the errors of put, and IndexError. Source: OpenSHMEM 1.6, section 9.5 (shmem_p).)"},
     {"g", entry<5, g_spec, g_body>, &g_spec,
      "(src: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, "
      "team: Team | None = None) -> Any",
-     R"(Return one element, src.flat[index], of PE pe.
+     R"(Return one element, src.flat[index], of PE pe. Local.
 
-A Python int, float, complex or bool where nothing is lost by that, else a NumPy scalar
-(float16, long double, dates, structured dtypes). index may be left out where src has one element.
+Parameters
+----------
+src
+    A symmetric array or view.
+pe
+    As for get.
+index
+    The element in C order; negative numbers count from the end. It may be left out if src has one
+    element.
 
-Local; the value is there on return. Raises as get does, and IndexError.
-Source: OpenSHMEM 1.6, section 9.5 (shmem_g).)"},
+Returns
+-------
+value
+    A Python int, float, complex or bool if that is exact, else a NumPy scalar (float16, long
+    double, dates, structured dtypes).
+
+Notes
+-----
+Raises the errors of get, and IndexError. Source: OpenSHMEM 1.6, section 9.5 (shmem_g).)"},
     {"fence", entry<1, fence_spec, fence_body>, &fence_spec, "(ctx: Context | None = None) -> None",
-     R"(Order: what this PE puts to some PE after the fence arrives there after what it put to that PE before.
+     R"(Order puts: those to a PE after the fence are delivered after those to that PE before it.
 
-For puts, atomics and signals of the default context, or of ctx; for each target PE by
-itself. Completes nothing: use quiet() for that. Local. Source: OpenSHMEM 1.6, section 9.10.)"},
+It orders puts, atomics and signals of the default context, or of ctx, for each target PE
+separately. It completes nothing; quiet() does. Local.
+
+Notes
+-----
+Source: OpenSHMEM 1.6, section 9.10.)"},
     {"quiet", entry<1, quiet_spec, quiet_body>, &quiet_spec, "(ctx: Context | None = None) -> None",
      R"(Wait until all operations of this PE are complete and visible to every PE.
 
-For puts, atomics, signals and the nbi forms of the default context, or of ctx, and this
-thread's plain stores into symmetric arrays. Local: it waits for nobody's call.
+It covers puts, atomics, signals and the nbi operations of the default context, or of ctx, and this
+thread's plain stores into symmetric arrays. Local: it does not wait for calls of other PEs.
+
+Notes
+-----
 Source: OpenSHMEM 1.6, section 9.10.)"},
     {"pe_quiet", entry<3, pe_quiet_spec, pe_quiet_body>, &pe_quiet_spec,
      "(pes: ArrayLike, ctx: Context | None = None, *, team: Team | None = None) -> None",
      R"(Like quiet(), for the operations to some PEs only.
 
-pes: one PE number or a sequence of them. Raises PeError. Source: OpenSHMEM 1.6, section 9.10.)"},
+Parameters
+----------
+pes
+    One PE number or a sequence of them.
+
+Raises
+------
+PeError
+
+Notes
+-----
+Source: OpenSHMEM 1.6, section 9.10.)"},
 };
 
 }  // namespace

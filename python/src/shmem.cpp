@@ -148,9 +148,12 @@ template <Spec& S> PyObject* put_signal_body(const Arguments<8>& a) {
 #define ATOLL_PUT_SIGNAL                                                                                 \
     "(target: Array, source: Array, pe: int, signal: Array, value: int, sigop: int, size: int | None = " \
     "None, ctx: Ctx | None = None) -> None"
-#define ATOLL_RAISES                                                                                       \
-    "Raises DtypeMismatch, ShapeMismatch (size), NotSymmetric, PeError, InvalidArgument (not contiguous, " \
-    "read-only\ntarget), UseAfterFree, NotInitialized. "
+#define ATOLL_RAISES                                                                 \
+    "Raises\n------\n"                                                               \
+    "DtypeMismatch, NotSymmetric, PeError, UseAfterFree, NotInitialized\n"           \
+    "ShapeMismatch\n    size is larger than an array.\n"                             \
+    "InvalidArgument\n    An array is not contiguous, or a target is read-only.\n\n" \
+    "Notes\n-----\n"
 
 PyObject* barrier_body(const Arguments<0>&) {
     team_of(barrier_spec, nullptr).barrier();
@@ -163,65 +166,127 @@ PyObject* sync_body(const Arguments<0>&) {
 
 const Function functions[] = {
     {"shmem.barrier_all", entry<0, barrier_spec, barrier_body>, &barrier_spec, "() -> None",
-     R"(Wait until all PEs have come here and all that they put before is complete and visible.
+     R"(Wait until all PEs have called it, and all their earlier puts are complete and visible.
 
-Collective over all PEs; calls are compared unless ATOLL_CHECK=none (CollectiveMismatch).
+Collective over all PEs.
+
+Raises
+------
+CollectiveMismatch
+    The PEs' calls differ; they are compared unless ATOLL_CHECK=none.
+
+Notes
+-----
 Source: OpenSHMEM 1.6, section 9.11.)"},
     {"shmem.sync_all", entry<0, sync_spec, sync_body>, &sync_spec, "() -> None",
-     R"(Wait until all PEs have come here; completes no puts.
+     R"(Wait until all PEs have called it; completes no puts.
 
-Collective over all PEs; calls are compared unless ATOLL_CHECK=none (CollectiveMismatch).
+Collective over all PEs. Each PE's plain stores before it are visible to all PEs after it.
+
+Raises
+------
+CollectiveMismatch
+    The PEs' calls differ; they are compared unless ATOLL_CHECK=none.
+PeDied, Timeout
+
+Notes
+-----
 Source: OpenSHMEM 1.6, section 9.11.)"},
     {"shmem.put", entry<5, put_spec, put_body<put_spec, true>>, &put_spec, ATOLL_MOVE,
      R"(Copy the first elements of source into target on PE pe.
 
-target: a contiguous symmetric array, C or Fortran; it names the place on PE pe that stands where target
-        stands here.
-source: a contiguous array of target's dtype, symmetric or not. Shapes do not count: elements are copied in
-        the order in which they stand in memory.
-size:   how many elements; None: as many as the smaller of the two has.
-ctx:    a shmem.Ctx, in whose team pe is counted; None: the default context.
+Local, not collective. On return source may be changed. The data are in the target after quiet or
+barrier_all; fence orders puts to one PE. Shapes are ignored: elements are copied in memory order.
 
-Local, not collective. On return source may be changed; the data stand in the target for certain after
-quiet or barrier_all; fence orders puts to one PE.
+Parameters
+----------
+target
+    A contiguous symmetric array, C or Fortran. The data go to the same place in PE pe's copy.
+source
+    A contiguous array of target's dtype, symmetric or not.
+pe
+    Number of the target PE.
+size
+    The number of elements; None: that of the smaller array.
+ctx
+    A shmem.Ctx, whose team numbers the PEs; None: the default context.
+
 )" ATOLL_RAISES "Source: OpenSHMEM 1.6, section 9.5 (shmem_put)."},
     {"shmem.put_nbi", entry<5, put_nbi_spec, put_body<put_nbi_spec, false>>, &put_nbi_spec, ATOLL_MOVE,
-     R"(Like put, but source must not be changed before quiet.
+     R"(Like put, but source must not be changed before quiet. Local.
 
-Local. Arguments and errors as for put. Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).)"},
+Parameters
+----------
+target, source, pe, size, ctx
+    As for put.
+
+Notes
+-----
+Raises the errors of put. Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).)"},
     {"shmem.get", entry<5, get_spec, get_body<get_spec, true>>, &get_spec, ATOLL_MOVE,
      R"(Copy the first elements of source on PE pe into the local array target.
 
-target: a contiguous writeable array, C or Fortran, symmetric or not.
-source: a contiguous symmetric array of target's dtype; it names the place on PE pe that stands where source
-        stands here. Shapes do not count: elements are copied in the order in which they stand in memory.
-size:   how many elements; None: as many as the smaller of the two has.
-ctx:    a shmem.Ctx, in whose team pe is counted; None: the default context.
+Local, not collective. The data are in target on return. The call does not make PE pe's own writes
+visible: order the two by a barrier, a signal or an atomic. Shapes are ignored: elements are copied
+in memory order.
 
-Local, not collective. The data are in target on return. Nothing makes PE pe's own writes visible: order the
-two by a barrier, a signal or an atomic.
+Parameters
+----------
+target
+    A contiguous writeable array, C or Fortran, symmetric or not.
+source
+    A contiguous symmetric array of target's dtype. The data come from the same place in PE pe's
+    copy.
+pe
+    Number of the PE to read from.
+size
+    The number of elements; None: that of the smaller array.
+ctx
+    A shmem.Ctx, whose team numbers the PEs; None: the default context.
+
 )" ATOLL_RAISES "Source: OpenSHMEM 1.6, section 9.5 (shmem_get)."},
     {"shmem.get_nbi", entry<5, get_nbi_spec, get_body<get_nbi_spec, false>>, &get_nbi_spec, ATOLL_MOVE,
-     R"(Like get, but the data are in target only after quiet.
+     R"(Like get, but the data are in target only after quiet. Local.
 
-Local. Arguments and errors as for get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).)"},
+Parameters
+----------
+target, source, pe, size, ctx
+    As for get.
+
+Notes
+-----
+Raises the errors of get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).)"},
     {"shmem.put_signal", entry<8, put_signal_spec, put_signal_body<put_signal_spec>>, &put_signal_spec,
      ATOLL_PUT_SIGNAL,
      R"(Copy like put, then set or increase a signal on PE pe.
 
-target, source, pe, size, ctx: as for put.
-signal: what new_signal returned.
-value:  0 to 2**64 - 1.
-sigop:  SIGNAL_SET or SIGNAL_ADD; sums wrap.
+Local. On return source may be changed. A PE that sees the signal (signal_wait_until, signal_fetch)
+sees this call's data, and no other.
 
-Local. Whoever sees the signal (signal_wait_until, signal_fetch) sees this call's data, and no more than
-that. On return source may be changed.
+Parameters
+----------
+target, source, pe, size, ctx
+    As for put.
+signal
+    A result of new_signal.
+value
+    0 to 2**64 - 1.
+sigop
+    SIGNAL_SET or SIGNAL_ADD; sums wrap.
+
 )" ATOLL_RAISES "Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal)."},
     {"shmem.put_signal_nbi", entry<8, put_signal_nbi_spec, put_signal_body<put_signal_nbi_spec>>,
      &put_signal_nbi_spec, ATOLL_PUT_SIGNAL,
-     R"(Like put_signal, but source must not be changed before quiet.
+     R"(Like put_signal, but source must not be changed before quiet. Local.
 
-Local. Arguments and errors as for put_signal. Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal_nbi).)"},
+Parameters
+----------
+target, source, pe, signal, value, sigop, size, ctx
+    As for put_signal.
+
+Notes
+-----
+Raises the errors of put_signal. Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal_nbi).)"},
 };
 
 }  // namespace

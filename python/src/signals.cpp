@@ -195,40 +195,90 @@ const Function functions[] = {
      ATOLL_PUT_SIGNAL,
      R"(Copy src into dst on PE pe, then set or increase a signal there.
 
-dst, src, pe: as for put. dst without elements is legal: the signal is given all the same.
-sig:   symmetric words of uint64 (atoll.signal()); number `index` of them on PE pe is the signal. The index
-       may be left out where there is one word.
-value: 0 to 2**64 - 1.
-op:    "set" or "add", or atoll.SIGNAL_SET, atoll.SIGNAL_ADD. Sums wrap. It may be left out, which
-       means "set"; then pe is passed as pe=.
+Local. On return src may be changed. A PE that sees the signal (signal_wait_until, signal_fetch)
+sees this call's data, and no other.
 
-Local. Whoever sees the signal (signal_wait_until, signal_fetch) sees this call's data, and no more
-than that. On return src may be changed. Raises as put does.
+Parameters
+----------
+dst, src, pe
+    As for put. If dst has no elements, only the signal is sent.
+sig
+    Symmetric words of uint64 (atoll.signal()).
+value
+    0 to 2**64 - 1.
+op
+    "set" or "add", or atoll.SIGNAL_SET, atoll.SIGNAL_ADD. Sums wrap. If it is left out, it is
+    "set", and pe is passed as pe=.
+index
+    The word of sig on PE pe that is the signal. It may be left out if there is one word.
 
-    atoll.put_signal(x, data, sig, 1, pe=right)
+Notes
+-----
+Raises the errors of put. Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).
 
-Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).)"},
+Examples
+--------
+>>> atoll.put_signal(x, data, sig, 1, pe=right))"},
     {"put_signal_nbi", entry<10, put_signal_nbi_spec, put_signal_body<put_signal_nbi_spec>>,
      &put_signal_nbi_spec, ATOLL_PUT_SIGNAL,
-     R"(Like put_signal, but src must not be changed before quiet().
+     R"(Like put_signal, but src must not be changed before quiet(). Local.
 
+Parameters
+----------
+dst, src, sig, value, op, pe, index
+    As for put_signal.
+
+Notes
+-----
 Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal_nbi).)"},
     {"signal_set", entry<7, set_spec, update_body<set_spec, true>>, &set_spec, ATOLL_UPDATE,
      R"(Set signal word number `index` of sig on PE pe to value.
 
-sig: symmetric words of uint64; of several, index must name one. Local; not ordered after puts: fence() first, or use put_signal.
-Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8.)"},
+Local. It is not ordered after puts: call fence() first, or use put_signal.
+
+Parameters
+----------
+sig
+    Symmetric words of uint64. If there are several, index selects one.
+value
+    0 to 2**64 - 1.
+
+Raises
+------
+DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree
+
+Notes
+-----
+Source: OpenSHMEM 1.6, section 9.8.)"},
     {"signal_add", entry<7, add_spec, update_body<add_spec, false>>, &add_spec, ATOLL_UPDATE,
      R"(Add value to signal word number `index` of sig on PE pe, atomically.
 
-sig: symmetric words of uint64; of several, index must name one. Sums wrap. Local; not ordered after puts: fence() first, or use put_signal.
-Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8.)"},
+Local. It is not ordered after puts: call fence() first, or use put_signal.
+
+Parameters
+----------
+sig
+    Symmetric words of uint64. If there are several, index selects one.
+value
+    0 to 2**64 - 1. Sums wrap.
+
+Raises
+------
+DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree
+
+Notes
+-----
+Source: OpenSHMEM 1.6, section 9.8.)"},
     {"signal_fetch", entry<2, fetch_spec, fetch_body>, &fetch_spec,
      "(sig: AnyArray, index: int | None = None) -> int",
      R"(Return this PE's own signal word number `index` of sig.
 
-The index may be left out where there is one word. Acquires: what the PE that signalled had put by
-put_signal is visible. Local. Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_fetch).)"},
+Local. Acquires: data that the signalling PE put by put_signal are visible. The index may be left
+out if there is one word.
+
+Notes
+-----
+Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_fetch).)"},
     {"signal_wait_until", entry<6, wait_spec, wait_body>, &wait_spec,
      "(sig: AnyArray, cmp: CompareName, value: int, timeout: float | None = None, index: int | None = None, "
      "stream: Stream = None) -> int | None\n"
@@ -236,25 +286,61 @@ put_signal is visible. Local. Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_f
      "stream: None = None) -> int\n"
      "(sig: AnyArray, cmp: CompareName, value: int, timeout: None = None, index: int | None = None, *, "
      "stream: GivenStream) -> None",
-     R"(Wait until this PE's own signal word compares, and return the value that did.
+     R"(Wait until `sig[index] cmp value` is true on this PE; return the value found.
 
-sig:     symmetric words of uint64; number `index` of them, in C order, is waited for. The index may be
-         left out where there is one word; of several one must be named (ShapeMismatch).
-cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-value:   0 to 2**64 - 1.
-timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
+Acquires: data that the signalling PE put by put_signal are visible. Other threads run meanwhile,
+and Ctrl-C interrupts the wait.
 
-Acquires: what the PE that signalled had put by put_signal is visible. Other threads run meanwhile and
-Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, DtypeMismatch, NotSymmetric.
-On a stream (None else) the stream waits, and None is returned; a captured graph compares with the same
-value in each replay: see signal_consume. Source: OpenSHMEM 1.6, section 9.12 (shmem_signal_wait_until).)"},
+Parameters
+----------
+sig
+    Symmetric words of uint64.
+cmp
+    "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on).
+value
+    0 to 2**64 - 1.
+timeout
+    Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit.
+index
+    The word in C order. It may be left out if there is one word (ShapeMismatch otherwise).
+
+Returns
+-------
+value
+    The value found. On a stream None: the stream waits, and a captured graph compares with the same
+    value in each replay (see signal_consume).
+
+Raises
+------
+Timeout
+    The error names the wait.
+PeDied, DtypeMismatch, NotSymmetric
+
+Notes
+-----
+Source: OpenSHMEM 1.6, section 9.12 (shmem_signal_wait_until).)"},
     {"signal_consume", entry<4, consume_spec, consume_body>, &consume_spec,
      "(sig: AnyArray, n: int, index: int | None = None, stream: Stream = None) -> None",
      R"(Wait until this PE's own signal word is at least n, then subtract n.
 
-What the other PEs add by signal_add or put_signal in one round, the next round waits for again: so a
-captured graph replays. sig: symmetric words of uint64; of several, index must name one. Nobody else may subtract from the word meanwhile.
-Raises Timeout, PeDied, DtypeMismatch, NotSymmetric. Atoll's own; no such call in OpenSHMEM.)"},
+Other PEs add to the word by signal_add or put_signal in each round, and each round waits again. A
+captured graph can therefore be replayed.
+
+Parameters
+----------
+sig
+    Symmetric words of uint64. If there are several, index selects one. No other thread or PE may
+    subtract from the word meanwhile.
+n
+    The number to wait for and to subtract.
+
+Raises
+------
+Timeout, PeDied, DtypeMismatch, NotSymmetric
+
+Notes
+-----
+An extension; OpenSHMEM has no such call.)"},
 };
 
 }  // namespace

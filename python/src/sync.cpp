@@ -21,34 +21,74 @@ template <Spec& S, int StreamAt, bool Completes, int N> PyObject* meet(const Arg
 const Function functions[] = {
     {"barrier_all", entry<1, barrier_all_spec, meet<barrier_all_spec, 0, true, 1>>, &barrier_all_spec,
      "(*, stream: Stream = None) -> None",
-     R"(Wait until all PEs have come here and all that they put before is complete and visible.
+     R"(Wait until all PEs have called it, and all their earlier puts are complete and visible.
 
-Collective over all PEs. On a stream the PEs' streams meet, and the host goes on; what each did before is
-visible to all behind it. Else the hosts meet. Completes the default context's puts, atomics and signals, and plain stores
-into symmetric arrays. Other threads run meanwhile and Ctrl-C is answered if it takes long.
-Raises PeDied, Timeout (ATOLL_WAIT_TIMEOUT), CollectiveMismatch (the PEs' calls are compared unless
-ATOLL_CHECK=none). Source: OpenSHMEM 1.6, section 9.11.)"},
+Collective over all PEs. Completes the default context's puts, atomics and signals, and plain stores
+into symmetric arrays. Other threads run meanwhile, and Ctrl-C interrupts a long wait. On a stream,
+the PEs' streams synchronize and the host continues; earlier work of each stream is then visible to
+all.
+
+Raises
+------
+PeDied
+Timeout
+    ATOLL_WAIT_TIMEOUT has passed.
+CollectiveMismatch
+    The PEs' calls differ; they are compared unless ATOLL_CHECK=none.
+
+Notes
+-----
+Source: OpenSHMEM 1.6, section 9.11.)"},
     {"sync_all", entry<1, sync_all_spec, meet<sync_all_spec, 0, false, 1>>, &sync_all_spec,
      "(*, stream: Stream = None) -> None",
-     R"(Wait until all PEs have come here; completes no puts.
+     R"(Wait until all PEs have called it; completes no puts.
 
-Collective over all PEs. Each PE's plain stores before it are visible to all after it.
-Raises PeDied, Timeout, CollectiveMismatch (the PEs' calls are compared unless
-ATOLL_CHECK=none). Source: OpenSHMEM 1.6, section 9.11.)"},
+Collective over all PEs. Each PE's plain stores before it are visible to all PEs after it.
+
+Raises
+------
+CollectiveMismatch
+    The PEs' calls differ; they are compared unless ATOLL_CHECK=none.
+PeDied, Timeout
+
+Notes
+-----
+Source: OpenSHMEM 1.6, section 9.11.)"},
     {"barrier", entry<2, barrier_spec, meet<barrier_spec, 1, true, 2>>, &barrier_spec,
      "(team: Team | None = None, *, stream: Stream = None) -> None",
-     R"(barrier_all among the PEs of a team: quiet on the team's default context, then sync.
+     R"(A barrier_all among the PEs of a team: quiet on the team's default context, then sync.
 
-Collective over the team (None: all PEs).
-Raises PeDied, UseAfterFree, Timeout, CollectiveMismatch (the PEs' calls are compared unless
-ATOLL_CHECK=none).)"},
+Collective over the team.
+
+Parameters
+----------
+team
+    The PEs; None: all.
+
+Raises
+------
+PeDied, UseAfterFree, Timeout
+CollectiveMismatch
+    The PEs' calls differ; they are compared unless ATOLL_CHECK=none.)"},
     {"sync", entry<2, sync_spec, meet<sync_spec, 1, false, 2>>, &sync_spec,
      "(team: Team | None = None, *, stream: Stream = None) -> None",
-     R"(Wait until all PEs of a team have come here; completes no puts.
+     R"(Wait until all PEs of a team have called it; completes no puts.
 
-Collective over the team (None: all PEs).
-Raises PeDied, UseAfterFree, Timeout, CollectiveMismatch (the PEs' calls are compared unless
-ATOLL_CHECK=none).
+Collective over the team.
+
+Parameters
+----------
+team
+    The PEs; None: all.
+
+Raises
+------
+PeDied, UseAfterFree, Timeout
+CollectiveMismatch
+    The PEs' calls differ; they are compared unless ATOLL_CHECK=none.
+
+Notes
+-----
 Source: OpenSHMEM 1.6, section 9.11 (shmem_team_sync).)"},
 };
 

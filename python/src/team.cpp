@@ -132,12 +132,16 @@ void register_team(nb::module_& module) {
                "Return the team for kernels in CUDA C++, which reach PEs of other hosts too.");
     nb::class_<PyTeam> team(
         module, "Team",
-        R"(An ordered set of PEs; collectives take it as team=, and one-sided operations number their PEs in it.
+        R"(An ordered set of PEs. Collectives accept it as team=; one-sided operations number PEs within it.
 
-atoll.WORLD holds all PEs, atoll.SHARED all that load and store each other's memory, atoll.HOST all of this
-host, atoll.RAIL those that are as manieth on their hosts as this PE on its. Others are made by split,
-split_strided and split_2d, which are collective over the team they are called on. In a `with` statement a
-team is destroyed at the end. Source: OpenSHMEM 1.6, section 9.4.)");
+atoll.WORLD contains all PEs. atoll.SHARED contains those that load and store each other's memory,
+and atoll.HOST those of this host. atoll.RAIL contains the PEs that have this PE's number within
+their host. split, split_strided and split_2d create further teams; they are collective over the
+team on which they are called. A `with` statement destroys a team at its end.
+
+Notes
+-----
+Source: OpenSHMEM 1.6, section 9.4.)");
     team.def(
         "my_pe", [](const PyTeam& t) { return of(t, "Team.my_pe").my_pe(); },
         "Return the number of this PE within the team. Local.");
@@ -145,45 +149,68 @@ team is destroyed at the end. Source: OpenSHMEM 1.6, section 9.4.)");
         "n_pes", [](const PyTeam& t) { return of(t, "Team.n_pes").n_pes(); },
         "Return the number of PEs in the team. Local.");
     team.def("world_pe", &world_pe, nb::arg("pe"), nb::sig("def world_pe(self, pe: int) -> int"),
-             "Return the number in atoll.WORLD of the team's PE pe. Local. Raises PeError.");
+             R"(Return the number in atoll.WORLD of the team's PE pe. Local.
+
+Raises
+------
+PeError)");
     team.def("translate_pe", &translate_pe, nb::arg("pe"), nb::arg("other"),
              nb::sig("def translate_pe(self, pe: int, other: Team) -> int"),
-             "Return the number that the team's PE pe has in `other`; -1 if it is no member. Local. Raises "
-             "PeError.");
-    team.def(
-        "split_strided", &split_strided, nb::arg("start"), nb::arg("stride"), nb::arg("size"),
-        nb::sig("def split_strided(self, start: int, stride: int, size: int) -> Team | None"),
-        "Return the team of PEs start, start + stride, ... (size of them); None on PEs that are not among "
-        "them.\n\n"
-        "Collective over this team; usable at once. Raises InvalidArgument, PeError, CollectiveMismatch\n"
-        "(start, stride and size are always compared).");
-    team.def(
-        "split_2d", &split_2d, nb::arg("xrange"),
-        nb::sig("def split_2d(self, xrange: int) -> tuple[Team, Team]"),
-        "Lay the PEs in rows of xrange and return this PE's (row, column) as teams. Collective over this "
-        "team.");
-    team.def(
-        "split", &split, nb::arg("color"), nb::arg("key") = 0,
-        nb::sig("def split(self, color: int, key: int = 0) -> Team | None"),
-        "Return the team of all PEs that passed this color, ordered by key, then by PE; None for a negative "
-        "color.\n\n"
-        "Collective over this team; usable at once. Raises CollectiveMismatch.");
+             R"(Return the number in `other` of the team's PE pe; -1 if `other` does not contain it. Local.
+
+Raises
+------
+PeError)");
+    team.def("split_strided", &split_strided, nb::arg("start"), nb::arg("stride"), nb::arg("size"),
+             nb::sig("def split_strided(self, start: int, stride: int, size: int) -> Team | None"),
+             R"(Return the team of the `size` PEs start, start + stride, ...; None on other PEs.
+
+Collective over this team; usable at once.
+
+Raises
+------
+InvalidArgument, PeError
+CollectiveMismatch
+    The PEs passed different values; they are always compared.)");
+    team.def("split_2d", &split_2d, nb::arg("xrange"),
+             nb::sig("def split_2d(self, xrange: int) -> tuple[Team, Team]"),
+             R"(Arrange the PEs in rows of xrange; return this PE's row and column as teams.
+
+Collective over this team.)");
+    team.def("split", &split, nb::arg("color"), nb::arg("key") = 0,
+             nb::sig("def split(self, color: int, key: int = 0) -> Team | None"),
+             R"(Return the team of all PEs that passed this color, ordered by key, then by PE.
+
+Collective over this team; usable at once. A PE with a negative color gets None.
+
+Raises
+------
+CollectiveMismatch)");
     team.def(
         "sync", [](const PyTeam& t) { of(t, "Team.sync").sync(); },
-        "Wait until all PEs of the team have come here; completes no puts. Collective over the team.");
+        "Wait until all PEs of the team have called it; completes no puts. Collective over the team.");
     team.def(
         "barrier", [](const PyTeam& t) { of(t, "Team.barrier").barrier(); },
         "Complete this PE's puts on the team's default context, then sync. Collective over the team.");
     team.def(
         "device", &device_team, nb::arg("memory") = "device",
         nb::sig("def device(self, memory: str = \"device\") -> DeviceTeam"),
-        "Return the team as a value for kernels: a NamedTuple of integers, the fields of "
-        "atl::device::Team.\n\n"
-        "memory: \"device\" (or \"cuda\"), where the first device array was made before, or \"host\" (or "
-        "\"cpu\"), for\nfunctions that run on the host. Local. Raises NotInitialized, Unsupported (more than "
-        "64 PEs, or teams alive; PEs\nof other hosts, which only kernels in CUDA C++ reach: atoll.cupy).");
+        R"(Return the team as a value for kernels: a NamedTuple of integers, the fields of atl::device::Team. Local.
+
+Parameters
+----------
+memory
+    "device" (or "cuda") after the first allocation on GPUs, or "host" (or "cpu") for functions that
+    run on the host.
+
+Raises
+------
+NotInitialized
+Unsupported
+    There are more than 64 PEs or live teams, or PEs of other hosts, which only kernels in CUDA C++
+    reach (atoll.cupy).)");
     team.def("destroy", &destroy,
-             "Free what the team uses. Collective over the team; afterwards its use raises UseAfterFree.");
+             "Free the resources of the team. Collective over the team; later use raises UseAfterFree.");
     team.def(
         "__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> Team"));
     team.def("__exit__", &leave, nb::sig("def __exit__(self, *args: object) -> None"));

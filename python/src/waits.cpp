@@ -259,39 +259,45 @@ PyObject* test_body(const Arguments<6>& a) {
 }
 
 constexpr const char* wait_tail =
-    "\nAcquires: what the updating PEs had ordered before their updates is visible on return. Other "
-    "threads\n"
-    "run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,\n"
-    "DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.";
+    "\nRaises\n------\n"
+    "Timeout\n    The error names the wait.\n"
+    "PeDied, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree\n\n"
+    "Notes\n-----\n"
+    "Acquires: stores that the updating PEs ordered before their updates are visible on return. Other\n"
+    "threads run meanwhile, and Ctrl-C interrupts the wait.\n\n"
+    "Source: OpenSHMEM 1.6, section 9.12.";
 constexpr const char* test_tail =
-    "\nNever waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,\n"
-    "UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.";
-constexpr const char* word_doc =
-    "\n\nivar:    a symmetric array of integers, or any view of one; on this PE.\n";
+    "\nRaises\n------\n"
+    "NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree\n\n"
+    "Notes\n-----\n"
+    "Never waits; a test that succeeds acquires.\n\n"
+    "Source: OpenSHMEM 1.6, section 9.12.";
+constexpr const char* parameters = "\n\nParameters\n----------\n";
+constexpr const char* word_doc = "ivar\n    A symmetric array of integers, or any view of one, on this PE.\n";
 constexpr const char* words_doc =
-    "\n\nivars:   a contiguous symmetric array (or view) of integers, on this PE.\n";
+    "ivars\n    A contiguous symmetric array (or view) of integers, on this PE.\n";
 constexpr const char* compare_doc =
-    "cmp:     \"==\", \"!=\", \">\", \">=\", \"<\" or \"<=\" (or atoll.EQ and so on): found `cmp` value.\n";
-constexpr const char* value_doc = "value:   an integer that ivar's dtype holds.\n";
+    "cmp\n    \"==\", \"!=\", \">\", \">=\", \"<\" or \"<=\" (or atoll.EQ and so on).\n";
+constexpr const char* value_doc = "value\n    An integer that ivar's dtype holds.\n";
 constexpr const char* index_doc =
-    "index:   which element of ivar, in C order, negative ones from the end. It may be left out where\n"
-    "         ivar has one element; of several one must be named (ShapeMismatch).\n";
+    "index\n    The element of ivar in C order; negative numbers count from the end. It may be left out if\n"
+    "    ivar has one element (ShapeMismatch otherwise).\n";
 constexpr const char* status_doc =
-    "status:  one integer for each word; words whose entry is not 0 are left out. None: none is.\n";
+    "status\n    One integer for each word; words with a nonzero entry are skipped. None: all words count.\n";
 constexpr const char* timeout_doc =
-    "timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.\n";
+    "timeout\n    Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit.\n";
 
-/// The documentation of `out` and of the call on a stream.
+/// The documentation of `out`, which only calls on a stream have.
 std::string out_doc(const char* out) {
-    return out[0] == '\0' ? ""
-                          : std::string("out:     with stream= alone; an int64 array for ") + out + ".\n";
+    return out[0] == '\0' ? "" : std::string("out\n    Only with stream=: an int64 array for ") + out + ".\n";
 }
+/// The last paragraph of the documentation: arrays of a call on a stream.
 std::string stream_doc(bool has_values, bool has_out) {
-    std::string text = "\nOn a stream, status is an array of int32";
-    if (has_values) text += ", values one of ivars' dtype";
-    text += ", one entry for each word,\nin memory of the GPU or pinned";
-    if (has_out) text += ", as out, which may be larger";
-    return text + "; they are read when the stream comes there, in each\nreplay of a graph again.\n";
+    std::string text = "\n\nOn a stream, status is an array of int32";
+    if (has_values) text += ", and values one of ivars' dtype,";
+    text += " with one entry for each word, in memory\nof the GPU or pinned.";
+    if (has_out) text += " out is in such memory, too, and may be larger.";
+    return text + " They are read when the stream reaches\nthe call, and again in each replay of a graph.";
 }
 
 struct Made {
@@ -326,14 +332,14 @@ template <Form F> void add_many(Made& made, const char* name, const Told& told, 
     } else {
         signature = begin + timeout + ", *, stream: Stream = None) -> None";
     }
-    std::string text = what + words_doc + compare_doc;
-    text += F.vector ? "values:  one for each word, of ivars' dtype, or a list of Python numbers.\n"
-                     : "value:   an integer that ivars' dtype holds.\n";
+    std::string text = what + parameters + words_doc + compare_doc;
+    text += F.vector ? "values\n    One for each word, of ivars' dtype, or a list of Python numbers.\n"
+                     : "value\n    An integer that ivars' dtype holds.\n";
     text += status_doc;
     if (F.waits) text += timeout_doc;
     if (finds(F)) text += out_doc(told.out);
-    text += stream_doc(F.vector, finds(F));
     text += F.waits ? wait_tail : test_tail;
+    text += stream_doc(F.vector, finds(F));
     made.functions.push_back({name, entry<arguments_of(F), spec_of<F>, many_body<F>>, &spec_of<F>,
                               made.keep(std::move(signature)), made.keep(std::move(text))});
 }
@@ -342,9 +348,9 @@ template <Kind K>
 void add_kind(Made& made, const char* const (&names)[4], const Told& wait, const Told& test,
               const std::string& waits, const std::string& tests) {
     add_many<Form{K, true, false}>(made, names[0], wait, waits);
-    add_many<Form{K, true, true}>(made, names[1], wait, waits + " Each word has its own value.");
+    add_many<Form{K, true, true}>(made, names[1], wait, waits + " Each word has a separate value.");
     add_many<Form{K, false, false}>(made, names[2], test, tests);
-    add_many<Form{K, false, true}>(made, names[3], test, tests + " Each word has its own value.");
+    add_many<Form{K, false, true}>(made, names[3], test, tests + " Each word has a separate value.");
 }
 
 }  // namespace
@@ -353,7 +359,7 @@ void register_waits(PyObject* module) {
     static Made made;
     constexpr const char* yes_or_no = "1 or 0";
     constexpr const char* one_index = "the lowest such index, or -1 for None";
-    constexpr const char* indices = "how many there are, then their indices: n + 1 words for n of ivars";
+    constexpr const char* indices = "their number, followed by the indices: n + 1 elements for n words";
     made.functions.push_back(
         {"wait_until", entry<6, wait_spec, wait_body>, &wait_spec,
          "(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | None = None, index: int | None = "
@@ -363,9 +369,9 @@ void register_waits(PyObject* module) {
          "(ivar: AnyArray, cmp: CompareName, value: Value, timeout: None = None, index: int | None = None, "
          "*, "
          "stream: GivenStream) -> None",
-         made.keep(std::string("Wait until this PE's own symmetric word number `index` of ivar compares; "
-                               "return the value that did.") +
-                   word_doc + compare_doc + value_doc + timeout_doc + index_doc + wait_tail)});
+         made.keep(
+             std::string("Wait until `ivar[index] cmp value` is true on this PE; return the value found.") +
+             parameters + word_doc + compare_doc + value_doc + timeout_doc + index_doc + wait_tail)});
     made.functions.push_back(
         {"test", entry<6, test_spec, test_body>, &test_spec,
          "(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = None, *, out: AnyArray | None "
@@ -376,22 +382,25 @@ void register_waits(PyObject* module) {
          "(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = None, *, out: AnyArray, "
          "stream: "
          "GivenStream) -> None",
-         made.keep(std::string("True if this PE's own symmetric word number `index` of ivar compares.") +
+         made.keep(std::string("True if `ivar[index] cmp value` is true on this PE.") + parameters +
                    word_doc + compare_doc + value_doc + index_doc + out_doc(yes_or_no) + test_tail)});
     add_kind<Kind::all>(made, {"wait_until_all", "wait_until_all_vector", "test_all", "test_all_vector"},
                         {"None", ""}, {"bool", yes_or_no},
-                        "Wait until every word has compared; one that did once counts.",
-                        "True if every word compares.");
+                        "Wait until the comparison has been true for every word, at any time of the wait.",
+                        "True if the comparison is true for every word.");
     add_kind<Kind::any>(
         made, {"wait_until_any", "wait_until_any_vector", "test_any", "test_any_vector"},
         {"int | None", one_index}, {"int | None", one_index},
-        "Wait until some word compares; return its index, in turn among several; None if no word is left in.",
-        "Return the index of a word that compares, in turn among several; None if there is none.");
-    add_kind<Kind::some>(made, {"wait_until_some", "wait_until_some_vector", "test_some", "test_some_vector"},
-                         {"IndexArray", indices}, {"IndexArray", indices},
-                         "Wait until some word compares; return the indices of all that do, as an integer "
-                         "array (empty if no word is left in).",
-                         "Return the indices of all words that compare, as an integer array.");
+        "Wait until the comparison is true for a word; return its index, or None if all words are skipped. "
+        "Of several such words, calls return one after another.",
+        "Return the index of a word for which the comparison is true, or None. Of several such words, calls "
+        "return one after another.");
+    add_kind<Kind::some>(
+        made, {"wait_until_some", "wait_until_some_vector", "test_some", "test_some_vector"},
+        {"IndexArray", indices}, {"IndexArray", indices},
+        "Wait until the comparison is true for a word; return the indices of all such words "
+        "as an integer array (empty if all words are skipped).",
+        "Return the indices of all words for which the comparison is true, as an integer array.");
     register_functions(module, made.functions);
 }
 
