@@ -240,7 +240,7 @@ def _watch() -> None:
             return False
         if not isinstance(value, KeyboardInterrupt):
             text = f"{kind.__name__}: {value}".removesuffix(": ") + (f" ({kernel})" if kernel else "")
-            _failure = 1, f"PE {{}} ended by an exception that nobody caught: {text}"
+            _failure = 1, f"PE {{}} ended by an uncaught exception: {text}"
         # The status is 128 + SIGINT, as in a shell. The module signal is not imported, since a program may be
         # called signal.py.
         elif _atoll.is_initialized() and _atoll.n_pes() > 1:

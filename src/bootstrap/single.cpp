@@ -20,7 +20,9 @@ class Single final : public Bootstrap {
     std::string get(const std::string& key) override {
         const auto found = values_.find(key);
         if (found == values_.end())
-            throw_bootstrap("Nobody put \"" + key + "\", and this job has one PE, so nobody else will.");
+            throw_bootstrap(
+                "get(\"" + key +
+                "\"): the key was not put, and this job has no other PE that could put it. Put it first.");
         return found->second;
     }
     void fence() override {}

@@ -97,7 +97,7 @@ std::unique_ptr<Bootstrap> meet_by(const common::Settings& settings, Link link) 
         if (!one_host) {
             if (settings.secret.empty() && link.pe == 0)
                 common::warn(
-                    "ATOLL_SECRET is not set, so anybody who reaches MASTER_ADDR's port while the job "
+                    "ATOLL_SECRET is not set, so any process that reaches MASTER_ADDR's port while the job "
                     "starts may join it: the network is trusted.");
             return create_net_link(settings, std::move(link), name);
         }

@@ -137,7 +137,8 @@ void Job::on_death(int pe, int wait_status) {
                 "; in a Python program an extension module or a kernel does that: python -X faulthandler "
                 "(PYTHONFAULTHANDLER=1) says where";
     }
-    if (number == SIGKILL) sentence += "; if nobody did that, the kernel ran out of memory (dmesg tells)";
+    if (number == SIGKILL)
+        sentence += "; if no user or program sent it, the kernel ran out of memory (see dmesg)";
     end(pe, status, sentence);
 }
 
@@ -146,7 +147,7 @@ void Job::on_abort(int pe, int status, const std::string& text) {
     if (status == 0 && text.empty()) return end(pe, 0, "");
     const std::string when = " " + common::elapsed_text(now()) + " after the start";
     // A program in Python has printed the exception itself; the launcher does not repeat it.
-    constexpr std::string_view uncaught = " ended by an exception that nobody caught";
+    constexpr std::string_view uncaught = " ended by an uncaught exception";
     const std::string begin = "PE " + std::to_string(pe) + std::string(uncaught);
     if (!text.starts_with(begin + ": "))
         return end(pe, status,

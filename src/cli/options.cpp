@@ -123,27 +123,27 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
         ->type_name("N");
     const CLI::Option* over_hosts =
         app.add_option("--hosts", hosts,
-                       "hosts and how many PEs each starts, such as a:4,b:4; needs the same atoll at the "
-                       "same path there")
+                       "hosts and their numbers of PEs, such as a:4,b:4; each needs the same atoll at the "
+                       "same path")
             ->type_name("HOST:N,...");
-    app.add_option(
-           "--agent", options.agent,
-           "what starts a command on a host of --hosts: gets the host's name and the command (default: "
-           "ATOLL_AGENT, else ssh)")
+    app.add_option("--agent", options.agent,
+                   "program that runs a command on a host of --hosts; gets the host's name and the command "
+                   "(default: ATOLL_AGENT, else ssh)")
         ->type_name("PROGRAM");
-    app.add_flag("--label", options.label, "begin every line that a PE prints with its number");
+    app.add_flag("--label", options.label, "begin every output line of a PE with its number");
     app.add_flag("--raw", options.raw,
-                 "PEs write to standard output and error themselves, for binary data: lines may mix");
+                 "PEs write directly to standard output and error, for binary data; lines may mix");
     app.add_option("--output-dir", options.output_folder,
-                   "write each PE's output to files there, pe0.out, pe0.err and so on, instead of here")
+                   "write each PE's output to files in this folder: pe0.out, pe0.err and so on")
         ->type_name("DIR");
     app.add_option("--timeout", timeout,
-                   "end the job after so many seconds, with a table of what each PE does")
+                   "end the job after this time in seconds, and print what each PE is doing")
         ->type_name("S");
     app.add_option("--bind", bind, "core: one core for each PE; none (default)")->type_name("core|none");
-    app.add_flag("--mps", options.mps,
-                 "PEs that share a GPU run on it at once, by NVIDIA's MPS: this user's daemon, or one of the "
-                 "job's own");
+    app.add_flag(
+        "--mps", options.mps,
+        "let PEs that share a GPU run at the same time, by NVIDIA's MPS: this user's daemon, or one for "
+        "the job");
     app.add_option("--heap-size", options.heap_size, "limit of a PE's symmetric heap, such as 512m or 2g")
         ->type_name("SIZE");
     app.add_option("--env", options.environment, "set a variable for all PEs")
@@ -151,12 +151,12 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
         ->allow_extra_args(false);
     Arguments exported;
     app.add_option("-x", exported,
-                   "the same, as other launchers have it; without =V the variable as it is here")
+                   "the same option of other launchers; without =V the variable keeps its present value")
         ->type_name("K[=V]")
         ->allow_extra_args(false);
     std::string shown_in_help;
     app.add_option("PROGRAM", shown_in_help,
-                   "what to start, or -m MODULE for a module of Python; all that follows is its own")
+                   "the program, or -m MODULE for a module of Python; all further arguments belong to it")
         ->type_name("[ARGUMENTS...]");
     app.footer("Ctrl-C ends the job, a second one at once; Ctrl-\\ prints what every PE is doing.");
     if (!parse(app, own, std::string(" (usage: ") + usage + ")")) return std::nullopt;

@@ -28,7 +28,7 @@ constexpr SignalName signal_names[] = {
     {SIGUSR1, "SIGUSR1", nullptr},
     {SIGSEGV, "SIGSEGV", "segmentation fault"},
     {SIGUSR2, "SIGUSR2", nullptr},
-    {SIGPIPE, "SIGPIPE", "nobody reads its output"},
+    {SIGPIPE, "SIGPIPE", "its output has no reader"},
     {SIGALRM, "SIGALRM", nullptr},
     {SIGTERM, "SIGTERM", nullptr},
     {SIGXCPU, "SIGXCPU", "limit of CPU time"},

@@ -99,7 +99,7 @@ std::string list(const std::vector<std::string>& names) {
 Collective collective_named(const std::string& text, std::string_view name) {
     const auto* found = std::find(std::begin(collective_names), std::end(collective_names), name);
     if (found == std::end(collective_names))
-        refuse(text, "\"" + std::string(name) + "\" is none of " +
+        refuse(text, "\"" + std::string(name) + "\" is not one of " +
                          list({std::begin(collective_names), std::end(collective_names)}) + ".");
     return static_cast<Collective>(found - collective_names);
 }

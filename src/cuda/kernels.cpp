@@ -116,7 +116,7 @@ void Kernels::load(const char* source, CUfunction& function, const char* name) c
     while (i < modules_.size() && std::strcmp(embedded_kernels[i].source, source) != 0) ++i;
     if (i == modules_.size())
         throw Error(ErrorCode::system,
-                    std::string("libatoll_cuda.so has no kernels of ") + source + ".cu; build it anew.");
+                    std::string("libatoll_cuda.so has no kernels of ") + source + ".cu; build it again.");
     driver_.check(driver_.get_function(&function, modules_[i], name), std::string("find ") + name);
     int registers = 0;
     driver_.check(driver_.load_function

@@ -102,12 +102,12 @@ def test_an_exception_reported_by_abort_is_not_repeated(atoll, program):
     path = program(
         "pe.hello()\npe.fence()\n"
         f"os.write(2, {TRACEBACK.format('why')!r}.encode()) if pe.number == 1 and len(sys.argv) == 1 else None\n"
-        "if pe.number == 1: pe.abort(1, 'PE 1 ended by an exception that nobody caught: ValueError: why')\n"
+        "if pe.number == 1: pe.abort(1, 'PE 1 ended by an uncaught exception: ValueError: why')\n"
         "print(pe.wait_for_abort())\n"
     )
     result = atoll("run", "-n", 2, path)
     assert result.stderr.count("ValueError: why") == 1
-    said = r"atoll run: PE 1 ended by an exception that nobody caught \d+\.\d\d s after the start"
+    said = r"atoll run: PE 1 ended by an uncaught exception \d+\.\d\d s after the start"
     assert re.fullmatch(said, result.stderr.splitlines()[-1])
     assert "ValueError: why" in result.stdout  # a PE that waits hears all of it
     silent = atoll("run", "-n", 2, path, "silent")

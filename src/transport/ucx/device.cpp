@@ -23,7 +23,7 @@ void Engine::serve_device_heap(DeviceOwner* owner) {
 void Engine::check_own_access(const DeviceOwner& owner) {
     const auto refuse = [&](const std::string& why) {
         throw Error(ErrorCode::unsupported, "ATOLL_UCX_RMA=device: " + why +
-                                                " Unset, data of device heaps go by way of pinned memory.");
+                                                " Unset, data of device heaps go through pinned memory.");
     };
     if (!owner.admits_networks()) refuse("no network may reach this GPU's memory (GPUDirect RDMA).");
     if (owner.is_gpu_memory() && !worker_.knows_cuda())
