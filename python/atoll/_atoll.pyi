@@ -10,7 +10,7 @@ from .shmem import Ctx
 
 class Error(Exception):
     """
-    What Atoll raises. The text says what was passed, what was expected and what to do.
+    The base class of the exceptions. The text tells what was passed, what was expected and what to do.
     """
 
 class NotInitialized(Error):
@@ -67,20 +67,23 @@ class SystemFailure(Error, OSError):
 
 class Block:
     """
-    Owns a piece of symmetric memory; the end of the .base chain of every symmetric array.
+    Owns a piece of symmetric memory; it is the end of the .base chain of every symmetric array.
     """
 
 class DeviceArray:
     """
     A symmetric array in the memory of this PE's GPU, or a view of one.
 
-    Made by atoll.zeros(..., device="cuda") and its kin. It computes nothing itself: x.cupy() and x.torch()
-    give the same memory to those libraries, Numba and others take it as it is (__cuda_array_interface__,
-    DLPack), and x.numpy() copies it to the host. Slices, x.reshape(), x.view() and x.T are views; x[...] =
-    value copies from the host, or from an array of the GPU, and waits for that; == is an error that names the
-    libraries. Every view, and every array of
-    another library made from it, keeps the memory. Free it with atoll.free(x). atoll.pin(x) gives one too,
-    over memory of the host that kernels reach; to Atoll's functions that is the same as x.
+    atoll.zeros(..., device="cuda") and similar functions make it. It has no arithmetic. x.cupy() and
+    x.torch() return the same memory as arrays of those libraries. Numba and others accept it directly
+    (__cuda_array_interface__, DLPack). x.numpy() copies it to the host.
+
+    Slices, x.reshape(), x.view() and x.T are views. `x[...] = value` copies from the host, or from an
+    array of the GPU, and waits for the copy. `==` raises an error that names the libraries. Every view,
+    and every array of another library made from it, keeps the memory alive. Free it with atoll.free(x).
+
+    atoll.pin(x) also returns a DeviceArray, over memory of the host that kernels can access. Atoll's
+    functions treat it like x.
     """
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -119,7 +122,7 @@ class DeviceArray:
     def __setitem__(self, index: Any, value: Any, /) -> None: ...
 
 class Compare(enum.Enum):
-    """How a wait or test compares: found `cmp` value."""
+    """The comparison of a wait or test: found `cmp` value."""
 
     EQ = 0
 
@@ -147,7 +150,7 @@ LE: Final = Compare.LE
 
 class ReduceOp(enum.Enum):
     """
-    What a reduction does with the PEs' elements; and, or, xor are bitwise, on bool logical.
+    The operator of a reduction; and, or, xor are bitwise, on bool logical.
     """
 
     SUM = 0
@@ -183,7 +186,7 @@ OR: Final = ReduceOp.OR
 XOR: Final = ReduceOp.XOR
 
 class SignalOp(enum.Enum):
-    """What put_signal does to the signal word."""
+    """The operation of put_signal on the signal word."""
 
     SIGNAL_SET = 0
 
@@ -200,12 +203,17 @@ def _cuda_team(team: Team) -> DeviceTeam:
 
 class Team:
     """
-    An ordered set of PEs; collectives take it as team=, and one-sided operations number their PEs in it.
+    An ordered set of PEs. Collectives accept it as team=; one-sided operations number PEs within it.
 
-    atoll.WORLD holds all PEs, atoll.SHARED all that load and store each other's memory, atoll.HOST all of this
-    host, atoll.RAIL those that are as manieth on their hosts as this PE on its. Others are made by split,
-    split_strided and split_2d, which are collective over the team they are called on. In a `with` statement a
-    team is destroyed at the end. Source: OpenSHMEM 1.6, section 9.4.
+    `atoll.WORLD` contains all PEs. `atoll.SHARED` contains those that load and store each other's memory,
+    and `atoll.HOST` those of this host.
+    `atoll.RAIL` contains the PEs that have this PE's number within their host.
+    `split`, `split_strided` and `split_2d` create further teams; they are collective over the
+    team on which they are called. A `with` statement destroys a team at its end.
+
+    Notes
+    -----
+    Source: OpenSHMEM 1.6, section 9.4.
     """
 
     def my_pe(self) -> int:
@@ -216,37 +224,56 @@ class Team:
 
     def world_pe(self, pe: int) -> int:
         """
-        Return the number in atoll.WORLD of the team's PE pe. Local. Raises PeError.
+        Return the number in atoll.WORLD of the team's PE pe. Local.
+
+        Raises
+        ------
+        PeError
         """
 
     def translate_pe(self, pe: int, other: Team) -> int:
         """
-        Return the number that the team's PE pe has in `other`; -1 if it is no member. Local. Raises PeError.
+        Return the number in `other` of the team's PE pe; -1 if `other` does not contain it. Local.
+
+        Raises
+        ------
+        PeError
         """
 
     def split_strided(self, start: int, stride: int, size: int) -> Team | None:
         """
-        Return the team of PEs start, start + stride, ... (size of them); None on PEs that are not among them.
+        Return the team of the `size` PEs start, start + stride, ...; None on other PEs.
 
-        Collective over this team; usable at once. Raises InvalidArgument, PeError, CollectiveMismatch
-        (start, stride and size are always compared).
+        Collective over this team; usable at once.
+
+        Raises
+        ------
+        InvalidArgument, PeError
+        CollectiveMismatch
+            The PEs passed different values; they are always compared.
         """
 
     def split_2d(self, xrange: int) -> tuple[Team, Team]:
         """
-        Lay the PEs in rows of xrange and return this PE's (row, column) as teams. Collective over this team.
+        Arrange the PEs in rows of xrange; return this PE's row and column as teams.
+
+        Collective over this team.
         """
 
     def split(self, color: int, key: int = 0) -> Team | None:
         """
-        Return the team of all PEs that passed this color, ordered by key, then by PE; None for a negative color.
+        Return the team of all PEs that passed this color, ordered by key, then by PE.
 
-        Collective over this team; usable at once. Raises CollectiveMismatch.
+        Collective over this team; usable at once. A PE with a negative color gets None.
+
+        Raises
+        ------
+        CollectiveMismatch
         """
 
     def sync(self) -> None:
         """
-        Wait until all PEs of the team have come here; completes no puts. Collective over the team.
+        Wait until all PEs of the team have called it; completes no puts. Collective over the team.
         """
 
     def barrier(self) -> None:
@@ -256,16 +283,25 @@ class Team:
 
     def device(self, memory: str = "device") -> DeviceTeam:
         """
-        Return the team as a value for kernels: a NamedTuple of integers, the fields of atl::device::Team.
+        Return the team as a value for kernels: a NamedTuple of integers, the fields of atl::device::Team. Local.
 
-        memory: "device" (or "cuda"), where the first device array was made before, or "host" (or "cpu"), for
-        functions that run on the host. Local. Raises NotInitialized, Unsupported (more than 64 PEs, or teams alive; PEs
-        of other hosts, which only kernels in CUDA C++ reach: atoll.cupy).
+        Parameters
+        ----------
+        memory
+            "device" (or "cuda") after the first allocation on GPUs, or "host" (or "cpu") for functions that
+            run on the host.
+
+        Raises
+        ------
+        NotInitialized
+        Unsupported
+            There are more than 64 PEs or live teams, or PEs of other hosts, which only kernels in CUDA C++
+            reach (atoll.cupy).
         """
 
     def destroy(self) -> None:
         """
-        Free what the team uses. Collective over the team; afterwards its use raises UseAfterFree.
+        Free the resources of the team. Collective over the team; later use raises UseAfterFree.
         """
 
     def __enter__(self) -> Team: ...
@@ -288,17 +324,29 @@ RAIL: Team = ...
 
 class Context:
     """
-    An ordering domain: fence and quiet of a context concern its own operations only.
+    An ordering domain: fence and quiet of a context apply to its own operations only.
 
-    Pass it as ctx= to one-sided operations; PE numbers are then those of its team. Making and destroying
-    one is local. In a `with` statement it is destroyed, after a quiet, at the end.
+    Pass it as ctx= to one-sided operations; PE numbers are then those of its team. Creating and
+    destroying a context is local. A `with` statement destroys it at its end, after a quiet.
 
-    team:       the PEs it reaches; None: all.
-    private:    only the creating thread uses it.
-    serialized: several threads use it, never at once.
-    nostore:    its fence and quiet need not order plain stores.
+    Parameters
+    ----------
+    team
+        The PEs that it reaches; None: all.
+    private
+        Only the creating thread uses it.
+    serialized
+        Several threads use it, but never at the same time.
+    nostore
+        Its fence and quiet need not order plain stores.
 
-    Raises OutOfMemory, UseAfterFree. Source: OpenSHMEM 1.6, section 9.4 (shmem_ctx_create).
+    Raises
+    ------
+    OutOfMemory, UseAfterFree
+
+    Notes
+    -----
+    Source: OpenSHMEM 1.6, section 9.4 (shmem_ctx_create).
     """
 
     def __init__(self, team: Team | None = None, *, private: bool = False, serialized: bool = False, nostore: bool = False) -> None: ...
@@ -310,7 +358,7 @@ class Context:
         """Return the number of PEs of the context's team. Local."""
 
     def team(self) -> Team:
-        """Return the team that the context was made from. Local."""
+        """Return the team from which the context was made. Local."""
 
     def fence(self) -> None:
         """atoll.fence for this context."""
@@ -322,7 +370,7 @@ class Context:
 
     def destroy(self) -> None:
         """
-        Quiet, then free what the context uses. Local. A second call does nothing.
+        Quiet, then free the resources of the context. Local. A second call does nothing.
         """
 
     def __enter__(self) -> Context: ...
@@ -342,21 +390,29 @@ def is_initialized() -> bool:
 
 def get_unique_id() -> str:
     """
-    Return a text that identifies a job to be.
+    Return a text that identifies a new job. Local.
 
-    One process makes it and carries it by any means (Ray, Dask, MPI, a file) to all processes that
-    shall be PEs; each then calls atoll.init(uid=..., pe=..., n_pes=...). Random; at most 128 characters. Local.
+    One process makes it and sends it by any means (Ray, Dask, MPI, a file) to all processes of the job.
+    Each then calls atoll.init(uid=..., pe=..., n_pes=...). The text is random, of at most 128
+    characters.
     """
 
 def my_pe(team: Team | None = None) -> int:
     """
     Return the number of this PE, 0 to n_pes()-1; within `team` if given. Local.
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.1.
     """
 
 def n_pes(team: Team | None = None) -> int:
     """
-    Return the number of PEs of the job, or of `team`. Local. Source: OpenSHMEM 1.6, section 9.1.
+    Return the number of PEs of the job, or of `team`. Local.
+
+    Notes
+    -----
+    Source: OpenSHMEM 1.6, section 9.1.
     """
 
 def _global_exit(status: int, sentence: str) -> NoReturn:
@@ -366,32 +422,34 @@ def _heap_use() -> dict[str, int]:
     """See atoll.info."""
 
 def _forked() -> None:
-    """Run in a forked child: its parent's job is not its own."""
+    """Call in a forked child: the parent's job does not belong to it."""
 
 def _may_take_store() -> bool:
-    """Whether init() without arguments may use torch's store."""
+    """True if init() without arguments may use torch's store."""
 
 def _launched() -> bool:
     """
-    Whether the process's environment (os.environ is a copy of it) still has the launcher's variable.
+    True if the process's environment (os.environ is a copy of it) still has the launcher's variable.
     """
 
 def _end_reason() -> str:
-    """Why another PE or the launcher ends the job; empty while nobody does."""
+    """
+    The reason why another PE or the launcher ends the job; empty while the job runs.
+    """
 
 def _check_job(function: str) -> int:
     """
-    This PE's number. Raises NotInitialized, naming the function, outside a job.
+    Return this PE's number. Raises NotInitialized, naming the function, outside a job.
     """
 
 def _report_by(report: Callable[[Any, Any, Any, bool], bool]) -> bool:
     """
-    Set what _hook() reports by. False where it is set: the package was imported a second time.
+    Set the function with which _hook() reports. False if it is already set: a second import of the package.
     """
 
 def _hook(kind: Any, value: Any, trace: Any) -> None:
     """
-    Stands in for sys.excepthook: reports an exception that nobody caught, undisturbed by SIGINT.
+    The sys.excepthook: reports an uncaught exception, protected from SIGINT.
     """
 
 def _version() -> str:
@@ -404,54 +462,98 @@ def register(x: Any) -> Any:
     """
     Return a symmetric view of an array of this PE's GPU that another library has allocated.
 
-    x: an array of PyTorch, CuPy or Numba, a cuda.core.Buffer, or anything with DLPack's or CUDA's array
-       interface, in memory of the driver's virtual memory management: PyTorch's with
-       PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, cuda.core's VirtualMemoryResource. Not cudaMalloc's,
-       which no other process can map. Any view: its offset and strides are kept. Every PE passes one, of equal
-       size, at an equal place of equal allocations, as programs have that allocate alike.
+    Collective over all PEs; an error on one PE raises on all.
 
-    The result is an array of x's library, of its shape and dtype, over the same memory; x itself is not
-    symmetric, but what is written by either is read by the other. It keeps x. The whole allocations that x
-    lies in (2 MiB at least) are mapped on all PEs. free() ends it, and leaves x alone.
+    Parameters
+    ----------
+    x
+        An array of PyTorch, CuPy or Numba, a cuda.core.Buffer, or any object with DLPack's or CUDA's
+        array interface. Its memory must come from the driver's virtual memory management: PyTorch's
+        with PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or cuda.core's VirtualMemoryResource.
+        Memory of cudaMalloc cannot be mapped by other processes. Views keep their offset and strides.
+        Every PE passes an array of equal size, at an equal offset of equal allocations.
 
-    Collective over all PEs; what one PE cannot raises on all. Raises InvalidArgument (cudaMalloc's memory, of
-    another GPU or the host, not shareable, symmetric already), CollectiveMismatch, Unsupported, OutOfMemory.
+    Returns
+    -------
+    array
+        An array of x's library with its shape and dtype, over the same memory. It keeps x alive. x
+        itself is not symmetric, but each shows what was written through the other.
+
+    Raises
+    ------
+    InvalidArgument
+        The memory is cudaMalloc's, another GPU's or the host's, cannot be shared, or is symmetric
+        already.
+    CollectiveMismatch, Unsupported, OutOfMemory
+
+    Notes
+    -----
+    The complete allocations that contain x (at least 2 MiB) are mapped on all PEs. free() unmaps them
+    and leaves x unchanged.
     """
 
 def free(x: AnyArray) -> None:
     """
     Free a symmetric array. Collective over all PEs, in the same order on all.
 
-    x: what atoll.zeros() or its kin returned, or a view of all of it. Afterwards the array and every
-    view of it (peer and global_view too) raise UseAfterFree when passed to a call; reading them by
-    NumPy is not caught. Waits for all PEs; outstanding puts into x must be complete (barrier_all).
+    The call waits for all PEs. Puts into x must be complete (barrier_all).
 
-    An array that is never freed is no error: once the garbage collectors of all PEs have dropped
-    it, its memory comes back at the next collective allocation.
+    Parameters
+    ----------
+    x
+        An array of atoll.zeros() and similar functions, or a view of all of it.
 
-    Raises NotSymmetric, UseAfterFree, InvalidArgument (part of an array), CollectiveMismatch (calls are
-    always compared).
+    Raises
+    ------
+    NotSymmetric, UseAfterFree
+    InvalidArgument
+        x is a part of an array.
+    CollectiveMismatch
+        The PEs' calls differ; they are always compared.
+
+    Notes
+    -----
+    Afterwards the array and every view of it (peer and global_view too) raise UseAfterFree when passed
+    to a call. Reads through NumPy are not detected.
+
+    An array need not be freed. Once the garbage collectors of all PEs have dropped it, the next
+    collective allocation reclaims its memory.
+
     Source: OpenSHMEM 1.6, section 9.3 (shmem_free).
     """
 
 def pin(x: AnyArray) -> DeviceArray:
     """
-    Let kernels of this PE's GPU read a symmetric array of the host; returns it as they take it.
+    Make a symmetric array of the host accessible to kernels of this PE's GPU. Local.
 
-    x: a symmetric NumPy array, or a view of one. The result has its address, shape, dtype and strides, and what
-       CuPy, Numba, PyTorch and Triton ask for (__cuda_array_interface__, DLPack, .cupy(), .torch()); it keeps
-       the memory. Passed to Atoll's functions it is the same as x.
+    Parameters
+    ----------
+    x
+        A symmetric NumPy array, or a view of one.
 
-    A kernel may load its elements, and wait for them (signal_wait_until, wait_until, test and their kin, also
-    on a stream), while hosts of other PEs put, signal and update them as ever. Updating them atomically is left
-    to CPUs: atomics of CPU and GPU on one word are not atomic with each other.
+    Returns
+    -------
+    array
+        A DeviceArray with x's address on the GPU, shape, dtype and strides. CuPy, Numba, PyTorch and
+        Triton accept it (__cuda_array_interface__, DLPack, .cupy(), .torch()). It keeps the memory
+        alive. Atoll's functions treat it like x.
 
-    The chunks of 2 MiB that x lies in are pinned, and their memory taken; what is pinned already stays so,
-    until finalize(), or until an array of 1 MiB and more is freed and no other stands in what was pinned with
-    it. Call it, and free such an array, while no kernel of this process waits for something: the GPU's driver
-    may wait for kernels that run.
+    Raises
+    ------
+    NotInitialized
+        No array of a GPU has been allocated yet.
+    NotSymmetric, UseAfterFree, SystemFailure
 
-    Local. Raises NotInitialized (no array of a GPU was allocated yet), NotSymmetric, UseAfterFree, SystemFailure.
+    Notes
+    -----
+    Kernels may load elements and wait for them (signal_wait_until, wait_until, test and similar
+    functions, also on a stream). Hosts of other PEs may put, signal and update them meanwhile. Only
+    CPUs may update them atomically: atomics of CPU and GPU on one word are not atomic with each other.
+
+    The chunks of 2 MiB that contain x are pinned, and their pages allocated. They stay pinned until
+    finalize(), or until an array of at least 1 MiB is freed.
+    Other arrays in the memory pinned with it keep it pinned. Call pin, and free such an array, while no kernel of this process waits: the GPU's driver
+    may wait for running kernels.
     """
 
 def is_symmetric(x: AnyArray | object) -> bool:
@@ -464,12 +566,30 @@ def peer(x: Array, pe: int, *, team: Team | None = None) -> Array:
     """
     Return PE pe's copy of x as a plain array: reading and writing it are loads and stores there.
 
-    x:  a symmetric array or view. The result has its shape, dtype, strides and library (of an array of a
-        GPU: for kernels of this PE's GPU), and keeps the memory mapped. Order such accesses by barriers, signals or atomics.
-    pe: within `team` if given.
+    Local. Order such accesses by barriers, signals or atomics.
 
-    Local. Raises Unsupported where PE pe is out of load/store reach, NotSymmetric, PeError,
-    UseAfterFree. Source: OpenSHMEM 1.6, section 9.3 (shmem_ptr).
+    Parameters
+    ----------
+    x
+        A symmetric array or view.
+    pe
+        A PE number; within `team` if given.
+
+    Returns
+    -------
+    array
+        An array with x's shape, dtype, strides and library. For an array of a GPU, kernels of this PE's
+        GPU may access it. It keeps the memory mapped.
+
+    Raises
+    ------
+    Unsupported
+        PE pe cannot be reached by loads and stores.
+    NotSymmetric, PeError, UseAfterFree
+
+    Notes
+    -----
+    Source: OpenSHMEM 1.6, section 9.3 (shmem_ptr).
     """
 
 @overload
@@ -480,15 +600,27 @@ def global_view(x: Array, team: Team | None = None) -> Array:
     """
     Return all PEs' copies of x as one array of shape (n_pes, *x.shape).
 
-    everyone[pe, i] is PE pe's x[i], by load and store; slices along the first axis read from several
-    PEs. A plain numpy.ndarray, or an array of x's library on this PE's GPU, whose first stride is the distance between PEs' memories; it keeps the
-    memory mapped. Order such accesses by barriers, signals or atomics.
+    everyone[pe, i] is PE pe's x[i], accessed by load and store. Slices along the first axis read from
+    several PEs. Local. Order such accesses by barriers, signals or atomics.
 
-    x:    a symmetric array or view.
-    team: PEs in this team's order; its PEs must be evenly spaced.
+    Parameters
+    ----------
+    x
+        A symmetric array or view.
+    team
+        The PEs, in this team's order. They must be evenly spaced.
 
-    Local. Raises Unsupported (a PE out of load/store reach, an irregular team), NotSymmetric,
-    UseAfterFree.
+    Returns
+    -------
+    array
+        A plain numpy.ndarray, or an array of x's library on this PE's GPU. Its first stride is the
+        distance between PEs' memories. It keeps the memory mapped.
+
+    Raises
+    ------
+    Unsupported
+        A PE cannot be reached by loads and stores, or the team is irregular.
+    NotSymmetric, UseAfterFree
     """
 
 @overload
@@ -496,137 +628,223 @@ def global_view(x: DeviceLike, team: Team | None = None) -> Any: ...
 
 def addr_accessible(x: AnyArray | object, pe: int, *, team: Team | None = None) -> bool:
     """
-    True if x is symmetric and can be named as a target or source on PE pe. Local. Raises PeError.
+    True if x is symmetric and may be a target or source on PE pe. Local.
+
+    Raises
+    ------
+    PeError
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.1 (shmem_addr_accessible).
     """
 
 def pe_accessible(pe: int, *, team: Team | None = None) -> bool:
     """
     True if pe is the number of a PE of the job (or team). Local.
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.1 (shmem_pe_accessible).
     """
 
 def put(dst: AnyArray, src: AnySource, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
-    Copy src into dst on PE pe, without that PE's help.
+    Copy src into dst on PE pe, without that PE's participation.
 
-    dst:  a symmetric array or any view of one (slice, reshape, transpose, field); it names the
-          place on PE pe that stands where dst stands here. This PE's own dst is not touched,
-          unless pe is this PE.
-    src:  an array of dst's dtype and shape (axes of length 1 do not count), symmetric or not, of any
-          strides; or one Python number, NumPy scalar or 0-d array, which fills dst; or a list.
-          Nothing is cast. src and dst may overlap, but not on a stream; there src must be memory of
-          the GPU, or pinned.
-    pe:   number of the target PE, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    Local, not collective. On return src may be changed. The data are in the target after quiet() or
+    barrier_all(); fence() orders puts to one PE. A load never sees an aligned element of 1, 2, 4 or 8
+    bytes half written.
 
-    Local, not collective. On return src may be changed; the data stand in the target for certain
-    after quiet() or barrier_all(); fence() orders puts to one PE. An aligned element of 1, 2, 4
-    or 8 bytes is never seen half written. Arrays without elements are legal and move nothing.
+    Parameters
+    ----------
+    dst
+        A symmetric array or any view of one (slice, reshape, transpose, field). The data go to the same
+        place in PE pe's copy. This PE's own dst changes only if pe is this PE.
+    src
+        An array of dst's dtype and shape (axes of length 1 are ignored), symmetric or not, of any
+        strides. A Python number, NumPy scalar or 0-d array fills dst. A list is converted. Dtypes are
+        not cast. src and dst may overlap, but not on a stream. There src must be in memory of the GPU,
+        or pinned.
+    pe
+        Number of the target PE, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized,
-    InvalidArgument (read-only dst).
+    Raises
+    ------
+    NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized
+    InvalidArgument
+        dst is read-only.
 
-        atoll.put(x, np.arange(8.0), pe=1)      # all of x on PE 1
-        atoll.put(x[2:4], 0.0, pe=1)            # two of its elements
+    Notes
+    -----
+    Arrays without elements are legal and move nothing.
 
     Source: OpenSHMEM 1.6, section 9.5 (shmem_put).
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Examples
+    --------
+    >>> atoll.put(x, np.arange(8.0), pe=1)  # all of x on PE 1
+    >>> atoll.put(x[2:4], 0.0, pe=1)  # two of its elements
     """
 
 def put_nbi(dst: AnyArray, src: AnySource, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Like put, but src must not be changed before quiet().
 
-    Local. Returns at once where the data travel by themselves; on one host it is put.
-    Arguments and errors as for put. Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).
+    Local. Returns at once if the transport moves the data by itself; on one host it is put.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Parameters
+    ----------
+    dst, src, pe
+        As for put.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
+
+    Notes
+    -----
+    Raises the errors of put. Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).
     """
 
 def get(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Copy src of PE pe into the local array dst.
 
-    dst:  a writeable array, symmetric or not, of any strides.
-    src:  a symmetric array or any view of one, of dst's dtype and shape (axes of length 1 do not
-          count); it names the place on PE pe that stands where src stands here.
-    pe:   number of the PE to read from, 0 to n_pes()-1; within `team`, or the context's team.
+    Local, not collective. The data are in dst on return. The call does not make PE pe's own writes
+    visible: order the two by a barrier, a signal or an atomic. A load never sees an aligned element of
+    1, 2, 4 or 8 bytes half written.
 
-    Local, not collective. The data are in dst on return. Nothing makes PE pe's own writes
-    visible: order the two by a barrier, a signal or an atomic. An aligned element of 1, 2, 4 or
-    8 bytes is never seen half written.
+    Parameters
+    ----------
+    dst
+        A writeable array, symmetric or not, of any strides.
+    src
+        A symmetric array or any view of one, of dst's dtype and shape (axes of length 1 are ignored).
+        The data come from the same place in PE pe's copy.
+    pe
+        Number of the PE to read from, 0 to n_pes()-1; within `team`, or the context's team.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized,
-    InvalidArgument (read-only dst). Source: OpenSHMEM 1.6, section 9.5 (shmem_get).
+    Raises
+    ------
+    NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized
+    InvalidArgument
+        dst is read-only.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Notes
+    -----
+    Source: OpenSHMEM 1.6, section 9.5 (shmem_get).
     """
 
 def get_nbi(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
-    Like get, but the data are in dst only after quiet().
+    Like get, but the data are in dst only after quiet(). Local.
 
-    Local. Arguments and errors as for get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).
+    Parameters
+    ----------
+    dst, src, pe
+        As for get.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Notes
+    -----
+    Raises the errors of get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).
     """
 
 def p(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Store one element, dst.flat[index] = value, on PE pe.
 
-    dst:    a symmetric array or view; of its elements only number `index` is written.
-    index:  in C order, negative ones from the end. It may be left out where dst has one element; of
-            several one must be named (ShapeMismatch).
-    value:  a Python number that fits, or a NumPy scalar of dst's dtype.
+    Local; ordered and completed like put.
 
-    Local; ordered and completed like put. Raises as put does, and IndexError.
-    Source: OpenSHMEM 1.6, section 9.5 (shmem_p).
+    Parameters
+    ----------
+    dst
+        A symmetric array or view; only its element `index` is written.
+    value
+        A Python number that fits, or a NumPy scalar of dst's dtype.
+    pe
+        As for put.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if dst has one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Notes
+    -----
+    Raises the errors of put, and IndexError. Source: OpenSHMEM 1.6, section 9.5 (shmem_p).
     """
 
 def g(src: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None) -> Any:
     """
-    Return one element, src.flat[index], of PE pe.
+    Return one element, src.flat[index], of PE pe. Local.
 
-    A Python int, float, complex or bool where nothing is lost by that, else a NumPy scalar
-    (float16, long double, dates, structured dtypes). index may be left out where src has one element.
+    Parameters
+    ----------
+    src
+        A symmetric array or view.
+    pe
+        As for get.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if src has one
+        element.
 
-    Local; the value is there on return. Raises as get does, and IndexError.
-    Source: OpenSHMEM 1.6, section 9.5 (shmem_g).
+    Returns
+    -------
+    value
+        A Python int, float, complex or bool if that is exact, else a NumPy scalar (float16, long
+        double, dates, structured dtypes).
+
+    Notes
+    -----
+    Raises the errors of get, and IndexError. Source: OpenSHMEM 1.6, section 9.5 (shmem_g).
     """
 
 def fence(ctx: Context | None = None) -> None:
     """
-    Order: what this PE puts to some PE after the fence arrives there after what it put to that PE before.
+    Order puts: those to a PE after the fence are delivered after those to that PE before it.
 
-    For puts, atomics and signals of the default context, or of ctx; for each target PE by
-    itself. Completes nothing: use quiet() for that. Local. Source: OpenSHMEM 1.6, section 9.10.
+    It orders puts, atomics and signals of the default context, or of ctx, for each target PE
+    separately. It completes nothing; quiet() does. Local.
+
+    Notes
+    -----
+    Source: OpenSHMEM 1.6, section 9.10.
     """
 
 def quiet(ctx: Context | None = None) -> None:
     """
     Wait until all operations of this PE are complete and visible to every PE.
 
-    For puts, atomics, signals and the nbi forms of the default context, or of ctx, and this
-    thread's plain stores into symmetric arrays. Local: it waits for nobody's call.
+    It covers puts, atomics, signals and the nbi operations of the default context, or of ctx, and this
+    thread's plain stores into symmetric arrays. Local: it does not wait for calls of other PEs.
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.10.
     """
 
@@ -634,63 +852,123 @@ def pe_quiet(pes: ArrayLike, ctx: Context | None = None, *, team: Team | None = 
     """
     Like quiet(), for the operations to some PEs only.
 
-    pes: one PE number or a sequence of them. Raises PeError. Source: OpenSHMEM 1.6, section 9.10.
+    Parameters
+    ----------
+    pes
+        One PE number or a sequence of them.
+
+    Raises
+    ------
+    PeError
+
+    Notes
+    -----
+    Source: OpenSHMEM 1.6, section 9.10.
     """
 
 def iput(dst: AnyArray, src: AnyArray, tst: int, sst: int, nelems: int, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Copy src[i * sst] to dst[i * tst] on PE pe, for i < nelems.
 
-    dst: a contiguous symmetric array (or view); src: a contiguous array of its dtype.
-    tst, sst: strides in elements, at least 1. put(dst[::tst], src[::sst], pe) says the same in NumPy's terms.
-    Local; completed like put. Raises as put does. Source: OpenSHMEM 1.6, section 9.5 (shmem_iput).
+    Local; completed like put. put(dst[::tst], src[::sst], pe) does the same in NumPy's terms.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Parameters
+    ----------
+    dst
+        A contiguous symmetric array or view.
+    src
+        A contiguous array of dst's dtype.
+    tst, sst
+        Strides in elements, at least 1.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
+
+    Notes
+    -----
+    Raises the errors of put. Source: OpenSHMEM 1.6, section 9.5 (shmem_iput).
     """
 
 def iget(dst: AnyArray, src: AnyArray, tst: int, sst: int, nelems: int, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Copy src[i * sst] of PE pe to dst[i * tst], for i < nelems.
 
-    src: a contiguous symmetric array (or view); dst: a contiguous array of its dtype.
-    tst, sst: strides in elements, at least 1. get(dst[::tst], src[::sst], pe) says the same in NumPy's terms.
-    Local; the data are in dst on return. Raises as get does. Source: OpenSHMEM 1.6, section 9.5 (shmem_iget).
+    Local; the data are in dst on return. get(dst[::tst], src[::sst], pe) does the same in NumPy's
+    terms.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Parameters
+    ----------
+    dst
+        A contiguous array of src's dtype.
+    src
+        A contiguous symmetric array or view.
+    tst, sst
+        Strides in elements, at least 1.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
+
+    Notes
+    -----
+    Raises the errors of get. Source: OpenSHMEM 1.6, section 9.5 (shmem_iget).
     """
 
 def ibput(dst: AnyArray, src: AnyArray, tst: int, sst: int, bsize: int, nblocks: int, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Copy nblocks blocks of bsize elements to PE pe: block i from src[i * sst] on, to dst[i * tst] on.
 
-    dst: a contiguous symmetric array (or view); src: a contiguous array of its dtype.
-    tst, sst: elements from one block's start to the next, at least bsize.
-    Local; completed like put. Raises as put does. Source: OpenSHMEM 1.6, section 9.5 (shmem_ibput).
+    Local; completed like put.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Parameters
+    ----------
+    dst
+        A contiguous symmetric array or view.
+    src
+        A contiguous array of dst's dtype.
+    tst, sst
+        Elements from one block's start to the next, at least bsize.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
+
+    Notes
+    -----
+    Raises the errors of put. Source: OpenSHMEM 1.6, section 9.5 (shmem_ibput).
     """
 
 def ibget(dst: AnyArray, src: AnyArray, tst: int, sst: int, bsize: int, nblocks: int, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Copy nblocks blocks of bsize elements from PE pe: block i from src[i * sst] on, to dst[i * tst] on.
 
-    src: a contiguous symmetric array (or view); dst: a contiguous array of its dtype.
-    tst, sst: elements from one block's start to the next, at least bsize.
-    Local; the data are in dst on return. Raises as get does. Source: OpenSHMEM 1.6, section 9.5 (shmem_ibget).
+    Local; the data are in dst on return.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Parameters
+    ----------
+    dst
+        A contiguous array of src's dtype.
+    src
+        A contiguous symmetric array or view.
+    tst, sst
+        Elements from one block's start to the next, at least bsize.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
+
+    Notes
+    -----
+    Raises the errors of get. Source: OpenSHMEM 1.6, section 9.5 (shmem_ibget).
     """
 
 @overload
@@ -698,24 +976,44 @@ def take(src: AnyArray, index: AnySource, pe: AnySource, out: None = None, *, ct
     """
     Return src.flat[index] of PE pe, for many elements of many PEs in one call, at C speed.
 
-    src:   a symmetric array or any view of one.
-    index: element numbers in C order, negative ones from the end: an int or an array of integers.
-    pe:    whose elements: an int or an array; broadcasts against index, which gives the result's shape.
-    out:   a contiguous array of that shape and src's dtype to write into, and to return.
-
     Local; the data are there on return. All numbers are checked before the first element is read.
-    Arrays of a GPU: src is contiguous or has one axis; index and pe of one shape, or one of them one
-    element, are numbers, lists or arrays of the host, or int64 or int32 arrays of the GPU; out may be
-    anywhere. On a stream index and pe are ints, or arrays of the GPU or pinned, and out is needed,
-    there too. A wrong number in memory of the GPU stops the kernel: KernelError.
-    Raises IndexError, PeError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree.
 
-        atoll.take(x, [3, 3, 0], [0, 1, 1])      # x[3] of PE 0, x[3] of PE 1, x[0] of PE 1
+    Parameters
+    ----------
+    src
+        A symmetric array or any view of one.
+    index
+        Element numbers in C order, an int or an array of integers. Negative numbers count from the end.
+    pe
+        The PEs of the elements, an int or an array. It broadcasts against index; that gives the
+        result's shape.
+    out
+        A contiguous array of that shape and src's dtype for the result. It is also returned.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Raises
+    ------
+    IndexError, PeError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
+    KernelError
+        A wrong number in memory of the GPU stopped the kernel.
+
+    Notes
+    -----
+    For an array of a GPU, src is contiguous or has one axis. `index` and `pe` have one shape, or one of
+    them has one element. They are numbers, lists, arrays of the host, or int64 or int32 arrays of the
+    GPU. out may be in any memory.
+
+    On a stream, index and pe are ints, or arrays of the GPU or in pinned memory. There out is needed,
+    in such memory too.
+
+    Examples
+    --------
+    >>> atoll.take(x, [3, 3, 0], [0, 1, 1])  # x[3] of PE 0, x[3] of PE 1, x[0] of PE 1
     """
 
 @overload
@@ -725,540 +1023,856 @@ def put_at(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *,
     """
     Store dst.flat[index] = values on PE pe, for many elements of many PEs in one call, at C speed.
 
-    dst:    a symmetric array or any view of one.
-    index:  element numbers in C order, negative ones from the end: an int or an array of integers.
-    values: an array of dst's dtype, or a number. index, values and pe broadcast against each other.
-    pe:     whose elements: an int or an array.
+    Local; completed like put. All numbers are checked before the first element is written. If one
+    element gets several values, any of them may remain.
 
-    Local; completed like put. Of several values for one element any one is kept. All numbers are
-    checked before the first element is written.
-    Arrays of a GPU: index, pe and stream= as take's; values too: of one shape with them, or one.
-    Raises IndexError, PeError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree.
+    Parameters
+    ----------
+    dst
+        A symmetric array or any view of one.
+    index
+        Element numbers in C order, an int or an array of integers. Negative numbers count from the end.
+    values
+        An array of dst's dtype, or a number. index, values and pe broadcast against each other.
+    pe
+        The PEs of the elements, an int or an array.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Raises
+    ------
+    IndexError, PeError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
+
+    Notes
+    -----
+    For an array of a GPU, index, pe and stream are as for take. values has their shape, or one element.
     """
 
 def add_at(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Add values to dst.flat[index] on PE pe atomically, for many elements of many PEs in one call, at C speed.
 
-    dst: a symmetric array or view of 32- or 64-bit integers, float32 or float64. Other arguments as for
-    put_at. Each addition is an atomic_add: elements that occur more than once, here or on other PEs
-    at the same time, get every value. Integers wrap. Local; completed like put; errors as put_at.
-    Arrays of a GPU and stream= as for put_at.
+    Local; completed like put. Each addition is an atomic_add: an element that occurs several times,
+    here or on other PEs at the same time, gets every value. Integers wrap.
 
-        atoll.add_at(histogram, keys % m, 1, keys // m)       # counts kept by m a PE
+    Parameters
+    ----------
+    dst
+        A symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    index, values, pe
+        As for put_at, also for arrays of a GPU.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Notes
+    -----
+    Raises the errors of put_at.
+
+    Examples
+    --------
+    >>> atoll.add_at(histogram, keys % m, 1, keys // m)  # m counts on each PE
     """
 
 def atomic_set(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Set one element to value.
 
-    dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
-    value:  a Python number that fits the dtype, or a NumPy scalar of it.
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host. Complete after quiet().
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+    Parameters
+    ----------
+    dst
+        A symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    value
+        A Python number that fits the dtype, or a NumPy scalar of it.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_inc(dst: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Add 1 to one element; integers wrap.
 
-    dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host. Complete after quiet().
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+    Parameters
+    ----------
+    dst
+        A symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_add(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Add value to one element; integers wrap.
 
-    dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
-    value:  a Python number that fits the dtype, or a NumPy scalar of it.
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host. Complete after quiet().
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+    Parameters
+    ----------
+    dst
+        A symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    value
+        A Python number that fits the dtype, or a NumPy scalar of it.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_and(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise and of one element with value.
 
-    dst:    a symmetric array or view of 32- or 64-bit integers.
-    value:  a Python number that fits the dtype, or a NumPy scalar of it.
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host. Complete after quiet().
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+    Parameters
+    ----------
+    dst
+        A symmetric array or view of 32- or 64-bit integers.
+    value
+        A Python number that fits the dtype, or a NumPy scalar of it.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_or(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise or of one element with value.
 
-    dst:    a symmetric array or view of 32- or 64-bit integers.
-    value:  a Python number that fits the dtype, or a NumPy scalar of it.
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host. Complete after quiet().
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+    Parameters
+    ----------
+    dst
+        A symmetric array or view of 32- or 64-bit integers.
+    value
+        A Python number that fits the dtype, or a NumPy scalar of it.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_xor(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise exclusive or of one element with value.
 
-    dst:    a symmetric array or view of 32- or 64-bit integers.
-    value:  a Python number that fits the dtype, or a NumPy scalar of it.
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host. Complete after quiet().
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+    Parameters
+    ----------
+    dst
+        A symmetric array or view of 32- or 64-bit integers.
+    value
+        A Python number that fits the dtype, or a NumPy scalar of it.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch(src: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
     """
     Return one element.
 
-    src:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host.
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. The value before is
-    returned as a Python number.
+    Parameters
+    ----------
+    src
+        A symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Returns
+    -------
+    value
+        The previous value, a Python number.
+
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Read one element into fetch.
 
-    dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
-    fetch:  a local array of the same dtype; its first element takes the value before, for certain
-            after quiet().
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host. Complete after quiet().
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+    Parameters
+    ----------
+    fetch
+        A local array of the same dtype. Its first element holds the previous value after quiet().
+    dst
+        A symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_swap(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
     """
-    Set one element to value; return what stood there before.
+    Set one element to value; return the previous value.
 
-    dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
-    value:  a Python number that fits the dtype, or a NumPy scalar of it.
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host.
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. The value before is
-    returned as a Python number.
+    Parameters
+    ----------
+    dst
+        A symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    value
+        A Python number that fits the dtype, or a NumPy scalar of it.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Returns
+    -------
+    value
+        The previous value, a Python number.
+
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_swap_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
-    Set one element to value; what stood there before goes to fetch.
+    Set one element to value; the previous value goes to fetch.
 
-    dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
-    fetch:  a local array of the same dtype; its first element takes the value before, for certain
-            after quiet().
-    value:  a Python number that fits the dtype, or a NumPy scalar of it.
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host. Complete after quiet().
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+    Parameters
+    ----------
+    fetch
+        A local array of the same dtype. Its first element holds the previous value after quiet().
+    dst
+        A symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    value
+        A Python number that fits the dtype, or a NumPy scalar of it.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_compare_swap(dst: AnyArray, expected: Value, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
     """
-    Set one element to value if it equals expected; return what stood there before.
+    Set one element to value if it equals expected; return the previous value.
 
-    dst:    a symmetric array or view of 32- or 64-bit integers.
-    value:  a Python number that fits the dtype, or a NumPy scalar of it.
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host.
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. The value before is
-    returned as a Python number.
+    Parameters
+    ----------
+    dst
+        A symmetric array or view of 32- or 64-bit integers.
+    value
+        A Python number that fits the dtype, or a NumPy scalar of it.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Returns
+    -------
+    value
+        The previous value, a Python number.
+
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_compare_swap_nbi(fetch: AnyArray, dst: AnyArray, expected: Value, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
-    Set one element to value if it equals expected; what stood there before goes to fetch.
+    Set one element to value if it equals expected; the previous value goes to fetch.
 
-    dst:    a symmetric array or view of 32- or 64-bit integers.
-    fetch:  a local array of the same dtype; its first element takes the value before, for certain
-            after quiet().
-    value:  a Python number that fits the dtype, or a NumPy scalar of it.
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host. Complete after quiet().
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+    Parameters
+    ----------
+    fetch
+        A local array of the same dtype. Its first element holds the previous value after quiet().
+    dst
+        A symmetric array or view of 32- or 64-bit integers.
+    value
+        A Python number that fits the dtype, or a NumPy scalar of it.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_inc(dst: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
     """
-    Add 1 to one element; return what stood there before.
+    Add 1 to one element; return the previous value.
 
-    dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host.
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. The value before is
-    returned as a Python number.
+    Parameters
+    ----------
+    dst
+        A symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Returns
+    -------
+    value
+        The previous value, a Python number.
+
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_inc_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
-    Add 1 to one element; what stood there before goes to fetch.
+    Add 1 to one element; the previous value goes to fetch.
 
-    dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
-    fetch:  a local array of the same dtype; its first element takes the value before, for certain
-            after quiet().
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host. Complete after quiet().
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+    Parameters
+    ----------
+    fetch
+        A local array of the same dtype. Its first element holds the previous value after quiet().
+    dst
+        A symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_add(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
     """
-    Add value to one element, integers wrapping; return what stood there before.
+    Add value to one element, integers wrapping; return the previous value.
 
-    dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
-    value:  a Python number that fits the dtype, or a NumPy scalar of it.
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host.
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. The value before is
-    returned as a Python number.
+    Parameters
+    ----------
+    dst
+        A symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    value
+        A Python number that fits the dtype, or a NumPy scalar of it.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Returns
+    -------
+    value
+        The previous value, a Python number.
+
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_add_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
-    Add value to one element, integers wrapping; what stood there before goes to fetch.
+    Add value to one element, integers wrapping; the previous value goes to fetch.
 
-    dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
-    fetch:  a local array of the same dtype; its first element takes the value before, for certain
-            after quiet().
-    value:  a Python number that fits the dtype, or a NumPy scalar of it.
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host. Complete after quiet().
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+    Parameters
+    ----------
+    fetch
+        A local array of the same dtype. Its first element holds the previous value after quiet().
+    dst
+        A symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    value
+        A Python number that fits the dtype, or a NumPy scalar of it.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_and(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
     """
-    Bitwise and of one element with value; return what stood there before.
+    Bitwise and of one element with value; return the previous value.
 
-    dst:    a symmetric array or view of 32- or 64-bit integers.
-    value:  a Python number that fits the dtype, or a NumPy scalar of it.
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host.
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. The value before is
-    returned as a Python number.
+    Parameters
+    ----------
+    dst
+        A symmetric array or view of 32- or 64-bit integers.
+    value
+        A Python number that fits the dtype, or a NumPy scalar of it.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Returns
+    -------
+    value
+        The previous value, a Python number.
+
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_and_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
-    Bitwise and of one element with value; what stood there before goes to fetch.
+    Bitwise and of one element with value; the previous value goes to fetch.
 
-    dst:    a symmetric array or view of 32- or 64-bit integers.
-    fetch:  a local array of the same dtype; its first element takes the value before, for certain
-            after quiet().
-    value:  a Python number that fits the dtype, or a NumPy scalar of it.
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host. Complete after quiet().
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+    Parameters
+    ----------
+    fetch
+        A local array of the same dtype. Its first element holds the previous value after quiet().
+    dst
+        A symmetric array or view of 32- or 64-bit integers.
+    value
+        A Python number that fits the dtype, or a NumPy scalar of it.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_or(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
     """
-    Bitwise or of one element with value; return what stood there before.
+    Bitwise or of one element with value; return the previous value.
 
-    dst:    a symmetric array or view of 32- or 64-bit integers.
-    value:  a Python number that fits the dtype, or a NumPy scalar of it.
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host.
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. The value before is
-    returned as a Python number.
+    Parameters
+    ----------
+    dst
+        A symmetric array or view of 32- or 64-bit integers.
+    value
+        A Python number that fits the dtype, or a NumPy scalar of it.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Returns
+    -------
+    value
+        The previous value, a Python number.
+
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_or_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
-    Bitwise or of one element with value; what stood there before goes to fetch.
+    Bitwise or of one element with value; the previous value goes to fetch.
 
-    dst:    a symmetric array or view of 32- or 64-bit integers.
-    fetch:  a local array of the same dtype; its first element takes the value before, for certain
-            after quiet().
-    value:  a Python number that fits the dtype, or a NumPy scalar of it.
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host. Complete after quiet().
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+    Parameters
+    ----------
+    fetch
+        A local array of the same dtype. Its first element holds the previous value after quiet().
+    dst
+        A symmetric array or view of 32- or 64-bit integers.
+    value
+        A Python number that fits the dtype, or a NumPy scalar of it.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_xor(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
     """
-    Bitwise exclusive or of one element with value; return what stood there before.
+    Bitwise exclusive or of one element with value; return the previous value.
 
-    dst:    a symmetric array or view of 32- or 64-bit integers.
-    value:  a Python number that fits the dtype, or a NumPy scalar of it.
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host.
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. The value before is
-    returned as a Python number.
+    Parameters
+    ----------
+    dst
+        A symmetric array or view of 32- or 64-bit integers.
+    value
+        A Python number that fits the dtype, or a NumPy scalar of it.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Returns
+    -------
+    value
+        The previous value, a Python number.
+
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_xor_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
-    Bitwise exclusive or of one element with value; what stood there before goes to fetch.
+    Bitwise exclusive or of one element with value; the previous value goes to fetch.
 
-    dst:    a symmetric array or view of 32- or 64-bit integers.
-    fetch:  a local array of the same dtype; its first element takes the value before, for certain
-            after quiet().
-    value:  a Python number that fits the dtype, or a NumPy scalar of it.
-    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end. It may be left out where
-            there is one element; of several one must be named (ShapeMismatch).
+    Local, not collective. Atomic to all other atomic operations, signals and waits on the element,
+    and ordered (acquire and release) if PE pe is on this host. Complete after quiet().
 
-    Local, not collective. Atomic together with every other atomic operation, signal and wait on
-    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+    Parameters
+    ----------
+    fetch
+        A local array of the same dtype. Its first element holds the previous value after quiet().
+    dst
+        A symmetric array or view of 32- or 64-bit integers.
+    value
+        A Python number that fits the dtype, or a NumPy scalar of it.
+    pe
+        The PE of the element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index
+        The element in C order; negative numbers count from the end. It may be left out if there is one
+        element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1266,24 +1880,36 @@ def put_signal(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: Sig
     """
     Copy src into dst on PE pe, then set or increase a signal there.
 
-    dst, src, pe: as for put. dst without elements is legal: the signal is given all the same.
-    sig:   symmetric words of uint64 (atoll.signal()); number `index` of them on PE pe is the signal. The index
-           may be left out where there is one word.
-    value: 0 to 2**64 - 1.
-    op:    "set" or "add", or atoll.SIGNAL_SET, atoll.SIGNAL_ADD. Sums wrap. It may be left out, which
-           means "set"; then pe is passed as pe=.
+    Local. On return src may be changed. A PE that sees the signal (signal_wait_until, signal_fetch)
+    sees this call's data, and no other.
 
-    Local. Whoever sees the signal (signal_wait_until, signal_fetch) sees this call's data, and no more
-    than that. On return src may be changed. Raises as put does.
+    Parameters
+    ----------
+    dst, src, pe
+        As for put. If dst has no elements, only the signal is sent.
+    sig
+        Symmetric words of uint64 (atoll.signal()).
+    value
+        0 to 2**64 - 1.
+    op
+        "set" or "add", or atoll.SIGNAL_SET, atoll.SIGNAL_ADD. Sums wrap. If it is left out, it is
+        "set", and pe is passed as pe=.
+    index
+        The word of sig on PE pe that is the signal. It may be left out if there is one word.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-        atoll.put_signal(x, data, sig, 1, pe=right)
+    Notes
+    -----
+    Raises the errors of put. Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).
 
-    Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Examples
+    --------
+    >>> atoll.put_signal(x, data, sig, 1, pe=right)
     """
 
 @overload
@@ -1292,14 +1918,22 @@ def put_signal(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: Sig
 @overload
 def put_signal_nbi(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: SignalName, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
-    Like put_signal, but src must not be changed before quiet().
+    Like put_signal, but src must not be changed before quiet(). Local.
 
+    Parameters
+    ----------
+    dst, src, sig, value, op, pe, index
+        As for put_signal.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal_nbi).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1309,56 +1943,112 @@ def signal_set(sig: AnyArray, value: int, pe: int, index: int | None = None, *, 
     """
     Set signal word number `index` of sig on PE pe to value.
 
-    sig: symmetric words of uint64; of several, index must name one. Local; not ordered after puts: fence() first, or use put_signal.
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8.
+    Local. It is not ordered after puts: call fence() first, or use put_signal.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Parameters
+    ----------
+    sig
+        Symmetric words of uint64. If there are several, index selects one.
+    value
+        0 to 2**64 - 1.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
+
+    Raises
+    ------
+    DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree
+
+    Notes
+    -----
+    Source: OpenSHMEM 1.6, section 9.8.
     """
 
 def signal_add(sig: AnyArray, value: int, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Add value to signal word number `index` of sig on PE pe, atomically.
 
-    sig: symmetric words of uint64; of several, index must name one. Sums wrap. Local; not ordered after puts: fence() first, or use put_signal.
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8.
+    Local. It is not ordered after puts: call fence() first, or use put_signal.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Parameters
+    ----------
+    sig
+        Symmetric words of uint64. If there are several, index selects one.
+    value
+        0 to 2**64 - 1. Sums wrap.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
+
+    Raises
+    ------
+    DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree
+
+    Notes
+    -----
+    Source: OpenSHMEM 1.6, section 9.8.
     """
 
 def signal_fetch(sig: AnyArray, index: int | None = None) -> int:
     """
     Return this PE's own signal word number `index` of sig.
 
-    The index may be left out where there is one word. Acquires: what the PE that signalled had put by
-    put_signal is visible. Local. Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_fetch).
+    Local. Acquires: data that the signalling PE put by put_signal are visible. The index may be left
+    out if there is one word.
+
+    Notes
+    -----
+    Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_fetch).
     """
 
 @overload
 def signal_wait_until(sig: AnyArray, cmp: CompareName, value: int, timeout: float | None = None, index: int | None = None, stream: None = None) -> int:
     """
-    Wait until this PE's own signal word compares, and return the value that did.
+    Wait until `sig[index] cmp value` is true on this PE; return the value found.
 
-    sig:     symmetric words of uint64; number `index` of them, in C order, is waited for. The index may be
-             left out where there is one word; of several one must be named (ShapeMismatch).
-    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    value:   0 to 2**64 - 1.
-    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
+    Acquires: data that the signalling PE put by put_signal are visible. Other threads run meanwhile,
+    and Ctrl-C interrupts the wait.
 
-    Acquires: what the PE that signalled had put by put_signal is visible. Other threads run meanwhile and
-    Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, DtypeMismatch, NotSymmetric.
-    On a stream (None else) the stream waits, and None is returned; a captured graph compares with the same
-    value in each replay: see signal_consume. Source: OpenSHMEM 1.6, section 9.12 (shmem_signal_wait_until).
+    Parameters
+    ----------
+    sig
+        Symmetric words of uint64.
+    cmp
+        "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on).
+    value
+        0 to 2**64 - 1.
+    timeout
+        Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit.
+    index
+        The word in C order. It may be left out if there is one word (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Returns
+    -------
+    value
+        The value found. On a stream None: the stream waits, and a captured graph compares with the same
+        value in each replay (see signal_consume).
+
+    Raises
+    ------
+    Timeout
+        The error names the wait.
+    PeDied, DtypeMismatch, NotSymmetric
+
+    Notes
+    -----
+    Source: OpenSHMEM 1.6, section 9.12 (shmem_signal_wait_until).
     """
 
 @overload
@@ -1368,36 +2058,69 @@ def signal_consume(sig: AnyArray, n: int, index: int | None = None, stream: Stre
     """
     Wait until this PE's own signal word is at least n, then subtract n.
 
-    What the other PEs add by signal_add or put_signal in one round, the next round waits for again: so a
-    captured graph replays. sig: symmetric words of uint64; of several, index must name one. Nobody else may subtract from the word meanwhile.
-    Raises Timeout, PeDied, DtypeMismatch, NotSymmetric. Atoll's own; no such call in OpenSHMEM.
+    Other PEs add to the word by signal_add or put_signal in each round, and each round waits again. A
+    captured graph can therefore be replayed.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Parameters
+    ----------
+    sig
+        Symmetric words of uint64. If there are several, index selects one. No other thread or PE may
+        subtract from the word meanwhile.
+    n
+        The number to wait for and to subtract.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
+
+    Raises
+    ------
+    Timeout, PeDied, DtypeMismatch, NotSymmetric
+
+    Notes
+    -----
+    An extension; OpenSHMEM has no such call.
     """
 
 @overload
 def wait_until(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | None = None, index: int | None = None, stream: None = None) -> int:
     """
-    Wait until this PE's own symmetric word number `index` of ivar compares; return the value that did.
+    Wait until `ivar[index] cmp value` is true on this PE; return the value found.
 
-    ivar:    a symmetric array of integers, or any view of one; on this PE.
-    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    value:   an integer that ivar's dtype holds.
-    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
-    index:   which element of ivar, in C order, negative ones from the end. It may be left out where
-             ivar has one element; of several one must be named (ShapeMismatch).
+    Parameters
+    ----------
+    ivar
+        A symmetric array of integers, or any view of one, on this PE.
+    cmp
+        "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on).
+    value
+        An integer that ivar's dtype holds.
+    timeout
+        Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit.
+    index
+        The element of ivar in C order; negative numbers count from the end. It may be left out if
+        ivar has one element (ShapeMismatch otherwise).
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
-    run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
-    DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    Raises
+    ------
+    Timeout
+        The error names the wait.
+    PeDied, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Notes
+    -----
+    Acquires: stores that the updating PEs ordered before their updates are visible on return. Other
+    threads run meanwhile, and Ctrl-C interrupts the wait.
+
+    Source: OpenSHMEM 1.6, section 9.12.
     """
 
 @overload
@@ -1406,22 +2129,37 @@ def wait_until(ivar: AnyArray, cmp: CompareName, value: Value, timeout: None = N
 @overload
 def test(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = None, *, out: None = None, stream: None = None) -> bool:
     """
-    True if this PE's own symmetric word number `index` of ivar compares.
+    True if `ivar[index] cmp value` is true on this PE.
 
-    ivar:    a symmetric array of integers, or any view of one; on this PE.
-    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    value:   an integer that ivar's dtype holds.
-    index:   which element of ivar, in C order, negative ones from the end. It may be left out where
-             ivar has one element; of several one must be named (ShapeMismatch).
-    out:     with stream= alone; an int64 array for 1 or 0.
+    Parameters
+    ----------
+    ivar
+        A symmetric array of integers, or any view of one, on this PE.
+    cmp
+        "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on).
+    value
+        An integer that ivar's dtype holds.
+    index
+        The element of ivar in C order; negative numbers count from the end. It may be left out if
+        ivar has one element (ShapeMismatch otherwise).
+    out
+        Only with stream=: an int64 array for 1 or 0.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
-    UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    Raises
+    ------
+    NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Notes
+    -----
+    Never waits; a test that succeeds acquires.
+
+    Source: OpenSHMEM 1.6, section 9.12.
     """
 
 @overload
@@ -1429,74 +2167,123 @@ def test(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = Non
 
 def wait_until_all(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource | None = None, timeout: float | None = None, *, stream: Stream = None) -> None:
     """
-    Wait until every word has compared; one that did once counts.
+    Wait until the comparison has been true for every word, at any time of the wait.
 
-    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
-    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    value:   an integer that ivars' dtype holds.
-    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
-    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
+    Parameters
+    ----------
+    ivars
+        A contiguous symmetric array (or view) of integers, on this PE.
+    cmp
+        "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on).
+    value
+        An integer that ivars' dtype holds.
+    status
+        One integer for each word; words with a nonzero entry are skipped. None: all words count.
+    timeout
+        Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    On a stream, status is an array of int32, one entry for each word,
-    in memory of the GPU or pinned; they are read when the stream comes there, in each
-    replay of a graph again.
+    Raises
+    ------
+    Timeout
+        The error names the wait.
+    PeDied, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
 
-    Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
-    run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
-    DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    Notes
+    -----
+    Acquires: stores that the updating PEs ordered before their updates are visible on return. Other
+    threads run meanwhile, and Ctrl-C interrupts the wait.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Source: OpenSHMEM 1.6, section 9.12.
+
+    On a stream, status is an array of int32 in memory of the GPU or pinned, with an entry for each
+    word.
+    The stream reads them when it reaches the call, and again in each replay of a graph.
     """
 
 def wait_until_all_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status: AnySource | None = None, timeout: float | None = None, *, stream: Stream = None) -> None:
     """
-    Wait until every word has compared; one that did once counts. Each word has its own value.
+    Wait until the comparison has been true for every word, at any time of the wait. Each word has a separate value.
 
-    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
-    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    values:  one for each word, of ivars' dtype, or a list of Python numbers.
-    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
-    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
+    Parameters
+    ----------
+    ivars
+        A contiguous symmetric array (or view) of integers, on this PE.
+    cmp
+        "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on).
+    values
+        One for each word, of ivars' dtype, or a list of Python numbers.
+    status
+        One integer for each word; words with a nonzero entry are skipped. None: all words count.
+    timeout
+        Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, one entry for each word,
-    in memory of the GPU or pinned; they are read when the stream comes there, in each
-    replay of a graph again.
+    Raises
+    ------
+    Timeout
+        The error names the wait.
+    PeDied, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
 
-    Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
-    run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
-    DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    Notes
+    -----
+    Acquires: stores that the updating PEs ordered before their updates are visible on return. Other
+    threads run meanwhile, and Ctrl-C interrupts the wait.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Source: OpenSHMEM 1.6, section 9.12.
+
+    On a stream, status is an array of int32 in memory of the GPU or pinned, with an entry for each
+    word. So is values, in ivars' dtype.
+    The stream reads them when it reaches the call, and again in each replay of a graph.
     """
 
 @overload
 def test_all(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource | None = None, *, out: None = None, stream: None = None) -> bool:
     """
-    True if every word compares.
+    True if the comparison is true for every word.
 
-    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
-    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    value:   an integer that ivars' dtype holds.
-    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
-    out:     with stream= alone; an int64 array for 1 or 0.
+    Parameters
+    ----------
+    ivars
+        A contiguous symmetric array (or view) of integers, on this PE.
+    cmp
+        "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on).
+    value
+        An integer that ivars' dtype holds.
+    status
+        One integer for each word; words with a nonzero entry are skipped. None: all words count.
+    out
+        Only with stream=: an int64 array for 1 or 0.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    On a stream, status is an array of int32, one entry for each word,
-    in memory of the GPU or pinned, as out, which may be larger; they are read when the stream comes there, in each
-    replay of a graph again.
+    Raises
+    ------
+    NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
 
-    Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
-    UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    Notes
+    -----
+    Never waits; a test that succeeds acquires.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Source: OpenSHMEM 1.6, section 9.12.
+
+    On a stream, status is an array of int32 in memory of the GPU or pinned, with an entry for each
+    word. The array out is in such memory, too, and may be larger.
+    The stream reads them when it reaches the call, and again in each replay of a graph.
     """
 
 @overload
@@ -1505,25 +2292,40 @@ def test_all(ivars: AnyArray, cmp: CompareName, value: Value, status: AnyArray |
 @overload
 def test_all_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status: AnySource | None = None, *, out: None = None, stream: None = None) -> bool:
     """
-    True if every word compares. Each word has its own value.
+    True if the comparison is true for every word. Each word has a separate value.
 
-    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
-    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    values:  one for each word, of ivars' dtype, or a list of Python numbers.
-    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
-    out:     with stream= alone; an int64 array for 1 or 0.
+    Parameters
+    ----------
+    ivars
+        A contiguous symmetric array (or view) of integers, on this PE.
+    cmp
+        "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on).
+    values
+        One for each word, of ivars' dtype, or a list of Python numbers.
+    status
+        One integer for each word; words with a nonzero entry are skipped. None: all words count.
+    out
+        Only with stream=: an int64 array for 1 or 0.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, one entry for each word,
-    in memory of the GPU or pinned, as out, which may be larger; they are read when the stream comes there, in each
-    replay of a graph again.
+    Raises
+    ------
+    NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
 
-    Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
-    UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    Notes
+    -----
+    Never waits; a test that succeeds acquires.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Source: OpenSHMEM 1.6, section 9.12.
+
+    On a stream, status is an array of int32 in memory of the GPU or pinned, with an entry for each
+    word. So is values, in ivars' dtype. The array out is in such memory, too, and may be larger.
+    The stream reads them when it reaches the call, and again in each replay of a graph.
     """
 
 @overload
@@ -1532,27 +2334,47 @@ def test_all_vector(ivars: AnyArray, cmp: CompareName, values: AnyArray, status:
 @overload
 def wait_until_any(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource | None = None, timeout: float | None = None, *, out: None = None, stream: None = None) -> int | None:
     """
-    Wait until some word compares; return its index, in turn among several; None if no word is left in.
+    Wait until the comparison is true for a word; return its index, or None if all words are skipped.
 
-    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
-    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    value:   an integer that ivars' dtype holds.
-    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
-    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
-    out:     with stream= alone; an int64 array for the lowest such index, or -1 for None.
+    Of several such words, calls return one after another.
 
-    On a stream, status is an array of int32, one entry for each word,
-    in memory of the GPU or pinned, as out, which may be larger; they are read when the stream comes there, in each
-    replay of a graph again.
+    Parameters
+    ----------
+    ivars
+        A contiguous symmetric array (or view) of integers, on this PE.
+    cmp
+        "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on).
+    value
+        An integer that ivars' dtype holds.
+    status
+        One integer for each word; words with a nonzero entry are skipped. None: all words count.
+    timeout
+        Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit.
+    out
+        Only with stream=: an int64 array for the lowest such index, or -1 for None.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
-    run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
-    DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    Raises
+    ------
+    Timeout
+        The error names the wait.
+    PeDied, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Notes
+    -----
+    Acquires: stores that the updating PEs ordered before their updates are visible on return. Other
+    threads run meanwhile, and Ctrl-C interrupts the wait.
+
+    Source: OpenSHMEM 1.6, section 9.12.
+
+    On a stream, status is an array of int32 in memory of the GPU or pinned, with an entry for each
+    word. The array out is in such memory, too, and may be larger.
+    The stream reads them when it reaches the call, and again in each replay of a graph.
     """
 
 @overload
@@ -1561,27 +2383,47 @@ def wait_until_any(ivars: AnyArray, cmp: CompareName, value: Value, status: AnyA
 @overload
 def wait_until_any_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status: AnySource | None = None, timeout: float | None = None, *, out: None = None, stream: None = None) -> int | None:
     """
-    Wait until some word compares; return its index, in turn among several; None if no word is left in. Each word has its own value.
+    Wait until the comparison is true for a word; return its index, or None if all words are skipped.
 
-    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
-    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    values:  one for each word, of ivars' dtype, or a list of Python numbers.
-    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
-    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
-    out:     with stream= alone; an int64 array for the lowest such index, or -1 for None.
+    Of several such words, calls return one after another. Each word has a separate value.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, one entry for each word,
-    in memory of the GPU or pinned, as out, which may be larger; they are read when the stream comes there, in each
-    replay of a graph again.
+    Parameters
+    ----------
+    ivars
+        A contiguous symmetric array (or view) of integers, on this PE.
+    cmp
+        "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on).
+    values
+        One for each word, of ivars' dtype, or a list of Python numbers.
+    status
+        One integer for each word; words with a nonzero entry are skipped. None: all words count.
+    timeout
+        Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit.
+    out
+        Only with stream=: an int64 array for the lowest such index, or -1 for None.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
-    run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
-    DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    Raises
+    ------
+    Timeout
+        The error names the wait.
+    PeDied, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Notes
+    -----
+    Acquires: stores that the updating PEs ordered before their updates are visible on return. Other
+    threads run meanwhile, and Ctrl-C interrupts the wait.
+
+    Source: OpenSHMEM 1.6, section 9.12.
+
+    On a stream, status is an array of int32 in memory of the GPU or pinned, with an entry for each
+    word. So is values, in ivars' dtype. The array out is in such memory, too, and may be larger.
+    The stream reads them when it reaches the call, and again in each replay of a graph.
     """
 
 @overload
@@ -1590,25 +2432,42 @@ def wait_until_any_vector(ivars: AnyArray, cmp: CompareName, values: AnyArray, s
 @overload
 def test_any(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource | None = None, *, out: None = None, stream: None = None) -> int | None:
     """
-    Return the index of a word that compares, in turn among several; None if there is none.
+    Return the index of a word for which the comparison is true, or None.
 
-    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
-    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    value:   an integer that ivars' dtype holds.
-    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
-    out:     with stream= alone; an int64 array for the lowest such index, or -1 for None.
+    Of several such words, calls return one after another.
 
-    On a stream, status is an array of int32, one entry for each word,
-    in memory of the GPU or pinned, as out, which may be larger; they are read when the stream comes there, in each
-    replay of a graph again.
+    Parameters
+    ----------
+    ivars
+        A contiguous symmetric array (or view) of integers, on this PE.
+    cmp
+        "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on).
+    value
+        An integer that ivars' dtype holds.
+    status
+        One integer for each word; words with a nonzero entry are skipped. None: all words count.
+    out
+        Only with stream=: an int64 array for the lowest such index, or -1 for None.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
-    UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    Raises
+    ------
+    NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Notes
+    -----
+    Never waits; a test that succeeds acquires.
+
+    Source: OpenSHMEM 1.6, section 9.12.
+
+    On a stream, status is an array of int32 in memory of the GPU or pinned, with an entry for each
+    word. The array out is in such memory, too, and may be larger.
+    The stream reads them when it reaches the call, and again in each replay of a graph.
     """
 
 @overload
@@ -1617,25 +2476,42 @@ def test_any(ivars: AnyArray, cmp: CompareName, value: Value, status: AnyArray |
 @overload
 def test_any_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status: AnySource | None = None, *, out: None = None, stream: None = None) -> int | None:
     """
-    Return the index of a word that compares, in turn among several; None if there is none. Each word has its own value.
+    Return the index of a word for which the comparison is true, or None.
 
-    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
-    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    values:  one for each word, of ivars' dtype, or a list of Python numbers.
-    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
-    out:     with stream= alone; an int64 array for the lowest such index, or -1 for None.
+    Of several such words, calls return one after another. Each word has a separate value.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, one entry for each word,
-    in memory of the GPU or pinned, as out, which may be larger; they are read when the stream comes there, in each
-    replay of a graph again.
+    Parameters
+    ----------
+    ivars
+        A contiguous symmetric array (or view) of integers, on this PE.
+    cmp
+        "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on).
+    values
+        One for each word, of ivars' dtype, or a list of Python numbers.
+    status
+        One integer for each word; words with a nonzero entry are skipped. None: all words count.
+    out
+        Only with stream=: an int64 array for the lowest such index, or -1 for None.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
-    UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    Raises
+    ------
+    NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Notes
+    -----
+    Never waits; a test that succeeds acquires.
+
+    Source: OpenSHMEM 1.6, section 9.12.
+
+    On a stream, status is an array of int32 in memory of the GPU or pinned, with an entry for each
+    word. So is values, in ivars' dtype. The array out is in such memory, too, and may be larger.
+    The stream reads them when it reaches the call, and again in each replay of a graph.
     """
 
 @overload
@@ -1644,27 +2520,47 @@ def test_any_vector(ivars: AnyArray, cmp: CompareName, values: AnyArray, status:
 @overload
 def wait_until_some(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource | None = None, timeout: float | None = None, *, out: None = None, stream: None = None) -> IndexArray:
     """
-    Wait until some word compares; return the indices of all that do, as an integer array (empty if no word is left in).
+    Wait until the comparison is true for a word; return the indices of all such words.
 
-    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
-    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    value:   an integer that ivars' dtype holds.
-    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
-    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
-    out:     with stream= alone; an int64 array for how many there are, then their indices: n + 1 words for n of ivars.
+    The result is an integer array, empty if all words are skipped.
 
-    On a stream, status is an array of int32, one entry for each word,
-    in memory of the GPU or pinned, as out, which may be larger; they are read when the stream comes there, in each
-    replay of a graph again.
+    Parameters
+    ----------
+    ivars
+        A contiguous symmetric array (or view) of integers, on this PE.
+    cmp
+        "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on).
+    value
+        An integer that ivars' dtype holds.
+    status
+        One integer for each word; words with a nonzero entry are skipped. None: all words count.
+    timeout
+        Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit.
+    out
+        Only with stream=: an int64 array for their number, followed by the indices: n + 1 elements for n words.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
-    run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
-    DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    Raises
+    ------
+    Timeout
+        The error names the wait.
+    PeDied, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Notes
+    -----
+    Acquires: stores that the updating PEs ordered before their updates are visible on return. Other
+    threads run meanwhile, and Ctrl-C interrupts the wait.
+
+    Source: OpenSHMEM 1.6, section 9.12.
+
+    On a stream, status is an array of int32 in memory of the GPU or pinned, with an entry for each
+    word. The array out is in such memory, too, and may be larger.
+    The stream reads them when it reaches the call, and again in each replay of a graph.
     """
 
 @overload
@@ -1673,27 +2569,47 @@ def wait_until_some(ivars: AnyArray, cmp: CompareName, value: Value, status: Any
 @overload
 def wait_until_some_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status: AnySource | None = None, timeout: float | None = None, *, out: None = None, stream: None = None) -> IndexArray:
     """
-    Wait until some word compares; return the indices of all that do, as an integer array (empty if no word is left in). Each word has its own value.
+    Wait until the comparison is true for a word; return the indices of all such words.
 
-    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
-    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    values:  one for each word, of ivars' dtype, or a list of Python numbers.
-    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
-    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
-    out:     with stream= alone; an int64 array for how many there are, then their indices: n + 1 words for n of ivars.
+    The result is an integer array, empty if all words are skipped. Each word has a separate value.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, one entry for each word,
-    in memory of the GPU or pinned, as out, which may be larger; they are read when the stream comes there, in each
-    replay of a graph again.
+    Parameters
+    ----------
+    ivars
+        A contiguous symmetric array (or view) of integers, on this PE.
+    cmp
+        "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on).
+    values
+        One for each word, of ivars' dtype, or a list of Python numbers.
+    status
+        One integer for each word; words with a nonzero entry are skipped. None: all words count.
+    timeout
+        Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit.
+    out
+        Only with stream=: an int64 array for their number, followed by the indices: n + 1 elements for n words.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
-    run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
-    DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    Raises
+    ------
+    Timeout
+        The error names the wait.
+    PeDied, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Notes
+    -----
+    Acquires: stores that the updating PEs ordered before their updates are visible on return. Other
+    threads run meanwhile, and Ctrl-C interrupts the wait.
+
+    Source: OpenSHMEM 1.6, section 9.12.
+
+    On a stream, status is an array of int32 in memory of the GPU or pinned, with an entry for each
+    word. So is values, in ivars' dtype. The array out is in such memory, too, and may be larger.
+    The stream reads them when it reaches the call, and again in each replay of a graph.
     """
 
 @overload
@@ -1702,25 +2618,42 @@ def wait_until_some_vector(ivars: AnyArray, cmp: CompareName, values: AnyArray, 
 @overload
 def test_some(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource | None = None, *, out: None = None, stream: None = None) -> IndexArray:
     """
-    Return the indices of all words that compare, as an integer array.
+    Return the indices of all words for which the comparison is true.
 
-    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
-    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    value:   an integer that ivars' dtype holds.
-    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
-    out:     with stream= alone; an int64 array for how many there are, then their indices: n + 1 words for n of ivars.
+    The result is an integer array.
 
-    On a stream, status is an array of int32, one entry for each word,
-    in memory of the GPU or pinned, as out, which may be larger; they are read when the stream comes there, in each
-    replay of a graph again.
+    Parameters
+    ----------
+    ivars
+        A contiguous symmetric array (or view) of integers, on this PE.
+    cmp
+        "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on).
+    value
+        An integer that ivars' dtype holds.
+    status
+        One integer for each word; words with a nonzero entry are skipped. None: all words count.
+    out
+        Only with stream=: an int64 array for their number, followed by the indices: n + 1 elements for n words.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
-    UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    Raises
+    ------
+    NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Notes
+    -----
+    Never waits; a test that succeeds acquires.
+
+    Source: OpenSHMEM 1.6, section 9.12.
+
+    On a stream, status is an array of int32 in memory of the GPU or pinned, with an entry for each
+    word. The array out is in such memory, too, and may be larger.
+    The stream reads them when it reaches the call, and again in each replay of a graph.
     """
 
 @overload
@@ -1729,25 +2662,42 @@ def test_some(ivars: AnyArray, cmp: CompareName, value: Value, status: AnyArray 
 @overload
 def test_some_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status: AnySource | None = None, *, out: None = None, stream: None = None) -> IndexArray:
     """
-    Return the indices of all words that compare, as an integer array. Each word has its own value.
+    Return the indices of all words for which the comparison is true.
 
-    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
-    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    values:  one for each word, of ivars' dtype, or a list of Python numbers.
-    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
-    out:     with stream= alone; an int64 array for how many there are, then their indices: n + 1 words for n of ivars.
+    The result is an integer array. Each word has a separate value.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, one entry for each word,
-    in memory of the GPU or pinned, as out, which may be larger; they are read when the stream comes there, in each
-    replay of a graph again.
+    Parameters
+    ----------
+    ivars
+        A contiguous symmetric array (or view) of integers, on this PE.
+    cmp
+        "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on).
+    values
+        One for each word, of ivars' dtype, or a list of Python numbers.
+    status
+        One integer for each word; words with a nonzero entry are skipped. None: all words count.
+    out
+        Only with stream=: an int64 array for their number, followed by the indices: n + 1 elements for n words.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
-    UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    Raises
+    ------
+    NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Notes
+    -----
+    Never waits; a test that succeeds acquires.
+
+    Source: OpenSHMEM 1.6, section 9.12.
+
+    On a stream, status is an array of int32 in memory of the GPU or pinned, with an entry for each
+    word. So is values, in ivars' dtype. The array out is in such memory, too, and may be larger.
+    The stream reads them when it reaches the call, and again in each replay of a graph.
     """
 
 @overload
@@ -1755,61 +2705,111 @@ def test_some_vector(ivars: AnyArray, cmp: CompareName, values: AnyArray, status
 
 def barrier_all(*, stream: Stream = None) -> None:
     """
-    Wait until all PEs have come here and all that they put before is complete and visible.
+    Wait until all PEs have called it, and all their earlier puts are complete and visible.
 
-    Collective over all PEs. On a stream the PEs' streams meet, and the host goes on; what each did before is
-    visible to all behind it. Else the hosts meet. Completes the default context's puts, atomics and signals, and plain stores
-    into symmetric arrays. Other threads run meanwhile and Ctrl-C is answered if it takes long.
-    Raises PeDied, Timeout (ATOLL_WAIT_TIMEOUT), CollectiveMismatch (the PEs' calls are compared unless
-    ATOLL_CHECK=none). Source: OpenSHMEM 1.6, section 9.11.
+    Collective over all PEs. Completes the default context's puts, atomics and signals, and plain stores
+    into symmetric arrays. Other threads run meanwhile, and Ctrl-C interrupts a long wait. On a stream,
+    the PEs' streams synchronize and the host continues; earlier work of each stream is then visible to
+    all.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Parameters
+    ----------
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
+
+    Raises
+    ------
+    PeDied
+    Timeout
+        ATOLL_WAIT_TIMEOUT has passed.
+    CollectiveMismatch
+        The PEs' calls differ; they are compared unless ATOLL_CHECK=none.
+
+    Notes
+    -----
+    Source: OpenSHMEM 1.6, section 9.11.
     """
 
 def sync_all(*, stream: Stream = None) -> None:
     """
-    Wait until all PEs have come here; completes no puts.
+    Wait until all PEs have called it; completes no puts.
 
-    Collective over all PEs. Each PE's plain stores before it are visible to all after it.
-    Raises PeDied, Timeout, CollectiveMismatch (the PEs' calls are compared unless
-    ATOLL_CHECK=none). Source: OpenSHMEM 1.6, section 9.11.
+    Collective over all PEs. Each PE's plain stores before it are visible to all PEs after it.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Parameters
+    ----------
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
+
+    Raises
+    ------
+    CollectiveMismatch
+        The PEs' calls differ; they are compared unless ATOLL_CHECK=none.
+    PeDied, Timeout
+
+    Notes
+    -----
+    Source: OpenSHMEM 1.6, section 9.11.
     """
 
 def barrier(team: Team | None = None, *, stream: Stream = None) -> None:
     """
-    barrier_all among the PEs of a team: quiet on the team's default context, then sync.
+    A barrier_all among the PEs of a team: quiet on the team's default context, then sync.
 
-    Collective over the team (None: all PEs).
-    Raises PeDied, UseAfterFree, Timeout, CollectiveMismatch (the PEs' calls are compared unless
-    ATOLL_CHECK=none).
+    Collective over the team.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Parameters
+    ----------
+    team
+        The PEs; None: all.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
+
+    Raises
+    ------
+    PeDied, UseAfterFree, Timeout
+    CollectiveMismatch
+        The PEs' calls differ; they are compared unless ATOLL_CHECK=none.
     """
 
 def sync(team: Team | None = None, *, stream: Stream = None) -> None:
     """
-    Wait until all PEs of a team have come here; completes no puts.
+    Wait until all PEs of a team have called it; completes no puts.
 
-    Collective over the team (None: all PEs).
-    Raises PeDied, UseAfterFree, Timeout, CollectiveMismatch (the PEs' calls are compared unless
-    ATOLL_CHECK=none).
+    Collective over the team.
+
+    Parameters
+    ----------
+    team
+        The PEs; None: all.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
+
+    Raises
+    ------
+    PeDied, UseAfterFree, Timeout
+    CollectiveMismatch
+        The PEs' calls differ; they are compared unless ATOLL_CHECK=none.
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.11 (shmem_team_sync).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1817,20 +2817,36 @@ def broadcast(dst: AnyArray, src: AnyArray, root: int = 0, *, team: Team | None 
     """
     Give every PE the root's src.
 
-    broadcast(dst, src, root) writes it into dst, on the root too; broadcast(src, root) returns it as a new
-    ordinary array. src has dst's shape and dtype on every PE; its contents count on the root only.
+    broadcast(dst, src, root) writes it into dst, on the root too. `broadcast(src, root)` returns it as a
+    new ordinary array. src has dst's shape and dtype on every PE; only the root's contents are used.
 
-    Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
-    every PE. Collective over the team (None: all PEs),
-    with equal sizes, dtypes and roots on all; on return dst is complete here and src may be changed; completes
-    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' sizes and roots are compared unless ATOLL_CHECK=none; dtypes, too, where all PEs are Python.
+    Collective over the team, with equal sizes, dtypes and roots on all PEs. On return dst is
+    complete here and src may be changed. Completes no puts.
+
+    Parameters
+    ----------
+    dst, src
+        Symmetric (faster) or ordinary arrays of any strides. Arrays of a GPU are symmetric and
+        contiguous, both, on every PE.
+    team
+        The PEs that take part; None: all.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
+
+    Raises
+    ------
+    ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree
+    CollectiveMismatch
+        The PEs' sizes and roots differ. They are compared unless ATOLL_CHECK=none;
+        dtypes, too, if all PEs are Python.
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.11 (shmem_broadcast).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1844,20 +2860,36 @@ def fcollect(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream:
     """
     Give every PE the src of all PEs, in PE order; src has one size on all.
 
-    fcollect(dst, src) fills dst, which has n_pes times src's elements; fcollect(src) returns a new ordinary
-    array of shape (n_pes, *src.shape).
+    fcollect(dst, src) fills dst, which has n_pes times src's elements. `fcollect(src)` returns a new
+    ordinary array of shape (n_pes, *src.shape).
 
-    Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
-    every PE. Collective over the team (None: all PEs),
-    with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
-    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' sizes are compared unless ATOLL_CHECK=none; dtypes, too, where all PEs are Python.
+    Collective over the team, with equal sizes and dtypes on all PEs. On return dst is
+    complete here and src may be changed. Completes no puts.
+
+    Parameters
+    ----------
+    dst, src
+        Symmetric (faster) or ordinary arrays of any strides. Arrays of a GPU are symmetric and
+        contiguous, both, on every PE.
+    team
+        The PEs that take part; None: all.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
+
+    Raises
+    ------
+    ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree
+    CollectiveMismatch
+        The PEs' sizes differ. They are compared unless ATOLL_CHECK=none;
+        dtypes, too, if all PEs are Python.
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.11 (shmem_fcollect).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1866,24 +2898,40 @@ def fcollect(src: ArrayLike, *, team: Team | None = None) -> Array: ...
 @overload
 def collect(dst: AnyArray, src: AnySource, *, team: Team | None = None) -> int:
     """
-    Give every PE the src of all PEs, one after the other in PE order; sizes may differ, also be 0.
+    Give every PE the src of all PEs, concatenated in PE order; sizes may differ, and may be 0.
 
-    collect(dst, src) fills the start of dst and returns how many elements arrived; collect(src) returns a
-    new ordinary array, joined along the first axis (whose length alone may differ). On a stream None is
-    returned, and a dst without room for all ends the job with a KernelError; else ShapeMismatch says so, of arrays
-    of a GPU on every PE.
+    collect(dst, src) fills the beginning of dst and returns the number of elements that arrived.
+    `collect(src)` returns a new ordinary array, joined along the first axis (only its length may differ).
+    A dst that is too small is a ShapeMismatch, with arrays of a GPU on every PE. On a stream, None is
+    returned, and a dst that is too small ends the job with a KernelError.
 
-    Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
-    every PE. Collective over the team (None: all PEs),
-    with equal dtypes on all; on return dst is complete here and src may be changed; completes
-    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' calls are compared unless ATOLL_CHECK=none; dtypes, too, where all PEs are Python.
+    Collective over the team, with equal dtypes on all PEs. On return dst is
+    complete here and src may be changed. Completes no puts.
+
+    Parameters
+    ----------
+    dst, src
+        Symmetric (faster) or ordinary arrays of any strides. Arrays of a GPU are symmetric and
+        contiguous, both, on every PE.
+    team
+        The PEs that take part; None: all.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
+
+    Raises
+    ------
+    ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree
+    CollectiveMismatch
+        The PEs' calls differ. They are compared unless ATOLL_CHECK=none;
+        dtypes, too, if all PEs are Python.
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.11 (shmem_collect).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1897,20 +2945,35 @@ def alltoall(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream:
     """
     Exchange blocks: block j of this PE's src becomes block my_pe of PE j's dst.
 
-    src, in C order, is n_pes equal blocks, such as an array of shape (n_pes, k). alltoall(dst, src) fills dst, of
-    as many elements; alltoall(src) returns a new ordinary array of src's shape.
+    src consists of n_pes equal blocks in C order, such as an array of shape (n_pes, k). `alltoall(dst, src)` fills dst, of as many elements. `alltoall(src)` returns a new ordinary array of src's shape.
 
-    Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
-    every PE. Collective over the team (None: all PEs),
-    with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
-    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' sizes are compared unless ATOLL_CHECK=none; dtypes, too, where all PEs are Python.
+    Collective over the team, with equal sizes and dtypes on all PEs. On return dst is
+    complete here and src may be changed. Completes no puts.
+
+    Parameters
+    ----------
+    dst, src
+        Symmetric (faster) or ordinary arrays of any strides. Arrays of a GPU are symmetric and
+        contiguous, both, on every PE.
+    team
+        The PEs that take part; None: all.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
+
+    Raises
+    ------
+    ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree
+    CollectiveMismatch
+        The PEs' sizes differ. They are compared unless ATOLL_CHECK=none;
+        dtypes, too, if all PEs are Python.
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.11 (shmem_alltoall).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1918,21 +2981,37 @@ def alltoall(src: ArrayLike, *, team: Team | None = None) -> Array: ...
 
 def alltoalls(dst: AnyArray, src: AnyArray, dst_stride: int, src_stride: int, nelems: int, *, team: Team | None = None, stream: Stream = None) -> None:
     """
-    alltoall of nelems elements a block, strided: element i of block j stands at (j * nelems + i) * stride.
+    alltoall of nelems elements a block, strided: element i of block j is at (j * nelems + i) * stride.
 
-    dst and src are contiguous; strides count elements, at least 1.
+    dst and src are contiguous; strides are in elements, at least 1.
 
-    Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
-    every PE. Collective over the team (None: all PEs),
-    with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
-    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' sizes are compared unless ATOLL_CHECK=none; dtypes, too, where all PEs are Python.
+    Collective over the team, with equal sizes and dtypes on all PEs. On return dst is
+    complete here and src may be changed. Completes no puts.
+
+    Parameters
+    ----------
+    dst, src
+        Symmetric (faster) or ordinary arrays of any strides. Arrays of a GPU are symmetric and
+        contiguous, both, on every PE.
+    team
+        The PEs that take part; None: all.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
+
+    Raises
+    ------
+    ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree
+    CollectiveMismatch
+        The PEs' sizes differ. They are compared unless ATOLL_CHECK=none;
+        dtypes, too, if all PEs are Python.
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.11 (shmem_alltoalls).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1940,21 +3019,37 @@ def gather(dst: AnyArray | None, src: AnyArray, root: int = 0, *, team: Team | N
     """
     Give the root the src of all PEs, in PE order; src has one size on all.
 
-    gather(dst, src, root) fills the root's dst, which has n_pes times src's elements (elsewhere dst is not looked
-    at and may be None); gather(src, root) returns on the root a new ordinary array of shape
-    (n_pes, *src.shape), elsewhere None.
+    gather(dst, src, root) fills the root's dst, which has n_pes times src's elements. On other PEs dst
+    is not used and may be None. `gather(src, root)` returns a new ordinary array of shape (n_pes,
+    *src.shape) on the root, and None elsewhere.
 
-    Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
-    every PE. Collective over the team (None: all PEs),
-    with equal sizes, dtypes and roots on all; on return dst is complete here and src may be changed; completes
-    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' sizes and roots are compared unless ATOLL_CHECK=none; dtypes, too, where all PEs are Python.
+    Collective over the team, with equal sizes, dtypes and roots on all PEs. On return dst is
+    complete here and src may be changed. Completes no puts.
+
+    Parameters
+    ----------
+    dst, src
+        Symmetric (faster) or ordinary arrays of any strides. Arrays of a GPU are symmetric and
+        contiguous, both, on every PE.
+    team
+        The PEs that take part; None: all.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
+
+    Raises
+    ------
+    ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree
+    CollectiveMismatch
+        The PEs' sizes and roots differ. They are compared unless ATOLL_CHECK=none;
+        dtypes, too, if all PEs are Python.
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.11.
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1965,21 +3060,37 @@ def scatter(dst: AnyArray, src: AnyArray | None, root: int = 0, *, team: Team | 
     """
     Give every PE its own block of the root's src.
 
-    scatter(dst, src, root) fills dst; src, of n_pes times dst's elements, counts on the root only.
-    scatter(src, root) takes src of shape (n_pes, ...) on every PE and returns row my_pe of the root's, as a new
-    ordinary array.
+    scatter(dst, src, root) fills dst; src has n_pes times dst's elements, and only the root's is used.
+    `scatter(src, root)` takes src of shape (n_pes, ...) on every PE and returns row my_pe of the root's,
+    as a new ordinary array.
 
-    Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
-    every PE. Collective over the team (None: all PEs),
-    with equal sizes, dtypes and roots on all; on return dst is complete here and src may be changed; completes
-    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' sizes and roots are compared unless ATOLL_CHECK=none; dtypes, too, where all PEs are Python.
+    Collective over the team, with equal sizes, dtypes and roots on all PEs. On return dst is
+    complete here and src may be changed. Completes no puts.
+
+    Parameters
+    ----------
+    dst, src
+        Symmetric (faster) or ordinary arrays of any strides. Arrays of a GPU are symmetric and
+        contiguous, both, on every PE.
+    team
+        The PEs that take part; None: all.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
+
+    Raises
+    ------
+    ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree
+    CollectiveMismatch
+        The PEs' sizes and roots differ. They are compared unless ATOLL_CHECK=none;
+        dtypes, too, if all PEs are Python.
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.11.
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1990,26 +3101,38 @@ def sum_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     """
     Sum over PEs, on every PE.
 
-    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
-    one number as a number.
+    With (dst, src) the result is written into dst. With (src) it is returned as a new ordinary array,
+    or as a number if src is one. Collective over the team; on return dst is complete here and src may
+    be changed. Completes no puts.
 
-    src:  an array of integers, float32, float64, long double or complex; any strides,
-          symmetric (faster) or not; equal shape and dtype on all PEs.
-    dst:  like src; it may be src itself.
-    team: the PEs that take part; None: all.
-    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
+    Parameters
+    ----------
+    dst
+        Like src; it may be src itself.
+    src
+        An array of integers, float32, float64, long double or complex.
+        Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.
+    team
+        The PEs that take part; None: all.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
-    same bits. On return dst is complete here and src may be changed; completes no puts.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
+    CollectiveMismatch
+        Sizes or dtypes of the PEs differ; they are compared unless ATOLL_CHECK=none.
 
-    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared unless ATOLL_CHECK=none.
+    Notes
+    -----
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
+    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2023,26 +3146,38 @@ def prod_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stre
     """
     Product over PEs, on every PE.
 
-    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
-    one number as a number.
+    With (dst, src) the result is written into dst. With (src) it is returned as a new ordinary array,
+    or as a number if src is one. Collective over the team; on return dst is complete here and src may
+    be changed. Completes no puts.
 
-    src:  an array of integers, float32, float64, long double or complex; any strides,
-          symmetric (faster) or not; equal shape and dtype on all PEs.
-    dst:  like src; it may be src itself.
-    team: the PEs that take part; None: all.
-    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
+    Parameters
+    ----------
+    dst
+        Like src; it may be src itself.
+    src
+        An array of integers, float32, float64, long double or complex.
+        Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.
+    team
+        The PEs that take part; None: all.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
-    same bits. On return dst is complete here and src may be changed; completes no puts.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
+    CollectiveMismatch
+        Sizes or dtypes of the PEs differ; they are compared unless ATOLL_CHECK=none.
 
-    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared unless ATOLL_CHECK=none.
+    Notes
+    -----
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
+    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2056,26 +3191,38 @@ def min_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     """
     Minimum over PEs, on every PE.
 
-    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
-    one number as a number.
+    With (dst, src) the result is written into dst. With (src) it is returned as a new ordinary array,
+    or as a number if src is one. Collective over the team; on return dst is complete here and src may
+    be changed. Completes no puts.
 
-    src:  an array of integers, float32, float64 or long double; any strides,
-          symmetric (faster) or not; equal shape and dtype on all PEs.
-    dst:  like src; it may be src itself.
-    team: the PEs that take part; None: all.
-    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
+    Parameters
+    ----------
+    dst
+        Like src; it may be src itself.
+    src
+        An array of integers, float32, float64 or long double.
+        Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.
+    team
+        The PEs that take part; None: all.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
-    same bits. On return dst is complete here and src may be changed; completes no puts.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
+    CollectiveMismatch
+        Sizes or dtypes of the PEs differ; they are compared unless ATOLL_CHECK=none.
 
-    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared unless ATOLL_CHECK=none.
+    Notes
+    -----
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
+    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2089,26 +3236,38 @@ def max_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     """
     Maximum over PEs, on every PE.
 
-    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
-    one number as a number.
+    With (dst, src) the result is written into dst. With (src) it is returned as a new ordinary array,
+    or as a number if src is one. Collective over the team; on return dst is complete here and src may
+    be changed. Completes no puts.
 
-    src:  an array of integers, float32, float64 or long double; any strides,
-          symmetric (faster) or not; equal shape and dtype on all PEs.
-    dst:  like src; it may be src itself.
-    team: the PEs that take part; None: all.
-    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
+    Parameters
+    ----------
+    dst
+        Like src; it may be src itself.
+    src
+        An array of integers, float32, float64 or long double.
+        Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.
+    team
+        The PEs that take part; None: all.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
-    same bits. On return dst is complete here and src may be changed; completes no puts.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
+    CollectiveMismatch
+        Sizes or dtypes of the PEs differ; they are compared unless ATOLL_CHECK=none.
 
-    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared unless ATOLL_CHECK=none.
+    Notes
+    -----
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
+    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2120,28 +3279,40 @@ def max_reduce(src: ArrayLike, *, team: Team | None = None) -> Any: ...
 @overload
 def avg_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
     """
-    Mean over PEs, on every PE: the sum, divided by their number. An extension.
+    Average over PEs, on every PE: the sum, divided by their number. An extension.
 
-    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
-    one number as a number.
+    With (dst, src) the result is written into dst. With (src) it is returned as a new ordinary array,
+    or as a number if src is one. Collective over the team; on return dst is complete here and src may
+    be changed. Completes no puts.
 
-    src:  an array of float32, float64 or long double (on a GPU float16 and bfloat16, too); any strides,
-          symmetric (faster) or not; equal shape and dtype on all PEs.
-    dst:  like src; it may be src itself.
-    team: the PEs that take part; None: all.
-    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
+    Parameters
+    ----------
+    dst
+        Like src; it may be src itself.
+    src
+        An array of float32, float64 or long double (on a GPU float16 and bfloat16, too).
+        Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.
+    team
+        The PEs that take part; None: all.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
-    same bits. On return dst is complete here and src may be changed; completes no puts.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
+    CollectiveMismatch
+        Sizes or dtypes of the PEs differ; they are compared unless ATOLL_CHECK=none.
 
-    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared unless ATOLL_CHECK=none.
+    Notes
+    -----
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
+    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2152,41 +3323,59 @@ def avg_reduce(src: ArrayLike, *, team: Team | None = None) -> Any: ...
 
 def premul_sum_reduce(dst: AnyArray, src: AnySource, factor: float, *, team: Team | None = None, stream: Stream = None) -> None:
     """
-    Sum over PEs of factor, the same on all of them, times each element. An extension.
+    Sum over PEs of factor times each element; factor is equal on all PEs. An extension.
 
-    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
-    one number as a number.
+    With (dst, src) the result is written into dst. With (src) it is returned as a new ordinary array,
+    or as a number if src is one. Collective over the team; on return dst is complete here and src may
+    be changed. Completes no puts.
 
-    src:  an array of float32, float64 or long double (on a GPU float16 and bfloat16, too); any strides,
-          symmetric (faster) or not; equal shape and dtype on all PEs.
-    dst:  like src; it may be src itself.
-    team: the PEs that take part; None: all.
-    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
+    Parameters
+    ----------
+    dst
+        Like src; it may be src itself.
+    src
+        An array of float32, float64 or long double (on a GPU float16 and bfloat16, too).
+        Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.
+    team
+        The PEs that take part; None: all.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
-    same bits. On return dst is complete here and src may be changed; completes no puts.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
+    CollectiveMismatch
+        Sizes or dtypes of the PEs differ; they are compared unless ATOLL_CHECK=none.
 
-    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared unless ATOLL_CHECK=none.
+    Notes
+    -----
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
+    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def premul_sum_reduce_scatter(dst: AnyArray, src: AnySource, factor: float, *, team: Team | None = None, stream: Stream = None) -> None:
     """
-    Sum over PEs of factor times each element, each PE getting its own block of the result. An extension.
+    Sum over PEs of factor times each element; each PE gets its own block of the result. An extension.
 
-    dst gets block my_pe; src has n_pes times its elements. Else as for premul_sum_reduce; of arrays in host memory
-    it makes a scaled copy of src.
+    dst gets block my_pe; src has n_pes times its elements. Arrays in host memory need a scaled copy of
+    src.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Parameters
+    ----------
+    dst, src, factor, team
+        As for premul_sum_reduce.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
     """
 
 @overload
@@ -2194,26 +3383,38 @@ def and_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     """
     Bitwise (bool: logical) and over PEs, on every PE.
 
-    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
-    one number as a number.
+    With (dst, src) the result is written into dst. With (src) it is returned as a new ordinary array,
+    or as a number if src is one. Collective over the team; on return dst is complete here and src may
+    be changed. Completes no puts.
 
-    src:  an array of integers or bool; any strides,
-          symmetric (faster) or not; equal shape and dtype on all PEs.
-    dst:  like src; it may be src itself.
-    team: the PEs that take part; None: all.
-    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
+    Parameters
+    ----------
+    dst
+        Like src; it may be src itself.
+    src
+        An array of integers or bool.
+        Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.
+    team
+        The PEs that take part; None: all.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
-    same bits. On return dst is complete here and src may be changed; completes no puts.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
+    CollectiveMismatch
+        Sizes or dtypes of the PEs differ; they are compared unless ATOLL_CHECK=none.
 
-    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared unless ATOLL_CHECK=none.
+    Notes
+    -----
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
+    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2227,26 +3428,38 @@ def or_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream
     """
     Bitwise (bool: logical) or over PEs, on every PE.
 
-    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
-    one number as a number.
+    With (dst, src) the result is written into dst. With (src) it is returned as a new ordinary array,
+    or as a number if src is one. Collective over the team; on return dst is complete here and src may
+    be changed. Completes no puts.
 
-    src:  an array of integers or bool; any strides,
-          symmetric (faster) or not; equal shape and dtype on all PEs.
-    dst:  like src; it may be src itself.
-    team: the PEs that take part; None: all.
-    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
+    Parameters
+    ----------
+    dst
+        Like src; it may be src itself.
+    src
+        An array of integers or bool.
+        Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.
+    team
+        The PEs that take part; None: all.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
-    same bits. On return dst is complete here and src may be changed; completes no puts.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
+    CollectiveMismatch
+        Sizes or dtypes of the PEs differ; they are compared unless ATOLL_CHECK=none.
 
-    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared unless ATOLL_CHECK=none.
+    Notes
+    -----
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
+    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2260,26 +3473,38 @@ def xor_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     """
     Bitwise (bool: logical) exclusive or over PEs, on every PE.
 
-    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
-    one number as a number.
+    With (dst, src) the result is written into dst. With (src) it is returned as a new ordinary array,
+    or as a number if src is one. Collective over the team; on return dst is complete here and src may
+    be changed. Completes no puts.
 
-    src:  an array of integers or bool; any strides,
-          symmetric (faster) or not; equal shape and dtype on all PEs.
-    dst:  like src; it may be src itself.
-    team: the PEs that take part; None: all.
-    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
+    Parameters
+    ----------
+    dst
+        Like src; it may be src itself.
+    src
+        An array of integers or bool.
+        Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.
+    team
+        The PEs that take part; None: all.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
-    same bits. On return dst is complete here and src may be changed; completes no puts.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
+    CollectiveMismatch
+        Sizes or dtypes of the PEs differ; they are compared unless ATOLL_CHECK=none.
 
-    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared unless ATOLL_CHECK=none.
+    Notes
+    -----
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
+    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2293,18 +3518,35 @@ def reduce(dst: AnyArray, src: AnySource, op: ReduceName, root: int | None = Non
     """
     Reduce over PEs with an operator, on every PE or on one.
 
-    reduce(dst, src, op, root=None) writes into dst; reduce(src, op, root=None) returns a new ordinary array.
+    reduce(dst, src, op, root=None) writes the result into dst. reduce(src, op, root=None) returns it as
+    a new ordinary array.
 
-    op:   "sum", "prod", "min", "max", "avg", "and", "or", "xor", or atoll.SUM and so on.
-    root: the PE that gets the result; elsewhere dst is left alone and None is returned. None: every PE. Arrays of a
-          GPU are passed on every PE all the same.
-    Else as for sum_reduce. Raises also InvalidArgument (op) and PeError (root); op and root are
-    compared, too.
+    Parameters
+    ----------
+    dst, src, team
+        As for sum_reduce.
+    op
+        "sum", "prod", "min", "max", "avg", "and", "or", "xor", or atoll.SUM and so on.
+    root
+        The PE that gets the result; None: every PE. Other PEs leave dst unchanged, and get None. Arrays
+        of a GPU are passed on every PE.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Raises
+    ------
+    InvalidArgument
+        op is wrong.
+    PeError
+        root is wrong.
+
+    Notes
+    -----
+    Raises the errors of sum_reduce, too; op and root are compared between PEs.
     """
 
 @overload
@@ -2319,17 +3561,23 @@ def reduce(src: ArrayLike, op: ReduceName, root: int | None = None, *, team: Tea
 @overload
 def reduce_scatter(dst: AnyArray, src: AnyArray, op: ReduceName = 'sum', *, team: Team | None = None, stream: Stream = None) -> None:
     """
-    Reduce over PEs, each PE getting its own block of the result.
+    Reduce over PEs; each PE gets its own block of the result.
 
-    reduce_scatter(dst, src, op) writes block my_pe into dst, and src has n_pes times dst's elements;
-    reduce_scatter(src, op) takes src of shape (n_pes, ...) and returns row my_pe of the reduction.
+    reduce_scatter(dst, src, op) writes block my_pe into dst; src has n_pes times dst's elements.
+    `reduce_scatter(src, op)` takes src of shape (n_pes, ...) and returns row my_pe of the reduction.
 
-    op: "sum" (default), "prod", "min", "max", "avg", "and", "or", "xor". Else as for sum_reduce.
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Parameters
+    ----------
+    dst, src, team
+        As for sum_reduce, apart from the sizes.
+    op
+        "sum" (default), "prod", "min", "max", "avg", "and", "or", "xor".
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
     """
 
 @overload
@@ -2340,26 +3588,38 @@ def sum_inscan(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     """
     Sum over PEs 0 to my_pe, this PE included.
 
-    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
-    one number as a number.
+    With (dst, src) the result is written into dst. With (src) it is returned as a new ordinary array,
+    or as a number if src is one. Collective over the team; on return dst is complete here and src may
+    be changed. Completes no puts.
 
-    src:  an array of integers, float32, float64, long double or complex; any strides,
-          symmetric (faster) or not; equal shape and dtype on all PEs.
-    dst:  like src; it may be src itself.
-    team: the PEs that take part; None: all.
-    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
+    Parameters
+    ----------
+    dst
+        Like src; it may be src itself.
+    src
+        An array of integers, float32, float64, long double or complex.
+        Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.
+    team
+        The PEs that take part; None: all.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
-    same bits. On return dst is complete here and src may be changed; completes no puts.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
+    CollectiveMismatch
+        Sizes or dtypes of the PEs differ; they are compared unless ATOLL_CHECK=none.
 
-    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared unless ATOLL_CHECK=none.
+    Notes
+    -----
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
+    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2373,26 +3633,38 @@ def sum_exscan(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     """
     Sum over PEs 0 to my_pe - 1, this PE not included; 0 on the first.
 
-    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
-    one number as a number.
+    With (dst, src) the result is written into dst. With (src) it is returned as a new ordinary array,
+    or as a number if src is one. Collective over the team; on return dst is complete here and src may
+    be changed. Completes no puts.
 
-    src:  an array of integers, float32, float64, long double or complex; any strides,
-          symmetric (faster) or not; equal shape and dtype on all PEs.
-    dst:  like src; it may be src itself.
-    team: the PEs that take part; None: all.
-    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
+    Parameters
+    ----------
+    dst
+        Like src; it may be src itself.
+    src
+        An array of integers, float32, float64, long double or complex.
+        Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.
+    team
+        The PEs that take part; None: all.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
-    same bits. On return dst is complete here and src may be changed; completes no puts.
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
+    CollectiveMismatch
+        Sizes or dtypes of the PEs differ; they are compared unless ATOLL_CHECK=none.
 
-    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared unless ATOLL_CHECK=none.
+    Notes
+    -----
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
+    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
-
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2403,71 +3675,109 @@ def sum_exscan(src: ArrayLike, *, team: Team | None = None) -> Any: ...
 
 def _pool_add(address: int, bytes: int, table: int, table_bytes: int, kept: object) -> None:
     """
-    A slab for _pool_use, zeros of the host heap for what other PEs may know of it, and what lives as long; see atoll.torch.Pool.
+    Add a slab for _pool_use, with a zeroed table in the host heap for other PEs, and an object that it keeps alive.
     """
 
 def _pool_use(address: int) -> int:
-    """New memory comes from that slab, 0: none; returns the one before."""
+    """
+    Allocate from that slab from now on (0: from none); returns the previous one.
+    """
 
 def _pool_use_of(address: int) -> tuple[int, int, int]:
     """
-    (a number that is equal where PEs allocated alike, bytes in use, how often there was no room).
+    (a number that is equal if PEs allocated alike, bytes in use, number of failed allocations).
     """
 
 def _pool_table_bytes(segments: int) -> int:
-    """How long the zeros for a slab of at most so many segments are."""
+    """The size of the table of a slab with at most so many segments."""
 
 def _pool_remove(address: int) -> Any:
-    """Forget a slab; returns what lived as long."""
+    """Remove a slab; returns the object that it kept alive."""
 
 def send(src: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = None) -> None:
     """
-    Send src to PE pe, which calls recv. Returns when src may be changed, which may be after the receiver came.
+    Send src to PE pe, which calls recv.
 
-    src: any array; on a GPU a symmetric one.
+    Returns when src may be changed, which may be only after the receiver's call.
 
-    Messages between a pair of PEs are matched in order, and sizes must be equal. Inside `with atoll.group():`
-    the call only notes what to do; all of the group's run together at its end, in any order, so that PEs may
-    send to each other. Other threads run meanwhile and Ctrl-C is answered. Between arrays of a GPU both sides pass
-    contiguous arrays on their GPUs, 64 at most in a group, all on one stream; sizes that differ stop the receiver's
-    kernel (KernelError). In a group they block the host at its end, if at all.
-    Raises ShapeMismatch, PeError, PeDied, Timeout, UseAfterFree. An addition to OpenSHMEM.
+    Parameters
+    ----------
+    src
+        Any array; on a GPU a symmetric one.
+    pe
+        Number of the receiver.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Raises
+    ------
+    ShapeMismatch, PeError, PeDied, Timeout, UseAfterFree
+
+    Notes
+    -----
+    Messages between a pair of PEs are matched in order, and sizes must be equal. Other threads run
+    meanwhile, and Ctrl-C interrupts the wait.
+
+    Inside `with atoll.group():` the call is only recorded. All calls of the group run together at its
+    end, in any order, so that PEs may send to each other.
+
+    Arrays of a GPU are contiguous on both sides, at most 64 in a group, and all on one stream. If sizes
+    differ, the receiver's kernel stops (KernelError). In a group only its end may block the host.
+
+    An extension of OpenSHMEM.
     """
 
 def recv(dst: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = None) -> None:
     """
-    Receive into dst what PE pe sends; the data are there on return.
+    Receive a message of PE pe into dst; the data are there on return.
 
-    dst: any writeable array of the message's size.
+    Parameters
+    ----------
+    dst
+        Any writeable array of the message's size.
+    pe
+        Number of the sender.
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    Messages between a pair of PEs are matched in order, and sizes must be equal. Inside `with atoll.group():`
-    the call only notes what to do; all of the group's run together at its end, in any order, so that PEs may
-    send to each other. Other threads run meanwhile and Ctrl-C is answered. Between arrays of a GPU both sides pass
-    contiguous arrays on their GPUs, 64 at most in a group, all on one stream; sizes that differ stop the receiver's
-    kernel (KernelError). In a group they block the host at its end, if at all.
-    Raises ShapeMismatch, PeError, PeDied, Timeout, UseAfterFree. An addition to OpenSHMEM.
+    Raises
+    ------
+    ShapeMismatch, PeError, PeDied, Timeout, UseAfterFree
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Notes
+    -----
+    Messages between a pair of PEs are matched in order, and sizes must be equal. Other threads run
+    meanwhile, and Ctrl-C interrupts the wait.
+
+    Inside `with atoll.group():` the call is only recorded. All calls of the group run together at its
+    end, in any order, so that PEs may send to each other.
+
+    Arrays of a GPU are contiguous on both sides, at most 64 in a group, and all on one stream. If sizes
+    differ, the receiver's kernel stops (KernelError). In a group only its end may block the host.
+
+    An extension of OpenSHMEM.
     """
 
 class group:
     """
     Several send and recv calls at once: they run together at the end of the `with` statement.
 
-        with atoll.group():
-            atoll.send(x, right)
-            atoll.recv(y, left)
+    Arrays must stay unchanged until then. After an exception in the statement nothing is sent. A thread
+    has at most one open group, with messages of one team. The PEs of its messages call it.
 
-    Arrays must stay as they are until then. After an exception inside nothing is sent. One group a thread
-    at a time, of one team. Called by the PEs that take part in its messages.
+    Examples
+    --------
+    >>> with atoll.group():
+    >>>     atoll.send(x, right)
+    >>>     atoll.recv(y, left)
     """
 
     def __init__(self, team: Team | None = None) -> None: ...
@@ -2480,29 +3790,46 @@ class Lock:
     """
     Mutual exclusion among all PEs, first come first served.
 
-        lock = atoll.Lock()          # collective over all PEs
-        with lock:                   # one PE at a time
-            ...
+    The lock is not recursive. Creating it and free() are collective over all PEs. A lock that is only
+    dropped is reclaimed later, like an array.
 
-    Not recursive. Making and free() are collective; a lock that is only dropped is reclaimed later, as arrays are.
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.13 (shmem_set_lock, shmem_test_lock, shmem_clear_lock).
+
+    Examples
+    --------
+    >>> lock = atoll.Lock()  # collective over all PEs
+    >>> with lock:  # one PE at a time
+    >>>     ...
     """
 
     def __init__(self) -> None: ...
 
     def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
         """
-        Take the lock; True once this PE holds it. With blocking=False return False at once where another holds it.
+        Take the lock; True once this PE holds it. With blocking=False, False at once if another PE holds it.
 
-        timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. Raises Timeout, PeDied,
-        InvalidArgument (this PE holds it already; a timeout with blocking=False).
+        Parameters
+        ----------
+        timeout
+            Seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is no limit.
+
+        Raises
+        ------
+        Timeout, PeDied
+        InvalidArgument
+            This PE holds it already, or a timeout is given with blocking=False.
         """
 
     def release(self) -> None:
         """
-        Give the lock back, after completing this PE's puts on the default context.
+        Release the lock, after completing this PE's puts on the default context.
 
-        Raises InvalidArgument where this PE does not hold it.
+        Raises
+        ------
+        InvalidArgument
+            This PE does not hold it.
         """
 
     def __repr__(self) -> str: ...
@@ -2527,33 +3854,54 @@ class Mailbox:
     """
     Small messages from every PE of a team to every other, faster than put_signal.
 
-    Their words carry their own flags, so that no message waits for a fence.
+    Each word of a message carries a flag, so no message waits for a fence. Creating a mailbox and
+    free() are collective over all PEs of the job, for any team. `receive` makes only the message itself
+    visible. One thread at a time posts for each pair of PEs.
 
-    nbytes: the longest message; slots: messages to one PE that may be unread before post() waits.
-    team:   the PEs that write to each other. device: 'cpu' or None; or 'cuda', for arrays of a GPU.
+    Parameters
+    ----------
+    nbytes
+        The size of the longest message.
+    slots
+        The number of unread messages to one PE before post() waits.
+    team
+        The PEs that exchange messages.
+    device
+        'cpu' or None; or 'cuda', for arrays of a GPU.
 
-    Making one and free() are collective over all PEs of the job, whatever the team. `receive` makes the
-    message itself visible and nothing else. One thread posts at a time for each pair of PEs.
+    Notes
+    -----
+    With device='cuda', arrays are contiguous ones of this PE's GPU (symmetric or not) or results of
+    atoll.pin(), and calls accept stream=. Kernels post and receive in the same mailbox (`block`). slots
+    is at most 4, and post waits at the latest with 8 unread messages. All PEs of the team must share
+    memory (Unsupported).
 
-    With device='cuda' arrays are contiguous ones of this PE's GPU (symmetric or not) or what atoll.pin()
-    returned, and calls take stream=; kernels post and receive in the same mailbox (`block`). slots is at most
-    4 (post waits for sure from 8 unread on), and all PEs of the team share memory (Unsupported). Calls without
-    a stream wait on the host, as any other call. Those on streams wait in a kernel: they take no timeout=,
-    answer no Ctrl-C, and after ATOLL_WAIT_TIMEOUT end the job with a report. Per pair and direction one call
-    runs at a time, whether by a host, a stream or a kernel. Of messages that kernels post, dst has the size.
+    Calls without a stream wait on the host. Those on a stream wait in a kernel: they accept no timeout=
+    and do not answer Ctrl-C. After ATOLL_WAIT_TIMEOUT they end the job with a report. For each pair and
+    direction, one call runs at a time, by a host, a stream or a kernel. The
+    size of dst must be that of a message that a kernel posted.
     """
 
     def __init__(self, nbytes: int, slots: int = 2, team: Team | None = None, device: str | None = None) -> None: ...
 
     def post(self, src: AnyArray, pe: int, timeout: float | None = None, *, stream: Stream = None) -> None:
         """
-        Copy src (any array of at most nbytes bytes) to PE pe; on return it may be changed.
+        Copy src to PE pe; on return src may be changed.
 
-        Waits while all slots to that PE are unread. Other threads run meanwhile and Ctrl-C is answered; a wait
-        that ends by it, or by time, has posted nothing. On a stream returns at once, and src must stay until
-        the stream has come there.
-        timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once. None on a stream.
-        Raises ShapeMismatch, PeError, Timeout, PeDied, UseAfterFree, InvalidArgument, Unsupported.
+        The call waits while all slots to that PE hold unread messages. Other threads run meanwhile, and
+        Ctrl-C interrupts the wait. An interrupted or timed-out wait has posted nothing. On a stream the
+        call returns at once, and src must stay unchanged until the stream has reached it.
+
+        Parameters
+        ----------
+        src
+            Any array of at most nbytes bytes.
+        timeout
+            Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit. None on a stream.
+
+        Raises
+        ------
+        ShapeMismatch, PeError, Timeout, PeDied, UseAfterFree, InvalidArgument, Unsupported
         """
 
     @overload
@@ -2561,39 +3909,62 @@ class Mailbox:
         """
         Copy the next message from PE from_pe into dst; return the number of elements that arrived.
 
-        Messages of a pair arrive in order. dst must be large enough for it. Other threads run meanwhile and
-        Ctrl-C is answered; a wait that ends by it, or by time, loses no message.
-        timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
-        Raises ShapeMismatch, DtypeMismatch, PeError, Timeout, PeDied, UseAfterFree.
+        Messages of a pair arrive in order. Other threads run meanwhile, and Ctrl-C interrupts the wait. An
+        interrupted or timed-out wait loses no message.
+
+        Parameters
+        ----------
+        dst
+            A writeable array, large enough for the message.
+        timeout
+            Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit.
+
+        Raises
+        ------
+        ShapeMismatch, DtypeMismatch, PeError, Timeout, PeDied, UseAfterFree
         """
 
     @overload
     def receive(self, dst: AnyArray, from_pe: int, *, stream: Stream, count: AnyArray | None = None) -> int | None:
         """
-        The same in the order of a stream: returns None at once.
+        The same in stream order: returns None at once.
 
-        count: an int64 array of one on the GPU, which is told how many elements arrived.
-        A message that dst does not hold stops the kernel (KernelError), where without a stream it is
-        ShapeMismatch and stays to be received. Raises also InvalidArgument, Unsupported.
+        Parameters
+        ----------
+        count
+            An int64 array of one element on the GPU, for the number of elements that arrived.
+
+        Raises
+        ------
+        KernelError
+            The message is larger than dst. (Without a stream that is ShapeMismatch, and the message stays
+            unread.)
+        InvalidArgument, Unsupported
         """
 
     def try_receive(self, dst: AnyArray, from_pe: int, *, stream: Stream = None, count: AnyArray | None = None) -> int | None:
         """
-        Like receive, but return None at once where there is no message.
+        Like receive, but return None at once if there is no message.
 
-        On a stream count is needed: -1 there says that none had come.
+        Parameters
+        ----------
+        count
+            Needed on a stream: -1 there means that there was no message.
         """
 
     def capacity_bytes(self) -> int:
-        """The longest message, in bytes."""
+        """The size of the longest message, in bytes."""
 
     @property
     def block(self) -> DeviceArray:
         """
-        Of device='cuda': what kernels of the team take, beside capacity_bytes() as the room: bytes on the GPU.
+        The mailbox for kernels of the team (device='cuda'): bytes on the GPU, with capacity_bytes() as the room.
 
-        atoll.numba, atoll.cute and atoll.cupy have mailbox(box); Triton's calls take (block.torch(), room). Raises Unsupported,
-        UseAfterFree.
+        atoll.numba, atoll.cute and atoll.cupy have mailbox(box); Triton's calls take (block.torch(), room).
+
+        Raises
+        ------
+        Unsupported, UseAfterFree
         """
 
     def __repr__(self) -> str: ...
@@ -2607,68 +3978,102 @@ class Mailbox:
 
 def check_kernels(*, stream: Stream = None) -> None:
     """
-    Raise KernelError if the GPU stopped a kernel of this process: what it waited for, or which wrong PE it was given.
+    Raise KernelError if the GPU stopped a kernel of this process. Local.
 
-    A kernel's wait ends with the job, and with ATOLL_WAIT_TIMEOUT set after that many seconds; wrong PEs are
-    found where ATOLL_CHECK is not none. The kernel then reports and traps, and the GPU's context is lost:
-    whichever library makes the next call of the GPU gets an error of CUDA ("unspecified launch failure"). This
-    call says what happened: operation, address, found and expected value, PE, and the tag= of the call. Atoll's
-    own calls raise KernelError by themselves. Where no call does for 5 s, the job ends with that sentence.
+    The error names the operation, address, found and expected value, PE, and the tag= of the call.
+    With stream=, the call first waits for the work on that stream. Without it, it only reports what is
+    already known.
 
-    stream: what was enqueued there is waited for first. None: says only what is known already, at once.
-    Local. Raises KernelError.
+    Parameters
+    ----------
+    stream
+        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
+        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
+        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
+        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
+        call. See "Streams" in docs/python.md.
 
-    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
-    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
-    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    Raises
+    ------
+    KernelError
+
+    Notes
+    -----
+    A kernel's wait ends with the job, or after ATOLL_WAIT_TIMEOUT if that is set. Wrong PEs are
+    detected unless ATOLL_CHECK=none. The kernel then reports and traps, and the GPU's context is
+    lost. The next call of the GPU by any library fails with an error of CUDA ("unspecified launch
+    failure").
+
+    Atoll's own calls raise KernelError by themselves. If no call does so for 5 s, the job ends with
+    that error.
     """
 
 def _kernel_failure() -> str:
-    """What check_kernels would raise, or nothing."""
+    """The error that check_kernels would raise, or an empty text."""
 
 def _kernel_layout() -> dict[str, int]:
     """
-    Return where the words of a team's control block stand, for kernels written in Python.
+    Return the offsets of the fields of a control block, for kernels written in Python.
     """
 
 def _kernel_look() -> int:
-    """Return the address of what kernels on the host call while they wait."""
+    """
+    Return the address of the function that kernels on the host call while they wait.
+    """
 
 def _note_kernel(name: str, blocks: int, threads: int) -> None:
     """
-    Tell the name of a kernel that is being started, for the report of one that is stopped.
+    Record the name of a kernel at its launch, for the report of a stopped kernel.
     """
 
 def _pes_at_once(gpu: int) -> int:
-    """How many PEs of the job run on a GPU at once."""
+    """
+    Return the number of PEs of the job that run on a GPU at the same time.
+    """
 
 def _resident_share(gpu: int, blocks: int) -> int:
     """
-    Of `blocks` that a GPU can run at once, those that this PE's kernels may have: several PEs may run on it.
+    Return the share of this PE in the `blocks` that a GPU can run at once: several PEs may run on it.
     """
 
 def _grid_refusal(gpu: int, blocks: int, threads: int, whole: int) -> str:
     """
-    Why a grid is refused that cannot be resident; the GPU can run `whole` such blocks at once.
+    The reason why a grid cannot be resident; the GPU can run `whole` such blocks at once.
     """
 
 def _kernel_ended() -> None:
-    """Raise what ended a wait of this thread's kernel, if one did."""
+    """Raise the exception that ended a wait of this thread's kernel, if any."""
 
 def _shmem_barrier_all() -> None:
     """
-    Wait until all PEs have come here and all that they put before is complete and visible.
+    Wait until all PEs have called it, and all their earlier puts are complete and visible.
 
-    Collective over all PEs; calls are compared unless ATOLL_CHECK=none (CollectiveMismatch).
+    Collective over all PEs.
+
+    Raises
+    ------
+    CollectiveMismatch
+        The PEs' calls differ; they are compared unless ATOLL_CHECK=none.
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.11.
     """
 
 def _shmem_sync_all() -> None:
     """
-    Wait until all PEs have come here; completes no puts.
+    Wait until all PEs have called it; completes no puts.
 
-    Collective over all PEs; calls are compared unless ATOLL_CHECK=none (CollectiveMismatch).
+    Collective over all PEs. Each PE's plain stores before it are visible to all PEs after it.
+
+    Raises
+    ------
+    CollectiveMismatch
+        The PEs' calls differ; they are compared unless ATOLL_CHECK=none.
+    PeDied, Timeout
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.11.
     """
 
@@ -2676,67 +4081,139 @@ def _shmem_put(target: Array, source: Array, pe: int, size: int | None = None, c
     """
     Copy the first elements of source into target on PE pe.
 
-    target: a contiguous symmetric array, C or Fortran; it names the place on PE pe that stands where target
-            stands here.
-    source: a contiguous array of target's dtype, symmetric or not. Shapes do not count: elements are copied in
-            the order in which they stand in memory.
-    size:   how many elements; None: as many as the smaller of the two has.
-    ctx:    a shmem.Ctx, in whose team pe is counted; None: the default context.
+    Local, not collective. On return source may be changed. The data are in the target after quiet or
+    barrier_all; fence orders puts to one PE. Shapes are ignored: elements are copied in memory order.
 
-    Local, not collective. On return source may be changed; the data stand in the target for certain after
-    quiet or barrier_all; fence orders puts to one PE.
-    Raises DtypeMismatch, ShapeMismatch (size), NotSymmetric, PeError, InvalidArgument (not contiguous, read-only
-    target), UseAfterFree, NotInitialized. Source: OpenSHMEM 1.6, section 9.5 (shmem_put).
+    Parameters
+    ----------
+    target
+        A contiguous symmetric array, C or Fortran. The data go to the same place in PE pe's copy.
+    source
+        A contiguous array of target's dtype, symmetric or not.
+    pe
+        Number of the target PE.
+    size
+        The number of elements; None: that of the smaller array.
+    ctx
+        A shmem.Ctx, whose team numbers the PEs; None: the default context.
+
+    Raises
+    ------
+    DtypeMismatch, NotSymmetric, PeError, UseAfterFree, NotInitialized
+    ShapeMismatch
+        size is larger than an array.
+    InvalidArgument
+        An array is not contiguous, or a target is read-only.
+
+    Notes
+    -----
+    Source: OpenSHMEM 1.6, section 9.5 (shmem_put).
     """
 
 def _shmem_put_nbi(target: Array, source: Array, pe: int, size: int | None = None, ctx: Ctx | None = None) -> None:
     """
-    Like put, but source must not be changed before quiet.
+    Like put, but source must not be changed before quiet. Local.
 
-    Local. Arguments and errors as for put. Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).
+    Parameters
+    ----------
+    target, source, pe, size, ctx
+        As for put.
+
+    Notes
+    -----
+    Raises the errors of put. Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).
     """
 
 def _shmem_get(target: Array, source: Array, pe: int, size: int | None = None, ctx: Ctx | None = None) -> None:
     """
     Copy the first elements of source on PE pe into the local array target.
 
-    target: a contiguous writeable array, C or Fortran, symmetric or not.
-    source: a contiguous symmetric array of target's dtype; it names the place on PE pe that stands where source
-            stands here. Shapes do not count: elements are copied in the order in which they stand in memory.
-    size:   how many elements; None: as many as the smaller of the two has.
-    ctx:    a shmem.Ctx, in whose team pe is counted; None: the default context.
+    Local, not collective. The data are in target on return. The call does not make PE pe's own writes
+    visible: order the two by a barrier, a signal or an atomic. Shapes are ignored: elements are copied
+    in memory order.
 
-    Local, not collective. The data are in target on return. Nothing makes PE pe's own writes visible: order the
-    two by a barrier, a signal or an atomic.
-    Raises DtypeMismatch, ShapeMismatch (size), NotSymmetric, PeError, InvalidArgument (not contiguous, read-only
-    target), UseAfterFree, NotInitialized. Source: OpenSHMEM 1.6, section 9.5 (shmem_get).
+    Parameters
+    ----------
+    target
+        A contiguous writeable array, C or Fortran, symmetric or not.
+    source
+        A contiguous symmetric array of target's dtype. The data come from the same place in PE pe's
+        copy.
+    pe
+        Number of the PE to read from.
+    size
+        The number of elements; None: that of the smaller array.
+    ctx
+        A shmem.Ctx, whose team numbers the PEs; None: the default context.
+
+    Raises
+    ------
+    DtypeMismatch, NotSymmetric, PeError, UseAfterFree, NotInitialized
+    ShapeMismatch
+        size is larger than an array.
+    InvalidArgument
+        An array is not contiguous, or a target is read-only.
+
+    Notes
+    -----
+    Source: OpenSHMEM 1.6, section 9.5 (shmem_get).
     """
 
 def _shmem_get_nbi(target: Array, source: Array, pe: int, size: int | None = None, ctx: Ctx | None = None) -> None:
     """
-    Like get, but the data are in target only after quiet.
+    Like get, but the data are in target only after quiet. Local.
 
-    Local. Arguments and errors as for get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).
+    Parameters
+    ----------
+    target, source, pe, size, ctx
+        As for get.
+
+    Notes
+    -----
+    Raises the errors of get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).
     """
 
 def _shmem_put_signal(target: Array, source: Array, pe: int, signal: Array, value: int, sigop: int, size: int | None = None, ctx: Ctx | None = None) -> None:
     """
     Copy like put, then set or increase a signal on PE pe.
 
-    target, source, pe, size, ctx: as for put.
-    signal: what new_signal returned.
-    value:  0 to 2**64 - 1.
-    sigop:  SIGNAL_SET or SIGNAL_ADD; sums wrap.
+    Local. On return source may be changed. A PE that sees the signal (signal_wait_until, signal_fetch)
+    sees this call's data, and no other.
 
-    Local. Whoever sees the signal (signal_wait_until, signal_fetch) sees this call's data, and no more than
-    that. On return source may be changed.
-    Raises DtypeMismatch, ShapeMismatch (size), NotSymmetric, PeError, InvalidArgument (not contiguous, read-only
-    target), UseAfterFree, NotInitialized. Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).
+    Parameters
+    ----------
+    target, source, pe, size, ctx
+        As for put.
+    signal
+        A result of new_signal.
+    value
+        0 to 2**64 - 1.
+    sigop
+        SIGNAL_SET or SIGNAL_ADD; sums wrap.
+
+    Raises
+    ------
+    DtypeMismatch, NotSymmetric, PeError, UseAfterFree, NotInitialized
+    ShapeMismatch
+        size is larger than an array.
+    InvalidArgument
+        An array is not contiguous, or a target is read-only.
+
+    Notes
+    -----
+    Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).
     """
 
 def _shmem_put_signal_nbi(target: Array, source: Array, pe: int, signal: Array, value: int, sigop: int, size: int | None = None, ctx: Ctx | None = None) -> None:
     """
-    Like put_signal, but source must not be changed before quiet.
+    Like put_signal, but source must not be changed before quiet. Local.
 
-    Local. Arguments and errors as for put_signal. Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal_nbi).
+    Parameters
+    ----------
+    target, source, pe, signal, value, sigop, size, ctx
+        As for put_signal.
+
+    Notes
+    -----
+    Raises the errors of put_signal. Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal_nbi).
     """

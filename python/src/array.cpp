@@ -73,7 +73,7 @@ void check_present(const Spec& spec, const char* which, const Block* block) {
 
 void fail_gone(const Spec& spec, const char* which, const Block* block) {
     if (is_freed(block)) fail_freed(spec, which);
-    fail(ErrorCode::use_after_free, "%s(): %s belongs to a job that was finalized; allocate it anew.",
+    fail(ErrorCode::use_after_free, "%s(): %s belongs to a job that was finalized; allocate it again.",
          spec.name, which);
 }
 

@@ -73,7 +73,7 @@ PyObject* empty_body(const Arguments<9>& a) {
     if (!PyArray_DescrConverter(a[1], &descr)) throw Raised{};
     const Ref held(reinterpret_cast<PyObject*>(descr));
     if (PyDataType_REFCHK(descr) || !PyArray_ISNBO(descr->byteorder))
-        fail(ErrorCode::dtype_mismatch, "%s(): dtype %S cannot stand in symmetric memory: %s.", spec.name,
+        fail(ErrorCode::dtype_mismatch, "%s(): dtype %S is not possible in symmetric memory: %s.", spec.name,
              held.get(),
              PyDataType_REFCHK(descr)
                  ? "its elements are Python objects, which mean nothing in another process"
@@ -423,8 +423,8 @@ functions, also on a stream). Hosts of other PEs may put, signal and update them
 CPUs may update them atomically: atomics of CPU and GPU on one word are not atomic with each other.
 
 The chunks of 2 MiB that contain x are pinned, and their pages allocated. They stay pinned until
-finalize(), or until an array of at least 1 MiB is freed and no other array is in the memory pinned
-with it. Call pin, and free such an array, while no kernel of this process waits: the GPU's driver
+finalize(), or until an array of at least 1 MiB is freed.
+Other arrays in the memory pinned with it keep it pinned. Call pin, and free such an array, while no kernel of this process waits: the GPU's driver
 may wait for running kernels.)"},
     {"is_symmetric", entry<1, is_symmetric_spec, is_symmetric_body>, &is_symmetric_spec,
      "(x: AnyArray | object) -> bool",

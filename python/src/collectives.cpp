@@ -313,13 +313,13 @@ const Function functions[] = {
      "(src: ArrayLike, root: int = 0, *, team: Team | None = None) -> Any",
      "Give every PE the root's src.\n"
      "\n"
-     "broadcast(dst, src, root) writes it into dst, on the root too. broadcast(src, root) returns it as a\n"
+     "broadcast(dst, src, root) writes it into dst, on the root too. `broadcast(src, root)` returns it as a\n"
      "new ordinary array. src has dst's shape and dtype on every PE; only the root's contents are "
      "used." ATOLL_ROOTED_TAIL " (shmem_broadcast)."},
     {"fcollect", entry<4, fcollect_spec, fcollect_body>, &fcollect_spec, ATOLL_PAIR("Array | None"),
      "Give every PE the src of all PEs, in PE order; src has one size on all.\n"
      "\n"
-     "fcollect(dst, src) fills dst, which has n_pes times src's elements. fcollect(src) returns a new\n"
+     "fcollect(dst, src) fills dst, which has n_pes times src's elements. `fcollect(src)` returns a new\n"
      "ordinary array of shape (n_pes, *src.shape)." ATOLL_TAIL " (shmem_fcollect)."},
     {"collect", entry<4, collect_spec, collect_body>, &collect_spec,
      "(dst: AnyArray, src: AnySource | None = None, *, team: Team | None = None, stream: Stream = None) -> "
@@ -330,15 +330,16 @@ const Function functions[] = {
      "Give every PE the src of all PEs, concatenated in PE order; sizes may differ, and may be 0.\n"
      "\n"
      "collect(dst, src) fills the beginning of dst and returns the number of elements that arrived.\n"
-     "collect(src) returns a new ordinary array, joined along the first axis (only its length may differ).\n"
+     "`collect(src)` returns a new ordinary array, joined along the first axis (only its length may "
+     "differ).\n"
      "A dst that is too small is a ShapeMismatch, with arrays of a GPU on every PE. On a stream, None is\n"
      "returned, and a dst that is too small ends the job with a KernelError." ATOLL_TAIL_OF(
          "dtypes", "calls") " (shmem_collect)."},
     {"alltoall", entry<4, alltoall_spec, alltoall_body>, &alltoall_spec, ATOLL_PAIR("Array | None"),
      "Exchange blocks: block j of this PE's src becomes block my_pe of PE j's dst.\n"
      "\n"
-     "src consists of n_pes equal blocks in C order, such as an array of shape (n_pes, k). alltoall(dst,\n"
-     "src) fills dst, of as many elements. alltoall(src) returns a new ordinary array of src's "
+     "src consists of n_pes equal blocks in C order, such as an array of shape (n_pes, k). `alltoall(dst, "
+     "src)` fills dst, of as many elements. `alltoall(src)` returns a new ordinary array of src's "
      "shape." ATOLL_TAIL " (shmem_alltoall)."},
     {"alltoalls", entry<7, alltoalls_spec, alltoalls_body>, &alltoalls_spec,
      "(dst: AnyArray, src: AnyArray, dst_stride: int, src_stride: int, nelems: int, *, team: Team | None = "
@@ -355,7 +356,7 @@ const Function functions[] = {
      "Give the root the src of all PEs, in PE order; src has one size on all.\n"
      "\n"
      "gather(dst, src, root) fills the root's dst, which has n_pes times src's elements. On other PEs dst\n"
-     "is not used and may be None. gather(src, root) returns a new ordinary array of shape (n_pes,\n"
+     "is not used and may be None. `gather(src, root)` returns a new ordinary array of shape (n_pes,\n"
      "*src.shape) on the root, and None elsewhere." ATOLL_ROOTED_TAIL "."},
     {"scatter", entry<5, scatter_spec, scatter_body>, &scatter_spec,
      "(dst: AnyArray, src: Any = None, root: int = 0, *, team: Team | None = None, stream: Stream = None) -> "
@@ -366,7 +367,7 @@ const Function functions[] = {
      "Give every PE its own block of the root's src.\n"
      "\n"
      "scatter(dst, src, root) fills dst; src has n_pes times dst's elements, and only the root's is used.\n"
-     "scatter(src, root) takes src of shape (n_pes, ...) on every PE and returns row my_pe of the root's,\n"
+     "`scatter(src, root)` takes src of shape (n_pes, ...) on every PE and returns row my_pe of the root's,\n"
      "as a new ordinary array." ATOLL_ROOTED_TAIL "."},
 };
 

@@ -360,8 +360,8 @@ atoll.zeros(..., device="cuda") and similar functions make it. It has no arithme
 x.torch() return the same memory as arrays of those libraries. Numba and others accept it directly
 (__cuda_array_interface__, DLPack). x.numpy() copies it to the host.
 
-Slices, x.reshape(), x.view() and x.T are views. x[...] = value copies from the host, or from an
-array of the GPU, and waits for the copy. == raises an error that names the libraries. Every view,
+Slices, x.reshape(), x.view() and x.T are views. `x[...] = value` copies from the host, or from an
+array of the GPU, and waits for the copy. `==` raises an error that names the libraries. Every view,
 and every array of another library made from it, keeps the memory alive. Free it with atoll.free(x).
 
 atoll.pin(x) also returns a DeviceArray, over memory of the host that kernels can access. Atoll's

@@ -84,7 +84,7 @@ void write_by_numpy(const ValueName& name, PyObject* value, void* element) {
 
 void fail_value(const ValueName& name, PyObject* value) {
     fail(ErrorCode::dtype_mismatch,
-         "%s(): %s is %R, which is no value of dtype %S; nothing is cast, so convert it first.",
+         "%s(): %s is %R, which dtype %S cannot hold; values are not cast, so convert it first.",
          name.spec.name, name.which, value, dtype_name(reinterpret_cast<PyArray_Descr*>(name.descr)).get());
 }
 

@@ -250,7 +250,7 @@ KernelError
 
 Notes
 -----
-For an array of a GPU, src is contiguous or has one axis. index and pe have one shape, or one of
+For an array of a GPU, src is contiguous or has one axis. `index` and `pe` have one shape, or one of
 them has one element. They are numbers, lists, arrays of the host, or int64 or int32 arrays of the
 GPU. out may be in any memory.
 

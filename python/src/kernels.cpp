@@ -203,7 +203,7 @@ KernelError
 Notes
 -----
 A kernel's wait ends with the job, or after ATOLL_WAIT_TIMEOUT if that is set. Wrong PEs are
-detected unless ATOLL_CHECK is none. The kernel then reports and traps, and the GPU's context is
+detected unless ATOLL_CHECK=none. The kernel then reports and traps, and the GPU's context is
 lost. The next call of the GPU by any library fails with an error of CUDA ("unspecified launch
 failure").
 

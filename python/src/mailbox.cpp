@@ -197,8 +197,8 @@ memory (Unsupported).
 
 Calls without a stream wait on the host. Those on a stream wait in a kernel: they accept no timeout=
 and do not answer Ctrl-C. After ATOLL_WAIT_TIMEOUT they end the job with a report. For each pair and
-direction, one call runs at a time, by a host, a stream or a kernel. dst must have the size of a
-message that a kernel posted.)");
+direction, one call runs at a time, by a host, a stream or a kernel. The
+size of dst must be that of a message that a kernel posted.)");
     box.def("__init__", &construct, nb::arg("nbytes"), nb::arg("slots") = 2, nb::arg("team") = nb::none(),
             nb::arg("device") = nb::none(),
             nb::sig("def __init__(self, nbytes: int, slots: int = 2, team: Team | None = None, device: str | "

@@ -282,7 +282,7 @@ void note_use_alike(Entered entered) {
         return offset == 0 ? std::string("outside it") : "at its byte " + std::to_string(offset - 1);
     };
     fail(ErrorCode::not_symmetric,
-         "%s(): %s of this PE's collective %llu on tensors of the pool stands %s, and PE %d's %s: the PEs "
+         "%s(): %s of this PE's collective %llu on tensors of the pool is %s, and PE %d's %s: the PEs "
          "have "
          "not made tensors of the same sizes in the same order in it. Make what differs between PEs outside "
          "the pool.",

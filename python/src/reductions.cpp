@@ -385,7 +385,7 @@ Raises the errors of sum_reduce, too; op and root are compared between PEs.)"},
      R"(Reduce over PEs; each PE gets its own block of the result.
 
 reduce_scatter(dst, src, op) writes block my_pe into dst; src has n_pes times dst's elements.
-reduce_scatter(src, op) takes src of shape (n_pes, ...) and returns row my_pe of the reduction.
+`reduce_scatter(src, op)` takes src of shape (n_pes, ...) and returns row my_pe of the reduction.
 
 Parameters
 ----------

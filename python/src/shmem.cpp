@@ -32,7 +32,7 @@ template <class F> PyObject* with_context(const Spec& spec, PyObject* ctx, F&& f
 
 [[noreturn, gnu::cold]] void fail_layout(const Spec& spec, const char* which) {
     fail(ErrorCode::invalid_argument,
-         "%s(): %s is not contiguous; pass an array whose elements stand side by side (atoll.put and "
+         "%s(): %s is not contiguous; pass an array with adjacent elements (atoll.put and "
          "atoll.get "
          "take any view).",
          spec.name, which);

@@ -30,10 +30,11 @@ const Team& live(const PyTeam& team, const char* function) {
     if (team.which == PyTeam::Which::rail) return job.rail();
     if (!team.team)
         fail(ErrorCode::use_after_free,
-             "%s() was given a team that was destroyed; make it anew or use atoll.WORLD.", function);
+             "%s() was given a team that was destroyed; make a new one or use atoll.WORLD.", function);
     if (team.epoch != g.epoch)
         fail(ErrorCode::use_after_free,
-             "%s() was given a team of a job that was finalized; split it anew from atoll.WORLD.", function);
+             "%s() was given a team of a job that was finalized; split a new one from atoll.WORLD.",
+             function);
     return team.team;
 }
 

@@ -134,9 +134,10 @@ void register_team(nb::module_& module) {
         module, "Team",
         R"(An ordered set of PEs. Collectives accept it as team=; one-sided operations number PEs within it.
 
-atoll.WORLD contains all PEs. atoll.SHARED contains those that load and store each other's memory,
-and atoll.HOST those of this host. atoll.RAIL contains the PEs that have this PE's number within
-their host. split, split_strided and split_2d create further teams; they are collective over the
+`atoll.WORLD` contains all PEs. `atoll.SHARED` contains those that load and store each other's memory,
+and `atoll.HOST` those of this host.
+`atoll.RAIL` contains the PEs that have this PE's number within their host.
+`split`, `split_strided` and `split_2d` create further teams; they are collective over the
 team on which they are called. A `with` statement destroys a team at its end.
 
 Notes

@@ -293,11 +293,13 @@ std::string out_doc(const char* out) {
 }
 /// The last paragraph of the documentation: arrays of a call on a stream.
 std::string stream_doc(bool has_values, bool has_out) {
-    std::string text = "\n\nOn a stream, status is an array of int32";
-    if (has_values) text += ", and values one of ivars' dtype,";
-    text += " with one entry for each word, in memory\nof the GPU or pinned.";
-    if (has_out) text += " out is in such memory, too, and may be larger.";
-    return text + " They are read when the stream reaches\nthe call, and again in each replay of a graph.";
+    std::string text =
+        "\n\nOn a stream, status is an array of int32 in memory of the GPU or pinned, with an entry for "
+        "each\n"
+        "word.";
+    if (has_values) text += " So is values, in ivars' dtype.";
+    if (has_out) text += " The array out is in such memory, too, and may be larger.";
+    return text + "\nThe stream reads them when it reaches the call, and again in each replay of a graph.";
 }
 
 struct Made {
@@ -388,19 +390,20 @@ void register_waits(PyObject* module) {
                         {"None", ""}, {"bool", yes_or_no},
                         "Wait until the comparison has been true for every word, at any time of the wait.",
                         "True if the comparison is true for every word.");
-    add_kind<Kind::any>(
-        made, {"wait_until_any", "wait_until_any_vector", "test_any", "test_any_vector"},
-        {"int | None", one_index}, {"int | None", one_index},
-        "Wait until the comparison is true for a word; return its index, or None if all words are skipped. "
-        "Of several such words, calls return one after another.",
-        "Return the index of a word for which the comparison is true, or None. Of several such words, calls "
-        "return one after another.");
+    add_kind<Kind::any>(made, {"wait_until_any", "wait_until_any_vector", "test_any", "test_any_vector"},
+                        {"int | None", one_index}, {"int | None", one_index},
+                        "Wait until the comparison is true for a word; return its index, or None if all "
+                        "words are skipped.\n\n"
+                        "Of several such words, calls return one after another.",
+                        "Return the index of a word for which the comparison is true, or None.\n\n"
+                        "Of several such words, calls return one after another.");
     add_kind<Kind::some>(
         made, {"wait_until_some", "wait_until_some_vector", "test_some", "test_some_vector"},
         {"IndexArray", indices}, {"IndexArray", indices},
-        "Wait until the comparison is true for a word; return the indices of all such words "
-        "as an integer array (empty if all words are skipped).",
-        "Return the indices of all words for which the comparison is true, as an integer array.");
+        "Wait until the comparison is true for a word; return the indices of all such words.\n\n"
+        "The result is an integer array, empty if all words are skipped.",
+        "Return the indices of all words for which the comparison is true.\n\n"
+        "The result is an integer array.");
     register_functions(module, made.functions);
 }
 
