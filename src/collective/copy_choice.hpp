@@ -8,7 +8,7 @@
 namespace atl::collective {
 
 /// Chooses between plain and streamed (non-temporal) stores by the time that pieces took. Streamed stores
-/// neither take lines from another core's cache nor read them from memory: on some machines they are five
+/// neither take lines from another core's cache nor read them from memory. On some machines they are five
 /// times as fast, on others slower. For one thread at a time.
 class CopyChoice {
   public:
