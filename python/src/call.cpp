@@ -1,5 +1,6 @@
 #include "call.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <string>
 #include <string_view>
