@@ -154,12 +154,22 @@ def _check_status(function: str, status: int, least: int) -> None:
 
 
 def global_exit(status: int = 0) -> NoReturn:
-    """End all PEs now, with this exit status. Not collective: one PE is enough. Does not return.
+    """End all PEs now, with this exit status. Does not return.
 
-    status: 0 to 255, the range of an exit status.
+    Parameters
+    ----------
+    status
+        0 to 255, the range of an exit status.
 
-    Output is flushed; atexit functions do not run. Raises InvalidArgument, NotInitialized. Source: OpenSHMEM
-    1.6, section 9.1.
+    Raises
+    ------
+    InvalidArgument, NotInitialized
+        The status is out of range, or there is no job.
+
+    Notes
+    -----
+    Not collective: one PE is enough. Output is flushed; atexit functions do not run. Source: OpenSHMEM 1.6,
+    section 9.1.
     """
     _check_status("global_exit", status, 0)
     _flush()
@@ -170,7 +180,21 @@ def global_exit(status: int = 0) -> NoReturn:
 def abort(message: str = "", status: int = 1) -> NoReturn:
     """End all PEs now because of an error, with a message that names this PE. Does not return.
 
-    status: 1 to 255. Like global_exit(status), and the launcher prints the message. Raises InvalidArgument.
+    Parameters
+    ----------
+    message
+        The reason, which the launcher prints.
+    status
+        The exit status, 1 to 255.
+
+    Raises
+    ------
+    InvalidArgument, NotInitialized
+        The status is out of range, or there is no job.
+
+    Notes
+    -----
+    Not collective. It acts as global_exit(status).
     """
     me = _atoll._check_job("abort")
     _check_status("abort", status, 1)

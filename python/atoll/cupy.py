@@ -86,11 +86,31 @@ def _bytes(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def mailbox(block: Any, room: int | None = None) -> np.ndarray[Any, Any]:
     """Return a kernel's argument of type atl::device::Mailbox.
 
-    `block` is a symmetric uint8 array of zeros in GPU memory, at least mailbox_bytes(team.n_pes(), room)
-    long, or an atoll.Mailbox of the GPU, alone. It must be kept as long as the mailbox is used. Local.
+    Parameters
+    ----------
+    block
+        A symmetric uint8 array of zeros in GPU memory, at least mailbox_bytes(team.n_pes(), room) long, or an
+        atoll.Mailbox of the GPU, alone. It must be kept as long as the mailbox is used.
+    room
+        The longest message, in bytes.
 
-    Raises TypeError (no array in GPU memory), UseAfterFree, NotSymmetric, ValueError (one too small even for
-    a single PE), Unsupported (an atoll.Mailbox of the host).
+    Returns
+    -------
+    numpy.ndarray
+        The argument, of dtype MAILBOX.
+
+    Raises
+    ------
+    TypeError, UseAfterFree, NotSymmetric
+        `block` is not an array in GPU memory, was freed, or is not symmetric.
+    ValueError
+        `block` is too small even for a single PE.
+    Unsupported
+        `block` is an atoll.Mailbox of the host.
+
+    Notes
+    -----
+    Local.
     """
     block, room = mailbox_parts(block, room, "atoll.cupy.mailbox")
     address = mailbox_address("atoll.cupy.mailbox", block, room, mailbox_bytes(1, max(room, 0)))
@@ -119,6 +139,22 @@ def RawKernel(code: str, name: str, *, more: Iterable[str] = ()) -> Any:
 def most_resident_blocks(kernel: Any, threads: int, shared: int = 0) -> int:
     """Return the most blocks of `threads` threads that this PE may run at once on the current GPU. Local.
 
+    Parameters
+    ----------
+    kernel
+        A kernel of a RawModule.
+    threads
+        Threads of a block.
+    shared
+        Dynamic shared memory of a block, in bytes.
+
+    Returns
+    -------
+    int
+        The number of blocks.
+
+    Notes
+    -----
     PEs that share a GPU through NVIDIA's MPS get equal shares of fifteen sixteenths of it. PEs that take
     turns on a GPU have all of it. Where grids must be equal on all PEs, take the minimum over them.
     """
@@ -144,13 +180,37 @@ def launch(
     shared: int = 0,
     cooperative: bool = False,
 ) -> None:
-    """Start a kernel of a RawModule: blocks, threads (numbers, or tuples of up to three), then its arguments.
+    """Start a kernel of a RawModule on CuPy's current stream or `stream`.
 
-    An atoll.Team is passed as atl::device::Team, Python integers as long long, floats as double (pass
-    np.int32(1) for int). RESIDENT as the grid is the most blocks that run at once (most_resident_blocks).
-    With `cooperative=True` it is a ValueError if not all blocks run at once, which blocks that wait for one
-    another need (scope Grid). Asynchronous, on CuPy's current stream or `stream`. Local. Raises TypeError (an
-    array of NumPy), UseAfterFree.
+    Parameters
+    ----------
+    kernel
+        The kernel.
+    grid
+        The number of blocks, or a tuple of up to three. RESIDENT: the most blocks that run at once
+        (most_resident_blocks).
+    block
+        The number of threads, or a tuple of up to three.
+    *arguments
+        The kernel's arguments. An atoll.Team is passed as atl::device::Team, Python integers as long long,
+        floats as double (pass np.int32(1) for int).
+    stream
+        A stream of CuPy.
+    shared
+        Dynamic shared memory of a block, in bytes.
+    cooperative
+        Require that all blocks run at once. Blocks that wait for one another need that (scope Grid).
+
+    Raises
+    ------
+    ValueError
+        With cooperative=True, not all blocks of the grid run at once.
+    TypeError, UseAfterFree
+        An argument is an array of NumPy, or was freed.
+
+    Notes
+    -----
+    Asynchronous. Local.
     """
     cupy = _cupy()
     threads = math.prod(_tuple(block))

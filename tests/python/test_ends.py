@@ -205,7 +205,7 @@ def refused(call):
     else:
         raise AssertionError
 atoll.init()
-atoll.group().__enter__()  # held by nobody else
+atoll.group().__enter__()  # held by no other object
 gc.collect()
 atoll.send(np.ones(3), 0)
 atoll.finalize()

@@ -160,7 +160,7 @@ def test_ctrl_c_ends_finalize_and_a_second_one_leaves(job: Job) -> None:
             except Alarm:
                 assert atoll.is_initialized()
                 atoll.signal_set(go, 1, 1)
-                atoll.finalize()  # leaves without waiting for anybody
+                atoll.finalize()  # leaves without waiting for other PEs
             else:
                 raise AssertionError("it ended, and the other PE had not come")
         else:

@@ -15,11 +15,31 @@ HOST = 1
 
 
 def tensor(x, assumed_align: int | None = None):
-    """Return an array in GPU memory, of any library that has DLPack, as a cute.Tensor. On the host.
+    """Return an array in GPU memory as a cute.Tensor. On the host.
 
-    assumed_align: bytes, a divisor of its address. For a whole symmetric array, 16 makes the choice of a
-    copy's form shorter. Raises TypeError (no array, or one in host memory), UseAfterFree, ValueError (another
-    alignment). Local.
+    Parameters
+    ----------
+    x
+        An array of any library that has DLPack.
+    assumed_align
+        Bytes, a divisor of its address. For a whole symmetric array, 16 makes the choice of a copy's form
+        shorter.
+
+    Returns
+    -------
+    cute.Tensor
+        The same memory.
+
+    Raises
+    ------
+    TypeError, UseAfterFree
+        `x` is not an array in GPU memory, or was freed.
+    ValueError
+        The address is not a multiple of assumed_align.
+
+    Notes
+    -----
+    Local.
     """
     if not hasattr(x, "__dlpack_device__"):
         raise TypeError(
@@ -43,13 +63,33 @@ def tensor(x, assumed_align: int | None = None):
 
 
 def mailbox(block, room: int | None = None) -> Mailbox:
-    """Return a kernel's mailbox. On the host. Local.
+    """Return a kernel's mailbox. On the host.
 
-    `block` is a symmetric uint8 array of zeros in GPU memory, mailbox_bytes(n_pes, room) long, or an
-    atoll.Mailbox of the GPU, alone. It must be kept as long as the mailbox is used.
+    Parameters
+    ----------
+    block
+        A symmetric uint8 array of zeros in GPU memory, mailbox_bytes(n_pes, room) long, or an atoll.Mailbox
+        of the GPU, alone. It must be kept as long as the mailbox is used.
+    room
+        The longest message, in bytes.
 
-    Raises TypeError (no array in GPU memory), UseAfterFree, NotSymmetric, ValueError (one too small even for
-    a single PE), Unsupported (an atoll.Mailbox of the host).
+    Returns
+    -------
+    Mailbox
+        The argument of post and receive in kernels.
+
+    Raises
+    ------
+    TypeError, UseAfterFree, NotSymmetric
+        `block` is not an array in GPU memory, was freed, or is not symmetric.
+    ValueError
+        `block` is too small even for a single PE.
+    Unsupported
+        `block` is an atoll.Mailbox of the host.
+
+    Notes
+    -----
+    Local.
     """
     block, room = mailbox_parts(block, room, "atoll.cute.mailbox")
     address = mailbox_address("atoll.cute.mailbox", block, room, mailbox_bytes(1, max(room, 0)))

@@ -38,13 +38,33 @@ class Mailbox(NamedTuple):
 def mailbox(
     room: int | _atoll.Mailbox, team: Any = None, *, count: int | None = None, **where: Any
 ) -> Mailbox:
-    """Return a mailbox for messages of at most `room` bytes between all PEs of a team (atoll.WORLD by
-    default).
+    """Return a mailbox for messages between all PEs of a team.
 
-    Collective over all PEs, as atoll.zeros, which takes `where`: device="cuda" for kernels on GPUs. Eight
-    messages from one PE to another may be in flight. `count` makes so many mailboxes, for blocks that each
-    have one: dev.nth(boxes, k) in kernels. An atoll.Mailbox of the GPU in place of `room` is used as it is,
-    and must be kept; that call is local.
+    Parameters
+    ----------
+    room
+        The longest message, in bytes. An atoll.Mailbox of the GPU is used as it is, and must be kept; that
+        call is local.
+    team
+        The team; None: atoll.WORLD.
+    count
+        Make that many mailboxes, for blocks that each have one: dev.nth(boxes, k) in kernels.
+    **where
+        As for atoll.zeros: device="cuda" for kernels on GPUs.
+
+    Returns
+    -------
+    Mailbox
+        The argument of post and receive in kernels.
+
+    Raises
+    ------
+    ValueError, TypeError
+        An argument is wrong; and the errors of atoll.zeros.
+
+    Notes
+    -----
+    Collective over all PEs, as atoll.zeros. Eight messages from one PE to another may be in flight.
     """
     if isinstance(room, _atoll.Mailbox):
         if team is not None or count is not None or where:
@@ -155,9 +175,30 @@ def kernel(*, compiler: str | None = None, **options: Any) -> Callable[[Callable
 def kernel(function: Callable[..., Any] | None = None, *, compiler: str | None = None, **options: Any) -> Any:
     """Make a kernel of a function: `@dev.kernel` or `@dev.kernel(cache=True)`.
 
-    Options are passed to Numba's jit; those for GPUs only (max_registers, launch_bounds) not to the host's.
-    compiler="numba-cuda" or "numba-cuda-mlir" selects the compiler for GPUs. The default is numba-cuda, or
-    numba-cuda-mlir if only that is installed.
+    Parameters
+    ----------
+    function
+        A Python function.
+    compiler
+        The compiler for GPUs, "numba-cuda" or "numba-cuda-mlir". None: numba-cuda, or numba-cuda-mlir if only
+        that is installed.
+    **options
+        Options of Numba's jit; those for GPUs only (max_registers, launch_bounds) are not passed to the
+        host's.
+
+    Returns
+    -------
+    Kernel
+        The kernel, which `launch` starts.
+
+    Raises
+    ------
+    ValueError, TypeError
+        `compiler` is not one of these, or `function` is not a Python function.
+
+    Notes
+    -----
+    Local.
     """
     if compiler not in (None, *COMPILERS):
         raise ValueError(
@@ -310,13 +351,38 @@ def launch(
     """Return a function that starts the kernel with its arguments: `launch(kernel, grid, block)(team, x,
     ...)`.
 
-    On GPUs `grid` blocks of `block` threads (numbers, or tuples of up to three) are enqueued on the stream:
-    Numba's, or an integer. RESIDENT as the grid is the most blocks that run at once (most_resident_blocks).
-    With `cooperative=True` the driver runs all blocks at once, which blocks that wait for one another need
-    (scope=GRID). It is a ValueError if the grid is larger than that. `shared` is dynamic shared memory, in
-    bytes. On the host one thread runs the kernel, and launch returns when it is done. An atoll.Team among the
-    arguments is passed as team.device() of the arguments' memory. Local. Raises the error that ended a wait
-    on the host: Timeout, PeDied.
+    Parameters
+    ----------
+    kernel
+        The kernel, from @dev.kernel.
+    grid
+        The number of blocks, or a tuple of up to three. RESIDENT: the most blocks that run at once
+        (most_resident_blocks).
+    block
+        The number of threads, or a tuple of up to three.
+    stream
+        The stream on which a GPU's kernel is enqueued: Numba's, or an integer.
+    shared
+        Dynamic shared memory, in bytes.
+    cooperative
+        Make the driver run all blocks at once. Blocks that wait for one another need that (scope=GRID).
+
+    Returns
+    -------
+    callable
+        It takes the kernel's arguments. An atoll.Team among them is passed as team.device() of the arguments'
+        memory.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A size is wrong, with cooperative=True the grid is too large, or `kernel` is not a kernel.
+    Timeout, PeDied
+        A wait on the host ended; raised by the returned function.
+
+    Notes
+    -----
+    Local. On the host one thread runs the kernel, and the returned function returns when it is done.
     """
     if not isinstance(kernel, Kernel):
         raise TypeError(
