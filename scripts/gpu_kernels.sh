@@ -15,7 +15,7 @@ source scripts/gpu_mps.sh
 export OUT=${OUT:-build/results/gpu-kernels} STAGE=${STAGE:-/tmp/atoll-python}
 what=${*:-tests examples bench}
 for word in $what; do
-    case $word in tests | examples | bench | cute | mlir) ;; *) echo "gpu_kernels.sh: '$word' is no part of it"; exit 2 ;; esac
+    case $word in tests | examples | bench | cute | mlir) ;; *) echo "gpu_kernels.sh: '$word' is not one of tests, examples, bench, cute, mlir"; exit 2 ;; esac
 done
 counts=${PES:-2 4}
 failed=0

@@ -14,7 +14,7 @@ mkdir -p "$out"
 stage=${STAGE:-/tmp/atoll-python}
 what=${*:-tests bench}
 for word in $what; do
-    case $word in tests | bench | module) ;; *) echo "gpu_python.sh: '$word' is none of tests, bench, module"; exit 2 ;; esac
+    case $word in tests | bench | module) ;; *) echo "gpu_python.sh: '$word' is not one of tests, bench, module"; exit 2 ;; esac
 done
 failed=0
 

@@ -19,7 +19,7 @@ for word in "$@"; do
 done
 what=${what:-tests soak bench}
 for word in $what; do
-    case $word in tests | soak | bench) ;; *) echo "gpu_test.sh: '$word' is none of tests, soak, bench"; exit 2 ;; esac
+    case $word in tests | soak | bench) ;; *) echo "gpu_test.sh: '$word' is not one of tests, soak, bench"; exit 2 ;; esac
 done
 mkdir -p "$out"
 log=$out/tests.log

@@ -40,8 +40,8 @@ class Bootstrap {
     // ---- what transports tell each other at the start: addresses, keys
     /// Makes a value known to all PEs. Keys are written once.
     virtual void put(const std::string& key, const std::string& value) = 0;
-    /// Waits for the value. Throws Error(bootstrap) naming the key and who is missing after
-    /// ATOLL_INIT_TIMEOUT.
+    /// Waits for the value. After ATOLL_INIT_TIMEOUT throws Error(bootstrap) that names the key and the
+    /// missing PEs.
     virtual std::string get(const std::string& key) = 0;
     /// Waits for all PEs.
     virtual void fence() = 0;
@@ -90,7 +90,7 @@ std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Setti
 /// ours is set.
 bool may_take_store(const common::Settings& settings);
 
-// One exported function for each way; each in a file of its own.
+// One exported function for each bootstrap, in separate files.
 std::unique_ptr<Bootstrap> create_single(const common::Settings& settings);
 std::unique_ptr<Bootstrap> create_launched(const common::Settings& settings, const std::string& variable);
 std::unique_ptr<Bootstrap> create_joined(const common::Settings& settings, const std::string& variable);

@@ -38,8 +38,8 @@ common::Fd listen_or_throw(const addrinfo* addresses, const Place& place, const 
                     ". RANK 0 must run on the host that MASTER_ADDR names.");
 }
 
-/// Reports a failure of PE 0 to listen. Another process may be PE 0 already: it is told of this one, and
-/// tells all.
+/// Reports a failure of PE 0 to listen. If another process is PE 0 already, that one receives the report and
+/// sends it to all.
 void tell_another(const StoreClient::Connect& attempt, const std::string& where,
                   const StoreClient::Identity& identity) {
     constexpr double patience_s = 2;

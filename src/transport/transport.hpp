@@ -20,10 +20,10 @@ using ContextId = std::uint32_t;  ///< 0 is the default context
 enum class Completion : std::uint8_t {
     local,     ///< put: the source may be reused on return; get: the data are there on return
     at_quiet,  ///< source and destination belong to the transport until quiet of this context
-    unheard,   ///< put: as local, but quiet need not wait for it: for flags of which this PE learns by other
-               ///< means that they were read. Saves the message that would tell this PE. It stays behind the
-               ///< fences before it; of later puts, behind a fence, large ones may overtake it. Once an empty
-               ///< one that is heard of is complete, so is this
+    unheard,   ///< put: as local, but quiet need not wait for it. For flags whose arrival this PE learns by
+               ///< other means; saves the acknowledgement. It is ordered after the fences before it. Large
+               ///< puts behind a later fence may overtake it. It is complete once a later empty put with
+               ///< acknowledgement is
 };
 
 /// The signal of a put: a word of uint64 in the same PE's memory, which is set or added to.
