@@ -18,7 +18,7 @@ void put_bytes(const device::Team& team, unsigned char* dst, const unsigned char
 void get_bytes(const device::Team& team, unsigned char* dst, const unsigned char* src, std::uint64_t bytes,
                int pe, Together scope);
 /// Repeats `rounds` times: put_signal of `n` ints to the right neighbour, a wait for the left one's, a check,
-/// and the credit. errors[0] counts wrong values.
+/// and the credit. Counts wrong values in errors[0].
 void ring(const device::Team& team, int* data, std::uint64_t* signal, std::uint64_t* credit, int n,
           int rounds, int* errors);
 
