@@ -116,18 +116,18 @@ constexpr Variable variables[] = {
     {"ATOLL_HEAP_SIZE",
      {"SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE"},
      "half of the memory, divided among the PEs",
-     "limit of a PE's symmetric heap, such as 512m or 1.5G; costs only what is touched",
+     "limit of a PE's symmetric heap, such as 512m or 1.5G; only pages in use take memory",
      [](Settings& s, const Raw& raw) { s.heap_bytes = parse_heap_size(raw.value, raw.variable); }},
     {"ATOLL_HEAP_KEEP",
      {},
      "an eighth of the heap's limit",
-     "freed memory of its host heap that a PE keeps for later blocks, such as 256m; less where the host runs "
-     "short of memory; 0 gives all of it back at once",
+     "freed memory of its host heap that a PE keeps for later blocks, such as 256m; less if the host runs "
+     "short of memory; 0 returns all of it at once",
      [](Settings& s, const Raw& raw) { s.heap_keep_bytes = parse_size(raw.value, raw.variable); }},
     {"ATOLL_CHECK",
      {},
      "basic (args in Python)",
-     "what is checked: none; basic (null pointers, PEs, bounds of symmetric memory, fingerprints of "
+     "level of checks: none; basic (null pointers, PEs, bounds of symmetric memory, fingerprints of "
      "collective "
      "calls); args (also blocks of the heap, use after free); all (also collective calls in full, and that "
      "arrays in kernels are symmetric)",
@@ -138,19 +138,18 @@ constexpr Variable variables[] = {
     {"ATOLL_WAIT_TIMEOUT",
      {},
      "0",
-     "seconds after which a wait after init is an error that says what it waited for; 0: never",
+     "seconds after which a wait after init fails and names what it waited for; 0: no limit",
      [](Settings& s, const Raw& raw) { s.wait_timeout_s = parse_seconds(raw); }},
     {"ATOLL_STALL_WARN",
      {},
      "30",
-     "seconds in which all PEs wait and nothing moves before atoll run says so; 0: never",
+     "seconds without progress, while all PEs wait, after which atoll run reports a stall; 0: never",
      [](Settings& s, const Raw& raw) { s.stall_warn_s = parse_seconds(raw); }},
     {"ATOLL_INIT_TIMEOUT",
      {},
      "60",
-     "seconds that init waits for the other PEs, and, where it is set, PEs of one host for each other, or "
-     "while "
-     "they open their GPUs; 0: for ever",
+     "seconds that init waits for the other PEs; if set, also PEs of one host for each other, or while they "
+     "open their GPUs; 0: no limit",
      [](Settings& s, const Raw& raw) {
          s.init_timeout_s = parse_seconds(raw);
          s.init_timeout_given = true;
@@ -158,7 +157,7 @@ constexpr Variable variables[] = {
     {"ATOLL_SPIN",
      {},
      "-1",
-     "how often a wait looks before it yields the core; -1: by PEs and cores",
+     "polls of a wait before it yields the core; -1: by PEs and cores",
      [](Settings& s, const Raw& raw) { s.spin = parse_spin(raw); }},
     {"ATOLL_INFO",
      {"SHMEM_INFO", "SMA_INFO"},
@@ -173,14 +172,13 @@ constexpr Variable variables[] = {
     {"SHMEM_DEBUG",
      {"SMA_DEBUG"},
      "not set",
-     "if set: OpenSHMEM's C calls say why they return an error",
+     "if set: OpenSHMEM's C calls print the reason of an error status",
      [](Settings& s, const Raw& raw) { s.debug = parse_flag(raw); }},
     {"ATOLL_TRANSPORT",
      {},
      "auto",
-     "how PEs reach each other: auto, window (shared memory; what auto takes on one host), ucx (what auto "
-     "takes "
-     "between hosts) or loopback (reference); where a job has several hosts, it says what goes between them",
+     "how PEs reach each other: auto, window (shared memory; auto's choice on one host), ucx (auto's choice "
+     "between hosts) or loopback (reference); in a job of several hosts it applies between them",
      [](Settings& s, const Raw& raw) {
          s.transport = parse_choice(raw, {"auto", "window", "loopback", "ucx"});
      }},
@@ -188,28 +186,27 @@ constexpr Variable variables[] = {
      {},
      "",
      "names this PE's host: PEs with different names share no memory; or names for PEs 0, 1, ..., as in "
-     "a,a,b (begun anew where there are more PEs)",
+     "a,a,b (repeated if there are more PEs)",
      [](Settings& s, const Raw& raw) { s.host_id = raw.value; }},
     {"ATOLL_UCX_CONNECT",
      {},
      "lazy",
-     "when a PE connects to those that it reaches by UCX: lazy (at the first use) or all (at init)",
+     "when a PE connects to others by UCX: lazy (at the first use) or all (at init)",
      [](Settings& s, const Raw& raw) {
          s.ucx_connect_all = parse_choice(raw, {"lazy", "all"}) == "all";
      }},
     {"ATOLL_UCX_PROGRESS",
      {},
      "thread",
-     "who serves PEs that reach this one by UCX while the program computes: thread, or none (then only "
-     "within calls of Atoll)",
+     "progress of UCX while the program computes: thread, or none (then only within calls of Atoll)",
      [](Settings& s, const Raw& raw) {
          s.ucx_thread = parse_choice(raw, {"thread", "none"}) == "thread";
      }},
     {"ATOLL_UCX_RMA",
      {},
      "auto",
-     "who carries out large puts and gets between hosts: UCX itself (on; device: of GPUs' memory too, where "
-     "the network reaches it), the target's CPU (off), or UCX where the network needs no CPU for it (auto: "
+     "implementation of large puts and gets between hosts: UCX itself (on; device: of GPUs' memory too, if "
+     "the network can access it), the target's CPU (off), or UCX if the network needs no CPU for it (auto: "
      "InfiniBand and RoCE, with UCX from 1.14 on)",
      [](Settings& s, const Raw& raw) {
          s.ucx_rma = parse_choice(raw, {"auto", "on", "device", "off"});
@@ -217,7 +214,8 @@ constexpr Variable variables[] = {
     {"ATOLL_UCX_RMA_BYTES",
      {},
      "8k",
-     "from this size on a put or get is large; what is copied into its message (4,096 bytes) never is",
+     "from this size on a put or get is large; up to 4,096 bytes, which are copied into a message, it never "
+     "is",
      [](Settings& s, const Raw& raw) { s.ucx_rma_bytes = parse_size(raw.value, raw.variable); }},
     {"ATOLL_UCX_LIBRARY",
      {},
@@ -240,7 +238,7 @@ constexpr Variable variables[] = {
     {"ATOLL_SECRET",
      {},
      "not set",
-     "what PEs of several hosts prove to know when they find each other by torchrun's variables",
+     "secret that PEs of several hosts prove to know when they find each other by torchrun's variables",
      [](Settings& s, const Raw& raw) { s.secret = raw.value; }},
     {"ATOLL_PORT",
      {},
@@ -250,7 +248,7 @@ constexpr Variable variables[] = {
     {"ATOLL_INTERFACE",
      {},
      "all",
-     "the network interface, or address, at which other hosts reach PE 0's, such as eth1",
+     "network interface, or address, at which other hosts reach PE 0's host, such as eth1",
      [](Settings& s, const Raw& raw) { s.interface = raw.value; }},
     {"ATOLL_PEER_TIMEOUT",
      {},
@@ -263,7 +261,8 @@ constexpr Variable variables[] = {
     {"ATOLL_AGENT",
      {},
      "ssh",
-     "what atoll run --hosts starts programs on other hosts with; gets the host's name and a command",
+     "command with which atoll run --hosts starts programs on other hosts; gets the host's name and a "
+     "command",
      [](Settings& s, const Raw& raw) { s.agent = raw.value; }},
     {"ATOLL_NONTEMPORAL",
      {},
@@ -275,7 +274,7 @@ constexpr Variable variables[] = {
      }},
     {"ATOLL_DEVICE",
      {"LOCAL_RANK"},
-     "the PE's number, modulo how many GPUs there are",
+     "the PE's number, modulo the number of GPUs",
      "the GPU of this PE's device heap, among those that CUDA_VISIBLE_DEVICES lets it see",
      [](Settings& s, const Raw& raw) {
          s.device = parse_device(raw);
@@ -289,7 +288,7 @@ constexpr Variable variables[] = {
     {"ATOLL_REDUCE_ENGINES",
      {},
      "96M between 2 PEs, 12M for each of more",
-     "from this size on, the GPUs' copy engines pass on what a reduce made",
+     "from this size on, the GPUs' copy engines distribute the result of a reduce",
      [](Settings& s, const Raw& raw) { s.reduce_engines_bytes = parse_size(raw.value, raw.variable); }},
     {"ATOLL_NVTX",
      {},
@@ -304,7 +303,7 @@ constexpr Variable variables[] = {
     {"ATOLL_PYTHON",
      {},
      "that of an active environment with Atoll, else the one beside atoll, else python3",
-     "what atoll run starts .py files with",
+     "interpreter with which atoll run starts .py files",
      [](Settings& s, const Raw& raw) { s.python = raw.value; }},
 };
 

@@ -11,12 +11,12 @@ void* JobState::arena_allocate(std::size_t bytes) {
     std::lock_guard lock(arena_mutex_);
     const auto block = arena_->allocate(bytes, heap::Allocator::granule);
     if (!block)
-        throw Error(
-            ErrorCode::out_of_memory,
-            "Atoll's own shared memory of PE " + std::to_string(pe_) + " is used up: " +
-                common::bytes_text(bytes) + " wanted, " + common::bytes_text(arena_->largest_free_bytes()) +
-                " free of " + common::bytes_text(arena_->limit_bytes()) +
-                "; destroy teams that are no longer used, or raise ATOLL_HEAP_SIZE, which raises this too.");
+        throw Error(ErrorCode::out_of_memory,
+                    "Atoll's own shared memory of PE " + std::to_string(pe_) +
+                        " is used up: " + common::bytes_text(bytes) + " wanted, " +
+                        common::bytes_text(arena_->largest_free_bytes()) + " free of " +
+                        common::bytes_text(arena_->limit_bytes()) +
+                        "; destroy unused teams, or raise ATOLL_HEAP_SIZE, which also raises this limit.");
     char* address = window_.mine + mapping_->layout().arena_offset() + block->offset;
     if (!block->untouched) std::memset(address, 0, bytes);
     return address;

@@ -167,7 +167,7 @@ bool is_record(const CallRecord& record) {
 }
 
 std::string call_text(const CallRecord& record) {
-    if (!is_record(record)) return " was in a collective that moves data (ATOLL_CHECK=all says which)";
+    if (!is_record(record)) return " was in a collective that moves data (ATOLL_CHECK=all names it)";
     const std::string name(operation_of(record));
     if (is_refused(record)) return " called " + name + "() with arguments that are refused";
     const std::uint64_t values[] = {record.a, record.b, record.c, record.d};

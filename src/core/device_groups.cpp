@@ -89,7 +89,7 @@ DeviceMemory::GroupPlace DeviceMemory::group_place(const TeamState& team) const 
                         " on each, and when it was made, no such part was free on all of them; all teams but "
                         "the world have " +
                         common::bytes_text(pages_bytes) +
-                        " together. Destroy teams that are no longer used, then make it anew.");
+                        " together. Destroy unused teams, then create this one again.");
     start += world_bytes + pages.first() * GroupPages::page_bytes;
     return {start, pages.words_bytes, start + collective_bytes(n, pages.words_bytes),
             place_bytes(n, pages.words_bytes)};

@@ -50,9 +50,9 @@ bool DeviceMemory::extend(std::size_t bytes, bool last_try) {
         if (!last_try) return false;
         if (none_left) std::rethrow_exception(none_left);
         throw Error(code,
-                    "PE " + std::to_string(failed) + "'s GPU has no " + common::bytes_text(bytes) +
-                        " more for the device heap, so no PE gets them; its own message says how much it "
-                        "has.");
+                    "PE " + std::to_string(failed) + "'s GPU does not have " + common::bytes_text(bytes) +
+                        " more for the device heap, so no PE gets them; see that PE's message for its free "
+                        "memory.");
     }
     try {
         settle("send its GPU memory's descriptor", error_of([&] { send_chunk(chunk); }));

@@ -186,9 +186,8 @@ void DeviceMailbox::State::take(MailboxStep step, Stream stream, void* dst, std:
                     "were passed.");
     if (room % element_bytes != 0)
         throw Error(ErrorCode::shape_mismatch, "The array has room for " + common::bytes_text(room) +
-                                                   ", which is no whole number of elements of " +
-                                                   common::bytes_text(element_bytes) +
-                                                   "; pass a capacity that is.");
+                                                   ", which is not a multiple of the element size, " +
+                                                   common::bytes_text(element_bytes) + "; pass a multiple.");
     if (count) {
         if (reinterpret_cast<std::uintptr_t>(count) % sizeof *count != 0)
             detail::throw_misaligned(count, sizeof *count);

@@ -154,7 +154,7 @@ void DeviceMemory::settle(const std::string& what, const std::exception_ptr& min
     if (failed < 0) return;
     if (mine) std::rethrow_exception(mine);
     throw Error(code, "PE " + std::to_string(failed) + " could not " + what +
-                          "; its own message says why. Device memory is allocated by all PEs or by none.");
+                          "; see that PE's message. Device memory is allocated on all PEs or on none.");
 }
 
 // ---- blocks

@@ -52,8 +52,7 @@ void* open_library() {
     throw Error(
         ErrorCode::unsupported,
         std::string("Memory on a GPU needs ") + file_name +
-            ", which this build of Atoll does not have (it is built where the CUDA toolkit is); looked "
-            "for: " +
+            ", which this build of Atoll does not have (building it needs the CUDA toolkit); searched: " +
             tried + ".");
 }
 
@@ -78,7 +77,7 @@ bool stands_somewhere() {
 }  // namespace
 
 std::string describe_device_plugin() {
-    if (!stands_somewhere()) return "no GPU part here (it is built where the CUDA toolkit is)";
+    if (!stands_somewhere()) return "no GPU part here (building it needs the CUDA toolkit)";
     try {
         const heap::DevicePlugin& plugin = device_plugin();
         Dl_info where{};

@@ -84,7 +84,7 @@ void throw_null(std::size_t bytes) {
 void throw_compare(int compare) {
     throw Error(ErrorCode::invalid_argument,
                 std::to_string(compare) +
-                    " is no comparison; pass Compare::eq, ne, gt, ge, lt or le (0 to 5 in this order).");
+                    " is not a comparison; pass Compare::eq, ne, gt, ge, lt or le (0 to 5 in this order).");
 }
 
 void throw_stride(std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride) {

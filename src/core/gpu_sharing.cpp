@@ -63,7 +63,7 @@ unsigned share_of(unsigned blocks, int at_once) noexcept {
 std::string turns_text(const GpuSharing& sharing, const heap::DeviceFacts& facts) {
     return std::to_string(sharing.n_pes) + " PEs share GPU " + std::to_string(facts.number) + " (" +
            facts.name +
-           ") in turns, and each hand-over between them takes about 2 ms. Under NVIDIA's MPS they run at "
+           ") by time slices, and each switch between them takes about 2 ms. Under NVIDIA's MPS they run at "
            "once: use `atoll run --mps`, or start `nvidia-cuda-mps-control -d` before the job.";
 }
 

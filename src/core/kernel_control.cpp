@@ -212,9 +212,9 @@ device::Control* kernel_control(TeamState& team, Memory memory) {
     if (team.kernel_place() < 0)
         throw Error(
             ErrorCode::unsupported,
-            team.name() + " cannot be used in kernels: that is for " + std::to_string(device::most_teams) +
-                " teams alive at once, the world team and those of other threads that were being made "
-                "at that moment counted in; destroy teams that are no longer used, then make it anew.");
+            team.name() + " cannot be used in kernels: at most " + std::to_string(device::most_teams) +
+                " teams can at once, including the world team and teams that other threads were creating; "
+                "destroy unused teams, then create this one again.");
     device::Control* block = block_of(team, memory);
     std::call_once(team.kernels_once[static_cast<int>(memory)], [&] {
         write_head(team, memory, block);
@@ -313,17 +313,17 @@ std::string report_text(const device::Report& report) {
         const auto size = static_cast<long long>(report.expected);
         return text + " for element " + std::to_string(static_cast<long long>(report.found)) + ", index " +
                std::to_string(report.address) + " of the call; the array has " + std::to_string(size) +
-               " elements, whose numbers are " + std::to_string(-size) + " to " + std::to_string(size - 1);
+               " elements, so indices are " + std::to_string(-size) + " to " + std::to_string(size - 1);
     }
     if (report.compare == device::wrong_place)
         return text + " at " + hex(report.address) + "; this PE's symmetric memory is " +
                hex(report.expected) + " to " + hex(report.found) +
-               ", and a peer's copy goes by its address here: pass an array of this job's, such as "
-               "atoll.zeros() or SymmetricArray makes on every PE";
+               ", and a peer's copy is addressed by it: pass a symmetric array of this job, such as from "
+               "atoll.zeros() or SymmetricArray";
     if (report.compare == device::far_wait)
-        return text + ", which a thread of the host is to carry out" + far_text(report);
+        return text + ", which a thread of the host carries out" + far_text(report);
     if (report.compare == device::not_reached)
-        return text + ", which kernels have only for PEs in the window" + far_text(report) +
+        return text + ", which kernels can do only with PEs in the window" + far_text(report) +
                " is reached by a transport; use put, get, p, g, atomics, signals, sync, or the calls of the "
                "host";
     if (report.compare >= 0) text += " at " + comparison_text(report);
@@ -393,7 +393,7 @@ void look_from_host(const device::Watch& watch, const device::Report& waiting, u
     throw Error(ErrorCode::timeout,
                 "Timed out after " + std::string(seconds) + " s in " + report_text(waiting) +
                     (waiting.bound_ns != 0 ? ". Give this wait more time" : ". Raise ATOLL_WAIT_TIMEOUT") +
-                    ", or see why nobody does what this PE waits for.");
+                    ", or find out why the awaited update did not come.");
 }
 
 }  // namespace atl::core

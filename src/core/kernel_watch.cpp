@@ -134,24 +134,26 @@ std::string KernelWatch::said() const {
     const std::string me = "PE " + std::to_string(job_.pe());
     const std::string where =
         report_text(report) + ". " + kernel_text() + " was stopped and this process's GPU context is lost.";
-    if (report.state == 3) return gone_text() + ", so a kernel of " + me + " waited in vain, in " + where;
+    if (report.state == 3)
+        return gone_text() + ", so the wait of a kernel of " + me + " could not end, in " + where;
     if (report.state == 4 && report.operation == static_cast<int>(device::Operation::collect))
         return "A kernel of " + me + " was sent more bytes than its dst has, in " + where;
     if (report.state == 4 && report.operation == static_cast<int>(device::Operation::receive))
         return "A kernel of " + me + " was sent a message that " +
-               (report.found > report.expected ? "its dst does not hold" : "is no whole number of elements") +
+               (report.found > report.expected ? "does not fit its dst"
+                                               : "is not a whole number of elements") +
                ", in " + where;
     if (report.state == 4)
         return "A kernel of " + me + " received a message of another size than it expected, in " + where;
-    if (report.compare == device::wrong_pe) return me + " gave a number of no PE in a kernel, in " + where;
+    if (report.compare == device::wrong_pe) return me + " passed an invalid PE in a kernel, in " + where;
     if (report.compare == device::wrong_index)
-        return me + " gave a number of no element in a kernel, in " + where;
+        return me + " passed an invalid index in a kernel, in " + where;
     if (report.compare == device::wrong_place)
-        return me + " gave an address that is not symmetric in a kernel, in " + where;
+        return me + " passed an address that is not symmetric in a kernel, in " + where;
     if (report.compare == device::not_reached) return "A kernel of " + me + " cannot do that: " + where;
     return me + " timed out in a kernel, in " + where +
            (report.bound_ns != 0 ? " Give this wait more time" : " Raise ATOLL_WAIT_TIMEOUT") +
-           ", or see why nobody does what it waits for.";
+           ", or find out why the awaited update did not come.";
 }
 
 void KernelWatch::started(std::string_view name, unsigned blocks, unsigned threads) {

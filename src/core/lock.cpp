@@ -94,10 +94,9 @@ void LockQueue::claim_node(double timeout_s) {
             ErrorCode::invalid_argument,
             (idle & state_bits) == held
                 ? "This PE holds the lock already; locks are not recursive, so " + std::string(operation_) +
-                      " would wait for ever."
-                : "Another thread of this PE waits for the same lock; a lock knows PEs only, so let the "
-                  "threads of a PE "
-                  "take turns by a mutex of theirs.");
+                      " would never return."
+                : "Another thread of this PE waits for the same lock; locks are held by PEs, not threads: "
+                  "guard the calls of this PE's threads by a mutex.");
     // An earlier wait of this PE was given up, and its node is still in the queue. It leaves when the lock
     // passes by.
     const auto why = reason();

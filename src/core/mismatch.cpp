@@ -190,8 +190,8 @@ void TeamState::fail_two_threads(const Called& call, const char* other) const {
     throw Error(ErrorCode::collective_mismatch,
                 "Two threads of PE " + std::to_string(job_.pe()) + " are in collectives of " + name() +
                     " at once: " + other + " and " + call.operation() +
-                    ". Members meet in one call after the other; give each thread a team of its own "
-                    "(team_split), or let one call after the other.");
+                    ". A team runs one collective at a time; give each thread a separate team (team_split), "
+                    "or make the calls one after another.");
 }
 
 }  // namespace atl::core

@@ -21,9 +21,10 @@ void PinnedHeap::show(Range run) {
         gpu_.hide(pages);
         throw Error(
             ErrorCode::unsupported,
-            "This GPU sees pinned memory of the host at addresses of its own (" + common::address_text(seen) +
-                " for " + common::address_text(pages) +
-                "), so kernels cannot use the host heap's; keep in the device heap what they wait for.");
+            "This GPU maps pinned host memory at other addresses (" + common::address_text(seen) + " for " +
+                common::address_text(pages) +
+                "), so kernels cannot use those of the host heap; keep words that kernels wait for in the "
+                "device heap.");
     }
     runs_[run.begin] = run.end;
     n_runs_.store(runs_.size(), std::memory_order_release);

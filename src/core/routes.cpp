@@ -163,7 +163,7 @@ std::string JobState::routes_text() const {
             if (const auto way = route_to(pe);
                 way != "itself" && std::find(ways.begin(), ways.end(), way) == ways.end())
                 ways.push_back(way);
-        if (ways.empty()) ways.emplace_back("loads and stores of its own");
+        if (ways.empty()) ways.emplace_back("its own loads and stores");
         for (std::size_t i = 0; i < ways.size(); ++i) text += (i ? " and " : "") + std::string(ways[i]);
     }
     return text + note_text();

@@ -275,7 +275,7 @@ void SlowWait::fail_timeout() {
     const std::vector<int> not_started = starts_ ? job_.not_started() : std::vector<int>();
     int pes[16];
     if (!not_started.empty()) {
-        text += (not_started.size() == 1 ? "; so far has not come PE " : "; so far have not come PEs ") +
+        text += (not_started.size() == 1 ? "; not yet started: PE " : "; not yet started: PEs ") +
                 common::pe_ranges(not_started);
     } else if (reason_.missing) {
         const int n = reason_.missing(reason_.argument, pes, 16);
@@ -284,7 +284,7 @@ void SlowWait::fail_timeout() {
     }
     text += ". Give this wait more time";
     if (variable_) text += std::string(": raise ") + variable_;
-    throw Error(ErrorCode::timeout, text + ", or see why nobody does what this PE waits for.");
+    throw Error(ErrorCode::timeout, text + ", or find out why the awaited update did not come.");
 }
 
 /// Throws if a PE that this wait needs has ended. Its last writes may still be in flight to the caller, so

@@ -226,7 +226,7 @@ void StreamContext::atomic(AtomicOp op, DType type, void* fetch, void* dst, std:
     void* word = call.word_at(dst, size_of(type), pe);
     if (transport::is_fetching(op) && !fetch)
         throw Error(ErrorCode::invalid_argument,
-                    "A fetching atomic on a stream needs an address for what it fetches.");
+                    "fetch is null: a fetching atomic on a stream needs an address for the fetched value.");
     if (fetch) call.device().check_pinned(fetch, size_of(type));
     if (call.by_host(team_, stream_, pe,
                      {.there = dst,

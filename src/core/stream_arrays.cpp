@@ -39,8 +39,8 @@ bool goes_in_pieces(heap::Group kind, const Ordinary& ordinary) {
     throw Error(
         ErrorCode::not_symmetric,
         std::string(operation) + ": " + name + " (" + common::address_text(array) +
-            ") must be in the device heap here, where other PEs find it: on a stream nobody asks the others "
-            "what they pass. Allocate it with Memory::device (in Python device=\"cuda\"), or call without a "
+            ") must be in the device heap: on a stream PEs do not exchange addresses, so others find it only "
+            "there. Allocate it with Memory::device (in Python device=\"cuda\"), or call without a "
             "stream.");
 }
 

@@ -58,7 +58,7 @@ void check_one_number(const Elements& e) {
     if (!e.index.each() && (one < -size || one >= size))
         throw Error(ErrorCode::invalid_argument, "There is no element " + std::to_string(one) +
                                                      "; the array has " + std::to_string(size) +
-                                                     " elements, whose numbers are " + std::to_string(-size) +
+                                                     " elements, so indices are " + std::to_string(-size) +
                                                      " to " + std::to_string(size - 1) + ".");
 }
 

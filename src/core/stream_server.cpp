@@ -18,10 +18,10 @@ constexpr unsigned naps_at_transport = 60;
 
 /// Text of a request; null: of several requests.
 std::string asked_text(const heap::FarRequest* request) {
-    if (!request) return "what streams and kernels asked of other PEs";
+    if (!request) return "requests of streams and kernels to other PEs";
     if (request->kind == heap::FarKind::group) return "a collective of a stream";
     if (request->kind == heap::FarKind::messages) return "messages of a stream";
-    return "what a stream or kernel asked of PE " + std::to_string(request->pe);
+    return "a request of a stream or kernel to PE " + std::to_string(request->pe);
 }
 
 }  // namespace

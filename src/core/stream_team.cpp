@@ -40,7 +40,7 @@ void check_scan(ReduceOp op, bool inclusive) {
         throw Error(ErrorCode::invalid_argument,
                     "An exclusive scan is defined for sum only: its first PE gets 0.");
     if (op == ReduceOp::avg)
-        throw Error(ErrorCode::invalid_argument, "There is no scan of averages; scan with sum, and divide.");
+        throw Error(ErrorCode::invalid_argument, "Scans do not support avg; scan with sum, and divide.");
 }
 
 void check_overlap(const char* operation, const GroupArguments& arguments, int my_pe, int n_pes) {
@@ -62,8 +62,8 @@ void check_overlap(const char* operation, const GroupArguments& arguments, int m
         std::string(operation) + ": dst (" + common::bytes_text(dst_bytes) + " at " +
             common::address_text(arguments.dst) + ") and src (" + common::bytes_text(src_bytes) + " at " +
             common::address_text(arguments.src) +
-            ") overlap; on a GPU only reduce, scans and broadcast work in place, and a PE's own block "
-            "may stand where it goes to.");
+            ") overlap; on a GPU only reduce, scans and broadcast work in place. In fcollect, gather and "
+            "scatter src may be this PE's own block.");
 }
 
 namespace {

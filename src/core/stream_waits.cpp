@@ -71,9 +71,10 @@ void StreamWaits::many(const ManyWords& asked) const {
     call.asked.words = core::own_words(*state_, device, const_cast<void*>(asked.words), bytes, each);
     const bool finds = !asked.waits || asked.kind != Many::all;
     if (finds && !asked.out)
-        throw Error(ErrorCode::invalid_argument,
-                    "A test on a stream, and a wait for any or some words there, needs an address for what "
-                    "it finds.");
+        throw Error(
+            ErrorCode::invalid_argument,
+            "out is null: a test on a stream, and a wait for any or some words there, needs an address "
+            "for its result.");
     check_aligned(asked.out, sizeof(std::int64_t));
     check_aligned(asked.status, sizeof(int));
     check_aligned(asked.values, each);

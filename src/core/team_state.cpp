@@ -71,7 +71,7 @@ void TeamState::check_alive() const {
                 ": an earlier call in which its members meet ended here by an error (calls that differ, a "
                 "timeout, Ctrl-C, a PE that died) after this PE had arrived. One-sided operations still "
                 "work; for collectives "
-                "start the job anew, or use another team.");
+                "restart the job, or use another team.");
 }
 
 void TeamState::destroy() {
@@ -199,10 +199,10 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
         std::memcpy(&theirs, parent.exchanged(i), sizeof theirs);
         if (theirs.offset != 0) continue;
         if (control) job.arena_free(control);
-        throw Error(ErrorCode::out_of_memory,
-                    "No new team was made: PE " + std::to_string(parent.world_pe(i)) +
-                        " has no room for its control block; destroy teams that are no longer used, "
-                        "or raise ATOLL_HEAP_SIZE.");
+        throw Error(ErrorCode::out_of_memory, "No new team was made: PE " +
+                                                  std::to_string(parent.world_pe(i)) +
+                                                  " has no room for its control block; destroy unused teams, "
+                                                  "or raise ATOLL_HEAP_SIZE.");
     }
     if (members.empty()) return nullptr;
     TeamMemory memory{control, leads, {}, TeamMemory::is_doubled(job, parts)};

@@ -134,7 +134,7 @@ class DeviceHeap {
                 ErrorCode::invalid_argument,
                 "Operations on a stream need local memory that the GPU reaches by itself: the device heap, "
                 "cudaMalloc, or pinned host memory (cudaMallocHost, Job::pin); " +
-                    common::address_text(address) + " is none of them.");
+                    common::address_text(address) + " is other memory.");
     }
 };
 

@@ -75,7 +75,7 @@ void compare(const Terms& first, int first_pe, const Terms& mine, int pe) {
         throw Error(ErrorCode::settings,
                     "The symmetric heap is " + common::bytes_text(first.heap_bytes) + " on " + one + " and " +
                         common::bytes_text(mine.heap_bytes) + " on " + other +
-                        "; set ATOLL_HEAP_SIZE (or SHMEM_SYMMETRIC_SIZE) alike for all PEs.");
+                        "; set ATOLL_HEAP_SIZE (or SHMEM_SYMMETRIC_SIZE) to the same value on all PEs.");
 }
 
 Layout my_layout(const common::Settings& settings, std::size_t statics_bytes, int n_pes) {

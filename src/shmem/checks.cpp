@@ -91,7 +91,7 @@ namespace {
     naming(area.argument, [&] { current_job().check_symmetric(area.address, area.bytes); });
     if (std::string_view(area.argument) != "source" && !context.window().shares(area.address, area.bytes))
         throw Mistake(ErrorCode::not_symmetric, area.argument,
-                      "it is among the program's constants, which nobody can write to; pass a variable.");
+                      "it is among the program's constants, which cannot be written; pass a variable.");
 }
 
 [[noreturn, gnu::cold]] void throw_misaligned(const Area& area) {
@@ -177,7 +177,7 @@ void check_pe(const char* argument, int pe, int n_pes) {
 
 void throw_compare(int cmp) {
     throw Mistake(ErrorCode::invalid_argument, "cmp",
-                  std::to_string(cmp) + " is none of SHMEM_CMP_EQ, NE, GT, GE, LT and LE.");
+                  std::to_string(cmp) + " is not a comparison; pass SHMEM_CMP_EQ, NE, GT, GE, LT or LE.");
 }
 
 void throw_signal_op(int op) {

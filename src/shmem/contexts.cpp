@@ -27,9 +27,10 @@ const char* name_of(const char* of_default, const char* of_any, shmem_ctx_t ctx)
 void check_options(long options) {
     const long unknown = options & ~(SHMEM_CTX_PRIVATE | SHMEM_CTX_SERIALIZED | SHMEM_CTX_NOSTORE);
     if (is_checked() && unknown != 0)
-        throw Error(ErrorCode::invalid_argument,
-                    "options: " + std::to_string(options) +
-                        " is no sum of SHMEM_CTX_PRIVATE, SHMEM_CTX_SERIALIZED and SHMEM_CTX_NOSTORE.");
+        throw Error(
+            ErrorCode::invalid_argument,
+            "options: " + std::to_string(options) +
+                " has unknown bits; combine SHMEM_CTX_PRIVATE, SHMEM_CTX_SERIALIZED and SHMEM_CTX_NOSTORE.");
 }
 
 void check_room(const TeamObject& team) {

@@ -51,9 +51,10 @@ void* align(std::size_t alignment, std::size_t bytes) {
 void* malloc_with_hints(std::size_t bytes, long hints) {
     return null_when_full("shmem_malloc_with_hints", [&](Job& job) {
         if (is_checked() && (hints & ~(SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE)) != 0)
-            throw Mistake(ErrorCode::invalid_argument, "hints",
-                          std::to_string(hints) +
-                              " is no sum of SHMEM_MALLOC_ATOMICS_REMOTE and SHMEM_MALLOC_SIGNAL_REMOTE.");
+            throw Mistake(
+                ErrorCode::invalid_argument, "hints",
+                std::to_string(hints) +
+                    " has unknown bits; combine SHMEM_MALLOC_ATOMICS_REMOTE and SHMEM_MALLOC_SIGNAL_REMOTE.");
         const AllocationHints wanted{(hints & SHMEM_MALLOC_ATOMICS_REMOTE) != 0,
                                      (hints & SHMEM_MALLOC_SIGNAL_REMOTE) != 0};
         return job.allocate(bytes, 0, wanted).address;

@@ -117,7 +117,7 @@ void fail_no_context(const Call& call) {
     if (front.job && call.ctx == SHMEM_CTX_INVALID) fail(call, "ctx: SHMEM_CTX_INVALID was passed.");
     if (front.job && call.ctx != SHMEM_CTX_DEFAULT && !contexts.find(call.ctx))
         fail(call, "ctx: " + handle_text(call.ctx) +
-                       " is no context; pass what shmem_ctx_create or shmem_team_create_ctx gave.");
+                       " is not a context; pass one from shmem_ctx_create or shmem_team_create_ctx.");
     if (front.job)
         fail(call, "ctx: this context was destroyed, or its team was; create another, or destroy it later.");
     fail(call,
@@ -197,9 +197,10 @@ int init_thread(int requested, int* provided) {
     const Call call{"shmem_init_thread", SHMEM_CTX_INVALID};
     const auto options = [&] {
         if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE)
-            throw Mistake(ErrorCode::invalid_argument, "requested",
-                          std::to_string(requested) +
-                              " is none of SHMEM_THREAD_SINGLE, FUNNELED, SERIALIZED and MULTIPLE.");
+            throw Mistake(
+                ErrorCode::invalid_argument, "requested",
+                std::to_string(requested) +
+                    " is not a thread level; pass SHMEM_THREAD_SINGLE, FUNNELED, SERIALIZED or MULTIPLE.");
         return job_options();
     };
     if (!try_open_front(call, options)) return 1;

@@ -62,9 +62,10 @@ TeamObject& find_team(shmem_team_t team) {
     if (team == SHMEMX_TEAM_HOST) return *front.host;
     if (team == SHMEMX_TEAM_RAIL) return *front.rail;
     if (TeamObject* object = teams.find(team)) return *object;
-    throw Error(ErrorCode::invalid_argument,
-                handle_text(team) +
-                    " is no team; pass a predefined one, or what shmem_team_split_strided or split_2d gave.");
+    throw Error(
+        ErrorCode::invalid_argument,
+        handle_text(team) +
+            " is not a team; pass a predefined one, or one from shmem_team_split_strided or split_2d.");
 }
 
 bool is_usable(shmem_team_t team) noexcept {

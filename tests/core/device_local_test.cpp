@@ -332,7 +332,8 @@ TEST_P(Pinned, WhatCannotBePinnedSaysWhy) {
         gpu.faults().cannot_pin = false;
         gpu.faults().shows_elsewhere = true;
         const std::size_t before = gpu.shown();
-        expect_error(ErrorCode::unsupported, {"addresses of its own"}, [&] { job.pin(word, 1); });
+        expect_error(ErrorCode::unsupported, {"maps pinned host memory at other addresses"},
+                     [&] { job.pin(word, 1); });
         EXPECT_EQ(gpu.shown(), before);
         gpu.faults().shows_elsewhere = false;
         job.pin(word, 1);

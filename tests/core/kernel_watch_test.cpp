@@ -150,9 +150,9 @@ TEST(KernelWatch, SaysWhyAMessageOfAMailboxWasNotTaken) {
             return 4u;
         });
     };
-    says(said_of_sizes(24, 16), "was sent a message that its dst does not hold, in receive at ");
+    says(said_of_sizes(24, 16), "was sent a message that does not fit its dst, in receive at ");
     says(said_of_sizes(24, 16), "found 24, waiting for <= 16, waiting for team PE 3");
-    says(said_of_sizes(12, 16), "was sent a message that is no whole number of elements, in receive at ");
+    says(said_of_sizes(12, 16), "was sent a message that is not a whole number of elements, in receive at ");
 }
 
 }  // namespace

@@ -57,9 +57,9 @@ TEST(Start, WaitsForALatePeWhateverOtherWaitsMayTake) {
 TEST(Start, SaysWhoHasNotComeAndWhatToRaise) {
     for (const int n : {2, 3, 5}) {
         const auto hub = hub_for(n);
-        const std::string missing = n == 2   ? "so far has not come PE 1"
-                                    : n == 3 ? "so far have not come PEs 1,2"
-                                             : "so far have not come PEs 1-4";
+        const std::string missing = n == 2   ? "not yet started: PE 1"
+                                    : n == 3 ? "not yet started: PEs 1,2"
+                                             : "not yet started: PEs 1-4";
         expect_error(ErrorCode::timeout,
                      {"Timed out after 0.02 s in init", missing + ".", "raise ATOLL_INIT_TIMEOUT"},
                      [&] { core::JobState(bootstrap::create_thread(hub, 0), settings_with(0, 0.02)); });
@@ -98,7 +98,7 @@ TEST(Start, OnceOverBoundsNothing) {
             const SymmetricArray<int> x(job, 1);
             expect_error(ErrorCode::timeout, {". Give this wait more time: raise ATOLL_WAIT_TIMEOUT, or see"},
                          [&] { job.context().wait_until(x.data(), Compare::ne, 0); });
-            expect_error(ErrorCode::timeout, {". Give this wait more time, or see why nobody"},
+            expect_error(ErrorCode::timeout, {". Give this wait more time, or find out why"},
                          [&] { job.context().wait_until(x.data(), Compare::ne, 0, 0.001); });
         },
         options);

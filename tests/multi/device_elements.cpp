@@ -273,10 +273,9 @@ TEST_F(DeviceElements, ThatAreNoneAreReportedByTheKernel) {
             stream.take(out, {x, 10}, index, 0, 3);
         },
         ErrorCode::invalid_argument);
-    EXPECT_NE(
-        words.find("take for element -11, index 1 of the call; the array has 10 elements, whose numbers "
-                   "are -10 to 9"),
-        std::string::npos)
+    EXPECT_NE(words.find("take for element -11, index 1 of the call; the array has 10 elements, so indices "
+                         "are -10 to 9"),
+              std::string::npos)
         << words;
     const std::string pes = said([&] { stream.add_at(std::span<int>(x, 10), 4, 1, pe, 3); }, ErrorCode::pe);
     EXPECT_NE(pes.find("add_at for team PE " + std::to_string(job_.n_pes()) + "; the team has PEs 0 to"),

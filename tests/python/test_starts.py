@@ -102,7 +102,7 @@ def test_a_pe_that_does_not_call_init_is_named(job: Job) -> None:
     """
     done = job(code, 2, ok=False, ATOLL_INIT_TIMEOUT="0.3", ATOLL_WAIT_TIMEOUT="1e-9")
     assert done.returncode != 0
-    said = "Timed out after 0.3 s in init, waiting for PE 1; so far has not come PE 1. Give this wait more time: raise"
+    said = "Timed out after 0.3 s in init, waiting for PE 1; not yet started: PE 1. Give this wait more time: raise"
     assert said + " ATOLL_INIT_TIMEOUT, or" in done.stderr, done.stderr
 
 

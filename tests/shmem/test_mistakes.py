@@ -28,7 +28,7 @@ SAID = {
     "PAST": "reach past the end of their block|begin behind the end of their block",
     "FREED": "in no block of the symmetric heap that is allocated now",
     "ODD": "multiple of 8",
-    "COMPARE": "9 is no comparison|cmp: 9 is none of",
+    "COMPARE": "9 is not a comparison",
 }
 LEVELS = ("none", "basic", "args", "all")
 
