@@ -27,7 +27,7 @@ std::string_view file_name(const char* path) {
 /// The library's own shared objects: libatoll.so, libatoll_shmem.so, …
 bool is_ours(const Dl_info& info) { return file_name(info.dli_fname).starts_with("libatoll"); }
 
-/// Our own headers and the system's, whose functions a program's call may be inlined into.
+/// True for our own headers and the system's: their functions may be inlined into the program's call.
 bool is_no_program(std::string_view directory, std::string_view name) {
     const std::string path = std::string(directory) + "/" + std::string(name);
     return path.find("include/atoll/") != std::string::npos ||
@@ -38,13 +38,13 @@ bool is_no_program(std::string_view directory, std::string_view name) {
 struct Frame {
     std::string file;           ///< the object's path
     std::uintptr_t offset = 0;  ///< within the object
-    std::string name;           ///< of the function; empty where it is not known
+    std::string name;           ///< of the function; empty if unknown
     std::string linkage_name;
-    std::uintptr_t function = 0;  ///< where that begins
+    std::uintptr_t function = 0;  ///< start of the function
 
     Frame(const void* returns_to, const Dl_info& info) : file(info.dli_fname) {
         const auto base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
-        offset = reinterpret_cast<std::uintptr_t>(returns_to) - 1 - base;  // within the call, not behind it
+        offset = reinterpret_cast<std::uintptr_t>(returns_to) - 1 - base;  // in the call, not after it
         if (const auto symbol = nearest_symbol(info.dli_fname, offset)) {
             name = symbol->name;
             linkage_name = symbol->linkage_name;

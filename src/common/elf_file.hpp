@@ -1,4 +1,4 @@
-// An executable or shared object as a file: its sections, for what dladdr does not look at.
+// ElfFile: an executable or shared object as a file, for the sections that dladdr does not read.
 #pragma once
 
 #include <elf.h>
@@ -19,9 +19,10 @@ class ElfFile {
     explicit ElfFile(const char* path);
 
     const std::vector<Section>& sections() const { return sections_; }
-    /// The address that the file gives its first byte; offsets within a loaded object count from there.
+    /// The address of the file's first byte, as the file defines it. Offsets within a loaded object are
+    /// relative to it.
     std::uint64_t base() const { return base_; }
-    /// `count` of T at `at`; empty where the file is shorter.
+    /// `count` elements of T at `at`; empty if the file is shorter.
     template <class T> std::vector<T> read(std::uint64_t at, std::size_t count) {
         std::vector<T> all(count);
         file_.clear();
@@ -30,8 +31,7 @@ class ElfFile {
         if (!file_) all.clear();
         return all;
     }
-    /// The bytes of the section of that name; empty where there is none, it is compressed or has more than
-    /// `most`.
+    /// The bytes of the section of that name. Empty if it is missing, compressed, or longer than `most`.
     std::vector<std::uint8_t> section(std::string_view name, std::uint64_t most);
 
   private:

@@ -12,7 +12,7 @@ namespace atl::common {
 
 namespace {
 
-/// Larger tables would make the error late: the caller then tells the function alone.
+/// Larger tables would delay the error: the caller then names only the function.
 constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
 
 using Bytes = std::vector<std::uint8_t>;
@@ -139,7 +139,7 @@ class Unit {
         return true;
     }
     void read_old_tables(Reader& header) {
-        directories_.emplace_back();  // where the compiler ran
+        directories_.emplace_back();  // the compiler's working directory
         for (std::string_view name = header.text(); !name.empty(); name = header.text())
             directories_.push_back(name);
         sources_.emplace_back();
@@ -200,7 +200,7 @@ class Unit {
             case 0x1e:  // data16, a checksum
                 header.skip(16);
                 break;
-            default:  // of unknown length: nothing behind it can be read
+            default:  // of unknown length: the rest cannot be read
                 header.skip(~std::uint64_t{0});
         }
         if (content == path) entry.name = text;
@@ -273,7 +273,7 @@ template <class Row> void Unit::each(const Row& row) {
     }
 }
 
-/// What a table's row says, until the next row.
+/// The place that a row of the table gives, until the next row.
 struct Place {
     std::uint64_t file = 0, line = 0;
 };

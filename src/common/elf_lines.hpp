@@ -9,14 +9,14 @@
 namespace atl::common {
 
 struct SourceLine {
-    std::string text;  ///< "solver.c:12"; empty where it is not known
+    std::string text;  ///< "solver.c:12"; empty if unknown
     bool exact =
         false;  ///< false: the code is inlined from a source that was skipped, `text` is near its call
 };
 
-/// The source of the instruction at `offset` of the object `file`, which belongs to the function at offset
-/// `function`. In place of sources that `skips` (directory, name) says true of, the line before them counts.
-/// Reads versions 2 to 5 of the table, not compressed ones.
+/// The source of the instruction at `offset` of the object `file`, in the function at offset `function`. A
+/// source for which `skips` (directory, name) is true is replaced by the line before it. Reads versions 2 to
+/// 5 of the table, not compressed ones.
 SourceLine source_line(const char* file, std::uint64_t offset, std::uint64_t function,
                        const std::function<bool(std::string_view, std::string_view)>& skips);
 

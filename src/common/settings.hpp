@@ -56,8 +56,7 @@ struct Settings {
     int device = -1;                   ///< ATOLL_DEVICE, LOCAL_RANK; -1 = by the number of the PE
     bool nvtx = false;                 ///< ATOLL_NVTX, read by the Python package when it is imported
     bool device_exact = false;         ///< set by ATOLL_DEVICE; LOCAL_RANK continues past the last GPU
-    std::string python;  ///< ATOLL_PYTHON: interpreter of .py files for `atoll run`; empty = the one beside
-                         ///< atoll
+    std::string python;                ///< ATOLL_PYTHON: interpreter of .py files; empty = beside atoll
 
     bool checks(CheckLevel level) const { return check >= level; }
     /// True if members of a team compare a fingerprint of each collective call when they meet. The same on
