@@ -13,7 +13,7 @@
 
 namespace atl::core {
 
-/// Offsets are in the heap. Each call registers one run of chunks with the driver.
+/// Offsets are in the heap. A run of chunks is one registration with the driver.
 class PinnedHeap {
   public:
     struct Range {

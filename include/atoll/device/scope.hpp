@@ -80,8 +80,7 @@ class Grid {
     static __device__ unsigned block() {
         return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     }
-    /// Grid barrier. Each adds up to 2^31, whatever the number of blocks: the top bit flips when all have
-    /// arrived.
+    /// Grid barrier. All blocks together add 2^31 to the word: its top bit flips when all have arrived.
     __device__ void meet() const {
 #if defined(__CUDA_ARCH__)
         constexpr unsigned turn = 0x80000000u;

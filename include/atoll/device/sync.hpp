@@ -102,7 +102,7 @@ ATOLL_ANYWHERE void sync(const Team& team, Scope scope = {}, Order order = Order
     detail::meet(team, scope, {Operation::sync, tag, bound_ns}, order);
 }
 
-/// quiet for the scope, then sync. The fence of sync completes all puts except async_put.
+/// quiet for the scope, then sync. The release in sync also completes puts; async_put is completed before.
 template <class Scope = Thread>
 ATOLL_ANYWHERE void barrier(const Team& team, Scope scope = {}, int tag = 0,
                             unsigned long long bound_ns = 0) {
