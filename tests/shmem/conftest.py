@@ -1,4 +1,4 @@
-"""An installed tree, and programs compiled in it by the wrappers that users call."""
+"""An installed tree, and programs compiled in it by the user's compiler wrappers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 def run_to_the_end(
     *command: object, cwd: Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run to the end, with an environment in which only what a test sets is set."""
+    """Run to the end. The environment has only those of our variables that the test sets."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("ATOLL_", "SHMEM_", "SMA_"))}
     return subprocess.run(
         [str(part) for part in command], cwd=cwd, env=kept | environment, capture_output=True, text=True,
@@ -35,7 +35,7 @@ def start() -> Run:
 
 @pytest.fixture(scope="session")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `cmake --install` leaves, moved away from where it was installed."""
+    """The tree installed by `cmake --install`, moved to another folder."""
     folder = tmp_path_factory.mktemp("shmem")
     done = run_to_the_end("cmake", "--install", BUILD, "--prefix", folder / "first", "--component", "atoll")
     assert done.returncode == 0, done.stderr
