@@ -96,7 +96,8 @@ TEST(Start, OnceOverBoundsNothing) {
         1,
         [](Job& job) {
             const SymmetricArray<int> x(job, 1);
-            expect_error(ErrorCode::timeout, {". Give this wait more time: raise ATOLL_WAIT_TIMEOUT, or find out"},
+            expect_error(ErrorCode::timeout,
+                         {". Give this wait more time: raise ATOLL_WAIT_TIMEOUT, or find out"},
                          [&] { job.context().wait_until(x.data(), Compare::ne, 0); });
             expect_error(ErrorCode::timeout, {". Give this wait more time, or find out why"},
                          [&] { job.context().wait_until(x.data(), Compare::ne, 0, 0.001); });
