@@ -3,6 +3,8 @@
 // beginning of rows' names.
 #include <atoll/atoll.hpp>
 
+#include <sched.h>
+
 #include <cstdint>
 #include <cstring>
 #include <random>
@@ -108,6 +110,21 @@ void synchronisation(const atl::Team& world) {
     row("sync_all", 0, [&](long repeats) {
         for (long i = 0; i < repeats; ++i) world.sync();
     });
+}
+
+/// Two PEs on one core of several: where the system has put them by itself, every wait needs a turn of it.
+void shared_core(const atl::Team& world) {
+    cpu_set_t before, one;
+    CPU_ZERO(&before);
+    CPU_ZERO(&one);
+    if (!bench_wanted(&bench, "shared_core") || ::sched_getaffinity(0, sizeof before, &before) != 0) return;
+    for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++i)
+        if (CPU_ISSET(i, &before)) CPU_SET(i, &one);
+    ::sched_setaffinity(0, sizeof one, &one);
+    row("shared_core_barrier", 0, [&](long repeats) {
+        for (long i = 0; i < repeats; ++i) world.barrier();
+    });
+    ::sched_setaffinity(0, sizeof before, &before);
 }
 
 /// Roots take turns, so each call waits for the one before it: the time is a latency, not a rate. PEs may be
@@ -287,6 +304,7 @@ int main(int argc, char** argv) {
             large_collectives(world);
             bandwidth(ctx, mine);
             signalled(ctx);
+            shared_core(world);
             add_at_loop(ctx, mine);
         }
     }

@@ -48,8 +48,6 @@ struct BroadcastLine {
     bool is_reachable() const { return (place.flags() & reachable) != 0; }
     bool is_of_root() const { return (place.flags() & of_root) != 0; }
 };
-// Small enough for the line of a pair: a member with another size, which takes `pull`, meets by that line.
-static_assert(sizeof(BroadcastLine) <= core::pair_bytes);
 
 Place place_of(const State& state, const void* p, std::size_t bytes, unsigned flags) {
     const bool reachable = state.reachable(p, bytes);

@@ -31,10 +31,11 @@ struct alignas(line_bytes) ExchangeLine {
 static_assert(sizeof(ExchangeLine) == line_bytes);
 
 /// A cache line shared by two members. It travels twice per meeting; with two lines each would
-/// (docs/design/measurements.md).
-inline constexpr std::size_t pair_bytes = 16;
+/// (docs/design/measurements.md). Data and fingerprints are there twice, by parity of the epoch: whoever
+/// comes second then owns the line, and enters the next meeting without waiting for it.
+inline constexpr std::size_t pair_bytes = 8;
 struct PairHalf {
-    unsigned char data[pair_bytes];  ///< first, so that it is aligned for any element
+    unsigned char data[2][pair_bytes];
     std::uint32_t calls[2];
     detail::Flag flag;
 };
@@ -47,6 +48,9 @@ inline constexpr int max_rounds = 12;  ///< dissemination up to 4096 members of 
 
 /// A member's core and group in crowded meetings. Read at every meeting, written when a member moves.
 struct alignas(line_bytes) PlaceLine {
+    /// Core + 1 on which the member last waited longer than a line travels; 0: unknown. Written by itself, in
+    /// teams that are not crowded.
+    std::atomic<std::int32_t> waits_on;
     std::atomic<std::int32_t> core;   ///< core on which the member last entered a meeting; written by itself
     std::atomic<std::int32_t> group;  ///< first member of its group; written by the member that ends a
                                       ///< meeting
@@ -107,7 +111,7 @@ struct ControlBlock {
     SyncLine release;               ///< the epoch of the current sync once all have arrived
     ExchangeLine exchange_release;  ///< with the data of all members, if one line holds them
     PairLine pair_sync;             ///< for teams of two
-    PairLine pair_exchange[2];      ///< by parity of the epoch, for up to pair_bytes
+    PairLine pair_exchange;         ///< holds up to pair_bytes; more goes into the members' lines
     SyncLine left;                  ///< members that destroyed the team
     // MemberBlock[n] follows
 
@@ -126,6 +130,10 @@ inline void publish_flag(detail::Flag& flag, std::uint32_t value) noexcept {
 }
 /// Second half of set_flag. Must follow before this PE sleeps or continues.
 void wake_sleepers(detail::Flag& flag) noexcept;
+
+/// Notes the core on which this thread waits, and returns true if the member that it waits for last waited
+/// there. Both then need the same core, and neither gets on while the other polls.
+bool share_core(PlaceLine& mine, const PlaceLine& theirs) noexcept;
 
 /// Polls a flag for about the time that it takes from core to core.
 inline bool look_for(const detail::Flag& flag, std::uint32_t value) noexcept {

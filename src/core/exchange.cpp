@@ -21,13 +21,16 @@ bool TeamState::exchange_alike(const Called& call, const void* mine, std::size_t
     const Within within(*this, call);
     if (spread_) [[unlikely]]
         return exchange_spread(call, mine, bytes);
-    const std::uint32_t epoch = ++exchange_epoch_;
-    const bool in_pair = !crowded_ && n_pes() == 2 && bytes <= pair_bytes;
+    ++exchange_epoch_;
+    const bool in_pair = meets_in_pair() && bytes <= pair_bytes;
     const bool packed =
         crowded_ && n_pes() > 1 && bytes * static_cast<std::size_t>(n_pes()) <= exchange_bytes;
-    way_ = in_pair ? Way::exchange_in_pair : Way::exchange;
+    way_ = Way::exchange;
+    if (in_pair)
+        clear_line_of_old(exchange_epoch_ & 1);
+    else
+        line_is_old_[exchange_epoch_ & 1] = true;
     packed_bytes_ = packed ? bytes : 0;
-    pair_ = in_pair ? &control_->pair_exchange[epoch & 1] : nullptr;
     const Passed passed = in_pair ? passed_in_pair() : passed_in_lines();
     exchanged_ = packed ? Passed{control_->exchange_release.data, bytes} : passed;
     unsigned char* line = passed.at(my_pe_);
@@ -37,11 +40,20 @@ bool TeamState::exchange_alike(const Called& call, const void* mine, std::size_t
         std::memcpy(line, mine, bytes);
     if (n_pes() == 1) return true;
     try {
-        return meet(epoch, {call, fingerprint_of(call)});
+        return meet_to_exchange({call, fingerprint_of(call)});
     } catch (...) {
         broken_ = true;  // others may have read this PE's line already
         throw;
     }
+}
+
+/// A member of a pair that passes more, in another call, reads this PE's line. With ATOLL_CHECK=none only the
+/// line's contents tell it that the calls differ, so the line must not say what was true in an earlier call.
+void TeamState::clear_line_of_old(std::uint32_t parity) noexcept {
+    if (!line_is_old_[parity]) [[likely]]
+        return;
+    std::memset(member(my_pe_).exchange[parity].data, 0, exchange_bytes);
+    line_is_old_[parity] = false;
 }
 
 bool TeamState::exchange_spread(const Called& call, const void* mine, std::size_t bytes) {
@@ -56,22 +68,10 @@ bool TeamState::exchange_spread(const Called& call, const void* mine, std::size_
     }
 }
 
-/// Refreshes flags that are rarely used. A pair has two kinds of flags, by size, and one count of epochs. A
-/// flag unused for 2^31 exchanges would pass for reached.
-constexpr std::uint32_t renewal = 1u << 20;
-
-void TeamState::renew_flags(std::uint32_t epoch) {
-    const std::uint32_t parity = epoch & 1;
-    ExchangeLine& line = member(my_pe_).exchange[parity];
-    PairHalf& half = control_->pair_exchange[parity].half[my_pe_];
-    // A member that reads this line is in another call.
-    (pair_ ? line.call : half.calls[parity]) = Called::differing;
-    (pair_ ? line.flag : half.flag).value.store(epoch, std::memory_order_release);
-}
-
-bool TeamState::meet(std::uint32_t epoch, Arrival mine) {
-    if (!crowded_ && n_pes() == 2 && epoch % renewal < 2) renew_flags(epoch);
-    if (pair_) return meet_in_pair(*pair_, epoch, mine);
+/// Two members meet by one line whatever they pass, so that those that pass different sizes meet, too.
+bool TeamState::meet_to_exchange(Arrival mine) {
+    const std::uint32_t epoch = exchange_epoch_;
+    if (meets_in_pair()) return meet_in_pair(control_->pair_exchange, epoch, mine);
     if (crowded_)
         return meet_in_groups(
             epoch, mine,

@@ -3,18 +3,57 @@
 #include "core/job_state.hpp"
 #include "core/team_state.hpp"
 
+#include <sched.h>
+
+#include <algorithm>
+
 namespace atl::core {
 
 using detail::reached;
 
+namespace {
+
+/// Polls `flag` for `spins` pauses, with `pauses` between two polls; true once it has reached `value`.
+inline bool poll(const detail::Flag& flag, std::uint32_t value, int spins, int pauses) noexcept {
+    // A reader that polls all the time takes the line away before its next write.
+    for (; spins > 0; spins -= pauses) {
+        if (reached(flag.value.load(std::memory_order_acquire), value)) return true;
+        for (int i = 0; i < pauses; ++i) detail::cpu_pause();
+    }
+    return false;
+}
+
+/// Pauses of a wait after which it asks whether the awaited member needs this core: the flag of a member on
+/// another core mostly comes before.
+constexpr int spins_before_core = 50;
+
+}  // namespace
+
+bool share_core(PlaceLine& mine, const PlaceLine& theirs) noexcept {
+    const std::int32_t here = ::sched_getcpu() + 1;  // 0 if the system does not tell
+    if (mine.waits_on.load(std::memory_order_relaxed) != here)
+        mine.waits_on.store(here, std::memory_order_relaxed);
+    return here > 0 && theirs.waits_on.load(std::memory_order_relaxed) == here;
+}
+
+bool TeamState::look_for_peer(const detail::Flag& flag, std::uint32_t value, int peer, int pauses) noexcept {
+    shares_core_ = share_core(member(my_pe_).place, member(peer).place);
+    // The peer may have moved meanwhile: then the yields return soon, and the wait goes on as a slow one.
+    if (shares_core_) return give_turns(flag, value);
+    return poll(flag, value, job_.spins() - spins_before_core, pauses);
+}
+
 void TeamState::wait_flag(const Called& call, detail::Flag& flag, std::uint32_t value, int peer,
                           Missing missing) {
     const int spins = job_.spins();
-    for (int i = 0; i < spins; ++i) {
+    for (int i = 0; i < std::min(spins, detail::tight_spins); ++i)
         if (reached(flag.value.load(std::memory_order_acquire), value)) return;
-        if (i >= detail::tight_spins) detail::cpu_pause();
-    }
-    wait_slowly(call, flag, value, peer, missing);
+    const int rest = spins - detail::tight_spins;
+    const bool found = peer < 0
+                           ? poll(flag, value, rest, 1)
+                           : poll(flag, value, std::min(rest, shares_core_ ? 1 : spins_before_core), 1) ||
+                                 look_for_peer(flag, value, peer, 1);
+    if (!found) wait_slowly(call, flag, value, peer, missing);
 }
 
 void TeamState::wait_slowly(const Called& call, detail::Flag& flag, std::uint32_t value, int peer,
@@ -61,7 +100,7 @@ bool TeamState::meet_to_sync(Arrival mine) {
             {&GroupLine::at_sync, &GroupsLine::at_sync, control_->release.flag, control_->release.calls[0],
              [](MemberBlock& m, std::uint32_t) -> detail::Flag& { return m.arrived.flag; },
              &missing_at_sync});
-    if (n_pes() == 2) return meet_in_pair(control_->pair_sync, sync_epoch_, mine);
+    if (meets_in_pair()) return meet_in_pair(control_->pair_sync, sync_epoch_, mine);
     return sync_rounds(mine);
 }
 
@@ -70,14 +109,11 @@ bool TeamState::meet_in_pair(PairLine& line, std::uint32_t epoch, Arrival mine) 
     const PairHalf& theirs = line.half[1 - my_pe_];
     line.half[my_pe_].calls[epoch & 1] = call;
     set_flag(line.half[my_pe_].flag, epoch);
-    // A reader that polls all the time takes the line away before its next write.
+    detail::Flag& flag = line.half[1 - my_pe_].flag;
     const int pauses = job_.pauses_of_a_line();
-    for (int spins = job_.spins(); spins > 0; spins -= pauses) {
-        if (reached(theirs.flag.value.load(std::memory_order_acquire), epoch))
-            return theirs.calls[epoch & 1] == call;
-        for (int i = 0; i < pauses; ++i) detail::cpu_pause();
-    }
-    wait_slowly(mine.call, line.half[1 - my_pe_].flag, epoch, 1 - my_pe_, nullptr);
+    const int first = std::min(job_.spins(), shares_core_ ? pauses : spins_before_core);
+    if (!poll(flag, epoch, first, pauses) && !look_for_peer(flag, epoch, 1 - my_pe_, pauses)) [[unlikely]]
+        wait_slowly(mine.call, flag, epoch, 1 - my_pe_, nullptr);
     return theirs.calls[epoch & 1] == call;
 }
 

@@ -158,10 +158,11 @@ class TeamState {
         unsigned char* at(int i) const { return first + distance * static_cast<std::size_t>(i); }
     };
     Passed passed_in_lines() { return {member(0).exchange[exchange_epoch_ & 1].data, sizeof(MemberBlock)}; }
-    Passed passed_in_pair() { return {pair_->half[0].data, sizeof(PairHalf)}; }
+    Passed passed_in_pair() {
+        return {control_->pair_exchange.half[0].data[exchange_epoch_ & 1], sizeof(PairHalf)};
+    }
     bool exchange_alike(const Called& call, const void* mine, std::size_t bytes);
     bool exchange_spread(const Called& call, const void* mine, std::size_t bytes);
-    void renew_flags(std::uint32_t epoch);
     /// A member's call in a meeting, and its fingerprint for comparison.
     struct Arrival {
         const Called& call;
@@ -169,7 +170,9 @@ class TeamState {
     };
     // These return true on all members if all are in one call, else false.
     bool meet_to_sync(Arrival mine);
-    bool meet(std::uint32_t epoch, Arrival mine);
+    void clear_line_of_old(std::uint32_t parity) noexcept;
+    bool meet_to_exchange(Arrival mine);
+    bool meets_in_pair() const { return !crowded_ && n_pes() == 2; }
     bool meet_in_pair(PairLine& line, std::uint32_t epoch, Arrival mine);
     bool sync_rounds(Arrival mine);
     bool wait_exchange_lines(std::uint32_t epoch, Arrival mine);
@@ -206,7 +209,7 @@ class TeamState {
     };
     // ---- calls that differ (mismatch.cpp)
     /// Kind of words by which a meeting goes: members that use different kinds never meet.
-    enum class Way : std::uint32_t { sync, exchange, exchange_in_pair };
+    enum class Way : std::uint32_t { sync, exchange };
     struct Published;
     std::uint32_t meeting() const { return sync_epoch_ + exchange_epoch_; }
     CallLine& own_call_line();
@@ -233,6 +236,9 @@ class TeamState {
     void gather_group(int group);
     void regroup();
     void note_core() noexcept;
+    /// The second part of a wait for a flag that `peer` sets: lets the peer run if it needs this core, else
+    /// polls up to the time at which a wait turns slow. True if the flag was set.
+    bool look_for_peer(const detail::Flag& flag, std::uint32_t value, int peer, int pauses) noexcept;
     /// Yields a few times; true once `flag` has reached `epoch`.
     bool give_turns(const detail::Flag& flag, std::uint32_t epoch) const;
     static int missing_at_sync(const void* waiting, int* pes, int most);
@@ -266,11 +272,12 @@ class TeamState {
     bool destroyed_ = false;
     bool predefined_ = false;
     bool broken_ = false;           ///< a meeting ended with an error: the members' epochs no longer agree
-    PairLine* pair_ = nullptr;      ///< of the current exchange, if it uses the line of two
     Passed exchanged_{};            ///< data of the current exchange, once met
     std::size_t packed_bytes_ = 0;  ///< bytes per member if the data of all fit into one line; else 0
     std::uint64_t elements_ = 0;
-    int core_ = 0;  ///< the core in this PE's `place`
+    bool line_is_old_[2] = {};  ///< in a pair: this PE's line holds what it passed earlier
+    bool shares_core_ = false;  ///< found in the last wait for a member: the next one yields at once
+    int core_ = 0;              ///< the core in this PE's `place`
     std::uint32_t sync_epoch_ = 0;
     std::uint32_t exchange_epoch_ = 0;
     Context context_;
