@@ -273,7 +273,7 @@ def test_an_argument_that_is_not_a_team_is_named(job: Job) -> None:
         try:
             dev.launch(one, 1, 1)(3, atoll.zeros(1))
         except Exception as error:
-            assert "atoll.numba.p: team is int64; give dev.launch(…)(…) an atoll.Team" in str(error), error
+            assert "atoll.numba.p: team is int64; pass dev.launch(…)(…) an atoll.Team" in str(error), error
             print("done")
         """,
         1,
