@@ -38,6 +38,10 @@ if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
     endif()
 endif()
 
+# A unity build compiles about ten sources as one: a third of the time of a fresh build. The debug preset does without,
+# so that one edit compiles one file; clang-tidy and clangd read its compile commands.
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 10)
+
 find_package(Threads REQUIRED)
 
 # Flags of all our own targets; none of them reaches a user of the library.
@@ -46,6 +50,10 @@ target_compile_options(atoll_flags INTERFACE -Wall -Wextra $<$<BOOL:${ATOLL_WERR
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # GCC 12 reports an overlapping copy in `"text" + std::string` at -O2 and above (its bugs 105329 and 105651).
     target_compile_options(atoll_flags INTERFACE -Wno-restrict)
+endif()
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # A class of one source may hold members of types that only this source knows.
+    target_compile_options(atoll_flags INTERFACE -Wno-subobject-linkage)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
     target_compile_options(atoll_flags INTERFACE -Wno-psabi)   # a note about GCC 10's ABI, not about our code

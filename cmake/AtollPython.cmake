@@ -45,5 +45,6 @@ target_include_directories(_atoll PRIVATE "${PROJECT_SOURCE_DIR}/src")   # core/
 target_compile_definitions(_atoll PRIVATE NPY_NO_DEPRECATED_API=NPY_2_0_API_VERSION
                                           NPY_TARGET_VERSION=NPY_2_0_API_VERSION)
 target_link_libraries(_atoll PRIVATE atoll atoll_flags)
-set_target_properties(_atoll PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/python"
+set_target_properties(_atoll PROPERTIES UNITY_BUILD OFF   # its sources define the same macros and tables
+                                        LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/python"
                                         INSTALL_RPATH "$ORIGIN/lib")

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "bootstrap/fail.hpp"
+#include "bootstrap/tcp_socket.hpp"
 
 namespace atl::bootstrap {
 
@@ -19,12 +20,6 @@ std::string machine() {
     std::string id;
     std::getline(file, id);
     return id;
-}
-
-std::string host_name() {
-    char name[256] = {};
-    if (::gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "host";
-    return name;
 }
 
 /// The lines of the message that a PE sends. The note is the last; it may itself have several lines.

@@ -23,12 +23,12 @@ namespace atl::bootstrap {
 namespace {
 
 /// The fields of ATOLL_LAUNCHED.
-struct Invitation {
+struct LaunchedVariable {
     int version = 0, pe = -1, n_pes = 0, socket = -1, board = -1, heap = -1;
 };
 
-Invitation parse(const std::string& variable) {
-    Invitation i;
+LaunchedVariable parse_launched(const std::string& variable) {
+    LaunchedVariable i;
     int used = 0;
     const int fields = std::sscanf(variable.c_str(), "%d:%d:%d:%d:%d:%d%n", &i.version, &i.pe, &i.n_pes,
                                    &i.socket, &i.board, &i.heap, &used);
@@ -49,7 +49,7 @@ bool is_launcher_socket(int fd) {
     return ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }
 
-void check_descriptors(const Invitation& i) {
+void check_descriptors(const LaunchedVariable& i) {
     if (is_launcher_socket(i.socket) && is_memory(i.board) && is_memory(i.heap)) return;
     throw_bootstrap("This program was started under `atoll run` (as PE " + std::to_string(i.pe) + " of " +
                     std::to_string(i.n_pes) +
@@ -73,7 +73,7 @@ void arm_lifeline(int fd) {
 
 /// The remains of a launcher's job after finalize, from which this process can init again.
 struct Rejoinable {
-    Invitation invitation;
+    LaunchedVariable invitation;
     common::Fd socket;
     MappedBoard board;
 };
@@ -82,7 +82,7 @@ std::optional<Rejoinable> rejoinable;
 
 class Launched final : public Bootstrap {
   public:
-    Launched(const common::Settings& settings, const Invitation& invitation)
+    Launched(const common::Settings& settings, const LaunchedVariable& invitation)
         : timeout_s_(settings.init_timeout_s),
           pe_(invitation.pe),
           n_pes_(invitation.n_pes),
@@ -109,7 +109,7 @@ class Launched final : public Bootstrap {
     }
     ~Launched() override {
         if (finalized_ && ::getpid() == process_) {
-            Invitation again;
+            LaunchedVariable again;
             again.pe = pe_;
             again.n_pes = n_pes_;
             rejoinable.emplace(Rejoinable{again, std::move(socket_), std::move(board_)});
@@ -270,7 +270,7 @@ std::unique_ptr<Bootstrap> rejoin_launched(const common::Settings& settings) {
 }
 
 std::unique_ptr<Bootstrap> create_launched(const common::Settings& settings, const std::string& variable) {
-    const Invitation invitation = parse(variable);
+    const LaunchedVariable invitation = parse_launched(variable);
     check_descriptors(invitation);
     common::forget_launched();
     if (invitation.n_pes > 1) common::flush_by_line();

@@ -25,6 +25,8 @@ class UsageError : public std::runtime_error {
 };
 
 /// The commands. `arguments` are those after the command's name; the result is the exit status.
+constexpr int timeout_status = 124;  ///< of a job that --timeout ended, as of timeout(1)
+
 int run_command(const Arguments& arguments);
 /// Runs as the program of a job.
 int info_of_job();

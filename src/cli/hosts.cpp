@@ -1,4 +1,5 @@
 #include "cli/hosts.hpp"
+#include "cli/cli.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -38,7 +39,6 @@ constexpr auto grace = std::chrono::seconds(5);
 constexpr auto abort_grace = std::chrono::milliseconds(1500);
 /// Each check queries all PEs.
 constexpr double longest_stall_interval_s = 10;
-constexpr int timeout_status = 124;  // the status of timeout(1)
 
 /// Quotes a text as one word for a remote shell.
 std::string quoted(const std::string& text) {

@@ -4,6 +4,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "cli/cli.hpp"
 #include "cli/job.hpp"
 
 namespace atl::cli {
@@ -15,7 +16,6 @@ std::string seconds(double s) {
     return text;
 }
 
-constexpr int timeout_status = 124;  // the status of timeout(1)
 
 }  // namespace
 

@@ -10,7 +10,7 @@
 namespace atl::testing {
 namespace {
 
-ThreadJobOptions options_with(common::CheckLevel check, const std::string& hosts = "") {
+ThreadJobOptions checked_options(common::CheckLevel check, const std::string& hosts = "") {
     ThreadJobOptions options;
     options.check = check;
     options.hosts = hosts;
@@ -37,7 +37,7 @@ void expect_parts(const std::string& sentence, const std::vector<std::string>& p
 }
 
 /// Checks that the team works after an error.
-void expect_works(const Team& team) {
+void expect_team_works(const Team& team) {
     const std::int64_t mine = team.my_pe() + 1;
     std::int64_t sum = 0;
     team.sum_reduce(std::span(&sum, 1), std::span(&mine, 1));
@@ -116,7 +116,7 @@ class Mismatch : public ::testing::TestWithParam<Setup> {
     void run(const std::function<void(Job&)>& body,
              common::CheckLevel check = common::CheckLevel::args) const {
         if (GetParam().n_pes == 0) return body(current_job());
-        run_pes(GetParam().n_pes, body, options_with(check, GetParam().hosts));
+        run_pes(GetParam().n_pes, body, checked_options(check, GetParam().hosts));
     }
     static int n_pes() { return GetParam().n_pes == 0 ? current_job().n_pes() : GetParam().n_pes; }
 };
@@ -147,7 +147,7 @@ TEST_P(Mismatch, SizesThatDifferReachPastNoArray) {
                     EXPECT_TRUE(dst.intact());
                     EXPECT_TRUE(src.intact());
                 }
-        expect_works(job.world());
+        expect_team_works(job.world());
     };
     run([&](Job& job) { body(job, true); });
     if (GetParam().n_pes != 0) run([&](Job& job) { body(job, false); }, common::CheckLevel::none);
@@ -172,7 +172,7 @@ TEST_P(Mismatch, SizesOfAllKindsAreToldOnEveryPe) {
                 expect_parts(said, {"PE 0 called " + std::string(kind.name),
                                     "PE " + std::to_string(job.n_pes() - 1) + " called ", "they differ in"});
                 EXPECT_FALSE(team.state().broken());
-                expect_works(team);
+                expect_team_works(team);
                 team.destroy();
             }
     });
@@ -197,7 +197,7 @@ TEST(MismatchUnchecked, OfASmallAndALargeCallFindsNothingOld) {
                 sum(1);
             else
                 expect_parts(mismatch_of([&] { sum(large); }), {"reduce(bytes="});
-            expect_works(job.world());
+            expect_team_works(job.world());
         }
     };
     run_pes(2, body, options);
@@ -214,7 +214,7 @@ TEST_P(Mismatch, WhatElseMustBeEqual) {
             std::vector<std::string> all = {"PE 0 called ", "PE 1 called "};
             all.insert(all.end(), parts.begin(), parts.end());
             expect_parts(mismatch_of(call), all);
-            expect_works(team);
+            expect_team_works(team);
         };
         const auto dst = std::span(a).first(64), src = std::span(b).first(64);
         differ({"they differ in root;"}, [&] { team.broadcast(dst, src, odd ? 1 : 0); });
@@ -245,11 +245,11 @@ TEST_P(Mismatch, KindsThatMeetByOtherWords) {
             const Team team = job.world().split(0);
             expect_parts(mismatch_of([&] { call(team); }), parts);
             try {
-                expect_works(team);
+                expect_team_works(team);
             } catch (const Error& error) {
                 EXPECT_EQ(error.code(), ErrorCode::collective_mismatch) << error.what();
             }
-            expect_works(job.world());
+            expect_team_works(job.world());
         };
         differ({"barrier()", "reduce("}, [&](const Team& team) {
             if (odd)
@@ -292,7 +292,7 @@ TEST_P(Mismatch, WhatMayDiffer) {
         }
         team.fcollect_bytes(nullptr, 0, nullptr, 0);
         team.reduce_erased(nullptr, nullptr, 0, DType::float32, ReduceOp::max);
-        expect_works(team);
+        expect_team_works(team);
         // A call that fails on this PE alone leaves no trace. At `all`, members compare calls before they
         // check arguments, so there it is a call that the others do not make.
         if (is_root && !job.world().state().checks_all()) {
@@ -300,7 +300,7 @@ TEST_P(Mismatch, WhatMayDiffer) {
             EXPECT_THROW(team.fcollect_bytes(all.data(), 1, one.data(), 8), Error);
         }
         team.barrier();
-        expect_works(team);
+        expect_team_works(team);
     });
 }
 
@@ -356,7 +356,7 @@ TEST_P(Mismatch, TwoThreadsInOneTeamAtOnce) {
             job.world().barrier();
             team.barrier();
         }
-        expect_works(team);
+        expect_team_works(team);
     });
 }
 
@@ -378,9 +378,9 @@ TEST(TwoThreads, LeaveTheTeamUsable) {
             std::thread first(meet_often), second(meet_often);
             first.join();
             second.join();
-            expect_works(team);
+            expect_team_works(team);
         },
-        options_with(common::CheckLevel::args));
+        checked_options(common::CheckLevel::args));
 }
 
 std::vector<Setup> setups() {

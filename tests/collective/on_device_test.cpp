@@ -20,9 +20,11 @@ class Gpu {
             fake = opened.get();
             return opened;
         });
-        job.free(job.malloc(1, Memory::device));
+        job.free(job.malloc(1, atl::Memory::device));
     }
-    int* ints(std::size_t n) const { return static_cast<int*>(job_.calloc(n, sizeof(int), Memory::device)); }
+    int* ints(std::size_t n) const {
+        return static_cast<int*>(job_.calloc(n, sizeof(int), atl::Memory::device));
+    }
     FakeHeap* fake = nullptr;
 
   private:

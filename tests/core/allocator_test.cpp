@@ -11,17 +11,17 @@ namespace atl::testing {
 namespace {
 
 using heap::Allocator;
-constexpr std::size_t granule = Allocator::granule;
+constexpr std::size_t unit = Allocator::granule;
 
 TEST(AllocatorOfOffsets, TakesTheSmallestHoleThatFits) {
-    Allocator heap(100 * granule);
-    const auto a = heap.allocate(10 * granule, 0), b = heap.allocate(granule, 0);
-    const auto c = heap.allocate(4 * granule, 0), d = heap.allocate(granule, 0);
+    Allocator heap(100 * unit);
+    const auto a = heap.allocate(10 * unit, 0), b = heap.allocate(unit, 0);
+    const auto c = heap.allocate(4 * unit, 0), d = heap.allocate(unit, 0);
     ASSERT_TRUE(a && b && c && d);
     heap.free(a->offset);
     heap.free(c->offset);
-    EXPECT_EQ(heap.allocate(3 * granule, 0)->offset, c->offset);
-    EXPECT_EQ(heap.allocate(5 * granule, 0)->offset, a->offset);
+    EXPECT_EQ(heap.allocate(3 * unit, 0)->offset, c->offset);
+    EXPECT_EQ(heap.allocate(5 * unit, 0)->offset, a->offset);
 }
 
 TEST(AllocatorOfOffsets, KnowsWhereNoBlockIs) {
@@ -39,11 +39,11 @@ TEST(AllocatorOfOffsets, KnowsWhereNoBlockIs) {
 }
 
 TEST(AllocatorOfOffsets, BlocksShareNoCacheLine) {
-    Allocator heap(100 * granule);
+    Allocator heap(100 * unit);
     std::size_t end = 0;
     for (const std::size_t bytes : {1u, 63u, 64u, 65u, 7u}) {
         const auto block = heap.allocate(bytes, 0);
-        EXPECT_EQ(block->offset % granule, 0u);
+        EXPECT_EQ(block->offset % unit, 0u);
         EXPECT_GE(block->offset, end);
         EXPECT_EQ(block->bytes, bytes);
         end = block->offset + bytes;
@@ -65,13 +65,13 @@ TEST(AllocatorOfOffsets, AlignsAndUsesTheGap) {
 }
 
 TEST(AllocatorOfOffsets, NeighboursMerge) {
-    Allocator heap(64 * granule);
+    Allocator heap(64 * unit);
     std::vector<std::size_t> offsets;
     while (const auto block = heap.allocate(1, 0)) offsets.push_back(block->offset);
     EXPECT_EQ(offsets.size(), 64u);
     EXPECT_EQ(heap.largest_free_bytes(), 0u);
     for (std::size_t i = 0; i < 64; i += 2) heap.free(offsets[i]);
-    EXPECT_EQ(heap.largest_free_bytes(), granule);
+    EXPECT_EQ(heap.largest_free_bytes(), unit);
     for (std::size_t i = 1; i < 64; i += 2) heap.free(offsets[i]);
     EXPECT_EQ(heap.largest_free_bytes(), heap.limit_bytes());
     EXPECT_EQ(heap.used_bytes(), 0u);
@@ -89,27 +89,27 @@ TEST(AllocatorOfOffsets, RefusesWhatDoesNotFit) {
 }
 
 TEST(AllocatorOfOffsets, ResizesInPlaceWhereItCan) {
-    Allocator heap(100 * granule);
-    const auto a = heap.allocate(granule, 0);
-    EXPECT_TRUE(heap.resize(a->offset, 50 * granule));
-    EXPECT_EQ(heap.used_bytes(), 50 * granule);
-    EXPECT_TRUE(heap.resize(a->offset, 2 * granule + 1));
-    EXPECT_EQ(heap.used_bytes(), 3 * granule);
-    const auto b = heap.allocate(granule, 0);
-    EXPECT_EQ(b->offset, 3 * granule);
-    EXPECT_FALSE(heap.resize(a->offset, 4 * granule));
+    Allocator heap(100 * unit);
+    const auto a = heap.allocate(unit, 0);
+    EXPECT_TRUE(heap.resize(a->offset, 50 * unit));
+    EXPECT_EQ(heap.used_bytes(), 50 * unit);
+    EXPECT_TRUE(heap.resize(a->offset, 2 * unit + 1));
+    EXPECT_EQ(heap.used_bytes(), 3 * unit);
+    const auto b = heap.allocate(unit, 0);
+    EXPECT_EQ(b->offset, 3 * unit);
+    EXPECT_FALSE(heap.resize(a->offset, 4 * unit));
     EXPECT_TRUE(heap.resize(a->offset, 1));
     EXPECT_FALSE(heap.resize(b->offset, SIZE_MAX));
-    EXPECT_TRUE(heap.resize(b->offset, 97 * granule));
-    EXPECT_FALSE(heap.resize(b->offset, 98 * granule));
+    EXPECT_TRUE(heap.resize(b->offset, 97 * unit));
+    EXPECT_FALSE(heap.resize(b->offset, 98 * unit));
     EXPECT_FALSE(heap.resize(17, 1));
     heap.free(a->offset);
     heap.free(b->offset);
-    EXPECT_EQ(heap.largest_free_bytes(), 100 * granule);
+    EXPECT_EQ(heap.largest_free_bytes(), 100 * unit);
 }
 
 TEST(AllocatorOfOffsets, FindsBlocksByWhatIsInside) {
-    Allocator heap(100 * granule);
+    Allocator heap(100 * unit);
     const auto a = heap.allocate(100, 0), b = heap.allocate(64, 0);
     EXPECT_EQ(heap.find(a->offset + 99)->offset, a->offset);
     EXPECT_FALSE(heap.find(a->offset + 100));  // reserved, but not requested
@@ -135,10 +135,10 @@ class Model {
             ASSERT_LE(std::prev(next)->first + std::prev(next)->second, offset);
         }
         blocks_[offset] = std::max<std::size_t>(bytes, 1);
-        for (std::size_t i = offset; i < end; i += granule) touched_[i / granule] = true;
+        for (std::size_t i = offset; i < end; i += unit) touched_[i / unit] = true;
     }
     bool touched(std::size_t offset, std::size_t bytes) const {
-        for (std::size_t i = offset / granule; i * granule < offset + bytes; ++i)
+        for (std::size_t i = offset / unit; i * unit < offset + bytes; ++i)
             if (touched_[i]) return true;
         return false;
     }
@@ -158,7 +158,7 @@ class AllocatorHistory : public ::testing::TestWithParam<int> {};
 
 TEST_P(AllocatorHistory, MatchesTheModelAndItsTwin) {
     auto random = random_numbers(GetParam());
-    const std::size_t limit = granule * (20 + below(random, 2000)) * (GetParam() % 2 == 0 ? 1 : 8);
+    const std::size_t limit = unit * (20 + below(random, 2000)) * (GetParam() % 2 == 0 ? 1 : 8);
     Allocator heap(limit, Allocator::Lookup::by_table), twin(limit);
     ASSERT_NE(heap.table(), nullptr);
     Model model;
@@ -171,7 +171,7 @@ TEST_P(AllocatorHistory, MatchesTheModelAndItsTwin) {
             ASSERT_EQ(block.has_value(), same.has_value());
             if (!block) {
                 // With no alignment to meet, a refusal means that no hole is large enough.
-                if (align <= granule) {
+                if (align <= unit) {
                     ASSERT_LT(heap.largest_free_bytes(), bytes);
                 }
                 continue;

@@ -14,10 +14,10 @@ using Range = FreedPages::Range;
 constexpr std::size_t page = 4096;
 
 /// One entry a page, since all ranges here are whole pages.
-struct Model {
+struct PageModel {
     std::vector<bool> zero, kept;
 
-    explicit Model(std::size_t pages) : zero(pages, true), kept(pages, false) {}
+    explicit PageModel(std::size_t pages) : zero(pages, true), kept(pages, false) {}
     bool all_zero(Range range) const {
         return std::find(zero.begin() + at(range.begin), zero.begin() + at(range.end), false) ==
                zero.begin() + at(range.end);
@@ -37,7 +37,7 @@ TEST(FreedPages, AgreesWithAModelOfEachPage) {
     constexpr std::size_t pages = 64;
     auto random = random_numbers(7);
     FreedPages freed(pages * page);
-    Model model(pages);
+    PageModel model(pages);
     for (int i = 0; i < 20000; ++i) {
         const std::size_t begin = below(random, pages), end = begin + 1 + below(random, pages - begin);
         const Range range{begin * page, end * page};

@@ -1,0 +1,45 @@
+"""The prose of the repository is plain English: see "How we write" in CONTRIBUTING.md."""
+
+import english
+import pytest
+
+
+def found(text: str, kind: str = "comment") -> list[str]:
+    return [finding.rule for finding in english.findings(english.Block("file", 1, text, kind))]
+
+
+def test_no_finding():
+    every = [str(f) for path in english.files() for block in english.blocks(path) for f in english.findings(block)]
+    assert not every, "\n".join(every[:40])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What a PE waits for.",
+        "The flag stands in the first line.",
+        "The error is said on every PE.",
+        " ".join(["word"] * 26) + ".",
+    ],
+)
+def test_a_finding(text):
+    assert found(text)
+
+
+def test_plain_text_has_none():
+    assert not found("Returns the offset of an address in this PE's slot. Throws Error if it lies outside.")
+
+
+def test_reads_each_kind_of_text(tmp_path):
+    files = {
+        "a.cpp": "// What it is.\nint x;  // Whose turn it is\n/* Where it\n * lies. */",
+        "a.py": '"""It stands here."""\n# What it is.\n',
+        "a.sh": "# Who waits.\n",
+        "a.md": "# Title\n\nIt stands here.\n\n| it stands |\n",
+    }
+    counts = {}
+    for name, text in files.items():
+        file = tmp_path / name
+        file.write_text(text)
+        counts[name] = sum(1 for block in english.blocks(file, tmp_path) for _ in english.findings(block))
+    assert counts == {"a.cpp": 3, "a.py": 2, "a.sh": 2, "a.md": 2}
