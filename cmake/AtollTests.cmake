@@ -30,6 +30,9 @@ include(GoogleTest)
 
 # Half the time of compiling; the library itself is what users get. Programs of a moment gain nothing from -O3.
 set(ATOLL_TEST_FLAGS $<$<CONFIG:Release>:-O1>)
+if(ATOLL_SANITIZE MATCHES "undefined")
+    list(APPEND ATOLL_TEST_FLAGS -O0)   # optimising the checks takes GCC as long as all else
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     list(APPEND ATOLL_TEST_FLAGS $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)   # guesses more where it inlines less
 endif()

@@ -4,6 +4,7 @@
 source "$(dirname "$0")/lib.sh"
 begin cross
 check "build (aarch64)" bash -c "source scripts/lib.sh; configure cross-aarch64 && build cross-aarch64"
-[ "$checked" -ne 0 ] || check "C++ tests (aarch64, qemu)" --junit "$PWD/$results/ctest-aarch64.xml" \
-    limited ctest --preset cross-aarch64 -R '^(unit|transport|core|collective)\.' --output-junit "$PWD/$results/ctest-aarch64.xml"
+[ "$checked" -ne 0 ] || check "C++ tests (aarch64, qemu)" --junit "$results/cxx-aarch64.xml" \
+    limited python3 scripts/gtests.py --junit "$results/cxx-aarch64.xml" --jobs "$jobs" \
+    --emulator "qemu-aarch64 -L /usr/aarch64-linux-gnu" build/cross-aarch64/bin/{unit,transport,core,collective}_tests
 [ -n "${ATOLL_BUILD_NO_CLOSING:-}" ] || closing cross

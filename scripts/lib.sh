@@ -61,6 +61,15 @@ check() {
     checked=$status
 }
 
+# cxx_tests PRESET: the C++ tests of a built preset. Tests of one process share processes; jobs of several are ctest's.
+cxx_tests() {
+    local ctest="$PWD/$results/ctest-$1.xml"
+    check "C++ tests ($1)" --junit "$results/cxx-$1.xml" limited python3 scripts/gtests.py --junit "$results/cxx-$1.xml" \
+        --jobs "$jobs" "build/$1"/bin/*_tests
+    check "C++ jobs ($1)" --junit "$ctest" \
+        limited ctest --preset "$1" -E '^(unit|transport|core|collective|device)\.' --output-junit "$ctest"
+}
+
 # closing SUITE...: the table and the one closing line; fails where anything failed.
 closing() { python3 scripts/summary.py close "${@/#/$results/}"; }
 

@@ -7,7 +7,8 @@ scripts/setup.sh compilers || true # those that are there are taken, and named
 rm -f "$logs/clang-tidy.log" "$logs/headers-by-every-compiler.log"
 check "ready environment" scripts/install.sh
 ready=$checked
-[ "$ready" -ne 0 ] || check "clang-tidy" "$python" scripts/tidy.py
+[ "$ready" -ne 0 ] || check "clang-tidy" bash -c \
+    "source scripts/lib.sh; configure tidy -DPython_EXECUTABLE=$PWD/$python && $python scripts/tidy.py"
 [ "$ready" -ne 0 ] || check "headers by every compiler" "$python" scripts/headers.py
 for log in clang-tidy headers-by-every-compiler; do
     [ ! -f "$logs/$log.log" ] || tail -n 2 "$logs/$log.log" | cut -c1-300 | sed 's/^/  /'

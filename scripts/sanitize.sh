@@ -10,7 +10,6 @@ export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1:supp
 for preset in asan tsan; do
     check "build ($preset)" bash -c "source scripts/lib.sh; configure $preset && build $preset"
     [ "$checked" -eq 0 ] || continue
-    check "C++ tests ($preset)" --junit "$PWD/$results/ctest-$preset.xml" \
-        limited ctest --preset "$preset" --output-junit "$PWD/$results/ctest-$preset.xml"
+    cxx_tests "$preset"
 done
 [ -n "${ATOLL_BUILD_NO_CLOSING:-}" ] || closing sanitize

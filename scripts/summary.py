@@ -45,6 +45,16 @@ def count(table: Path, name: str, status: int, seconds: int, junit: Path | None)
         print(name, passed, failed, skipped, seconds, " ".join(names), sep="\t", file=out)
 
 
+def slowest(folder: Path, most: int = 8) -> list[tuple[float, str]]:
+    """Return the time in seconds and the name of the slowest cases in a folder's JUnit files."""
+    found = []
+    for junit in folder.glob("*.xml"):
+        for case in ElementTree.parse(junit).iter("testcase"):
+            name = "::".join(filter(None, dict.fromkeys((case.get("classname"), case.get("name")))))
+            found.append((float(case.get("time") or 0), name))
+    return sorted(found, reverse=True)[:most]
+
+
 def close(tables: list[Path]) -> int:
     """Print every row and the sum; 1 where anything failed or nothing ran."""
     total = [0, 0, 0]
@@ -61,6 +71,10 @@ def close(tables: list[Path]) -> int:
     print(f"\n  {'':34} {'passed':>7} {'failed':>7} {'skipped':>7} {'seconds':>8}")
     for name, *values, names in rows:
         print("  {:34} {:7} {:7} {:7} {:8}".format(name, *values), f"  {names[:300]}" if names else "")
+    if times := slowest(tables[0].parent):
+        print("\n  slowest tests:")
+        for seconds, name in times:
+            print(f"  {seconds:8.1f} s  {name[:110]}")
     print(f"\n{total[0]} passed, {total[1]} failed, {total[2]} skipped")
     return 1 if total[1] or not total[0] else 0
 

@@ -7,8 +7,7 @@ check "ready environment" scripts/install.sh all
 for compiler in triton numba-cuda; do
     scripts/setup.sh "$compiler" || true # without it its tests are skipped, and say so
 done
-[ "$checked" -ne 0 ] || check "C++ tests" --junit "$PWD/$results/ctest.xml" \
-    limited ctest --preset release --output-junit "$PWD/$results/ctest.xml"
+[ "$checked" -ne 0 ] || cxx_tests release
 # Whole files in several processes: much of a test is a wait for processes that start and end.
 workers=${ATOLL_BUILD_TEST_WORKERS:-$((jobs < 8 ? jobs + 1 : 8))}
 for folder in tests/python tests/cli tests/packaging tests/shmem tests/layout; do

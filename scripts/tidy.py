@@ -1,4 +1,4 @@
-"""clang-tidy over all sources of src/ and python/src/ that the release build compiles.
+"""clang-tidy over all sources of src/ and python/src/ that the preset "tidy" would compile.
 
 A file that passed is cached by content: clang-tidy's version, .clang-tidy, the command, the file and the headers that
 it includes. The cache is ATOLL_BUILD_TIDY_CACHE, by default in the user's cache, so that a new clone has it too. A
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,7 +19,8 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BUILD = ROOT / "build" / "release"
+BUILD = ROOT / "build" / "tidy"
+INCLUDES = (ROOT / "include", ROOT / "src", BUILD / "generated" / "include")
 FOLDERS = (ROOT / "src", ROOT / "python" / "src")
 DEFAULT_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "atoll" / "tidy"
 
@@ -29,25 +31,27 @@ def digest(file: Path) -> bytes:
     return hashlib.sha256(str(file.relative_to(ROOT)).encode() + b"\0" + file.read_bytes()).digest()
 
 
-def headers_of_objects() -> dict[str, list[Path]]:
-    """The project's files from which each object was made, as ninja recorded them."""
-    said = subprocess.run(
-        ["ninja", "-C", str(BUILD), "-t", "deps"], capture_output=True, text=True, check=True
-    )
-    found: dict[str, list[Path]] = {}
-    for block in said.stdout.split("\n\n"):
-        first, *files = block.strip().splitlines() or [""]
-        places = [(BUILD / file.strip()).resolve() for file in files]
-        found[first.split(":")[0]] = sorted(place for place in places if place.is_relative_to(ROOT))
-    return found
+@cache
+def included(file: Path) -> frozenset[Path]:
+    """Return the project's headers that a file includes by name, not those that these include."""
+    names = re.findall(r'^\s*#\s*include\s+"([^"]+)"', file.read_text(), re.MULTILINE)
+    places = [(folder / name).resolve() for name in names for folder in (file.parent, *INCLUDES)]
+    return frozenset(place for place in places if place.is_file() and place.is_relative_to(ROOT))
+
+
+def read_by(file: Path) -> list[Path]:
+    """Return the file and every header of the project that it reads, in a fixed order."""
+    seen, waiting = {file}, [file]
+    while waiting:
+        new = included(waiting.pop()) - seen
+        seen |= new
+        waiting += new
+    return sorted(seen)
 
 
 def sources() -> Iterator[tuple[Path, str]]:
     """Each compiled source of ours with a key of all that its result depends on."""
     version = subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
-    headers = headers_of_objects()
-    # The headers of an object that is not built yet are unknown, so every header counts.
-    every_header = sorted(file for folder in ("include", "src") for file in (ROOT / folder).rglob("*.hpp"))
     seen = set()
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
         file = Path(entry["file"])
@@ -56,8 +60,7 @@ def sources() -> Iterator[tuple[Path, str]]:
         seen.add(file)
         total = hashlib.sha256(version + (ROOT / ".clang-tidy").read_bytes())
         total.update(entry["command"].replace(str(ROOT), "").encode())
-        output = entry.get("output") or entry["command"].split(" -o ")[1].split()[0]
-        for part in (file, *(headers.get(output) or every_header)):
+        for part in read_by(file):
             total.update(digest(part))
         yield file, total.hexdigest()
 
@@ -85,7 +88,7 @@ def look(file: Path) -> str:
 def main() -> int:
     """Run, report, remember."""
     if not (BUILD / "compile_commands.json").exists():
-        print("no compile_commands.json: build first")
+        print("no build/tidy/compile_commands.json; run: cmake --preset tidy")
         return 1
     passed = Path(os.environ.get("ATOLL_BUILD_TIDY_CACHE") or DEFAULT_CACHE)
     passed.mkdir(parents=True, exist_ok=True)

@@ -97,8 +97,8 @@ std::vector<char> pattern(std::size_t bytes, int seed) {
 }
 
 template <class World> struct UcxDeviceRma : ::testing::Test { World world; };
-using Worlds = ::testing::Types<DeviceWorld<device_tcp>, DeviceWorld<device_shared>>;
-TYPED_TEST_SUITE(UcxDeviceRma, Worlds);
+using DeviceWorlds = ::testing::Types<DeviceWorld<device_tcp>, DeviceWorld<device_shared>>;
+TYPED_TEST_SUITE(UcxDeviceRma, DeviceWorlds);
 
 TYPED_TEST(UcxDeviceRma, LargeOnesPassTheOwnerBy) {
     this->world.add_chunk(0);

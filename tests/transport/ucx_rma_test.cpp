@@ -39,8 +39,8 @@ template <class World> class UcxRmaShows : public TransportConformance<World> {
         this->from(0).put(this->context, 1, offset, data.data(), data.size(), Completion::local);
     }
 };
-using Worlds = ::testing::Types<RmaTcpWorld, RmaSharedWorld>;
-TYPED_TEST_SUITE(UcxRmaShows, Worlds);
+using RmaWorlds = ::testing::Types<RmaTcpWorld, RmaSharedWorld>;
+TYPED_TEST_SUITE(UcxRmaShows, RmaWorlds);
 
 TYPED_TEST(UcxRmaShows, AFenceOrdersLargePutsAndWords) {
     const std::uint64_t word = 80'000;

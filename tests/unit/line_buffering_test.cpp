@@ -17,6 +17,7 @@ std::string output_of_killed(void (*before)()) {
     const pid_t pid = ::fork();
     if (pid == 0) {
         ::dup2(ends[1], 1);
+        std::setvbuf(stdout, nullptr, _IOFBF, BUFSIZ);  // another test may have changed it
         before();
         std::fputs("a line\nunfinished", stdout);
         ::kill(::getpid(), SIGKILL);  // sanitizers flush in _exit
