@@ -73,6 +73,6 @@ cxx_tests() {
 # closing SUITE...: the table and the one closing line; fails where anything failed.
 closing() { python3 scripts/summary.py close "${@/#/$results/}"; }
 
-# configure PRESET and build a target of it (all by default).
+# configure PRESET, and build targets of it (all by default).
 configure() { cmake --preset "$1" "${@:2}"; }
-build() { cmake --build "build/$1" -j "$jobs" --target "${2:-all}"; }
+build() { cmake --build "build/$1" -j "$jobs" --target "${@:2}" $([ $# -gt 1 ] || echo all); }
