@@ -176,8 +176,9 @@ def page_blocks(path: str, source: str, first: int = 1, kind: str = "page") -> I
         texts.append(stripped[item.end() :] if item else stripped)
 
 
-def blocks(path: Path) -> list[Block]:
-    name, source = path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8", errors="replace")
+def blocks(path: Path, root: Path = ROOT) -> list[Block]:
+    """Return the prose of a file."""
+    name, source = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8", errors="replace")
     if path.suffix in SLASHES:
         return list(slash_blocks(name, source))
     if path.suffix in {".py", ".pyi"}:
