@@ -11,7 +11,7 @@ constexpr std::size_t length_characters = 6, most_bytes = 1024;  // PMI2_MAX_VAL
 
 /// Returns a field of an answer. PMI-2 doubles a semicolon within a value; our values have none, and a job's
 /// name is not parsed.
-std::string field(const std::string& answer, const std::string& name) {
+std::string answer_field(const std::string& answer, const std::string& name) {
     const std::size_t at = answer.find(";" + name + "=");
     if (at == std::string::npos)
         throw_bootstrap("PMI-2 answered \"" + answer + "\", which lacks " + name + ".");
@@ -42,9 +42,9 @@ std::size_t length_of(const std::string& characters) {
 Pmi2Client::Pmi2Client(PmiSocket socket, const std::string& job) : socket_(std::move(socket)) {
     const std::string welcome = ask("fullinit", (job.empty() ? "" : "pmijobid=" + job + ";") + "pmirank=" +
                                                     std::to_string(socket_.pe()) + ";threaded=FALSE;");
-    pe_ = pmi_number(field(welcome, "rank"), "rank");
-    n_pes_ = pmi_number(field(welcome, "size"), "size");
-    job_ = field(ask("job-getid"), "jobid");
+    pe_ = pmi_number(answer_field(welcome, "rank"), "rank");
+    n_pes_ = pmi_number(answer_field(welcome, "size"), "size");
+    job_ = answer_field(ask("job-getid"), "jobid");
 }
 
 Pmi2Client::~Pmi2Client() {
@@ -63,7 +63,7 @@ void Pmi2Client::publish(const std::string& value) {
 
 std::string Pmi2Client::value_of(int pe) {
     constexpr const char* anybody = "srcid=-1;";
-    return from_digits(field(
+    return from_digits(answer_field(
         ask("kvs-get", "jobid=" + job_ + ";" + anybody + "key=" + key_ + std::to_string(pe) + ";"), "value"));
 }
 
@@ -71,7 +71,7 @@ std::string Pmi2Client::ask(const std::string& command, const std::string& argum
     const std::string request = "cmd=" + command + ";" + arguments;
     socket_.send(framed(request));
     std::string answer = socket_.receive(length_of(socket_.receive(length_characters)));
-    if (!answer.starts_with("cmd=" + command + "-response;") || field(answer, "rc") != "0")
+    if (!answer.starts_with("cmd=" + command + "-response;") || answer_field(answer, "rc") != "0")
         throw_pmi_answer(answer, request);
     return answer;
 }

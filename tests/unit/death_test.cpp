@@ -15,7 +15,7 @@ using test::Forked;
 using test::Outcome;
 using test::run_forked;
 
-common::Settings quick() {
+common::Settings quick_options() {
     common::Settings settings;
     settings.init_timeout_s = 20;
     return settings;
@@ -23,7 +23,8 @@ common::Settings quick() {
 
 /// A job's start in core: set up, then watched.
 struct Joined {
-    Joined(const std::string& id, int pe, int n_pes) : bootstrap(create_unique_id(quick(), id, pe, n_pes)) {
+    Joined(const std::string& id, int pe, int n_pes)
+        : bootstrap(create_unique_id(quick_options(), id, pe, n_pes)) {
         segment = bootstrap->host_segment();
         segment.board.set_state(pe, common::PeState::running);
         monitor = bootstrap->monitor(segment.board);
