@@ -20,7 +20,7 @@ namespace {
 using test::Forked;
 using test::Outcome;
 
-common::Settings quick(double init_timeout_s = 20) {
+common::Settings quick_settings(double init_timeout_s = 20) {
     common::Settings settings;
     settings.init_timeout_s = init_timeout_s;
     return settings;
@@ -42,7 +42,7 @@ struct Launcher {
         Forked child([&] {
             socket = common::Fd();
             ::setenv(launched_variable, invitation.c_str(), 1);
-            const auto bootstrap = choose({}, quick(init_timeout_s));
+            const auto bootstrap = choose({}, quick_settings(init_timeout_s));
             // The bootstrap owns them now.
             for (common::Fd* fd : {&pe_socket, &board_fd, &heap_fd}) fd->release();
             return body(*bootstrap);
@@ -163,7 +163,7 @@ TEST(Launched, ComesBackOnlyAfterFinalize) {
     Launcher launcher;
     Forked child = launcher.start([](Bootstrap&) {
         ::setenv(launched_variable, "1:1:2:3:4:5", 1);
-        return std::string(choose({}, quick())->name());
+        return std::string(choose({}, quick_settings())->name());
     });
     EXPECT_EQ(launcher.receive(), "H");
     const Outcome outcome = child.wait();
@@ -172,7 +172,7 @@ TEST(Launched, ComesBackOnlyAfterFinalize) {
 
 std::string refusal(const std::string& invitation) {
     try {
-        create_launched(quick(), invitation);
+        create_launched(quick_settings(), invitation);
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ErrorCode::bootstrap);
         return error.what();

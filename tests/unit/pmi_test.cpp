@@ -45,9 +45,9 @@ struct Connection {
     std::vector<std::string> heard;
 };
 
-class Launcher {
+class PmiLauncher {
   public:
-    explicit Launcher(int n_pes) : connections_(static_cast<std::size_t>(n_pes)) {
+    explicit PmiLauncher(int n_pes) : connections_(static_cast<std::size_t>(n_pes)) {
         for (Connection& each : connections_) {
             int ends[2];
             EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
@@ -55,7 +55,7 @@ class Launcher {
             each.pe = ends[1];
         }
     }
-    ~Launcher() {
+    ~PmiLauncher() {
         for (const Connection& each : connections_) {
             ::close(each.launcher);
             ::close(each.pe);
@@ -160,11 +160,11 @@ class Launcher {
 
 /// Three PEs exchange values twice; returns the requests of PE 2.
 std::vector<std::string> exchange(
-    const std::function<void(Launcher&, int,
+    const std::function<void(PmiLauncher&, int,
                              const std::function<void(const std::function<void(const std::string&)>&,
                                                       const std::function<std::string(int)>&)>&)>& as_pe) {
     constexpr int n_pes = 3;
-    Launcher launcher(n_pes);
+    PmiLauncher launcher(n_pes);
     std::vector<std::thread> threads;
     for (int pe = 0; pe < n_pes; ++pe) {
         threads.emplace_back([&launcher, pe] { launcher.serve(pe); });
@@ -190,7 +190,7 @@ template <class Client> void use(Client& client, int pe, const auto& body) {
 }
 
 TEST(Pmi, Version1Exchanges) {
-    const auto heard = exchange([](Launcher& launcher, int pe, const auto& body) {
+    const auto heard = exchange([](PmiLauncher& launcher, int pe, const auto& body) {
         PmiSocket socket(launcher.environment(pe), 20);
         EXPECT_TRUE(socket.agree_on(1, 1));
         Pmi1Client client(std::move(socket));
@@ -203,7 +203,7 @@ TEST(Pmi, Version1Exchanges) {
 }
 
 TEST(Pmi, Version2Exchanges) {
-    const auto heard = exchange([](Launcher& launcher, int pe, const auto& body) {
+    const auto heard = exchange([](PmiLauncher& launcher, int pe, const auto& body) {
         PmiSocket socket(launcher.environment(pe), 20);
         EXPECT_TRUE(socket.agree_on(2, 0));
         Pmi2Client client(std::move(socket), "7.0");
@@ -217,7 +217,7 @@ TEST(Pmi, Version2Exchanges) {
 
 /// The report of a PE whose launcher, of one PE, behaves like `launcher`.
 std::string said(const std::function<void(int)>& launcher, const std::function<void(PmiSocket)>& pe) {
-    Launcher one(1);
+    PmiLauncher one(1);
     const int fd = one.at(0).launcher;
     std::thread thread([&] {
         launcher(fd);
@@ -239,13 +239,15 @@ bool holds(const std::string& text, const std::string& part) { return text.find(
 TEST(Pmi, AnotherVersionIsNoAgreement) {
     for (const char* answer : {"cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1\n",
                                "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n"})
-        said([&](int fd) { Launcher::say(fd, answer); },
+        said([&](int fd) { PmiLauncher::say(fd, answer); },
              [](PmiSocket socket) { EXPECT_FALSE(socket.agree_on(2, 0)); });
 }
 
 TEST(Pmi, TroubleIsSaid) {
     const auto version2 = [](PmiSocket socket) { const Pmi2Client client(std::move(socket), ""); };
-    const auto speaks = [](const std::string& answer) { return [=](int fd) { Launcher::say(fd, answer); }; };
+    const auto speaks = [](const std::string& answer) {
+        return [=](int fd) { PmiLauncher::say(fd, answer); };
+    };
     const std::string refused = said(speaks(framed("cmd=fullinit-response;rc=14;errmsg=no;")), version2);
     EXPECT_TRUE(holds(refused, "rc=14;errmsg=no") && holds(refused, "initialise MPI first")) << refused;
     const std::string lacking = said(speaks(framed("cmd=fullinit-response;rc=0;rank=0;")), version2);
@@ -257,7 +259,7 @@ TEST(Pmi, TroubleIsSaid) {
 }
 
 TEST(Pmi, NumbersThatCannotBeAreNamed) {
-    Launcher launcher(1);
+    PmiLauncher launcher(1);
     common::JobEnvironment environment = launcher.environment(0);
     environment.pmi_rank = "1";
     try {
