@@ -82,7 +82,7 @@ class PretendedMemory {
   private:
     Job& job_;
 };
-constexpr std::uint64_t plenty = std::uint64_t{1} << 40, none = 0;
+constexpr std::uint64_t plenty = std::uint64_t{1} << 40, no_memory = 0;
 
 /// Number of pages of the range for which the system holds memory.
 std::size_t pages_in_memory(const void* from, std::size_t bytes) {
@@ -147,7 +147,7 @@ TEST_P(Heap, KeptPagesGoBackWhereTheHostRunsShort) {
             job.free(block);
             EXPECT_GT(job.state().kept_bytes(), 0u);
         }
-        const PretendedMemory memory(job, none);
+        const PretendedMemory memory(job, no_memory);
         job.free(other);
         EXPECT_EQ(job.state().kept_bytes(), 0u) << "any free and allocation gives back";
         const bool takes_back = system_takes_pages_back();
@@ -176,7 +176,7 @@ TEST_P(Heap, WhatIsKnownToBeZeroIs) {
         std::vector<std::pair<unsigned char*, std::size_t>> blocks;
         std::size_t known = 0;
         for (int i = 0; i < 60; ++i) {
-            const PretendedMemory memory(job, below(random, 2) == 0 ? plenty : none);
+            const PretendedMemory memory(job, below(random, 2) == 0 ? plenty : no_memory);
             if (blocks.size() > 3 || (!blocks.empty() && below(random, 2) == 0)) {
                 const std::size_t k = below(random, blocks.size());
                 job.free(blocks[k].first);
@@ -405,7 +405,7 @@ TEST_P(Heap, ReclaimedPagesDoNotTakeNewDataAlong) {
         // Blocks of a MiB return their pages when they are reclaimed and no memory is left. A fast PE must
         // not put into the next block there before a slow one has done so. Otherwise its data would be lost
         // with the pages.
-        const PretendedMemory memory(job, none);
+        const PretendedMemory memory(job, no_memory);
         for (int i = 0; i < 100; ++i) {
             SymmetricArray<int>* dropped = new SymmetricArray<int>(job, 1 << 18);
             delete dropped;
