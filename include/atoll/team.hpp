@@ -5,10 +5,23 @@
 #include "atoll/context.hpp"
 #include "atoll/device/team.hpp"
 
+#include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace atl {
+
+/// The elements of a message, which sender and receiver compare if both give them and ATOLL_CHECK is not
+/// none.
+struct MessageElements {
+    char kind = '\0';         ///< NumPy's letter, such as 'f'; '\0': only sizes are compared
+    std::uint32_t bytes = 0;  ///< of one; 0: not given
+};
+/// Numbers of more than one byte are compared by size. Bytes and classes are sent as raw memory.
+template <class T>
+inline constexpr MessageElements message_elements{
+    '\0', std::is_arithmetic_v<T> && sizeof(T) > 1 ? static_cast<std::uint32_t>(sizeof(T)) : 0};
 
 /// An ordered set of PEs and its collectives. All members call a collective in the same order, with the same
 /// sizes, roots and operators (compared unless ATOLL_CHECK=none). Completion is local: on return this PE's
@@ -181,12 +194,14 @@ class ATOLL_API Team {
 
     // ---- two-sided: matched in order between a pair, by one thread at a time for each pair and direction. A
     // send may wait until it is received; PEs that both send first use a MessageGroup. Throws Error: pe,
-    // timeout, pe_died. Unequal sizes throw shape_mismatch on the receiver, and the message is dropped.
+    // timeout, pe_died. Unequal sizes throw shape_mismatch on the receiver, numbers of another size
+    // dtype_mismatch, and the message is dropped; its send returns.
     template <detail::Array Src> void send(const Src& src, int pe) const {
-        send_bytes(std::data(src), detail::size_bytes(src), pe);
+        using T = std::remove_cvref_t<decltype(*std::data(src))>;
+        send_bytes(std::data(src), detail::size_bytes(src), pe, message_elements<T>);
     }
     template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>> void recv(Dst&& dst, int pe) const {
-        recv_bytes(std::data(dst), detail::size_bytes(dst), pe);
+        recv_bytes(std::data(dst), detail::size_bytes(dst), pe, message_elements<T>);
     }
 
     // ---- type-erased forms, for fronts that learn types at run time. Errors as above
@@ -212,8 +227,8 @@ class ATOLL_API Team {
                                       std::size_t src_count, DType type, ReduceOp op, double factor) const;
     void scan_erased(void* dst, const void* src, std::size_t count, DType type, ReduceOp op,
                      bool inclusive) const;
-    void send_bytes(const void* src, std::size_t bytes, int pe) const;
-    void recv_bytes(void* dst, std::size_t bytes, int pe) const;
+    void send_bytes(const void* src, std::size_t bytes, int pe, MessageElements elements = {}) const;
+    void recv_bytes(void* dst, std::size_t bytes, int pe, MessageElements elements = {}) const;
 
   private:
     friend class StreamTeam;
@@ -227,10 +242,12 @@ class ATOLL_API Team {
 class ATOLL_API MessageGroup {
   public:
     explicit MessageGroup(Team team) : team_(std::move(team)) {}
-    void send_bytes(const void* src, std::size_t bytes, int pe) {
-        messages_.push_back({const_cast<void*>(src), bytes, pe, true});
+    void send_bytes(const void* src, std::size_t bytes, int pe, MessageElements elements = {}) {
+        messages_.push_back({const_cast<void*>(src), bytes, pe, true, elements});
     }
-    void recv_bytes(void* dst, std::size_t bytes, int pe) { messages_.push_back({dst, bytes, pe, false}); }
+    void recv_bytes(void* dst, std::size_t bytes, int pe, MessageElements elements = {}) {
+        messages_.push_back({dst, bytes, pe, false, elements});
+    }
     void run();
 
     struct Message {
@@ -238,6 +255,7 @@ class ATOLL_API MessageGroup {
         std::size_t bytes;
         int pe;
         bool is_send;
+        MessageElements elements = {};
     };
 
   private:

@@ -116,21 +116,26 @@ PyObject* recv_on_device(const Arguments<4>& a, const Team& team, int pe, PyArra
     return start_message(recv_spec, a, team, [&](auto& from) { from.recv_bytes(to.data(), to.bytes(), pe); });
 }
 
+MessageElements message_elements_of(PyArrayObject* array) {
+    return {PyArray_DESCR(array)->kind, static_cast<std::uint32_t>(item_bytes(array))};
+}
+
 PyObject* send_body(const Arguments<4>& a) {
     const Team& team = team_of(send_spec, a[2]);
     const int pe = pe_within(send_spec, a[1], team.n_pes());
-    if (is_device_call(a.adopted, a[3]))
-        return send_on_device(a, team, pe, array_arg(send_spec, "src", a[0]));
-    SourceStage src(send_spec, "src", array_arg(send_spec, "src", a[0]));
+    PyArrayObject* const array = array_arg(send_spec, "src", a[0]);
+    if (is_device_call(a.adopted, a[3])) return send_on_device(a, team, pe, array);
+    SourceStage src(send_spec, "src", array);
+    const MessageElements elements = message_elements_of(array);
     if (Group* group = group_for(send_spec, team)) {
-        group->messages->send_bytes(src.data(), src.bytes(), pe);
+        group->messages->send_bytes(src.data(), src.bytes(), pe, elements);
         group->held.push_back(Ref::borrow(a[0]));
         group->sources.push_back(std::move(src));
         return none();
     }
     {
         ReleaseGil released(src.bytes() >= release_gil_bytes);
-        team.send_bytes(src.data(), src.bytes(), pe);
+        team.send_bytes(src.data(), src.bytes(), pe, elements);
     }
     return none();
 }
@@ -138,18 +143,19 @@ PyObject* send_body(const Arguments<4>& a) {
 PyObject* recv_body(const Arguments<4>& a) {
     const Team& team = team_of(recv_spec, a[2]);
     const int pe = pe_within(recv_spec, a[1], team.n_pes());
-    if (is_device_call(a.adopted, a[3]))
-        return recv_on_device(a, team, pe, array_arg(recv_spec, "dst", a[0]));
-    TargetStage dst(recv_spec, "dst", array_arg(recv_spec, "dst", a[0]));
+    PyArrayObject* const array = array_arg(recv_spec, "dst", a[0]);
+    if (is_device_call(a.adopted, a[3])) return recv_on_device(a, team, pe, array);
+    TargetStage dst(recv_spec, "dst", array);
+    const MessageElements elements = message_elements_of(array);
     if (Group* group = group_for(recv_spec, team)) {
-        group->messages->recv_bytes(dst.data(), dst.bytes(), pe);
+        group->messages->recv_bytes(dst.data(), dst.bytes(), pe, elements);
         group->held.push_back(Ref::borrow(a[0]));
         group->targets.push_back(std::move(dst));
         return none();
     }
     {
         ReleaseGil released(dst.bytes() >= release_gil_bytes);
-        team.recv_bytes(dst.data(), dst.bytes(), pe);
+        team.recv_bytes(dst.data(), dst.bytes(), pe, elements);
     }
     dst.finish();
     return none();
@@ -197,10 +203,10 @@ void leave(nb::object self, nb::args args) {
 }
 
 #define ATOLL_TAIL                                                                                           \
-    "Raises\n------\nShapeMismatch, PeError, PeDied, Timeout, UseAfterFree\n\n"                              \
+    "Raises\n------\nShapeMismatch, DtypeMismatch, PeError, PeDied, Timeout, UseAfterFree\n\n"               \
     "Notes\n-----\n"                                                                                         \
-    "Messages between a pair of PEs are matched in order, and sizes must be equal. Other threads run\n"      \
-    "meanwhile, and Ctrl-C interrupts the wait.\n\n"                                                         \
+    "Messages between a pair of PEs are matched in order. Sizes and dtypes must be equal. Other threads\n"   \
+    "run meanwhile, and Ctrl-C interrupts the wait.\n\n"                                                     \
     "Inside `with atoll.group():` the call is only recorded. All calls of the group run together at its\n"   \
     "end, in any order, so that PEs may send to each other.\n\n"                                             \
     "Arrays of a GPU are contiguous on both sides, at most 64 in a group, and all on one stream. If sizes\n" \

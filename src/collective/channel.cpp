@@ -3,6 +3,8 @@
 #include "collective/far_channel.hpp"
 #include "common/futex.hpp"
 #include "common/text.hpp"
+#include "core/call_text.hpp"
+#include "core/elements.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -84,15 +86,21 @@ bool Messages::find(int pe) {
     return true;
 }
 
-Transfer::Transfer(Messages& messages, void* data, std::size_t bytes, int pe, bool is_send)
-    : messages_(&messages), data_(static_cast<char*>(data)), bytes_(bytes), pe_(pe), is_send_(is_send) {
+Transfer::Transfer(Messages& messages, const MessageGroup::Message& message)
+    : messages_(&messages),
+      data_(static_cast<char*>(message.data)),
+      bytes_(message.bytes),
+      pe_(message.pe),
+      is_send_(message.is_send),
+      compares_(messages.team().job().settings().compares_calls()),
+      elements_(message.elements) {
     check_usable();
     const core::Spread* spread = messages.team().spread();
     if (!spread) return;
-    far_ = !spread->is_local(pe);
+    far_ = !spread->is_local(pe_);
     if (far_) return;
     messages_ = &Messages::of(spread->local());
-    pe_ = spread->local_index(pe);
+    pe_ = spread->local_index(pe_);
     check_usable();
 }
 
@@ -107,11 +115,25 @@ void Transfer::check_usable() const {
                                                      "error in the middle of one; use a new team.");
 }
 
-void Transfer::check_size() const {
-    if (is_send_ || message_bytes_ == bytes_) return;
-    throw Error(ErrorCode::shape_mismatch,
-                "The message from PE " + std::to_string(pe_) + " has " + std::to_string(message_bytes_) +
-                    " bytes, the buffer of recv " + std::to_string(bytes_) +
+bool Transfer::same_elements() const {
+    const MessageElements& sent = message_elements_;
+    if (!compares_ || message_bytes_ == 0 || sent.bytes == 0 || elements_.bytes == 0) return true;
+    if (sent.bytes != elements_.bytes) return false;
+    return sent.kind == '\0' || elements_.kind == '\0' || sent.kind == elements_.kind;
+}
+
+void Transfer::check_received() const {
+    if (is_send_ || (message_bytes_ == bytes_ && same_elements())) return;
+    const bool differ = !same_elements();
+    const auto told = [&](std::uint64_t bytes, const MessageElements& elements) {
+        const std::string text = std::to_string(bytes) + " bytes";
+        if (!differ) return text;
+        return text + " of " + core::elements_text(core::elements_of(elements.kind, elements.bytes));
+    };
+    throw Error(message_bytes_ == bytes_ ? ErrorCode::dtype_mismatch : ErrorCode::shape_mismatch,
+                "The message from PE " + std::to_string(pe_) + " has " +
+                    told(message_bytes_, message_elements_) + ", the buffer of recv " +
+                    told(bytes_, elements_) +
                     "; they must be equal. The message was taken and dropped; later ones can be received.");
 }
 
@@ -129,7 +151,7 @@ Transfer::Progress Transfer::send() {
         }
         Cell& cell = end.channel->cell(end.cells % ring);
         const std::size_t length = std::min(Cell::data_bytes, bytes_ - moved_);
-        cell.length = static_cast<std::uint32_t>(length);
+        cell.head = Head(length, elements_).word();
         cell.message_bytes = bytes_;
         if (length != 0) std::memcpy(cell.data, data_ + moved_, length);
         cell.number.store(++end.cells, std::memory_order_release);
@@ -173,10 +195,13 @@ Transfer::Progress Transfer::receive() {
     for (;;) {
         const Cell* cell = next_cell();
         if (!cell) return progress;
-        const std::size_t length = cell->length;
+        const Head head(cell->head);
+        const std::size_t length = head.length();
         message_bytes_ = cell->message_bytes;
-        // A message of another size is received too, so that the next one can be.
-        if (message_bytes_ == bytes_ && length != 0) std::memcpy(data_ + moved_, cell->data, length);
+        message_elements_ = head.elements();
+        // A message of another size or dtype is received too, so that the next one can be.
+        if (message_bytes_ == bytes_ && length != 0 && same_elements())
+            std::memcpy(data_ + moved_, cell->data, length);
         give_back();
         begun_ = true;
         moved_ += length;

@@ -17,11 +17,36 @@ struct alignas(core::line_bytes) Cell {
     static constexpr std::size_t data_bytes = bytes - 16;
 
     std::atomic<std::uint32_t> number;  ///< 1, 2, 3, … along the channel, stored last
-    std::uint32_t length;               ///< of data here
+    std::uint32_t head;                 ///< Head
     std::uint64_t message_bytes;        ///< of the whole message
     unsigned char data[data_bytes];
 };
 static_assert(sizeof(Cell) == Cell::bytes);
+
+/// One word of a cell: the bytes of data in it, and the elements of the message.
+class Head {
+  public:
+    static constexpr unsigned length_bits = 12, kind_bits = 7, size_bits = 13;
+    static_assert(Cell::data_bytes < 1U << length_bits && length_bits + kind_bits + size_bits == 32);
+
+    /// Elements too large for their bits are left out.
+    Head(std::size_t length, MessageElements elements) : word_(static_cast<std::uint32_t>(length)) {
+        if (elements.bytes >> size_bits != 0) return;
+        word_ |= (static_cast<unsigned char>(elements.kind) & ((1U << kind_bits) - 1)) << length_bits;
+        word_ |= elements.bytes << (length_bits + kind_bits);
+    }
+    explicit Head(std::uint32_t word) : word_(word) {}
+
+    std::uint32_t word() const { return word_; }
+    std::size_t length() const { return word_ & ((1U << length_bits) - 1); }
+    MessageElements elements() const {
+        return {static_cast<char>(word_ >> length_bits & ((1U << kind_bits) - 1)),
+                word_ >> (length_bits + kind_bits)};
+    }
+
+  private:
+    std::uint32_t word_;
+};
 
 struct Channel {
     alignas(core::line_bytes) std::atomic<std::uint32_t> taken;  ///< cells that the receiver is done with
@@ -76,7 +101,7 @@ class Transfer {
   public:
     enum class Progress { stuck, moved, done };
 
-    Transfer(Messages& messages, void* data, std::size_t bytes, int pe, bool is_send);
+    Transfer(Messages& messages, const MessageGroup::Message& message);
     /// Moves as many cells as possible now.
     Progress advance();
     bool done() const { return done_; }
@@ -87,8 +112,9 @@ class Transfer {
     void abandon() {
         if (begun_ && !done_) endpoint().broken = true;
     }
-    /// Throws Error(shape_mismatch) if the sizes of the message and the receiver's buffer differ.
-    void check_size() const;
+    /// Throws Error(shape_mismatch) if the sizes of the message and the receiver's buffer differ,
+    /// Error(dtype_mismatch) if only their elements do.
+    void check_received() const;
 
   private:
     Progress send();
@@ -97,6 +123,7 @@ class Transfer {
     const Cell* next_cell();
     void give_back();
     void check_usable() const;
+    bool same_elements() const;
 
     Messages* messages_;
     bool far_ = false;  ///< the other shares no memory with this PE
@@ -106,8 +133,11 @@ class Transfer {
     bool is_send_;
     bool begun_ = false;
     bool done_ = false;
+    bool compares_ = false;  ///< elements, where both sides give them
+    MessageElements elements_;
     std::size_t moved_ = 0;
-    std::uint64_t message_bytes_ = 0;  ///< receiver: what the sender says
+    std::uint64_t message_bytes_ = 0;   ///< receiver: as given by the sender
+    MessageElements message_elements_;  ///< likewise
 };
 
 }  // namespace atl::collective

@@ -47,10 +47,11 @@ void drive(core::TeamState& team, const detail::WaitReason& reason, Advance&& ad
     }
 }
 
-void transfer(core::TeamState& team, void* data, std::size_t bytes, int pe, bool is_send) {
+void transfer(core::TeamState& team, const MessageGroup::Message& message) {
+    const bool is_send = message.is_send;
     team.check_alive();
-    core::refuse_gpu_memory(team.job(), is_send ? "send" : "recv", data);
-    Transfer one(Messages::of(team), data, bytes, pe, is_send);
+    core::refuse_gpu_memory(team.job(), is_send ? "send" : "recv", message.data);
+    Transfer one(Messages::of(team), message);
     detail::WaitReason reason;
     reason.operation = is_send ? "send" : "recv";
     reason.team = team.number();
@@ -61,7 +62,7 @@ void transfer(core::TeamState& team, void* data, std::size_t bytes, int pe, bool
         one.abandon();
         throw;
     }
-    one.check_size();
+    one.check_received();
 }
 
 /// The messages of a group, which advance together. Those between the same two PEs in the same direction keep
@@ -73,7 +74,7 @@ class Group {
             core::refuse_gpu_memory(team.job(), m.is_send ? "send" : "recv", m.data);
         Messages& channels = Messages::of(team);
         transfers_.reserve(messages.size());
-        for (const auto& m : messages) transfers_.emplace_back(channels, m.data, m.bytes, m.pe, m.is_send);
+        for (const auto& m : messages) transfers_.emplace_back(channels, m);
     }
 
     void run() {
@@ -88,7 +89,7 @@ class Group {
             for (Transfer& t : transfers_) t.abandon();
             throw;
         }
-        for (const Transfer& t : transfers_) t.check_size();
+        for (const Transfer& t : transfers_) t.check_received();
     }
 
   private:
@@ -125,12 +126,12 @@ class Group {
 
 }  // namespace
 
-void Team::send_bytes(const void* src, std::size_t bytes, int pe) const {
-    transfer(state(), const_cast<void*>(src), bytes, pe, true);
+void Team::send_bytes(const void* src, std::size_t bytes, int pe, MessageElements elements) const {
+    transfer(state(), {const_cast<void*>(src), bytes, pe, true, elements});
 }
 
-void Team::recv_bytes(void* dst, std::size_t bytes, int pe) const {
-    transfer(state(), dst, bytes, pe, false);
+void Team::recv_bytes(void* dst, std::size_t bytes, int pe, MessageElements elements) const {
+    transfer(state(), {dst, bytes, pe, false, elements});
 }
 
 void MessageGroup::run() {

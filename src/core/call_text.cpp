@@ -103,18 +103,6 @@ std::string memory_text(std::uint64_t bits) {
     return hints.empty() ? text : text + ", hinted for remote " + joined(hints);
 }
 
-/// "float64", "bool", "V12": NumPy's names of dtypes, or kind and bytes.
-std::string elements_text(std::uint64_t elements) {
-    constexpr std::pair<char, const char*> kinds[] = {
-        {'i', "int"}, {'u', "uint"}, {'f', "float"}, {'c', "complex"}};
-    const char kind = static_cast<char>(elements >> 32);
-    const std::uint64_t bytes_each = elements & 0xffffffff;
-    if (kind == 'b') return "bool";
-    for (const auto& [letter, name] : kinds)
-        if (kind == letter) return name + std::to_string(8 * bytes_each);
-    return kind + std::to_string(bytes_each);
-}
-
 /// Empty for an argument that is not shown.
 std::string argument_text(const Argument& argument, std::uint64_t value) {
     const auto assigned = [&](const std::string& text) { return std::string(argument.name) + "=" + text; };
@@ -157,6 +145,18 @@ std::string text_of(DType type) {
 std::string text_of(ReduceOp op) {
     const auto o = static_cast<std::size_t>(op);
     return o < std::size(op_names) ? op_names[o] : "operator " + std::to_string(o);
+}
+
+std::string elements_text(std::uint64_t elements) {
+    constexpr std::pair<char, const char*> kinds[] = {
+        {'i', "int"}, {'u', "uint"}, {'f', "float"}, {'c', "complex"}};
+    const char kind = static_cast<char>(elements >> 32);
+    const std::uint64_t bytes_each = elements & 0xffffffff;
+    if (kind == '\0') return "numbers of " + std::to_string(bytes_each) + " bytes";
+    if (kind == 'b') return "bool";
+    for (const auto& [letter, name] : kinds)
+        if (kind == letter) return name + std::to_string(8 * bytes_each);
+    return kind + std::to_string(bytes_each);
 }
 
 bool is_record(const CallRecord& record) {

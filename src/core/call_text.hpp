@@ -11,6 +11,8 @@ namespace atl::core {
 /// "float64", "long double"; "sum", "and". For unknown numbers: "type 77", "operator 9".
 std::string text_of(DType type);
 std::string text_of(ReduceOp op);
+/// The dtype of elements_of as NumPy names it, such as "float64", "bool" and "V12".
+std::string elements_text(std::uint64_t elements);
 
 /// False for the data of a collective that meets without a record, below ATOLL_CHECK=all. Other members then
 /// find these data in the record's place.

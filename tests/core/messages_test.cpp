@@ -97,6 +97,35 @@ TEST_P(Messages, DifferingSizesAreNamedAndTheStreamGoesOn) {
     });
 }
 
+TEST_P(Messages, NumbersOfAnotherSizeAreNamedAndTheSendReturns) {
+    run([](Job& job) {
+        const Team& team = job.world();
+        const int n = job.n_pes(), left = (job.my_pe() + n - 1) % n, right = (job.my_pe() + 1) % n;
+        const std::vector<double> sent(5'000, 1.5);  // more cells than a channel has, for any size of team
+        const auto exchange = [&](MessageElements theirs, void* data) {
+            MessageGroup group(team);
+            group.send_bytes(sent.data(), 40'000, right, message_elements<double>);
+            group.recv_bytes(data, 40'000, left, theirs);
+            group.run();
+        };
+        std::vector<float> floats(10'000, -1);
+        expect_error(ErrorCode::dtype_mismatch, {"numbers of 8 bytes", "numbers of 4 bytes"},
+                     [&] { exchange(message_elements<float>, floats.data()); });
+        EXPECT_EQ(floats, std::vector<float>(10'000, -1));
+        // Raw memory takes any numbers, and numbers of one size take one another.
+        std::vector<double> got(5'000);
+        exchange(message_elements<std::byte>, got.data());
+        EXPECT_EQ(got, sent);
+        exchange(message_elements<std::int64_t>, got.data());
+        exchange({}, got.data());
+        if (n == 1) return;
+        if (job.my_pe() == 0)
+            team.send(sent, 1);
+        else if (job.my_pe() == 1)
+            expect_error(ErrorCode::dtype_mismatch, {"PE 0"}, [&] { team.recv(floats, 0); });
+    });
+}
+
 TEST_P(Messages, TeamsHaveChannelsOfTheirOwn) {
     run([](Job& job) {
         for (int round = 0; round < 30; ++round) {

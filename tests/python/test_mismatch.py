@@ -117,6 +117,50 @@ def test_none_compares_nothing(job: Job) -> None:
     )
 
 
+def test_messages_of_another_dtype_or_size(job: Job) -> None:
+    """The receiver names both dtypes, the sender's call returns, and the next message is in step."""
+    for level in ("args", "basic"):
+        job(
+            """
+            atoll.init()
+            me = atoll.my_pe()
+            def expect(error, *parts):
+                target = np.full(40_000, -1, np.int64)
+                try:
+                    atoll.recv(target[: counts[me]], 0)
+                except error as told:
+                    assert all(part in str(told) for part in ("PE 0", "recv", *parts)), str(told)
+                    assert type(told) is error
+                else:
+                    raise AssertionError("nothing was raised")
+                assert np.all(target == -1)
+            # More than a channel holds, so that the sender waits for the receiver.
+            for counts in (2, 2), (40_000, 40_000):
+                if me == 0:
+                    atoll.send(np.ones(counts[0]), 1)
+                else:
+                    expect(atoll.DtypeMismatch, "bytes of float64", "bytes of int64")
+            for counts in (3, 2), (40_000, 5):
+                if me == 0:
+                    atoll.send(np.ones(counts[0], np.int64), 1)
+                else:
+                    expect(atoll.ShapeMismatch, f"{8 * counts[0]} bytes", f"{8 * counts[1]} bytes")
+            # Of no elements any dtype does, and the last message is received as it is.
+            if me == 0:
+                atoll.send(np.ones(0, np.float32), 1)
+                atoll.send(np.arange(5), 1)
+            else:
+                got = np.zeros(5, np.int64)
+                atoll.recv(got[:0], 0)
+                atoll.recv(got, 0)
+                assert list(got) == [0, 1, 2, 3, 4]
+            atoll.finalize()
+            """,
+            2,
+            ATOLL_CHECK=level,
+        )
+
+
 def test_two_threads_in_one_team(job: Job) -> None:
     """The other PE arrives after one of them was refused, so the other thread is in its call then."""
     job(
