@@ -155,7 +155,9 @@ void Job::on_abort(int pe, int status, const std::string& text) {
                        when + (text.empty() ? "" : ": " + text));
     const std::string exception = text.substr(begin.size() + 2);
     if (output_) output_->catch_up();
-    const bool is_shown = output_ && output_->has_shown(pe, exception.substr(0, exception.find('\n')));
+    // The only PE of a job has printed it to the launcher's own stderr.
+    const bool is_shown =
+        output_ ? output_->has_shown(pe, exception.substr(0, exception.find('\n'))) : pes_.size() == 1;
     const std::string full = begin + when + ": " + exception;
     end(pe, status, full, is_shown ? begin + when : full);
 }
