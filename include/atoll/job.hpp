@@ -172,6 +172,7 @@ class ATOLL_API Job {
 
     struct HeapUse {
         std::size_t limit_bytes, used_bytes, largest_free_bytes, blocks;
+        std::size_t kept_bytes;  ///< pages of freed blocks that stay for the next ones (ATOLL_HEAP_KEEP)
     };
     HeapUse heap_use() const;
     /// This PE's GPU and the device heap's use of it. The number is -1 before the first allocation of device

@@ -213,7 +213,8 @@ def info() -> dict[str, Any]:
     """Return the state of this PE's job and memory as a dictionary. Local; works before init().
 
     Keys: version, initialized, and in a job my_pe, n_pes, and heap (limit_bytes, used_bytes,
-    largest_free_bytes, blocks; address: where it begins). `atoll info` prints the settings and the machine's
+    largest_free_bytes, blocks; kept_bytes: pages of freed blocks that stay for the next ones, see
+    ATOLL_HEAP_KEEP; address: where it begins). `atoll info` prints the settings and the machine's
     features.
     """
     found: dict[str, Any] = {"version": version(), "initialized": _atoll.is_initialized()}

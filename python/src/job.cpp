@@ -168,11 +168,11 @@ PyObject* heap_body(const Arguments<0>&) {
     Job& job = current("info");
     const Job::HeapUse use = job.heap_use();
     const auto address = reinterpret_cast<std::uintptr_t>(job.context().window().mine);
-    return Py_BuildValue("{sn sn sn sn sn}", "address", static_cast<Py_ssize_t>(address), "limit_bytes",
-                         static_cast<Py_ssize_t>(use.limit_bytes), "used_bytes",
-                         static_cast<Py_ssize_t>(use.used_bytes), "largest_free_bytes",
-                         static_cast<Py_ssize_t>(use.largest_free_bytes), "blocks",
-                         static_cast<Py_ssize_t>(use.blocks));
+    return Py_BuildValue(
+        "{sn sn sn sn sn sn}", "address", static_cast<Py_ssize_t>(address), "limit_bytes",
+        static_cast<Py_ssize_t>(use.limit_bytes), "used_bytes", static_cast<Py_ssize_t>(use.used_bytes),
+        "largest_free_bytes", static_cast<Py_ssize_t>(use.largest_free_bytes), "blocks",
+        static_cast<Py_ssize_t>(use.blocks), "kept_bytes", static_cast<Py_ssize_t>(use.kept_bytes));
 }
 
 PyObject* forked_body(const Arguments<0>&) {

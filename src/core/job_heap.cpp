@@ -306,14 +306,10 @@ void JobState::check_symmetric(const void* address, std::size_t bytes) const {
                  common::bytes_text(bytes) + " at " + common::address_text(address), "symmetric heap");
 }
 
-std::size_t JobState::kept_bytes() const {
-    std::lock_guard lock(heap_mutex_);
-    return freed_->kept_bytes();
-}
-
 Job::HeapUse JobState::heap_use() const {
     std::lock_guard lock(heap_mutex_);
-    return {heap_->limit_bytes(), heap_->used_bytes(), heap_->largest_free_bytes(), heap_->blocks()};
+    return {heap_->limit_bytes(), heap_->used_bytes(), heap_->largest_free_bytes(), heap_->blocks(),
+            freed_->kept_bytes()};
 }
 
 }  // namespace atl::core

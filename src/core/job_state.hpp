@@ -119,8 +119,6 @@ class JobState {
     void check_symmetric(const void* address, std::size_t bytes) const;
     Job::HeapUse heap_use() const;
     Allocation zeroed(std::size_t bytes, std::size_t align, const AllocationHints& hints);
-    /// Bytes of freed blocks whose pages are kept for later ones.
-    std::size_t kept_bytes() const;
     /// Replaces the source of the host's free memory: for tests.
     void watch_memory_by(common::MemoryWatch watch) { memory_watch_ = std::move(watch); }
     /// Implements Job::pin. Local.

@@ -117,9 +117,9 @@ TEST_P(Heap, FreedPagesStayForTheNextBlock) {
         const std::size_t limit = job.heap_use().limit_bytes / 8;
         auto* first = static_cast<unsigned char*>(job.malloc(mib));
         std::memset(first, 0xff, mib);
-        const std::size_t before = job.state().kept_bytes();
+        const std::size_t before = job.heap_use().kept_bytes;
         job.free(first);
-        EXPECT_GT(job.state().kept_bytes(), before);
+        EXPECT_GT(job.heap_use().kept_bytes, before);
         EXPECT_GT(pages_in_memory(first, mib), 0u);
         auto* second = static_cast<unsigned char*>(job.calloc(mib, 1));
         EXPECT_EQ(second, first);
@@ -129,7 +129,7 @@ TEST_P(Heap, FreedPagesStayForTheNextBlock) {
         for (int i = 0; i < 8; ++i) blocks.push_back(job.malloc(mib));
         for (void* block : blocks) {
             job.free(block);
-            EXPECT_LE(job.state().kept_bytes(), limit);
+            EXPECT_LE(job.heap_use().kept_bytes, limit);
         }
     });
 }
@@ -145,11 +145,11 @@ TEST_P(Heap, KeptPagesGoBackWhereTheHostRunsShort) {
             block = static_cast<unsigned char*>(job.malloc(mib + 100));
             std::memset(block, 0xff, mib + 100);
             job.free(block);
-            EXPECT_GT(job.state().kept_bytes(), 0u);
+            EXPECT_GT(job.heap_use().kept_bytes, 0u);
         }
         const PretendedMemory memory(job, no_memory);
         job.free(other);
-        EXPECT_EQ(job.state().kept_bytes(), 0u) << "any free and allocation gives back";
+        EXPECT_EQ(job.heap_use().kept_bytes, 0u) << "any free and allocation gives back";
         const bool takes_back = system_takes_pages_back();
         if (takes_back) {
             EXPECT_EQ(pages_in_memory(block, mib), 0u);
@@ -165,7 +165,7 @@ TEST_P(Heap, KeptPagesGoBackWhereTheHostRunsShort) {
         }
         job.free(again.address);
         job.free(wall);
-        EXPECT_EQ(job.state().kept_bytes(), 0u) << "freed while there is none left";
+        EXPECT_EQ(job.heap_use().kept_bytes, 0u) << "freed while there is none left";
     });
 }
 

@@ -59,6 +59,7 @@ def check_memory_returns() -> None:
         gc.collect()
     atoll.zeros(1)
     after = atoll.info()["heap"]["used_bytes"]
+    assert 0 <= atoll.info()["heap"]["kept_bytes"] <= atoll.info()["heap"]["limit_bytes"]
     assert after - before < 4 << 19, f"{before} {after}: dropped arrays do not come back"
 
 
