@@ -66,12 +66,12 @@ class DeviceArray:
 
 
 def pattern(name: str, lines: list[str]) -> ReplacePattern:
-    """What stands in the stub for one name of the module."""
+    """Return the rule that writes one name of the module into the stub."""
     return ReplacePattern(re.compile(rf"^atoll\._atoll\.{name}$"), lines, 0)
 
 
 def function_lines(name: str, signature: str) -> list[str]:
-    """A definition, or its overloads where the signature has them; the documentation stands in the first."""
+    """Return a definition, or the overloads of a signature that has several; the first has the docstring."""
     plain, *overloads = signature.split("\n")
     if not overloads:
         return [f"def {name}{plain}:", "\\doc", ""]

@@ -4,7 +4,7 @@
 
 A process is costly under an emulator or a sanitizer. A test that ends its process, or that takes too long, fails alone:
 the tests behind it run in a new process. A test that fails after another one has failed is run again by itself, and
-that result counts. ``ATOLL_TEST_FRESH=1`` gives each test a process of its own.
+that result counts. ``ATOLL_TEST_FRESH=1`` gives each test a separate process.
 """
 
 from __future__ import annotations
@@ -121,7 +121,11 @@ class Runner:
         late = clock.stop()
         if running:
             text = "".join(output[-400:])
-            how = f"ran longer than {LONGEST_TEST_S:.0f} s" if late else f"ended the process with status {status}"
+            how = (
+                f"ran longer than {LONGEST_TEST_S:.0f} s"
+                if late
+                else f"ended the process with status {status}"
+            )
             results.append(Result(running, "failed", time.monotonic() - since, f"{text}\n{running} {how}."))
         elif status != 0 and results and all(result.outcome != "failed" for result in results):
             # Such as a leak, which a sanitizer reports at the end.
@@ -130,7 +134,8 @@ class Runner:
                 last.name,
                 "failed",
                 last.seconds,
-                "".join(output[-400:]) + f"\nThe process of these {len(results)} tests ended with status {status}.",
+                "".join(output[-400:])
+                + f"\nThe process of these {len(results)} tests ended with status {status}.",
             )
         return results
 
@@ -167,7 +172,9 @@ def write_junit(path: Path, results: list[tuple[str, Result]]) -> None:
     suite = ElementTree.Element("testsuite", name="gtests", tests=str(len(results)))
     for program, result in results:
         name = f"{program}.{result.name}"
-        case = ElementTree.SubElement(suite, "testcase", name=name, classname=name, time=f"{result.seconds:.3f}")
+        case = ElementTree.SubElement(
+            suite, "testcase", name=name, classname=name, time=f"{result.seconds:.3f}"
+        )
         text = re.sub(r"[^\t\n\x20-\ud7ff]", "?", result.output)[-20000:]
         if result.outcome == "failed":
             ElementTree.SubElement(case, "failure", message="failed").text = text
@@ -199,7 +206,9 @@ def main() -> int:
     results: list[tuple[str, Result]] = []
     with ThreadPoolExecutor(given.jobs) as pool:
         for batch in pool.map(runner.run, batches):
-            results += [(batch.program.name.removesuffix("_tests"), batch.results[name]) for name in batch.tests]
+            results += [
+                (batch.program.name.removesuffix("_tests"), batch.results[name]) for name in batch.tests
+            ]
     write_junit(given.junit, results)
     failed = [(program, result) for program, result in results if result.outcome == "failed"]
     for program, result in failed:

@@ -212,10 +212,15 @@ def version() -> str:
 def info() -> dict[str, Any]:
     """Return the state of this PE's job and memory as a dictionary. Local; works before init().
 
-    Keys: version, initialized, and in a job my_pe, n_pes, and heap (limit_bytes, used_bytes,
-    largest_free_bytes, blocks; kept_bytes: pages of freed blocks that stay for the next ones, see
-    ATOLL_HEAP_KEEP; address: where it begins). `atoll info` prints the settings and the machine's
-    features.
+    `atoll info` prints the settings and the machine's features.
+
+    Returns
+    -------
+    dict
+        Keys ``version`` and ``initialized``; in a job also ``my_pe``, ``n_pes`` and ``heap``. The heap is a
+        dict of ``limit_bytes``, ``used_bytes``, ``largest_free_bytes``, ``blocks``, ``kept_bytes`` and
+        ``address``. ``kept_bytes`` counts pages of freed blocks that remain for the next ones (see
+        ``ATOLL_HEAP_KEEP``). ``address`` is the start of the heap.
     """
     found: dict[str, Any] = {"version": version(), "initialized": _atoll.is_initialized()}
     if _atoll.is_initialized():

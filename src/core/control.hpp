@@ -31,8 +31,8 @@ struct alignas(line_bytes) ExchangeLine {
 static_assert(sizeof(ExchangeLine) == line_bytes);
 
 /// A cache line shared by two members. It travels twice per meeting; with two lines each would
-/// (docs/design/measurements.md). Data and fingerprints are there twice, by parity of the epoch: whoever
-/// comes second then owns the line, and enters the next meeting without waiting for it.
+/// (docs/design/measurements.md). Data and fingerprints have two places, by parity of the epoch. The member
+/// that arrives second then owns the line, and enters the next meeting without waiting for it.
 inline constexpr std::size_t pair_bytes = 8;
 struct PairHalf {
     unsigned char data[2][pair_bytes];

@@ -47,8 +47,8 @@ bool TeamState::exchange_alike(const Called& call, const void* mine, std::size_t
     }
 }
 
-/// A member of a pair that passes more, in another call, reads this PE's line. With ATOLL_CHECK=none only the
-/// line's contents tell it that the calls differ, so the line must not say what was true in an earlier call.
+/// Clears what an earlier call left in this PE's line. A member of a pair that passes more, in another call,
+/// reads this line. With ATOLL_CHECK=none only its contents show that the calls differ.
 void TeamState::clear_line_of_old(std::uint32_t parity) noexcept {
     if (!line_is_old_[parity]) [[likely]]
         return;

@@ -23,8 +23,8 @@ inline bool poll(const detail::Flag& flag, std::uint32_t value, int spins, int p
     return false;
 }
 
-/// Pauses of a wait after which it asks whether the awaited member needs this core: the flag of a member on
-/// another core mostly comes before.
+/// Pauses of a wait before it asks whether the awaited member needs this core. The flag of a member on
+/// another core is usually set earlier.
 constexpr int spins_before_core = 50;
 
 }  // namespace

@@ -236,8 +236,8 @@ class TeamState {
     void gather_group(int group);
     void regroup();
     void note_core() noexcept;
-    /// The second part of a wait for a flag that `peer` sets: lets the peer run if it needs this core, else
-    /// polls up to the time at which a wait turns slow. True if the flag was set.
+    /// Continues a wait for a flag that `peer` sets. Lets the peer run if it needs this core; else polls
+    /// until the wait becomes slow. Returns true if the flag was set.
     bool look_for_peer(const detail::Flag& flag, std::uint32_t value, int peer, int pauses) noexcept;
     /// Yields a few times; true once `flag` has reached `epoch`.
     bool give_turns(const detail::Flag& flag, std::uint32_t epoch) const;

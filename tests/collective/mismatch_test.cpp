@@ -348,7 +348,7 @@ TEST_P(Mismatch, TwoThreadsInOneTeamAtOnce) {
                 }
             };
             std::thread first(meet), second(meet);
-            expect_parts(refused.get_future().get(), {"Two threads of PE 0", "barrier", "team of its own"});
+            expect_parts(refused.get_future().get(), {"Two threads of PE 0", "barrier", "separate team"});
             job.world().barrier();
             first.join();
             second.join();

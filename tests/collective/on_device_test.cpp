@@ -348,7 +348,7 @@ TEST_P(OnFakeGpus, OnAStreamEverybodyHasAnotherSize) {
         int* x = gpu.ints(8);
         expect_error(ErrorCode::invalid_argument, {"exclusive"},
                      [&] { team.scan_erased(x, x, 1, DType::int32, ReduceOp::max, false); });
-        expect_error(ErrorCode::invalid_argument, {"averages"},
+        expect_error(ErrorCode::invalid_argument, {"avg"},
                      [&] { team.scan_erased(x, x, 1, DType::float32, ReduceOp::avg, true); });
         expect_error(ErrorCode::pe, {}, [&] {
             team.reduce_to(std::span(x, 1), std::span<const int>(x + 1, 1), ReduceOp::sum, n);

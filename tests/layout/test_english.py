@@ -9,7 +9,9 @@ def found(text: str, kind: str = "comment") -> list[str]:
 
 
 def test_no_finding():
-    every = [str(f) for path in english.files() for block in english.blocks(path) for f in english.findings(block)]
+    every = [
+        str(f) for path in english.files() for block in english.blocks(path) for f in english.findings(block)
+    ]
     assert not every, "\n".join(every[:40])
 
 

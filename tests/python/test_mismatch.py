@@ -178,7 +178,7 @@ def test_two_threads_in_one_team(job: Job) -> None:
             threads = [threading.Thread(target=meet) for _ in range(2)]
             [thread.start() for thread in threads]
             told = refused.get()
-            assert "Two threads of PE 0" in told and "team of its own" in told, told
+            assert "Two threads of PE 0" in told and "separate team" in told, told
             atoll.barrier_all()
             [thread.join() for thread in threads]
             assert refused.empty()
