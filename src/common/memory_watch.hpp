@@ -17,7 +17,7 @@ struct MemoryState {
 class MemoryWatch {
   public:
     /// Asks the system, at most twenty times a second: each request is expensive
-    /// (docs/design/measurements.md).
+    /// (docs/measurements/2026-11-24-constants.md).
     MemoryWatch();
     /// Uses another source, asked at every call.
     explicit MemoryWatch(std::function<MemoryState()> source) : source_(std::move(source)) {}

@@ -31,8 +31,9 @@ struct alignas(line_bytes) ExchangeLine {
 static_assert(sizeof(ExchangeLine) == line_bytes);
 
 /// A cache line shared by two members. It travels twice per meeting; with two lines each would
-/// (docs/design/measurements.md). Data and fingerprints have two places, by parity of the epoch. The member
-/// that arrives second then owns the line, and enters the next meeting without waiting for it.
+/// (docs/measurements/2026-11-24-constants.md). Data and fingerprints have two places, by parity of the
+/// epoch. The member that arrives second then owns the line, and enters the next meeting without waiting for
+/// it.
 inline constexpr std::size_t pair_bytes = 8;
 struct PairHalf {
     unsigned char data[2][pair_bytes];
@@ -142,8 +143,8 @@ inline bool look_for(const detail::Flag& flag, std::uint32_t value) noexcept {
     return false;
 }
 
-/// Polls a flag for about two turns of the scheduler (docs/design/measurements.md). After that its setter is
-/// not running.
+/// Polls a flag for about two turns of the scheduler (docs/measurements/2026-11-24-constants.md). After that
+/// its setter is not running.
 inline bool look_for_a_turn(const detail::Flag& flag, std::uint32_t value) noexcept {
     for (int i = 0; i < 100; ++i) {
         if (detail::reached(flag.value.load(std::memory_order_acquire), value)) return true;

@@ -1,5 +1,5 @@
 // Strided copies between the host and GPUs' memory: one kernel for any number of blocks. One copy for each
-// block would cost a launch each (docs/design/measurements.md).
+// block would cost a launch each (docs/measurements/2026-11-24-constants.md).
 #include "atoll/detail/memory_ops.hpp"
 #include "core/borrowed_lane.hpp"
 

@@ -113,8 +113,8 @@ heap::GroupCall group_call(TeamState& team, const DeviceMemory& device, const Gr
 namespace {
 
 /// Sends this PE's part of the result to all others by copy engines, which exceed the bandwidth of kernels'
-/// stores (docs/design/measurements.md). It starts with the next PE, so that none has two senders at a time.
-/// No other PE reads that part of its source, so dst may be src.
+/// stores (docs/measurements/2026-11-24-constants.md). It starts with the next PE, so that none has two
+/// senders at a time. No other PE reads that part of its source, so dst may be src.
 void send_part(const TeamState& team, const DeviceMemory& device, const heap::GroupCall& call,
                heap::StreamHandle stream) {
     const int n = call.team.n_pes, me = call.team.my_pe;
@@ -130,7 +130,7 @@ void send_part(const TeamState& team, const DeviceMemory& device, const heap::Gr
 }  // namespace
 
 /// Default for ATOLL_REDUCE_ENGINES. Two kernels and n - 1 copies cost more to start than one kernel, and
-/// more PEs have more to copy (docs/design/measurements.md).
+/// more PEs have more to copy (docs/measurements/2026-11-24-constants.md).
 std::uint64_t reduce_engines_bytes(const TeamState& team) {
     const std::uint64_t set = team.job().settings().reduce_engines_bytes;
     if (set != 0) return set;

@@ -7,8 +7,8 @@ namespace atl::cuda {
 
 namespace {
 
-/// From this size on copies use a copy engine, below a kernel: docs/design/measurements.md, copies on a
-/// stream, has the times.
+/// From this size on copies use a copy engine, below a kernel: docs/measurements/2026-11-24-constants.md,
+/// copies on a stream, has the times.
 constexpr std::uint64_t engine_from_bytes = std::uint64_t{4} << 20;
 /// Up to this size a put with signal is one kernel of one block. Larger ones are two kernels, of which the
 /// first has many blocks.

@@ -15,7 +15,7 @@ import pytest
 from jobs import HANG_GUARD, PROGRAMS, ROOT, environment
 
 PYTHON = ROOT / "build/cute/bin/python"
-LIMIT = 5 * HANG_GUARD  # CuTe DSL compiles slowly: docs/design/measurements.md
+LIMIT = 5 * HANG_GUARD  # CuTe DSL compiles slowly: docs/measurements/2026-11-24-constants.md
 
 
 @pytest.fixture(scope="module", autouse=True)

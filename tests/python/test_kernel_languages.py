@@ -113,7 +113,7 @@ def test_tritons_launch_refuses_wrong_arguments(package: str) -> None:
     assert done.returncode == 0 and "all checks passed" in done.stdout, done.stdout + done.stderr
 
 
-@pytest.mark.timeout(700)  # the interpreter is slow: docs/design/measurements.md
+@pytest.mark.timeout(700)  # the interpreter is slow: docs/measurements/2026-11-24-constants.md
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_triton_on_cpus(package: str, n: int) -> None:
     done = subprocess.run(

@@ -24,7 +24,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("numba")
 
 
-@pytest.mark.timeout(700)  # the first one compiles them, slowly: docs/design/measurements.md
+@pytest.mark.timeout(700)  # the first one compiles them, slowly: docs/measurements/2026-11-24-constants.md
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_every_function(job: Job, n: int, cache: Path) -> None:
     assert "all checks passed" in job("numba_kernels.py", n, timeout=600, NUMBA_CACHE_DIR=str(cache)).stdout
@@ -387,7 +387,7 @@ def compile_kernels(python: str, package: str, found: Path, *by: str) -> Path:
     return found
 
 
-@pytest.mark.timeout(5 * HANG_GUARD)  # compiles slowly: docs/design/measurements.md
+@pytest.mark.timeout(5 * HANG_GUARD)  # compiles slowly: docs/measurements/2026-11-24-constants.md
 def test_the_same_kernels_compile_for_gpus(compiled: Path) -> None:
     """Every kernel of the program."""
     source = (PROGRAMS / "numba_kernels.py").read_text()

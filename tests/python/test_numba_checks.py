@@ -64,7 +64,7 @@ def in_ptx(package: str, check: str, *what: str) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.mark.timeout(7 * HANG_GUARD)  # both compile slowly: docs/design/measurements.md
+@pytest.mark.timeout(7 * HANG_GUARD)  # both compile slowly: docs/measurements/2026-11-24-constants.md
 def test_kernels_for_gpus_check_addresses_on_request(package: str) -> None:
     checked, plain = in_ptx(package, "all", "bounds"), in_ptx(package, "args")
     assert len(checked["refused"]) > 20
