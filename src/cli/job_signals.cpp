@@ -16,7 +16,6 @@ std::string seconds(double s) {
     return text;
 }
 
-
 }  // namespace
 
 void Job::on_signals() {
