@@ -3715,12 +3715,12 @@ def send(src: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = N
 
     Raises
     ------
-    ShapeMismatch, PeError, PeDied, Timeout, UseAfterFree
+    ShapeMismatch, DtypeMismatch, PeError, PeDied, Timeout, UseAfterFree
 
     Notes
     -----
-    Messages between a pair of PEs are matched in order, and sizes must be equal. Other threads run
-    meanwhile, and Ctrl-C interrupts the wait.
+    Messages between a pair of PEs are matched in order. Sizes and dtypes must be equal. Other threads
+    run meanwhile, and Ctrl-C interrupts the wait.
 
     Inside `with atoll.group():` the call is only recorded. All calls of the group run together at its
     end, in any order, so that PEs may send to each other.
@@ -3750,12 +3750,12 @@ def recv(dst: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = N
 
     Raises
     ------
-    ShapeMismatch, PeError, PeDied, Timeout, UseAfterFree
+    ShapeMismatch, DtypeMismatch, PeError, PeDied, Timeout, UseAfterFree
 
     Notes
     -----
-    Messages between a pair of PEs are matched in order, and sizes must be equal. Other threads run
-    meanwhile, and Ctrl-C interrupts the wait.
+    Messages between a pair of PEs are matched in order. Sizes and dtypes must be equal. Other threads
+    run meanwhile, and Ctrl-C interrupts the wait.
 
     Inside `with atoll.group():` the call is only recorded. All calls of the group run together at its
     end, in any order, so that PEs may send to each other.
