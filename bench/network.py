@@ -26,7 +26,7 @@ from machine import first_line, machine, output
 
 ROOT = Path(__file__).resolve().parents[1]
 PEER = ROOT / "build" / "peers" / "network"
-# The most of the peer's time, and the least of its bandwidth (the inverse, as times are compared).
+# Upper limits of our time as a fraction of the peer's. A bandwidth has the inverse, since times are compared.
 AIMS = {
     "put_quiet": 0.8,
     "get": 0.9,

@@ -173,7 +173,10 @@ FITS = [
 
 
 def fit(rows: list[dict[str, Any]], step: str, quantity: str, unit: str, by: str) -> dict[str, Any]:
-    """Fit by least squares, without jobs of one host or of one PE on a host, which does not share libraries."""
+    """Fit by least squares, over jobs of several hosts with several PEs each.
+
+    A single PE on a host shares no libraries and would distort the fit.
+    """
     chosen = [row for row in rows if row["step"] == step and row["hosts"] > 1 and row["pes_per_host"] > 1]
     values = {"n": "pes", "p": "pes_per_host", "h": "hosts", "c": "pe.connections_to_pes"}
     table = np.array([[1.0, *(row[values[name]] for name in by)] for row in chosen])

@@ -187,7 +187,7 @@ def result_of(name: str) -> str:
 
 
 def shortened(arguments: list[str], expected: list[str]) -> str:
-    """The arguments without the common end."""
+    """Return the arguments; several at the end that equal the expected ones become an ellipsis."""
     same = 0
     while arguments[-1 - same :] == expected[-1 - same :]:
         same += 1

@@ -36,8 +36,8 @@ again() {
     "$@"
 }
 
-# limited COMMAND...: a suite, which ends if it hangs. Each test has its own limit, so this one has room for machines
-# of a fifth of the usual speed.
+# limited COMMAND...: runs a suite, and ends it if it hangs. Each test has its own limit, so this one also suffices on
+# machines of a fifth of the usual speed.
 limited() { timeout --kill-after=20 3000 "$@"; }
 
 # begin SUITE: where the checks that follow are counted.

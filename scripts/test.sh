@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that `make test` checks, all of it run whatever fails, then one closing summary.
+# Runs everything that `make test` checks, whatever fails, and prints a summary at the end.
 source "$(dirname "$0")/lib.sh"
 begin test
 

@@ -255,8 +255,8 @@ class ATOLL_API WaitOps : public AtomicOps {
         while (i < n && !included(status, i)) ++i;
         return i;
     }
-    /// Waits until `ready()`, called after each look; `spins` times before the wait turns slow. `word` is the
-    /// word that errors name.
+    /// Polls the words and calls `ready()` after each poll, until it is true. The wait turns slow after
+    /// `spins` polls. `word` is the word that errors name.
     template <class Words, class Ready>
     void wait_among(Words& seen, int spins, std::size_t word, WaitReason reason, double timeout_s,
                     Ready&& ready) const {

@@ -20,7 +20,7 @@ bool is_ordinary_of_gpu(PyArrayObject* array, const char* low);
 [[noreturn, gnu::cold]] void fail_gone(const Spec& spec, const char* which, const Block* block);
 [[noreturn, gnu::cold]] void fail_dtypes(const Spec& spec, const char* a, PyArrayObject* x, const char* b,
                                          PyArrayObject* y);
-/// The same if `output` is written on this PE, so that converting it would not help.
+/// Like fail_dtypes, for an `output` that this PE writes: the text does not suggest converting it.
 [[noreturn, gnu::cold]] void fail_output_dtype(const Spec& spec, const char* input, PyArrayObject* x,
                                                const char* output, PyArrayObject* y);
 [[noreturn, gnu::cold]] void fail_shapes(const Spec& spec, const char* a, PyArrayObject* x, const char* b,

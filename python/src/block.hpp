@@ -14,8 +14,8 @@ struct Block {
     std::uint64_t serial;
     std::uint64_t epoch;  ///< the job that it belongs to
     bool freed;
-    Block* parent;  ///< not null: other PEs' copies of that block (peer, global_view); may be read and
-                    ///< written, not named as a symmetric array
+    Block* parent;  ///< not null: this block is other PEs' copies of `parent` (peer, global_view), for
+                    ///< loads and stores only, not a symmetric array of a call
     std::shared_ptr<const void>* memory;
     int device;  ///< the number of the GPU that the addresses are for, -1: memory of the host
     /// True for GPU memory that Atoll does not manage. Such a block is the base of headers of other

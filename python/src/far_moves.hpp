@@ -26,8 +26,9 @@ FarTransfer whole(PyArrayObject* far, char* near, const npy_intp* near_strides, 
                   bool near_on_host) noexcept;
 /// Moves like put and get of the context. Releases the GIL for large moves.
 void move_far(const Context& ctx, const FarTransfer& t);
-/// The same if `far` is any address in the window of device heaps: in this PE's slot, in another's or, along
-/// an axis, in several. `ctx` must be the default context, and the near memory the host's.
+/// Like move_far, but `far` may be at any address in the window of device heaps. It may be in this PE's slot,
+/// in another's or, along an axis, in several. `ctx` must be the default context, and the near memory the
+/// host's.
 void move_in_window(const Context& ctx, const FarTransfer& t);
 /// Enqueues the move; near memory is the GPU's, or pinned.
 void move_on_stream(const StreamContext& stream, const FarTransfer& t);

@@ -38,8 +38,8 @@ class Deadline {
             std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count() + 1;
         return static_cast<int>(std::clamp<long long>(left, 0, most));
     }
-    /// Call at least every 100 ms or so in a wait: Python's other threads run during the wait from the first
-    /// call on. Throws Error(interrupted) on Ctrl-C.
+    /// Throws Error(interrupted) on Ctrl-C. A wait calls this about every 100 ms or more often. From the
+    /// first call to the end of the wait Python's other threads run.
     void answer_ctrl_c(const std::string& awaited) const {
         if (!hooks_) hooks_ = std::make_unique<common::HookedWait>();
         if (hooks_->interrupted())

@@ -326,8 +326,8 @@ class HostsJob {
     void conclude(const Agent* guilty, const bootstrap::StoreServer::Failure& failure) {
         constexpr int unreachable = 255;  // ssh's own
         const int ended_with = guilty && guilty->ended ? guilty->status : 0;
-        // A PE that ends the job for all reports the status. Status 1 means that the PE was lost; then its
-        // host has a better one.
+        // If a PE ended the job for all PEs, `failure` has its status. Status 1 may mean that the connection
+        // to a PE was lost; then the status of its host's agent is more exact.
         status_ = failure.status > 1 || ended_with == 0 ? failure.status : ended_with;
         if (status_ == 0) return;  // global_exit(0)
         if (ended_with == 0) return say(failure.sentence + after_the_start());

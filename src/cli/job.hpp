@@ -117,7 +117,7 @@ class Job {
     common::BoardView board_;
     std::vector<char*> environment_;  ///< of PEs, with room for ATOLL_LAUNCHED
     std::unique_ptr<ProcessGroup> group_;
-    std::unique_ptr<Output> output_;           ///< null where PEs write for themselves
+    std::unique_ptr<Output> output_;           ///< null if PEs write to the launcher's streams directly
     std::unique_ptr<TerminalInput> terminal_;  ///< when stdin is one
     std::vector<Pe> pes_;
     KeyValueStore store_;

@@ -215,8 +215,9 @@ void Job::check_never_rejoined() {
             " waits in another init");
 }
 
-/// True if PEs of this host still run. In a job on several hosts, PEs join elsewhere and only their processes
-/// are known here. Ended at once, they could be taken for the one that died.
+/// True if PEs of this host still run, which get time to end by themselves. In a job on several hosts, PEs
+/// join elsewhere and only their processes are known here. A process that is killed at once could be taken
+/// for the PE that died.
 bool Job::some_member_lives() const {
     if (options_.join) return running_ > 0;
     return std::any_of(pes_.begin(), pes_.end(), [](const Pe& pe) { return bool(pe.lifeline); });

@@ -21,7 +21,7 @@ struct RunOptions {
     bool is_default_count = false;  ///< `n_pes` is the number of cores that may be used
     bool label = false;             ///< prefix every line with its PE
     bool raw = false;               ///< PEs write to the launcher's own streams
-    std::string output_folder;      ///< --output-dir: of a file for each PE and stream; empty = none
+    std::string output_folder;      ///< --output-dir: gets a file for each PE and stream; empty = none
     bool bind_core = false;         ///< one core for each PE, round robin
     bool mps = false;               ///< PEs that share a GPU run there at once
     double timeout_s = 0;           ///< 0 = none

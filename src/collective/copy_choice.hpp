@@ -25,27 +25,28 @@ class CopyChoice {
     /// piece visible.
     void copy(char* to, const char* from, std::size_t bytes);
 
-    /// The way of the next piece. The first pieces take turns; later ones take the faster way, and now and
-    /// then the other, which may have become faster.
+    /// Chooses the stores of the next piece. The first pieces alternate. Later ones use the faster stores,
+    /// and now and then the others, which may have become faster.
     Piece next();
     /// Learns from the time of a piece whose `timed` was set.
     void note(Way way, std::size_t bytes, std::uint64_t ns);
 
   private:
     double part_;
-    std::array<double, 2> ns_per_kib_{};  ///< of each way, smoothed
+    std::array<double, 2> ns_per_kib_{};  ///< for each Way, smoothed
     std::array<unsigned, 2> tried_{};
     unsigned pieces_ = 0;
 };
 
 /// The choices of one member of a team. Each kind of target has its own, since their costs differ.
 struct CopyChoices {
-    /// Targets of this PE are chosen for from this size on: caches do not hold more.
+    /// From this size on, stores to this PE's own targets are chosen by time: caches do not hold more.
     static constexpr std::size_t own_from_bytes = std::size_t{8} << 20;
-    /// Targets of other PEs are chosen for from this size on.
+    /// From this size on, stores to other PEs' targets are chosen by time.
     static constexpr std::size_t others_from_bytes = std::size_t{64} << 10;
 
-    // The other PEs read memory meanwhile, and streamed pieces slow these reads unseen.
+    // The other PEs read memory meanwhile. Streamed pieces slow these reads, and the measured times omit
+    // that.
     static constexpr double clearly_less = 0.5;
 
     CopyChoice own, others{clearly_less}, slices{clearly_less};

@@ -87,7 +87,7 @@ void Slices::write(std::size_t at, const char* data, std::size_t bytes) {
     const bool is_large = mine_.bytes >= CopyChoices::others_from_bytes;
     for (int i = 0; i < state_.n_pes(); ++i) {
         if (state_.is_far(i) || !line(i).wants_result()) continue;
-        if (is_large && i != state_.my_pe())  // its cache may hold the lines
+        if (is_large && i != state_.my_pe())  // the cache of PE i's core may hold these lines
             state_.copies().slices.copy(target(i) + at, data, bytes);
         else
             std::memcpy(target(i) + at, data, bytes);

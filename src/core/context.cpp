@@ -212,7 +212,7 @@ void blocks_routed(core::ContextState& ctx, const StridedBlocks& b, int pe, bool
     const core::DeviceMemory* device = ctx.job().device();
     const bool on_gpu = device && device->is_on_gpu(is_put ? b.src : b.dst);
     const int slot = ctx.team().map().slot(pe);
-    // Constants of the executable take this path too.
+    // Reads of the executable's constants take this path too: they are equal on all PEs.
     if (slot >= 0 || (!is_put && !ctx.job().window().shares(b.src, 1))) {
         heap::StridedCall here = copy;
         if (is_put) here.dst = ctx.job().window().at(b.dst, slot);

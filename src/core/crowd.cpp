@@ -75,7 +75,7 @@ void move_away(ControlBlock& control, int n_pes, PlaceLine& mine) {
     CPU_ZERO(&one);
     CPU_SET(better, &one);
     mine.core.store(better, std::memory_order_relaxed);
-    control.groups.moved.store(1, std::memory_order_release);  // before the next member of this core looks
+    control.groups.moved.store(1, std::memory_order_release);  // before the next member on this core polls
     if (::sched_setaffinity(0, sizeof one, &one) == 0) ::sched_setaffinity(0, sizeof allowed, &allowed);
 }
 

@@ -33,8 +33,8 @@ struct GpuSharing {
 /// Returns the sharing for each PE.
 std::vector<GpuSharing> sharing_of(const std::vector<GpuUse>& uses);
 
-/// The share of `blocks`, which a GPU fits at once, of one of `at_once` PEs. A sixteenth is left to small
-/// concurrent kernels, such as puts on other streams. 0: not even one.
+/// The number of blocks for each of `at_once` PEs, on a GPU that fits `blocks` at once. A sixteenth is left
+/// to small concurrent kernels, such as puts on other streams. 0: not even one block each.
 unsigned share_of(unsigned blocks, int at_once) noexcept;
 
 /// The line printed when PEs time-slice a GPU.

@@ -132,8 +132,8 @@ class Spread {
     /// Orders puts to a member: earlier ones arrive before later ones.
     void order(int member) const;
     void complete() const;
-    /// `begin` starts operations on `buffer`, which are complete on return. If that throws, others may not
-    /// know yet, and answers still arrive: the buffer is then kept forever.
+    /// Calls `begin`, which starts operations on `buffer`, and completes them. If that throws, other PEs may
+    /// not know yet, and their answers still arrive: the buffer is then kept forever.
     template <class Buffer, class Begin> void complete_on(Buffer& buffer, Begin&& begin) const {
         try {
             begin();

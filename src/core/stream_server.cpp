@@ -13,7 +13,7 @@ namespace {
 /// Polls of the ring before the thread naps: about a millisecond of them.
 constexpr unsigned looks = 2000;
 constexpr long nap_us = 50;
-/// Naps after which the transport's own thread is certainly back.
+/// Number of naps after which the transport's own thread certainly makes progress again.
 constexpr unsigned naps_at_transport = 60;
 
 /// Text of a request; null: of several requests.

@@ -92,7 +92,7 @@ class TeamState {
     void set_kernel_place(int place) { kernel_place_ = place; }
     const GroupPages& group_pages() const { return group_pages_; }
     void set_group_pages(const GroupPages& pages) { group_pages_ = pages; }
-    std::once_flag kernels_once[2];  ///< by Memory: guards the filling of that block
+    std::once_flag kernels_once[2];  ///< one for each Memory: guards the filling of the control block
     bool ready_for_kernels(Memory memory) const {
         return ready_for_kernels_[static_cast<int>(memory)].load(std::memory_order_acquire);
     }

@@ -251,7 +251,7 @@ struct MessageMemory {
 /// a captured graph contains no number that must differ in its replay.
 struct GroupMemory {
     static constexpr unsigned most_blocks = 128;
-    static constexpr unsigned unit_bytes = 16;  ///< moved by a thread at once
+    static constexpr unsigned unit_bytes = 16;  ///< a thread moves this many at once
     static constexpr unsigned exchange_threads = 256;
     static constexpr unsigned collect_blocks = 64;  ///< at most
     int n_pes;

@@ -78,8 +78,9 @@ class DeviceHeap {
     }
     /// The sizes of the allocations of a range.
     virtual std::vector<std::size_t> parts(const void*, std::size_t bytes) const { return {bytes}; }
-    /// Maps existing memory of this GPU, a whole allocation, at `offset` of this PE's slot, too. The result
-    /// lets the others map it. Also throws Error(invalid_argument) for memory that cannot be shared.
+    /// Maps existing memory of this GPU, a whole allocation, also at `offset` of this PE's slot. By the
+    /// returned descriptor other PEs can map it. Also throws Error(invalid_argument) for memory that cannot
+    /// be shared.
     virtual common::Fd adopt(std::size_t offset, const void* memory, std::size_t bytes) = 0;
     /// Maps memory that another PE adopted, in its slot.
     virtual void map_view(int slot, std::size_t offset, std::size_t bytes, const common::Fd& memory) = 0;
@@ -105,7 +106,7 @@ class DeviceHeap {
     // PE before the next of its stream begins. Also throws Error(invalid_argument) for memory that this GPU
     // cannot access by itself.
     //
-    /// Throws Error(invalid_argument) unless it is a stream of this GPU.
+    /// Throws Error(invalid_argument) unless `stream` is a stream of this GPU.
     virtual void check_stream(StreamHandle stream) const = 0;
     /// True while the stream is captured in a CUDA graph.
     virtual bool is_capturing(StreamHandle stream) const = 0;

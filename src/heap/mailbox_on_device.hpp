@@ -10,8 +10,8 @@
 
 namespace atl::heap {
 
-/// Values of MailboxCall::arrived. try_post reports nothing else, so that a successful one stores no more
-/// than post.
+/// Values of MailboxCall::arrived if no message was moved. try_post stores one only if it fails, so a
+/// successful one stores no more than post.
 constexpr std::int64_t no_message = -1, no_room = -1;
 ATOLL_ANYWHERE constexpr std::int64_t refused(std::uint64_t bytes) {
     return -2 - static_cast<std::int64_t>(bytes);

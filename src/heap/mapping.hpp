@@ -27,8 +27,8 @@ class Mapping {
     const Layout& layout() const { return layout_; }
     /// Every slot starts at a multiple of this, so blocks can be aligned to it.
     std::size_t base_alignment() const;
-    /// Clears a range of this mapping without used contents, by returning its whole pages to the system.
-    /// False if it has no whole page or the system takes none; the contents are then unspecified.
+    /// Clears a range of this mapping whose contents are not used any more, by returning its whole pages to
+    /// the system. False if it has no whole page or the system takes none; the contents are then unspecified.
     bool release_pages(char* from, std::size_t bytes) const;
 
   private:

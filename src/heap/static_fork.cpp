@@ -76,7 +76,7 @@ void after_fork_in_child() {
             ::syscall(SYS_mremap, s.snapshot + (segment.begin - s.data.begin()), bytes, bytes,
                       MREMAP_MAYMOVE | MREMAP_FIXED, segment.begin);
         }
-        s.active = false;  // the child's pages are its own, so its children's are too
+        s.active = false;  // the child's pages are private, so its own children need no snapshot
     }
     s.snapshot = nullptr;
     s.mutex.unlock();

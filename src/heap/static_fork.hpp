@@ -7,7 +7,7 @@ namespace atl::heap {
 
 /// Registers segments that will be shared: at `offset` of `fd`.
 void prepare_for_forks(const StaticData& data, int fd, std::size_t offset);
-/// Declares them shared, so that children need a copy from now on.
+/// Declares the registered segments shared. From now on a forked child gets its own copy of them.
 void isolate_forks();
 
 }  // namespace atl::heap

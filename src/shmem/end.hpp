@@ -7,9 +7,10 @@
 
 namespace atl::shmem {
 
-/// From now on this PE ends with the job, even while it computes, and flushes its streams before.
+/// Starts a thread that ends this PE when the job is aborted, even while the PE computes. It flushes the PE's
+/// streams first.
 void follow_end_of(Job& job);
-/// Stops that; waits for its thread.
+/// Stops the thread of follow_end_of and waits for its end.
 void stop_following();
 
 /// Ends the process with the job's status if another PE or the launcher has ended the job. The reason has

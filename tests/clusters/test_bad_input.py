@@ -35,7 +35,7 @@ def test_another_release_is_named(make_hosts: MakeHosts, pe: str, tmp_path: Path
     other = tmp_path / "bootstrap_pe"
     ours = version()
     theirs = b"9" + ours[1:]
-    # Its first four bytes are one operand of an instruction, where it is not a string.
+    # Only the first four bytes: where the compiler has no string, they are the operand of one instruction.
     other.write_bytes(Path(pe).read_bytes().replace(ours[:4], theirs[:4]))
     other.chmod(0o755)
     hosts = make_hosts(2)

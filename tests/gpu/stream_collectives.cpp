@@ -243,7 +243,7 @@ TEST_F(StreamCollectives, ACapturedStepIsReplayedAThousandTimes) {
 /// A block counts its meetings in 32 bits, which are also flags of words. Words that small messages never
 /// wrote must not match a larger one when the same flags return.
 TEST_F(StreamCollectives, NumbersBeginAgain) {
-    constexpr std::size_t most = 1024, large = 400000;  // of one block; of many, by addresses
+    constexpr std::size_t most = 1024, large = 400000;  // one block; many blocks, by addresses
     auto* x = zeros<float>(large);
     auto* y = zeros<float>(large);
     const core::TeamState& world = job_.world().state();
@@ -266,7 +266,7 @@ TEST_F(StreamCollectives, NumbersBeginAgain) {
         ASSERT_TRUE(values(y, n) == std::vector<float>(n, sum)) << n << " in round " << round;
         if (n == large) job_.world().barrier();
     };
-    // Words get a new flag once in 2^30 meetings, of any kind.
+    // A block renews the flags of its words once in 2^30 meetings. The numbers below pass such meetings.
     for (const std::uint32_t first : {0xbffffffdu, 0x3ffffffcu, 0x7fffffffu}) {
         begin_at(first);
         for (int round = 1; round < 6; ++round) {

@@ -88,7 +88,8 @@ class TwoStreams : public OnStream {
         EXPECT_EQ(values(s.arrived, 1)[0], 0u) << "all signals are consumed";
     }
 
-    /// Calls `work(k)` for both strands, on odd PEs the second one first: the host's calls need no order.
+    /// Calls `work(k)` for both streams, on odd PEs for the second one first. Calls on different streams need
+    /// not have the same order on all PEs.
     template <class Work> void both(Work work) const {
         const std::size_t first = job_.my_pe() % 2 == 0 ? 0 : 1;
         work(first);

@@ -92,7 +92,7 @@ def test_a_thin_sheet_on_steep_ground_does_not_swing() -> None:
     water.own[:] = 0.01
     expected = 0.01 ** (5 / 3) * np.sqrt(0.3) / 0.05
     for _ in range(3):
-        water.own[:] = 0.01  # replenished: only the flow has a history
+        water.own[:] = 0.01  # the same depth before each step: only the flow carries over
         move(water, 10.0)
         assert water.flow_x == pytest.approx(expected, rel=0.02)
 

@@ -34,13 +34,13 @@ for xp in libraries:
     with device(here.device):
         x = atoll.full(1000, float(me), "float32", device="cuda", xp=xp)
         y = atoll.zeros(1000, "float32", device="cuda", xp=xp)
-        x += 1  # on the library's stream, on which the reduction is next
+        x += 1  # on the current stream of xp, on which the reduction is next
         atoll.sum_reduce(y, x, stream="current")
         atoll.barrier_all(stream="current")
         assert (float(y[7]), float(y.sum())) == (n * (n + 1) / 2, 500 * n * (n + 1)), (xp.__name__, y)
         atoll.barrier_all()  # no PE writes y before all have read it
         x += 1
-        atoll.put(y, x, (me + 1) % n)  # without a stream: waits for the work on the library's stream
+        atoll.put(y, x, (me + 1) % n)  # without a stream: waits for the work on the current stream of xp
         atoll.barrier_all()
         assert float(y[999]) == (me - 1) % n + 2, (xp.__name__, y)
         atoll.barrier_all()

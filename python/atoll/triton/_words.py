@@ -196,8 +196,9 @@ def wait_word(
     team, address, kind: tl.constexpr, cmp: tl.constexpr, value, operation: tl.constexpr, peer, tag,
     ORDER: tl.constexpr, active, bound=0,
 ):  # fmt: skip
-    """Wait until the word at an address cmp value, in every thread whose `active` is not 0. bound: of this
-    wait, in ns.
+    """Wait until `word cmp value` holds for the word at an address, in every thread whose `active` is not 0.
+
+    `bound` limits this wait, in ns.
     """
     number = (value + tl.full((), 0, kind)).to(kind)
     if INTERPRETED:

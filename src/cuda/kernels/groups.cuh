@@ -31,8 +31,8 @@ __device__ inline device::Report awaited(const GroupCall& call, int pe, const un
                                    epoch, pe);
 }
 
-/// Synchronizes with the blocks of this number on all PEs. Earlier work of their streams is then visible to
-/// all threads.
+/// Synchronizes with the blocks of the same number on all PEs. Earlier work of their streams is then visible
+/// to all threads.
 __device__ inline void meet(const GroupCall& call, unsigned epoch) {
     const int n = call.team.n_pes, me = call.team.my_pe;
     __syncthreads();

@@ -47,7 +47,7 @@ template <class Lanes> class ManyLooks {
         }
         return true;
     }
-    /// The lowest index that matches, or -1. `left` is set to true if a checked word counts.
+    /// The lowest index that matches, or -1. `left` is set to true if a word was checked that is not skipped.
     ATOLL_ANYWHERE std::int64_t any(bool& left) const {
         left = false;
         for (std::uint64_t first = 0; first < asked_.n; first += lanes_.size()) {

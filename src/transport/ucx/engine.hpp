@@ -33,18 +33,18 @@ struct Peer {
     int pe = -1;
     ucp_ep_h endpoint = nullptr;
     std::uint64_t sent = 0;     ///< number of the last message to it
-    std::uint64_t awaited = 0;  ///< the last of those for which a caller may wait
-    std::uint64_t done = 0;     ///< the last of those that it has carried out
+    std::uint64_t awaited = 0;  ///< number of the last message to it for which a caller may wait
+    std::uint64_t done = 0;     ///< number of the last message to it that it has carried out
     Inbox inbox;
-    std::uint64_t told = 0;  ///< the last of those that it has been told of
-    bool owed = false;       ///< it may wait to be told
+    std::uint64_t told = 0;  ///< number of its last message that this PE has acknowledged
+    bool owed = false;       ///< it may wait for an acknowledgement
     bool over = false;       ///< it said goodbye
-    bool failed = false;     ///< the connection is gone
-    bool reported = false;   ///< and that is a death
+    bool failed = false;     ///< the connection is lost
+    bool reported = false;   ///< its death has been reported
     std::uint64_t failed_ns = 0;
     std::string why;
     std::vector<Said> said;        ///< by context
-    std::unique_ptr<RmaPeer> rma;  ///< once a large operation was asked for
+    std::unique_ptr<RmaPeer> rma;  ///< created by the first large operation
 };
 
 /// The most data that one message carries.

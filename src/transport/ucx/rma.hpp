@@ -31,7 +31,7 @@ struct Operations {
     Peer* peer = nullptr;
     std::size_t left = 0;
     bool failed = false;
-    bool abandoned = false;  ///< its owner waits no more: the last request deletes it
+    bool abandoned = false;  ///< its owner no longer waits: the last request deletes it
 };
 
 /// The state of this PE's operations on one other PE.
@@ -43,16 +43,16 @@ struct RmaPeer {
     };
 
     Way way = Way::unknown;
-    bool refuses_device = false;  ///< its device heap goes by messages
+    bool refuses_device = false;  ///< its device heap is reached by messages
     KnownKeys keys;
     std::uint64_t begun = 0;      ///< number of the last operation
-    std::uint64_t flushed = 0;    ///< all up to this one are complete there
-    std::uint64_t flushing = 0;   ///< will be, by the flush that is under way; 0: none is
-    std::uint64_t on_device = 0;  ///< the last that put into its device heap
-    std::uint64_t shown = 0;      ///< all of these up to this one are visible to every PE
+    std::uint64_t flushed = 0;    ///< operations up to this number are complete at the PE
+    std::uint64_t flushing = 0;   ///< the flush in flight completes those up to this number; 0: none
+    std::uint64_t on_device = 0;  ///< number of the last put into its device heap
+    std::uint64_t shown = 0;      ///< puts into its device heap up to this number are visible to every PE
     /// True if an operation has begun that is not complete, or not visible, at the PE.
     bool is_open() const { return begun != flushed || shown < on_device; }
-    Operations at_quiet;      ///< those whose callers do not wait for them
+    Operations at_quiet;      ///< operations that quiet completes: their callers do not wait
     std::vector<Context> of;  ///< by context
 };
 

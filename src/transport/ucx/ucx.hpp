@@ -16,7 +16,7 @@ namespace atl::transport {
 
 /// Selects how large puts and gets are carried out: by UCX's own remote memory access, or by messages.
 enum class UcxRma : std::uint8_t {
-    automatic,  ///< UCX's own to those PEs whose network does it without the target's CPU
+    automatic,  ///< UCX's own where the network does it without the target's CPU, else messages
     on,         ///< UCX's own; UCX itself sends messages where the network does not do it
     device,     ///< the same, and device heaps where the network reaches GPUs' memory (GPUDirect RDMA)
     off,

@@ -37,7 +37,7 @@ struct Header {
     Kind kind = Kind::nothing;
     AtomicOp op = AtomicOp::fetch;
     DType type = DType::uint64;
-    bool is_awaited = true;  ///< the sender wants to hear that this is carried out
+    bool is_awaited = true;  ///< the sender needs an acknowledgement of this packet
 };
 static_assert(sizeof(Header) == 64);
 
