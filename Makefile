@@ -38,7 +38,7 @@ clusters: setup setup-test ## jobs over several hosts (network namespaces; needs
 cute: setup ## kernels in NVIDIA's CuTe DSL, compiled for GPUs (none is needed; 100 MB to fetch)
 	@scripts/cute.sh
 
-bench: setup ## Atoll against its peers (Open MPI, shmem4py) in one run: a table of ratios, and JSON in bench/results
+bench: setup ## Atoll against its peers (Open MPI, shmem4py) in one run: a table of ratios, and bench/results/host.json
 	@scripts/bench.sh
 
 soak: setup setup-test ## what runs long on purpose (ATOLL_TEST_SOAK_SECONDS, 600 by default)

@@ -1,4 +1,4 @@
-"""Atoll against its peers in one run: the table of ratios, and all numbers as JSON in bench/results.
+"""Atoll against its peers in one run: the table of ratios, and medians of all rows in bench/results/host.json.
 
 Both sides run the same operations by the same harness, in turn, for several rounds; medians of rounds are
 compared. The peers are Debian's Open MPI (OSHMEM) and shmem4py; `make bench` installs them. A missing peer is
@@ -7,13 +7,12 @@ reported.
 
 import argparse
 import datetime
-import json
 import os
-import re
 import sys
 import time
 from pathlib import Path
 
+import schema
 import table
 from machine import machine, versions
 from runner import OSHRUN, PEERS, ROOT, Runner, variants
@@ -109,15 +108,6 @@ def missing_peers(runner: Runner) -> list[str]:
     return missing
 
 
-def write(result: dict[str, object], rows: list[dict[str, object]], target: Path) -> None:
-    """Write JSON that git and people can read, with one line for each raw row."""
-    text = json.dumps(result, indent=1, ensure_ascii=False).removesuffix("\n}")
-    raw = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in rows)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(f'{text},\n "rows": [\n{raw}\n ]\n}}\n')
-    json.loads(target.read_text())
-
-
 def main() -> None:
     """Measure, print the table, write the result."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -138,7 +128,7 @@ def main() -> None:
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
     parser.add_argument("--python", type=Path, default=ROOT / ".venv" / "bin" / "python")
     parser.add_argument(
-        "--output", type=Path, help="default: bench/results/DATE-MACHINE.json; nothing with --quick or --only"
+        "--output", type=Path, help="default: bench/results/host.json; nothing with --quick or --only"
     )
     options = parser.parse_args()
     rounds = 1 if options.quick else options.rounds
@@ -168,8 +158,7 @@ def main() -> None:
 
     target = options.output
     if target is None and not options.quick and not options.only:
-        name = re.sub(r"[^A-Za-z0-9]+", "-", f"{where['cpu']} {where['cores']} cores").strip("-").lower()
-        target = ROOT / "bench" / "results" / f"{datetime.date.today()}-{name}.json"
+        target = schema.path_of("host")
     if target is not None:
         result = {
             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
@@ -185,8 +174,9 @@ def main() -> None:
             "missing": missing,
             "failures": runner.failures,
             "table": [vars(line) for line in lines],
+            "rows": runner.rows,
         }
-        write(result, runner.rows, target)
+        schema.add("host", schema.convert("host", result), target)
         print(f"\nwritten: {os.path.relpath(target)}")
 
 

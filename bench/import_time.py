@@ -20,6 +20,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+import schema
 from machine import first_line, machine, output
 
 IMPORTS = {"numpy": ("", "numpy"), "atoll after numpy": ("import numpy; ", "atoll")}
@@ -40,18 +41,15 @@ def milliseconds(of: str) -> list[float]:
 
 def row(of: str, clock: str, times: list[float]) -> dict[str, object]:
     low, median, high = statistics.quantiles(times, n=4, method="inclusive")
-    figures = {
-        "median": median,
-        "quartile_1": low,
-        "quartile_3": high,
-        "least": min(times),
-        "most": max(times),
-    }
+    figures = {"median": median, "p25": low, "p75": high, "min": min(times), "max": max(times)}
     return {
-        "import": of,
+        "op": f"import {of}",
+        "side": "numpy" if of == "numpy" else "atoll Python",
+        "pes": 1,
         "clock": clock,
         "unit": "ms",
         **{name: round(value, 2) for name, value in figures.items()},
+        "n": len(times),
     }
 
 
@@ -60,7 +58,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--processes", type=int, default=101, help="of each kind")
-    parser.add_argument("--output", type=Path, help="a file for the JSON, which is printed anyway")
+    parser.add_argument(
+        "--output", type=Path, help="a file of results for the rows, which are printed anyway"
+    )
     options = parser.parse_args()
 
     here = machine()
@@ -80,17 +80,16 @@ def main() -> None:
             "python": platform.python_version(),
             "numpy": version("numpy"),
         },
-        "processes": options.processes,
         "rows": [
             row(of, clock, [by_clock[i] for by_clock in found])
             for of, found in times.items()
             for i, clock in enumerate(CLOCKS)
         ],
     }
-    text = json.dumps(result, indent=1) + "\n"
+    run = schema.convert("import_time", result)
     if options.output:
-        options.output.write_text(text)
-    print(text, end="")
+        schema.add("import_time", run, options.output)
+    print(*(json.dumps(one) for one in run["rows"]), sep="\n")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import schema
 from machine import first_line, machine, output
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -166,6 +167,12 @@ def value(rows: list[dict[str, Any]], side: str, op: tuple[str, int], statistic:
     return median(found) / 1000 if found else None
 
 
+def rows_alone(alone: list[float]) -> list[dict[str, Any]]:
+    """Return rows of UCX's own program, one a round."""
+    row = {"side": "ucx", "op": "ucx_perftest ucp_am_lat, there and back", "bytes": 8, "pes": 2, "unit": "us"}
+    return [{**row, "median": us, "round": number} for number, us in enumerate(alone)]
+
+
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -224,7 +231,6 @@ def main() -> None:
                         rows.append({**row, "side": side, "round": number})
     where["load_after"] = os.getloadavg()[0]
 
-    table = []
     print(
         f"{'':22} {'bytes':>8} {'Atoll':>9} {'no thread':>9} {'Open MPI':>9} µs   ratio (of tenth percentiles)   aim"
     )
@@ -235,7 +241,6 @@ def main() -> None:
                 line[f"{side} {statistic} us"] = value(rows, side, op, statistic)
             mine, peer = line[f"atoll {statistic} us"], line[f"openmpi {statistic} us"]
             line[f"ratio {statistic}"] = mine / peer if mine and peer else None
-        table.append(line)
         cells = [line[f"{side} median us"] for side in ("atoll", "atoll without thread", "openmpi")]
         ratios = [line[f"ratio {statistic}"] for statistic in ("median", "p10")]
         print(
@@ -251,18 +256,17 @@ def main() -> None:
         result = {
             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             "machine": where,
-            "ucx": first_line(output("ucx_info", "-v"))
-            or "libucx0 " + output("dpkg-query", "-Wf${Version}", "libucx0"),
-            "openmpi": first_line(output("mpirun", "--version")),
+            "versions": {
+                "ucx": first_line(output("ucx_info", "-v"))
+                or "libucx0 " + output("dpkg-query", "-Wf${Version}", "libucx0"),
+                "openmpi": first_line(output("mpirun", "--version")),
+            },
             "what": "2 PEs in 2 network namespaces (barrier_of_4: 4 in 4), veth and a bridge, TCP; "
             "UCX_TLS=tcp,self on both sides",
             "barriers": "by the transport" if by_hosts else "Atoll's go by shared memory here: not measured",
-            "ucx_perftest ucp_am_lat 8 B, there and back, us": alone,
-            "table": table,
-            "rows": rows,
+            "rows": rows + rows_alone(alone),
         }
-        options.output.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
-        print(f"written: {options.output}")
+        print(f"written: {schema.add('network', schema.convert('network', result), options.output)}")
 
 
 if __name__ == "__main__":

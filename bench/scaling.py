@@ -8,7 +8,6 @@ bytes. Each quantity is fitted by least squares over the jobs of several hosts.
 
 import argparse
 import datetime
-import json
 import os
 import re
 import subprocess
@@ -21,6 +20,7 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
+import schema
 from machine import first_line, machine, output
 from network import AGENT, ROOT, hosts, on_first
 
@@ -271,14 +271,15 @@ def main() -> None:
         result = {
             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             "machine": where,
-            "ucx": first_line(output("ucx_info", "-v"))
-            or "libucx0 " + output("dpkg-query", "-Wf${Version}", "libucx0"),
+            "versions": {
+                "ucx": first_line(output("ucx_info", "-v"))
+                or "libucx0 " + output("dpkg-query", "-Wf${Version}", "libucx0")
+            },
             "what": "atoll run --hosts, each host a network namespace, TCP, heaps of 16 MiB; means over PEs",
             "fits": fits,
             "rows": rows,
         }
-        options.output.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
-        print(f"written: {options.output}")
+        print(f"written: {schema.add('scaling', schema.convert('scaling', result), options.output)}")
 
 
 if __name__ == "__main__":

@@ -139,7 +139,7 @@ if [[ $what == *bench* ]]; then
     [ -e "$cute/entries.json" ] && sides="$sides cute=$cute"
     # shellcheck disable=SC2086
     try "kernels in turns" 150 python3 "$measure" "$OUT/kernels.json" $sides
-    python3 bench/gpu/kernel_table.py "$OUT/kernels.json"
+    python3 bench/tables.py add gpu_kernels "$OUT/kernels.json" --to "$OUT/gpu_kernels.json"
 fi
 echo "$failed failed"
 [ "$failed" -eq 0 ]

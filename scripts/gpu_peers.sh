@@ -116,6 +116,7 @@ measure() {
     PYTHONPATH=$with peers_py 150 "$n" --json "$OUT/peers-$n.json" ${skips+"${skips[@]}"} >"$OUT/table-$n" 2>"$OUT/stderr-$n" || status=$?
     cat "$OUT/stderr-$n" "$OUT/table-$n" >>"$log"
     cat "$OUT/table-$n"
+    [ ! -e "$OUT/peers-$n.json" ] || python3 bench/tables.py add gpu_peers "$OUT/peers-$n.json" --to "$OUT/gpu_peers.json"
     if [ "$status" -ne 0 ]; then
         echo "FAILED with $n PEs (status $status; what was measured until then is above and in the file)"
         tail -n 25 "$OUT/stderr-$n" | cut -c1-400 | sed 's/^/    | /'

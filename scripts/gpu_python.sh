@@ -117,6 +117,7 @@ if [[ $what == *bench* ]]; then
         run 2 build/release/bench/gpu_enqueue; } >"$out/rows" 2>"$out/bench.err" ||
         { failed=$((failed + 1)); echo "FAILED  bench"; tail -n 20 "$out/bench.err"; }
     cat "$out/rows"
+    python3 bench/tables.py add gpu_enqueue "$out/rows" --to "$out/gpu_enqueue.json" || failed=$((failed + 1))
 fi
 echo "$failed failed"
 [ "$failed" -eq 0 ]

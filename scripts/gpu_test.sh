@@ -243,7 +243,9 @@ torch_peer() {
 # The rows of all measurements, and their origin.
 write_json() {
     python3 - "$out" "$("$built/bin/atoll" --version)" "$passed" "$failed" "$skipped" <<'PYTHON'
-import datetime, json, os, platform, subprocess, sys
+import datetime, json, os, pathlib, platform, subprocess, sys
+sys.path.insert(0, "bench")
+import schema
 out = sys.argv[1]
 query = "--query-gpu=name,driver_version,clocks.max.sm,memory.total"
 gpus = subprocess.run(["nvidia-smi", query, "--format=csv,noheader"], capture_output=True, text=True).stdout
@@ -256,9 +258,9 @@ facts = {
     "tests": dict(zip(("passed", "failed", "skipped_in_part"), map(int, sys.argv[3:]))),
     "rows": rows,
 }
-with open(f"{out}/gpu.json", "w") as file:
-    json.dump(facts, file, indent=1)
-    file.write("\n")
+target = pathlib.Path(out, "gpu.json")
+target.unlink(missing_ok=True)
+schema.add("gpu", schema.convert("gpu", facts), target)
 for row in rows:
     print(f"{row['side']:6} {row.get('pes', 2)} PEs  {row['op']:38} {row['bytes']:>10} B {row['median_us']:>12.3f} us "
           f"{row.get('gb_per_s', 0):>8.1f} GB/s")

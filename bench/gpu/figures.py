@@ -1,6 +1,5 @@
-"""Draws examples/11_kernels_jacobi/times.png from a file of bench/results: figures.py RESULTS.json."""
+"""Draws examples/11_kernels_jacobi/times.png from bench/results/gpu_examples.json."""
 
-import json
 import re
 import sys
 from pathlib import Path
@@ -11,6 +10,9 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+import tables  # noqa: E402
+
 LINES = {
     "nvshmem: a kernel a step, barrier": ("C3", ":", "NVSHMEM, a kernel a step, barrier"),
     "nvshmem: a kernel a step, put_signal": ("C3", "--", "NVSHMEM, a kernel a step, put_signal"),
@@ -22,13 +24,13 @@ LINES = {
 
 
 def main() -> None:
-    rows = json.loads(Path(sys.argv[1]).read_text())["rows"]
+    rows = tables.run_of("gpu_examples", "2xH200-jacobi")["rows"]
     figure, ax = plt.subplots(figsize=(7, 4.6), layout="constrained")
     for name, (colour, style, label) in LINES.items():
         side, form = name.split(": ", 1)
         pattern = re.compile(rf"Jacobi step, {re.escape(form)}, (\d+) x \d+ a GPU")
-        found = [(pattern.fullmatch(row["op"]), row) for row in rows if row["side"] == side]
-        points = [(int(match[1]), row["median_us"]) for match, row in found if match]
+        found = [(pattern.fullmatch(row["operation"]), row) for row in rows if row["implementation"] == side]
+        points = [(int(match[1]), row["median"]) for match, row in found if match]
         ax.loglog(*zip(*points, strict=True), color=colour, ls=style, marker=".", label=label)
     ax.set_xscale("log", base=2)
     ax.set(

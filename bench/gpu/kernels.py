@@ -2,7 +2,7 @@
 
 The operations are flags, put_signal and messages one way, sync, barrier and reduce. The languages are CUDA
 C++ (nvcc), CuPy (CUDA C++ by NVRTC), Numba, Triton and CuTe DSL. All take turns batch by batch in one process
-for each PE, so that only their code differs. bench/gpu/kernel_table.py prints the table.
+for each PE, so that only their code differs. bench/tables.py makes the table.
 
     atoll run -n 2 python bench/gpu/kernels.py OUT.json SIDE...
 
@@ -195,6 +195,7 @@ def main() -> None:
         if run.me == 0:
             about = {
                 "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "gpu": torch.cuda.get_device_name(),
+                "gpus": torch.cuda.device_count(),
                 "rounds": ROUNDS, "repeats": options.repeats, "checks": os.environ.get("ATOLL_CHECK", "default"),
                 "missing": run.missing,
             }  # fmt: skip
