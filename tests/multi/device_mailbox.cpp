@@ -318,7 +318,7 @@ TEST_F(DeviceMailboxes, WrongCallsAreRefusedByName) {
     EXPECT_EQ(code_of([&] { box.post(x, 4, n()); }), ErrorCode::pe);
     EXPECT_EQ(code_of([&] { box.receive(stream, x, 4, -1); }), ErrorCode::pe);
     EXPECT_EQ(code_of([&] { box.try_receive(stream, x, 4, 0, nullptr); }), ErrorCode::invalid_argument);
-    expect_error(ErrorCode::shape_mismatch, {"20 bytes", "elements of 8 bytes"},
+    expect_error(ErrorCode::shape_mismatch, {"20 bytes", "element size, 8 bytes"},
                  [&] { box.receive(stream, x, 20, 0, nullptr, 8); });
     EXPECT_EQ(code_of([&] { box.receive(stream, x, 16, 0, nullptr, 0); }), ErrorCode::invalid_argument);
     EXPECT_EQ(code_of([&] { box.post(host, 4, 0); }), ErrorCode::invalid_argument) << "not pinned";

@@ -163,7 +163,7 @@ TEST(UniqueId, NamesAProcessOfAnotherUser) {
 TEST(UniqueId, NamesAMissingPe0) {
     const Outcome outcome =
         Forked([] { return exercise(*create_unique_id(quick(0.2), get_unique_id(), 1, 2)); }).wait();
-    expect_named(outcome, {"PE 1 of 2 found no PE 0", "nobody listens"});
+    expect_named(outcome, {"PE 1 of 2 found no PE 0", "no process listens"});
 }
 
 TEST(UniqueId, NamesTwoWithOneNumber) {
