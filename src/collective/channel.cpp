@@ -126,7 +126,7 @@ void Transfer::check_received() const {
     if (is_send_ || (message_bytes_ == bytes_ && same_elements())) return;
     const bool differ = !same_elements();
     const auto told = [&](std::uint64_t bytes, const MessageElements& elements) {
-        const std::string text = std::to_string(bytes) + " bytes";
+        std::string text = std::to_string(bytes) + " bytes";
         if (!differ) return text;
         return text + " of " + core::elements_text(core::elements_of(elements.kind, elements.bytes));
     };

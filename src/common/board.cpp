@@ -53,7 +53,7 @@ template <class T> T peek(const T& field) {
     return value;
 }
 
-template <class T> void poke(T& field, const T& value) { __atomic_store(&field, &value, __ATOMIC_RELEASE); }
+template <class T> void poke(T& field, T value) { __atomic_store(&field, &value, __ATOMIC_RELEASE); }
 
 // The owner may write at any moment. So fields are read atomically and used only if the sequence did not
 // change. A PE may have been killed half way through writing: no endless retry.

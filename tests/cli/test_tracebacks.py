@@ -118,12 +118,12 @@ def test_an_exception_reported_by_abort_is_not_repeated(atoll, program):
 def test_the_exception_of_a_single_pe_is_shown_once(atoll, program, options):
     path = program(
         f"pe.hello()\npe.fence()\nos.write(2, {TRACEBACK.format('why')!r}.encode())\n"
-        "pe.abort(1, 'PE 0 ended by an exception that nobody caught: ValueError: why')\n"
+        "pe.abort(1, 'PE 0 ended by an uncaught exception: ValueError: why')\n"
         "pe.wait_for_abort()\n"
     )
     result = atoll("run", *options, path)
     assert result.stderr.count("ValueError: why") == 1, result.stderr
-    said = r"atoll run: PE 0 ended by an exception that nobody caught \d+\.\d\d s after the start"
+    said = r"atoll run: PE 0 ended by an uncaught exception \d+\.\d\d s after the start"
     assert re.fullmatch(said, result.stderr.splitlines()[-1])
 
 

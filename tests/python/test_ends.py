@@ -90,7 +90,7 @@ def test_the_traceback_of_the_cause_is_the_only_one(job: Job, tmp_path: Path, ho
         # that stopped at the same place.
         stopped = rf"PE ({pe}|0,2) stopped at "
         (line,) = [line for line in text.splitlines() if re.match(stopped, line)]
-        assert "program.py:" in line and ("PE 1 ended by an exception" in line) == (how == "none")
+        assert "program.py:" in line and ("PE 1 ended by an uncaught exception" in line) == (how == "none")
     assert len(said[0].splitlines()) <= (8 if how == "launcher" else 1), said[0]
 
 

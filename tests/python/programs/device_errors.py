@@ -98,11 +98,11 @@ with says(TypeError, "'<' not supported"):
 assert {x: 1}[x] == 1
 x[1:3, ::2] = [7, 8, 9]  # broadcast
 assert (x.numpy()[1:3, ::2] == [7, 8, 9]).all()
-with says(atoll.ShapeMismatch, "the value has shape (3,)", "assigned to (4, 6)", "as NumPy does"):
+with says(atoll.ShapeMismatch, "the value has shape (3,)", "the target has (4, 6)", "as NumPy does"):
     x[...] = np.zeros(3)
-with says(atoll.ShapeMismatch, "the value has shape (2, 6)", "assigned to (3,)"):
+with says(atoll.ShapeMismatch, "the value has shape (2, 6)", "the target has (3,)"):
     x[1:, 0] = np.zeros((2, 6))
-with says(atoll.ShapeMismatch, "the value has shape (6,)", "assigned to (4, 6)", "x.cupy()"):
+with says(atoll.ShapeMismatch, "the value has shape (6,)", "the target has (4, 6)", "x.cupy()"):
     x[...] = x[0]
 x[...] = np.arange(24.0).reshape(4, 6)
 part = Other(x, shape=(2, 3), strides=(96, 16), data=(x[1, 1].ptr, False))

@@ -131,7 +131,7 @@ atoll.put(View(x), View(y, data=(y[1:].ptr, False), shape=(4,), strides=(0,)), m
 atoll.sum_reduce(View(y), View(x))
 assert (y.numpy() == 7 * n).all()
 y[...] = View(x)
-with says(atoll.ShapeMismatch, "the value has shape (4,)", "assigned to (2,)"):
+with says(atoll.ShapeMismatch, "the value has shape (4,)", "the target has (2,)"):
     y[1:3] = View(x)
 with says(atoll.InvalidArgument, "lacks data, shape or typestr"):
     atoll.put(y, View(x, data=None), me)

@@ -145,7 +145,7 @@ def check_names_of_locks() -> None:
     assert repr(lock) == "<atoll.Lock, not held by this PE>"
     with lock:
         assert repr(lock) == "<atoll.Lock, held by this PE>"
-        raises(atoll.InvalidArgument, lock.acquire, "Lock.acquire would wait for ever")
+        raises(atoll.InvalidArgument, lock.acquire, "Lock.acquire would never return")
     atoll.barrier_all()
     if me == 0:
         lock.acquire()
