@@ -167,7 +167,7 @@ WRONG = {
     "null_to_all": "shmem_int_sum_to_all: source: NULL was passed",
     "null_to_all_large": "shmem_long_max_to_all: dest: NULL was passed",
     "null_set_broadcast": "shmem_broadcast64: source: NULL was passed",
-    "null_set_target": "shmem_broadcast64: dest: A null pointer was passed",
+    "null_set_target": "shmem_broadcast64: dest: (NULL|A null pointer) was passed",
     "null_set_fcollect": "shmem_fcollect64: dest: NULL was passed",
     "null_set_collect": "shmem_collect32: source: NULL was passed",
     "null_set_alltoall": "shmem_alltoall32: source: NULL was passed",
