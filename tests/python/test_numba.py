@@ -4,16 +4,12 @@ next.
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from jobs import HANG_GUARD, PROGRAMS, ROOT, Job, environment, launcher
+from jobs import ROOT, Job
 
 pytest.importorskip("numba", reason="Numba is not installed (pip install numba)")
 import atoll.numba as dev
@@ -310,97 +306,9 @@ def test_a_pe_that_ends_ends_the_wait_of_another(job: Job, status: int) -> None:
         )
 
 
-# With arguments that keep them small. All compare their result with NumPy's.
-EXAMPLES = {
-    "11_kernels_jacobi/jacobi.py": (),
-    "12_kernels_experts/experts.py": (),
-    "16_kernels_terrain/water.py": ("cpu", "12"),
-    "17_kernels_gradient/gradient.py": ("cpu", "5"),
-    "19_kernels_fft/fft.py": ("cpu",),
-}
-
-
-@pytest.mark.parametrize("n", [1, 2, 4])
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_example_on_cpus(name: str, n: int) -> None:
-    if "terrain" in name or "gradient" in name or "fft" in name:
-        pytest.importorskip("matplotlib", reason="the elevation model comes with matplotlib")
-    command = [
-        launcher(),
-        "run",
-        "-n",
-        str(n),
-        "--timeout",
-        "240",
-        sys.executable,
-        str(ROOT / "examples" / name),
-        *EXAMPLES[name],
-    ]
-    done = subprocess.run(
-        command, env=environment(), capture_output=True, text=True, timeout=HANG_GUARD, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
-    assert f"cpu, {n} PEs" in done.stdout
-
-
 def test_the_guides_program(job: Job) -> None:
     page = (ROOT / "docs/kernels.md").read_text()
     program = re.search(r"```python\n# ring.py[^\n]*\n(.*?)```", page, re.S)
     assert program is not None
     done = job(program[1].replace("sys.argv[1] if len(sys.argv) > 1 else ", ""), 2)
     assert "PE 0 is done" in done.stdout and "PE 1 is done" in done.stdout
-
-
-def needs(module: str, package: str) -> None:
-    if importlib.util.find_spec(module) is None:
-        pytest.skip(f"{package} is not installed (pip install '{package}[cu13]')")
-
-
-def with_numba_cuda() -> str:
-    """Return the Python that has numba-cuda: this one, or that of build/numba-cuda. Its compiler is libNVVM."""
-    python = sys.executable
-    if importlib.util.find_spec("numba_cuda") is None:
-        if not (ROOT / "build/numba-cuda/packages").exists():
-            pytest.skip("numba-cuda is not installed (scripts/setup.sh numba-cuda, where nvcc is)")
-        python = str(ROOT / "build/numba-cuda/bin/python")
-    loads = [python, "-c", "import cuda.pathfinder; cuda.pathfinder.load_nvidia_dynamic_lib('nvvm')"]
-    if subprocess.run(loads, capture_output=True, timeout=HANG_GUARD, check=False).returncode != 0:
-        pytest.skip("numba-cuda finds no libNVVM (CUDA_HOME, or pip install 'numba-cuda[cu13]')")
-    return python
-
-
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory, package: str) -> Path:
-    """The memory accesses of kernels as numba-cuda compiles them. Without a GPU: libNVVM and, if found,
-    ptxas.
-    """
-    found = tmp_path_factory.mktemp("ptx") / "numba-cuda.json"
-    return compile_kernels(with_numba_cuda(), package, found)
-
-
-def compile_kernels(python: str, package: str, found: Path, *by: str) -> Path:
-    done = subprocess.run(
-        [python, str(PROGRAMS / "numba_ptx.py"), *by, str(found)],
-        env=environment(PYTHONPATH=package), capture_output=True, text=True, timeout=4 * HANG_GUARD, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    return found
-
-
-@pytest.mark.timeout(5 * HANG_GUARD)  # compiles slowly: docs/measurements/2026-11-24-constants.md
-def test_the_same_kernels_compile_for_gpus(compiled: Path) -> None:
-    """Every kernel of the program."""
-    source = (PROGRAMS / "numba_kernels.py").read_text()
-    wanted = set(re.findall(r"^ *@kernel\n *def (\w+)", source, re.M))
-    assert len(wanted) > 10
-    assert {name.split()[0] for name, *_ in json.loads(compiled.read_text())} == wanted
-
-
-@pytest.mark.timeout(8 * HANG_GUARD)  # both compilations
-def test_numba_cuda_mlir_compiles_them_to_the_same_operations_on_memory(
-    compiled: Path, package: str, tmp_path: Path
-) -> None:
-    needs("numba_cuda_mlir", "numba-cuda-mlir")
-    theirs = json.loads(compile_kernels(sys.executable, package, tmp_path / "mlir.json", "mlir").read_text())
-    by_numba_cuda = json.loads(compiled.read_text())
-    assert [one for one in theirs if one not in by_numba_cuda] == []

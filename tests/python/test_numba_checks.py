@@ -11,7 +11,7 @@ import pytest
 from jobs import HANG_GUARD, PROGRAMS, Job, environment
 
 pytest.importorskip("numba", reason="Numba is not installed (pip install numba)")
-from test_numba import with_numba_cuda
+from test_numba_gpus import with_numba_cuda
 
 
 @pytest.fixture(scope="module")

@@ -125,7 +125,9 @@ def test_a_failure_ends_the_job_at_once(job: Job) -> None:
     code = IMPORTS + "if shmem.my_pe() == 1: raise ValueError('no such rain')\nshmem.barrier_all()\n"
     done = job(code, 3, ok=False)
     assert (
-        done.returncode != 0 and "no such rain" in done.stderr and "PE 1 ended by an uncaught exception" in done.stderr
+        done.returncode != 0
+        and "no such rain" in done.stderr
+        and "PE 1 ended by an uncaught exception" in done.stderr
     )
 
 

@@ -216,4 +216,6 @@ def test_the_package_may_be_imported_again(job: Job) -> None:
     """
     done = job(code, 2, ok=False)
     assert done.returncode == 1
-    assert done.stderr.count("Traceback") == 1 and "PE 1 ended by an uncaught exception" in done.stderr, done.stderr
+    assert done.stderr.count("Traceback") == 1 and "PE 1 ended by an uncaught exception" in done.stderr, (
+        done.stderr
+    )
