@@ -7,33 +7,6 @@
 namespace atl::testing {
 namespace {
 
-/// Expects `call` to throw `code`, with all of `texts` in its message.
-void expect_error(ErrorCode code, const std::vector<std::string>& texts, const std::function<void()>& call) {
-    try {
-        call();
-        ADD_FAILURE() << "nothing was thrown";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), code) << error.what();
-        for (const std::string& text : texts)
-            EXPECT_NE(std::string(error.what()).find(text), std::string::npos)
-                << error.what() << "\nlacks: " << text;
-    }
-}
-
-ThreadJobOptions options_with(common::CheckLevel check) {
-    ThreadJobOptions options;
-    options.check = check;
-    return options;
-}
-
-/// Checks that the team works after an error.
-void expect_works(const Team& team) {
-    const std::int64_t mine = team.my_pe() + 1;
-    std::int64_t sum = 0;
-    team.sum_reduce(std::span(&sum, 1), std::span(&mine, 1));
-    EXPECT_EQ(sum, std::int64_t{team.n_pes()} * (team.n_pes() + 1) / 2);
-}
-
 class Calls : public ::testing::TestWithParam<int> {};
 
 /// Each PE is alone in a team, so that it is the root and no member waits for another.
@@ -75,9 +48,9 @@ TEST_P(Calls, NullForArraysThatThisPeUses) {
                 both("exscan",
                      [&](void* d, const void* s) { own.scan_erased(d, s, count, type, sum, false); });
             }
-            expect_works(job.world());
+            expect_team_works(job.world());
         },
-        options_with(common::CheckLevel::basic));
+        checked_options(common::CheckLevel::basic));
 }
 
 /// An empty array may be null, with all algorithms.
@@ -90,7 +63,7 @@ TEST(EmptyArrays, OfAllAlgorithms) {
             team.reduce_erased(nullptr, nullptr, 0, DType::float32, ReduceOp::sum);
             team.reduce_to_erased(nullptr, 0, nullptr, 0, DType::float32, ReduceOp::sum, 0);
             team.scan_erased(nullptr, nullptr, 0, DType::float32, ReduceOp::sum, true);
-            expect_works(team);
+            expect_team_works(team);
         });
 }
 
@@ -131,9 +104,9 @@ TEST_P(Calls, ArgumentsThatAllPassWronglyAreErrorsOnAll) {
                              [&] { team.reduce_scatter(std::span(one), wide, ReduceOp::sum); });
                 expect_error(ErrorCode::invalid_argument, {"tride"},
                              [&] { team.alltoalls(one.data(), two.data(), 0, 1, 1); });
-                expect_works(team);
+                expect_team_works(team);
             },
-            options_with(check));
+            checked_options(check));
 }
 
 TEST_P(Calls, OperatorsThatATypeDoesNotHave) {
@@ -149,9 +122,9 @@ TEST_P(Calls, OperatorsThatATypeDoesNotHave) {
             refused(DType::boolean, ReduceOp::sum, {"sum", "bool", "int8", "complex128"});
             refused(DType::float64, ReduceOp::bit_xor, {"xor", "float64", "uint64", "bool"});
             refused(DType::complex64, ReduceOp::max, {"max", "complex64", "float32"});
-            expect_works(team);
+            expect_team_works(team);
         },
-        options_with(common::CheckLevel::all));
+        checked_options(common::CheckLevel::all));
 }
 
 TEST_P(Calls, DifferingCallsAreNamedOnEveryPe) {
@@ -193,9 +166,9 @@ TEST_P(Calls, DifferingCallsAreNamedOnEveryPe) {
             });
             both({"gather"},
                  [&] { team.gather(dst.first(job.my_pe() == 0 ? 1 : 0), std::span(b).first(1), 0); });
-            expect_works(team);
+            expect_team_works(team);
         },
-        options_with(common::CheckLevel::all));
+        checked_options(common::CheckLevel::all));
 }
 
 TEST_P(Calls, CollectIntoTooLittleIsAnErrorThatLeavesNobodyWaiting) {
@@ -212,9 +185,9 @@ TEST_P(Calls, CollectIntoTooLittleIsAnErrorThatLeavesNobodyWaiting) {
                 else
                     EXPECT_EQ(team.collect(std::span(all), mine), all.size());
             }
-            expect_works(team);
+            expect_team_works(team);
         },
-        options_with(common::CheckLevel::args));
+        checked_options(common::CheckLevel::args));
 }
 
 /// Many collectives of all kinds and sizes without a sync between them: a PE that runs ahead must not harm
@@ -294,7 +267,7 @@ TEST_P(Calls, OneAfterTheOther) {
             }
             team.barrier();
         },
-        options_with(common::CheckLevel::none));
+        checked_options(common::CheckLevel::none));
 }
 
 TEST_P(Calls, TwoTeamsFromTwoThreads) {
@@ -315,9 +288,9 @@ TEST_P(Calls, TwoTeamsFromTwoThreads) {
                     }
                 });
             for (std::thread& thread : threads) thread.join();
-            expect_works(job.world());
+            expect_team_works(job.world());
         },
-        options_with(common::CheckLevel::args));
+        checked_options(common::CheckLevel::args));
 }
 
 TEST_P(Calls, StagingOfDestroyedTeamsComesBack) {
@@ -333,7 +306,7 @@ TEST_P(Calls, StagingOfDestroyedTeamsComesBack) {
                 team.destroy();
             }
         },
-        options_with(common::CheckLevel::args));
+        checked_options(common::CheckLevel::args));
 }
 
 INSTANTIATE_TEST_SUITE_P(Pes, Calls, ::testing::ValuesIn(pe_counts));

@@ -10,14 +10,6 @@
 namespace atl::testing {
 namespace {
 
-ThreadJobOptions checked_options(common::CheckLevel check, const std::string& hosts = "") {
-    ThreadJobOptions options;
-    options.check = check;
-    options.hosts = hosts;
-    if (!hosts.empty()) options.transport = "loopback";
-    return options;
-}
-
 /// The message of the Error(collective_mismatch) that `call` throws; a failure if it throws none.
 template <class Call> std::string mismatch_of(Call&& call) {
     try {
@@ -34,14 +26,6 @@ template <class Call> std::string mismatch_of(Call&& call) {
 void expect_parts(const std::string& sentence, const std::vector<std::string>& parts) {
     for (const std::string& part : parts)
         EXPECT_NE(sentence.find(part), std::string::npos) << "\"" << part << "\" is not in: " << sentence;
-}
-
-/// Checks that the team works after an error.
-void expect_team_works(const Team& team) {
-    const std::int64_t mine = team.my_pe() + 1;
-    std::int64_t sum = 0;
-    team.sum_reduce(std::span(&sum, 1), std::span(&mine, 1));
-    EXPECT_EQ(sum, std::int64_t{team.n_pes()} * (team.n_pes() + 1) / 2);
 }
 
 /// An array between two guard areas, which must not be written.

@@ -22,6 +22,23 @@ inline constexpr bool slowly_checked = true;
 inline constexpr bool slowly_checked = false;
 #endif
 
+/// Options of a job of threads at a level of checks. With `hosts` the PEs pretend to be on these.
+inline ThreadJobOptions checked_options(common::CheckLevel check, const std::string& hosts = "") {
+    ThreadJobOptions options;
+    options.check = check;
+    options.hosts = hosts;
+    if (!hosts.empty()) options.transport = "loopback";
+    return options;
+}
+
+/// Checks that the team works after an error.
+inline void expect_team_works(const Team& team) {
+    const std::int64_t mine = team.my_pe() + 1;
+    std::int64_t sum = 0;
+    team.sum_reduce(std::span(&sum, 1), std::span(&mine, 1));
+    EXPECT_EQ(sum, std::int64_t{team.n_pes()} * (team.n_pes() + 1) / 2);
+}
+
 /// The location of an argument: in the heap on every PE, on none, or on every other one (and at differing
 /// offsets).
 enum class Memory { heap, ordinary, mixed };

@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <initializer_list>
 #include <ostream>
 #include <random>
 #include <string>
@@ -107,8 +106,7 @@ inline int right_in_window(const Job& job) {
 }
 
 /// Expects `call` to throw Error(code) with a sentence that contains all `parts`.
-template <class Call>
-void expect_error(ErrorCode code, std::initializer_list<std::string> parts, Call&& call) {
+template <class Call> void expect_error(ErrorCode code, const std::vector<std::string>& parts, Call&& call) {
     try {
         call();
     } catch (const Error& error) {

@@ -85,8 +85,6 @@ template <const char* const& networks> struct DeviceWorld : UcxWorld {
     Owner owner;
 };
 
-constexpr const char* device_tcp = "tcp,self";
-constexpr const char* device_shared = "posix,cma,self";
 constexpr std::size_t large = 300'000;
 
 std::vector<char> pattern(std::size_t bytes, int seed) {
@@ -97,7 +95,7 @@ std::vector<char> pattern(std::size_t bytes, int seed) {
 }
 
 template <class World> struct UcxDeviceRma : ::testing::Test { World world; };
-using DeviceWorlds = ::testing::Types<DeviceWorld<device_tcp>, DeviceWorld<device_shared>>;
+using DeviceWorlds = ::testing::Types<DeviceWorld<over_tcp>, DeviceWorld<over_shared_memory>>;
 TYPED_TEST_SUITE(UcxDeviceRma, DeviceWorlds);
 
 TYPED_TEST(UcxDeviceRma, LargeOnesPassTheOwnerBy) {
@@ -160,7 +158,7 @@ TYPED_TEST(UcxDeviceRma, AFenceOrdersLargeAndSmall) {
 }
 
 std::string refusal(Owner& owner) {
-    UcxWorld world(1, device_tcp, UcxRma::device, true);
+    UcxWorld world(1, over_tcp, UcxRma::device, true);
     try {
         world.transport(0).serve_device_heap(&owner);
     } catch (const Error& error) {

@@ -14,14 +14,11 @@ namespace atl::test {
 
 using transport::UcxRma;
 
-constexpr const char* tcp = "tcp,self";
-constexpr const char* shared = "posix,cma,self";
-
 struct RmaTcpWorld : UcxWorld {
-    explicit RmaTcpWorld(int n) : UcxWorld(n, tcp, UcxRma::on, true) {}
+    explicit RmaTcpWorld(int n) : UcxWorld(n, over_tcp, UcxRma::on, true) {}
 };
 struct RmaSharedWorld : UcxWorld {
-    explicit RmaSharedWorld(int n) : UcxWorld(n, shared, UcxRma::on, true) {}
+    explicit RmaSharedWorld(int n) : UcxWorld(n, over_shared_memory, UcxRma::on, true) {}
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(UcxRmaTcp, TransportConformance, RmaTcpWorld);
@@ -160,7 +157,7 @@ TYPED_TEST(UcxRmaShows, RegisteredMemoryIsNotGivenBack) {
 
 /// The settings of PE 1 and PE 0 differ.
 struct Uneven : UcxWorld {
-    Uneven() : UcxWorld(1, tcp, UcxRma::on, true) {
+    Uneven() : UcxWorld(1, over_tcp, UcxRma::on, true) {
         heaps.emplace_back(heap_bytes / 8);
         transport::UcxOptions other = options(1, 2);
         other.rma = UcxRma::off;
@@ -182,10 +179,10 @@ TEST(UcxRma, APeWithoutItIsReachedByMessages) {
 
 /// Shared memory counts as a network with remote access, and TCP does not.
 TEST(UcxRma, AutoLooksAtTheNetwork) {
-    const UcxWorld over_tcp(2, tcp, UcxRma::automatic, true);
-    const std::string by_tcp = over_tcp.transports[0]->note();
-    const UcxWorld over_shared(2, shared, UcxRma::automatic, true);
-    const std::string by_shared = over_shared.transports[0]->note();
+    const UcxWorld tcp_world(2, over_tcp, UcxRma::automatic, true);
+    const std::string by_tcp = tcp_world.transports[0]->note();
+    const UcxWorld shared_world(2, over_shared_memory, UcxRma::automatic, true);
+    const std::string by_shared = shared_world.transports[0]->note();
     const bool tells = transport::ucx::library(given_library()).minor >= 14;
     EXPECT_EQ(by_shared.find("by messages:") == std::string::npos, tells) << by_shared;
     if (!transport::ucx::has_rdma_device()) {
@@ -196,7 +193,7 @@ TEST(UcxRma, AutoLooksAtTheNetwork) {
 /// A PE makes progress only in its own calls, and these have a bound.
 struct UnattendedWorld : UcxWorld {
     explicit UnattendedWorld(UcxRma rma, int patience_s = 20)
-        : UcxWorld(2, shared, rma, false), patience(patience_s) {}
+        : UcxWorld(2, over_shared_memory, rma, false), patience(patience_s) {}
     void wait(int pe, const char*, int, const std::function<bool()>& ready) override {
         const auto end = std::chrono::steady_clock::now() + patience;
         while (!ready()) {
@@ -248,7 +245,7 @@ TEST(UcxRma, LargeOperationsNeedNothingOfTheTarget) {
 class Keys : public ::testing::Test {
   protected:
     static constexpr std::uint64_t mib = std::uint64_t{1} << 20;
-    Keys() { ::setenv("UCX_TLS", tcp, 1); }
+    Keys() { ::setenv("UCX_TLS", over_tcp, 1); }
     std::pair<std::uint64_t, std::uint64_t> covered(std::uint64_t offset, std::uint64_t bytes) {
         const auto* entry = keys_.cover(offset, bytes);
         return entry ? std::pair{entry->first, entry->second.end} : std::pair<std::uint64_t, std::uint64_t>{};

@@ -130,7 +130,7 @@ TEST_F(UcxShows, AfterItsEndOperationsAreRefused) {
 
 /// PEs answer only when the test lets them; a wait ends by the given error.
 struct SilentWorld : UcxWorld {
-    SilentWorld() : UcxWorld(2, "tcp,self", transport::UcxRma::off, false) {}
+    SilentWorld() : UcxWorld(2, over_tcp, transport::UcxRma::off, false) {}
     void wait(int pe, const char* operation, int of, const std::function<bool()>& ready) override {
         if (error != ErrorCode{}) throw Error(error, "on purpose");
         UcxWorld::wait(pe, operation, of, ready);
@@ -210,7 +210,7 @@ class UcxPeerDies : public ::testing::TestWithParam<std::size_t> {};
 INSTANTIATE_TEST_SUITE_P(Sizes, UcxPeerDies, ::testing::Values(4, 100'000));
 
 TEST_P(UcxPeerDies, ADeathIsNamedAndEndsTheWait) {
-    ::setenv("UCX_TLS", "tcp,self", 1);
+    ::setenv("UCX_TLS", over_tcp, 1);
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
     const pid_t child = ::fork();

@@ -40,10 +40,13 @@ class Directory {
     int looked_up_ = 0;
 };
 
+/// Networks for UCX (UCX_TLS): one host as if it were several, and shared memory.
+inline constexpr const char *over_tcp = "tcp,self", *over_shared_memory = "posix,cma,self";
+
 struct UcxWorld {
     static constexpr std::size_t heap_bytes = std::size_t{1} << 20;
 
-    explicit UcxWorld(int n) : UcxWorld(n, "tcp,self", transport::UcxRma::off, true) {}
+    explicit UcxWorld(int n) : UcxWorld(n, over_tcp, transport::UcxRma::off, true) {}
     /// UCX uses shared memory within a host unless `networks` (UCX_TLS) excludes it.
     UcxWorld(int n, const char* networks, transport::UcxRma own, bool with_threads)
         : heaps(static_cast<std::size_t>(n), std::vector<std::uint64_t>(heap_bytes / 8)),

@@ -5,6 +5,7 @@
 #include "bootstrap/wire.hpp"
 #include "common/job_environment.hpp"
 #include "support/forked.hpp"
+#include "support/quick_settings.hpp"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -24,13 +25,8 @@ namespace {
 
 using test::Forked;
 using test::Outcome;
+using test::quick_settings;
 using test::run_forked;
-
-common::Settings quick(double init_timeout_s = 20) {
-    common::Settings settings;
-    settings.init_timeout_s = init_timeout_s;
-    return settings;
-}
 
 /// Exercises a bootstrap through the store and the memory; returns the values that this PE read.
 std::string exercise(Bootstrap& bootstrap) {
@@ -79,7 +75,7 @@ void expect_named(const Outcome& outcome, const std::vector<std::string>& parts)
 }
 
 TEST(Single, IsAJobOfOne) {
-    const auto bootstrap = create_single(quick());
+    const auto bootstrap = create_single(quick_settings());
     EXPECT_EQ(bootstrap->name(), "single");
     EXPECT_EQ(exercise(*bootstrap), "100 ");
     EXPECT_THROW(bootstrap->get("nobody's"), Error);
@@ -118,29 +114,32 @@ TEST(UniqueId, IsRandomAndPrintable) {
 TEST(UniqueId, ConnectsPesStartedInAnyOrder) {
     for (const std::vector<int>& order : {std::vector{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 0, 3, 1}}) {
         const std::string id = get_unique_id();
-        expect_all(run_forked(
-                       4, [&](int pe) { return exercise(*create_unique_id(quick(), id, pe, 4)); }, order),
-                   "100 101 102 103 ");
+        expect_all(
+            run_forked(
+                4, [&](int pe) { return exercise(*create_unique_id(quick_settings(), id, pe, 4)); }, order),
+            "100 101 102 103 ");
     }
 }
 
-TEST(UniqueId, OfOnePe) { EXPECT_EQ(exercise(*create_unique_id(quick(), get_unique_id(), 0, 1)), "100 "); }
+TEST(UniqueId, OfOnePe) {
+    EXPECT_EQ(exercise(*create_unique_id(quick_settings(), get_unique_id(), 0, 1)), "100 ");
+}
 
 TEST(UniqueId, ThatIsNoneIsRefused) {
     for (const std::string& id : {std::string("hello"), get_unique_id() + "0", std::string(300, 'a')})
-        EXPECT_THROW(create_unique_id(quick(), id, 0, 1), Error) << id;
+        EXPECT_THROW(create_unique_id(quick_settings(), id, 0, 1), Error) << id;
 }
 
 TEST(UniqueId, NamesPesThatDoNotCome) {
     const std::string id = get_unique_id();
     // PE 1 arrives before PE 0's time starts, however busy the machine is.
-    const auto outcomes =
-        run_forked(4,
-                   [&](int pe) -> std::string {
-                       if (pe >= 2) return "";
-                       return exercise(*create_unique_id(pe == 0 ? quick(3) : quick(), id, pe, 4));
-                   },
-                   {1, 2, 3, 0});
+    const auto outcomes = run_forked(
+        4,
+        [&](int pe) -> std::string {
+            if (pe >= 2) return "";
+            return exercise(*create_unique_id(pe == 0 ? quick_settings(3) : quick_settings(), id, pe, 4));
+        },
+        {1, 2, 3, 0});
     for (const int pe : {0, 1})
         expect_named(outcomes[static_cast<std::size_t>(pe)], {"2,3 of 4 did not come", "ATOLL_INIT_TIMEOUT"});
 }
@@ -148,21 +147,22 @@ TEST(UniqueId, NamesPesThatDoNotCome) {
 TEST(UniqueId, NamesAProcessOfAnotherUser) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
     const std::string id = get_unique_id();
-    Forked pe0([&] { return exercise(*create_unique_id(quick(), id, 0, 3)); });
+    Forked pe0([&] { return exercise(*create_unique_id(quick_settings(), id, 0, 3)); });
     const Outcome stranger = Forked([&]() -> std::string {
                                  constexpr uid_t other = 12345;
                                  if (::setuid(other) != 0) return "no other user";
-                                 return exercise(*create_unique_id(quick(), id, 1, 3));
+                                 return exercise(*create_unique_id(quick_settings(), id, 1, 3));
                              }).wait();
     expect_named(stranger, {"this process runs as user 12345"});
-    const Outcome pe1 = Forked([&] { return exercise(*create_unique_id(quick(1), id, 1, 3)); }).wait();
+    const Outcome pe1 =
+        Forked([&] { return exercise(*create_unique_id(quick_settings(1), id, 1, 3)); }).wait();
     expect_named(pe1, {"PE 2 of 3 did not come", "a process of user 12345 was refused", "run as one user"});
     pe0.wait();
 }
 
 TEST(UniqueId, NamesAMissingPe0) {
     const Outcome outcome =
-        Forked([] { return exercise(*create_unique_id(quick(0.2), get_unique_id(), 1, 2)); }).wait();
+        Forked([] { return exercise(*create_unique_id(quick_settings(0.2), get_unique_id(), 1, 2)); }).wait();
     expect_named(outcome, {"PE 1 of 2 found no PE 0", "no process listens"});
 }
 
@@ -170,14 +170,14 @@ TEST(UniqueId, NamesTwoWithOneNumber) {
     const std::string id = get_unique_id();
     const int pes[] = {0, 1, 1};
     const auto outcomes =
-        run_forked(3, [&](int i) { return exercise(*create_unique_id(quick(), id, pes[i], 3)); });
+        run_forked(3, [&](int i) { return exercise(*create_unique_id(quick_settings(), id, pes[i], 3)); });
     for (const Outcome& outcome : outcomes) expect_named(outcome, {"says that it is PE 1", "already is"});
 }
 
 TEST(UniqueId, NamesDifferentNumbersOfPes) {
     const std::string id = get_unique_id();
     const auto outcomes =
-        run_forked(2, [&](int pe) { return exercise(*create_unique_id(quick(), id, pe, 2 + pe)); });
+        run_forked(2, [&](int pe) { return exercise(*create_unique_id(quick_settings(), id, pe, 2 + pe)); });
     for (const Outcome& outcome : outcomes)
         expect_named(outcome, {"PE 1 of 3", "PE 0 was told that there are 2"});
 }
@@ -190,7 +190,7 @@ TEST(UniqueId, SaysThatDescriptorsRanOut) {
             const rlimit few{20, 20};
             ::setrlimit(RLIMIT_NOFILE, &few);
         }
-        return exercise(*create_unique_id(quick(), id, pe, many));
+        return exercise(*create_unique_id(quick_settings(), id, pe, many));
     });
     for (const Outcome& outcome : outcomes)
         expect_named(outcome, {"descriptor for each of the 32 PEs", "ulimit -n"});
@@ -198,15 +198,15 @@ TEST(UniqueId, SaysThatDescriptorsRanOut) {
 
 TEST(UniqueId, TwoPe0s) {
     const std::string id = make_unique_id();
-    const auto first = create_unique_id(quick(), id, 0, 2);
-    EXPECT_THROW(create_unique_id(quick(), id, 0, 2), Error);
+    const auto first = create_unique_id(quick_settings(), id, 0, 2);
+    EXPECT_THROW(create_unique_id(quick_settings(), id, 0, 2), Error);
 }
 
 TEST(UniqueId, NamesAPeThatDiesWhileOthersWait) {
     const std::string id = get_unique_id();
     const auto outcomes = run_forked(3, [&](int pe) -> std::string {
         if (pe == 2) ::alarm(0);
-        const auto bootstrap = create_unique_id(quick(), id, pe, 3);
+        const auto bootstrap = create_unique_id(quick_settings(), id, pe, 3);
         if (pe == 2) ::kill(::getpid(), SIGKILL);
         return exercise(*bootstrap);
     });
@@ -252,7 +252,7 @@ std::vector<std::string> rubbish() {
 
 TEST(UniqueId, StrangersAreIgnored) {
     const std::string id = get_unique_id();
-    Forked pe0([&] { return exercise(*create_unique_id(quick(), id, 0, 2)); });
+    Forked pe0([&] { return exercise(*create_unique_id(quick_settings(), id, 0, 2)); });
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     const std::string name = "atoll-" + id.substr(id.find('-') + 1, 32);
@@ -262,7 +262,7 @@ TEST(UniqueId, StrangersAreIgnored) {
     all.pop_back();  // the connection that must be waited for
     for (const std::string& bytes : all)
         EXPECT_TRUE(is_turned_away(AF_UNIX, reinterpret_cast<sockaddr*>(&address), size, bytes));
-    EXPECT_EQ(exercise(*create_unique_id(quick(), id, 1, 2)), "100 101 ");
+    EXPECT_EQ(exercise(*create_unique_id(quick_settings(), id, 1, 2)), "100 101 ");
     EXPECT_TRUE(pe0.wait().ok());
 }
 
@@ -317,7 +317,7 @@ TEST(Tcp, ConnectsAndLeavesThePortFree) {
             3,
             [&](int pe) {
                 set_torchrun(pe, 3, port);
-                const auto bootstrap = choose({}, quick());
+                const auto bootstrap = choose({}, quick_settings());
                 // A PE that has left init finds no listener there: PE 0's torch may listen, and the others'
                 // do not meet us.
                 const std::string free = is_free(port, pe) ? "free " : "taken ";
@@ -333,7 +333,7 @@ TEST(Tcp, StrangersAreIgnored) {
     const int port = free_port();
     const auto pe_at = [&](int pe) {
         set_torchrun(pe, 2, port);
-        return exercise(*create_tcp(quick()));
+        return exercise(*create_tcp(quick_settings()));
     };
     Forked pe0([&] { return pe_at(0); });
     const sockaddr_in address = loopback(port);
@@ -352,7 +352,8 @@ TEST(Tcp, SaysWhatIsWrongWithTheVariables) {
         return Forked([&]() -> std::string {
                    set_torchrun(0, 1, free_port());
                    spoil();
-                   create_tcp(quick(3));  // time for PE 0 to greet itself, on a machine with too much to do
+                   create_tcp(
+                       quick_settings(3));  // time for PE 0 to greet itself, on a machine with too much to do
                    return "";
                })
             .wait();
@@ -374,7 +375,7 @@ TEST(Tcp, SaysThatThePortIsTaken) {
     ASSERT_EQ(::listen(taken.get(), 1), 0);
     const Outcome outcome = Forked([&]() -> std::string {
                                 set_torchrun(0, 2, port);
-                                create_tcp(quick());
+                                create_tcp(quick_settings());
                                 return "";
                             }).wait();
     expect_named(outcome, {"another program does", "MASTER_PORT"});
@@ -398,7 +399,7 @@ TEST(Store, ConnectsThePes) {
             options.store = store_of(*carrier);
             options.pe = pe;
             options.n_pes = 3;
-            const auto bootstrap = choose(options, quick());
+            const auto bootstrap = choose(options, quick_settings());
             seen[static_cast<std::size_t>(pe)] = std::string(bootstrap->name()) + " " + exercise(*bootstrap);
         });
     for (std::thread& thread : threads) thread.join();
@@ -409,8 +410,8 @@ TEST(Store, ConnectsThePes) {
 TEST(Store, ConnectsHostsByTcp) {
     const std::string id = get_unique_id();
     const auto outcomes = run_forked(3, [&](int pe) {
-        const auto carrier = create_unique_id(quick(), id, pe, 3);
-        const auto bootstrap = meet(quick(), exchange_by(store_of(*carrier), pe, 3), "store",
+        const auto carrier = create_unique_id(quick_settings(), id, pe, 3);
+        const auto bootstrap = meet(quick_settings(), exchange_by(store_of(*carrier), pe, 3), "store",
                                     pe == 1 ? "bootB net:[1]" : "bootA net:[1]");
         return std::string(bootstrap->name()) + " " + exercise(*bootstrap);
     });
@@ -418,7 +419,7 @@ TEST(Store, ConnectsHostsByTcp) {
 }
 
 common::Settings with_secret(const std::string& secret, double init_timeout_s = 20) {
-    common::Settings settings = quick(init_timeout_s);
+    common::Settings settings = quick_settings(init_timeout_s);
     settings.secret = secret;
     return settings;
 }
@@ -450,7 +451,7 @@ TEST(Tcp, NamesSettingsThatDiffer) {
     const int port = free_port();
     const auto outcomes = run_forked(2, [&](int pe) {
         set_torchrun(pe, 2, port);
-        common::Settings settings = quick();
+        common::Settings settings = quick_settings();
         if (pe == 1) settings.transport = "loopback";
         return exercise(*create_tcp(settings));
     });
@@ -465,7 +466,7 @@ TEST(Tcp, TakesAtollPort) {
     expect_all(run_forked(2,
                           [&](int pe) {
                               set_torchrun(pe, 2, taken);
-                              common::Settings settings = quick();
+                              common::Settings settings = quick_settings();
                               settings.port = port;
                               return exercise(*create_tcp(settings));
                           }),
@@ -497,12 +498,12 @@ TEST(Hello, IsReadOnlyAsItWasWritten) {
 TEST(Choose, ChecksWhatItIsGiven) {
     JobOptions options;
     options.pe = 1;
-    EXPECT_THROW(choose(options, quick()), Error);
+    EXPECT_THROW(choose(options, quick_settings()), Error);
     options.unique_id = get_unique_id();
-    EXPECT_THROW(choose(options, quick()), Error);
+    EXPECT_THROW(choose(options, quick_settings()), Error);
     options.n_pes = 1;
-    EXPECT_THROW(choose(options, quick()), Error);
-    EXPECT_EQ(choose({}, quick())->name(), "single");
+    EXPECT_THROW(choose(options, quick_settings()), Error);
+    EXPECT_EQ(choose({}, quick_settings())->name(), "single");
 }
 
 TEST(Choose, SaysWhichVariablesOfALauncherAreMissing) {
@@ -531,7 +532,7 @@ TEST(Choose, WarnsOfAJobOfOneThatWasToBeLarger) {
         Forked([]() -> std::string {
             ::setenv("RANK", "1", 1);
             testing::internal::CaptureStderr();
-            const auto bootstrap = choose({}, quick());
+            const auto bootstrap = choose({}, quick_settings());
             return testing::internal::GetCapturedStderr() + std::string(bootstrap->name());
         }).wait();
     EXPECT_NE(outcome.text.find("RANK is set, but WORLD_SIZE"), std::string::npos) << outcome.text;
@@ -541,7 +542,7 @@ TEST(Choose, WarnsOfAJobOfOneThatWasToBeLarger) {
 TEST(Choose, SettingsComeBeforeTheEnvironment) {
     const Outcome outcome = Forked([]() -> std::string {
                                 set_torchrun(1, 2, 1);
-                                common::Settings settings = quick();
+                                common::Settings settings = quick_settings();
                                 settings.bootstrap = "single";
                                 return std::string(choose({}, settings)->name());
                             }).wait();

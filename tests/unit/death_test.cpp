@@ -1,6 +1,7 @@
 // Without a launcher: PEs that end, die or compute forever, and the fate of the others.
 #include "bootstrap/bootstrap.hpp"
 #include "support/forked.hpp"
+#include "support/quick_settings.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,18 +14,13 @@ namespace {
 
 using test::Forked;
 using test::Outcome;
+using test::quick_settings;
 using test::run_forked;
-
-common::Settings quick_options() {
-    common::Settings settings;
-    settings.init_timeout_s = 20;
-    return settings;
-}
 
 /// A job's start in core: set up, then watched.
 struct Joined {
     Joined(const std::string& id, int pe, int n_pes)
-        : bootstrap(create_unique_id(quick_options(), id, pe, n_pes)) {
+        : bootstrap(create_unique_id(quick_settings(), id, pe, n_pes)) {
         segment = bootstrap->host_segment();
         segment.board.set_state(pe, common::PeState::running);
         monitor = bootstrap->monitor(segment.board);

@@ -5,6 +5,7 @@
 #include "bootstrap/wire.hpp"
 #include "common/fd_passing.hpp"
 #include "support/forked.hpp"
+#include "support/quick_settings.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -19,12 +20,7 @@ namespace {
 
 using test::Forked;
 using test::Outcome;
-
-common::Settings quick_settings(double init_timeout_s = 20) {
-    common::Settings settings;
-    settings.init_timeout_s = init_timeout_s;
-    return settings;
-}
+using test::quick_settings;
 
 /// The launcher's side of one PE.
 struct Launcher {
