@@ -55,6 +55,20 @@ template <class T> T peek(const T& field) {
 
 template <class T> void poke(T& field, T value) { __atomic_store(&field, &value, __ATOMIC_RELEASE); }
 
+/// Calls `body` with each field of a record and the same field of a copy, texts letter by letter.
+template <class Record, class Copy, class Body> void each_field(Record& wait, Copy& copy, const Body& body) {
+    for (std::size_t i = 0; i < sizeof copy.operation; ++i) body(wait.operation[i], copy.operation[i]);
+    for (std::size_t i = 0; i < sizeof copy.name; ++i) body(wait.name[i], copy.name[i]);
+    body(wait.team, copy.team);
+    body(wait.peer, copy.peer);
+    body(wait.offset, copy.offset);
+    body(wait.expected, copy.expected);
+    body(wait.found, copy.found);
+    body(wait.compare, copy.compare);
+    body(wait.has_value, copy.has_value);
+    body(wait.since_ns, copy.since_ns);
+}
+
 // The owner may write at any moment. So fields are read atomically and used only if the sequence did not
 // change. A PE may have been killed half way through writing: no endless retry.
 std::optional<WaitCopy> copy_wait(const WaitRecord& wait) {
@@ -64,18 +78,9 @@ std::optional<WaitCopy> copy_wait(const WaitRecord& wait) {
         WaitCopy copy;
         copy.active = wait.active.load(std::memory_order_acquire);
         if (copy.active == 0) return std::nullopt;
-        for (std::size_t i = 0; i < sizeof copy.operation; ++i) copy.operation[i] = peek(wait.operation[i]);
+        each_field(wait, copy, [](const auto& field, auto& value) { value = peek(field); });
         copy.operation[sizeof copy.operation - 1] = '\0';
-        for (std::size_t i = 0; i < sizeof copy.name; ++i) copy.name[i] = peek(wait.name[i]);
         copy.name[sizeof copy.name - 1] = '\0';
-        copy.team = peek(wait.team);
-        copy.peer = peek(wait.peer);
-        copy.offset = peek(wait.offset);
-        copy.expected = peek(wait.expected);
-        copy.found = peek(wait.found);
-        copy.compare = peek(wait.compare);
-        copy.has_value = peek(wait.has_value);
-        copy.since_ns = peek(wait.since_ns);
         if (wait.sequence.load(std::memory_order_relaxed) == before) return copy;
     }
     return std::nullopt;
@@ -130,16 +135,7 @@ std::string render(const Group& group) {
 
 void write_wait(WaitRecord& wait, const WaitCopy& values) {
     wait.sequence.fetch_add(1, std::memory_order_acq_rel);
-    for (std::size_t i = 0; i < sizeof values.operation; ++i) poke(wait.operation[i], values.operation[i]);
-    for (std::size_t i = 0; i < sizeof values.name; ++i) poke(wait.name[i], values.name[i]);
-    poke(wait.team, values.team);
-    poke(wait.peer, values.peer);
-    poke(wait.offset, values.offset);
-    poke(wait.expected, values.expected);
-    poke(wait.found, values.found);
-    poke(wait.compare, values.compare);
-    poke(wait.has_value, values.has_value);
-    poke(wait.since_ns, values.since_ns);
+    each_field(wait, values, [](auto& field, const auto& value) { poke(field, value); });
     wait.active.store(values.active, std::memory_order_release);
     wait.sequence.fetch_add(1, std::memory_order_release);
 }

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -79,19 +80,18 @@ std::string call_site(void* hook_state) {
     std::array<void*, 64> frames;
     const int n = ::backtrace(frames.data(), static_cast<int>(frames.size()));
     bool in_library = false;
-    std::string site;
+    std::optional<Frame> site;
     for (int i = 0; i < n; ++i) {
         Dl_info info{};
         if (::dladdr(frames[static_cast<std::size_t>(i)], &info) == 0 || !info.dli_fname) continue;
         if (is_ours(info))
             in_library = true;
         else if (in_library) {
-            const Frame frame(frames[static_cast<std::size_t>(i)], info);
-            site = frame.text();
-            if (!frame.is_of_headers()) break;
+            site.emplace(frames[static_cast<std::size_t>(i)], info);
+            if (!site->is_of_headers()) break;
         }
     }
-    return site;
+    return site ? site->text() : std::string();
 }
 
 }  // namespace atl::common
