@@ -74,10 +74,6 @@ class Runner:
             for result in found:
                 batch.results[result.name] = result
             done = {result.name for result in found}
-            if not done:
-                first = waiting[0]
-                batch.results[first] = Result(first, "failed", 0.0, "The process reported no result.")
-                done = {first}
             waiting = [name for name in waiting if name not in done]
         self.repeat_followers(batch)
         return batch
@@ -89,7 +85,10 @@ class Runner:
             batch.results[name] = self.process(batch.program, [name])[0]
 
     def process(self, program: Path, tests: list[str]) -> list[Result]:
-        """Run tests in one process; the last result is that of the test in which it ended, if it ended early."""
+        """Run tests in one process and return at least one result.
+
+        If the process ended early, the last result is that of the test in which it ended.
+        """
         environment = {"ATOLL_CHECK": "all", **os.environ}
         child = subprocess.Popen(
             [*self.emulator, str(program), f"--gtest_filter={':'.join(tests)}", "--gtest_color=no"],
@@ -119,6 +118,8 @@ class Runner:
                 output.append(line)
         status = child.wait()
         late = clock.stop()
+        if not running and not results:
+            running = tests[0]
         if running:
             text = "".join(output[-400:])
             how = (

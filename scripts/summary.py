@@ -42,13 +42,13 @@ def count(table: Path, name: str, status: int, seconds: int, junit: Path | None)
     elif junit is not None:
         passed, failed, names = 0, 1, ["no results"]
     with table.open("a") as out:
-        print(name, passed, failed, skipped, seconds, " ".join(names), sep="\t", file=out)
+        print(name, passed, failed, skipped, seconds, " ".join(names), junit or "", sep="\t", file=out)
 
 
-def slowest(folder: Path, most: int = 8) -> list[tuple[float, str]]:
-    """Return the time in seconds and the name of the slowest cases in a folder's JUnit files."""
+def slowest(junits: list[Path], most: int = 8) -> list[tuple[float, str]]:
+    """Return the time in seconds and the name of the slowest cases in JUnit files."""
     found = []
-    for junit in folder.glob("*.xml"):
+    for junit in junits:
         for case in ElementTree.parse(junit).iter("testcase"):
             name = "::".join(filter(None, dict.fromkeys((case.get("classname"), case.get("name")))))
             found.append((float(case.get("time") or 0), name))
@@ -58,20 +58,21 @@ def slowest(folder: Path, most: int = 8) -> list[tuple[float, str]]:
 def close(tables: list[Path]) -> int:
     """Print every row and the sum; 1 where anything failed or nothing ran."""
     total = [0, 0, 0]
-    rows = []
+    rows, junits = [], list[Path]()
     for table in tables:
         for line in table.read_text().splitlines() if table.exists() else []:
-            name, *numbers, names = line.split("\t")
+            name, *numbers, names, junit = line.split("\t")
             values = [int(number) for number in numbers]
             total = [sum(pair) for pair in zip(total, values, strict=False)]
             rows.append((name, *values, names))
+            junits += [Path(junit)] if junit and Path(junit).exists() else []
         if not table.exists():
             rows.append((f"{table.stem} did not start", 0, 1, 0, 0, ""))
             total[1] += 1
     print(f"\n  {'':34} {'passed':>7} {'failed':>7} {'skipped':>7} {'seconds':>8}")
     for name, *values, names in rows:
         print("  {:34} {:7} {:7} {:7} {:8}".format(name, *values), f"  {names[:300]}" if names else "")
-    if times := slowest(tables[0].parent):
+    if times := slowest(junits):
         print("\n  slowest tests:")
         for seconds, name in times:
             print(f"  {seconds:8.1f} s  {name[:110]}")

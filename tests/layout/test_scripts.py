@@ -32,7 +32,7 @@ def test_a_suite_that_ran_nothing_failed(tmp_path: Path, junit: str | None, stat
     results, table = tmp_path / "junit.xml", tmp_path / "test.tsv"
     if junit is not None:
         results.write_text(junit)
-    table.write_text("another check\t1\t0\t0\t0\t\n")  # a passing check hides nothing
+    table.write_text("another check\t1\t0\t0\t0\t\t\n")  # a passing check hides nothing
     assert summary("count", table, "suite", status, 1, results).returncode == 0
     closed = summary("close", tmp_path / "test")
     wanted = said.replace("1 passed", "2 passed").replace("0 passed", "1 passed")
