@@ -18,6 +18,7 @@ from typing import Any
 
 import schema
 from machine import machine, output
+from table import size as size_text
 
 Run = dict[str, Any]
 AIM = 1.05  # the most of CUDA C++'s time that a kernel in Python may take
@@ -60,7 +61,7 @@ def short(value: float) -> str:
 
 def size(n: int) -> str:
     """Return a size after a name, or nothing for none."""
-    return f" {n} B" if 0 < n < KIB else f" {n // KIB} KiB" if n else ""
+    return f" {size_text(n)}" if n else ""
 
 
 def markdown(head: list[str], rows: list[list[str]]) -> str:

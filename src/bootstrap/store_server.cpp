@@ -327,7 +327,7 @@ void StoreServer::handle_hello(Peer& peer, const std::string& body) {
     const std::optional<Hello> hello = decode_hello(body, options_.secret, peer.number, proven);
     if (!hello) return refuse(peer, "its hello cannot be read");
     if (!proven) {
-        // A PE of ours with a wrong secret is told why. A stranger learns nothing from it.
+        // A PE of this library with a wrong secret gets the reason. The text discloses nothing to others.
         send(peer, 'E',
              std::to_string(static_cast<int>(ErrorCode::bootstrap)) + '\0' + "PE 0 refused PE " +
                  std::to_string(hello->pe) + " of " + std::to_string(hello->n_pes) + ": its " +

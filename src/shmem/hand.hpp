@@ -77,7 +77,7 @@ void wait_until(long* word, int cmp, long value);
 void wait(long* word, long value);
 
 // ---- active_set.cpp: the deprecated collectives.
-/// True for a valid set that does not include this PE: the call then does nothing, and the process is told
+/// True for a valid set that does not include this PE: the call then does nothing, and the process is warned
 /// once. False for an invalid set.
 bool is_outside(const Call& call, int start, int log_stride, int size);
 /// The team of an active set, created by its members alone when they first meet. `sync` is all zero before

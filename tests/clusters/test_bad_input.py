@@ -144,7 +144,9 @@ def test_a_firewall_before_the_launcher_is_named(make_hosts: MakeHosts, pe: str)
     late = f'[ "$(hostname)" = n0 ] || sleep 2; exec {pe}'
     done = over_hosts(hosts, "n0:1,n1:1", "sh", "-c", late, ATOLL_INIT_TIMEOUT="3")
     assert done.status == 4 and "PE 1 of 2 did not come" in done.err, done.text
-    assert "PE 1 of 2 found no PE 0 within 3 s" in done.err and "a firewall closes the port" in done.err, done.text
+    assert "PE 1 of 2 found no PE 0 within 3 s" in done.err and "a firewall closes the port" in done.err, (
+        done.text
+    )
 
 
 def test_a_second_init_is_named(make_hosts: MakeHosts) -> None:

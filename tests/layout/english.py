@@ -26,7 +26,6 @@ SKIPPED = (
     "api/generated/",
     "tests/shmem/generated/",
     "bench/results/",
-    "CHANGELOG.md",
     "tests/layout/english.py",
 )
 

@@ -291,7 +291,7 @@ def begin_in(box: Any) -> Any:
 
 @helper
 def tells(box: Any) -> Any:
-    """Return whether the sender is told that this message was received."""
+    """Return whether the receiver acknowledges this message to the sender."""
     return box.number & (DEPTH // 2 - 1) == 0
 
 
