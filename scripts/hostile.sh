@@ -48,11 +48,6 @@ check "build" bash -c "source scripts/lib.sh; scripts/install.sh && cmake --buil
 [ "$checked" -eq 0 ] || { [ -n "${ATOLL_BUILD_NO_CLOSING:-}" ] || closing hostile; exit 1; }
 mkdir -p "$scratch"
 
-# skipped NAME REASON: counts and reports a skipped check.
-skipped() {
-    printf '  %-34s skipped: %s\n' "$1" "$2"
-    printf '%s\t0\t0\t1\t0\t\n' "$1" >>"$results/hostile.tsv"
-}
 # where NAME NEEDS COMMAND...: runs the sub-suite by COMMAND; skipped if NEEDS, a command, fails.
 where() {
     local name=$1 needs=$2
@@ -60,7 +55,7 @@ where() {
     if bash -c "$needs" >"$scratch/needs" 2>&1; then
         check "$name" "$@" scripts/hostile.sh --suite
     else
-        skipped "$name" "$(tail -n 1 "$scratch/needs" | grep . || echo "'$needs' failed")"
+        skip "$name" "$(tail -n 1 "$scratch/needs" | grep . || echo "'$needs' failed")"
     fi
 }
 # Runs in new namespaces, after SETUP.
@@ -77,7 +72,7 @@ may="$root; ${become[*]}"
 no_python=
 if [ "$(id -u)" -eq 0 ] && ! "${become[@]}" "$python" -c '' 2>/dev/null; then
     no_python=HOSTILE_NO_PYTHON=1
-    skipped "another user, Python" "other users may not run $(readlink -f "$python")"
+    skip "another user, Python" "other users may not run $(readlink -f "$python")"
 fi
 where "another user, home not writable" "$may test -x '$built/bin/atoll' || { echo 'other users cannot read $PWD'; exit 1; }" \
     "${become[@]}" $no_python

@@ -61,6 +61,12 @@ check() {
     checked=$status
 }
 
+# skip NAME REASON: counts and reports a check that this machine cannot make.
+skip() {
+    printf '  %-34s skipped: %s\n' "$1" "$2"
+    python3 scripts/summary.py skip "$results/$suite.tsv" "$1"
+}
+
 # cxx_tests PRESET: the C++ tests of a built preset. Tests of one process share processes; jobs of several are ctest's.
 cxx_tests() {
     local ctest="$PWD/$results/ctest-$1.xml"

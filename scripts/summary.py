@@ -3,6 +3,7 @@
 Usage:
 
     summary.py count FILE NAME STATUS SECONDS [JUNIT]   appends a row: the JUnit file's cases, else one check
+    summary.py skip FILE NAME                           appends a row: one skipped check
     summary.py close FILE...                            prints the rows, then "N passed, N failed, N skipped"
 """
 
@@ -41,8 +42,13 @@ def count(table: Path, name: str, status: int, seconds: int, junit: Path | None)
             failed, names = 1, ["no test ran"]
     elif junit is not None:
         passed, failed, names = 0, 1, ["no results"]
+    append(table, name, (passed, failed, skipped, seconds), names, junit)
+
+
+def append(table: Path, name: str, values: tuple[int, int, int, int], names: list[str], junit: Path | None) -> None:
+    """Append a row: its name, passed, failed, skipped, seconds, names of failed cases, and JUnit file."""
     with table.open("a") as out:
-        print(name, passed, failed, skipped, seconds, " ".join(names), junit or "", sep="\t", file=out)
+        print(name, *values, " ".join(names), junit or "", sep="\t", file=out)
 
 
 def slowest(junits: list[Path], most: int = 8) -> list[tuple[float, str]]:
@@ -85,5 +91,7 @@ if __name__ == "__main__":
     if what == "count":
         junit = Path(rest[4]) if len(rest) > 4 else None
         count(Path(rest[0]), rest[1], int(rest[2]), int(rest[3]), junit)
+    elif what == "skip":
+        append(Path(rest[0]), rest[1], (0, 0, 1, 0), [], None)
     else:
         sys.exit(close([Path(name).with_suffix(".tsv") for name in rest]))
