@@ -20,11 +20,11 @@ BENCHMARKS = {
     "network": "bench/network.py",
     "scaling": "bench/scaling.py",
     "import_time": "bench/import_time.py",
-    "gpu": "scripts/gpu_test.sh bench",
+    "gpu": "scripts/gpu.sh programs bench",
     "gpu_far": "ATOLL_HOST_ID=a,b atoll run -n 2 with gpu_far, gpu_far_kernels",
-    "gpu_kernels": "scripts/gpu_kernels.sh bench",
-    "gpu_enqueue": "scripts/gpu_python.sh bench",
-    "gpu_peers": "scripts/gpu_peers.sh",
+    "gpu_kernels": "scripts/gpu.sh kernels bench",
+    "gpu_enqueue": "scripts/gpu.sh python bench",
+    "gpu_peers": "scripts/gpu.sh peers",
     "gpu_examples": "the times of examples/11_kernels_jacobi, 13_kernels_allreduce, 18_kernels_matmul",
 }
 

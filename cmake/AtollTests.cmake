@@ -249,7 +249,7 @@ if(TARGET atoll_cli)
                 target_compile_definitions(gpu_kernels PUBLIC ATOLL_TEST_ALL_TYPES)
             endif()
             target_include_directories(gpu_kernels PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests")
-            # Its own main(): it ends by what it is started for, see scripts/gpu_test.sh.
+            # Its own main(): it ends by what it is started for, see scripts/gpu.sh programs.
             add_executable(gpu_kernel_ends "${PROJECT_SOURCE_DIR}/tests/gpu/ends/kernel_ends.cu")
             set_target_properties(gpu_kernel_ends PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/gpu/ends"
                                                              OUTPUT_NAME kernel_ends)
@@ -270,7 +270,7 @@ if(TARGET atoll_cli)
     endif()
 endif()
 
-# The programs that scripts/gpu_test.sh needs on machines with GPUs.
+# The programs that scripts/gpu.sh programs needs on machines with GPUs.
 if(TARGET atoll_cli AND TARGET gpu_kernel_ends AND TARGET multi_device_absent)
     add_custom_target(gpu_programs DEPENDS atoll atoll_cli gpu_kernel_ends multi_device_absent multi_device_elements multi_device_far
                       multi_device_far_collectives multi_device_mailbox)

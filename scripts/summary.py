@@ -45,7 +45,9 @@ def count(table: Path, name: str, status: int, seconds: int, junit: Path | None)
     append(table, name, (passed, failed, skipped, seconds), names, junit)
 
 
-def append(table: Path, name: str, values: tuple[int, int, int, int], names: list[str], junit: Path | None) -> None:
+def append(
+    table: Path, name: str, values: tuple[int, int, int, int], names: list[str], junit: Path | None
+) -> None:
     """Append a row: its name, passed, failed, skipped, seconds, names of failed cases, and JUnit file."""
     with table.open("a") as out:
         print(name, *values, " ".join(names), junit or "", sep="\t", file=out)

@@ -7,7 +7,7 @@ All take turns batch by batch in one process for each PE, so that only their cod
 First comes the host's cost of a call on a stream (enqueued, not waited for; 8 bytes). Then come kernels in
 Numba: between two blocks of one kernel with one PE, else between PEs with a GPU each. With one PE a put goes
 to the PE itself and collectives have one member: that is each library's own cost, without a link. The table
-and the file name a peer that is missing or fails, with its reason. scripts/gpu_peers.sh runs it.
+and the file name a peer that is missing or fails, with its reason. scripts/gpu.sh peers runs it.
 """
 
 from __future__ import annotations

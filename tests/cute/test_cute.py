@@ -1,4 +1,4 @@
-"""CuTe DSL's kernels, compiled without a GPU: scripts/cute.sh runs these tests; scripts/gpu_kernels.sh runs
+"""CuTe DSL's kernels, compiled without a GPU: scripts/cute.sh runs these tests; scripts/gpu.sh kernels runs
 the kernels.
 """
 

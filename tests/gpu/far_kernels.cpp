@@ -1,5 +1,5 @@
 // Kernels' operations on PEs that only a transport reaches. Run it with ATOLL_HOST_ID=a,b and
-// UCX_TLS=tcp,self, like scripts/gpu_test.sh. In a job of one host the same calls use the window.
+// UCX_TLS=tcp,self, like scripts/gpu.sh programs. In a job of one host the same calls use the window.
 #include "core/job_state.hpp"
 #include "gpu/far.hpp"
 #include "gpu/support.hpp"

@@ -54,20 +54,23 @@ def test_a_skipped_check_is_counted_by_the_scripts(tmp_path: Path) -> None:
 
 
 def test_rows_of_the_summary_have_one_writer() -> None:
-    writers = [path.name for path in (ROOT / "scripts").glob("*.sh") if re.search(r">>.*\.tsv", path.read_text())]
+    writers = [
+        path.name for path in (ROOT / "scripts").glob("*.sh") if re.search(r">>.*\.tsv", path.read_text())
+    ]
     assert writers == []
 
 
-def test_the_gpu_script_passes_nothing_where_nothing_was_built(tmp_path: Path) -> None:
+def gpu_script(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run scripts/gpu.sh in a tree that holds nothing else, where nvidia-smi names a GPU."""
     (tmp_path / "scripts").mkdir()
-    for name in ("gpu_test.sh", "gpu_mps.sh"):
-        shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts")
+    shutil.copy(ROOT / "scripts" / "gpu.sh", tmp_path / "scripts")
+    shutil.copytree(ROOT / "scripts" / "gpu", tmp_path / "scripts" / "gpu")
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "nvidia-smi").write_text("#!/bin/sh\necho 'GPU 0: pretended'\n")
     (tools / "nvidia-smi").chmod(0o755)
-    done = subprocess.run(
-        ["bash", "scripts/gpu_test.sh", "--no-build", "tests", "soak"],
+    return subprocess.run(
+        ["bash", "scripts/gpu.sh", *arguments],
         cwd=tmp_path,
         env={
             **os.environ,
@@ -80,19 +83,24 @@ def test_the_gpu_script_passes_nothing_where_nothing_was_built(tmp_path: Path) -
         text=True,
         check=False,
     )
+
+
+def test_the_gpu_script_passes_nothing_where_nothing_was_built(tmp_path: Path) -> None:
+    done = gpu_script(tmp_path, "programs", "--no-build", "tests", "soak")
     assert done.returncode == 1, done.stdout
     assert [line for line in done.stdout.splitlines() if line.startswith("ok")] == []
     assert "FAILED" in done.stdout
     assert done.stdout.splitlines()[-1].startswith("0 passed, "), done.stdout
 
 
-@pytest.mark.parametrize("script", ["gpu_test.sh", "gpu_python.sh", "gpu_kernels.sh"])
-def test_a_part_that_is_none_is_refused(tmp_path: Path, script: str) -> None:
-    (tmp_path / "scripts").mkdir()
-    for name in (script, "gpu_mps.sh"):
-        shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts")
-    done = subprocess.run(
-        ["bash", f"scripts/{script}", "test"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+@pytest.mark.parametrize("script", ["programs", "python", "kernels"])
+def test_an_unknown_part_of_the_gpu_script_is_refused(tmp_path: Path, script: str) -> None:
+    done = gpu_script(tmp_path, script, "test")
     assert done.returncode == 2, done.stdout + done.stderr
-    assert "'test' is no" in done.stdout
+    assert "'test' is not one of tests, " in done.stdout
+
+
+def test_the_gpu_script_without_a_part_names_the_parts(tmp_path: Path) -> None:
+    done = gpu_script(tmp_path)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "gpu.sh kernels [tests] [examples]" in done.stderr

@@ -1,4 +1,4 @@
-"""Tests of atoll.cupy and atoll.triton that need no GPU; scripts/gpu_kernels.sh runs them on real ones."""
+"""Tests of atoll.cupy and atoll.triton that need no GPU; scripts/gpu.sh kernels runs them on real ones."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from simulated import needs_plugin
 
 ON_SIMULATED_GPUS = ["quick_start.py", "calls.py"]
 ON_CPUS = ["kernels.py", "on_stream.py", "ring_all_reduce.py", "moe_dataflow.py", "nbshmem_stencil.py"]
-# Run by scripts/gpu_kernels.sh; test_kernel_languages.py compiles kernels in CuTe DSL.
+# Run by scripts/gpu.sh kernels; test_kernel_languages.py compiles kernels in CuTe DSL.
 ON_GPUS = ["torch_pool.py", "triton_kernels.py", "cute_kernels.py", "nccl_cute.py"]
 BESIDE_MPI = ["hello.py", "init_mpi.py"]  # by tests/clusters, too
 UNDER_TORCHRUN = ["init_torch.py"]

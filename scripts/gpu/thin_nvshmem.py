@@ -1,9 +1,9 @@
-"""Extracts the part of NVSHMEM's wheel that scripts/gpu_peers.sh carries.
+"""Extracts the part of NVSHMEM's wheel that scripts/gpu.sh peers carries.
 
 That is the headers, the host library with the kernels of one architecture, and the bootstrap by a unique id. Kernels
 of other architectures are zeroed, so that they take no room when packed.
 
-python scripts/thin_nvshmem.py WHEEL FOLDER [ARCHITECTURE=90]
+python scripts/gpu/thin_nvshmem.py WHEEL FOLDER [ARCHITECTURE=90]
 """
 
 from __future__ import annotations

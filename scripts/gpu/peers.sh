@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Python on GPUs compared with NVSHMEM4Py, NCCL4Py and torch.distributed (bench/gpu/peers.py), on a machine with GPUs.
 # It runs with 1 PE, then with 2 if there are as many GPUs. Two PEs on one GPU would take turns of 2 ms, and only those
-# would be measured. Bring what gpu_python.sh needs, and in $WHL (.whl) the peers that the machine lacks. These are
+# would be measured. Bring what scripts/gpu/module.sh needs, and in $WHL (.whl) the peers that the machine lacks. These are
 # nvshmem4py_cu13 0.3.1 with cffi and pycparser, any versions of nccl4py (the newest that works is used), and
-# nvshmem-*.tar.xz. `gpu_peers.sh carry` makes that last file, the NVSHMEM for them. A failure is a line of the output;
+# nvshmem-*.tar.xz. `gpu.sh carry-peers` makes that last file, the NVSHMEM for them. A failure is a line of the output;
 # the rest goes on.
 #
-#   gpu_peers.sh            results go to $OUT (build/results/gpu-peers); ends within $LIMIT (235) seconds
-#   gpu_peers.sh carry      makes $WHL; needs PyPI
-set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+#   gpu.sh peers            ends within $LIMIT (235) seconds
+#   gpu.sh carry-peers      makes $WHL; needs PyPI
+source "$(dirname "$0")/lib.sh"
+source scripts/gpu/module.sh
 whl=${WHL:-.whl}
 
 # carry: packs NVSHMEM as its headers and two libraries with the kernels for sm_90 only: 5 MB instead of 70.
@@ -21,7 +21,7 @@ carry() {
     "${get[@]}" -d "$whl" nvshmem4py-cu13==0.3.1 cffi pycparser || return 1
     for version in 0.6.0 0.4.1 0.2.0; do "${get[@]}" -d "$whl" nccl4py==$version || return 1; done
     "${get[@]}" -d "$work" nvidia-nvshmem-cu13==3.6.5 || return 1
-    python3 scripts/thin_nvshmem.py "$work"/nvidia_nvshmem*.whl "$work/nvshmem" || return 1
+    python3 scripts/gpu/thin_nvshmem.py "$work"/nvidia_nvshmem*.whl "$work/nvshmem" || return 1
     tar -C "$work" -cJf "$whl/nvshmem-3.6.5-sm_90.tar.xz" nvshmem
     rm -r "$work"
     du -sh "$whl"
@@ -31,14 +31,10 @@ if [ "${1:-}" = carry ]; then
     exit
 fi
 
-export OUT=${OUT:-build/results/gpu-peers} STAGE=${STAGE:-/tmp/atoll-python} PYTHONUNBUFFERED=1
-mkdir -p "$OUT"
-log=$OUT/peers.log
+log_to peers.log
 limit=${LIMIT:-235}
 peers=/tmp/atoll-peers
-atoll=build/release/bin/atoll
-chmod +x build/release/bin/* 2>/dev/null
-timeout $((limit / 2)) scripts/gpu_python.sh module || exit 1
+python_module
 
 # install FOLDER WHEEL
 install() {
@@ -59,11 +55,10 @@ for archive in "$whl"/nvshmem-*.tar.xz; do
     [ -e "$archive" ] && tar -C "$peers" -xJf "$archive" && export PEERS_NVSHMEM=$peers/nvshmem
 done
 
-export NCCL_NVLS_ENABLE=0 NVSHMEM_DISABLE_NVLS=1 TORCH_SYMM_MEM_DISABLE_MULTICAST=1
 export NVSHMEM_REMOTE_TRANSPORT=none NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=lo NVSHMEM_SYMMETRIC_SIZE=256M NCCL_SOCKET_IFNAME=lo
 export GLOO_SOCKET_IFNAME=lo NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS=0
 [ -n "${CUDA_HOME:-}" ] || CUDA_HOME=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")
-export CUDA_HOME LD_LIBRARY_PATH=$STAGE/atoll/lib
+export CUDA_HOME
 paths=$STAGE:$peers/nvshmem4py
 
 # peers_py SECONDS PES ARGUMENT...: runs within the remaining time.
@@ -72,19 +67,19 @@ peers_py() {
     shift 2
     [ "$left" -gt 12 ] || { echo "no time left"; return 124; }
     [ "$seconds" -lt "$left" ] || seconds=$left
-    timeout -k 3 "$seconds" "$atoll" run -n "$n" --timeout $((seconds - 5)) python3 bench/gpu/peers.py "$@"
+    timeout -k 3 "$seconds" "$built/bin/atoll" run -n "$n" --timeout $((seconds - 5)) python3 bench/gpu/peers.py "$@"
 }
 
 # trial NAME PEER PES PATHS: tests whether a peer works, and reports why not. A peer that crashes or hangs does so here.
 trial() {
-    local said=$OUT/trial-$1-$3 status=0
-    PYTHONPATH=$4 peers_py 45 "$3" --only "$2" --try --no-kernels trial >"$said" 2>&1 || status=$?
+    local output=$OUT/trial-$1-$3 status=0
+    PYTHONPATH=$4 peers_py 45 "$3" --only "$2" --try --no-kernels trial >"$output" 2>&1 || status=$?
     printf '== trial of %s, %d PEs (status %d)\n' "$1" "$3" "$status" >>"$log"
-    cat "$said" >>"$log"
+    cat "$output" >>"$log"
     [ "$status" -eq 0 ] && return
-    { grep -ao 'not there: .*' "$said" || grep -aE 'Error|error|rror:|signal' "$said" || tail -n 1 "$said"; } | tail -n 1 |
-        cut -c1-300 >"$said.failed"
-    [ -s "$said.failed" ] || echo "ended with status $status" >"$said.failed"
+    { grep -ao 'not there: .*' "$output" || grep -aE 'Error|error|rror:|signal' "$output" || tail -n 1 "$output"; } | tail -n 1 |
+        cut -c1-300 >"$output.failed"
+    [ -s "$output.failed" ] || echo "ended with status $status" >"$output.failed"
 }
 
 measure() {

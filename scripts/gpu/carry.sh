@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Gathers the files that scripts/gpu_test.sh needs on a machine with GPUs but without a network, in one folder. They are
+# Gathers the files that scripts/gpu.sh needs on a machine with GPUs but without a network, in one folder. They are
 # the tracked files, and deps/, a prefix with this machine's GoogleTest, CLI11, nlohmann-json and UCX. With --built also
-# the programs of build/release (stripped), for `gpu_test.sh --no-build`.
+# the programs of build/release (stripped), for `gpu.sh programs --no-build`.
 #
-#   gpu_carry.sh [--built] FOLDER
+#   gpu.sh carry [--built] FOLDER
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 built=no
 if [ "${1:-}" = --built ]; then built=yes && shift; fi
 folder=${1:?where to}

@@ -1,7 +1,7 @@
 # Functions for the scripts that test on GPUs: if PEs outnumber the GPUs, NVIDIA's MPS lets them run at the same time.
 # The daemon is the script's own, in a private folder; no setting of the GPU is changed.
 #
-#   source scripts/gpu_mps.sh; mps_start; ... ; mps_stop
+#   source scripts/gpu/mps.sh; mps_start; ... ; mps_stop
 
 # mps_start: does nothing if there are two GPUs, if MPS is missing, or if the caller uses a daemon already.
 mps_folder=
@@ -26,4 +26,4 @@ mps_stop() {
 }
 
 # without_mps COMMAND...: for kernels that trap on purpose. With MPS the fault of one client ends the contexts of all.
-without_mps() { env -u CUDA_MPS_PIPE_DIRECTORY -u CUDA_MPS_LOG_DIRECTORY "$@"; }
+without_mps() { (unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY && "$@"); }
