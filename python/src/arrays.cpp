@@ -333,11 +333,11 @@ PyObject* pe_accessible_body(const Arguments<2>& a) {
 }
 
 const Function functions[] = {
-    {"_empty", entry<9, empty_spec, empty_body>, &empty_spec,
+    {"_empty", entry<9, empty_spec, empty_body>,
      "(shape: Any, dtype: Any, fortran: bool, align: int, atomics: bool, signal: bool, zero: bool, name: "
      "str, on_device: bool = False) -> Any",
      "Allocate; see atoll.empty."},
-    {"register", entry<1, register_spec, register_body>, &register_spec, "(x: Any) -> Any",
+    {"register", entry<1, register_spec, register_body>, "(x: Any) -> Any",
      R"(Return a symmetric view of an array of this PE's GPU that another library has allocated.
 
 Collective over all PEs; an error on one PE raises on all.
@@ -368,7 +368,7 @@ Notes
 -----
 The complete allocations that contain x (at least 2 MiB) are mapped on all PEs. free() unmaps them
 and leaves x unchanged.)"},
-    {"free", entry<1, free_spec, free_body>, &free_spec, "(x: AnyArray) -> None",
+    {"free", entry<1, free_spec, free_body>, "(x: AnyArray) -> None",
      R"(Free a symmetric array. Collective over all PEs, in the same order on all.
 
 The call waits for all PEs. Puts into x must be complete (barrier_all).
@@ -395,7 +395,7 @@ An array need not be freed. Once the garbage collectors of all PEs have dropped 
 collective allocation reclaims its memory.
 
 Source: OpenSHMEM 1.6, section 9.3 (shmem_free).)"},
-    {"pin", entry<1, pin_spec, pin_body>, &pin_spec, "(x: AnyArray) -> DeviceArray",
+    {"pin", entry<1, pin_spec, pin_body>, "(x: AnyArray) -> DeviceArray",
      R"(Make a symmetric array of the host accessible to kernels of this PE's GPU. Local.
 
 Parameters
@@ -426,10 +426,9 @@ The chunks of 2 MiB that contain x are pinned, and their pages allocated. They s
 finalize(), or until an array of at least 1 MiB is freed.
 Other arrays in the memory pinned with it keep it pinned. Call pin, and free such an array, while no kernel of this process waits: the GPU's driver
 may wait for running kernels.)"},
-    {"is_symmetric", entry<1, is_symmetric_spec, is_symmetric_body>, &is_symmetric_spec,
-     "(x: AnyArray | object) -> bool",
+    {"is_symmetric", entry<1, is_symmetric_spec, is_symmetric_body>, "(x: AnyArray | object) -> bool",
      R"(True if x is an array, or a view of one, in this PE's symmetric memory and not freed. Local; never raises.)"},
-    {"peer", entry<3, peer_spec, peer_body>, &peer_spec,
+    {"peer", entry<3, peer_spec, peer_body>,
      "(x: AnyArray, pe: int, *, team: Team | None = None) -> Any\n"
      "(x: Array, pe: int, *, team: Team | None = None) -> Array\n"
      "(x: DeviceLike, pe: int, *, team: Team | None = None) -> Any",
@@ -459,7 +458,7 @@ NotSymmetric, PeError, UseAfterFree
 Notes
 -----
 Source: OpenSHMEM 1.6, section 9.3 (shmem_ptr).)"},
-    {"global_view", entry<2, global_view_spec, global_view_body>, &global_view_spec,
+    {"global_view", entry<2, global_view_spec, global_view_body>,
      "(x: AnyArray, team: Team | None = None) -> Any\n"
      "(x: Array, team: Team | None = None) -> Array\n"
      "(x: DeviceLike, team: Team | None = None) -> Any",
@@ -486,7 +485,7 @@ Raises
 Unsupported
     A PE cannot be reached by loads and stores, or the team is irregular.
 NotSymmetric, UseAfterFree)"},
-    {"addr_accessible", entry<3, addr_spec, addr_accessible_body>, &addr_spec,
+    {"addr_accessible", entry<3, addr_spec, addr_accessible_body>,
      "(x: AnyArray | object, pe: int, *, team: Team | None = None) -> bool",
      R"(True if x is symmetric and may be a target or source on PE pe. Local.
 
@@ -497,7 +496,7 @@ PeError
 Notes
 -----
 Source: OpenSHMEM 1.6, section 9.1 (shmem_addr_accessible).)"},
-    {"pe_accessible", entry<2, pe_accessible_spec, pe_accessible_body>, &pe_accessible_spec,
+    {"pe_accessible", entry<2, pe_accessible_spec, pe_accessible_body>,
      "(pe: int, *, team: Team | None = None) -> bool",
      R"(True if pe is the number of a PE of the job (or team). Local.
 

@@ -151,17 +151,20 @@ struct Made {
     const char* keep(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
 };
 
-std::string signature_of(const Op& op, bool nbi) {
-    std::string text = nbi                          ? "(fetch: AnyArray, dst: AnyArray, "
-                       : op.code == AtomicOp::fetch ? "(src: AnyArray, "
-                                                    : "(dst: AnyArray, ";
-    if (op.operand == Operand::compare_value) text += "expected: Value, ";
-    if (operands_of(op) > 0) text += "value: Value, ";
+template <Op O, bool Nbi>
+constexpr ConstantText<256> signature_of = [] {
+    ConstantText<256> text;
+    text += Nbi                         ? "(fetch: AnyArray, dst: AnyArray, "
+            : O.code == AtomicOp::fetch ? "(src: AnyArray, "
+                                        : "(dst: AnyArray, ";
+    if (O.operand == Operand::compare_value) text += "expected: Value, ";
+    if (operands_of(O) > 0) text += "value: Value, ";
     text +=
         "pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, "
         "stream: Stream = None) -> ";
-    return text + (nbi || !op.fetches ? "None" : op.integers_only ? "int" : "Any");
-}
+    text += Nbi || !O.fetches ? "None" : O.integers_only ? "int" : "Any";
+    return text;
+}();
 
 std::string document_of(const Op& op, bool nbi, const char* what) {
     const std::string target = op.code == AtomicOp::fetch && !nbi ? "src" : "dst";
@@ -196,14 +199,14 @@ std::string document_of(const Op& op, bool nbi, const char* what) {
 
 template <Op O, bool Nbi> void add(Made& made, const char* name, const char* what) {
     constexpr int n = operands_of(O) + 6 + (Nbi ? 1 : 0);
-    Spec& spec = spec_of<O, Nbi>;
-    _PyCFunctionFastWithKeywords call = nullptr;
-    if constexpr (Nbi)
-        call = entry<n, spec_of<O, Nbi>, nbi_body<O, spec_of<O, Nbi>, n>>;
-    else
-        call = entry<n, spec_of<O, Nbi>, body<O, spec_of<O, Nbi>, n>>;
-    made.functions.push_back({made.keep(std::string("atomic_") + name + (Nbi ? "_nbi" : "")), call, &spec,
-                              made.keep(signature_of(O, Nbi)), made.keep(document_of(O, Nbi, what))});
+    constexpr auto call = [] {
+        if constexpr (Nbi)
+            return entry<n, spec_of<O, Nbi>, nbi_body<O, spec_of<O, Nbi>, n>>;
+        else
+            return entry<n, spec_of<O, Nbi>, body<O, spec_of<O, Nbi>, n>>;
+    }();
+    made.functions.push_back({made.keep(std::string("atomic_") + name + (Nbi ? "_nbi" : "")), call,
+                              signature_of<O, Nbi>.data, made.keep(document_of(O, Nbi, what))});
 }
 
 template <Op O> void add_both(Made& made, const char* name, const char* what, const char* what_nbi) {

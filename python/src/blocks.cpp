@@ -127,7 +127,7 @@ template <Spec& S, bool Put> PyObject* blocks_body(const Arguments<10>& a) {
     "None = None, stream: Stream = None) -> None"
 
 const Function functions[] = {
-    {"iput", entry<9, iput_spec, elements_body<iput_spec, true>>, &iput_spec,
+    {"iput", entry<9, iput_spec, elements_body<iput_spec, true>>,
      "(dst: AnyArray, src: AnyArray, " ATOLL_ELEMENTS,
      R"(Copy src[i * sst] to dst[i * tst] on PE pe, for i < nelems.
 
@@ -145,7 +145,7 @@ tst, sst
 Notes
 -----
 Raises the errors of put. Source: OpenSHMEM 1.6, section 9.5 (shmem_iput).)"},
-    {"iget", entry<9, iget_spec, elements_body<iget_spec, false>>, &iget_spec,
+    {"iget", entry<9, iget_spec, elements_body<iget_spec, false>>,
      "(dst: AnyArray, src: AnyArray, " ATOLL_ELEMENTS,
      R"(Copy src[i * sst] of PE pe to dst[i * tst], for i < nelems.
 
@@ -164,7 +164,7 @@ tst, sst
 Notes
 -----
 Raises the errors of get. Source: OpenSHMEM 1.6, section 9.5 (shmem_iget).)"},
-    {"ibput", entry<10, ibput_spec, blocks_body<ibput_spec, true>>, &ibput_spec,
+    {"ibput", entry<10, ibput_spec, blocks_body<ibput_spec, true>>,
      "(dst: AnyArray, src: AnyArray, " ATOLL_BLOCKS,
      R"(Copy nblocks blocks of bsize elements to PE pe: block i from src[i * sst] on, to dst[i * tst] on.
 
@@ -182,7 +182,7 @@ tst, sst
 Notes
 -----
 Raises the errors of put. Source: OpenSHMEM 1.6, section 9.5 (shmem_ibput).)"},
-    {"ibget", entry<10, ibget_spec, blocks_body<ibget_spec, false>>, &ibget_spec,
+    {"ibget", entry<10, ibget_spec, blocks_body<ibget_spec, false>>,
      "(dst: AnyArray, src: AnyArray, " ATOLL_BLOCKS,
      R"(Copy nblocks blocks of bsize elements from PE pe: block i from src[i * sst] on, to dst[i * tst] on.
 

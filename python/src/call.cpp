@@ -8,23 +8,6 @@
 namespace atl::python {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-    return text;
-}
-
-/// The end of the parameter that starts at `from`: a comma or the closing parenthesis outside brackets.
-std::size_t parameter_end(std::string_view text, std::size_t from) {
-    int depth = 0;
-    for (std::size_t i = from; i < text.size(); ++i) {
-        if (text[i] == '[' || text[i] == '(') ++depth;
-        if (depth == 0 && (text[i] == ',' || text[i] == ')')) return i;
-        if (text[i] == ']' || text[i] == ')') --depth;
-    }
-    return text.size();
-}
-
 /// Fills `spec` from the first line of the signature. Returns it without types, the form that
 /// inspect.signature needs.
 std::string read_signature(Spec& spec, const char* name, std::string_view signature) {
@@ -32,16 +15,12 @@ std::string read_signature(Spec& spec, const char* name, std::string_view signat
     spec.takes_device_arrays = signature.find("AnyArray") != std::string_view::npos;
     std::string plain = "(";
     bool positional = true;
-    for (std::size_t at = 1; at < signature.size() && signature[at - 1] != ')';) {
-        const std::size_t end = parameter_end(signature, at);
-        const std::string_view parameter = trimmed(signature.substr(at, end - at));
-        at = end + 1;
-        if (parameter.empty()) continue;
+    for_each_parameter(signature, [&](std::string_view parameter) {
         if (plain.size() > 1) plain += ", ";
         if (parameter == "*") {
             positional = false;
             plain += "*";
-            continue;
+            return;
         }
         const std::string_view keyword = trimmed(parameter.substr(0, parameter.find(':')));
         const std::size_t equals = parameter.rfind(" = ");
@@ -51,9 +30,8 @@ std::string read_signature(Spec& spec, const char* name, std::string_view signat
         else
             ++spec.n_required;
         if (positional) ++spec.n_positional;
-        if (spec.n_total == max_arguments) throw std::length_error(name);
         spec.keywords[spec.n_total++] = PyUnicode_InternFromString(std::string(keyword).c_str());
-    }
+    });
     return plain + ")";
 }
 

@@ -3,9 +3,11 @@
 #pragma once
 
 #include "errors.hpp"
+#include "signature.hpp"
 
 #include <cstddef>
 #include <span>
+#include <type_traits>
 
 namespace atl::python {
 
@@ -46,14 +48,26 @@ struct Adopted {
 /// A copy of State::has_device; here because every call reads it.
 inline bool adopts_device_arrays = false;
 
-/// One function of the module. `signature` is Python's text with types. Its first line is the one that runs;
-/// further lines are the overloads that type checkers see.
+/// A C function that parses N arguments, and the parameters that it parses. See `entry`.
+template <int N> struct Entry {
+    static_assert(N <= max_arguments);
+    _PyCFunctionFastWithKeywords call;
+    Spec* spec;
+};
+
+/// One function of the module. A row whose signature has another number of parameters than its entry does not
+/// compile: an entry for fewer would write past its arguments.
 struct Function {
     const char* name;
     _PyCFunctionFastWithKeywords call;
     Spec* spec;
     const char* signature;
     const char* doc;
+
+    template <int N>
+    constexpr Function(const char* name_, Entry<N> entry_, std::type_identity_t<Signature<N>> signature_,
+                       const char* doc_)
+        : name(name_), call(entry_.call), spec(entry_.spec), signature(signature_.text), doc(doc_) {}
 };
 
 void register_functions(PyObject* module, std::span<const Function> functions);
@@ -85,14 +99,17 @@ template <int N> struct Arguments {
     PyObject* operator[](int i) const noexcept { return value[i]; }
 };
 
-/// The C function that parses the arguments and calls `Body(const Arguments<N>&) -> PyObject*`.
 template <int N, Spec& S, PyObject* (*Body)(const Arguments<N>&)>
-PyObject* entry(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) noexcept {
+PyObject* parse_and_call(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) noexcept {
     try {
         return Body(Arguments<N>(S, args, n, names));
     } catch (...) {
         return translate(S.name);
     }
 }
+
+/// The C function that parses the arguments and calls `Body(const Arguments<N>&) -> PyObject*`.
+template <int N, Spec& S, PyObject* (*Body)(const Arguments<N>&)>
+inline constexpr Entry<N> entry{&parse_and_call<N, S, Body>, &S};
 
 }  // namespace atl::python

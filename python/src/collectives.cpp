@@ -304,7 +304,7 @@ PyObject* scatter_body(const Arguments<5>& a) {
 #define ATOLL_ROOTED_TAIL ATOLL_TAIL_OF("sizes, dtypes and roots", "sizes and roots")
 
 const Function functions[] = {
-    {"broadcast", entry<5, broadcast_spec, broadcast_body>, &broadcast_spec,
+    {"broadcast", entry<5, broadcast_spec, broadcast_body>,
      "(dst: AnyArray, src: Any = None, root: int = 0, *, team: Team | None = None, stream: Stream = None) -> "
      "Array | None\n"
      "(dst: AnyArray, src: AnyArray, root: int = 0, *, team: Team | None = None, stream: Stream = None) -> "
@@ -316,12 +316,12 @@ const Function functions[] = {
      "broadcast(dst, src, root) writes it into dst, on the root too. `broadcast(src, root)` returns it as a\n"
      "new ordinary array. src has dst's shape and dtype on every PE; only the root's contents are "
      "used." ATOLL_ROOTED_TAIL " (shmem_broadcast)."},
-    {"fcollect", entry<4, fcollect_spec, fcollect_body>, &fcollect_spec, ATOLL_PAIR("Array | None"),
+    {"fcollect", entry<4, fcollect_spec, fcollect_body>, ATOLL_PAIR("Array | None"),
      "Give every PE the src of all PEs, in PE order; src has one size on all.\n"
      "\n"
      "fcollect(dst, src) fills dst, which has n_pes times src's elements. `fcollect(src)` returns a new\n"
      "ordinary array of shape (n_pes, *src.shape)." ATOLL_TAIL " (shmem_fcollect)."},
-    {"collect", entry<4, collect_spec, collect_body>, &collect_spec,
+    {"collect", entry<4, collect_spec, collect_body>,
      "(dst: AnyArray, src: AnySource | None = None, *, team: Team | None = None, stream: Stream = None) -> "
      "Array | int | None\n"
      "(dst: AnyArray, src: AnySource, *, team: Team | None = None) -> int\n"
@@ -335,19 +335,19 @@ const Function functions[] = {
      "A dst that is too small is a ShapeMismatch, with arrays of a GPU on every PE. On a stream, None is\n"
      "returned, and a dst that is too small ends the job with a KernelError." ATOLL_TAIL_OF(
          "dtypes", "calls") " (shmem_collect)."},
-    {"alltoall", entry<4, alltoall_spec, alltoall_body>, &alltoall_spec, ATOLL_PAIR("Array | None"),
+    {"alltoall", entry<4, alltoall_spec, alltoall_body>, ATOLL_PAIR("Array | None"),
      "Exchange blocks: block j of this PE's src becomes block my_pe of PE j's dst.\n"
      "\n"
      "src consists of n_pes equal blocks in C order, such as an array of shape (n_pes, k). `alltoall(dst, "
      "src)` fills dst, of as many elements. `alltoall(src)` returns a new ordinary array of src's "
      "shape." ATOLL_TAIL " (shmem_alltoall)."},
-    {"alltoalls", entry<7, alltoalls_spec, alltoalls_body>, &alltoalls_spec,
+    {"alltoalls", entry<7, alltoalls_spec, alltoalls_body>,
      "(dst: AnyArray, src: AnyArray, dst_stride: int, src_stride: int, nelems: int, *, team: Team | None = "
      "None, stream: Stream = None) -> None",
      "alltoall of nelems elements a block, strided: element i of block j is at (j * nelems + i) * stride.\n"
      "\n"
      "dst and src are contiguous; strides are in elements, at least 1." ATOLL_TAIL " (shmem_alltoalls)."},
-    {"gather", entry<5, gather_spec, gather_body>, &gather_spec,
+    {"gather", entry<5, gather_spec, gather_body>,
      "(dst: AnyArray | None, src: Any = None, root: int = 0, *, team: Team | None = None, stream: Stream = "
      "None) -> Array | None\n"
      "(dst: AnyArray | None, src: AnyArray, root: int = 0, *, team: Team | None = None, stream: Stream = "
@@ -358,7 +358,7 @@ const Function functions[] = {
      "gather(dst, src, root) fills the root's dst, which has n_pes times src's elements. On other PEs dst\n"
      "is not used and may be None. `gather(src, root)` returns a new ordinary array of shape (n_pes,\n"
      "*src.shape) on the root, and None elsewhere." ATOLL_ROOTED_TAIL "."},
-    {"scatter", entry<5, scatter_spec, scatter_body>, &scatter_spec,
+    {"scatter", entry<5, scatter_spec, scatter_body>,
      "(dst: AnyArray, src: Any = None, root: int = 0, *, team: Team | None = None, stream: Stream = None) -> "
      "Array | None\n"
      "(dst: AnyArray, src: AnyArray | None, root: int = 0, *, team: Team | None = None, stream: Stream = "

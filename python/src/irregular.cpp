@@ -218,7 +218,7 @@ PyObject* add_at_body(const Arguments<7>& a) {
 }
 
 const Function functions[] = {
-    {"take", entry<7, take_spec, take_body>, &take_spec,
+    {"take", entry<7, take_spec, take_body>,
      "(src: AnyArray, index: AnySource, pe: AnySource, out: AnyArray | None = None, *, ctx: Context | None = "
      "None, team: Team | None = None, stream: Stream = None) -> Any\n"
      "(src: AnyArray, index: AnySource, pe: AnySource, out: None = None, *, ctx: Context | None = None, "
@@ -260,7 +260,7 @@ in such memory too.
 Examples
 --------
 >>> atoll.take(x, [3, 3, 0], [0, 1, 1])  # x[3] of PE 0, x[3] of PE 1, x[0] of PE 1)"},
-    {"put_at", entry<7, put_at_spec, put_at_body>, &put_at_spec,
+    {"put_at", entry<7, put_at_spec, put_at_body>,
      "(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *, ctx: Context | None = None, "
      "team: "
      "Team | None = None, stream: Stream = None) -> None",
@@ -287,7 +287,7 @@ IndexError, PeError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
 Notes
 -----
 For an array of a GPU, index, pe and stream are as for take. values has their shape, or one element.)"},
-    {"add_at", entry<7, add_at_spec, add_at_body>, &add_at_spec,
+    {"add_at", entry<7, add_at_spec, add_at_body>,
      "(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *, ctx: Context | None = None, "
      "team: "
      "Team | None = None, stream: Stream = None) -> None",

@@ -224,52 +224,51 @@ PyObject* version_body(const Arguments<0>&) {
 }
 
 const Function functions[] = {
-    {"_init", entry<5, init_spec, init_body>, &init_spec,
+    {"_init", entry<5, init_spec, init_body>,
      "(uid: str | bytes | None, pe: int | None, n_pes: int | None, put: Callable[[str, bytes], None] | None, "
      "get: Callable[[str], bytes] | None) -> None",
      "Make or count the job; see atoll.init."},
-    {"_finalize", entry<0, finalize_spec, finalize_body>, &finalize_spec, "() -> None",
-     "See atoll.finalize."},
-    {"is_initialized", entry<0, initialized_spec, is_initialized_body>, &initialized_spec, "() -> bool",
+    {"_finalize", entry<0, finalize_spec, finalize_body>, "() -> None", "See atoll.finalize."},
+    {"is_initialized", entry<0, initialized_spec, is_initialized_body>, "() -> bool",
      "True between atoll.init() and the last atoll.finalize(). Local; never raises."},
-    {"get_unique_id", entry<0, uid_spec, uid_body>, &uid_spec, "() -> str",
+    {"get_unique_id", entry<0, uid_spec, uid_body>, "() -> str",
      R"(Return a text that identifies a new job. Local.
 
 One process makes it and sends it by any means (Ray, Dask, MPI, a file) to all processes of the job.
 Each then calls atoll.init(uid=..., pe=..., n_pes=...). The text is random, of at most 128
 characters.)"},
-    {"my_pe", entry<1, my_pe_spec, my_pe_body>, &my_pe_spec, "(team: Team | None = None) -> int",
+    {"my_pe", entry<1, my_pe_spec, my_pe_body>, "(team: Team | None = None) -> int",
      R"(Return the number of this PE, 0 to n_pes()-1; within `team` if given. Local.
 
 Notes
 -----
 Source: OpenSHMEM 1.6, section 9.1.)"},
-    {"n_pes", entry<1, n_pes_spec, n_pes_body>, &n_pes_spec, "(team: Team | None = None) -> int",
+    {"n_pes", entry<1, n_pes_spec, n_pes_body>, "(team: Team | None = None) -> int",
      R"(Return the number of PEs of the job, or of `team`. Local.
 
 Notes
 -----
 Source: OpenSHMEM 1.6, section 9.1.)"},
-    {"_global_exit", entry<2, exit_spec, exit_body>, &exit_spec, "(status: int, sentence: str) -> NoReturn",
+    {"_global_exit", entry<2, exit_spec, exit_body>, "(status: int, sentence: str) -> NoReturn",
      "See atoll.global_exit."},
-    {"_heap_use", entry<0, heap_spec, heap_body>, &heap_spec, "() -> dict[str, int]", "See atoll.info."},
-    {"_forked", entry<0, forked_spec, forked_body>, &forked_spec, "() -> None",
+    {"_heap_use", entry<0, heap_spec, heap_body>, "() -> dict[str, int]", "See atoll.info."},
+    {"_forked", entry<0, forked_spec, forked_body>, "() -> None",
      "Call in a forked child: the parent's job does not belong to it."},
-    {"_may_take_store", entry<0, store_spec, store_body>, &store_spec, "() -> bool",
+    {"_may_take_store", entry<0, store_spec, store_body>, "() -> bool",
      "True if init() without arguments may use torch's store."},
-    {"_launched", entry<0, launched_spec, launched_body>, &launched_spec, "() -> bool",
+    {"_launched", entry<0, launched_spec, launched_body>, "() -> bool",
      "True if the process's environment (os.environ is a copy of it) still has the launcher's variable."},
-    {"_end_reason", entry<0, reason_spec, reason_body>, &reason_spec, "() -> str",
+    {"_end_reason", entry<0, reason_spec, reason_body>, "() -> str",
      "The reason why another PE or the launcher ends the job; empty while the job runs."},
-    {"_check_job", entry<1, check_spec, check_body>, &check_spec, "(function: str) -> int",
+    {"_check_job", entry<1, check_spec, check_body>, "(function: str) -> int",
      "Return this PE's number. Raises NotInitialized, naming the function, outside a job."},
-    {"_report_by", entry<1, report_spec, report_body>, &report_spec,
+    {"_report_by", entry<1, report_spec, report_body>,
      "(report: Callable[[Any, Any, Any, bool], bool]) -> bool",
      "Set the function with which _hook() reports. False if it is already set: a second import of the "
      "package."},
-    {"_hook", entry<3, hook_spec, hook_body>, &hook_spec, "(kind: Any, value: Any, trace: Any) -> None",
+    {"_hook", entry<3, hook_spec, hook_body>, "(kind: Any, value: Any, trace: Any) -> None",
      "The sys.excepthook: reports an uncaught exception, protected from SIGINT."},
-    {"_version", entry<0, version_spec, version_body>, &version_spec, "() -> str", "The library's version."},
+    {"_version", entry<0, version_spec, version_body>, "() -> str", "The library's version."},
 };
 
 }  // namespace

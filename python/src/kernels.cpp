@@ -188,8 +188,7 @@ PyObject* failure_body(const Arguments<0>&) {
 }
 
 const Function functions[] = {
-    {"check_kernels", entry<1, check_kernels_spec, check_kernels_body>, &check_kernels_spec,
-     "(*, stream: Stream = None) -> None",
+    {"check_kernels", entry<1, check_kernels_spec, check_kernels_body>, "(*, stream: Stream = None) -> None",
      R"(Raise KernelError if the GPU stopped a kernel of this process. Local.
 
 The error names the operation, address, found and expected value, PE, and the tag= of the call.
@@ -209,7 +208,7 @@ failure").
 
 Atoll's own calls raise KernelError by themselves. If no call does so for 5 s, the job ends with
 that error.)"},
-    {"_kernel_failure", entry<0, failure_spec, failure_body>, &failure_spec, "() -> str",
+    {"_kernel_failure", entry<0, failure_spec, failure_body>, "() -> str",
      "The error that check_kernels would raise, or an empty text."},
 };
 

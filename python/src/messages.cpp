@@ -214,13 +214,13 @@ void leave(nb::object self, nb::args args) {
     "An extension of OpenSHMEM."
 
 const Function functions[] = {
-    {"send", entry<4, send_spec, send_body>, &send_spec,
+    {"send", entry<4, send_spec, send_body>,
      "(src: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = None) -> None",
      "Send src to PE pe, which calls recv.\n\n"
      "Returns when src may be changed, which may be only after the receiver's call.\n\n"
      "Parameters\n----------\nsrc\n    Any array; on a GPU a symmetric one.\npe\n    Number of the "
      "receiver.\n\n" ATOLL_TAIL},
-    {"recv", entry<4, recv_spec, recv_body>, &recv_spec,
+    {"recv", entry<4, recv_spec, recv_body>,
      "(dst: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = None) -> None",
      "Receive a message of PE pe into dst; the data are there on return.\n\n"
      "Parameters\n----------\ndst\n    Any writeable array of the message's size.\npe\n    Number of the "

@@ -291,18 +291,17 @@ void note_use_alike(Entered entered) {
 }
 
 const Function functions[] = {
-    {"_pool_add", entry<5, add_spec, add_body>, &add_spec,
+    {"_pool_add", entry<5, add_spec, add_body>,
      "(address: int, bytes: int, table: int, table_bytes: int, kept: object) -> None",
      "Add a slab for _pool_use, with a zeroed table in the host heap for other PEs, and an object that it "
      "keeps alive."},
-    {"_pool_use", entry<1, use_spec, use_body>, &use_spec, "(address: int) -> int",
+    {"_pool_use", entry<1, use_spec, use_body>, "(address: int) -> int",
      "Allocate from that slab from now on (0: from none); returns the previous one."},
-    {"_pool_use_of", entry<1, use_of_spec, use_of_body>, &use_of_spec,
-     "(address: int) -> tuple[int, int, int]",
+    {"_pool_use_of", entry<1, use_of_spec, use_of_body>, "(address: int) -> tuple[int, int, int]",
      "(a number that is equal if PEs allocated alike, bytes in use, number of failed allocations)."},
-    {"_pool_table_bytes", entry<1, table_bytes_spec, table_bytes_body>, &table_bytes_spec,
-     "(segments: int) -> int", "The size of the table of a slab with at most so many segments."},
-    {"_pool_remove", entry<1, remove_spec, remove_body>, &remove_spec, "(address: int) -> Any",
+    {"_pool_table_bytes", entry<1, table_bytes_spec, table_bytes_body>, "(segments: int) -> int",
+     "The size of the table of a slab with at most so many segments."},
+    {"_pool_remove", entry<1, remove_spec, remove_body>, "(address: int) -> Any",
      "Remove a slab; returns the object that it kept alive."},
 };
 

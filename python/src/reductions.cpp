@@ -301,7 +301,7 @@ PyObject* scaled_scatter_body(const Arguments<5>& a) {
          "Source: OpenSHMEM 1.6, section 9.11 (reductions)."
 
 template <ReduceOp O> constexpr Function reduction(const char* name, const char* doc) {
-    return {name, entry<4, reduce_spec<O>, reduce_body<O>>, &reduce_spec<O>, ATOLL_REDUCE_SIGNATURE, doc};
+    return {name, entry<4, reduce_spec<O>, reduce_body<O>>, ATOLL_REDUCE_SIGNATURE, doc};
 }
 
 #define ATOLL_SUM_TYPES "integers, float32, float64, long double or complex"
@@ -320,11 +320,10 @@ const Function functions[] = {
         "avg_reduce", ATOLL_REDUCE_DOC("Average over PEs, on every PE: the sum, divided by their number. "
                                        "An extension.",
                                        ATOLL_AVERAGED_TYPES)),
-    {"premul_sum_reduce", entry<5, scaled_spec, scaled_body>, &scaled_spec, ATOLL_SCALED_SIGNATURE,
+    {"premul_sum_reduce", entry<5, scaled_spec, scaled_body>, ATOLL_SCALED_SIGNATURE,
      ATOLL_REDUCE_DOC("Sum over PEs of factor times each element; factor is equal on all PEs. An extension.",
                       ATOLL_AVERAGED_TYPES)},
-    {"premul_sum_reduce_scatter", entry<5, scaled_scatter_spec, scaled_scatter_body>, &scaled_scatter_spec,
-     ATOLL_SCALED_SIGNATURE,
+    {"premul_sum_reduce_scatter", entry<5, scaled_scatter_spec, scaled_scatter_body>, ATOLL_SCALED_SIGNATURE,
      R"(Sum over PEs of factor times each element; each PE gets its own block of the result. An extension.
 
 dst gets block my_pe; src has n_pes times its elements. Arrays in host memory need a scaled copy of
@@ -343,7 +342,7 @@ dst, src, factor, team
     reduction<ReduceOp::bit_xor>(
         "xor_reduce",
         ATOLL_REDUCE_DOC("Bitwise (bool: logical) exclusive or over PEs, on every PE.", "integers or bool")),
-    {"reduce", entry<6, any_spec, any_body>, &any_spec,
+    {"reduce", entry<6, any_spec, any_body>,
      "(dst: AnyArray, src: Any = None, op: Any = None, root: int | None = None, *, team: Team | None = None, "
      "stream: Stream = None) -> Array | None\n"
      "(dst: AnyArray, src: AnySource, op: ReduceName, root: int | None = None, *, team: Team | None = None, "
@@ -376,7 +375,7 @@ PeError
 Notes
 -----
 Raises the errors of sum_reduce, too; op and root are compared between PEs.)"},
-    {"reduce_scatter", entry<5, scatter_spec, scatter_body>, &scatter_spec,
+    {"reduce_scatter", entry<5, scatter_spec, scatter_body>,
      "(dst: AnyArray, src: Any = None, op: Any = 'sum', *, team: Team | None = None, stream: Stream = None) "
      "-> Array | None\n"
      "(dst: AnyArray, src: AnyArray, op: ReduceName = 'sum', *, team: Team | None = None, stream: Stream = "
@@ -393,9 +392,9 @@ dst, src, team
     As for sum_reduce, apart from the sizes.
 op
     "sum" (default), "prod", "min", "max", "avg", "and", "or", "xor".)"},
-    {"sum_inscan", entry<4, scan_spec<true>, scan_body<true>>, &scan_spec<true>, ATOLL_REDUCE_SIGNATURE,
+    {"sum_inscan", entry<4, scan_spec<true>, scan_body<true>>, ATOLL_REDUCE_SIGNATURE,
      ATOLL_REDUCE_DOC("Sum over PEs 0 to my_pe, this PE included.", ATOLL_SUM_TYPES)},
-    {"sum_exscan", entry<4, scan_spec<false>, scan_body<false>>, &scan_spec<false>, ATOLL_REDUCE_SIGNATURE,
+    {"sum_exscan", entry<4, scan_spec<false>, scan_body<false>>, ATOLL_REDUCE_SIGNATURE,
      ATOLL_REDUCE_DOC("Sum over PEs 0 to my_pe - 1, this PE not included; 0 on the first.", ATOLL_SUM_TYPES)},
 };
 

@@ -181,7 +181,7 @@ PyObject* pe_quiet_body(const Arguments<3>& a) {
     "stream: Stream = None) -> None"
 
 const Function functions[] = {
-    {"put", entry<6, put_spec, put_body<put_spec, true>>, &put_spec, ATOLL_MOVE,
+    {"put", entry<6, put_spec, put_body<put_spec, true>>, ATOLL_MOVE,
      R"(Copy src into dst on PE pe, without that PE's participation.
 
 Local, not collective. On return src may be changed. The data are in the target after quiet() or
@@ -217,7 +217,7 @@ Examples
 --------
 >>> atoll.put(x, np.arange(8.0), pe=1)  # all of x on PE 1
 >>> atoll.put(x[2:4], 0.0, pe=1)  # two of its elements)"},
-    {"put_nbi", entry<6, put_nbi_spec, put_body<put_nbi_spec, false>>, &put_nbi_spec, ATOLL_MOVE,
+    {"put_nbi", entry<6, put_nbi_spec, put_body<put_nbi_spec, false>>, ATOLL_MOVE,
      R"(Like put, but src must not be changed before quiet().
 
 Local. Returns at once if the transport moves the data by itself; on one host it is put.
@@ -230,7 +230,7 @@ dst, src, pe
 Notes
 -----
 Raises the errors of put. Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).)"},
-    {"get", entry<6, get_spec, get_body<get_spec, true>>, &get_spec, ATOLL_FETCH,
+    {"get", entry<6, get_spec, get_body<get_spec, true>>, ATOLL_FETCH,
      R"(Copy src of PE pe into the local array dst.
 
 Local, not collective. The data are in dst on return. The call does not make PE pe's own writes
@@ -256,7 +256,7 @@ InvalidArgument
 Notes
 -----
 Source: OpenSHMEM 1.6, section 9.5 (shmem_get).)"},
-    {"get_nbi", entry<6, get_nbi_spec, get_body<get_nbi_spec, false>>, &get_nbi_spec, ATOLL_FETCH,
+    {"get_nbi", entry<6, get_nbi_spec, get_body<get_nbi_spec, false>>, ATOLL_FETCH,
      R"(Like get, but the data are in dst only after quiet(). Local.
 
 Parameters
@@ -267,7 +267,7 @@ dst, src, pe
 Notes
 -----
 Raises the errors of get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).)"},
-    {"p", entry<7, p_spec, p_body>, &p_spec,
+    {"p", entry<7, p_spec, p_body>,
      "(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: "
      "Team | None = None, stream: Stream = None) -> None",
      R"(Store one element, dst.flat[index] = value, on PE pe.
@@ -289,7 +289,7 @@ index
 Notes
 -----
 Raises the errors of put, and IndexError. Source: OpenSHMEM 1.6, section 9.5 (shmem_p).)"},
-    {"g", entry<5, g_spec, g_body>, &g_spec,
+    {"g", entry<5, g_spec, g_body>,
      "(src: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, "
      "team: Team | None = None) -> Any",
      R"(Return one element, src.flat[index], of PE pe. Local.
@@ -313,7 +313,7 @@ value
 Notes
 -----
 Raises the errors of get, and IndexError. Source: OpenSHMEM 1.6, section 9.5 (shmem_g).)"},
-    {"fence", entry<1, fence_spec, fence_body>, &fence_spec, "(ctx: Context | None = None) -> None",
+    {"fence", entry<1, fence_spec, fence_body>, "(ctx: Context | None = None) -> None",
      R"(Order puts: those to a PE after the fence are delivered after those to that PE before it.
 
 It orders puts, atomics and signals of the default context, or of ctx, for each target PE
@@ -322,7 +322,7 @@ separately. It completes nothing; quiet() does. Local.
 Notes
 -----
 Source: OpenSHMEM 1.6, section 9.10.)"},
-    {"quiet", entry<1, quiet_spec, quiet_body>, &quiet_spec, "(ctx: Context | None = None) -> None",
+    {"quiet", entry<1, quiet_spec, quiet_body>, "(ctx: Context | None = None) -> None",
      R"(Wait until all operations of this PE are complete and visible to every PE.
 
 It covers puts, atomics, signals and the nbi operations of the default context, or of ctx, and this
@@ -331,7 +331,7 @@ thread's plain stores into symmetric arrays. Local: it does not wait for calls o
 Notes
 -----
 Source: OpenSHMEM 1.6, section 9.10.)"},
-    {"pe_quiet", entry<3, pe_quiet_spec, pe_quiet_body>, &pe_quiet_spec,
+    {"pe_quiet", entry<3, pe_quiet_spec, pe_quiet_body>,
      "(pes: ArrayLike, ctx: Context | None = None, *, team: Team | None = None) -> None",
      R"(Like quiet(), for the operations to some PEs only.
 

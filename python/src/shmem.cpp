@@ -165,7 +165,7 @@ PyObject* sync_body(const Arguments<0>&) {
 }
 
 const Function functions[] = {
-    {"shmem.barrier_all", entry<0, barrier_spec, barrier_body>, &barrier_spec, "() -> None",
+    {"shmem.barrier_all", entry<0, barrier_spec, barrier_body>, "() -> None",
      R"(Wait until all PEs have called it, and all their earlier puts are complete and visible.
 
 Collective over all PEs.
@@ -178,7 +178,7 @@ CollectiveMismatch
 Notes
 -----
 Source: OpenSHMEM 1.6, section 9.11.)"},
-    {"shmem.sync_all", entry<0, sync_spec, sync_body>, &sync_spec, "() -> None",
+    {"shmem.sync_all", entry<0, sync_spec, sync_body>, "() -> None",
      R"(Wait until all PEs have called it; completes no puts.
 
 Collective over all PEs. Each PE's plain stores before it are visible to all PEs after it.
@@ -192,7 +192,7 @@ PeDied, Timeout
 Notes
 -----
 Source: OpenSHMEM 1.6, section 9.11.)"},
-    {"shmem.put", entry<5, put_spec, put_body<put_spec, true>>, &put_spec, ATOLL_MOVE,
+    {"shmem.put", entry<5, put_spec, put_body<put_spec, true>>, ATOLL_MOVE,
      R"(Copy the first elements of source into target on PE pe.
 
 Local, not collective. On return source may be changed. The data are in the target after quiet or
@@ -212,7 +212,7 @@ ctx
     A shmem.Ctx, whose team numbers the PEs; None: the default context.
 
 )" ATOLL_RAISES "Source: OpenSHMEM 1.6, section 9.5 (shmem_put)."},
-    {"shmem.put_nbi", entry<5, put_nbi_spec, put_body<put_nbi_spec, false>>, &put_nbi_spec, ATOLL_MOVE,
+    {"shmem.put_nbi", entry<5, put_nbi_spec, put_body<put_nbi_spec, false>>, ATOLL_MOVE,
      R"(Like put, but source must not be changed before quiet. Local.
 
 Parameters
@@ -223,7 +223,7 @@ target, source, pe, size, ctx
 Notes
 -----
 Raises the errors of put. Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).)"},
-    {"shmem.get", entry<5, get_spec, get_body<get_spec, true>>, &get_spec, ATOLL_MOVE,
+    {"shmem.get", entry<5, get_spec, get_body<get_spec, true>>, ATOLL_MOVE,
      R"(Copy the first elements of source on PE pe into the local array target.
 
 Local, not collective. The data are in target on return. The call does not make PE pe's own writes
@@ -245,7 +245,7 @@ ctx
     A shmem.Ctx, whose team numbers the PEs; None: the default context.
 
 )" ATOLL_RAISES "Source: OpenSHMEM 1.6, section 9.5 (shmem_get)."},
-    {"shmem.get_nbi", entry<5, get_nbi_spec, get_body<get_nbi_spec, false>>, &get_nbi_spec, ATOLL_MOVE,
+    {"shmem.get_nbi", entry<5, get_nbi_spec, get_body<get_nbi_spec, false>>, ATOLL_MOVE,
      R"(Like get, but the data are in target only after quiet. Local.
 
 Parameters
@@ -256,8 +256,7 @@ target, source, pe, size, ctx
 Notes
 -----
 Raises the errors of get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).)"},
-    {"shmem.put_signal", entry<8, put_signal_spec, put_signal_body<put_signal_spec>>, &put_signal_spec,
-     ATOLL_PUT_SIGNAL,
+    {"shmem.put_signal", entry<8, put_signal_spec, put_signal_body<put_signal_spec>>, ATOLL_PUT_SIGNAL,
      R"(Copy like put, then set or increase a signal on PE pe.
 
 Local. On return source may be changed. A PE that sees the signal (signal_wait_until, signal_fetch)
@@ -276,7 +275,7 @@ sigop
 
 )" ATOLL_RAISES "Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal)."},
     {"shmem.put_signal_nbi", entry<8, put_signal_nbi_spec, put_signal_body<put_signal_nbi_spec>>,
-     &put_signal_nbi_spec, ATOLL_PUT_SIGNAL,
+     ATOLL_PUT_SIGNAL,
      R"(Like put_signal, but source must not be changed before quiet. Local.
 
 Parameters

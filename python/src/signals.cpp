@@ -191,8 +191,7 @@ PyObject* consume_body(const Arguments<4>& a) {
     "| None = None, stream: Stream = None) -> None"
 
 const Function functions[] = {
-    {"put_signal", entry<10, put_signal_spec, put_signal_body<put_signal_spec>>, &put_signal_spec,
-     ATOLL_PUT_SIGNAL,
+    {"put_signal", entry<10, put_signal_spec, put_signal_body<put_signal_spec>>, ATOLL_PUT_SIGNAL,
      R"(Copy src into dst on PE pe, then set or increase a signal there.
 
 Local. On return src may be changed. A PE that sees the signal (signal_wait_until, signal_fetch)
@@ -219,8 +218,7 @@ Raises the errors of put. Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).
 Examples
 --------
 >>> atoll.put_signal(x, data, sig, 1, pe=right))"},
-    {"put_signal_nbi", entry<10, put_signal_nbi_spec, put_signal_body<put_signal_nbi_spec>>,
-     &put_signal_nbi_spec, ATOLL_PUT_SIGNAL,
+    {"put_signal_nbi", entry<10, put_signal_nbi_spec, put_signal_body<put_signal_nbi_spec>>, ATOLL_PUT_SIGNAL,
      R"(Like put_signal, but src must not be changed before quiet(). Local.
 
 Parameters
@@ -231,7 +229,7 @@ dst, src, sig, value, op, pe, index
 Notes
 -----
 Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal_nbi).)"},
-    {"signal_set", entry<7, set_spec, update_body<set_spec, true>>, &set_spec, ATOLL_UPDATE,
+    {"signal_set", entry<7, set_spec, update_body<set_spec, true>>, ATOLL_UPDATE,
      R"(Set signal word number `index` of sig on PE pe to value.
 
 Local. It is not ordered after puts: call fence() first, or use put_signal.
@@ -250,7 +248,7 @@ DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree
 Notes
 -----
 Source: OpenSHMEM 1.6, section 9.8.)"},
-    {"signal_add", entry<7, add_spec, update_body<add_spec, false>>, &add_spec, ATOLL_UPDATE,
+    {"signal_add", entry<7, add_spec, update_body<add_spec, false>>, ATOLL_UPDATE,
      R"(Add value to signal word number `index` of sig on PE pe, atomically.
 
 Local. It is not ordered after puts: call fence() first, or use put_signal.
@@ -269,8 +267,7 @@ DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree
 Notes
 -----
 Source: OpenSHMEM 1.6, section 9.8.)"},
-    {"signal_fetch", entry<2, fetch_spec, fetch_body>, &fetch_spec,
-     "(sig: AnyArray, index: int | None = None) -> int",
+    {"signal_fetch", entry<2, fetch_spec, fetch_body>, "(sig: AnyArray, index: int | None = None) -> int",
      R"(Return this PE's own signal word number `index` of sig.
 
 Local. Acquires: data that the signalling PE put by put_signal are visible. The index may be left
@@ -279,7 +276,7 @@ out if there is one word.
 Notes
 -----
 Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_fetch).)"},
-    {"signal_wait_until", entry<6, wait_spec, wait_body>, &wait_spec,
+    {"signal_wait_until", entry<6, wait_spec, wait_body>,
      "(sig: AnyArray, cmp: CompareName, value: int, timeout: float | None = None, index: int | None = None, "
      "stream: Stream = None) -> int | None\n"
      "(sig: AnyArray, cmp: CompareName, value: int, timeout: float | None = None, index: int | None = None, "
@@ -319,7 +316,7 @@ PeDied, DtypeMismatch, NotSymmetric
 Notes
 -----
 Source: OpenSHMEM 1.6, section 9.12 (shmem_signal_wait_until).)"},
-    {"signal_consume", entry<4, consume_spec, consume_body>, &consume_spec,
+    {"signal_consume", entry<4, consume_spec, consume_body>,
      "(sig: AnyArray, n: int, index: int | None = None, stream: Stream = None) -> None",
      R"(Wait until this PE's own signal word is at least n, then subtract n.
 

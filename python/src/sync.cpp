@@ -19,7 +19,7 @@ template <Spec& S, int StreamAt, bool Completes, int N> PyObject* meet(const Arg
 }
 
 const Function functions[] = {
-    {"barrier_all", entry<1, barrier_all_spec, meet<barrier_all_spec, 0, true, 1>>, &barrier_all_spec,
+    {"barrier_all", entry<1, barrier_all_spec, meet<barrier_all_spec, 0, true, 1>>,
      "(*, stream: Stream = None) -> None",
      R"(Wait until all PEs have called it, and all their earlier puts are complete and visible.
 
@@ -39,7 +39,7 @@ CollectiveMismatch
 Notes
 -----
 Source: OpenSHMEM 1.6, section 9.11.)"},
-    {"sync_all", entry<1, sync_all_spec, meet<sync_all_spec, 0, false, 1>>, &sync_all_spec,
+    {"sync_all", entry<1, sync_all_spec, meet<sync_all_spec, 0, false, 1>>,
      "(*, stream: Stream = None) -> None",
      R"(Wait until all PEs have called it; completes no puts.
 
@@ -54,7 +54,7 @@ PeDied, Timeout
 Notes
 -----
 Source: OpenSHMEM 1.6, section 9.11.)"},
-    {"barrier", entry<2, barrier_spec, meet<barrier_spec, 1, true, 2>>, &barrier_spec,
+    {"barrier", entry<2, barrier_spec, meet<barrier_spec, 1, true, 2>>,
      "(team: Team | None = None, *, stream: Stream = None) -> None",
      R"(A barrier_all among the PEs of a team: quiet on the team's default context, then sync.
 
@@ -70,7 +70,7 @@ Raises
 PeDied, UseAfterFree, Timeout
 CollectiveMismatch
     The PEs' calls differ; they are compared unless ATOLL_CHECK=none.)"},
-    {"sync", entry<2, sync_spec, meet<sync_spec, 1, false, 2>>, &sync_spec,
+    {"sync", entry<2, sync_spec, meet<sync_spec, 1, false, 2>>,
      "(team: Team | None = None, *, stream: Stream = None) -> None",
      R"(Wait until all PEs of a team have called it; completes no puts.
 

@@ -309,45 +309,58 @@ struct Made {
     const char* keep(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
 };
 
-/// The results of a kind of call: on the host, and in `out` on a stream.
-struct Told {
-    const char* returns;
-    const char* out;
-};
-
-template <Form F> void add_many(Made& made, const char* name, const Told& told, const std::string& what) {
-    const std::string value = F.vector ? "values: AnySource" : "value: Value";
-    const std::string status = ", status: AnySource | None = None";
-    const std::string begin = "(ivars: AnyArray, cmp: CompareName, " + value + status;
-    const std::string timeout = F.waits ? ", timeout: float | None = None" : "";
-    std::string signature;
-    if constexpr (finds(F)) {
-        const std::string either = std::string(told.returns).ends_with("None") ? "" : " | None";
-        signature = begin + timeout + ", *, out: AnyArray | None = None, stream: Stream = None) -> " +
-                    told.returns + either + "\n";
-        signature +=
-            begin + timeout + ", *, out: None = None, stream: None = None) -> " + told.returns + "\n";
-        const std::string given_value = F.vector ? "values: AnyArray" : value;
-        signature += "(ivars: AnyArray, cmp: CompareName, " + given_value +
-                     ", status: AnyArray | None = None" + (F.waits ? ", timeout: None = None" : "") +
-                     ", *, out: AnyArray, stream: GivenStream) -> None";
-    } else {
-        signature = begin + timeout + ", *, stream: Stream = None) -> None";
+/// The type of a call's result on the host.
+constexpr const char* result_of(Form f) {
+    switch (f.kind) {
+        case Kind::any:
+            return "int | None";
+        case Kind::some:
+            return "IndexArray";
+        default:
+            return f.waits ? "None" : "bool";
     }
+}
+
+template <Form F>
+constexpr ConstantText<768> signature_of = [] {
+    const char* value = F.vector ? "values: AnySource" : "value: Value";
+    const char* words = "(ivars: AnyArray, cmp: CompareName, ";
+    const char* status = ", status: AnySource | None = None";
+    const char* timeout = F.waits ? ", timeout: float | None = None" : "";
+    ConstantText<768> text;
+    const auto begin = [&] { text += words, text += value, text += status, text += timeout; };
+    begin();
+    if (!finds(F)) {
+        text += ", *, stream: Stream = None) -> None";
+        return text;
+    }
+    text += ", *, out: AnyArray | None = None, stream: Stream = None) -> ", text += result_of(F);
+    text += std::string_view(result_of(F)).ends_with("None") ? "\n" : " | None\n";
+    begin();
+    text += ", *, out: None = None, stream: None = None) -> ", text += result_of(F), text += "\n";
+    text += words, text += F.vector ? "values: AnyArray" : value;
+    text += ", status: AnyArray | None = None";
+    text += F.waits ? ", timeout: None = None" : "";
+    text += ", *, out: AnyArray, stream: GivenStream) -> None";
+    return text;
+}();
+
+/// `out` describes the results on a stream.
+template <Form F> void add_many(Made& made, const char* name, const char* out, const std::string& what) {
     std::string text = what + parameters + words_doc + compare_doc;
     text += F.vector ? "values\n    One for each word, of ivars' dtype, or a list of Python numbers.\n"
                      : "value\n    An integer that ivars' dtype holds.\n";
     text += status_doc;
     if (F.waits) text += timeout_doc;
-    if (finds(F)) text += out_doc(told.out);
+    if (finds(F)) text += out_doc(out);
     text += F.waits ? wait_tail : test_tail;
     text += stream_doc(F.vector, finds(F));
-    made.functions.push_back({name, entry<arguments_of(F), spec_of<F>, many_body<F>>, &spec_of<F>,
-                              made.keep(std::move(signature)), made.keep(std::move(text))});
+    made.functions.push_back({name, entry<arguments_of(F), spec_of<F>, many_body<F>>, signature_of<F>.data,
+                              made.keep(std::move(text))});
 }
 
 template <Kind K>
-void add_kind(Made& made, const char* const (&names)[4], const Told& wait, const Told& test,
+void add_kind(Made& made, const char* const (&names)[4], const char* wait, const char* test,
               const std::string& waits, const std::string& tests) {
     add_many<Form{K, true, false}>(made, names[0], wait, waits);
     add_many<Form{K, true, true}>(made, names[1], wait, waits + " Each word has a separate value.");
@@ -363,7 +376,7 @@ void register_waits(PyObject* module) {
     constexpr const char* one_index = "the lowest such index, or -1 for None";
     constexpr const char* indices = "their number, followed by the indices: n + 1 elements for n words";
     made.functions.push_back(
-        {"wait_until", entry<6, wait_spec, wait_body>, &wait_spec,
+        {"wait_until", entry<6, wait_spec, wait_body>,
          "(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | None = None, index: int | None = "
          "None, stream: Stream = None) -> int | None\n"
          "(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | None = None, index: int | None = "
@@ -375,7 +388,7 @@ void register_waits(PyObject* module) {
              std::string("Wait until `ivar[index] cmp value` is true on this PE; return the value found.") +
              parameters + word_doc + compare_doc + value_doc + timeout_doc + index_doc + wait_tail)});
     made.functions.push_back(
-        {"test", entry<6, test_spec, test_body>, &test_spec,
+        {"test", entry<6, test_spec, test_body>,
          "(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = None, *, out: AnyArray | None "
          "= "
          "None, stream: Stream = None) -> bool | None\n"
@@ -386,20 +399,20 @@ void register_waits(PyObject* module) {
          "GivenStream) -> None",
          made.keep(std::string("True if `ivar[index] cmp value` is true on this PE.") + parameters +
                    word_doc + compare_doc + value_doc + index_doc + out_doc(yes_or_no) + test_tail)});
-    add_kind<Kind::all>(made, {"wait_until_all", "wait_until_all_vector", "test_all", "test_all_vector"},
-                        {"None", ""}, {"bool", yes_or_no},
+    add_kind<Kind::all>(made, {"wait_until_all", "wait_until_all_vector", "test_all", "test_all_vector"}, "",
+                        yes_or_no,
                         "Wait until the comparison has been true for every word, at any time of the wait.",
                         "True if the comparison is true for every word.");
     add_kind<Kind::any>(made, {"wait_until_any", "wait_until_any_vector", "test_any", "test_any_vector"},
-                        {"int | None", one_index}, {"int | None", one_index},
+                        one_index, one_index,
                         "Wait until the comparison is true for a word; return its index, or None if all "
                         "words are skipped.\n\n"
                         "Of several such words, calls return one after another.",
                         "Return the index of a word for which the comparison is true, or None.\n\n"
                         "Of several such words, calls return one after another.");
     add_kind<Kind::some>(
-        made, {"wait_until_some", "wait_until_some_vector", "test_some", "test_some_vector"},
-        {"IndexArray", indices}, {"IndexArray", indices},
+        made, {"wait_until_some", "wait_until_some_vector", "test_some", "test_some_vector"}, indices,
+        indices,
         "Wait until the comparison is true for a word; return the indices of all such words.\n\n"
         "The result is an integer array, empty if all words are skipped.",
         "Return the indices of all words for which the comparison is true.\n\n"
