@@ -9,11 +9,11 @@ from jobs import Job
 CAUGHT = """
 atoll.init()
 me = atoll.my_pe()
-def differ(call, *parts):
+def differ(call, *parts, named=("PE 0 called ", "PE 1 called ")):
     try:
         call()
     except atoll.CollectiveMismatch as error:
-        for part in ("PE 0 called ", "PE 1 called ", *parts):
+        for part in (*named, *parts):
             assert part in str(error), (part, str(error))
     else:
         raise AssertionError("nothing was raised")
@@ -80,7 +80,11 @@ def test_sizes_roots_and_dtypes_of_every_collective(job: Job) -> None:
 
 
 def test_a_barrier_on_one_and_a_reduction_on_another(job: Job) -> None:
-    """They synchronize by different words: the team is then unusable, and the error tells it at once."""
+    """They synchronize by different words: the team is then unusable, and the error tells it at once.
+
+    PE 1 differs from all others. The error names it and the first other PE that waits by then, which on a busy
+    machine need not be PE 0.
+    """
     for n in (2, 3):
         differing(
             job,
@@ -91,7 +95,8 @@ def test_a_barrier_on_one_and_a_reduction_on_another(job: Job) -> None:
             def reduction():
                 atoll.sum_reduce(np.ones(3), team=team)
             lines = [f"program.py:{call.__code__.co_firstlineno + 1}" for call in (barrier, reduction)]
-            differ(reduction if me == 1 else barrier, "barrier() at", "reduce(bytes=24", *lines)
+            differ(reduction if me == 1 else barrier, "barrier() at", "reduce(bytes=24", *lines,
+                   named=["PE 1 called reduce"])
             try:
                 team.barrier()
             except atoll.CollectiveMismatch as error:
