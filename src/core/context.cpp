@@ -3,8 +3,8 @@
 
 #include "common/text.hpp"
 #include "core/context_state.hpp"
-#include "core/device_memory.hpp"
 #include "core/job_state.hpp"
+#include "core/route.hpp"
 #include "transport/apply_atomic.hpp"
 
 #include <cstring>
@@ -48,38 +48,27 @@ namespace detail {
 
 namespace {
 
-std::uint64_t offset_of(const core::ContextState& ctx, const void* symmetric) {
-    return ctx.job().window().offset_of(symmetric);
+using core::Access;
+using core::Path;
+using core::Route;
+
+core::DeviceMemory::Far far(const core::ContextState& ctx, const Route& route) {
+    return {*ctx.job().transport(), ctx.id(), route.pe};
 }
 
-/// The device heap if it contains the address, else null.
-const core::DeviceMemory* device_of(const core::ContextState& ctx, const void* symmetric) {
-    const core::DeviceMemory* device = ctx.job().device();
-    return device && device->holds(symmetric) ? device : nullptr;
-}
-
-/// The transport's offset of symmetric memory of either heap.
-std::uint64_t place_of(const core::ContextState& ctx, const void* symmetric) {
-    const core::DeviceMemory* device = device_of(ctx, symmetric);
-    return device ? device->far_offset(symmetric) : offset_of(ctx, symmetric);
-}
-
-core::DeviceMemory::Far far(const core::ContextState& ctx, int world_pe) {
-    return {*ctx.job().transport(), ctx.id(), world_pe};
-}
-
-/// Copies to host memory from memory that may be a GPU's.
-void copy_from_any(const core::DeviceMemory* device, void* dst, const void* src, std::size_t bytes) {
-    if (device && device->is_on_gpu(src))
-        device->copy_to_host(dst, src, bytes);
+/// Copies from local memory, which may be a GPU's, to an address of the window.
+void store_by(const Route& route, const void* src, std::size_t bytes) {
+    if (route.local_on_gpu)
+        route.device->copy_to_host(route.there, src, bytes);
     else
-        copy(dst, src, bytes);
+        copy(route.there, src, bytes);
 }
-void copy_to_any(const core::DeviceMemory* device, void* dst, const void* src, std::size_t bytes) {
-    if (device && device->is_on_gpu(dst))
-        device->copy_from_host(dst, src, bytes);
+/// Copies from an address of the window to local memory, which may be a GPU's.
+void load_by(const Route& route, void* dst, std::size_t bytes) {
+    if (route.local_on_gpu)
+        route.device->copy_from_host(dst, route.there, bytes);
     else
-        copy(dst, src, bytes);
+        copy(dst, route.there, bytes);
 }
 
 /// True for local memory that needs no check: outside the heap, and not a GPU's.
@@ -140,24 +129,18 @@ void RmaOps::put_elsewhere(void* dst, const void* src, std::size_t bytes, int pe
     if (job_->is_in_listed_block(dst, bytes) && is_ordinary(*this, src)) [[likely]] {
         if (const int slot = map_.slot(pe); slot >= 0) return copy(window_.heap_at(dst, slot), src, bytes);
     }
-    const int slot = route_any(dst, bytes, pe);
+    route_any(dst, bytes, pe);
     check_local_memory(src, bytes);
-    if (slot >= 0)
-        copy_from_any(job_->device(), window_.at(dst, slot), src, bytes);
-    else
-        put_routed(*state_, dst, src, bytes, pe, blocking);
+    put_routed(*state_, dst, src, bytes, pe, blocking);
 }
 
 void RmaOps::get_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const {
     if (job_->is_in_listed_block(src, bytes) && is_ordinary(*this, dst)) [[likely]] {
         if (const int slot = map_.slot(pe); slot >= 0) return copy(dst, window_.heap_at(src, slot), bytes);
     }
-    const int slot = route_any(src, bytes, pe);
+    route_any(src, bytes, pe);
     check_local_memory(dst, bytes);
-    if (slot >= 0)
-        copy_to_any(job_->device(), dst, window_.at(src, slot), bytes);
-    else
-        get_routed(*state_, dst, src, bytes, pe, blocking);
+    get_routed(*state_, dst, src, bytes, pe, blocking);
 }
 
 void RmaOps::strided_any(const StridedBlocks& b, int pe, bool is_put) const {
@@ -170,75 +153,80 @@ void RmaOps::strided_any(const StridedBlocks& b, int pe, bool is_put) const {
 
 void put_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe,
                 bool blocking) {
-    if (const core::DeviceMemory* device = device_of(ctx, dst)) {
-        const int to = ctx.team().world_pe(pe);
-        if (device->is_far(to)) return device->put_far(far(ctx, to), device->far_offset(dst), src, bytes);
-        return device->put(dst, src, bytes, to);
+    const Route route = route_of(ctx, Access::write, dst, src, pe);
+    switch (route.path) {
+        case Path::window:
+            return store_by(route, src, bytes);
+        case Path::gpu:
+            return route.device->put(dst, src, bytes, route.pe);
+        case Path::staged:
+            return route.device->put_far(far(ctx, route), route.offset, src, bytes);
+        case Path::transport:
+            return ctx.job().transport()->put(ctx.id(), route.pe, route.offset, src, bytes,
+                                              completion(blocking));
     }
-    if (const core::DeviceMemory* device = ctx.job().device(); device && device->is_on_gpu(src))
-        return device->put_far(far(ctx, ctx.team().world_pe(pe)), offset_of(ctx, dst), src, bytes);
-    ctx.job().transport()->put(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, dst), src, bytes,
-                               completion(blocking));
 }
 
 void get_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe,
                 bool blocking) {
-    if (const core::DeviceMemory* device = device_of(ctx, src)) {
-        const int from = ctx.team().world_pe(pe);
-        if (device->is_far(from)) return device->get_far(far(ctx, from), dst, device->far_offset(src), bytes);
-        return device->get(dst, src, bytes, from);
+    const Route route = route_of(ctx, Access::read, src, dst, pe);
+    switch (route.path) {
+        case Path::window:
+            return load_by(route, dst, bytes);
+        case Path::gpu:
+            return route.device->get(dst, src, bytes, route.pe);
+        case Path::staged:
+            return route.device->get_far(far(ctx, route), dst, route.offset, bytes);
+        case Path::transport:
+            return ctx.job().transport()->get(ctx.id(), route.pe, route.offset, dst, bytes,
+                                              completion(blocking));
     }
-    const core::DeviceMemory* device = ctx.job().device();
-    if (!ctx.job().window().shares(src, bytes))  // a constant of the executable
-        return copy_to_any(device, dst, src, bytes);
-    if (device && device->is_on_gpu(dst))
-        return device->get_far(far(ctx, ctx.team().world_pe(pe)), dst, offset_of(ctx, src), bytes);
-    ctx.job().transport()->get(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, src), dst, bytes,
-                               completion(blocking));
 }
 
 void blocks_routed(core::ContextState& ctx, const StridedBlocks& b, int pe, bool is_put) {
     const auto dst_stride = b.dst_stride * static_cast<std::ptrdiff_t>(b.element_bytes),
                src_stride = b.src_stride * static_cast<std::ptrdiff_t>(b.element_bytes);
     const std::size_t bytes = b.block * b.element_bytes;
-    const heap::StridedCall copy{b.dst, b.src, dst_stride, src_stride, bytes, b.count};
-    const int other = ctx.team().world_pe(pe);
-    if (const core::DeviceMemory* device = device_of(ctx, is_put ? b.dst : b.src)) {
-        if (device->is_far(other))
-            return device->strided_far(far(ctx, other), copy, device->far_offset(is_put ? b.dst : b.src),
-                                       is_put);
-        return device->strided(copy, other, is_put);
+    heap::StridedCall copy{b.dst, b.src, dst_stride, src_stride, bytes, b.count};
+    const Route route = is_put ? route_of(ctx, Access::write, b.dst, b.src, pe)
+                               : route_of(ctx, Access::read, b.src, b.dst, pe);
+    switch (route.path) {
+        case Path::window:
+            if (is_put)
+                copy.dst = route.there;
+            else
+                copy.src = route.there;
+            return route.local_on_gpu ? route.device->strided_with_host(copy, is_put)
+                                      : core::copy_on_host(copy);
+        case Path::gpu:
+            return route.device->strided(copy, route.pe, is_put);
+        case Path::staged:
+            return route.device->strided_far(far(ctx, route), copy, route.offset, is_put);
+        case Path::transport:
+            break;
     }
-    const core::DeviceMemory* device = ctx.job().device();
-    const bool on_gpu = device && device->is_on_gpu(is_put ? b.src : b.dst);
-    const int slot = ctx.team().map().slot(pe);
-    // Reads of the executable's constants take this path too: they are equal on all PEs.
-    if (slot >= 0 || (!is_put && !ctx.job().window().shares(b.src, 1))) {
-        heap::StridedCall here = copy;
-        if (is_put) here.dst = ctx.job().window().at(b.dst, slot);
-        if (!is_put && slot >= 0) here.src = ctx.job().window().at(b.src, slot);
-        return on_gpu ? device->strided_with_host(here, is_put) : core::copy_on_host(here);
-    }
-    if (on_gpu)
-        return device->strided_far(far(ctx, other), copy, offset_of(ctx, is_put ? b.dst : b.src), is_put);
     if (dst_stride < 1 || src_stride < 1) throw_stride(b.dst_stride, b.src_stride);
     auto& transport = *ctx.job().transport();
     const auto d = static_cast<std::size_t>(dst_stride), s = static_cast<std::size_t>(src_stride);
     if (is_put)
-        transport.put_blocks(ctx.id(), other, offset_of(ctx, b.dst), b.src, {bytes, b.count, d, s});
+        transport.put_blocks(ctx.id(), route.pe, route.offset, b.src, {bytes, b.count, d, s});
     else
-        transport.get_blocks(ctx.id(), other, offset_of(ctx, b.src), b.dst, {bytes, b.count, s, d});
+        transport.get_blocks(ctx.id(), route.pe, route.offset, b.dst, {bytes, b.count, s, d});
 }
 
 std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
                             std::uint64_t compare, int pe) {
-    if (const core::DeviceMemory* device = device_of(ctx, dst)) {
-        const int on = ctx.team().world_pe(pe);
-        if (device->is_far(on)) return device->atomic_far(far(ctx, on), op, type, dst, value, compare);
-        return device->atomic(op, type, dst, value, compare, on);
+    const Route route = route_of(ctx, Access::write, dst, nullptr, pe);
+    switch (route.path) {
+        case Path::window:
+            return transport::apply_atomic(op, type, route.there, value, compare);
+        case Path::gpu:
+            return route.device->atomic(op, type, dst, value, compare, route.pe);
+        case Path::staged:
+        case Path::transport:
+            break;
     }
-    return ctx.job().transport()->atomic(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, dst), op, type,
-                                         value, compare);
+    return ctx.job().transport()->atomic(ctx.id(), route.pe, route.offset, op, type, value, compare);
 }
 
 void order_routed(core::ContextState& ctx, int pe, bool quiet) {
@@ -253,43 +241,30 @@ void order_routed(core::ContextState& ctx, int pe, bool quiet) {
 
 void fetch_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
                   std::uint64_t compare, int pe, void* result) {
-    ctx.job().transport()->fetch_atomic(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, dst), op, type,
-                                        value, compare, result);
+    const Route route = route_of(ctx, Access::write, dst, nullptr, pe);
+    ctx.job().transport()->fetch_atomic(ctx.id(), route.pe, route.offset, op, type, value, compare, result);
 }
 
 void put_signal_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes,
                        std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe) {
-    const core::DeviceMemory* data = bytes == 0 ? nullptr : device_of(ctx, dst);
-    const core::DeviceMemory* word = device_of(ctx, signal);
-    const int to = ctx.team().world_pe(pe);
-    if (const core::DeviceMemory* device = data ? data : word; device && device->is_far(to)) {
-        const transport::Signal announced{place_of(ctx, signal), value, op};
-        return device->put_far(far(ctx, to), place_of(ctx, bytes == 0 ? signal : dst), src, bytes,
-                               &announced);
-    }
-    const int slot = ctx.team().map().slot(pe);
-    if (!data && slot >= 0 && bytes != 0) {
-        const Window& window = ctx.job().window();
-        void* there = window.at(static_cast<char*>(dst), slot);
-        if (const core::DeviceMemory* device = ctx.job().device(); device && device->is_on_gpu(src))
-            device->copy_to_host(there, src, bytes);
-        else
-            copy_for_reader(there, src, bytes, window.nontemporal_bytes);
-    } else if (!data && !word) {
-        const transport::Signal announced{offset_of(ctx, signal), value, op};
-        if (const core::DeviceMemory* device = ctx.job().device(); device && device->is_on_gpu(src))
-            return device->put_far(far(ctx, to), offset_of(ctx, dst), src, bytes, &announced);
-        return ctx.job().transport()->put_signal(ctx.id(), to, bytes == 0 ? 0 : offset_of(ctx, dst), src,
-                                                 bytes, announced, transport::Completion::local);
+    const Route word = route_of(ctx, Access::write, signal, nullptr, pe);
+    const Route data = bytes == 0 ? word : route_of(ctx, Access::write, dst, src, pe);
+    const transport::Signal announced{word.offset, value, op};
+    // Data and signal are one message if both go by the transport, or if either is in a device heap that only
+    // the transport reaches.
+    if (data.path == Path::staged || word.path == Path::staged)
+        return data.device->put_far(far(ctx, data), data.offset, src, bytes, &announced);
+    if (data.path == Path::transport && word.path == Path::transport)
+        return ctx.job().transport()->put_signal(ctx.id(), data.pe, data.offset, src, bytes, announced,
+                                                 transport::Completion::local);
+    if (bytes != 0 && data.path == Path::window && !data.local_on_gpu) {
+        copy_for_reader(data.there, src, bytes, ctx.job().window().nontemporal_bytes);
     } else if (bytes != 0) {
         put_routed(ctx, dst, src, bytes, pe, true);
-        if (ctx.job().transport()) order_routed(ctx, pe, false);
+        if (data.path != Path::window && ctx.job().transport()) order_routed(ctx, pe, false);
     }
-    const AtomicOp change = op == SignalOp::set ? AtomicOp::set : AtomicOp::add;
-    if (!word && slot >= 0)
-        transport::apply_atomic(change, DType::uint64, ctx.job().window().at(signal, slot), value, 0);
-    else
-        atomic_routed(ctx, change, DType::uint64, signal, value, 0, pe);
+    atomic_routed(ctx, op == SignalOp::set ? AtomicOp::set : AtomicOp::add, DType::uint64, signal, value, 0,
+                  pe);
 }
 
 void progress_routed(core::JobState& job) { job.transport()->progress(); }

@@ -2,6 +2,8 @@
 // pinned parts of the host heap. The GPU is host memory that the CPU cannot access.
 #include "atoll/stream.hpp"
 #include "core/device_memory.hpp"
+#include "core/job_state.hpp"
+#include "core/route.hpp"
 #include "support/fake_heap.hpp"
 #include "support/setups.hpp"
 
@@ -82,6 +84,38 @@ TEST_P(DeviceLocal, PutsAndGetsOfTheHostHeapTakeMemoryOfAGpu) {
             ASSERT_TRUE(std::equal(expected.begin(), expected.end(), memory.real_ints()));
             job.world().barrier();
         }
+        job.free(x);
+    });
+}
+
+TEST_P(DeviceLocal, EachPairOfMemoriesHasOneRoute) {
+    run_on_gpus([](Job& job, FakeHeap& gpu) {
+        using core::Access;
+        using core::Path;
+        const Hidden memory(gpu);
+        int on_host = 0;
+        auto* x = static_cast<int*>(job.malloc(64));
+        auto* y = static_cast<int*>(job.malloc(64, Memory::device));
+        const core::ContextState& context = job.context().state();
+        for (int pe = 0; pe < job.n_pes(); ++pe) {
+            const auto route = [&](const void* symmetric, const void* local) {
+                return core::route_of(context, Access::write, symmetric, local, pe);
+            };
+            const int slot = job.context().map().slot(pe);
+            const Path host = slot >= 0 ? Path::window : Path::transport;
+            EXPECT_EQ(route(x, &on_host).path, host);
+            EXPECT_EQ(route(x, nullptr).path, host);
+            EXPECT_FALSE(route(x, &on_host).local_on_gpu);
+            EXPECT_EQ(route(x, memory.data).path, slot >= 0 ? Path::window : Path::staged);
+            EXPECT_TRUE(route(x, memory.data).local_on_gpu);
+            EXPECT_EQ(route(x, nullptr).there, job.context().ptr(x, pe));
+            const bool far = job.state().device()->is_far(pe);
+            for (const void* local :
+                 {static_cast<const void*>(&on_host), static_cast<const void*>(memory.data)})
+                EXPECT_EQ(route(y, local).path, far ? Path::staged : Path::gpu);
+        }
+        job.world().barrier();
+        job.free(y);
         job.free(x);
     });
 }
