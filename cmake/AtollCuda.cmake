@@ -32,7 +32,7 @@ function(_atoll_embed_kernels target names)
         endif()
     endforeach()
     set(_folder "${PROJECT_BINARY_DIR}/generated/${target}")
-    set(_text "#include \"cuda/kernels.hpp\"\n")
+    set(_text "#include \"gpu/cuda/kernels.hpp\"\n")
     set(_rows)
     set(_count 0)
     set(_fatbins)
@@ -40,9 +40,9 @@ function(_atoll_embed_kernels target names)
     if(CUDAToolkit_NVCC_EXECUTABLE)
         string(REPLACE ";" " " _built "kernels for ${names}")
         file(MAKE_DIRECTORY "${_folder}")
-        file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda/kernels/*.cu")
-        file(GLOB _headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda/kernels/*.cuh"
-             "${PROJECT_SOURCE_DIR}/src/cuda/kernels/*.hpp" "${PROJECT_SOURCE_DIR}/include/atoll/detail/many_words.hpp"
+        file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/gpu/cuda/kernels/*.cu")
+        file(GLOB _headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/gpu/cuda/kernels/*.cuh"
+             "${PROJECT_SOURCE_DIR}/src/gpu/cuda/kernels/*.hpp" "${PROJECT_SOURCE_DIR}/include/atoll/detail/many_words.hpp"
              "${PROJECT_SOURCE_DIR}/include/atoll/device/*.hpp")
         foreach(_source IN LISTS _sources)
             get_filename_component(_stem "${_source}" NAME_WE)
@@ -51,7 +51,7 @@ function(_atoll_embed_kernels target names)
                 OUTPUT "${_fatbin}"
                 COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" -std=c++20 -O3 -Werror=all-warnings -fatbin ${_code} "-I${PROJECT_SOURCE_DIR}/include"
                         "-I${PROJECT_SOURCE_DIR}/src" "${_source}" -o "${_fatbin}"
-                DEPENDS "${_source}" ${_headers} "${PROJECT_SOURCE_DIR}/src/heap/device_calls.hpp" "${PROJECT_SOURCE_DIR}/src/heap/mailbox_on_device.hpp" "${PROJECT_SOURCE_DIR}/include/atoll/types.hpp"
+                DEPENDS "${_source}" ${_headers} "${PROJECT_SOURCE_DIR}/src/gpu/device_calls.hpp" "${PROJECT_SOURCE_DIR}/src/gpu/mailbox_on_device.hpp" "${PROJECT_SOURCE_DIR}/include/atoll/types.hpp"
                 COMMENT "Compiling kernels ${_stem}.cu for ${names}" VERBATIM)
             list(APPEND _fatbins "${_fatbin}")
             string(APPEND _text "asm(\".pushsection .rodata\\n.balign 64\\n.hidden atoll_kernels_${_stem}\\natoll_kernels_${_stem}:\\n"
@@ -81,7 +81,7 @@ function(_atoll_add_cuda target names)
     _atoll_embed_kernels(${target} "${names}")
 endfunction()
 
-file(GLOB ATOLL_CUDA_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda/*.cpp")
+file(GLOB ATOLL_CUDA_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/gpu/cuda/*.cpp")
 add_library(atoll_cuda_objects OBJECT ${ATOLL_CUDA_SOURCES} "${PROJECT_SOURCE_DIR}/src/common/text.cpp")
 set_target_properties(atoll_cuda_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
 target_compile_features(atoll_cuda_objects PRIVATE cxx_std_20)

@@ -1,11 +1,12 @@
 # The library, twice from the same objects. The static atoll_core is for our own programs and tests, which use
 # internals. The shared library atoll is for users and exports only ATOLL_API.
-set(_layers common bootstrap heap transport core collective)
+set(_layers common bootstrap memory transport gpu core collective stream front)
 set(ATOLL_CORE_SOURCES)
 foreach(_layer IN LISTS _layers)
     file(GLOB_RECURSE _found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${_layer}/*.cpp")
     list(APPEND ATOLL_CORE_SOURCES ${_found})
 endforeach()
+list(FILTER ATOLL_CORE_SOURCES EXCLUDE REGEX "/src/gpu/cuda/")   # the plug-in, a library of its own
 # UCX is loaded at run time; only its headers are needed. Cross builds do without it, because the headers are those of
 # this machine. Sanitizers too: LeakSanitizer crashes in processes with UCX's threads, and ThreadSanitizer does not see
 # UCX's locks.
@@ -20,7 +21,7 @@ else()
     list(APPEND ATOLL_CORE_SOURCES "${PROJECT_SOURCE_DIR}/src/transport/ucx/absent.cpp")
 endif()
 # Reductions give the same bits on every machine: the compiler must not fuse multiplication and addition.
-set_source_files_properties("${PROJECT_SOURCE_DIR}/src/collective/host_folds.cpp" PROPERTIES COMPILE_OPTIONS
+set_source_files_properties("${PROJECT_SOURCE_DIR}/src/collective/folds/host_folds.cpp" PROPERTIES COMPILE_OPTIONS
                             -ffp-contract=off)
 file(GLOB_RECURSE ATOLL_CLI_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/*.cpp")
 

@@ -65,7 +65,7 @@ endforeach()
 add_custom_target(cluster_programs DEPENDS ${_cluster_programs})
 add_custom_target(cluster_suite)   # the host tests, which run over hosts too
 file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*/*_test.cpp")
-# Compared bit for bit with src/collective/host_folds.cpp.
+# Compared bit for bit with src/collective/folds/host_folds.cpp.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/tests/collective/reduce_test.cpp" PROPERTIES COMPILE_OPTIONS
                             -ffp-contract=off)
 set(_folders)
@@ -152,7 +152,7 @@ endif()
 
 # These choose by macros what the headers declare, so each is compiled alone.
 set_source_files_properties(tests/device/checked_addresses_test.cpp tests/device/near_only_test.cpp
-                            tests/unit/pmix_layout_test.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+                            tests/bootstrap/pmix_layout_test.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 if(TARGET device_tests)   # all of it, for what runs on the host is one program
     target_compile_definitions(device_tests PRIVATE ATOLL_DEVICE_FAR=1)
 endif()

@@ -73,7 +73,7 @@ cxx_tests() {
     check "C++ tests ($1)" --junit "$results/cxx-$1.xml" limited python3 scripts/gtests.py --junit "$results/cxx-$1.xml" \
         --jobs "$jobs" "build/$1"/bin/*_tests
     check "C++ jobs ($1)" --junit "$ctest" \
-        limited ctest --preset "$1" -E '^(unit|transport|core|collective|device)\.' --output-junit "$ctest"
+        limited ctest --preset "$1" -E '^(common|bootstrap|memory|gpu_unit|transport|core|collective|device)\.' --output-junit "$ctest"
 }
 
 # closing SUITE...: the table and the one closing line; fails where anything failed.

@@ -1,6 +1,6 @@
 // The module _atoll: everything is registered here, by topic.
 #define ATOLL_IMPORTS_NUMPY
-#include "device.hpp"
+#include "gpu/device.hpp"
 #include "registry.hpp"
 
 #include <stdexcept>

@@ -11,7 +11,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "gil.hpp"
+#include "calls/gil.hpp"
 
 namespace atl::python {
 

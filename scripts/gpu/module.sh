@@ -20,10 +20,10 @@ print(*(f"-isystem {folder}" for folder in folders))')
     suffix=$(python3 -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')
     local source
     source=$(python3 -c 'import nanobind; print(nanobind.source_dir())')/nb_combined.cpp
-    local flags="-std=c++20 -O2 -DNDEBUG -fPIC -fvisibility=hidden -fno-stack-protector -Iinclude -Isrc -Ibuild/release/generated/include
+    local flags="-std=c++20 -O2 -DNDEBUG -fPIC -fvisibility=hidden -fno-stack-protector -Iinclude -Isrc -Ipython/src -Ibuild/release/generated/include
         -DNPY_NO_DEPRECATED_API=NPY_2_0_API_VERSION -DNPY_TARGET_VERSION=NPY_2_0_API_VERSION -DNB_COMPACT_ASSERTIONS $include"
     # shellcheck disable=SC2086
-    printf '%s\n' python/src/*.cpp "$source" | xargs -P "$(nproc)" -I{} sh -c \
+    printf '%s\n' python/src/*.cpp python/src/*/*.cpp "$source" | xargs -P "$(nproc)" -I{} sh -c \
         'g++ '"$(echo $flags)"' -w -fno-strict-aliasing -c "{}" -o "$1/$(basename "{}").o"' - "$objects" || return 1
     g++ -shared -o "$STAGE/atoll/_atoll$suffix" "$objects"/*.o -L"$STAGE/atoll/lib" -latoll -Wl,-rpath,'$ORIGIN/lib'
 }

@@ -9,8 +9,8 @@
 #include "atoll/job.hpp"
 #include "bootstrap/monitor.hpp"
 #include "common/board.hpp"
-#include "common/fd.hpp"
-#include "common/settings.hpp"
+#include "common/descriptors/fd.hpp"
+#include "common/settings/settings.hpp"
 
 namespace atl::bootstrap {
 

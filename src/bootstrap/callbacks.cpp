@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "bootstrap/bootstrap.hpp"
-#include "bootstrap/rendezvous.hpp"
+#include "bootstrap/store/rendezvous.hpp"
 
 namespace atl::bootstrap {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/fail.hpp"
-#include "common/job_environment.hpp"
+#include "common/settings/job_environment.hpp"
 
 namespace atl::bootstrap {
 namespace {

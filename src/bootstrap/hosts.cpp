@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "bootstrap/fail.hpp"
-#include "bootstrap/tcp_socket.hpp"
+#include "bootstrap/store/tcp_socket.hpp"
 
 namespace atl::bootstrap {
 

@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "bootstrap/fail.hpp"
-#include "bootstrap/launch_protocol.hpp"
+#include "bootstrap/host/launch_protocol.hpp"
 
 namespace atl::bootstrap {
 

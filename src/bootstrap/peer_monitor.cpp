@@ -4,8 +4,8 @@
 #include <poll.h>
 #include <string>
 
-#include "bootstrap/host_segment.hpp"
-#include "bootstrap/tcp_socket.hpp"
+#include "bootstrap/host/host_segment.hpp"
+#include "bootstrap/store/tcp_socket.hpp"
 #include "common/quiet_thread.hpp"
 
 namespace atl::bootstrap {

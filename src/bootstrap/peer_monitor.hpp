@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "bootstrap/monitor.hpp"
-#include "bootstrap/store_client.hpp"
+#include "bootstrap/store/store_client.hpp"
 #include "common/board.hpp"
 
 namespace atl::bootstrap {

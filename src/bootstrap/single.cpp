@@ -3,7 +3,7 @@
 
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/fail.hpp"
-#include "bootstrap/host_segment.hpp"
+#include "bootstrap/host/host_segment.hpp"
 
 namespace atl::bootstrap {
 namespace {

@@ -6,12 +6,12 @@
 
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/fail.hpp"
-#include "bootstrap/host_link.hpp"
-#include "bootstrap/net_link.hpp"
-#include "bootstrap/rendezvous.hpp"
-#include "bootstrap/tcp_socket.hpp"
-#include "common/fd_passing.hpp"
-#include "common/job_environment.hpp"
+#include "bootstrap/host/host_link.hpp"
+#include "bootstrap/store/net_link.hpp"
+#include "bootstrap/store/rendezvous.hpp"
+#include "bootstrap/store/tcp_socket.hpp"
+#include "common/descriptors/fd_passing.hpp"
+#include "common/settings/job_environment.hpp"
 
 namespace atl::bootstrap {
 namespace {

@@ -9,7 +9,7 @@
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/deadline.hpp"
 #include "bootstrap/fail.hpp"
-#include "bootstrap/host_segment.hpp"
+#include "bootstrap/host/host_segment.hpp"
 #include "common/reserve.hpp"
 
 namespace atl::bootstrap {

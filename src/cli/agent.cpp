@@ -8,8 +8,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "bootstrap/tcp_socket.hpp"
-#include "bootstrap/wire.hpp"
+#include "bootstrap/store/tcp_socket.hpp"
+#include "bootstrap/store/wire.hpp"
 #include "cli/hosts.hpp"
 #include "cli/run.hpp"
 #include "common/quiet_thread.hpp"

@@ -18,14 +18,14 @@
 #include <unistd.h>
 
 #include "bootstrap/deadline.hpp"
-#include "bootstrap/store_server.hpp"
-#include "bootstrap/tcp_socket.hpp"
-#include "bootstrap/wire.hpp"
-#include "cli/stall.hpp"
+#include "bootstrap/store/store_server.hpp"
+#include "bootstrap/store/tcp_socket.hpp"
+#include "bootstrap/store/wire.hpp"
+#include "cli/job/stall.hpp"
 #include "cli/thread_counts.hpp"
 #include "common/hmac.hpp"
 #include "common/log.hpp"
-#include "common/settings.hpp"
+#include "common/settings/settings.hpp"
 #include "common/text.hpp"
 
 namespace atl::cli {

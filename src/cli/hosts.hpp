@@ -15,9 +15,9 @@ std::vector<HostShare> parse_hosts(const std::string& text);
 /// Runs the job and returns its status.
 int run_on_hosts(const RunOptions& options);
 
-/// The order that an agent reads on its standard input, a frame 'C' of bootstrap/wire.hpp. Frames 'S' with
-/// the number of a signal may follow. A frame 'Q' tells that the launcher has printed why the job ends. The
-/// end of the input ends the agent's PEs.
+/// The order that an agent reads on its standard input, a frame 'C' of bootstrap/store/wire.hpp. Frames 'S'
+/// with the number of a signal may follow. A frame 'Q' tells that the launcher has printed why the job ends.
+/// The end of the input ends the agent's PEs.
 struct AgentOrder {
     int first_pe = 0, n_pes = 1, n_all = 1, port = 0;
     bool label = false, raw = false, bind_core = false;

@@ -13,12 +13,12 @@
 #include "atoll/error.hpp"
 #include "atoll/version.hpp"
 #include "cli/cli.hpp"
-#include "cli/mps.hpp"
+#include "cli/mps/mps.hpp"
 #include "cli/options.hpp"
 #include "cli/parse.hpp"
 #include "common/board.hpp"
-#include "common/settings.hpp"
-#include "core/device_plugin.hpp"
+#include "common/settings/settings.hpp"
+#include "gpu/device_plugin.hpp"
 #include "transport/ucx/ucx.hpp"
 
 #ifndef ATOLL_BUILD_TYPE

@@ -4,7 +4,7 @@
 
 #include "atoll/job.hpp"
 #include "cli/cli.hpp"
-#include "core/job_state.hpp"
+#include "core/job/job_state.hpp"
 
 namespace atl::cli {
 

@@ -9,8 +9,8 @@
 #include "atoll/version.hpp"
 #include "cli/cli.hpp"
 #include "cli/hosts.hpp"
-#include "cli/mps.hpp"
-#include "common/nearest_name.hpp"
+#include "cli/mps/mps.hpp"
+#include "common/settings/nearest_name.hpp"
 
 namespace atl::cli {
 namespace {

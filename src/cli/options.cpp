@@ -8,7 +8,7 @@
 
 #include "cli/hosts.hpp"
 #include "cli/parse.hpp"
-#include "common/settings.hpp"
+#include "common/settings/settings.hpp"
 
 namespace atl::cli {
 namespace {

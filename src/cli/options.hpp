@@ -7,7 +7,7 @@
 
 #include "bootstrap/invitation.hpp"
 #include "cli/cli.hpp"
-#include "cli/output.hpp"
+#include "cli/output/output.hpp"
 
 namespace atl::cli {
 

@@ -12,12 +12,12 @@
 
 #include "cli/cli.hpp"
 #include "cli/hosts.hpp"
-#include "cli/job.hpp"
-#include "cli/mps.hpp"
+#include "cli/job/job.hpp"
+#include "cli/mps/mps.hpp"
 #include "cli/options.hpp"
 #include "cli/program.hpp"
 #include "cli/thread_counts.hpp"
-#include "common/settings.hpp"
+#include "common/settings/settings.hpp"
 
 namespace atl::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <iterator>
 
-#include "common/settings.hpp"
+#include "common/settings/settings.hpp"
 
 namespace atl::cli {
 namespace {

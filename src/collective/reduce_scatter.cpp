@@ -1,9 +1,9 @@
 #include "atoll/team.hpp"
 #include "collective/arguments.hpp"
-#include "collective/averages.hpp"
-#include "collective/fold.hpp"
-#include "collective/on_device.hpp"
+#include "collective/folds/averages.hpp"
+#include "collective/folds/fold.hpp"
 #include "collective/sources.hpp"
+#include "stream/on_device.hpp"
 
 #include <vector>
 

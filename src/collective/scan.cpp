@@ -2,10 +2,10 @@
 #include "atoll/error.hpp"
 #include "atoll/team.hpp"
 #include "collective/arguments.hpp"
-#include "collective/fold.hpp"
-#include "collective/on_device.hpp"
+#include "collective/folds/fold.hpp"
 #include "collective/slices.hpp"
 #include "collective/sources.hpp"
+#include "stream/on_device.hpp"
 
 namespace atl {
 

@@ -9,8 +9,8 @@
 #include "collective/copy_choice.hpp"
 #include "collective/place.hpp"
 #include "collective/table.hpp"
-#include "core/job_state.hpp"
-#include "core/team_state.hpp"
+#include "core/job/job_state.hpp"
+#include "core/team/team_state.hpp"
 
 namespace atl::collective {
 
@@ -37,7 +37,7 @@ class State final : public core::TeamAttachment {
     core::JobState& job() const { return job_; }
     int my_pe() const { return team_.my_pe(); }
     int n_pes() const { return team_.n_pes(); }
-    /// The kind of elements that this PE's call moves, see core/elements.hpp.
+    /// The kind of elements that this PE's call moves, see core/team/elements.hpp.
     std::uint64_t elements() const { return team_.elements(); }
     bool crowded() const { return team_.crowded(); }
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "atoll/error.hpp"
-#include "core/control.hpp"
+#include "core/sync/control_block.hpp"
 
 namespace atl::collective {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/control.hpp"
+#include "core/sync/control_block.hpp"
 
 namespace atl::collective {
 

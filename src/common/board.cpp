@@ -15,7 +15,7 @@
 #include "common/clock.hpp"
 #include "common/futex.hpp"
 #include "common/pe_ranges.hpp"
-#include "common/settings.hpp"
+#include "common/settings/settings.hpp"
 
 namespace atl::common {
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "common/fd.hpp"
+#include "common/descriptors/fd.hpp"
 
 namespace atl::common {
 

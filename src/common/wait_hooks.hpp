@@ -20,7 +20,7 @@ struct WaitHooks {
     /// Returns the place of the front's call of the library, such as "program.py:12". Empty if unknown.
     /// `state` is null outside a slow wait.
     std::string (*call_site)(void* state) = nullptr;
-    /// The front declares the dtype of its collectives' elements (core/elements.hpp).
+    /// The front declares the dtype of its collectives' elements (core/team/elements.hpp).
     bool names_dtypes = false;
 };
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "common/log.hpp"
-#include "core/member_team.hpp"
-#include "core/team_state.hpp"
+#include "core/team/member_team.hpp"
+#include "core/team/team_state.hpp"
 #include "shmem/checks.hpp"
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "atoll/job.hpp"
-#include "core/job_state.hpp"
+#include "core/job/job_state.hpp"
 #include "shmem.h"
 
 namespace atl::shmem {

@@ -8,7 +8,7 @@
 #include "common/futex.hpp"
 #include "common/log.hpp"
 #include "common/quiet_thread.hpp"
-#include "core/job_state.hpp"
+#include "core/job/job_state.hpp"
 
 namespace atl::shmem {
 

@@ -9,7 +9,7 @@
 #include <pthread.h>
 
 #include "common/log.hpp"
-#include "core/job_state.hpp"
+#include "core/job/job_state.hpp"
 #include "shmem/checks.hpp"
 #include "shmem/end.hpp"
 #include "shmem/front.hpp"

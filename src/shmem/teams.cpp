@@ -2,7 +2,7 @@
 #include <mutex>
 #include <vector>
 
-#include "core/team_state.hpp"
+#include "core/team/team_state.hpp"
 #include "shmem/checks.hpp"
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"

@@ -1,5 +1,5 @@
 // Halves on the host: conversion of all of them in both directions, and of values between two.
-#include "collective/halves.hpp"
+#include "collective/folds/halves.hpp"
 
 #include <gtest/gtest.h>
 

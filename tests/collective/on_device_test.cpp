@@ -1,7 +1,7 @@
 // The host's collectives on device memory, simulated by memory of the host: locations of arrays, reports of
 // errors, and two teams at once.
 #include "atoll/stream.hpp"
-#include "core/device_memory.hpp"
+#include "gpu/heap/device_memory.hpp"
 #include "support/fake_heap.hpp"
 #include "support/setups.hpp"
 

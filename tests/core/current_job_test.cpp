@@ -1,6 +1,6 @@
 // The process's current job: init and finalize, and objects that may outlive them.
 #include "atoll/ops.hpp"
-#include "core/job_state.hpp"
+#include "core/job/job_state.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The kernel of waits for many words, with 32 threads of the host as a warp, or a single one.
-#include "cuda/kernels/many_words.hpp"
+#include "gpu/cuda/kernels/many_words.hpp"
 
 #include <gtest/gtest.h>
 

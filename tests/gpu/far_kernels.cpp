@@ -1,6 +1,6 @@
 // Kernels' operations on PEs that only a transport reaches. Run it with ATOLL_HOST_ID=a,b and
 // UCX_TLS=tcp,self, like scripts/gpu.sh programs. In a job of one host the same calls use the window.
-#include "core/job_state.hpp"
+#include "core/job/job_state.hpp"
 #include "gpu/far.hpp"
 #include "gpu/support.hpp"
 #include "support/multi_main.hpp"

@@ -1,8 +1,8 @@
 // Stream-ordered collectives. Every kind, small and large, odd sizes and alignments, types and operators,
 // against values computed on the host; captured and replayed.
-#include "core/device_memory.hpp"
-#include "core/job_state.hpp"
-#include "core/team_state.hpp"
+#include "core/job/job_state.hpp"
+#include "core/team/team_state.hpp"
+#include "gpu/heap/device_memory.hpp"
 #include "gpu/streams.hpp"
 #include "support/multi_main.hpp"
 

@@ -1,10 +1,10 @@
 // Reductions so large that copy engines distribute the result: sizes on both sides of the limit, odd ones, in
 // place. In teams of all shapes, from the host, on two streams at once; captured and replayed.
-#include "core/device_memory.hpp"
-#include "core/job_state.hpp"
-#include "core/stream_team.hpp"
-#include "core/team_state.hpp"
+#include "core/job/job_state.hpp"
+#include "core/team/team_state.hpp"
+#include "gpu/heap/device_memory.hpp"
 #include "gpu/streams.hpp"
+#include "stream/stream_team.hpp"
 #include "support/multi_main.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // Stream-ordered collectives with different results or inputs per member: reductions to one root, scans,
 // collect and alltoalls. Checked against values computed on the host; between other calls, captured and
 // replayed.
-#include "core/device_memory.hpp"
-#include "core/job_state.hpp"
-#include "core/team_state.hpp"
+#include "core/job/job_state.hpp"
+#include "core/team/team_state.hpp"
+#include "gpu/heap/device_memory.hpp"
 #include "gpu/streams.hpp"
 #include "support/multi_main.hpp"
 

@@ -3,7 +3,7 @@
 #include "support/setups.hpp"
 #include "support/tcp_connections.hpp"
 
-#include "core/job_state.hpp"
+#include "core/job/job_state.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,7 +1,7 @@
 #define ATOLL_DEVICE_FAR 1
 #include "simulated/elements.hpp"
 
-#include "cuda/kernels/elements.cuh"
+#include "gpu/cuda/kernels/elements.cuh"
 
 namespace atl::simulated {
 

@@ -1,7 +1,7 @@
 // The library's kernel for single elements, run by a thread of the host.
 #pragma once
 
-#include "heap/device_calls.hpp"
+#include "gpu/device_calls.hpp"
 
 namespace atl::simulated {
 

@@ -1,7 +1,7 @@
 // Collectives of the simulated GPU: the work of kernels, done by the calling thread.
 #pragma once
 
-#include "heap/device_calls.hpp"
+#include "gpu/device_calls.hpp"
 
 namespace atl::simulated {
 

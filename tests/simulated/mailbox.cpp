@@ -1,7 +1,7 @@
 #include "simulated/mailbox.hpp"
 
 #include "atoll/error.hpp"
-#include "heap/mailbox_on_device.hpp"
+#include "gpu/mailbox_on_device.hpp"
 
 #include <string>
 

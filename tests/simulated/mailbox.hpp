@@ -1,7 +1,7 @@
 // The simulated GPU's mailboxes.
 #pragma once
 
-#include "heap/device_calls.hpp"
+#include "gpu/device_calls.hpp"
 
 namespace atl::simulated {
 

@@ -1,6 +1,6 @@
 #include "simulated/many_words.hpp"
 
-#include "cuda/kernels/many_words.hpp"
+#include "gpu/cuda/kernels/many_words.hpp"
 
 namespace atl::simulated {
 

@@ -1,7 +1,7 @@
 // Waits and tests for many words on the simulated GPU.
 #pragma once
 
-#include "heap/device_calls.hpp"
+#include "gpu/device_calls.hpp"
 
 namespace atl::simulated {
 

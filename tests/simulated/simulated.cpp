@@ -4,7 +4,7 @@
 // reverse is not guaranteed.
 #include "atoll/device/device.hpp"
 #include "atoll/export.hpp"
-#include "heap/device_heap.hpp"
+#include "gpu/device_heap.hpp"
 #include "simulated/elements.hpp"
 #include "simulated/groups.hpp"
 #include "simulated/mailbox.hpp"

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "atoll/atoll.hpp"
-#include "core/job_state.hpp"
-#include "heap/device_heap.hpp"
+#include "core/job/job_state.hpp"
+#include "gpu/device_heap.hpp"
 #include "support/setups.hpp"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "atoll/device/peers.hpp"
-#include "core/device_memory.hpp"
+#include "gpu/heap/device_memory.hpp"
 #include "support/pe_threads.hpp"
 
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 // PEs as forked processes: each runs a function. Its result, its exception or its end is the outcome.
 #pragma once
 
-#include "common/fd.hpp"
+#include "common/descriptors/fd.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -3,8 +3,8 @@
 
 #include "atoll/atoll.hpp"
 #include "bootstrap/bootstrap.hpp"
-#include "common/settings.hpp"
-#include "core/job_state.hpp"
+#include "common/settings/settings.hpp"
+#include "core/job/job_state.hpp"
 
 #include <cstddef>
 #include <exception>

@@ -1,7 +1,7 @@
 // Settings of a job whose start fails soon, for tests of bootstraps.
 #pragma once
 
-#include "common/settings.hpp"
+#include "common/settings/settings.hpp"
 
 namespace atl::test {
 

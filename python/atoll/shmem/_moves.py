@@ -1,4 +1,4 @@
-"""Strided one-sided copies. The others are C++ in the module _atoll: python/src/shmem.cpp."""
+"""Strided one-sided copies. The others are C++ in the module _atoll: python/src/operations/shmem.cpp."""
 
 from __future__ import annotations
 

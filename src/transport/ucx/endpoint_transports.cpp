@@ -1,6 +1,6 @@
 #include "transport/ucx/endpoint_transports.hpp"
 
-#include "common/foreign_environment.hpp"
+#include "common/settings/foreign_environment.hpp"
 
 #include <sys/socket.h>
 

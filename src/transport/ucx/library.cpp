@@ -1,7 +1,7 @@
 #include "transport/ucx/library.hpp"
 
 #include "atoll/error.hpp"
-#include "common/foreign_environment.hpp"
+#include "common/settings/foreign_environment.hpp"
 
 #include <dlfcn.h>
 

@@ -1,7 +1,7 @@
 #include "transport/ucx/worker.hpp"
 
 #include "atoll/error.hpp"
-#include "common/foreign_environment.hpp"
+#include "common/settings/foreign_environment.hpp"
 #include "transport/ucx/endpoint_transports.hpp"
 
 #include <cstring>

@@ -1,0 +1,146 @@
+// Arguments of collectives, which may be any arrays. Strided ones are staged through a contiguous buffer.
+#pragma once
+
+#include "core/team/elements.hpp"
+#include "gpu/stream_cache.hpp"
+#include "pool/pool.hpp"
+
+#include <utility>
+
+namespace atl::python {
+
+/// Throws for a strided GPU array, which the host cannot stage.
+inline void check_may_stage(const Spec& spec, const char* which, PyArrayObject* array) {
+    if (on_device(array)) [[unlikely]]
+        fail(ErrorCode::unsupported,
+             "%s(): %s is a view of an array of a GPU that is not contiguous; collectives take contiguous "
+             "ones: "
+             "copy it into one.",
+             spec.name, which);
+}
+
+/// A contiguous view of an array that a collective reads.
+class SourceStage {
+  public:
+    SourceStage(const Spec& spec, const char* which, PyArrayObject* array) : array_(array) {
+        check_readable(spec, which, array);
+        check_dtype(spec, which, array);
+        if (!c_contiguous(array)) [[unlikely]] {
+            check_may_stage(spec, which, array);
+            copy_ = Ref(PyArray_NewCopy(array, NPY_CORDER));
+            array_ = copy_.array();
+        }
+    }
+    char* data() const noexcept { return PyArray_BYTES(array_); }
+    std::size_t size() const noexcept { return size_of(array_); }
+    std::size_t bytes() const noexcept { return size() * item_bytes(array_); }
+    PyArrayObject* array() const noexcept { return array_; }
+
+  private:
+    PyArrayObject* array_;
+    Ref copy_;
+};
+
+/// Memory that a collective writes; `finish` copies it to a strided array.
+class TargetStage {
+  public:
+    TargetStage(const Spec& spec, const char* which, PyArrayObject* array) : array_(array) {
+        check_writeable(spec, which, array);
+        check_dtype(spec, which, array);
+        if (!c_contiguous(array)) [[unlikely]] {
+            check_may_stage(spec, which, array);
+            copy_ = Ref(PyArray_NewLikeArray(array, NPY_CORDER, nullptr, 0));
+        }
+    }
+    char* data() const noexcept { return PyArray_BYTES(copy_ ? copy_.array() : array_); }
+    std::size_t size() const noexcept { return size_of(array_); }
+    std::size_t bytes() const noexcept { return size() * item_bytes(array_); }
+    void finish() {
+        if (copy_ && PyArray_CopyInto(array_, copy_.array()) < 0) throw Raised{};
+    }
+
+  private:
+    PyArrayObject* array_;
+    Ref copy_;
+};
+
+/// A new ordinary array of `like`'s dtype.
+inline Ref new_array(PyArrayObject* like, int nd, const npy_intp* dims) {
+    PyArray_Descr* descr = PyArray_DESCR(like);
+    Py_INCREF(reinterpret_cast<PyObject*>(descr));
+    return Ref(PyArray_NewFromDescr(g.ndarray, descr, nd, dims, nullptr, nullptr, 0, nullptr));
+}
+
+/// True for a number or a sequence of numbers, which is accepted for an array.
+bool is_values(PyObject* value);
+/// Sizes of a collective's dst and src. If they are equal, one number as src fills dst's shape; else it is
+/// one element.
+enum class Sizes { differ, equal };
+/// The array made from such a value: of dst's dtype, or of NumPy's choice if dst is null.
+[[gnu::cold]] Ref values_for(const Spec& spec, PyObject* value, PyArrayObject* dst, Sizes sizes);
+
+/// The arguments `(dst, src)` or `(src,)` of a collective.
+struct Pair {
+    PyArrayObject* dst = nullptr;  ///< null: the result is a new array
+    PyArrayObject* src = nullptr;
+    Ref held;  ///< the array made for src if a number or a list was passed
+
+    void take_src(const Spec& spec, PyObject* value, Sizes sizes) {
+        if (!is_array(value) && is_values(value)) [[unlikely]] {
+            held = values_for(spec, value, dst, sizes);
+            value = held.get();
+        }
+        src = array_arg(spec, "src", value);
+    }
+    /// With GPU arrays, both arrays must be passed, symmetric and on the GPU, even on PEs that do not use one
+    /// of them.
+    void check_on_device(const Spec& spec, const Team& team, const Adopted& adopted, PyObject* stream) const {
+        if (!is_device_call(adopted, stream)) return;
+        if (src == nullptr || dst == nullptr)
+            fail(ErrorCode::unsupported,
+                 "%s(): with arrays of a GPU pass both, (dst, src, ...), on every PE; nothing is allocated "
+                 "for "
+                 "the result.",
+                 spec.name);
+        for (const auto& [which, array] : {std::pair{"dst", dst}, std::pair{"src", src}}) {
+            if (!python::on_device(array)) fail_on_host(spec, which, array);
+            const Extent extent = extent_of(array);
+            // On a stream the core accepts any memory that the GPU can access, and reports other memory.
+            if (given(stream) && is_ordinary_of_gpu(array, extent.low)) continue;
+            check_symmetric(spec, which, array, extent.low, extent.bytes);
+            check_place_of_next(spec, which, extent.low, team);
+        }
+        const Extent to = extent_of(dst);
+        check_use(spec, team, to.low, extent_of(src).low, to.bytes);
+        if (!given(stream)) finish_current(adopted);
+    }
+    /// Converts a new array for the caller: to a number if a number was passed.
+    PyObject* result(Ref made) const {
+        if (!made) return none();
+        return held ? PyArray_Return(reinterpret_cast<PyArrayObject*>(made.release())) : made.release();
+    }
+};
+/// Calls `call(team)` with the team, or with the team's collectives on a stream, which have the same members.
+/// On the host, large moves release the GIL.
+template <class Call>
+void on_team(const Spec& spec, const Team& team, PyObject* stream, const Adopted& adopted, std::size_t bytes,
+             Call&& call) {
+    if (given(stream)) [[unlikely]]
+        return call(stream_team(team, stream_of(spec, stream, adopted)));
+    ReleaseGil released(bytes >= release_gil_bytes);
+    call(team);
+}
+
+/// The dtype of `array`, encoded for the comparison between members.
+inline std::uint64_t elements_of(PyArrayObject* array) {
+    return core::elements_of(PyArray_DESCR(array)->kind, static_cast<std::uint32_t>(item_bytes(array)));
+}
+
+inline Pair pair_of(const Spec& spec, PyObject* first, PyObject* second, Sizes sizes) {
+    Pair pair;
+    if (given(second)) pair.dst = array_arg(spec, "dst", first);
+    pair.take_src(spec, given(second) ? second : first, sizes);
+    return pair;
+}
+
+}  // namespace atl::python

@@ -1,0 +1,57 @@
+// Copies between this PE's memory and a symmetric array on some PE, for any strides.
+#pragma once
+
+#include "arrays/array_arguments.hpp"
+#include "arrays/strided.hpp"
+
+namespace atl::python {
+
+inline bool apart(const void* a, const void* b, std::size_t bytes) noexcept {
+    const auto x = reinterpret_cast<std::uintptr_t>(a);
+    const auto y = reinterpret_cast<std::uintptr_t>(b);
+    return x + bytes <= y || y + bytes <= x;
+}
+/// A contiguous copy of separate or overlapping memory; a large one releases the GIL.
+[[gnu::cold]] void copy_large(char* dst, const char* src, std::size_t bytes);
+inline void copy_bytes(char* dst, const char* src, std::size_t bytes) {
+    if (bytes < release_gil_bytes && apart(dst, src, bytes)) [[likely]]
+        atl::detail::copy(dst, src, bytes);
+    else
+        copy_large(dst, src, bytes);
+}
+
+/// Copies src to dst on `pe`. `dst` is in symmetric memory, as checked.
+inline void put_contiguous(const Context& ctx, char* dst, const char* src, std::size_t bytes, int pe,
+                           bool blocking = true) {
+    if (bytes == 0) return ctx.check_pe(pe);
+    const int slot = ctx.route(dst, bytes, pe);
+    if (slot >= 0) [[likely]]
+        copy_bytes(ctx.window().at(dst, slot), src, bytes);
+    else
+        ctx.put_bytes(dst, src, bytes, pe, blocking);
+}
+inline void get_contiguous(const Context& ctx, char* dst, const char* src, std::size_t bytes, int pe,
+                           bool blocking = true) {
+    if (bytes == 0) return ctx.check_pe(pe);
+    const int slot = ctx.route(src, bytes, pe);
+    if (slot >= 0) [[likely]]
+        copy_bytes(dst, ctx.window().at(src, slot), bytes);
+    else
+        ctx.get_bytes(dst, src, bytes, pe, blocking);
+}
+
+/// `far` has the layout of the array in symmetric memory, `near` that of the local one; `extent` is far's.
+struct StridedTransfer {
+    PyArrayObject* far;
+    Extent extent;
+    char* near;
+    const npy_intp* near_strides;
+    int pe;
+};
+void put_strided(const Context& ctx, const StridedTransfer& t);
+void get_strided(const Context& ctx, const StridedTransfer& t);
+
+/// The strides of `array` as seen through the shape of `like`, which differs by axes of length 1 only.
+Strides strides_as(PyArrayObject* array, PyArrayObject* like);
+
+}  // namespace atl::python

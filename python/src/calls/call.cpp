@@ -1,0 +1,136 @@
+#include "calls/call.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <string>
+#include <string_view>
+
+namespace atl::python {
+namespace {
+
+/// Fills `spec` from the first line of the signature. Returns it without types, the form that
+/// inspect.signature needs.
+std::string read_signature(Spec& spec, const char* name, std::string_view signature) {
+    spec.name = name;
+    spec.takes_device_arrays = signature.find("AnyArray") != std::string_view::npos;
+    std::string plain = "(";
+    bool positional = true;
+    for_each_parameter(signature, [&](std::string_view parameter) {
+        if (plain.size() > 1) plain += ", ";
+        if (parameter == "*") {
+            positional = false;
+            plain += "*";
+            return;
+        }
+        const std::string_view keyword = trimmed(parameter.substr(0, parameter.find(':')));
+        const std::size_t equals = parameter.rfind(" = ");
+        plain += keyword;
+        if (equals != std::string_view::npos)
+            plain += "=" + std::string(trimmed(parameter.substr(equals + 3)));
+        else
+            ++spec.n_required;
+        if (positional) ++spec.n_positional;
+        spec.keywords[spec.n_total++] = PyUnicode_InternFromString(std::string(keyword).c_str());
+    });
+    return plain + ")";
+}
+
+/// The parameter `stream` in the docstring of every function with a stream; docs/python.md has the rules.
+constexpr std::string_view stream_entry =
+    "stream\n"
+    "    For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's\n"
+    "    GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer "
+    "handle,\n"
+    "    one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; \"current\" is the\n"
+    "    current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the\n"
+    "    call. See \"Streams\" in docs/python.md.";
+
+/// Adds `stream_entry` to the section Parameters of a docstring; adds the section if it is missing.
+std::string with_stream(std::string document) {
+    constexpr std::string_view heading = "Parameters\n----------\n";
+    const std::size_t underline = document.find("\n---");
+    if (underline == std::string::npos)
+        return document + "\n\n" + std::string(heading) + std::string(stream_entry);
+    const std::size_t first = document.rfind('\n', underline - 1) + 1;
+    if (document.compare(first, heading.size(), heading) != 0)
+        return document.insert(first, std::string(heading) + std::string(stream_entry) + "\n\n");
+    const std::size_t end = std::min(document.find("\n\n", first), document.size());
+    return document.insert(end, "\n" + std::string(stream_entry));
+}
+
+/// "shmem.put" is the put of atoll.shmem. The module registers it as _shmem_put, because it has another put.
+constexpr std::string_view shmem_prefix = "shmem.";
+
+}  // namespace
+
+void register_functions(PyObject* module, std::span<const Function> functions) {
+    static std::deque<std::string> documents;  // objects of a PyMethodDef must live as long as the process
+    static std::deque<PyMethodDef> definitions;
+    Ref module_name(PyUnicode_InternFromString("atoll"));
+    Ref shmem_name(PyUnicode_InternFromString("atoll.shmem"));
+    PyObject* signatures = PyObject_GetAttrString(module, "__signatures__");
+    if (signatures == nullptr) {
+        PyErr_Clear();
+        signatures = PyDict_New();
+        if (!signatures || PyModule_AddObjectRef(module, "__signatures__", signatures) < 0) throw Raised{};
+    }
+    Ref held(signatures);
+    for (const Function& f : functions) {
+        const std::string_view signature = f.signature;
+        const std::string plain = read_signature(*f.spec, f.name, signature.substr(0, signature.find('\n')));
+        const bool of_shmem = std::string_view(f.name).starts_with(shmem_prefix);
+        const char* name = of_shmem ? f.name + shmem_prefix.size() : f.name;
+        const bool takes_stream = plain.find("stream=") != std::string::npos;
+        documents.push_back(name + plain + "\n--\n\n" + (takes_stream ? with_stream(f.doc) : f.doc));
+        definitions.push_back({name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f.call)),
+                               METH_FASTCALL | METH_KEYWORDS, documents.back().c_str()});
+        Ref made(
+            PyCFunction_NewEx(&definitions.back(), nullptr, (of_shmem ? shmem_name : module_name).get()));
+        Ref text(PyUnicode_FromString(f.signature));
+        const std::string key = (of_shmem ? "_shmem_" : "") + std::string(name);
+        if (PyModule_AddObjectRef(module, key.c_str(), made.get()) < 0 ||
+            PyDict_SetItemString(signatures, key.c_str(), text.get()) < 0)
+            throw Raised{};
+    }
+}
+
+void fail_too_many(const Spec& spec, Py_ssize_t n) {
+    PyErr_Format(PyExc_TypeError,
+                 "%s() takes at most %d positional argument%s (%zd given); see help(atoll.%s)", spec.name,
+                 spec.n_positional, spec.n_positional == 1 ? "" : "s", n, spec.name);
+    throw Raised{};
+}
+
+void fail_missing(const Spec& spec, PyObject* const* values) {
+    int i = 0;
+    while (values[i] != nullptr) ++i;
+    PyErr_Format(PyExc_TypeError, "%s() lacks its argument '%U'; see help(atoll.%s)", spec.name,
+                 spec.keywords[i], spec.name);
+    throw Raised{};
+}
+
+int find_keyword(const Spec& spec, PyObject* keyword) {
+    for (int i = 0; i < spec.n_total; ++i)
+        if (PyUnicode_Compare(keyword, spec.keywords[i]) == 0) return i;
+    PyErr_Format(PyExc_TypeError, "%s() has no argument '%U'; see help(atoll.%s)", spec.name, keyword,
+                 spec.name);
+    throw Raised{};
+}
+
+void bind_keywords(const Spec& spec, PyObject** values, Py_ssize_t n, PyObject* const* args,
+                   PyObject* names) {
+    const Py_ssize_t n_names = PyTuple_Size(names);
+    for (Py_ssize_t k = 0; k < n_names; ++k) {
+        PyObject* keyword = PyTuple_GetItem(names, k);
+        int i = 0;
+        while (i < spec.n_total && spec.keywords[i] != keyword) ++i;
+        if (i == spec.n_total) i = find_keyword(spec, keyword);
+        if (values[i] != nullptr) {
+            PyErr_Format(PyExc_TypeError, "%s() got its argument '%U' twice", spec.name, keyword);
+            throw Raised{};
+        }
+        values[i] = args[n + k];
+    }
+}
+
+}  // namespace atl::python

@@ -1,0 +1,115 @@
+// Calls from Python at C speed: METH_FASTCALL functions whose names, defaults and documentation come from one
+// line each.
+#pragma once
+
+#include "calls/errors.hpp"
+#include "calls/signature.hpp"
+
+#include <cstddef>
+#include <span>
+#include <type_traits>
+
+namespace atl::python {
+
+inline constexpr int max_arguments = 10;
+
+/// The parameters of a function. Filled at import from the function's signature.
+struct Spec {
+    const char* name = "";
+    PyObject* keywords[max_arguments] = {};  ///< interned
+    int n_required = 0;
+    int n_positional = 0;
+    int n_total = 0;
+    bool takes_device_arrays = false;  ///< set if the signature has the type AnyArray
+};
+
+/// The library whose current stream `stream="current"` means.
+enum class Library : unsigned char { none, atoll, torch, cupy, other };
+
+/// GPU arrays among the arguments of a call. Headers replace them (see device.hpp), which live as long as the
+/// call.
+struct Adopted {
+    PyObject* headers[max_arguments];
+    PyObject* passed[max_arguments];  ///< the array that each header replaces; borrowed
+    int n = 0;
+    Library library =
+        Library::none;  ///< of the first that is torch's or CuPy's, else of the first that has one
+    bool of_torch = false, of_cupy = false;  ///< some of them are
+
+    Adopted() = default;
+    Adopted(const Adopted&) = delete;
+    Adopted& operator=(const Adopted&) = delete;
+    ~Adopted() {
+        while (n != 0) [[unlikely]] Py_DECREF(headers[--n]);
+    }
+};
+/// Replaces GPU arrays among `n` arguments by headers.
+[[gnu::cold]] void adopt(PyObject** values, int n, Adopted& adopted);
+/// A copy of State::has_device; here because every call reads it.
+inline bool adopts_device_arrays = false;
+
+/// A C function that parses N arguments, and the parameters that it parses. See `entry`.
+template <int N> struct Entry {
+    static_assert(N <= max_arguments);
+    _PyCFunctionFastWithKeywords call;
+    Spec* spec;
+};
+
+/// One function of the module. A row whose signature has another number of parameters than its entry does not
+/// compile: an entry for fewer would write past its arguments.
+struct Function {
+    const char* name;
+    _PyCFunctionFastWithKeywords call;
+    Spec* spec;
+    const char* signature;
+    const char* doc;
+
+    template <int N>
+    constexpr Function(const char* name_, Entry<N> entry_, std::type_identity_t<Signature<N>> signature_,
+                       const char* doc_)
+        : name(name_), call(entry_.call), spec(entry_.spec), signature(signature_.text), doc(doc_) {}
+};
+
+void register_functions(PyObject* module, std::span<const Function> functions);
+
+[[noreturn, gnu::cold]] void fail_too_many(const Spec& spec, Py_ssize_t n);
+[[noreturn, gnu::cold]] void fail_missing(const Spec& spec, PyObject* const* values);
+/// Finds a keyword that is an equal text but another object; throws for an unknown one.
+[[gnu::cold]] int find_keyword(const Spec& spec, PyObject* keyword);
+void bind_keywords(const Spec& spec, PyObject** values, Py_ssize_t n, PyObject* const* args, PyObject* names);
+
+/// The arguments of one call: borrowed references, null if not passed.
+template <int N> struct Arguments {
+    PyObject* value[N + (N == 0)];
+    Adopted adopted;
+
+    Arguments(const Spec& spec, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+        if (n > spec.n_positional) [[unlikely]]
+            fail_too_many(spec, n);
+        for (int i = 0; i < N; ++i) value[i] = i < n ? args[i] : nullptr;
+        if (names != nullptr) bind_keywords(spec, value, n, args, names);
+        if constexpr (N > 0) {
+            for (int i = static_cast<int>(n); i < spec.n_required; ++i)
+                if (value[i] == nullptr) [[unlikely]]
+                    fail_missing(spec, value);
+            if (adopts_device_arrays && spec.takes_device_arrays) [[unlikely]]
+                adopt(value, N, adopted);
+        }
+    }
+    PyObject* operator[](int i) const noexcept { return value[i]; }
+};
+
+template <int N, Spec& S, PyObject* (*Body)(const Arguments<N>&)>
+PyObject* parse_and_call(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) noexcept {
+    try {
+        return Body(Arguments<N>(S, args, n, names));
+    } catch (...) {
+        return translate(S.name);
+    }
+}
+
+/// The C function that parses the arguments and calls `Body(const Arguments<N>&) -> PyObject*`.
+template <int N, Spec& S, PyObject* (*Body)(const Arguments<N>&)>
+inline constexpr Entry<N> entry{&parse_and_call<N, S, Body>, &S};
+
+}  // namespace atl::python

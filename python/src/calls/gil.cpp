@@ -1,0 +1,31 @@
+#include "calls/gil.hpp"
+
+#include <cxxabi.h>
+#include <unistd.h>
+
+namespace atl::python {
+
+thread_local PyThreadState* ReleaseGil::released_state = nullptr;
+
+namespace {
+
+[[noreturn]] void park() {
+    for (;;) ::pause();
+}
+
+}  // namespace
+
+void take_gil(PyThreadState* state) noexcept {
+    if (!Py_IsInitialized()) park();  // `state` may be freed already
+#ifdef __GLIBCXX__
+    try {
+        PyEval_RestoreThread(state);
+    } catch (const abi::__forced_unwind&) {
+        park();  // finalization of the interpreter began while this thread waited for the GIL
+    }
+#else
+    PyEval_RestoreThread(state);
+#endif
+}
+
+}  // namespace atl::python

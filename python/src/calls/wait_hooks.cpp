@@ -1,0 +1,46 @@
+// A wait that turns slow lets other Python threads run and answers Ctrl-C.
+#include "core/sync/wait_hooks.hpp"
+
+#include "calls/caller.hpp"
+#include "calls/names.hpp"
+#include "registry.hpp"
+
+namespace atl::python {
+namespace {
+
+/// The result of `enter` if the call has released the GIL already.
+char released_by_call;
+
+void* enter() {
+    if (ReleaseGil::released() != nullptr) return &released_by_call;
+    // A thread that Python does not know, or the last one during finalization of the interpreter.
+    if (!Py_IsInitialized() || !PyGILState_Check()) return nullptr;
+    return PyEval_SaveThread();
+}
+
+void leave(void* state) {
+    if (state != nullptr && state != &released_by_call) take_gil(static_cast<PyThreadState*>(state));
+}
+
+bool interrupted(void* state) {
+    if (state == nullptr) return false;
+    const HoldGil held(state == &released_by_call ? ReleaseGil::released()
+                                                  : static_cast<PyThreadState*>(state));
+    return PyErr_CheckSignals() != 0;
+}
+
+std::string call_site(void* state) {
+    if (!Py_IsInitialized()) return {};
+    if (state == nullptr && PyGILState_Check()) return caller_line().text(true);
+    auto* const thread = state == nullptr || state == &released_by_call ? ReleaseGil::released()
+                                                                        : static_cast<PyThreadState*>(state);
+    if (thread == nullptr) return {};
+    const HoldGil held(thread);
+    return caller_line().text(true);
+}
+
+}  // namespace
+
+void register_wait_hooks() { core::set_wait_hooks({enter, leave, interrupted, name_of, call_site, true}); }
+
+}  // namespace atl::python

@@ -1,0 +1,242 @@
+// Data that kernels in Python need: offsets of fields in control blocks, and the end of a wait on the host.
+#include "atoll/device/control.hpp"
+#include "atoll/device/mailbox.hpp"
+#include "atoll/device/resident.hpp"
+#include "gpu/gpu_sharing.hpp"
+
+#include "calls/errors.hpp"
+#include "gpu/stream_cache.hpp"
+#include "registry.hpp"
+
+#include <cstddef>
+#include <exception>
+
+namespace atl::python {
+namespace {
+
+/// The exception that ended the wait of this thread's kernel.
+thread_local std::exception_ptr ended;
+
+/// Runs signal handlers (Ctrl-C), for kernels with or without the GIL.
+void answer_signals() {
+    if (!Py_IsInitialized()) return;
+    const PyGILState_STATE state = PyGILState_Ensure();
+    if (PyErr_CheckSignals() != 0) ended = std::make_exception_ptr(nb::python_error());
+    PyGILState_Release(state);
+}
+
+/// Called periodically by a waiting kernel. Nonzero ends the wait; take_error then raises the reason.
+extern "C" int look(const device::Watch* watch, int operation, int team, int compare, int peer, int tag,
+                    unsigned long long address, unsigned long long expected, unsigned long long found,
+                    unsigned long long waited_ns, unsigned long long bound_ns) noexcept {
+    try {
+        const device::Report report{0,       operation, team,  peer,     compare, tag,
+                                    address, expected,  found, bound_ns, 0,       0};
+        if (watch != nullptr && watch->look != nullptr) watch->look(*watch, report, waited_ns);
+        answer_signals();
+    } catch (...) {
+        ended = std::current_exception();
+    }
+    return ended != nullptr;
+}
+
+nb::dict layout() {
+    using device::Control;
+    using device::Report;
+    using device::Watch;
+    nb::dict at;
+    at["team"] = offsetof(Control, team);
+    at["bound_ns"] = offsetof(Control, bound_ns);
+    at["watch"] = offsetof(Control, watch);
+    at["pes_of"] = offsetof(Control, pes_of);
+    at["checks"] = offsetof(Control, checks);
+    at["sync_epoch"] = offsetof(Control, sync_epoch);
+    at["exchange_epoch"] = offsetof(Control, exchange_epoch);
+    at["grid_arrived"] = offsetof(Control, grid_arrived);
+    at["grid_word"] = offsetof(Control, grid_word);
+    at["counts"] = offsetof(Control, counts);
+    at["arrived"] = offsetof(Control, arrived);
+    at["slots"] = offsetof(Control, slots);
+    at["slot_area_pairs"] = device::slot_area_pairs;
+    at["abort"] = offsetof(Watch, abort);
+    at["asked"] = offsetof(Watch, asked);
+    at["waiting"] = offsetof(Watch, waiting);
+    at["gone"] = offsetof(Watch, gone);
+    at["gone_pes"] = offsetof(Watch, gone_pes);
+    at["most_gone"] = +Watch::most_gone;
+    at["name"] = offsetof(Watch, name);
+    at["name_bytes"] = +Watch::name_bytes;
+    at["report"] = offsetof(Watch, report);
+    at["report_operation"] = offsetof(Report, operation);
+    at["report_team"] = offsetof(Report, team);
+    at["report_peer"] = offsetof(Report, peer);
+    at["report_compare"] = offsetof(Report, compare);
+    at["report_tag"] = offsetof(Report, tag);
+    at["report_address"] = offsetof(Report, address);
+    at["report_expected"] = offsetof(Report, expected);
+    at["report_found"] = offsetof(Report, found);
+    at["report_bound_ns"] = offsetof(Report, bound_ns);
+    at["report_blocks"] = offsetof(Report, blocks);
+    at["report_threads"] = offsetof(Report, threads);
+    at["mailbox_depth"] = +device::Mailbox::depth;
+    at["post_bytes"] = sizeof(device::detail::Post);
+    at["post_posted"] = offsetof(device::detail::Post, posted);
+    at["post_seen_taken"] = offsetof(device::detail::Post, seen_taken);
+    at["post_received"] = offsetof(device::detail::Post, received);
+    at["post_taken"] = offsetof(device::detail::Post, taken);
+    at["Team"] = sizeof(device::Team);
+    at["Team.stride"] = offsetof(device::Team, stride);
+    at["Team.first"] = offsetof(device::Team, first);
+    at["Team.table"] = offsetof(device::Team, table);
+    at["Team.control"] = offsetof(device::Team, control);
+    at["Mailbox"] = sizeof(device::Mailbox);
+    at["Mailbox.room"] = offsetof(device::Mailbox, room);
+    const auto operation = [&](const char* name, device::Operation value) {
+        at[name] = static_cast<int>(value);
+    };
+    operation("signal_wait_until", device::Operation::signal_wait_until);
+    operation("signal_consume", device::Operation::signal_consume);
+    operation("wait_until", device::Operation::wait_until);
+    operation("receive", device::Operation::receive);
+    operation("post", device::Operation::post);
+    operation("grid_sync", device::Operation::grid_sync);
+    operation("sync", device::Operation::sync);
+    operation("barrier", device::Operation::barrier);
+    operation("broadcast", device::Operation::broadcast);
+    operation("fcollect", device::Operation::fcollect);
+    operation("collect", device::Operation::collect);
+    operation("alltoall", device::Operation::alltoall);
+    operation("reduce", device::Operation::reduce);
+    operation("reduce_scatter", device::Operation::reduce_scatter);
+    operation("tile_reduce", device::Operation::tile_reduce);
+    operation("tile_allgather", device::Operation::tile_allgather);
+    // The formats of the two values of a report.
+    at["compare_bits"] = device::compare_bits;
+    at["values unsigned_word"] = static_cast<int>(device::Values::unsigned_word);
+    at["values int32"] = static_cast<int>(device::Values::int32);
+    at["values int64"] = static_cast<int>(device::Values::int64);
+    // Checks of PE numbers in kernels; kernels in Python use these names.
+    at["wrong_pe"] = device::wrong_pe;
+    at["wrong_place"] = device::wrong_place;
+    operation("check peer", device::Operation::peer);
+    operation("check p", device::Operation::p);
+    operation("check g", device::Operation::g);
+    operation("check put", device::Operation::put);
+    operation("check get", device::Operation::get);
+    operation("check put_nbi", device::Operation::put_nbi);
+    operation("check get_nbi", device::Operation::get_nbi);
+    operation("check async_put", device::Operation::async_put);
+    operation("check iput", device::Operation::iput);
+    operation("check iget", device::Operation::iget);
+    operation("check atomic", device::Operation::atomic);
+    operation("check signal_set", device::Operation::signal_set);
+    operation("check signal_add", device::Operation::signal_add);
+    operation("check put_signal", device::Operation::put_signal);
+    operation("check put_signal_nbi", device::Operation::put_signal_nbi);
+    operation("check async_put", device::Operation::async_put);
+    operation("check post", device::Operation::post);
+    operation("check receive", device::Operation::receive);
+    operation("check tile_put", device::Operation::tile_put);
+    operation("check tile_get", device::Operation::tile_get);
+    operation("check broadcast", device::Operation::broadcast);
+    return at;
+}
+
+nb::str refusal(int gpu, unsigned long long blocks, unsigned threads, int whole) {
+    return nb::str(core::grid_refusal(gpu, blocks, threads, whole).c_str());
+}
+
+void note_kernel(const char* name, std::uint32_t blocks, std::uint32_t threads) {
+    if (g.job != nullptr) g.job->note_kernel(name, blocks, threads);
+}
+
+void raise_ended() {
+    if (ended == nullptr) return;
+    const std::exception_ptr what = std::exchange(ended, nullptr);
+    try {
+        std::rethrow_exception(what);
+    } catch (nb::python_error&) {
+        throw;
+    } catch (...) {
+        translate();
+        throw nb::python_error();
+    }
+}
+
+Spec check_kernels_spec, failure_spec;
+
+PyObject* check_kernels_body(const Arguments<1>& a) {
+    Job& job = current("check_kernels");
+    if (given(a[0])) {
+        const StreamContext& on =
+            stream_context(job.context(), stream_of(check_kernels_spec, a[0], a.adopted));
+        ReleaseGil released(true);
+        on.synchronize();
+    }
+    job.check_kernels();
+    return none();
+}
+
+/// Called after another library's exception: raises the kernel's own report if there is one.
+PyObject* failure_body(const Arguments<0>&) {
+    try {
+        if (g.job != nullptr) g.job->check_kernels();
+    } catch (const Error& error) {
+        return PyUnicode_FromString(error.what());
+    }
+    return PyUnicode_FromString("");
+}
+
+const Function functions[] = {
+    {"check_kernels", entry<1, check_kernels_spec, check_kernels_body>, "(*, stream: Stream = None) -> None",
+     R"(Raise KernelError if the GPU stopped a kernel of this process. Local.
+
+The error names the operation, address, found and expected value, PE, and the tag= of the call.
+With stream=, the call first waits for the work on that stream. Without it, it only reports what is
+already known.
+
+Raises
+------
+KernelError
+
+Notes
+-----
+A kernel's wait ends with the job, or after ATOLL_WAIT_TIMEOUT if that is set. Wrong PEs are
+detected unless ATOLL_CHECK=none. The kernel then reports and traps, and the GPU's context is
+lost. The next call of the GPU by any library fails with an error of CUDA ("unspecified launch
+failure").
+
+Atoll's own calls raise KernelError by themselves. If no call does so for 5 s, the job ends with
+that error.)"},
+    {"_kernel_failure", entry<0, failure_spec, failure_body>, "() -> str",
+     "The error that check_kernels would raise, or an empty text."},
+};
+
+}  // namespace
+
+void register_kernels(nb::module_& module) {
+    register_functions(module.ptr(), functions);
+    module.def("_kernel_layout", &layout, nb::sig("def _kernel_layout() -> dict[str, int]"),
+               "Return the offsets of the fields of a control block, for kernels written in Python.");
+    module.def(
+        "_kernel_look", [] { return reinterpret_cast<std::uintptr_t>(&look); },
+        "Return the address of the function that kernels on the host call while they wait.");
+    module.def("_note_kernel", &note_kernel, nb::arg("name"), nb::arg("blocks"), nb::arg("threads"),
+               nb::sig("def _note_kernel(name: str, blocks: int, threads: int) -> None"),
+               "Record the name of a kernel at its launch, for the report of a stopped kernel.");
+    module.def("_pes_at_once", &atl::detail::pes_at_once, nb::arg("gpu"),
+               nb::sig("def _pes_at_once(gpu: int) -> int"),
+               "Return the number of PEs of the job that run on a GPU at the same time.");
+    module.def(
+        "_resident_share", &atl::detail::resident_share, nb::arg("gpu"), nb::arg("blocks"),
+        nb::sig("def _resident_share(gpu: int, blocks: int) -> int"),
+        "Return the share of this PE in the `blocks` that a GPU can run at once: several PEs may run on it.");
+    module.def("_grid_refusal", &refusal, nb::arg("gpu"), nb::arg("blocks"), nb::arg("threads"),
+               nb::arg("whole"),
+               nb::sig("def _grid_refusal(gpu: int, blocks: int, threads: int, whole: int) -> str"),
+               "The reason why a grid cannot be resident; the GPU can run `whole` such blocks at once.");
+    module.def("_kernel_ended", &raise_ended,
+               "Raise the exception that ended a wait of this thread's kernel, if any.");
+}
+
+}  // namespace atl::python

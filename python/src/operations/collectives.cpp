@@ -1,0 +1,378 @@
+// Collectives that move data: broadcast, collect, fcollect, alltoall, alltoalls, gather, scatter.
+#include "arrays/staging.hpp"
+#include "registry.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace atl::python {
+namespace {
+
+Spec broadcast_spec, collect_spec, fcollect_spec, alltoall_spec, alltoalls_spec, gather_spec, scatter_spec;
+
+void check_dtypes(const Spec& spec, const Pair& pair) {
+    if (!same_dtype(pair.dst, pair.src)) [[unlikely]]
+        fail_dtypes(spec, "dst", pair.dst, "src", pair.src);
+}
+
+[[noreturn, gnu::cold]] void fail_size(const Spec& spec, std::size_t dst, std::size_t needed,
+                                       const char* why) {
+    fail(ErrorCode::shape_mismatch, "%s(): dst has %zu elements, but %s are %zu.", spec.name, dst, why,
+         needed);
+}
+
+/// A new array of shape (n, *src.shape).
+Ref stacked(PyArrayObject* src, npy_intp n) {
+    npy_intp dims[NPY_MAXDIMS + 1];
+    dims[0] = n;
+    std::copy_n(PyArray_DIMS(src), PyArray_NDIM(src), dims + 1);
+    return new_array(src, PyArray_NDIM(src) + 1, dims);
+}
+
+/// The arguments (dst, src, root) or (src, root): if the second of two is an integer, it is the root.
+struct Rooted {
+    Pair pair;
+    int root = 0;
+
+    Rooted(const Spec& spec, const Team& team, PyObject* first, PyObject* second, PyObject* root_object,
+           Sizes sizes) {
+        if (root_object == nullptr && given(second) && !is_array(second) && PyIndex_Check(second)) {
+            root_object = second;
+            second = nullptr;
+        }
+        if (second == nullptr) {
+            pair.take_src(spec, first, sizes);
+        } else {
+            // A PE other than the root may pass None for arguments that only the root uses.
+            if (given(first)) pair.dst = array_arg(spec, "dst", first);
+            if (given(second)) pair.take_src(spec, second, sizes);
+        }
+        if (given(root_object)) root = pe_within(spec, root_object, team.n_pes(), "root");
+    }
+};
+
+/// Calls `call(team, dst, src)`; team may be a team's collectives on a stream.
+template <class Call>
+void run(const Spec& spec, const Team& team, PyObject* stream, const Adopted& adopted, const Pair& pair,
+         Call&& call) {
+    const SourceStage from(spec, "src", pair.src);
+    TargetStage to(spec, "dst", pair.dst);
+    const core::Elements elements(team, elements_of(pair.src));
+    on_team(spec, team, stream, adopted, std::max(from.bytes(), to.bytes()),
+            [&](const auto& on) { call(on, to, from); });
+    to.finish();
+}
+
+PyObject* broadcast_body(const Arguments<5>& a) {
+    const Spec& spec = broadcast_spec;
+    const Team& team = team_of(spec, a[3]);
+    Rooted r(spec, team, a[0], a[1], a[2], Sizes::equal);
+    Ref made;
+    if (r.pair.src == nullptr) fail_not_array(spec, "src", nullptr);
+    r.pair.check_on_device(spec, team, a.adopted, a[4]);
+    if (r.pair.dst == nullptr) {
+        made = new_array(r.pair.src, PyArray_NDIM(r.pair.src), PyArray_DIMS(r.pair.src));
+        r.pair.dst = made.array();
+    }
+    check_dtypes(spec, r.pair);
+    if (!same_shape(r.pair.dst, r.pair.src)) fail_shapes(spec, "dst", r.pair.dst, "src", r.pair.src);
+    run(spec, team, a[4], a.adopted, r.pair, [&](const auto& on, TargetStage& to, const SourceStage& from) {
+        on.broadcast_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
+    });
+    return r.pair.result(std::move(made));
+}
+
+PyObject* fcollect_body(const Arguments<4>& a) {
+    const Spec& spec = fcollect_spec;
+    const Team& team = team_of(spec, a[2]);
+    Pair pair = pair_of(spec, a[0], a[1], Sizes::differ);
+    pair.check_on_device(spec, team, a.adopted, a[3]);
+    Ref made;
+    if (pair.dst == nullptr) {
+        made = stacked(pair.src, team.n_pes());
+        pair.dst = made.array();
+    }
+    check_dtypes(spec, pair);
+    const std::size_t needed = size_of(pair.src) * static_cast<std::size_t>(team.n_pes());
+    if (size_of(pair.dst) != needed) fail_size(spec, size_of(pair.dst), needed, "n_pes times src's elements");
+    run(spec, team, a[3], a.adopted, pair, [&](const auto& on, TargetStage& to, const SourceStage& from) {
+        on.fcollect_bytes(to.data(), to.bytes(), from.data(), from.bytes());
+    });
+    return pair.result(std::move(made));
+}
+
+/// The number of elements that all PEs together contribute; collective.
+std::size_t total_of(const Team& team, std::size_t mine) {
+    auto count = static_cast<std::int64_t>(mine);
+    std::int64_t total = 0;
+    team.reduce_erased(&total, &count, 1, DType::int64, ReduceOp::sum);
+    return static_cast<std::size_t>(total);
+}
+
+PyObject* collect_body(const Arguments<4>& a) {
+    const Spec& spec = collect_spec;
+    const Team& team = team_of(spec, a[2]);
+    Pair pair = pair_of(spec, a[0], a[1], Sizes::differ);
+    pair.check_on_device(spec, team, a.adopted, a[3]);
+    const std::size_t item = item_bytes(pair.src);
+    if (pair.dst != nullptr) {
+        check_dtypes(spec, pair);
+        std::size_t bytes = 0;
+        run(spec, team, a[3], a.adopted, pair, [&](const auto& on, TargetStage& to, const SourceStage& from) {
+            if constexpr (std::is_same_v<decltype(on), const Team&>)
+                bytes = on.collect_bytes(to.data(), to.bytes(), from.data(), from.bytes());
+            else
+                on.collect_bytes(to.data(), to.bytes(), from.data(), from.bytes());
+        });
+        return given(a[3]) ? none() : PyLong_FromSize_t(bytes / item);
+    }
+    npy_intp dims[NPY_MAXDIMS];
+    const int nd = std::max(PyArray_NDIM(pair.src), 1);
+    dims[0] = 0;
+    std::copy_n(PyArray_DIMS(pair.src), PyArray_NDIM(pair.src), dims);
+    std::size_t row = 1;
+    for (int i = 1; i < nd; ++i) row *= static_cast<std::size_t>(dims[i]);
+    const std::size_t total = total_of(team, size_of(pair.src));
+    dims[0] = static_cast<npy_intp>(row ? total / row : 0);
+    Ref made = new_array(pair.src, nd, dims);
+    pair.dst = made.array();
+    const SourceStage from(spec, "src", pair.src);
+    TargetStage to(spec, "dst", pair.dst);
+    {
+        const core::Elements elements(team, elements_of(pair.src));
+        ReleaseGil released(to.bytes() >= release_gil_bytes);
+        team.collect_bytes(to.data(), total * item, from.data(), from.bytes());
+    }
+    return made.release();
+}
+
+PyObject* alltoall_body(const Arguments<4>& a) {
+    const Spec& spec = alltoall_spec;
+    const Team& team = team_of(spec, a[2]);
+    Pair pair = pair_of(spec, a[0], a[1], Sizes::differ);
+    pair.check_on_device(spec, team, a.adopted, a[3]);
+    const auto n = static_cast<std::size_t>(team.n_pes());
+    Ref made;
+    if (pair.dst == nullptr) {
+        made = new_array(pair.src, PyArray_NDIM(pair.src), PyArray_DIMS(pair.src));
+        pair.dst = made.array();
+    }
+    check_dtypes(spec, pair);
+    if (size_of(pair.src) % n != 0)
+        fail(ErrorCode::shape_mismatch,
+             "alltoall(): src has %zu elements, which do not divide into n_pes = %zu equal blocks.",
+             size_of(pair.src), n);
+    if (size_of(pair.dst) != size_of(pair.src))
+        fail_size(spec, size_of(pair.dst), size_of(pair.src), "those of src");
+    run(spec, team, a[3], a.adopted, pair, [&](const auto& on, TargetStage& to, const SourceStage& from) {
+        on.alltoall_bytes(to.data(), to.bytes(), from.data(), from.bytes());
+    });
+    return pair.result(std::move(made));
+}
+
+/// The arguments (dst, src, dst_stride, src_stride, nelems, team, stream); strides in elements of contiguous
+/// arrays.
+PyObject* alltoalls_body(const Arguments<7>& a) {
+    const Spec& spec = alltoalls_spec;
+    const Team& team = team_of(spec, a[5]);
+    Pair pair;
+    pair.dst = array_arg(spec, "dst", a[0]);
+    pair.src = array_arg(spec, "src", a[1]);
+    check_dtypes(spec, pair);
+    check_writeable(spec, "dst", pair.dst);
+    check_readable(spec, "src", pair.src);
+    const Py_ssize_t to = integer(spec, "dst_stride", a[2]);
+    const Py_ssize_t from = integer(spec, "src_stride", a[3]);
+    const Py_ssize_t count = integer(spec, "nelems", a[4]);
+    if (to < 1 || from < 1 || count < 0)
+        fail(ErrorCode::invalid_argument,
+             "alltoalls(): strides must be at least 1 and nelems at least 0 (%zd, %zd, %zd).", to, from,
+             count);
+    if (!c_contiguous(pair.dst) || !c_contiguous(pair.src))
+        fail(ErrorCode::invalid_argument,
+             "alltoalls(): dst and src must be contiguous; for other views use alltoall.");
+    const auto check_reach = [&](const char* which, PyArrayObject* array, Py_ssize_t stride) {
+        const auto blocks = static_cast<Py_ssize_t>(team.n_pes());
+        const auto size = static_cast<Py_ssize_t>(size_of(array));
+        if (count > 0 && (count > size || stride > size || (blocks * count - 1) * stride >= size))
+            fail(ErrorCode::shape_mismatch,
+                 "alltoalls(): %zd elements %zd apart reach past the %zd elements of %s.", blocks * count,
+                 stride, size, which);
+    };
+    check_reach("dst", pair.dst, to);
+    check_reach("src", pair.src, from);
+    pair.check_on_device(spec, team, a.adopted, a[6]);
+    const core::Elements elements(team, elements_of(pair.src));
+    on_team(spec, team, a[6], a.adopted, size_of(pair.dst) * item_bytes(pair.dst), [&](const auto& on) {
+        on.alltoalls_bytes(PyArray_DATA(pair.dst), PyArray_DATA(pair.src), to, from,
+                           static_cast<std::size_t>(count), item_bytes(pair.src));
+    });
+    return none();
+}
+
+PyObject* gather_body(const Arguments<5>& a) {
+    const Spec& spec = gather_spec;
+    const Team& team = team_of(spec, a[3]);
+    Rooted r(spec, team, a[0], a[1], a[2], Sizes::differ);
+    if (r.pair.src == nullptr) fail_not_array(spec, "src", nullptr);
+    r.pair.check_on_device(spec, team, a.adopted, a[4]);
+    if (team.my_pe() != r.root && !is_device_call(a.adopted, a[4])) {
+        const SourceStage from(spec, "src", r.pair.src);
+        {
+            const core::Elements elements(team, elements_of(r.pair.src));
+            ReleaseGil released(from.bytes() >= release_gil_bytes);
+            team.gather_bytes(nullptr, 0, from.data(), from.bytes(), r.root);
+        }
+        return none();
+    }
+    Ref made;
+    if (r.pair.dst == nullptr) {
+        made = stacked(r.pair.src, team.n_pes());
+        r.pair.dst = made.array();
+    }
+    check_dtypes(spec, r.pair);
+    const std::size_t needed = size_of(r.pair.src) * static_cast<std::size_t>(team.n_pes());
+    if (size_of(r.pair.dst) != needed)
+        fail_size(spec, size_of(r.pair.dst), needed, "n_pes times src's elements");
+    run(spec, team, a[4], a.adopted, r.pair, [&](const auto& on, TargetStage& to, const SourceStage& from) {
+        on.gather_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
+    });
+    return r.pair.result(std::move(made));
+}
+
+PyObject* scatter_body(const Arguments<5>& a) {
+    const Spec& spec = scatter_spec;
+    const Team& team = team_of(spec, a[3]);
+    Rooted r(spec, team, a[0], a[1], a[2], Sizes::differ);
+    r.pair.check_on_device(spec, team, a.adopted, a[4]);
+    const npy_intp n = team.n_pes();
+    Ref made;
+    if (r.pair.dst == nullptr) {
+        if (r.pair.src == nullptr) fail_not_array(spec, "dst", nullptr);
+        if (PyArray_NDIM(r.pair.src) == 0 || PyArray_DIMS(r.pair.src)[0] != n)
+            fail(ErrorCode::shape_mismatch,
+                 "scatter(): the first axis of src must have length n_pes = %zd, a row for each PE, on every "
+                 "PE (its contents count on the root only); or pass dst.",
+                 n);
+        made = new_array(r.pair.src, PyArray_NDIM(r.pair.src) - 1, PyArray_DIMS(r.pair.src) + 1);
+        r.pair.dst = made.array();
+    }
+    if (team.my_pe() != r.root && !is_device_call(a.adopted, a[4])) {
+        TargetStage to(spec, "dst", r.pair.dst);
+        {
+            const core::Elements elements(team, elements_of(r.pair.dst));
+            ReleaseGil released(to.bytes() >= release_gil_bytes);
+            team.scatter_bytes(to.data(), to.bytes(), nullptr, 0, r.root);
+        }
+        to.finish();
+    } else {
+        if (r.pair.src == nullptr) fail_not_array(spec, "src", nullptr);
+        check_dtypes(spec, r.pair);
+        const std::size_t needed = size_of(r.pair.dst) * static_cast<std::size_t>(n);
+        if (size_of(r.pair.src) != needed)
+            fail(ErrorCode::shape_mismatch, "scatter(): src has %zu elements, but n_pes times dst's are %zu.",
+                 size_of(r.pair.src), needed);
+        run(spec, team, a[4], a.adopted, r.pair,
+            [&](const auto& on, TargetStage& to, const SourceStage& from) {
+                on.scatter_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
+            });
+    }
+    return r.pair.result(std::move(made));
+}
+
+#define ATOLL_PAIR(returns)                                                                         \
+    "(dst: AnyArray | ArrayLike, src: AnySource | None = None, *, team: Team | None = None, "       \
+    "stream: Stream = None) "                                                                       \
+    "-> " returns                                                                                   \
+    "\n"                                                                                            \
+    "(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None\n" \
+    "(src: ArrayLike, *, team: Team | None = None) -> Array"
+
+#define ATOLL_TAIL_OF(equal, compared)                                                                   \
+    "\n\nCollective over the team, with equal " equal                                                    \
+    " on all PEs. On return dst is\ncomplete here and src may be changed. Completes no puts.\n\n"        \
+    "Parameters\n----------\n"                                                                           \
+    "dst, src\n    Symmetric (faster) or ordinary arrays of any strides. Arrays of a GPU are symmetric " \
+    "and\n"                                                                                              \
+    "    contiguous, both, on every PE.\n"                                                               \
+    "team\n    The PEs that take part; None: all.\n\n"                                                   \
+    "Raises\n------\nShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree\n"                      \
+    "CollectiveMismatch\n    The PEs' " compared                                                         \
+    " differ. They are compared unless ATOLL_CHECK=none;\n    dtypes, too, if all PEs are Python.\n\n"   \
+    "Notes\n-----\nSource: OpenSHMEM 1.6, section 9.11"
+#define ATOLL_TAIL ATOLL_TAIL_OF("sizes and dtypes", "sizes")
+#define ATOLL_ROOTED_TAIL ATOLL_TAIL_OF("sizes, dtypes and roots", "sizes and roots")
+
+const Function functions[] = {
+    {"broadcast", entry<5, broadcast_spec, broadcast_body>,
+     "(dst: AnyArray, src: Any = None, root: int = 0, *, team: Team | None = None, stream: Stream = None) -> "
+     "Array | None\n"
+     "(dst: AnyArray, src: AnyArray, root: int = 0, *, team: Team | None = None, stream: Stream = None) -> "
+     "None\n"
+     "(src: Array, root: int = 0, *, team: Team | None = None) -> Array\n"
+     "(src: ArrayLike, root: int = 0, *, team: Team | None = None) -> Any",
+     "Give every PE the root's src.\n"
+     "\n"
+     "broadcast(dst, src, root) writes it into dst, on the root too. `broadcast(src, root)` returns it as a\n"
+     "new ordinary array. src has dst's shape and dtype on every PE; only the root's contents are "
+     "used." ATOLL_ROOTED_TAIL " (shmem_broadcast)."},
+    {"fcollect", entry<4, fcollect_spec, fcollect_body>, ATOLL_PAIR("Array | None"),
+     "Give every PE the src of all PEs, in PE order; src has one size on all.\n"
+     "\n"
+     "fcollect(dst, src) fills dst, which has n_pes times src's elements. `fcollect(src)` returns a new\n"
+     "ordinary array of shape (n_pes, *src.shape)." ATOLL_TAIL " (shmem_fcollect)."},
+    {"collect", entry<4, collect_spec, collect_body>,
+     "(dst: AnyArray, src: AnySource | None = None, *, team: Team | None = None, stream: Stream = None) -> "
+     "Array | int | None\n"
+     "(dst: AnyArray, src: AnySource, *, team: Team | None = None) -> int\n"
+     "(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream) -> int | None\n"
+     "(src: ArrayLike, *, team: Team | None = None) -> Array",
+     "Give every PE the src of all PEs, concatenated in PE order; sizes may differ, and may be 0.\n"
+     "\n"
+     "collect(dst, src) fills the beginning of dst and returns the number of elements that arrived.\n"
+     "`collect(src)` returns a new ordinary array, joined along the first axis (only its length may "
+     "differ).\n"
+     "A dst that is too small is a ShapeMismatch, with arrays of a GPU on every PE. On a stream, None is\n"
+     "returned, and a dst that is too small ends the job with a KernelError." ATOLL_TAIL_OF(
+         "dtypes", "calls") " (shmem_collect)."},
+    {"alltoall", entry<4, alltoall_spec, alltoall_body>, ATOLL_PAIR("Array | None"),
+     "Exchange blocks: block j of this PE's src becomes block my_pe of PE j's dst.\n"
+     "\n"
+     "src consists of n_pes equal blocks in C order, such as an array of shape (n_pes, k). `alltoall(dst, "
+     "src)` fills dst, of as many elements. `alltoall(src)` returns a new ordinary array of src's "
+     "shape." ATOLL_TAIL " (shmem_alltoall)."},
+    {"alltoalls", entry<7, alltoalls_spec, alltoalls_body>,
+     "(dst: AnyArray, src: AnyArray, dst_stride: int, src_stride: int, nelems: int, *, team: Team | None = "
+     "None, stream: Stream = None) -> None",
+     "alltoall of nelems elements a block, strided: element i of block j is at (j * nelems + i) * stride.\n"
+     "\n"
+     "dst and src are contiguous; strides are in elements, at least 1." ATOLL_TAIL " (shmem_alltoalls)."},
+    {"gather", entry<5, gather_spec, gather_body>,
+     "(dst: AnyArray | None, src: Any = None, root: int = 0, *, team: Team | None = None, stream: Stream = "
+     "None) -> Array | None\n"
+     "(dst: AnyArray | None, src: AnyArray, root: int = 0, *, team: Team | None = None, stream: Stream = "
+     "None) -> None\n"
+     "(src: ArrayLike, root: int = 0, *, team: Team | None = None) -> Array | None",
+     "Give the root the src of all PEs, in PE order; src has one size on all.\n"
+     "\n"
+     "gather(dst, src, root) fills the root's dst, which has n_pes times src's elements. On other PEs dst\n"
+     "is not used and may be None. `gather(src, root)` returns a new ordinary array of shape (n_pes,\n"
+     "*src.shape) on the root, and None elsewhere." ATOLL_ROOTED_TAIL "."},
+    {"scatter", entry<5, scatter_spec, scatter_body>,
+     "(dst: AnyArray, src: Any = None, root: int = 0, *, team: Team | None = None, stream: Stream = None) -> "
+     "Array | None\n"
+     "(dst: AnyArray, src: AnyArray | None, root: int = 0, *, team: Team | None = None, stream: Stream = "
+     "None) -> None\n"
+     "(src: Array, root: int = 0, *, team: Team | None = None) -> Array",
+     "Give every PE its own block of the root's src.\n"
+     "\n"
+     "scatter(dst, src, root) fills dst; src has n_pes times dst's elements, and only the root's is used.\n"
+     "`scatter(src, root)` takes src of shape (n_pes, ...) on every PE and returns row my_pe of the root's,\n"
+     "as a new ordinary array." ATOLL_ROOTED_TAIL "."},
+};
+
+}  // namespace
+
+void register_collectives(PyObject* module) { register_functions(module, functions); }
+
+}  // namespace atl::python

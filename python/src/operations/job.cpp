@@ -1,0 +1,278 @@
+// The process's job: init and finalize, the number of this PE and of all, and global exit.
+#include "core/job/launching.hpp"
+
+#include "calls/names.hpp"
+#include "calls/state.hpp"
+#include "pool/pool.hpp"
+#include "registry.hpp"
+
+#include <csignal>
+#include <string>
+
+namespace atl::python {
+namespace {
+
+Spec init_spec, finalize_spec, initialized_spec, uid_spec, my_pe_spec, n_pes_spec, exit_spec, heap_spec,
+    forked_spec, version_spec, store_spec, launched_spec, reason_spec, check_spec, hook_spec, report_spec;
+
+std::string text_of(PyObject* object) {
+    const Ref text(PyUnicode_Check(object) ? PyUnicode_AsEncodedString(object, "utf-8", "strict")
+                                           : PyObject_Bytes(object));
+    char* data = nullptr;
+    Py_ssize_t size = 0;
+    if (PyBytes_AsStringAndSize(text.get(), &data, &size) < 0) throw Raised{};
+    return {data, static_cast<std::size_t>(size)};
+}
+
+/// A store made of Python's callables. They live as long as the process, because the job may use them until
+/// it ends.
+JobOptions::Store store_of(PyObject* put, PyObject* get) {
+    Py_INCREF(put);
+    Py_INCREF(get);
+    const auto call = [](PyObject* callable, const std::string& key, const std::string* value) {
+        // init runs in this thread and has released the GIL.
+        const HoldGil held(ReleaseGil::released());
+        try {
+            const Ref k(PyUnicode_FromStringAndSize(key.data(), static_cast<Py_ssize_t>(key.size())));
+            const Ref v(value
+                            ? PyBytes_FromStringAndSize(value->data(), static_cast<Py_ssize_t>(value->size()))
+                            : none());
+            const Ref result(value ? PyObject_CallFunctionObjArgs(callable, k.get(), v.get(), nullptr)
+                                   : PyObject_CallFunctionObjArgs(callable, k.get(), nullptr));
+            return value ? std::string() : text_of(result.get());
+        } catch (const Raised&) {
+            const nb::python_error error;
+            throw Error(ErrorCode::bootstrap,
+                        std::string("The store that should connect the PEs failed: ") + error.what());
+        }
+    };
+    return {[=](const std::string& key, const std::string& value) { call(put, key, &value); },
+            [=](const std::string& key) { return call(get, key, nullptr); }};
+}
+
+/// The job that this thread is finalizing: a signal handler that runs meanwhile may still call global_exit.
+thread_local Job* ending = nullptr;
+
+Job& current_or_ending(const char* function) { return ending != nullptr ? *ending : current(function); }
+
+void use(Job* job) {
+    g.job = job;
+    g.context = job ? &job->context() : nullptr;
+    g.world = job ? &job->world() : nullptr;
+}
+
+void adopt(Job& job) {
+    use(&job);
+    if (g.latest == &job) return;
+    g.latest = &job;  // stays valid: ended jobs keep their addresses
+    forget_names();   // those of the previous job
+    ++g.epoch;
+}
+
+/// Call after finalize. Several threads may finalize: C++ code may hold the job too, or another thread may
+/// have made the next one.
+void follow_current_job() {
+    if (g.finalizing > 0) return;  // another finalize is running; the last one does this
+    if (atl::is_initialized()) {
+        adopt(atl::current_job());
+    } else {
+        use(nullptr);
+        forget_names();
+    }
+}
+
+/// Parses pe or n_pes. Negative numbers are rejected, because -1 would mean that the argument was not passed.
+int count_of(const char* which, PyObject* value) {
+    static const Spec spec{"init"};
+    const int number = pe_of(spec, value, which);
+    if (number < 0) fail(ErrorCode::invalid_argument, "init(): %s is %d; pass at least 0.", which, number);
+    return number;
+}
+
+PyObject* init_body(const Arguments<5>& a) {
+    if (g.forked) fail_not_initialized("init");
+    JobOptions options;
+    options.raise_kernel_errors = true;
+    options.checks_args_by_default = true;
+    if (given(a[0])) options.unique_id = text_of(a[0]);
+    if (given(a[1])) options.pe = count_of("pe", a[1]);
+    if (given(a[2])) options.n_pes = count_of("n_pes", a[2]);
+    if (given(a[3]) && given(a[4])) options.store = store_of(a[3], a[4]);
+    Job* job = nullptr;
+    {
+        ReleaseGil released(true);
+        job = &atl::init(options);
+    }
+    adopt(*job);
+    ++g.inits;
+    return none();
+}
+
+PyObject* finalize_body(const Arguments<0>&) {
+    if (g.job == nullptr) {  // also during finalize
+        if (g.epoch != 0 && !g.forked)
+            fail(ErrorCode::not_initialized,
+                 "finalize() was called more often than atoll.init(): the job has ended. Call it once for "
+                 "each "
+                 "init().");
+        fail_not_initialized("finalize");
+    }
+    ending = g.job;
+    const int counted = g.inits > 0 ? 1 : 0;
+    g.inits -= counted;
+    ++g.finalizing;
+    // The last finalize: other threads run meanwhile, and must not use a job that may end at any moment.
+    if (g.inits == 0) {
+        use(nullptr);
+        forget_pool_tables();
+    }
+    const auto back = [] {
+        ending = nullptr;
+        --g.finalizing;
+        follow_current_job();
+    };
+    try {
+        ReleaseGil released(true);
+        atl::finalize();
+    } catch (...) {
+        g.inits += counted;
+        back();
+        throw;
+    }
+    back();
+    return none();
+}
+
+PyObject* is_initialized_body(const Arguments<0>&) { return PyBool_FromLong(g.job != nullptr); }
+PyObject* uid_body(const Arguments<0>&) {
+    const std::string id = atl::get_unique_id();
+    return PyUnicode_FromStringAndSize(id.data(), static_cast<Py_ssize_t>(id.size()));
+}
+PyObject* my_pe_body(const Arguments<1>& a) {
+    return PyLong_FromLong(context_of(my_pe_spec, nullptr, a[0]).my_pe());
+}
+PyObject* n_pes_body(const Arguments<1>& a) {
+    return PyLong_FromLong(context_of(n_pes_spec, nullptr, a[0]).n_pes());
+}
+
+PyObject* check_body(const Arguments<1>& a) {
+    return PyLong_FromLong(current_or_ending(PyUnicode_AsUTF8AndSize(a[0], nullptr)).my_pe());
+}
+
+PyObject* exit_body(const Arguments<2>& a) {
+    current_or_ending("global_exit")
+        .global_exit(static_cast<int>(integer(exit_spec, "status", a[0])), text_of(a[1]));
+}
+
+PyObject* heap_body(const Arguments<0>&) {
+    Job& job = current("info");
+    const Job::HeapUse use = job.heap_use();
+    const auto address = reinterpret_cast<std::uintptr_t>(job.context().window().mine);
+    return Py_BuildValue(
+        "{sn sn sn sn sn sn}", "address", static_cast<Py_ssize_t>(address), "limit_bytes",
+        static_cast<Py_ssize_t>(use.limit_bytes), "used_bytes", static_cast<Py_ssize_t>(use.used_bytes),
+        "largest_free_bytes", static_cast<Py_ssize_t>(use.largest_free_bytes), "blocks",
+        static_cast<Py_ssize_t>(use.blocks), "kept_bytes", static_cast<Py_ssize_t>(use.kept_bytes));
+}
+
+PyObject* forked_body(const Arguments<0>&) {
+    if (g.job != nullptr || g.forked) g.forked = true;
+    use(nullptr);
+    forget_pool_tables();
+    g.inits = 0;
+    g.finalizing = 0;
+    return none();
+}
+
+PyObject* store_body(const Arguments<0>&) { return PyBool_FromLong(core::may_take_store()); }
+PyObject* launched_body(const Arguments<0>&) { return PyBool_FromLong(core::is_invited()); }
+PyObject* reason_body(const Arguments<0>&) {
+    const std::string reason = g.job != nullptr ? g.job->end_reason() : std::string();
+    return PyUnicode_DecodeUTF8(reason.data(), static_cast<Py_ssize_t>(reason.size()), "replace");
+}
+
+// set by atoll._job: reports the failure of this PE; returns true if the process ends now
+PyObject* report_failure = nullptr;
+
+PyObject* report_body(const Arguments<1>& a) {
+    if (report_failure != nullptr) Py_RETURN_FALSE;
+    Py_INCREF(a[0]);
+    report_failure = a[0];
+    Py_RETURN_TRUE;
+}
+
+/// sys.excepthook. Written in C, because Python would run signal handlers at the first line of a Python
+/// function. A PE gets Ctrl-C twice, from the terminal and from the launcher. The second must not interrupt
+/// the report of the first.
+PyObject* hook_body(const Arguments<3>& a) {
+    const PyOS_sighandler_t before = PyOS_setsig(SIGINT, SIG_IGN);
+    bool interrupted = PyErr_GivenExceptionMatches(a[0], PyExc_KeyboardInterrupt) != 0;
+    while (PyErr_CheckSignals() < 0) {
+        interrupted = interrupted || PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0;
+        PyErr_Clear();
+    }
+    const nb::object ends = nb::steal(PyObject_CallFunctionObjArgs(
+        report_failure, a[0], a[1], a[2], interrupted ? Py_True : Py_False, nullptr));
+    if (ends.ptr() != Py_True) PyOS_setsig(SIGINT, before);
+    if (!ends.is_valid()) throw Raised{};
+    return none();
+}
+
+PyObject* version_body(const Arguments<0>&) {
+    const Version v = atl::version();
+    return PyUnicode_FromFormat("%d.%d.%d", v.major, v.minor, v.patch);
+}
+
+const Function functions[] = {
+    {"_init", entry<5, init_spec, init_body>,
+     "(uid: str | bytes | None, pe: int | None, n_pes: int | None, put: Callable[[str, bytes], None] | None, "
+     "get: Callable[[str], bytes] | None) -> None",
+     "Make or count the job; see atoll.init."},
+    {"_finalize", entry<0, finalize_spec, finalize_body>, "() -> None", "See atoll.finalize."},
+    {"is_initialized", entry<0, initialized_spec, is_initialized_body>, "() -> bool",
+     "True between atoll.init() and the last atoll.finalize(). Local; never raises."},
+    {"get_unique_id", entry<0, uid_spec, uid_body>, "() -> str",
+     R"(Return a text that identifies a new job. Local.
+
+One process makes it and sends it by any means (Ray, Dask, MPI, a file) to all processes of the job.
+Each then calls atoll.init(uid=..., pe=..., n_pes=...). The text is random, of at most 128
+characters.)"},
+    {"my_pe", entry<1, my_pe_spec, my_pe_body>, "(team: Team | None = None) -> int",
+     R"(Return the number of this PE, 0 to n_pes()-1; within `team` if given. Local.
+
+Notes
+-----
+Source: OpenSHMEM 1.6, section 9.1.)"},
+    {"n_pes", entry<1, n_pes_spec, n_pes_body>, "(team: Team | None = None) -> int",
+     R"(Return the number of PEs of the job, or of `team`. Local.
+
+Notes
+-----
+Source: OpenSHMEM 1.6, section 9.1.)"},
+    {"_global_exit", entry<2, exit_spec, exit_body>, "(status: int, sentence: str) -> NoReturn",
+     "See atoll.global_exit."},
+    {"_heap_use", entry<0, heap_spec, heap_body>, "() -> dict[str, int]", "See atoll.info."},
+    {"_forked", entry<0, forked_spec, forked_body>, "() -> None",
+     "Call in a forked child: the parent's job does not belong to it."},
+    {"_may_take_store", entry<0, store_spec, store_body>, "() -> bool",
+     "True if init() without arguments may use torch's store."},
+    {"_launched", entry<0, launched_spec, launched_body>, "() -> bool",
+     "True if the process's environment (os.environ is a copy of it) still has the launcher's variable."},
+    {"_end_reason", entry<0, reason_spec, reason_body>, "() -> str",
+     "The reason why another PE or the launcher ends the job; empty while the job runs."},
+    {"_check_job", entry<1, check_spec, check_body>, "(function: str) -> int",
+     "Return this PE's number. Raises NotInitialized, naming the function, outside a job."},
+    {"_report_by", entry<1, report_spec, report_body>,
+     "(report: Callable[[Any, Any, Any, bool], bool]) -> bool",
+     "Set the function with which _hook() reports. False if it is already set: a second import of the "
+     "package."},
+    {"_hook", entry<3, hook_spec, hook_body>, "(kind: Any, value: Any, trace: Any) -> None",
+     "The sys.excepthook: reports an uncaught exception, protected from SIGINT."},
+    {"_version", entry<0, version_spec, version_body>, "() -> str", "The library's version."},
+};
+
+}  // namespace
+
+void register_job(PyObject* module) { register_functions(module, functions); }
+
+}  // namespace atl::python

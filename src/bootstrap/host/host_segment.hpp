@@ -1,0 +1,54 @@
+// Creates the memory that the PEs of a host share, and checks such memory received from another process.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "common/board.hpp"
+#include "common/descriptors/fd.hpp"
+
+namespace atl::bootstrap {
+
+/// A job board mapped into this process. Owns the mapping; the bootstrap that made it lives as long as its
+/// job.
+class MappedBoard {
+  public:
+    MappedBoard() = default;
+    /// A board of this process alone. Throws Error(system).
+    static MappedBoard create_private(int n_pes);
+    /// A new board in a memfd, which is returned in `fd`. Throws Error(system).
+    static MappedBoard create_shared(int n_pes, common::Fd& fd);
+    /// Maps a board that another process made for `n_pes` PEs. Throws Error(bootstrap) if `fd` is not such a
+    /// board; `whence` is the source of the descriptor, for the error's text.
+    static MappedBoard adopt(int fd, int n_pes, const std::string& whence);
+
+    MappedBoard(MappedBoard&& other) noexcept;
+    MappedBoard& operator=(MappedBoard&& other) noexcept;
+    ~MappedBoard();
+
+    const common::BoardView& view() const { return view_; }
+    explicit operator bool() const { return static_cast<bool>(view_); }
+
+  private:
+    MappedBoard(int fd, std::size_t bytes);
+
+    void* memory_ = nullptr;
+    std::size_t bytes_ = 0;
+    common::BoardView view_;
+};
+
+/// The numbers 0 to n_pes - 1: the PEs of a job on one host.
+std::vector<int> all_pes(int n_pes);
+
+/// The memfd of the host heap, still empty. Throws Error(system).
+common::Fd make_heap_fd();
+/// True if `fd` is an open descriptor of memory (or of a file).
+bool is_memory(int fd) noexcept;
+
+/// "PE 3 (process 4711)" as far as the board knows.
+std::string pe_text(const common::BoardView& board, int pe);
+/// Throws Error(pe_died) with the board's sentence if the job is over.
+void throw_if_aborted(const common::BoardView& board);
+
+}  // namespace atl::bootstrap

@@ -1,0 +1,183 @@
+#include "bootstrap/store/net_link.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <thread>
+
+#include "bootstrap/fail.hpp"
+#include "bootstrap/peer_monitor.hpp"
+#include "bootstrap/store/rendezvous.hpp"
+#include "bootstrap/store/tcp_socket.hpp"
+#include "common/descriptors/fd_courier.hpp"
+#include "common/text.hpp"
+
+namespace atl::bootstrap {
+namespace {
+
+/// The key under which a PE announces where to send it the host's memory. Only the first PE of its host reads
+/// it.
+std::string courier_key(int pe) { return "courier/" + std::to_string(pe); }
+
+std::string encode(const common::FdCourier::Address& address) {
+    return {reinterpret_cast<const char*>(&address), sizeof address};
+}
+
+common::FdCourier::Address decode(const std::string& text) {
+    common::FdCourier::Address address;
+    if (text.size() != sizeof address)
+        throw_bootstrap("A PE's address for descriptors has " + std::to_string(text.size()) +
+                        " bytes; are all PEs of one release?");
+    std::memcpy(&address, text.data(), sizeof address);
+    return address;
+}
+
+constexpr std::uint64_t board_tag = 1, heap_tag = 2;
+
+class NetLink final : public StoreLink {
+  public:
+    NetLink(const common::Settings& settings, Link link, std::string_view name)
+        : StoreLink(std::move(link), name), timeout_s_(settings.init_timeout_s) {
+        if (server_) server_->serve_hosts();
+        client_->on_news([this](const Frame& frame) { hear(frame); });
+        // The server drops news that come before serve_hosts.
+        client_->fence();
+    }
+
+    HostSegment host_segment() override {
+        const common::FdCourier courier;
+        client_->put(courier_key(pe_), encode(courier.address()));
+        const std::string identity = host_identity();
+        const std::vector<std::string> identities = client_->allgather(identity);
+        HostSegment segment;
+        for (int pe = 0; pe < n_pes_; ++pe)
+            if (identities[static_cast<std::size_t>(pe)] == identity) segment.pes.push_back(pe);
+        if (segment.pes[0] == pe_)
+            hand_out(courier, segment);
+        else
+            take_up(courier, segment);
+        sign_in(segment);
+        return segment;
+    }
+
+    std::unique_ptr<Monitor> monitor(const common::BoardView& board) override {
+        client_->watches();
+        return create_net_monitor(*client_, board);
+    }
+
+    void goodbye(bool finalized) noexcept override {
+        if (is_child()) return;
+        StoreLink::goodbye(finalized);
+        try {
+            if (server_) server_->leave(finalized);
+        } catch (const std::exception&) {  // the closed connections will tell the others
+        }
+    }
+    void abort(int status, const std::string& sentence) noexcept override {
+        if (is_child()) return;
+        StoreLink::abort(status, sentence);
+        if (!server_) return;
+        try {
+            // Called in this thread: the process may end before the server's thread has run.
+            server_->end_job(pe_, status, sentence_of_end(pe_, status, sentence));
+        } catch (const std::exception&) {  // the closed connections will tell the others
+        }
+    }
+
+  private:
+    void hand_out(const common::FdCourier& courier, HostSegment& segment) {
+        common::Fd board_fd;
+        board_ = MappedBoard::create_shared(n_pes_, board_fd);
+        segment.heap_fd = make_heap_fd();
+        const Deadline deadline(timeout_s_);
+        for (const int pe : segment.pes) {
+            if (pe == pe_) continue;
+            const common::FdCourier::Address to = decode(client_->get(courier_key(pe)));
+            while (!courier.send(to, pe_, board_tag, board_fd)) pause(deadline, pe);
+            while (!courier.send(to, pe_, heap_tag, segment.heap_fd)) pause(deadline, pe);
+        }
+    }
+
+    void take_up(const common::FdCourier& courier, HostSegment& segment) {
+        const Deadline deadline(timeout_s_);
+        while (!board_ || !segment.heap_fd) {
+            std::optional<common::FdCourier::Parcel> parcel = courier.receive();
+            if (!parcel)
+                pause(deadline, segment.pes[0]);
+            else if (parcel->tag == heap_tag)
+                segment.heap_fd = std::move(parcel->fd);
+            else
+                board_ = MappedBoard::adopt(parcel->fd.get(), n_pes_,
+                                            "from PE " + std::to_string(segment.pes[0]) + " of this host");
+        }
+    }
+
+    void pause(const Deadline& deadline, int other) {
+        if (deadline.passed())
+            throw_bootstrap("PE " + std::to_string(pe_) + " waited " + seconds_text(timeout_s_) +
+                            " (ATOLL_INIT_TIMEOUT) for PE " + std::to_string(other) +
+                            " of the same host to share the host's memory.");
+        // The server's news may be that this PE died.
+        int error = 0;
+        if (!client_->read_news(error)) client_->throw_gone("waiting for the host's memory");
+        deadline.answer_ctrl_c("the host's memory");
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+
+    /// Also called before there is a board. Then the server's failure ends the waits.
+    void hear(const Frame& frame) const {
+        if (frame.type == 'T') {
+            const bool is_in = board_ && board_.view().state(pe_) != common::PeState::absent;
+            return client_->tell_doing(is_in ? board_.view().doing(pe_)
+                                             : common::PeDoing{common::PeState::absent, "is in init"});
+        }
+        const auto [head, sentence] = split(frame.body);
+        int pe = -1, second = 0;
+        if (!board_ || std::sscanf(head.c_str(), "%d %d", &pe, &second) != 2 || pe < -1 || pe >= n_pes_)
+            return;
+        if (frame.type == 'X') return board_.view().abort(pe, second, sentence);
+        if (pe >= 0 && second >= 0 && second <= static_cast<int>(common::PeState::died))
+            board_.view().set_state(pe, static_cast<common::PeState>(second));
+    }
+
+    const double timeout_s_;
+};
+
+}  // namespace
+
+StoreClient::Identity identity_of(const common::Settings& settings, int pe, int n_pes,
+                                  const std::string& secret) {
+    return {pe, n_pes, secret, common::agreed_settings(settings), settings.peer_timeout_s};
+}
+
+StoreServer::Options server_options(const common::Settings& settings, int n_pes, const std::string& secret) {
+    StoreServer::Options options;
+    options.n_pes = n_pes;
+    options.secret = secret;
+    options.settings = common::agreed_settings(settings);
+    options.silence_s = settings.peer_timeout_s;
+    return options;
+}
+
+StoreClient::Connect connect_to_any(const std::vector<std::string>& addresses, int port) {
+    return [addresses, port, next = std::size_t{0}]() mutable -> common::Fd {
+        if (addresses.empty()) return {};
+        const Place place{addresses[next++ % addresses.size()], std::to_string(port)};
+        return connect_to(resolve(place, "PE 0's address " + place.host).get());
+    };
+}
+
+std::string places_text(const std::vector<std::string>& addresses, int port) {
+    std::string text;
+    for (const std::string& address : addresses) text += (text.empty() ? "" : ", ") + address;
+    return text + " port " + std::to_string(port);
+}
+
+std::unique_ptr<Bootstrap> create_net_link(const common::Settings& settings, Link link,
+                                           std::string_view name) {
+    return std::make_unique<NetLink>(settings, std::move(link), name);
+}
+
+}  // namespace atl::bootstrap

@@ -1,0 +1,149 @@
+// One job: its PEs, their output, and its end.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/job/events.hpp"
+#include "cli/job/kv.hpp"
+#include "cli/job/process_group.hpp"
+#include "cli/job/stall.hpp"
+#include "cli/options.hpp"
+#include "cli/output/output.hpp"
+#include "cli/output/terminal_input.hpp"
+#include "common/board.hpp"
+#include "common/settings/settings.hpp"
+
+namespace atl::cli {
+
+class Job {
+  public:
+    Job(const RunOptions& options, const Program& program, const common::Settings& settings,
+        const rlimit& child_descriptors);
+    ~Job();
+    Job(const Job&) = delete;
+    Job& operator=(const Job&) = delete;
+
+    /// Starts all PEs and waits until the last has ended. Returns the job's status.
+    int run();
+
+  private:
+    struct Pe {
+        pid_t pid = -1;       ///< of what we started
+        pid_t member = -1;    ///< of what called init: the same, or a descendant (`sh -c program`)
+        common::Fd socket;    ///< our end of the one for packets
+        common::Fd lifeline;  ///< from hello until its other end closes
+        std::deque<std::string> outgoing;  ///< answers that the socket had no room for
+        bool waits_for_room = false;       ///< so its socket is polled for room too
+        bool said_hello = false;
+        bool rejoins = false;  ///< waits for the others to call init again
+        char goodbye = 0;      ///< 'f' or 'l' once said
+        bool reaped = false;
+        bool has_run_on = false;  ///< its process had a program when the lifeline ended
+        double lost_at = 0;       ///< when the lifeline ended without goodbye; 0 = it did not
+    };
+    enum class Phase {
+        running,
+        aborted,     ///< recorded on the board; PEs may still print their errors
+        terminated,  ///< SIGTERM sent
+        killed,      ///< SIGKILL sent
+    };
+
+    // job.cpp: start and loop
+    void create_shared_memory();
+    void start_pe(int pe);
+    void open_output(int pe, common::Fd& out, common::Fd& err);
+    void open_files(int pe, common::Fd& out, common::Fd& err) const;
+    std::vector<int> usable_cpu_numbers() const;
+    bool finished() const;
+    int timeout_ms() const;
+    void dispatch(Tag tag, std::uint32_t events);
+    void look_at_output();
+    double now() const;  ///< seconds since the start
+    void say(const std::string& sentence);
+    std::string line_of(const std::string& sentence) const;
+    void write_line(const std::string& line);
+
+    // job_packets.cpp: packets of PEs
+    void on_socket(int pe, std::uint32_t events);
+    bool receive(int pe);
+    void handle(int pe, char type, const std::string& body, common::Fd descriptor);
+    void hello(int pe, common::Fd lifeline);
+    void rejoin(int pe);
+    void answer(int pe, const std::string& packet);
+    void send_outgoing(int pe);
+    void close_socket(int pe);
+    void on_lifeline(int pe);
+    void close_lifeline(int pe);
+
+    // job_end.cpp: the end of PEs and of the job
+    void reap();
+    void on_exit(int pe, int wait_status);
+    void on_member_exit(int pe, int wait_status);
+    void on_death(int pe, int wait_status);
+    void on_abort(int pe, int status, const std::string& text);
+    void settle(int pe);
+    void on_lost(int pe);
+    void lose(int pe);
+    void check_never_joined();
+    void check_never_rejoined();
+    void end(int pe, int status, const std::string& sentence, const std::string& said = {});
+    void say_last(const std::string& sentence);
+    void advance_end();
+    std::string describe_doing(int pe) const;
+    bool some_member_lives() const;
+
+    // job_signals.cpp: signals and options that act on a running job
+    void on_signals();
+    void interrupt(int number, int sender);
+    void stop();
+    void print_table(const std::string& heading);
+    void check_timeout();
+    void check_stall();
+
+    const RunOptions& options_;
+    const Program& program_;
+    const common::Settings& settings_;
+    const int n_pes_;
+    double start_s_;
+
+    Poller poller_;
+    common::Fd signals_;
+    sigset_t signals_before_{};  ///< the mask as it was
+    common::Fd board_fd_, heap_fd_;
+    void* board_memory_ = nullptr;
+    common::BoardView board_;
+    std::vector<char*> environment_;  ///< of PEs, with room for ATOLL_LAUNCHED
+    std::unique_ptr<ProcessGroup> group_;
+    std::unique_ptr<Output> output_;           ///< null if PEs write to the launcher's streams directly
+    std::unique_ptr<TerminalInput> terminal_;  ///< when stdin is one
+    std::vector<Pe> pes_;
+    KeyValueStore store_;
+    StallWatch stall_;
+
+    Phase phase_ = Phase::running;
+    double next_phase_s_ = 0;
+    int status_ = 0;
+    std::string last_line_;  ///< why the job ended, said behind tracebacks that PEs may still print
+    int running_ = 0;        ///< PEs not reaped
+    int lifelines_ = 0;      ///< open ones
+    int interrupts_ = 0;     ///< Ctrl-C and SIGTERM so far
+    int interrupted_by_ = 0;
+    int interrupter_ = 0;  ///< the process that sent it; 0 is the terminal
+    double interrupted_at_ = 0;
+    bool somebody_joined_ = false;  ///< has called init
+    /// The time that a broken lifeline may stay unexplained. The kernel reports a death at once. For a
+    /// program inside `sh -c`, the shell's own end reports it a little later.
+    static constexpr double lost_grace_s = 0.3;
+};
+
+/// A text such as "exited with status 3" or "was killed by SIGSEGV (segmentation fault)".
+std::string describe_wait_status(int wait_status);
+/// The status that a shell would report: the exit status, or 128 + the signal.
+int shell_status(int wait_status);
+/// The name, such as "SIGTERM", or "signal 40" for a signal without a name.
+std::string signal_name(int number);
+
+}  // namespace atl::cli

@@ -1,0 +1,264 @@
+// The end of PEs, and of the job with them.
+#include <algorithm>
+#include <chrono>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <thread>
+
+#include "cli/job/job.hpp"
+#include "common/pe_ranges.hpp"
+#include "common/text.hpp"
+
+namespace atl::cli {
+namespace {
+
+// From the abort word to SIGTERM: time for PEs to flush, and for Python to print tracebacks. The same time as
+// without a launcher (peer_monitor.cpp). On oversubscribed cores, a third of it was not enough.
+constexpr double abort_grace_s = 1.0;
+// From SIGTERM to SIGKILL.
+constexpr double term_grace_s = 0.5;
+// From SIGKILL to giving up.
+constexpr double kill_grace_s = 1.0;
+
+struct Ended {
+    pid_t pid;
+    int wait_status;
+};
+bool was_killed(const Ended& one) { return WIFSIGNALED(one.wait_status); }
+bool has_failed(const Ended& one) { return one.wait_status != 0; }
+
+std::vector<Ended> ended_processes() {
+    std::vector<Ended> ended;
+    int wait_status = 0;
+    for (pid_t pid; (pid = waitpid(-1, &wait_status, WNOHANG)) > 0;) ended.push_back({pid, wait_status});
+    return ended;
+}
+
+}  // namespace
+
+void Job::reap() {
+    std::vector<Ended> ended = ended_processes();
+    // The launcher tells PEs of other hosts that a PE here has died. They may be gone before the kernel
+    // reports that PE to us. This wait lets the report name the PE that died first.
+    constexpr auto for_the_first = std::chrono::milliseconds(100);
+    if (options_.join && phase_ == Phase::running && std::any_of(ended.begin(), ended.end(), has_failed) &&
+        std::none_of(ended.begin(), ended.end(), was_killed)) {
+        std::this_thread::sleep_for(for_the_first);
+        const std::vector<Ended> more = ended_processes();
+        ended.insert(ended.end(), more.begin(), more.end());
+    }
+    if (options_.join) std::stable_partition(ended.begin(), ended.end(), was_killed);
+    for (const Ended& one : ended) {
+        const pid_t pid = one.pid;
+        const int wait_status = one.wait_status;
+        if (group_->is_guard(pid)) continue;  // killed from outside; the kernel's death signal remains
+        auto started =
+            std::find_if(pes_.begin(), pes_.end(), [&](const Pe& pe) { return pe.pid == pid && !pe.reaped; });
+        if (started != pes_.end()) {
+            on_exit(static_cast<int>(started - pes_.begin()), wait_status);
+            continue;
+        }
+        // The first process of a PE ended before its program (`sh -c 'program &'`): we inherited the program.
+        auto member = std::find_if(pes_.begin(), pes_.end(), [&](const Pe& pe) { return pe.member == pid; });
+        if (member != pes_.end()) on_member_exit(static_cast<int>(member - pes_.begin()), wait_status);
+    }
+}
+
+void Job::on_exit(int pe, int wait_status) {
+    Pe& ended = pes_[static_cast<std::size_t>(pe)];
+    while (receive(pe)) {
+    }
+    // The program that this process ran (`sh -c 'program; true'`) ended before it and abnormally, or this
+    // process has become another program.
+    const bool hides_a_death = ended.lost_at != 0 && (ended.member != ended.pid || ended.has_run_on);
+    ended.reaped = true;
+    ended.lost_at = 0;
+    --running_;
+    // The lifeline of a descendant stays open. That of this process is over even if a forked child holds a
+    // copy.
+    if (ended.member == ended.pid) close_lifeline(pe);
+    if (wait_status != 0) {
+        on_death(pe, wait_status);
+    } else if (hides_a_death) {
+        lose(pe);
+    } else if (!ended.lifeline) {
+        settle(pe);
+    }
+}
+
+void Job::on_member_exit(int pe, int wait_status) {
+    Pe& ended = pes_[static_cast<std::size_t>(pe)];
+    while (receive(pe)) {
+    }
+    ended.lost_at = 0;
+    if (wait_status != 0) {
+        on_death(pe, wait_status);
+    } else {
+        settle(pe);
+    }
+}
+
+/// Records a PE that ended normally, or said goodbye.
+void Job::settle(int pe) {
+    Pe& ended = pes_[static_cast<std::size_t>(pe)];
+    if (ended.goodbye != 'f' && board_.state(pe) < common::PeState::finalized) {
+        board_.set_state(pe, common::PeState::left);
+    }
+    // Fences stay closed for a PE that never joined: the others cannot complete init without it.
+    if (ended.said_hello) store_.depart(pe);
+    check_never_joined();
+    check_never_rejoined();
+}
+
+void Job::on_death(int pe, int wait_status) {
+    const std::string doing = describe_doing(pe);
+    board_.set_state(pe, common::PeState::died);
+    store_.depart(pe);
+    if (phase_ != Phase::running) return;
+    const auto& header = board_.header();
+    if (header.abort.load(std::memory_order_acquire) != 0) {
+        // The PE that ended the job wrote the reason to the board. The statuses of the others follow from it.
+        return end(header.abort_pe.load(), std::max(header.abort_status.load(), 1), header.abort_text);
+    }
+    const std::string when = " " + common::elapsed_text(now()) + " after the start";
+    const int status = shell_status(wait_status);
+    if (interrupted_by_ != 0 && status == 128 + interrupted_by_) {
+        return end(-1, status, "the job was interrupted by " + signal_name(interrupted_by_) + when);
+    }
+    std::string sentence = "PE " + std::to_string(options_.first_pe + pe) + " " +
+                           describe_wait_status(wait_status) + when + doing;
+    const int number = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+    if (number == SIGSEGV || number == SIGBUS) {
+        // Python's default is `args`.
+        if (!settings_.checks(common::CheckLevel::args) && (settings_.check_given || !program_.is_python()))
+            sentence += "; ATOLL_CHECK=all may tell why";
+        if (program_.is_python())
+            sentence +=
+                "; in a Python program an extension module or a kernel does that: python -X faulthandler "
+                "(PYTHONFAULTHANDLER=1) says where";
+    }
+    if (number == SIGKILL)
+        sentence += "; if no user or program sent it, the kernel ran out of memory (see dmesg)";
+    end(pe, status, sentence);
+}
+
+void Job::on_abort(int pe, int status, const std::string& text) {
+    // OpenSHMEM's global_exit(0): every PE ends, without an error.
+    if (status == 0 && text.empty()) return end(pe, 0, "");
+    const std::string when = " " + common::elapsed_text(now()) + " after the start";
+    // A program in Python has printed the exception itself; the launcher does not repeat it.
+    constexpr std::string_view uncaught = " ended by an uncaught exception";
+    const std::string begin = "PE " + std::to_string(pe) + std::string(uncaught);
+    if (!text.starts_with(begin + ": "))
+        return end(pe, status,
+                   "PE " + std::to_string(pe) + " ended the job with status " + std::to_string(status) +
+                       when + (text.empty() ? "" : ": " + text));
+    const std::string exception = text.substr(begin.size() + 2);
+    if (output_) output_->catch_up();
+    // The only PE of a job has printed it to the launcher's own stderr.
+    const bool is_shown =
+        output_ ? output_->has_shown(pe, exception.substr(0, exception.find('\n'))) : pes_.size() == 1;
+    const std::string full = begin + when + ": " + exception;
+    end(pe, status, full, is_shown ? begin + when : full);
+}
+
+/// Handles a PE whose lifeline broke without an explanation.
+void Job::on_lost(int pe) {
+    const Pe& lost = pes_[static_cast<std::size_t>(pe)];
+    if (lost.lost_at == 0 || phase_ != Phase::running || now() < lost.lost_at + lost_grace_s) return;
+    lose(pe);
+}
+
+void Job::lose(int pe) {
+    if (phase_ != Phase::running) return;
+    Pe& lost = pes_[static_cast<std::size_t>(pe)];
+    const std::string doing = describe_doing(pe);
+    lost.lost_at = 0;
+    board_.set_state(pe, common::PeState::died);
+    store_.depart(pe);
+    end(pe, 1,
+        "PE " + std::to_string(pe) + " (process " + std::to_string(lost.member) +
+            ") left the job without a word " + common::elapsed_text(now()) + " after the start" + doing +
+            (lost.has_run_on
+                 ? ": it ran on, as another program (exec) or with its descriptors closed; start other "
+                   "programs before init, after finalize, or as processes of their own"
+                 : ": by a crash that the program around it hides, by _exit or by exec"));
+}
+
+/// Ends a job that cannot begin: some PEs have joined it, and others ended without joining.
+void Job::check_never_joined() {
+    if (phase_ != Phase::running || !somebody_joined_) return;
+    std::vector<int> missing;
+    for (int pe = 0; pe < n_pes_; ++pe) {
+        const Pe& candidate = pes_[static_cast<std::size_t>(pe)];
+        if (candidate.reaped && !candidate.said_hello && !candidate.socket) missing.push_back(pe);
+    }
+    if (missing.empty()) return;
+    const std::vector<int> waiting = store_.waiting();
+    if (waiting.empty()) return;
+    end(missing[0], 1,
+        "PE " + common::pe_ranges(missing) + " ended without calling init, in which PE " +
+            common::pe_ranges(waiting) + " waits");
+}
+
+/// The same for a second job of the same PEs.
+void Job::check_never_rejoined() {
+    std::vector<int> missing, waiting;
+    for (int pe = 0; pe < n_pes_; ++pe) {
+        const Pe& candidate = pes_[static_cast<std::size_t>(pe)];
+        if (candidate.rejoins) waiting.push_back(pe);
+        if (candidate.reaped && !candidate.lifeline) missing.push_back(pe);
+    }
+    if (phase_ != Phase::running || missing.empty() || waiting.empty()) return;
+    end(missing[0], 1,
+        "PE " + common::pe_ranges(missing) + " ended after finalize, while PE " + common::pe_ranges(waiting) +
+            " waits in another init");
+}
+
+/// True if PEs of this host still run, which get time to end by themselves. In a job on several hosts, PEs
+/// join elsewhere and only their processes are known here. A process that is killed at once could be taken
+/// for the PE that died.
+bool Job::some_member_lives() const {
+    if (options_.join) return running_ > 0;
+    return std::any_of(pes_.begin(), pes_.end(), [](const Pe& pe) { return bool(pe.lifeline); });
+}
+
+void Job::end(int pe, int status, const std::string& sentence, const std::string& said) {
+    if (phase_ != Phase::running) return;
+    status_ = status;
+    board_.abort(pe, status, sentence.empty() ? "PE " + std::to_string(pe) + " ended the job" : sentence);
+    if (!sentence.empty()) say_last(said.empty() ? sentence : said);
+    phase_ = Phase::aborted;
+    next_phase_s_ = now() + (some_member_lives() ? abort_grace_s : 0);
+}
+
+void Job::say_last(const std::string& sentence) {
+    if (!output_) return say(sentence);
+    output_->catch_up();
+    if (output_->holds_tracebacks())
+        last_line_ = line_of(sentence);
+    else
+        say(sentence);
+}
+
+void Job::advance_end() {
+    if (phase_ == Phase::running || now() < next_phase_s_) return;
+    if (phase_ == Phase::aborted) {
+        group_->signal(SIGTERM);
+        group_->signal(SIGCONT);  // a stopped process takes no other signal
+        phase_ = Phase::terminated;
+        next_phase_s_ = now() + term_grace_s;
+    } else {
+        group_->signal(SIGKILL);
+        phase_ = Phase::killed;
+        next_phase_s_ = now() + kill_grace_s;
+    }
+}
+
+std::string Job::describe_doing(int pe) const {
+    if (board_.state(pe) != common::PeState::running) return "";
+    const std::string wait = board_.wait_text(pe);
+    return wait.empty() ? "" : ", waiting in " + wait;
+}
+
+}  // namespace atl::cli

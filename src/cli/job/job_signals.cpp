@@ -1,0 +1,100 @@
+// Requests during a job, made by signals and options.
+#include <cstdio>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "cli/cli.hpp"
+#include "cli/job/job.hpp"
+
+namespace atl::cli {
+namespace {
+
+std::string seconds(double s) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g s", s);
+    return text;
+}
+
+}  // namespace
+
+void Job::on_signals() {
+    bool children = false;
+    signalfd_siginfo info{};
+    while (read(signals_.get(), &info, sizeof info) == sizeof info) {
+        const int number = static_cast<int>(info.ssi_signo);
+        switch (number) {
+            case SIGCHLD:
+                children = true;
+                break;
+            case SIGINT:
+            case SIGTERM:
+                interrupt(number, static_cast<int>(info.ssi_pid));
+                break;
+            case SIGQUIT:  // an agent's launcher asks the PEs, whose board is not this one
+                if (!options_.join) print_table("what the PEs are doing");
+                break;
+            case SIGTSTP:
+                stop();
+                break;
+            case SIGCONT:
+                group_->signal(SIGCONT);
+                if (terminal_) terminal_->resume();
+                if (somebody_joined_) stall_.restart(now());
+                break;
+            case SIGWINCH:
+                if (output_) output_->follow_window();
+                group_->signal(number);
+                break;
+            default:  // most end a PE that does not expect them
+                interrupted_by_ = number;
+                group_->signal(number);
+        }
+    }
+    if (children) reap();
+}
+
+/// The first signal goes to the PEs, which decide. The second ends the job.
+void Job::interrupt(int number, int sender) {
+    // timeout(1) sends its signal to the child and then to its process group; an oversubscribed machine may
+    // run others in between. Both count as one. A terminal's signals have no sender and are all counted.
+    constexpr double same_s = 0.5;
+    if (sender != 0 && sender == interrupter_ && now() < interrupted_at_ + same_s) return;
+    interrupter_ = sender;
+    interrupted_at_ = now();
+    interrupted_by_ = number;
+    if (++interrupts_ == 1) return group_->signal(number);
+    end(-1, 128 + number, "the job was ended by a second " + signal_name(number));
+    group_->signal(SIGKILL);
+    phase_ = Phase::killed;
+    next_phase_s_ = now() + 1;
+}
+
+void Job::stop() {
+    group_->signal(SIGTSTP);
+    raise(SIGSTOP);
+}
+
+void Job::print_table(const std::string& heading) {
+    std::string table = common::table_of(board_.all_doing());
+    if (!table.empty()) table.pop_back();
+    char when[32];
+    std::snprintf(when, sizeof when, "%.1f s", now());
+    say(heading + ", " + when + " after the start:\n" + table);
+}
+
+void Job::check_timeout() {
+    if (options_.timeout_s <= 0 || phase_ != Phase::running || now() < options_.timeout_s) return;
+    print_table("time is up (--timeout " + seconds(options_.timeout_s) + "); what the PEs are doing");
+    end(-1, timeout_status, "the job was ended after its --timeout of " + seconds(options_.timeout_s));
+}
+
+void Job::check_stall() {
+    if (phase_ != Phase::running || now() < stall_.next_s()) return;
+    if (stall_.look(board_.all_doing(), now())) {
+        print_table("every PE waits and nothing has moved for " + seconds(settings_.stall_warn_s) +
+                    " (ATOLL_STALL_WARN); what the PEs are doing");
+    }
+}
+
+}  // namespace atl::cli

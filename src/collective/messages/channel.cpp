@@ -1,0 +1,215 @@
+#include "collective/messages/channel.hpp"
+
+#include "collective/messages/far_channel.hpp"
+#include "common/futex.hpp"
+#include "common/text.hpp"
+#include "core/team/call_text.hpp"
+#include "core/team/elements.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace atl::collective {
+
+namespace {
+
+/// The cells of a ring: as many as fit into a second-level cache; fewer in big teams, which may have many
+/// channels.
+std::uint32_t ring_for(int n_pes) { return n_pes <= 16 ? 16 : 4; }
+
+/// Wakes member `pe` if it sleeps until messages arrive. The load is not ordered after the preceding stores.
+/// A member that falls asleep at this moment is missed, and wakes by SlowWait's time-out. A barrier here
+/// would slow down every message.
+void ring_doorbell(core::TeamState& team, int pe) {
+    detail::Flag& bell = team.member(pe).doorbell.flag;
+    if (bell.sleepers.load(std::memory_order_seq_cst) == 0) return;
+    bell.value.fetch_add(1, std::memory_order_acq_rel);
+    common::futex_wake_all(bell.value);
+}
+
+}  // namespace
+
+Messages& Messages::of(core::TeamState& team) {
+    std::call_once(team.messages_once, [&] { team.messages = std::make_unique<Messages>(team); });
+    return static_cast<Messages&>(*team.messages);
+}
+
+Messages::Messages(core::TeamState& team)
+    : team_(team),
+      ring_(ring_for(team.n_pes())),
+      senders_(static_cast<std::size_t>(team.n_pes())),
+      receivers_(static_cast<std::size_t>(team.n_pes())) {}
+
+void Messages::release() noexcept {
+    for (const Endpoint& end : senders_)
+        if (end.channel) team_.job().arena_free(end.channel);
+    if (outbox_) team_.job().arena_free(outbox_);
+}
+
+/// Requests delivery of letters and returned cells. Without it they could overwrite later memory at that
+/// address after the team's end.
+void Messages::ask_to_hear() {
+    const core::Spread& spread = *team_.spread();
+    for (int pe = 0; pe < team_.n_pes(); ++pe) {
+        if (spread.is_local(pe)) continue;
+        if (sender(pe).cells != 0) spread.ask_to_hear(spread.first_of_part(pe));
+        if (receiver(pe).cells != 0) spread.ask_to_hear(pe);
+    }
+}
+
+void Messages::open(int pe) {
+    core::JobState& job = team_.job();
+    const std::lock_guard lock(mutex_);
+    if (team_.spread()) {  // the letter will contain its address
+        sender(pe).channel = static_cast<Channel*>(job.arena_allocate(Channel::total_bytes(ring_)));
+        return;
+    }
+    if (!outbox_) {
+        outbox_ =
+            static_cast<Entry*>(job.arena_allocate(sizeof(Entry) * static_cast<std::size_t>(team_.n_pes())));
+        team_.member(team_.my_pe()).outbox.store(job.arena_offset(outbox_) + 1, std::memory_order_release);
+    }
+    auto* channel = static_cast<Channel*>(job.arena_allocate(Channel::total_bytes(ring_)));
+    sender(pe).channel = channel;
+    outbox_[pe].store(job.arena_offset(channel) + 1, std::memory_order_release);
+}
+
+bool Messages::find(int pe) {
+    core::JobState& job = team_.job();
+    const std::uint64_t table = team_.member(pe).outbox.load(std::memory_order_acquire);
+    if (table == 0) return false;
+    const int owner = team_.world_pe(pe);
+    auto* entries = static_cast<Entry*>(job.arena_address(owner, table - 1));
+    const std::uint64_t channel = entries[team_.my_pe()].load(std::memory_order_acquire);
+    if (channel == 0) return false;
+    receiver(pe).channel = static_cast<Channel*>(job.arena_address(owner, channel - 1));
+    return true;
+}
+
+Transfer::Transfer(Messages& messages, const MessageGroup::Message& message)
+    : messages_(&messages),
+      data_(static_cast<char*>(message.data)),
+      bytes_(message.bytes),
+      pe_(message.pe),
+      is_send_(message.is_send),
+      compares_(messages.team().job().settings().compares_calls()),
+      elements_(message.elements) {
+    check_usable();
+    const core::Spread* spread = messages.team().spread();
+    if (!spread) return;
+    far_ = !spread->is_local(pe_);
+    if (far_) return;
+    messages_ = &Messages::of(spread->local());
+    pe_ = spread->local_index(pe_);
+    check_usable();
+}
+
+void Transfer::check_usable() const {
+    const core::TeamState& team = messages_->team();
+    if (static_cast<unsigned>(pe_) >= static_cast<unsigned>(team.n_pes()))
+        detail::throw_pe(pe_, team.n_pes());
+    if (endpoint().broken)
+        throw Error(ErrorCode::invalid_argument, std::string("Messages ") + (is_send_ ? "to" : "from") +
+                                                     " PE " + std::to_string(pe_) + " of " + team.name() +
+                                                     " are out of step since an earlier call ended by an "
+                                                     "error in the middle of one; use a new team.");
+}
+
+bool Transfer::same_elements() const {
+    const MessageElements& sent = message_elements_;
+    if (!compares_ || message_bytes_ == 0 || sent.bytes == 0 || elements_.bytes == 0) return true;
+    if (sent.bytes != elements_.bytes) return false;
+    return sent.kind == '\0' || elements_.kind == '\0' || sent.kind == elements_.kind;
+}
+
+void Transfer::check_received() const {
+    if (is_send_ || (message_bytes_ == bytes_ && same_elements())) return;
+    const bool differ = !same_elements();
+    const auto told = [&](std::uint64_t bytes, const MessageElements& elements) {
+        std::string text = std::to_string(bytes) + " bytes";
+        if (!differ) return text;
+        return text + " of " + core::elements_text(core::elements_of(elements.kind, elements.bytes));
+    };
+    throw Error(message_bytes_ == bytes_ ? ErrorCode::dtype_mismatch : ErrorCode::shape_mismatch,
+                "The message from PE " + std::to_string(pe_) + " has " +
+                    told(message_bytes_, message_elements_) + ", the buffer of recv " +
+                    told(bytes_, elements_) +
+                    "; they must be equal. The message was taken and dropped; later ones can be received.");
+}
+
+Transfer::Progress Transfer::advance() { return is_send_ ? send() : receive(); }
+
+Transfer::Progress Transfer::send() {
+    Endpoint& end = endpoint();
+    if (!end.channel) messages_->open(pe_);
+    const std::uint32_t ring = messages_->ring();
+    auto progress = Progress::stuck;
+    for (;;) {
+        if (end.cells - end.taken == ring) {
+            end.taken = end.channel->taken.load(std::memory_order_acquire);
+            if (end.cells - end.taken == ring) return progress;
+        }
+        Cell& cell = end.channel->cell(end.cells % ring);
+        const std::size_t length = std::min(Cell::data_bytes, bytes_ - moved_);
+        cell.head = Head(length, elements_).word();
+        cell.message_bytes = bytes_;
+        if (length != 0) std::memcpy(cell.data, data_ + moved_, length);
+        cell.number.store(++end.cells, std::memory_order_release);
+        if (far_)
+            post_letter(messages_->team(), pe_, end.channel, end.cells);
+        else
+            ring_doorbell(messages_->team(), pe_);
+        begun_ = true;
+        moved_ += length;
+        progress = Progress::moved;
+        if (moved_ == bytes_) break;
+    }
+    done_ = true;
+    return Progress::done;
+}
+
+const Cell* Transfer::next_cell() {
+    Endpoint& end = endpoint();
+    if (far_) {
+        core::TeamState& team = messages_->team();
+        if (static_cast<std::int32_t>(read_letter(team, pe_) - end.cells) <= 0) return nullptr;
+        if (!end.fetched) end.fetched = std::make_unique<Cell>();
+        fetch_cell(team, pe_, end.cells % messages_->ring(), *end.fetched);
+        return end.fetched.get();
+    }
+    if (!end.channel && !messages_->find(pe_)) return nullptr;
+    const Cell& cell = end.channel->cell(end.cells % messages_->ring());
+    return cell.number.load(std::memory_order_acquire) == end.cells + 1 ? &cell : nullptr;
+}
+
+void Transfer::give_back() {
+    Endpoint& end = endpoint();
+    ++end.cells;
+    if (far_) return return_cells(messages_->team(), pe_, end.cells);
+    end.channel->taken.store(end.cells, std::memory_order_release);
+    ring_doorbell(messages_->team(), pe_);
+}
+
+Transfer::Progress Transfer::receive() {
+    auto progress = Progress::stuck;
+    for (;;) {
+        const Cell* cell = next_cell();
+        if (!cell) return progress;
+        const Head head(cell->head);
+        const std::size_t length = head.length();
+        message_bytes_ = cell->message_bytes;
+        message_elements_ = head.elements();
+        // A message of another size or dtype is received too, so that the next one can be.
+        if (message_bytes_ == bytes_ && length != 0 && same_elements())
+            std::memcpy(data_ + moved_, cell->data, length);
+        give_back();
+        begun_ = true;
+        moved_ += length;
+        progress = Progress::moved;
+        if (moved_ == message_bytes_) break;
+    }
+    done_ = true;
+    return Progress::done;
+}
+
+}  // namespace atl::collective

@@ -1,0 +1,97 @@
+#include "common/elf/call_site.hpp"
+
+#include "common/elf/elf_lines.hpp"
+#include "common/elf/elf_symbols.hpp"
+#include "common/text.hpp"
+#include "common/wait_hooks.hpp"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace atl::common {
+
+namespace {
+
+std::string_view file_name(const char* path) {
+    const std::string_view whole = path ? path : "";
+    return whole.substr(whole.rfind('/') + 1);
+}
+
+/// The library's own shared objects: libatoll.so, libatoll_shmem.so, …
+bool is_ours(const Dl_info& info) { return file_name(info.dli_fname).starts_with("libatoll"); }
+
+/// True for our own headers and the system's: their functions may be inlined into the program's call.
+bool is_no_program(std::string_view directory, std::string_view name) {
+    const std::string path = std::string(directory) + "/" + std::string(name);
+    return path.find("include/atoll/") != std::string::npos ||
+           path.find("include/c++/") != std::string::npos || path.starts_with("/usr/include/");
+}
+
+/// A frame of the program, outside the library's shared objects.
+struct Frame {
+    std::string file;           ///< the object's path
+    std::uintptr_t offset = 0;  ///< within the object
+    std::string name;           ///< of the function; empty if unknown
+    std::string linkage_name;
+    std::uintptr_t function = 0;  ///< start of the function
+
+    Frame(const void* returns_to, const Dl_info& info) : file(info.dli_fname) {
+        const auto base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
+        offset = reinterpret_cast<std::uintptr_t>(returns_to) - 1 - base;  // in the call, not after it
+        if (const auto symbol = nearest_symbol(info.dli_fname, offset)) {
+            name = symbol->name;
+            linkage_name = symbol->linkage_name;
+            function = symbol->offset;
+        } else if (info.dli_sname) {
+            name = linkage_name = info.dli_sname;
+            function = reinterpret_cast<std::uintptr_t>(info.dli_saddr) - base;
+        }
+    }
+    /// A function of our headers that the compiler did not inline.
+    bool is_of_headers() const {
+        constexpr std::string_view ours[] = {"_ZN3atl", "_ZNK3atl", "_ZN5atoll"};
+        return std::any_of(std::begin(ours), std::end(ours),
+                           [&](std::string_view prefix) { return linkage_name.starts_with(prefix); });
+    }
+    std::string text() const {
+        const auto hex = [](std::uintptr_t number) {
+            return address_text(reinterpret_cast<const void*>(number));
+        };
+        if (name.empty()) return std::string(file_name(file.c_str())) + "+" + hex(offset);
+        const std::string at = name + "+" + hex(offset - function);
+        const SourceLine line = source_line(file.c_str(), offset, function, is_no_program);
+        if (line.text.empty()) return at + " (" + std::string(file_name(file.c_str())) + ")";
+        return line.exact ? line.text + " (" + at + ")" : at + ", near " + line.text;
+    }
+};
+
+}  // namespace
+
+std::string call_site(void* hook_state) {
+    if (wait_hooks().call_site) return wait_hooks().call_site(hook_state);
+    std::array<void*, 64> frames;
+    const int n = ::backtrace(frames.data(), static_cast<int>(frames.size()));
+    bool in_library = false;
+    std::optional<Frame> site;
+    for (int i = 0; i < n; ++i) {
+        Dl_info info{};
+        if (::dladdr(frames[static_cast<std::size_t>(i)], &info) == 0 || !info.dli_fname) continue;
+        if (is_ours(info))
+            in_library = true;
+        else if (in_library) {
+            site.emplace(frames[static_cast<std::size_t>(i)], info);
+            if (!site->is_of_headers()) break;
+        }
+    }
+    return site ? site->text() : std::string();
+}
+
+}  // namespace atl::common

@@ -1,0 +1,291 @@
+// Contexts, and the operations that do not use the window.
+#include "atoll/context.hpp"
+
+#include "common/text.hpp"
+#include "core/context/context_state.hpp"
+#include "core/job/job_state.hpp"
+#include "core/context/route.hpp"
+#include "transport/apply_atomic.hpp"
+
+#include <cstring>
+
+namespace atl {
+
+namespace core {
+
+ContextState::ContextState(JobState& job, TeamState& team, const ContextOptions& options,
+                           std::shared_ptr<TeamState> held)
+    : job_(job), team_(team), held_(std::move(held)), options_(options), transport_(job.shared_transport()) {
+    if (transport_ && (held_ || team.number() != 0)) id_ = transport_->create_context();
+}
+
+ContextState::~ContextState() {
+    if (id_ != 0) transport_->destroy_context(id_);
+}
+
+}  // namespace core
+
+Context::Context(std::shared_ptr<core::ContextState> state) {
+    job_ = &state->job();
+    has_devices_ = &job_->has_devices();
+    window_ = job_->window();
+    map_ = state->team().map();
+    // With a polling transport, words change only through its progress: do not spin.
+    const auto* transport = job_->transport();
+    spins_ = transport && transport->polls() ? 0 : job_->spins();
+    state_ = std::move(state);
+}
+
+void* Context::pointer(void* symmetric, int slot, int pe) const noexcept {
+    if (const core::DeviceMemory* device = job_->device(); device && device->holds(symmetric))
+        return device->at(symmetric, state_->team().world_pe(pe));
+    // A constant of the executable has no place in another slot: a load there would not read that PE's.
+    if (slot < 0 || (slot != window_.my_slot && !window_.shares(symmetric, 1))) return nullptr;
+    return window_.at(static_cast<char*>(symmetric), slot);
+}
+
+namespace detail {
+
+namespace {
+
+using core::Access;
+using core::Path;
+using core::Route;
+
+core::DeviceMemory::Far far(const core::ContextState& ctx, const Route& route) {
+    return {*ctx.job().transport(), ctx.id(), route.pe};
+}
+
+/// Copies from local memory, which may be a GPU's, to an address of the window.
+void store_by(const Route& route, const void* src, std::size_t bytes) {
+    if (route.local_on_gpu)
+        route.device->copy_to_host(route.there, src, bytes);
+    else
+        copy(route.there, src, bytes);
+}
+/// Copies from an address of the window to local memory, which may be a GPU's.
+void load_by(const Route& route, void* dst, std::size_t bytes) {
+    if (route.local_on_gpu)
+        route.device->copy_from_host(dst, route.there, bytes);
+    else
+        copy(dst, route.there, bytes);
+}
+
+/// True for local memory that needs no check: outside the heap, and not a GPU's.
+bool is_ordinary(const ContextBase& context, const void* local) {
+    return local != nullptr && !context.window().heap_has(local) && !context.has_devices();
+}
+
+transport::Completion completion(bool blocking) {
+    return blocking ? transport::Completion::local : transport::Completion::at_quiet;
+}
+
+}  // namespace
+
+bool ContextBase::in_device_heap(const core::JobState& job, const void* address) noexcept {
+    const core::DeviceMemory* device = job.device();
+    return device && device->holds(address);
+}
+
+std::uint64_t load_device_word(core::ContextState& ctx, const void* word, std::size_t bytes) {
+    std::uint64_t value = 0;
+    load_device_words(ctx, &value, word, bytes);
+    return value;
+}
+
+void check_device_words(core::ContextState& ctx, const void* words, std::size_t bytes) {
+    if (ctx.job().window().check && bytes != 0) ctx.job().device()->check(words, bytes);
+}
+
+void load_device_words(core::ContextState& ctx, void* dst, const void* words, std::size_t bytes) {
+    check_device_words(ctx, words, bytes);
+    if (bytes != 0) ctx.job().device()->get(dst, words, bytes, ctx.job().pe());
+}
+
+int ContextBase::route_elsewhere(const void* symmetric, std::size_t bytes, int pe) const {
+    if (job_->is_in_listed_block(symmetric, bytes)) [[likely]]  // ATOLL_CHECK=args
+        return map_.slot(pe);
+    if (const core::DeviceMemory* device = job_->device(); device && device->holds(symmetric)) {
+        if (window_.check) device->check(symmetric, bytes);
+        return -1;
+    }
+    check_range(symmetric, bytes);
+    return map_.slot(pe);
+}
+
+void ContextBase::check_range(const void* symmetric, std::size_t bytes) const {
+    if (!window_.check) return;
+    if (!window_.holds(symmetric, bytes)) throw_not_symmetric(*job_, symmetric, bytes);
+    if (window_.check_args && bytes != 0 && window_.heap_has(symmetric))
+        job_->check_symmetric(symmetric, bytes);
+}
+
+void ContextBase::check_local_block(const void* local, std::size_t bytes) const {
+    if (local == nullptr) throw_null(bytes);
+    if (window_.heap_has(local)) job_->check_symmetric(local, bytes);
+}
+
+void RmaOps::put_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const {
+    if (job_->is_in_listed_block(dst, bytes) && is_ordinary(*this, src)) [[likely]] {
+        if (const int slot = map_.slot(pe); slot >= 0) return copy(window_.heap_at(dst, slot), src, bytes);
+    }
+    route_any(dst, bytes, pe);
+    check_local_memory(src, bytes);
+    put_routed(*state_, dst, src, bytes, pe, blocking);
+}
+
+void RmaOps::get_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const {
+    if (job_->is_in_listed_block(src, bytes) && is_ordinary(*this, dst)) [[likely]] {
+        if (const int slot = map_.slot(pe); slot >= 0) return copy(dst, window_.heap_at(src, slot), bytes);
+    }
+    route_any(src, bytes, pe);
+    check_local_memory(dst, bytes);
+    get_routed(*state_, dst, src, bytes, pe, blocking);
+}
+
+void RmaOps::strided_any(const StridedBlocks& b, int pe, bool is_put) const {
+    if (b.block == 0 || b.count == 0) return check_pe(pe);
+    const std::ptrdiff_t stride = is_put ? b.dst_stride : b.src_stride;
+    if (stride < 1) throw_stride(b.dst_stride, b.src_stride);
+    route_any(is_put ? b.dst : b.src, extent_bytes(stride, b.block, b.count, b.element_bytes), pe);
+    blocks_routed(*state_, b, pe, is_put);
+}
+
+void put_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe,
+                bool blocking) {
+    const Route route = route_of(ctx, Access::write, dst, src, pe);
+    switch (route.path) {
+        case Path::window:
+            return store_by(route, src, bytes);
+        case Path::gpu:
+            return route.device->put(dst, src, bytes, route.pe);
+        case Path::staged:
+            return route.device->put_far(far(ctx, route), route.offset, src, bytes);
+        case Path::transport:
+            return ctx.job().transport()->put(ctx.id(), route.pe, route.offset, src, bytes,
+                                              completion(blocking));
+    }
+}
+
+void get_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe,
+                bool blocking) {
+    const Route route = route_of(ctx, Access::read, src, dst, pe);
+    switch (route.path) {
+        case Path::window:
+            return load_by(route, dst, bytes);
+        case Path::gpu:
+            return route.device->get(dst, src, bytes, route.pe);
+        case Path::staged:
+            return route.device->get_far(far(ctx, route), dst, route.offset, bytes);
+        case Path::transport:
+            return ctx.job().transport()->get(ctx.id(), route.pe, route.offset, dst, bytes,
+                                              completion(blocking));
+    }
+}
+
+void blocks_routed(core::ContextState& ctx, const StridedBlocks& b, int pe, bool is_put) {
+    const auto dst_stride = b.dst_stride * static_cast<std::ptrdiff_t>(b.element_bytes),
+               src_stride = b.src_stride * static_cast<std::ptrdiff_t>(b.element_bytes);
+    const std::size_t bytes = b.block * b.element_bytes;
+    heap::StridedCall copy{b.dst, b.src, dst_stride, src_stride, bytes, b.count};
+    const Route route = is_put ? route_of(ctx, Access::write, b.dst, b.src, pe)
+                               : route_of(ctx, Access::read, b.src, b.dst, pe);
+    switch (route.path) {
+        case Path::window:
+            if (is_put)
+                copy.dst = route.there;
+            else
+                copy.src = route.there;
+            return route.local_on_gpu ? route.device->strided_with_host(copy, is_put)
+                                      : core::copy_on_host(copy);
+        case Path::gpu:
+            return route.device->strided(copy, route.pe, is_put);
+        case Path::staged:
+            return route.device->strided_far(far(ctx, route), copy, route.offset, is_put);
+        case Path::transport:
+            break;
+    }
+    if (dst_stride < 1 || src_stride < 1) throw_stride(b.dst_stride, b.src_stride);
+    auto& transport = *ctx.job().transport();
+    const auto d = static_cast<std::size_t>(dst_stride), s = static_cast<std::size_t>(src_stride);
+    if (is_put)
+        transport.put_blocks(ctx.id(), route.pe, route.offset, b.src, {bytes, b.count, d, s});
+    else
+        transport.get_blocks(ctx.id(), route.pe, route.offset, b.dst, {bytes, b.count, s, d});
+}
+
+std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
+                            std::uint64_t compare, int pe) {
+    const Route route = route_of(ctx, Access::write, dst, nullptr, pe);
+    switch (route.path) {
+        case Path::window:
+            return transport::apply_atomic(op, type, route.there, value, compare);
+        case Path::gpu:
+            return route.device->atomic(op, type, dst, value, compare, route.pe);
+        case Path::staged:
+        case Path::transport:
+            break;
+    }
+    return ctx.job().transport()->atomic(ctx.id(), route.pe, route.offset, op, type, value, compare);
+}
+
+void order_routed(core::ContextState& ctx, int pe, bool quiet) {
+    const int world_pe = pe < 0 ? -1 : ctx.team().world_pe(pe);
+    if (quiet) {
+        ctx.job().transport()->quiet(ctx.id(), world_pe);
+        if (const core::DeviceMemory* device = ctx.job().device()) device->quiet_kernels();
+    } else {
+        ctx.job().transport()->fence(ctx.id(), world_pe);
+    }
+}
+
+void fetch_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
+                  std::uint64_t compare, int pe, void* result) {
+    const Route route = route_of(ctx, Access::write, dst, nullptr, pe);
+    ctx.job().transport()->fetch_atomic(ctx.id(), route.pe, route.offset, op, type, value, compare, result);
+}
+
+void put_signal_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes,
+                       std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe) {
+    const Route word = route_of(ctx, Access::write, signal, nullptr, pe);
+    const Route data = bytes == 0 ? word : route_of(ctx, Access::write, dst, src, pe);
+    const transport::Signal announced{word.offset, value, op};
+    // Data and signal are one message if both go by the transport, or if either is in a device heap that only
+    // the transport reaches.
+    if (data.path == Path::staged || word.path == Path::staged)
+        return data.device->put_far(far(ctx, data), data.offset, src, bytes, &announced);
+    if (data.path == Path::transport && word.path == Path::transport)
+        return ctx.job().transport()->put_signal(ctx.id(), data.pe, data.offset, src, bytes, announced,
+                                                 transport::Completion::local);
+    if (bytes != 0 && data.path == Path::window && !data.local_on_gpu) {
+        copy_for_reader(data.there, src, bytes, ctx.job().window().nontemporal_bytes);
+    } else if (bytes != 0) {
+        put_routed(ctx, dst, src, bytes, pe, true);
+        if (data.path != Path::window && ctx.job().transport()) order_routed(ctx, pe, false);
+    }
+    atomic_routed(ctx, op == SignalOp::set ? AtomicOp::set : AtomicOp::add, DType::uint64, signal, value, 0,
+                  pe);
+}
+
+void progress_routed(core::JobState& job) { job.transport()->progress(); }
+
+std::uint64_t AtomicOps::atomic_erased(AtomicOp op, DType type, void* dst, std::uint64_t value,
+                                       std::uint64_t compare, int pe) const {
+    transport::check_atomic(op, type);
+    const std::size_t bytes = size_of(type);
+    const int slot = route_any(dst, bytes, pe);
+    if (window_.check && !aligned_to(dst, bytes)) throw_misaligned(dst, bytes);
+    if (slot < 0) return atomic_routed(*state_, op, type, dst, value, compare, pe);
+    return transport::apply_atomic(op, type, window_.at(static_cast<char*>(dst), slot), value, compare);
+}
+
+std::size_t WaitOps::next_start(std::size_t n) noexcept {
+    // Steps of the golden section visit all starts soon and evenly. A plain counter would not, if another
+    // wait of this thread takes every second or third step.
+    static thread_local std::uint64_t turn = 0;
+    turn += 0x9e3779b97f4a7c15u;
+    return static_cast<std::size_t>((static_cast<unsigned __int128>(turn) * n) >> 64);
+}
+
+}  // namespace detail
+}  // namespace atl

@@ -1,0 +1,315 @@
+// The symmetric heap's collective calls. Every PE runs the same allocator on the same calls, and so gets the
+// same offsets. The arguments of the calls are always compared.
+#include "atoll/device/control.hpp"
+#include "common/text.hpp"
+#include "core/job/job_state.hpp"
+#include "gpu/device_plugin.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace atl::core {
+
+namespace {
+
+/// Freed blocks of this size and more have their pages counted. Pages beyond the kept limit are returned to
+/// the system.
+constexpr std::size_t counted_from_bytes = std::size_t{1} << 20;
+
+std::size_t end_of(std::size_t offset, std::size_t bytes) {
+    constexpr std::size_t granule = heap::Allocator::granule;
+    return offset + (bytes + granule - 1) / granule * granule;
+}
+
+}  // namespace
+
+/// Runs a check that all PEs make. If it fails here, this PE still meets the others, which then learn of the
+/// difference and remain in step.
+template <class Check> std::size_t JobState::checked_alike(const char* operation, Check&& check) {
+    try {
+        std::lock_guard lock(heap_mutex_);
+        return check();
+    } catch (const Error&) {
+        try {
+            world_state().agree(refused_record(operation));
+        } catch (const Error&) {
+            // The caller needs to see this PE's own error.
+        }
+        throw;
+    }
+}
+
+Allocation JobState::allocate(std::size_t bytes, std::size_t align, const AllocationHints& hints) {
+    const bool on_device = hints.memory == Memory::device;
+    const std::uint64_t hint_bits = (hints.atomics_remote ? allocation_bits::atomics_remote : 0) |
+                                    (hints.signal_remote ? allocation_bits::signal_remote : 0) |
+                                    (on_device ? allocation_bits::device : 0);
+    checked_alike("allocate", [&] {
+        if (align != 0 && !std::has_single_bit(align))
+            throw Error(ErrorCode::invalid_argument,
+                        "The alignment of a symmetric block must be a power of two; " +
+                            std::to_string(align) + " was passed.");
+        const std::size_t most = on_device ? heap::device_alignment : mapping_->base_alignment();
+        if (align > most)
+            throw Error(ErrorCode::invalid_argument, "The symmetric heap can align to " +
+                                                         common::bytes_text(most) + " at most; " +
+                                                         common::bytes_text(align) + " was asked for.");
+        return std::size_t{0};
+    });
+    if (bytes == 0) return {};
+    // Completes this PE's stores. Users order what others see of the new block by their own synchronisation.
+    world_state().context().quiet();
+    world_state().agree(call_record("allocate", bytes, align, hint_bits));
+    reclaim_dropped();
+    if (on_device) {
+        DeviceMemory& device = open_device();
+        const std::uint64_t serial = ++serials_;
+        return {device.allocate(bytes, align, serial), false, serial};
+    }
+    std::lock_guard lock(heap_mutex_);
+    const auto block = heap_->allocate(bytes, align);
+    if (!block) throw_exhausted(bytes, align);
+    const std::uint64_t serial = ++serials_;
+    serial_of_[block->offset] = serial;
+    offset_of_[serial] = block->offset;
+    const bool zero = freed_->hand_out({block->offset, end_of(block->offset, bytes)});
+    release_kept(bytes);
+    return {window_.mine + block->offset, zero, serial};
+}
+
+DeviceMemory& JobState::open_device() {
+    if (hosts_.n_domains > 1 && !transport_->carries_device_heaps())
+        throw Error(ErrorCode::unsupported,
+                    "This job has PEs on " + std::to_string(hosts_.n_hosts()) +
+                        " hosts, and ATOLL_TRANSPORT=" + std::string(transport_->name()) +
+                        " carries no device heaps between them; use ATOLL_TRANSPORT=ucx, or allocate host "
+                        "memory.");
+    if (!device_) {
+        // All PEs have made the call, so any further wait is for PEs that open a GPU.
+        const StartWaits::Scope start(start_waits_);
+        auto device = std::make_unique<DeviceMemory>(
+            *this,
+            open_ ? open_ : [](const heap::DeviceChoice& choice) { return device_plugin().open(choice); },
+            device::control_area_bytes);
+        device->reserve_group_memory();
+        device_ = std::move(device);
+        opened_device_.store(device_.get(), std::memory_order_release);
+        has_devices_.store(true, std::memory_order_relaxed);
+    }
+    return *device_;
+}
+
+Allocation JobState::register_buffer(void* memory, std::size_t bytes) {
+    world_state().context().quiet();
+    world_state().agree(call_record("register", bytes));
+    reclaim_dropped();
+    DeviceMemory& device = open_device();
+    const std::uint64_t serial = ++serials_;
+    return {device.register_buffer(memory, bytes, serial), false, serial};
+}
+
+Job::Registered JobState::register_range(void* memory, std::size_t bytes) {
+    world_state().context().quiet();
+    world_state().agree(call_record("register", bytes, 0, 0, 1));
+    reclaim_dropped();
+    DeviceMemory& device = open_device();
+    const heap::DeviceRange whole = device.enclosing(memory, bytes);
+    const auto within = static_cast<std::size_t>(static_cast<const char*>(memory) - whole.begin);
+    world_state().agree(call_record("register", whole.bytes, within));
+    const std::uint64_t serial = ++serials_;
+    void* view = device.register_buffer(whole.begin, whole.bytes, serial);
+    return {{view, false, serial}, static_cast<char*>(view) + within};
+}
+
+void JobState::reset_device_heap() {
+    world_state().context().quiet();
+    world_state().agree(call_record("heap_reset"));
+    if (device_) device_->reset();
+    world_state().sync("heap_reset");
+}
+
+Allocation JobState::zeroed(std::size_t bytes, std::size_t align, const AllocationHints& hints) {
+    const Allocation block = allocate(bytes, align, hints);
+    if (!block.address) return block;
+    if (hints.memory == Memory::device) try {
+            device_->fill_on_all(block.address, 0, bytes);
+            return {block.address, true, block.serial};
+        } catch (...) {
+            device_->free(block.address);  // as on all PEs
+            throw;
+        }
+    if (!block.zeroed) std::memset(block.address, 0, bytes);
+    world_state().sync("calloc");
+    return {block.address, true, block.serial};
+}
+
+void JobState::throw_exhausted(std::size_t bytes, std::size_t align) const {
+    throw Error(ErrorCode::out_of_memory,
+                "The symmetric heap has no room for " + common::bytes_text(bytes) +
+                    (align > heap::Allocator::granule ? " aligned to " + std::to_string(align) : "") +
+                    ": of " + common::bytes_text(heap_->limit_bytes()) + " a PE " +
+                    common::bytes_text(heap_->used_bytes()) + " are used, and the largest free block is " +
+                    common::bytes_text(heap_->largest_free_bytes()) +
+                    "; raise ATOLL_HEAP_SIZE (or SHMEM_SYMMETRIC_SIZE), or free what is no longer needed.");
+}
+
+std::size_t JobState::checked_block(const void* block, const char* operation) const {
+    const auto offset = static_cast<std::size_t>(static_cast<const char*>(block) - window_.mine);
+    if (window_.heap_holds(block, 1) && heap_->is_block(offset)) return offset;
+    std::string what = std::string(operation) + " needs the start of a block of the symmetric heap; " +
+                       common::address_text(block) + " is ";
+    if (!window_.heap_holds(block, 1))
+        what += "not in this PE's heap.";
+    else if (const auto inside = heap_->find(offset))
+        what += "inside a block of " + common::bytes_text(inside->bytes) + " that starts " +
+                common::bytes_text(offset - inside->offset) + " before it.";
+    else
+        throw Error(ErrorCode::use_after_free,
+                    what + "in no block that is allocated now; it was freed already.");
+    throw Error(ErrorCode::not_symmetric, what);
+}
+
+std::size_t JobState::block_offset(const void* block, const char* operation) const {
+    return is_on_device(block) ? device()->checked_block(block, operation) : checked_block(block, operation);
+}
+
+void JobState::release_block(std::size_t offset) {
+    const auto block = heap_->find(offset);
+    heap_->free(offset);
+    if (block) keep_pages(offset, end_of(offset, block->bytes));
+    if (const auto it = serial_of_.find(offset); it != serial_of_.end()) {
+        offset_of_.erase(it->second);
+        serial_of_.erase(it);
+    }
+}
+
+/// Keeps a freed block's pages if allowed: new pages cost more than zeroing old ones
+/// (docs/decisions/0007-keep-freed-pages.md).
+void JobState::keep_pages(std::size_t begin, std::size_t end) {
+    if (end - begin >= counted_from_bytes) freed_->keep({begin, end});
+    release_kept(0);
+}
+
+/// Returns kept pages beyond the limit, and as many as the host lacks for `need` new bytes. No PE writes
+/// there meanwhile: kept pages are in no block, and no PE leaves the next allocation before this one joins
+/// it.
+void JobState::release_kept(std::size_t need) {
+    if (freed_->kept_bytes() == 0) return;
+    const std::size_t most =
+        heap::may_keep(keep_most_bytes_, freed_->kept_bytes(), need, memory_watch_.state());
+    for (const heap::FreedPages::Range& range : freed_->take_beyond(most)) release_pages(range);
+}
+
+/// Unpins pages before it returns them: a GPU would otherwise keep the old pages mapped.
+void JobState::release_pages(heap::FreedPages::Range freed) {
+    const auto release_unpinned = [&](PinnedHeap::Range range) {
+        const auto release = [&](std::uint64_t begin, std::uint64_t end) {
+            if (mapping_->release_pages(window_.mine + begin, end - begin)) freed_->note_zero({begin, end});
+        };
+        transport_ ? transport_->release(range.begin, range.end, release) : release(range.begin, range.end);
+    };
+    if (!device_) return release_unpinned({freed.begin, freed.end});
+    const auto unused = [&](PinnedHeap::Range range) { return heap_->is_unused(range.begin, range.end); };
+    for (const PinnedHeap::Range& range : device_->pinned().unpin({freed.begin, freed.end}, unused))
+        release_unpinned(range);
+}
+
+void JobState::pin(const void* block, std::size_t bytes) const {
+    if (!device())
+        throw Error(ErrorCode::not_initialized,
+                    "pin is for kernels of this PE's GPU, which is not open yet; allocate memory on the GPU "
+                    "first, on all PEs (Memory::device; in Python device=\"cuda\").");
+    if (!window_.heap_holds(block, bytes)) {
+        if (!window_.holds(block, bytes)) detail::throw_not_symmetric(*this, block, bytes);
+        throw Error(ErrorCode::unsupported,
+                    "pin takes blocks of the host heap; " + common::address_text(block) +
+                        " is static data of the program, which kernels do not reach.");
+    }
+    check_symmetric(block, bytes);
+    const auto offset = static_cast<std::size_t>(static_cast<const char*>(block) - window_.mine);
+    if (bytes != 0) device()->pinned().pin({offset, offset + bytes});
+}
+
+void JobState::free(void* block) {
+    if (!block) return;
+    const bool on_device = is_on_device(block);
+    const std::size_t offset = checked_alike("free", [&] { return block_offset(block, "free"); });
+    world_state().context().quiet();
+    world_state().agree(call_record("free", offset, 0, on_device ? allocation_bits::device : 0));
+    if (on_device) return device_->free(block);
+    std::lock_guard lock(heap_mutex_);
+    release_block(offset);
+}
+
+void* JobState::reallocate(void* block, std::size_t bytes) {
+    if (!block) return allocate(bytes, 0, {}).address;
+    if (bytes == 0) {
+        free(block);
+        return nullptr;
+    }
+    const bool on_device = is_on_device(block);
+    const std::size_t offset = checked_alike("realloc", [&] { return block_offset(block, "realloc"); });
+    world_state().context().quiet();
+    world_state().agree(call_record("realloc", offset, bytes, on_device ? allocation_bits::device : 0));
+    if (on_device) {
+        void* moved = device_->reallocate(block, bytes);
+        world_state().sync("realloc");
+        return moved;
+    }
+    const std::size_t old_bytes = heap_->find(offset)->bytes;
+    void* moved = block;
+    {
+        std::lock_guard lock(heap_mutex_);
+        if (heap_->resize(offset, bytes)) {
+            const std::size_t old_end = end_of(offset, old_bytes), new_end = end_of(offset, bytes);
+            if (new_end > old_end) static_cast<void>(freed_->hand_out({old_end, new_end}));
+            if (new_end < old_end) keep_pages(new_end, old_end);
+        } else {
+            const auto fresh = heap_->allocate(bytes, 0);
+            if (!fresh) throw_exhausted(bytes, 0);
+            static_cast<void>(freed_->hand_out({fresh->offset, end_of(fresh->offset, bytes)}));
+            moved = window_.mine + fresh->offset;
+            std::memcpy(moved, block, std::min(old_bytes, bytes));
+            const std::uint64_t serial = serial_of_[offset];
+            release_block(offset);
+            serial_of_[fresh->offset] = serial;
+            offset_of_[serial] = fresh->offset;
+        }
+    }
+    // A barrier on exit too: no PE may write into the new block before its owner has moved the old contents.
+    world_state().sync("realloc");
+    return moved;
+}
+
+void JobState::drop(std::uint64_t serial) noexcept {
+    std::lock_guard lock(dropped_mutex_);
+    dropped_.push_back(serial);
+}
+
+bool JobState::is_symmetric(const void* address, std::size_t bytes) const {
+    if (is_in_listed_block(address, bytes)) return true;
+    if (is_on_device(address)) return device()->is_allocated(address, bytes);
+    if (!window_.heap_holds(address, bytes)) return window_.holds(address, bytes);
+    std::lock_guard lock(heap_mutex_);
+    return heap_->holds(static_cast<std::size_t>(static_cast<const char*>(address) - window_.mine), bytes);
+}
+
+void JobState::check_symmetric(const void* address, std::size_t bytes) const {
+    if (is_in_listed_block(address, bytes)) [[likely]]
+        return;
+    if (device() && device()->holds(address)) return device()->check(address, bytes);
+    if (!window_.holds(address, bytes)) detail::throw_not_symmetric(*this, address, bytes);
+    if (!window_.heap_holds(address, bytes)) return;
+    std::lock_guard lock(heap_mutex_);
+    heap_->check(static_cast<std::size_t>(static_cast<const char*>(address) - window_.mine), bytes,
+                 common::bytes_text(bytes) + " at " + common::address_text(address), "symmetric heap");
+}
+
+Job::HeapUse JobState::heap_use() const {
+    std::lock_guard lock(heap_mutex_);
+    return {heap_->limit_bytes(), heap_->used_bytes(), heap_->largest_free_bytes(), heap_->blocks(),
+            freed_->kept_bytes()};
+}
+
+}  // namespace atl::core

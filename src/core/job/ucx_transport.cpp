@@ -1,0 +1,89 @@
+#include "core/job/ucx_transport.hpp"
+
+#include "atoll/detail/wait.hpp"
+#include "common/pe_ranges.hpp"
+#include "core/job/job_state.hpp"
+#include "transport/ucx/ucx.hpp"
+
+#include <map>
+#include <vector>
+
+namespace atl::core {
+
+static std::string key_of(int pe) { return "ucx/" + std::to_string(pe); }
+
+/// "PE 1 (host n0)".
+static std::string place_of(const JobState& job) {
+    const auto pe = static_cast<std::size_t>(job.pe());
+    const auto host = static_cast<std::size_t>(job.hosts().host_of[pe]);
+    return "PE " + std::to_string(pe) + " (host " + job.hosts().names[host] + ")";
+}
+
+static transport::UcxRma rma_of(const std::string& setting) {
+    if (setting == "on") return transport::UcxRma::on;
+    if (setting == "device") return transport::UcxRma::device;
+    return setting == "off" ? transport::UcxRma::off : transport::UcxRma::automatic;
+}
+
+/// Compares UCX's version between PEs. Otherwise a difference would show when two PEs first communicate,
+/// possibly hours later. The answer contains each version once, so it costs a PE one small message.
+void agree_on_ucx(JobState& job) {
+    std::string mine;
+    try {
+        mine = transport::describe_ucx(job.settings().ucx_library);
+    } catch (const Error& error) {  // reported to the other PEs, too
+        throw Error(error.code(), place_of(job) + ": " + error.what());
+    }
+    std::map<std::string, std::vector<int>> versions;
+    std::map<std::string, std::string> examples;
+    const std::vector<std::string> all = job.bootstrap().allgather(mine);
+    for (std::size_t pe = 0; pe < all.size(); ++pe) {
+        const std::string version = all[pe].substr(0, all[pe].find(" ("));  // without its place
+        versions[version].push_back(static_cast<int>(pe));
+        examples.try_emplace(version, all[pe]);
+    }
+    if (versions.size() == 1) return;
+    std::string text;
+    for (const auto& [version, pes] : versions)
+        text += (text.empty() ? "PE " : ", PE ") + common::pe_ranges(pes) + " would use " + examples[version];
+    throw Error(
+        ErrorCode::bootstrap,
+        text +
+            ": all PEs of a job need the same UCX. ATOLL_UCX_LIBRARY names one; an MPI that is loaded "
+            "before brings its own.");
+}
+
+std::unique_ptr<transport::Transport> make_ucx(JobState& job) {
+    transport::UcxOptions options;
+    options.pe = job.pe();
+    options.n_pes = job.n_pes();
+    options.base = job.window().mine;
+    options.bytes = job.mapping()->layout().stride();
+    options.memory = job.mapping();
+    options.library = job.settings().ucx_library;
+    options.progress_thread = job.settings().ucx_thread;
+    options.rma = rma_of(job.settings().ucx_rma);
+    options.rma_bytes = job.settings().ucx_rma_bytes;
+    options.publish = [&job](const std::string& address) { job.bootstrap().put(key_of(job.pe()), address); };
+    options.find = [&job](int pe) { return job.bootstrap().get(key_of(pe)); };
+    options.wait = [&job](const char* operation, int pe, const std::function<bool()>& ready) {
+        detail::WaitReason reason;
+        reason.operation = operation;
+        reason.peer = pe;
+        detail::wait(job, 0, reason, -1, ready);
+    };
+    options.is_over = [&job] { return job.board().header().abort.load(std::memory_order_acquire) != 0; };
+    options.lost = [&job](int pe, const std::string& sentence) {
+        job.board().abort(pe, 1, sentence);
+        job.bootstrap().abort(1, sentence);
+    };
+    options.carries = [&job](int pe) { return job.slot(pe) < 0; };
+    try {
+        return transport::create_ucx(std::move(options));
+    } catch (const Error& error) {  // reported to the other PEs, too
+
+        throw Error(error.code(), place_of(job) + ": " + error.what());
+    }
+}
+
+}  // namespace atl::core

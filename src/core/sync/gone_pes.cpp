@@ -1,0 +1,54 @@
+#include "core/sync/gone_pes.hpp"
+
+#include "common/clock.hpp"
+#include "core/job/job_state.hpp"
+
+namespace atl::core {
+
+namespace {
+
+constexpr std::uint64_t parting_ns = 500'000'000;
+
+bool has_gone(common::PeState state) {
+    return state == common::PeState::left || state == common::PeState::died ||
+           state == common::PeState::finalized;
+}
+
+const char* how_gone(common::PeState state, bool initialized) {
+    switch (state) {
+        case common::PeState::died:
+            return "died";
+        case common::PeState::finalized:
+            return "has finalized";
+        default:
+            return initialized ? "left the job without finalize" : "ended before it called init";
+    }
+}
+
+}  // namespace
+
+Gone Gone::among(const JobState& job, const int* pes, int n) {
+    for (int i = 0; i < n; ++i)
+        if (has_gone(job.board().state(pes[i]))) return {job, pes[i], false};
+    return {job, -1, false};
+}
+
+Gone Gone::with_all_others(const JobState& job) {
+    for (int pe = 0; pe < job.n_pes(); ++pe)
+        if (pe != job.pe() && !has_gone(job.board().state(pe))) return {job, -1, true};
+    return {job, job.n_pes() == 1 ? -1 : job.pe() == 0 ? 1 : 0, true};
+}
+
+bool Gone::is_final(std::uint64_t since_ns) const {
+    const auto& board = job_.board();
+    return board.state(pe_) != common::PeState::left || common::now_ns() - since_ns >= parting_ns ||
+           board.process_ended(pe_);
+}
+
+std::string Gone::text(bool initialized) const {
+    const std::string one =
+        "PE " + std::to_string(pe_) + " " + how_gone(job_.board().state(pe_), initialized);
+    return anybody_ && job_.n_pes() > 2 ? "Every other PE has ended (" + one + ")" : one;
+}
+
+}  // namespace atl::core

@@ -1,0 +1,204 @@
+// Parts meet by dissemination. In round k the first member of a part sends to that of the part 2^k further
+// on. It puts its data about the 2^k parts before it, then a flag. A row is reused two exchanges later. All
+// have met in between, so no row is overwritten unread.
+#include "core/sync/spread.hpp"
+
+#include "atoll/device/control.hpp"
+#include "core/job/job_state.hpp"
+#include "core/team/team_state.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace atl::core {
+
+Parts::Parts(const JobState& job, const std::vector<int>& world_pes, int my_pe) {
+    std::map<int, int> numbers;
+    for (std::size_t i = 0; i < world_pes.size(); ++i) {
+        const int member = static_cast<int>(i);
+        const auto [known, is_new] = numbers.try_emplace(job.domain_of(world_pes[i]), count());
+        if (is_new) {
+            first.push_back(member);
+            size.push_back(0);
+        }
+        part_of.push_back(known->second);
+        index_of.push_back(size[static_cast<std::size_t>(known->second)]++);
+    }
+    mine = part_of[static_cast<std::size_t>(my_pe)];
+    for (std::size_t i = 0; i < world_pes.size(); ++i)
+        if (part_of[i] == mine) local.push_back(static_cast<int>(i));
+}
+
+std::size_t TeamMemory::bytes(const Parts& parts, int part) {
+    const int size = parts.size[static_cast<std::size_t>(part)];
+    const std::size_t spread =
+        parts.count() > 1 ? SpreadBlock::bytes(parts.part_of.size(), static_cast<std::size_t>(size)) : 0;
+    return SpreadBlock::line_up(ControlBlock::bytes(size) + spread);
+}
+
+bool TeamMemory::is_doubled(const JobState& job, const Parts& parts) {
+    const std::size_t n = parts.part_of.size();
+    return n > 1 && n <= device::most_team_pes && (parts.count() > 1 || job.everything_routed());
+}
+
+Spread::Spread(TeamState& team, Parts parts, const TeamMemory& memory)
+    : team_(team),
+      job_(team.job()),
+      parts_(std::move(parts)),
+      places_(memory.places),
+      first_row_(1, 0),
+      transport_(job_.shared_transport()) {
+    for (const int n : parts_.size) first_row_.push_back(first_row_.back() + static_cast<std::size_t>(n));
+    in_order_ = std::is_sorted(parts_.part_of.begin(), parts_.part_of.end());
+    block_ =
+        reinterpret_cast<char*>(memory.control) + ControlBlock::bytes(static_cast<int>(parts_.local.size()));
+    if (!in_order_) sorted_.resize(SpreadBlock::rows_bytes(parts_.part_of.size()));
+    std::vector<int> world_pes;
+    for (const int member : parts_.local) world_pes.push_back(team.world_pe(member));
+    local_ = std::make_unique<TeamState>(job_, team.number(), std::move(world_pes), local_index(team.my_pe()),
+                                         TeamMemory{memory.control, false, {}});
+    context_ = transport_->create_context();
+}
+
+Spread::~Spread() { transport_->destroy_context(context_); }
+
+std::uint64_t Spread::block_place(int part) const {
+    const auto p = static_cast<std::size_t>(part);
+    return places_[p] + ControlBlock::bytes(parts_.size[p]);
+}
+
+std::uint64_t Spread::letter_place(int reader, int writer) const {
+    return block_place(parts_.part_of[static_cast<std::size_t>(reader)]) +
+           SpreadBlock::letter_at(parts_.part_of.size(), local_index(reader), writer);
+}
+
+SpreadBlock::Letter& Spread::my_letter(int writer) const {
+    return *reinterpret_cast<SpreadBlock::Letter*>(
+        block_ + SpreadBlock::letter_at(parts_.part_of.size(), local_index(team_.my_pe()), writer));
+}
+
+bool Spread::has_inbox(int member) const {
+    const auto part = static_cast<std::size_t>(parts_.part_of[static_cast<std::size_t>(member)]);
+    return SpreadBlock::has_inboxes(parts_.part_of.size(), static_cast<std::size_t>(parts_.size[part]));
+}
+
+void Spread::get(int member, std::uint64_t offset, void* dst, std::size_t bytes) const {
+    if (bytes != 0)
+        transport_->get(context_, team_.world_pe(member), offset, dst, bytes,
+                        transport::Completion::at_quiet);
+}
+
+void Spread::put(int member, std::uint64_t offset, const void* src, std::size_t bytes,
+                 transport::Completion completion) const {
+    if (bytes != 0) transport_->put(context_, team_.world_pe(member), offset, src, bytes, completion);
+}
+
+void Spread::order(int member) const { transport_->fence(context_, team_.world_pe(member)); }
+
+void Spread::complete() const { transport_->quiet(context_, -1); }
+
+/// Makes the target acknowledge. An empty put is carried out after all puts before a fence, and is
+/// acknowledged.
+void Spread::ask_to_hear(int member) const {
+    order(member);
+    transport_->put(context_, team_.world_pe(member),
+                    block_place(parts_.part_of[static_cast<std::size_t>(member)]), block_, 0,
+                    transport::Completion::local);
+}
+
+std::uint64_t Spread::call_place(int member) const {
+    const auto part = static_cast<std::size_t>(parts_.part_of[static_cast<std::size_t>(member)]);
+    return places_[part] + sizeof(ControlBlock) +
+           static_cast<std::size_t>(local_index(member)) * sizeof(MemberBlock) +
+           offsetof(MemberBlock, called);
+}
+
+bool Spread::sync(const Called& call, std::uint32_t fingerprint) {
+    ++epoch_;
+    return meet(call, fingerprint, false);
+}
+
+/// Meets in three steps: the members of a part, the parts' first members, then the part again to learn the
+/// result.
+bool Spread::meet(const Called& call, std::uint32_t fingerprint, bool carries) {
+    const bool near = local_->meets_alike(call, fingerprint);
+    std::uint32_t told = near ? fingerprint : Called::differing;
+    if (parts_.leads(team_.my_pe()) && !meet_parts(call.operation(), told, carries)) told = Called::differing;
+    const bool alike = local_->meets_alike(call, told) && told == fingerprint;
+    // Some members may have been in an exchange; all use the same rows next.
+    if (!alike) parity_ = 0;
+    return alike;
+}
+
+char* Spread::row_of(std::size_t member) const {
+    const auto part = static_cast<std::size_t>(parts_.part_of[member]);
+    return block_ + row_at(first_row_[part] + static_cast<std::size_t>(parts_.index_of[member]));
+}
+
+bool Spread::exchange(const Called& call, std::uint32_t fingerprint, const void* mine, std::size_t bytes) {
+    ++epoch_;
+    parity_ ^= 1;
+    if (mine != nullptr && bytes != 0)
+        std::memcpy(row_of(static_cast<std::size_t>(team_.my_pe())), mine, bytes);
+    const bool alike = meet(call, fingerprint, bytes != 0);
+    rows_ = in_order_ ? reinterpret_cast<unsigned char*>(block_ + row_at(0)) : sorted_.data();
+    if (in_order_ || bytes == 0) return alike;
+    for (std::size_t i = 0; i < parts_.part_of.size(); ++i)
+        std::memcpy(sorted_.data() + i * exchange_bytes, row_of(i), exchange_bytes);
+    return alike;
+}
+
+bool Spread::meet_parts(const char* operation, std::uint32_t fingerprint, bool carries) {
+    const int n = parts_.count();
+    std::uint32_t so_far = fingerprint;  // like in TeamState::sync_rounds
+    for (int round = 0, distance = 1; distance < n; ++round, distance <<= 1) {
+        const int to = (parts_.mine + distance) % n;
+        const int leader = parts_.first[static_cast<std::size_t>(to)];
+        if (carries) {
+            const int known = std::min(distance, n - distance);
+            const int oldest = (parts_.mine - known + 1 + n) % n;
+            const int before_end = std::min(known, n - oldest);
+            send_rows(to, oldest, before_end);
+            send_rows(to, 0, known - before_end);
+        }
+        order(leader);  // also after the flag of the previous meeting, which may not have arrived yet
+        const std::uint64_t word = block_place(to) + offsetof(SpreadBlock, round) +
+                                   static_cast<std::size_t>(round) * sizeof(SpreadBlock::RoundLine) +
+                                   (epoch_ & 1) * sizeof(std::uint64_t);
+        const SpreadBlock::Told told{epoch_, so_far};
+        put(leader, word, &told, sizeof told, transport::Completion::unheard);
+        transport_->progress();  // it must be sent even if this PE does something else next
+        if (await_round(operation, round, (parts_.mine - distance + n) % n) != so_far)
+            so_far = Called::differing;
+    }
+    return so_far == fingerprint && fingerprint != Called::differing;
+}
+
+void Spread::send_rows(int to, int from, int count) {
+    const std::size_t lo = first_row_[static_cast<std::size_t>(from)];
+    const std::size_t rows =
+        first_row_[static_cast<std::size_t>(from) + static_cast<std::size_t>(count)] - lo;
+    put(parts_.first[static_cast<std::size_t>(to)], block_place(to) + row_at(lo), block_ + row_at(lo),
+        rows * exchange_bytes, transport::Completion::unheard);
+}
+
+/// Waits for the first member of part `from` in this round, and returns what it sent.
+std::uint32_t Spread::await_round(const char* operation, int round, int from) {
+    const auto& word = reinterpret_cast<SpreadBlock*>(block_)->round[round].told[epoch_ & 1];
+    const auto told = [&] { return std::bit_cast<SpreadBlock::Told>(word.load(std::memory_order_acquire)); };
+    const auto here = [&] { return told().epoch == epoch_; };
+    for (int i = 0, spins = job_.spins(); i < spins; ++i) {
+        if (here()) return told().call;
+        transport_->progress();
+    }
+    detail::WaitReason reason;
+    reason.operation = operation;
+    reason.team = team_.number();
+    reason.peer = team_.world_pe(parts_.first[static_cast<std::size_t>(from)]);
+    detail::SlowWait slow(job_, reason, -1);
+    while (!here()) slow.pause();
+    return told().call;
+}
+
+}  // namespace atl::core

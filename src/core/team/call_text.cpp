@@ -1,0 +1,206 @@
+#include "core/team/call_text.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace atl::core {
+
+namespace {
+
+constexpr const char* type_names[dtype_count] = {
+    "int8",    "int16",   "int32",       "int64",     "uint8",      "uint16", "uint32",  "uint64",
+    "float32", "float64", "long double", "complex64", "complex128", "bool",   "float16", "bfloat16",
+};
+constexpr const char* op_names[reduce_op_count] = {"sum", "prod", "min", "max", "and", "or", "xor", "avg"};
+
+/// How a number of a record is shown.
+enum class Told : std::uint8_t {
+    never,        ///< unused
+    always,       ///< as name=number
+    unless_zero,  ///< likewise
+    in_name,      ///< compared, but not shown
+    as_type,
+    as_op,
+    as_elements,  ///< elements_of, unless it is 0
+    as_memory,    ///< AllocationHints, by allocation_bits
+};
+struct Argument {
+    std::string_view name;
+    Told told = Told::never;
+};
+struct Call {
+    std::string_view operation;
+    Argument arguments[4];
+};
+
+constexpr Argument none{}, bytes{"bytes", Told::always}, root{"root", Told::always},
+    dst_bytes{"dst_bytes", Told::always}, src_bytes{"src_bytes", Told::always},
+    offset{"offset", Told::always}, dtype{"dtype", Told::as_type}, op{"op", Told::as_op},
+    elements{"dtype", Told::as_elements}, memory{"memory", Told::as_memory}, slots{"slots", Told::always};
+
+constexpr Call calls[] = {
+    {"allocate", {bytes, {"align", Told::unless_zero}, memory, none}},
+    {"free", {offset, none, memory, none}},
+    {"realloc", {offset, bytes, memory, none}},
+    {"register",
+     {bytes,
+      {"offset_within_allocation", Told::unless_zero},
+      {"parts", Told::unless_zero},
+      {"the parts that the memory was made of", Told::in_name}}},
+    {"mailbox", {bytes, slots, none, none}},
+    {"device_mailbox", {bytes, slots, none, none}},
+    {"split_strided", {{"start", Told::always}, {"stride", Told::always}, {"size", Told::always}, none}},
+    {"split_2d", {{"xrange", Told::always}, none, none, none}},
+    {"broadcast", {dst_bytes, root, {"src_bytes", Told::unless_zero}, elements}},
+    {"fcollect", {bytes, none, none, elements}},
+    {"collect", {none, none, none, elements}},
+    {"alltoall", {bytes, none, none, elements}},
+    {"alltoalls", {bytes, none, {"dst_stride", Told::unless_zero}, {"src_stride", Told::unless_zero}}},
+    {"gather", {src_bytes, root, {"dst_bytes", Told::unless_zero}, elements}},
+    {"scatter", {dst_bytes, root, {"src_bytes", Told::unless_zero}, elements}},
+    {"reduce", {bytes, none, dtype, op}},
+    {"reduce_to", {bytes, root, dtype, op}},
+    {"reduce_scatter", {dst_bytes, none, dtype, op}},
+    {"inscan", {bytes, none, dtype, op}},
+    {"exscan", {bytes, none, dtype, op}},
+    // These compare their names alone.
+    {"barrier", {}},
+    {"sync", {}},
+    {"split", {}},
+    {"heap_reset", {}},
+    {"init", {}},
+    {"finalize", {}},
+};
+constexpr Call unknown{"a collective", {}};
+
+std::string_view operation_of(const CallRecord& record) {
+    return {record.operation, strnlen(record.operation, sizeof record.operation)};
+}
+
+const Call& call_of(const CallRecord& record) {
+    const auto* known = std::find_if(std::begin(calls), std::end(calls),
+                                     [&](const Call& c) { return c.operation == operation_of(record); });
+    return known == std::end(calls) ? unknown : *known;
+}
+
+/// A list in English: "a", "a and b", "a, b and c".
+std::string joined(const std::vector<std::string>& names) {
+    std::string text;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+    return text;
+}
+
+std::string memory_text(std::uint64_t bits) {
+    std::string text = (bits & allocation_bits::device) != 0 ? "on the GPU" : "in host memory";
+    std::vector<std::string> hints;
+    if ((bits & allocation_bits::atomics_remote) != 0) hints.emplace_back("atomics");
+    if ((bits & allocation_bits::signal_remote) != 0) hints.emplace_back("signals");
+    return hints.empty() ? text : text + ", hinted for remote " + joined(hints);
+}
+
+/// Empty for an argument that is not shown.
+std::string argument_text(const Argument& argument, std::uint64_t value) {
+    const auto assigned = [&](const std::string& text) { return std::string(argument.name) + "=" + text; };
+    switch (argument.told) {
+        case Told::never:
+        case Told::in_name:
+            return {};
+        case Told::unless_zero:
+            if (value == 0) return {};
+            [[fallthrough]];
+        case Told::always:
+            return assigned(std::to_string(static_cast<std::int64_t>(value)));
+        case Told::as_type:
+            return assigned(text_of(static_cast<DType>(value)));
+        case Told::as_op:
+            return assigned(text_of(static_cast<ReduceOp>(value)));
+        case Told::as_elements:
+            return value == 0 ? std::string() : assigned(elements_text(value));
+        case Told::as_memory:
+            return memory_text(value);
+    }
+    return {};
+}
+
+std::string difference_of(const Argument& argument, std::uint64_t one, std::uint64_t other) {
+    if (argument.told != Told::as_memory) return std::string(argument.name);
+    if (((one ^ other) & allocation_bits::device) != 0) return "where the memory is";
+    return "hints";
+}
+
+}  // namespace
+
+const char* lasting_name(const CallRecord& record) { return call_of(record).operation.data(); }
+
+std::string text_of(DType type) {
+    const auto t = static_cast<std::size_t>(type);
+    return t < std::size(type_names) ? type_names[t] : "type " + std::to_string(t);
+}
+
+std::string text_of(ReduceOp op) {
+    const auto o = static_cast<std::size_t>(op);
+    return o < std::size(op_names) ? op_names[o] : "operator " + std::to_string(o);
+}
+
+std::string elements_text(std::uint64_t elements) {
+    constexpr std::pair<char, const char*> kinds[] = {
+        {'i', "int"}, {'u', "uint"}, {'f', "float"}, {'c', "complex"}};
+    const char kind = static_cast<char>(elements >> 32);
+    const std::uint64_t bytes_each = elements & 0xffffffff;
+    if (kind == '\0') return "numbers of " + std::to_string(bytes_each) + " bytes";
+    if (kind == 'b') return "bool";
+    for (const auto& [letter, name] : kinds)
+        if (kind == letter) return name + std::to_string(8 * bytes_each);
+    return kind + std::to_string(bytes_each);
+}
+
+bool is_record(const CallRecord& record) {
+    const std::string_view name = operation_of(record);
+    return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+    });
+}
+
+std::string call_text(const CallRecord& record) {
+    if (!is_record(record)) return " was in a collective that moves data (ATOLL_CHECK=all names it)";
+    const std::string name(operation_of(record));
+    if (is_refused(record)) return " called " + name + "() with arguments that are refused";
+    const std::uint64_t values[] = {record.a, record.b, record.c, record.d};
+    const Call& call = call_of(record);
+    std::string told;
+    for (int i = 0; i < 4; ++i) {
+        const std::string text = argument_text(call.arguments[i], values[i]);
+        if (!text.empty()) told += (told.empty() ? "" : ", ") + text;
+    }
+    return " called " + name + "(" + told + ")";
+}
+
+std::string difference_text(const CallRecord& one, const CallRecord& other) {
+    if (!is_record(one) || operation_of(one) != operation_of(other)) return {};
+    if (is_refused(one) || is_refused(other)) return {};
+    const std::uint64_t first[] = {one.a, one.b, one.c, one.d};
+    const std::uint64_t second[] = {other.a, other.b, other.c, other.d};
+    const Call& call = call_of(one);
+    std::vector<std::string> names;
+    for (int i = 0; i < 4; ++i)
+        if (first[i] != second[i] && call.arguments[i].told != Told::never)
+            names.push_back(difference_of(call.arguments[i], first[i], second[i]));
+    return names.empty() ? std::string() : "; they differ in " + joined(names);
+}
+
+std::string mismatch_text(const std::string& team, const CallOf& one, const CallOf& other) {
+    const auto told = [](const CallOf& call) {
+        return "PE " + std::to_string(call.pe) + call_text(call.record) +
+               (call.site.empty() ? "" : " at " + call.site);
+    };
+    return "PEs called a collective of " + team + " differently: " + told(one) + ", " + told(other) +
+           difference_text(one.record, other.record) +
+           "; all PEs must make the same collective calls in the same order with the same arguments.";
+}
+
+}  // namespace atl::core

@@ -1,0 +1,39 @@
+// Texts of the calls of a team's members: a record's numbers are compared, these texts are shown.
+#pragma once
+
+#include "atoll/types.hpp"
+#include "core/team/team_state.hpp"
+
+#include <string>
+
+namespace atl::core {
+
+/// "float64", "long double"; "sum", "and". For unknown numbers: "type 77", "operator 9".
+std::string text_of(DType type);
+std::string text_of(ReduceOp op);
+/// The dtype of elements_of as NumPy names it, such as "float64", "bool" and "V12".
+std::string elements_text(std::uint64_t elements);
+
+/// False for the data of a collective that meets without a record, below ATOLL_CHECK=all. Other members then
+/// find these data in the record's place.
+bool is_record(const CallRecord& record);
+
+/// The record's operation as a literal, which outlives the record; "a collective" for an unknown one.
+const char* lasting_name(const CallRecord& record);
+
+/// " called reduce(bytes=24, dtype=float64, op=sum)".
+std::string call_text(const CallRecord& record);
+
+/// A member's call, and its place in the program: "program.py:12", or empty.
+struct CallOf {
+    int pe;
+    CallRecord record;
+    std::string site;
+};
+/// The sentence of Error(collective_mismatch) for two members of `team` in different calls.
+std::string mismatch_text(const std::string& team, const CallOf& one, const CallOf& other);
+
+/// "; they differ in dtype and op". Empty if the records are of different operations.
+std::string difference_text(const CallRecord& one, const CallRecord& other);
+
+}  // namespace atl::core

@@ -1,0 +1,16 @@
+#include "core/team/elements.hpp"
+
+#include "core/job/job_state.hpp"
+
+namespace atl::core {
+
+Elements::Elements(const Team& team, std::uint64_t elements)
+    : team_(team.state().job().compares_dtypes() ? &team.state() : nullptr) {
+    if (team_) team_->set_elements(elements);
+}
+
+Elements::~Elements() {
+    if (team_) team_->set_elements(0);
+}
+
+}  // namespace atl::core

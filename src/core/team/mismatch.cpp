@@ -1,0 +1,197 @@
+// Members in different calls: detection and report.
+//
+// Members that meet by the same words find one another's fingerprints there. All of them find a difference in
+// the same meeting. They meet once more to exchange their calls, throw, and are in step again.
+//
+// Members that meet by different words would wait forever. Before a member sleeps, it publishes its meeting.
+// If it still waits when it wakes, it reads the other members' publications. The team is then broken.
+// Publications remain, so that later members find them.
+#include "common/elf/call_site.hpp"
+#include "core/job/job_state.hpp"
+#include "core/team/call_text.hpp"
+#include "core/team/team_state.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace atl::core {
+
+namespace {
+
+/// Number of looks for the place of another member's call, after a difference was found.
+constexpr int site_looks = 300;
+constexpr long site_pause_ns = 1'000'000;
+
+using Words = std::array<std::uint64_t, CallLine::words>;
+
+Words words_of(const CallLine& line) {
+    Words words;
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] = line.record[i].load(std::memory_order_relaxed);
+    return words;
+}
+
+std::string site_of(const CallLine& line) {
+    std::string site;
+    for (const std::atomic<char>& letter : line.site) {
+        const char read = letter.load(std::memory_order_relaxed);
+        if (read == '\0') break;
+        site += read;
+    }
+    return site;
+}
+
+CallRecord record_of(const Called& call) {
+    const auto& [a, b, c, d] = call.values();
+    return call_record(call.operation(), a, b, c, d);
+}
+
+}  // namespace
+
+/// A member's publication, as read at once.
+struct TeamState::Published {
+    int member = 0;
+    std::uint32_t meeting = 0;  ///< 0: nothing published
+    std::uint32_t call = 0;
+    Way way = Way::sync;
+    CallRecord record;
+    std::string site;  ///< empty if unknown
+
+    static Published read(const CallLine& line, int member) {
+        Published read;
+        read.member = member;
+        const std::uint32_t before = line.sequence.load(std::memory_order_acquire);
+        read.meeting = line.meeting.load(std::memory_order_relaxed);
+        read.call = line.call.load(std::memory_order_relaxed);
+        read.way = static_cast<Way>(line.way.load(std::memory_order_relaxed));
+        read.record = std::bit_cast<CallRecord>(words_of(line));
+        const bool sited = line.sited.load(std::memory_order_acquire) == read.meeting;
+        std::atomic_thread_fence(std::memory_order_acquire);
+        if ((before & 1) != 0 || line.sequence.load(std::memory_order_relaxed) != before) read.meeting = 0;
+        if (sited && read.meeting != 0) read.site = site_of(line);
+        return read;
+    }
+    bool differs_from(const Published& other) const {
+        return call != other.call || std::memcmp(&record, &other.record, sizeof record) != 0;
+    }
+};
+
+CallLine& TeamState::own_call_line() {
+    return spread_ ? spread_->local().member(spread_->local_index(my_pe_)).called : member(my_pe_).called;
+}
+
+void TeamState::publish(const Called& call) {
+    const auto words = std::bit_cast<Words>(record_of(call));
+    CallLine& line = own_call_line();
+    line.sequence.fetch_add(1, std::memory_order_acq_rel);
+    line.meeting.store(meeting(), std::memory_order_relaxed);
+    line.call.store(fingerprint_of(call), std::memory_order_relaxed);
+    line.way.store(static_cast<std::uint32_t>(way_), std::memory_order_relaxed);
+    for (std::size_t i = 0; i < words.size(); ++i) line.record[i].store(words[i], std::memory_order_relaxed);
+    line.sequence.fetch_add(1, std::memory_order_release);
+}
+
+void TeamState::publish_site(void* hook_state) {
+    CallLine& line = own_call_line();
+    const std::string site = common::call_site(hook_state);
+    const std::size_t bytes = std::min(site.size(), std::size(line.site) - 1);
+    // The end of a long path says more than its beginning.
+    const char* from = site.data() + (site.size() - bytes);
+    for (std::size_t i = 0; i < bytes; ++i) line.site[i].store(from[i], std::memory_order_relaxed);
+    line.site[bytes].store('\0', std::memory_order_relaxed);
+    line.sited.store(line.meeting.load(std::memory_order_relaxed), std::memory_order_release);
+}
+
+std::vector<TeamState::Published> TeamState::all_published() {
+    std::vector<Published> all;
+    if (!spread_) {
+        for (int i = 0; i < n_pes(); ++i) all.push_back(Published::read(member(i).called, i));
+        return all;
+    }
+    std::vector<CallLine> lines(static_cast<std::size_t>(n_pes()));
+    spread_->complete_on(lines, [&] {
+        for (int i = 0; i < n_pes(); ++i)
+            if (!spread_->is_local(i))
+                spread_->get(spread_->first_of_part(i), spread_->call_place(i),
+                             &lines[static_cast<std::size_t>(i)], sizeof(CallLine));
+    });
+    for (int i = 0; i < n_pes(); ++i)
+        all.push_back(Published::read(spread_->is_local(i)
+                                          ? spread_->local().member(spread_->local_index(i)).called
+                                          : lines[static_cast<std::size_t>(i)],
+                                      i));
+    return all;
+}
+
+void TeamState::fail_mismatch(const Called& call) {
+    // Waits of this report publish nothing: that would overwrite it.
+    TeamState& near = spread_ ? spread_->local() : *this;
+    publish(call);
+    publish_site(nullptr);
+    reporting_ = near.reporting_ = true;
+    const auto meet_all = [&] { static_cast<void>(meets_alike(call, 0)); };
+    meet_all();
+    const std::vector<Published> all = all_published();
+    meet_all();  // data read by other hosts remain until they have
+    own_call_line().meeting.store(0, std::memory_order_relaxed);
+    reporting_ = near.reporting_ = false;
+    for (const Published& other : all)
+        if (other.differs_from(all.front())) throw_mismatch(all.front(), other);
+    // Different fingerprints mean different calls; the only remaining case is a line that could not be read.
+    throw_mismatch(all.front(), all.back());
+}
+
+void TeamState::look_for_mismatch(const void* waiting, void* hook_state) {
+    const auto& [self, call] = *static_cast<const Waiting*>(waiting);
+    if (self.compared_ == 0 || self.reporting_) return;
+    if (self.own_call_line().meeting.load(std::memory_order_relaxed) != self.meeting())
+        self.publish(call);
+    else
+        self.compare_waiting(hook_state);
+}
+
+void TeamState::compare_waiting(void* hook_state) {
+    const auto differing = [&](const Published*& one, const Published*& other,
+                               const std::vector<Published>& all) {
+        one = other = nullptr;
+        for (const Published& p : all) {
+            if (p.meeting != meeting()) continue;
+            if (!one) one = &p;
+            if (p.way != one->way && !other) other = &p;
+        }
+        return other != nullptr;
+    };
+    std::vector<Published> all = all_published();
+    const Published *one = nullptr, *other = nullptr;
+    if (!differing(one, other, all)) return;
+    publish_site(hook_state);
+    for (int look = 0; look < site_looks && (one->site.empty() || other->site.empty()); ++look) {
+        const timespec pause{0, site_pause_ns};
+        ::nanosleep(&pause, nullptr);
+        all = all_published();
+        if (!differing(one, other, all)) return;
+    }
+    throw_mismatch(*one, *other);
+}
+
+void TeamState::throw_mismatch(const Published& one, const Published& other) const {
+    const auto told = [&](const Published& p) { return CallOf{world_pe(p.member), p.record, p.site}; };
+    throw Error(ErrorCode::collective_mismatch, mismatch_text(name(), told(one), told(other)));
+}
+
+void TeamState::fail_two_threads(const Called& call, const char* other) const {
+    throw Error(ErrorCode::collective_mismatch,
+                "Two threads of PE " + std::to_string(job_.pe()) + " are in collectives of " + name() +
+                    " at once: " + other + " and " + call.operation() +
+                    ". A team runs one collective at a time; give each thread a separate team (team_split), "
+                    "or make the calls one after another.");
+}
+
+}  // namespace atl::core

@@ -1,0 +1,227 @@
+#include "core/team/team_state.hpp"
+
+#include "core/context/context_state.hpp"
+#include "core/job/job_state.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace atl::core {
+
+TeamState::TeamState(JobState& job, int number, std::vector<int> members, int my_pe, const TeamMemory& memory)
+    : job_(job),
+      number_(number),
+      members_(std::move(members)),
+      my_pe_(my_pe),
+      control_(memory.control),
+      owns_control_(memory.owned),
+      doubled_(memory.doubled) {
+    checks_all_ = job.settings().check == common::CheckLevel::all;
+    checks_threads_ = job.settings().check >= common::CheckLevel::args;
+    compared_ = job.settings().compares_calls() ? ~std::uint32_t{0} : 0;
+    crowded_ = job.machine_pes() > job.usable_cpus() || n_pes() > 1 << max_rounds;
+    for (const int pe : members_) slots_.push_back(job.slot(pe));
+    first_ = slots_[0];
+    step_ = n_pes() > 1 ? slots_[1] - slots_[0] : 1;
+    bool regular = first_ >= 0;
+    for (int i = 0; i < n_pes() && regular; ++i)
+        regular = slots_[static_cast<std::size_t>(i)] >= 0 &&
+                  slots_[static_cast<std::size_t>(i)] == first_ + i * step_;
+    if (regular) slots_.clear();
+    renew_context();
+    if (!memory.places.empty())
+        spread_ = std::make_unique<Spread>(*this, Parts(job, members_, my_pe), memory);
+}
+
+void TeamState::renew_context() {
+    context_ = Context(std::make_shared<ContextState>(job_, *this, ContextOptions{}, nullptr));
+}
+
+TeamState::~TeamState() = default;
+
+detail::TeamMap TeamState::map() const {
+    const int pes = n_pes();
+    const bool checks = job_.settings().checks(common::CheckLevel::basic);
+    return {.table = slots_.empty() ? nullptr : slots_.data(),
+            .first = first_,
+            .step = step_,
+            .n_pes = pes,
+            .my_pe = my_pe_,
+            .checked_pes = checks ? static_cast<unsigned>(pes) : UINT_MAX};
+}
+
+int TeamState::find(int world_pe) const {
+    const auto it = std::find(members_.begin(), members_.end(), world_pe);
+    return it == members_.end() ? -1 : static_cast<int>(it - members_.begin());
+}
+
+std::string TeamState::name() const {
+    return number_ == 0 ? "the world team"
+                        : "team " + std::to_string(number_) + " (" + std::to_string(n_pes()) + " PEs)";
+}
+
+void TeamState::check_alive() const {
+    if (destroyed_)
+        throw Error(ErrorCode::use_after_free,
+                    "This team was destroyed; team numbers and contexts made from it are gone too.");
+    if (broken_)
+        throw Error(
+            ErrorCode::collective_mismatch,
+            "PE " + std::to_string(job_.pe()) + " is out of step with " + name() +
+                ": an earlier call in which its members meet ended here by an error (calls that differ, a "
+                "timeout, Ctrl-C, a PE that died) after this PE had arrived. One-sided operations still "
+                "work; for collectives "
+                "restart the job, or use another team.");
+}
+
+void TeamState::destroy() {
+    check_alive();
+    if (number_ == 0 || predefined_)
+        throw Error(ErrorCode::invalid_argument,
+                    (number_ == 0 ? "The world team" : "A predefined team") +
+                        std::string(" cannot be destroyed; it ends with the job."));
+    context_.quiet();
+    if (twin_) twin_->complete();
+    complete();
+    sync("team_destroy");
+    destroyed_ = true;
+    if (job_.device()) job_.device()->end_streams_of(*this);
+    release_kernel_control(*this);
+    release_attachments();
+    // The owner may free the block only once all members have read their last flag in it.
+    control_->left.flag.value.fetch_add(1, std::memory_order_acq_rel);
+    if (owns_control_) job_.retire_control(control_, spread_ ? spread_->local().n_pes() : n_pes());
+}
+
+void TeamState::release_attachments() {
+    for (std::unique_ptr<TeamAttachment>* kept : {&collective_state, &device_lane, &messages}) {
+        if (*kept) (*kept)->release();
+        kept->reset();
+    }
+    if (spread_) spread_->local().release_attachments();
+    if (twin_) twin_->release_attachments();
+}
+
+void TeamState::complete() const {
+    if (!spread_) return;
+    if (messages) messages->ask_to_hear();
+    spread_->complete();
+}
+
+TeamState& TeamState::twin() {
+    if (!doubled_) throw Error(ErrorCode::unsupported, name() + " has no memory for collectives on streams.");
+    std::call_once(twin_once_, [&] {
+        const Parts parts(job_, members_, my_pe_);
+        char* const behind = reinterpret_cast<char*>(control_) + TeamMemory::bytes(parts, parts.mine);
+        TeamMemory memory{reinterpret_cast<ControlBlock*>(behind), false, {}, false};
+        if (spread_)
+            for (int part = 0; part < parts.count(); ++part)
+                memory.places.push_back(spread_->places()[static_cast<std::size_t>(part)] +
+                                        TeamMemory::bytes(parts, part));
+        twin_ = std::make_unique<TeamState>(job_, number_, members_, my_pe_, memory);
+    });
+    return *twin_;
+}
+
+namespace {
+
+struct SplitWish {
+    std::int32_t color;
+    std::int32_t key;
+    std::uint64_t places;  ///< kernel places that this PE offers
+    std::uint64_t pages;   ///< pages for collectives on streams that it offers
+};
+
+struct NewControl {
+    std::uint64_t offset;  ///< 0: its owner had no room
+};
+
+/// Members of my color as parent PEs, ordered by key, then by parent PE.
+std::vector<int> members_of(TeamState& parent, int color) {
+    std::vector<std::pair<int, int>> order;
+    for (int i = 0; i < parent.n_pes(); ++i) {
+        SplitWish wish;
+        std::memcpy(&wish, parent.exchanged(i), sizeof wish);
+        if (wish.color == color) order.emplace_back(wish.key, i);
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<int> members;
+    for (const auto& [key, i] : order) members.push_back(i);
+    return members;
+}
+
+/// The places that all members of the new team offer.
+std::uint64_t common_places(TeamState& parent, const std::vector<int>& members,
+                            std::uint64_t SplitWish::*which) {
+    std::uint64_t common = ~std::uint64_t{0};
+    for (const int i : members) {
+        SplitWish wish;
+        std::memcpy(&wish, parent.exchanged(i), sizeof wish);
+        common &= wish.*which;
+    }
+    return common;
+}
+
+}  // namespace
+
+std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const CallRecord& record) {
+    parent.agree(record);
+    JobState& job = parent.job();
+    KernelPlaces::Offer offer(job.kernel_places());
+    KernelPlaces::Offer pages_offer(job.group_pages());
+    const SplitWish wish{color, key, offer.bits(), pages_offer.bits()};
+    parent.exchange("team_split", &wish, sizeof wish);
+    const std::vector<int> members = color < 0 ? std::vector<int>{} : members_of(parent, color);
+    const std::uint64_t places = common_places(parent, members, &SplitWish::places);
+    const std::uint64_t pages = common_places(parent, members, &SplitWish::pages);
+    std::vector<int> world_members;
+    for (const int i : members) world_members.push_back(parent.world_pe(i));
+    const int my_pe =
+        static_cast<int>(std::find(members.begin(), members.end(), parent.my_pe()) - members.begin());
+    const Parts parts = members.empty() ? Parts() : Parts(job, world_members, my_pe);
+    const bool leads = !members.empty() && parts.leads(my_pe);
+    // All members of the parent meet once more, so that all know if every new team has its memory.
+    ControlBlock* control = nullptr;
+    NewControl mine{1};
+    if (leads) {
+        job.sweep_control();
+        try {
+            control =
+                static_cast<ControlBlock*>(job.arena_allocate(TeamMemory::allocation_bytes(job, parts)));
+            mine.offset = job.arena_offset(control);
+        } catch (const Error&) {
+            mine.offset = 0;
+        }
+    }
+    parent.exchange("team_split", &mine, sizeof mine);
+    for (int i = 0; i < parent.n_pes(); ++i) {
+        NewControl theirs;
+        std::memcpy(&theirs, parent.exchanged(i), sizeof theirs);
+        if (theirs.offset != 0) continue;
+        if (control) job.arena_free(control);
+        throw Error(ErrorCode::out_of_memory, "No new team was made: PE " +
+                                                  std::to_string(parent.world_pe(i)) +
+                                                  " has no room for its control block; destroy unused teams, "
+                                                  "or raise ATOLL_HEAP_SIZE.");
+    }
+    if (members.empty()) return nullptr;
+    TeamMemory memory{control, leads, {}, TeamMemory::is_doubled(job, parts)};
+    for (const int first : parts.first) {
+        NewControl theirs;
+        std::memcpy(&theirs, parent.exchanged(members[static_cast<std::size_t>(first)]), sizeof theirs);
+        memory.places.push_back(theirs.offset);
+    }
+    if (!leads)
+        memory.control = static_cast<ControlBlock*>(
+            job.arena_address(world_members[static_cast<std::size_t>(parts.local[0])],
+                              memory.places[static_cast<std::size_t>(parts.mine)]));
+    if (parts.count() == 1) memory.places.clear();
+    auto team =
+        std::make_shared<TeamState>(job, job.next_team_number(), std::move(world_members), my_pe, memory);
+    team->set_kernel_place(offer.take(places));
+    team->set_group_pages(group_pages_for(*team, pages));
+    pages_offer.take_run(pages, team->group_pages().count());
+    return team;
+}
+
+}  // namespace atl::core

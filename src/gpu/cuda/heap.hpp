@@ -1,0 +1,124 @@
+// The device heap on CUDA's virtual memory: a reserved range of addresses (the window), in which chunks of
+// all PEs' GPUs are mapped.
+#pragma once
+
+#include "gpu/cuda/driver.hpp"
+#include "gpu/cuda/kernels.hpp"
+#include "gpu/device_heap.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace atl::cuda {
+
+/// A GPU's primary context, which CUDA's runtime, PyTorch and CuPy use too.
+class PrimaryContext {
+  public:
+    PrimaryContext(const Driver& driver, CUdevice device);
+    ~PrimaryContext() { driver_.release_context(device_); }
+    PrimaryContext(const PrimaryContext&) = delete;
+    PrimaryContext& operator=(const PrimaryContext&) = delete;
+
+    CUcontext get() const noexcept { return context_; }
+
+    /// Makes a context current for the calling thread, and restores the previous one at the end of its life.
+    class Current {
+      public:
+        explicit Current(const PrimaryContext& context);
+        ~Current();
+        Current(const Current&) = delete;
+        Current& operator=(const Current&) = delete;
+
+      private:
+        const Driver& driver_;
+        bool pushed_ = false;  ///< most callers have it current already
+    };
+
+  private:
+    const Driver& driver_;
+    CUdevice device_;
+    CUcontext context_ = nullptr;
+};
+
+class Heap final : public heap::DeviceHeap {
+  public:
+    explicit Heap(const heap::DeviceChoice& choice);
+    ~Heap() override;
+    Heap(const Heap&) = delete;
+    Heap& operator=(const Heap&) = delete;
+
+    const heap::DeviceFacts& facts() const noexcept override { return facts_; }
+    void check_peer(const heap::DeviceUuid& peer) const override;
+    void limit_blocks(unsigned blocks) override { kernels_->limit_blocks(blocks); }
+    void reserve(int n_slots, int my_slot) override;
+    std::size_t stride() const noexcept override { return stride_bytes; }
+    char* slot(int i) const noexcept override;
+    common::Fd extend(std::size_t bytes) override;
+    void map_peer(int slot, const common::Fd& chunk) override;
+    void withdraw() noexcept override;
+    heap::DeviceRange enclosing(const void* memory, std::size_t bytes) const override;
+    std::vector<std::size_t> parts(const void* memory, std::size_t bytes) const override;
+    common::Fd adopt(std::size_t offset, const void* memory, std::size_t bytes) override;
+    void map_view(int slot, std::size_t offset, std::size_t bytes, const common::Fd& memory) override;
+    void unmap_view(std::size_t offset) noexcept override;
+    void* show(void* pages, std::size_t bytes) override;
+    void hide(void* pages) noexcept override;
+    void copy(void* dst, const void* src, std::size_t bytes) override;
+    void fill(void* dst, unsigned char value, std::size_t bytes) override;
+    void begin_copy(void* dst, const void* src, std::size_t bytes, heap::StreamHandle stream) override;
+    void check_stream(heap::StreamHandle stream) const override;
+    bool is_capturing(heap::StreamHandle stream) const override;
+    void start(const heap::DeviceCall& call, heap::StreamHandle stream) override;
+    std::uint64_t run_word(heap::WordCall call) override;
+    heap::StreamHandle make_stream() override;
+    void finish(heap::StreamHandle stream) override;
+    void* pin(std::size_t bytes) override;
+    void show_network_puts() override;
+    void make_current() const override;
+    bool reaches(const void* address) const override;
+    bool is_on_gpu(const void* address) const override;
+
+  private:
+    /// Larger than the memory of any GPU; reserved addresses cost nothing.
+    static constexpr std::size_t stride_bytes = std::size_t{1} << 40;
+    struct Chunk {
+        std::size_t offset;
+        std::size_t bytes;
+        std::vector<bool> mapped;  ///< by slot
+    };
+    void map(Chunk& chunk, int slot, CUmemGenericAllocationHandle memory);
+    void unmap(const Chunk& chunk) noexcept;
+    common::Fd export_memory(CUmemGenericAllocationHandle memory) const;
+    CUmemGenericAllocationHandle import_memory(int slot, const common::Fd& memory) const;
+    CUmemGenericAllocationHandle retained(const void* memory, std::size_t bytes) const;
+    std::uint64_t physical_block(const char* address) const noexcept;
+    void copy_on(const heap::CopyCall& call, CUstream stream);
+    bool in_window(const void* address) const noexcept;
+    /// Waits for the copy that was enqueued last.
+    void finish_copy(CUresult started, const char* doing, const void* dst, std::size_t bytes) const;
+    CUmemGenericAllocationHandle create(std::size_t bytes) const;
+
+    const Driver& driver_;
+    CUdevice device_;
+    heap::DeviceFacts facts_;
+    PrimaryContext context_;
+    CUstream stream_ = nullptr;  ///< waits for no other, and no other for it
+    CUdeviceptr window_ = 0;
+    int n_slots_ = 0;
+    int my_slot_ = 0;
+    std::optional<Kernels> kernels_;
+    /// The last stream that was found to belong to this GPU; the next call mostly has the same.
+    mutable std::atomic<heap::StreamHandle> known_stream_{nullptr};
+    std::mutex word_mutex_;
+    std::uint64_t* word_ = nullptr;  ///< pinned: where a kernel leaves what an atomic found
+    std::vector<Chunk> chunks_;
+    std::vector<Chunk> views_;  ///< of memory that was there before
+    std::mutex made_mutex_;     ///< of the next three
+    std::vector<CUstream> streams_;
+    std::vector<void*> pinned_;
+    std::vector<void*> shown_;
+};
+
+}  // namespace atl::cuda

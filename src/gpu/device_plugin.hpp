@@ -1,0 +1,17 @@
+// Finds libatoll_cuda.so when a GPU is first used.
+#pragma once
+
+#include "gpu/device_heap.hpp"
+
+#include <string>
+
+namespace atl::core {
+
+/// Loads the library once a process, and never unloads it. Throws Error(unsupported) with the searched
+/// places, or if it is of another release.
+const heap::DevicePlugin& device_plugin();
+
+/// Describes the installed library, for people. Loads it, which starts no driver.
+std::string describe_device_plugin();
+
+}  // namespace atl::core

@@ -1,0 +1,172 @@
+// Operations on device heaps that a transport reaches, for the host, streams and kernels. Creates the servers
+// of streams and kernels. The owner of the memory carries out the operations (device_owner.hpp). Memory on
+// this PE's own GPU is staged in pinned memory here.
+#include "atoll/device/control.hpp"
+#include "core/job/job_state.hpp"
+#include "gpu/heap/device_memory.hpp"
+#include "stream/team_server.hpp"
+
+#include <algorithm>
+#include <new>
+#include <optional>
+
+namespace atl::core {
+
+namespace {
+
+using transport::Completion;
+using transport::DeviceOwner;
+
+/// Pinned memory, filled and emptied by a GPU.
+class Staging {
+  public:
+    Staging(const DeviceMemory& device, const DeviceMemory::Far& far)
+        : device_(device), borrowed_(far.lane == nullptr), lane_(borrowed_ ? device.take_lane() : *far.lane) {
+        device.pin(lane_);
+    }
+    ~Staging() {
+        if (borrowed_) device_.give_lane_back(lane_);
+    }
+    Staging(const Staging&) = delete;
+    Staging& operator=(const Staging&) = delete;
+    char* pinned() const { return lane_.pinned; }
+    static constexpr std::size_t bytes = std::min(DeviceMemory::lane_pinned_bytes, DeviceOwner::piece_bytes);
+
+  private:
+    const DeviceMemory& device_;
+    const bool borrowed_;
+    DeviceMemory::Lane lane_;
+};
+
+}  // namespace
+
+StreamServer& DeviceMemory::stream_server() const {
+    const std::lock_guard lock(stream_server_mutex_);
+    if (!stream_server_) {
+        auto* ring = new (heap_->pin(sizeof(heap::FarRing))) heap::FarRing{};
+        auto* tickets =
+            reinterpret_cast<unsigned long long*>(mine() + group_offset_ + group_bytes_ - line_bytes);
+        stream_server_ = std::make_unique<StreamServer>(job_, *this, ring, tickets);
+    }
+    return *stream_server_;
+}
+
+TeamServer& DeviceMemory::team_server(TeamState& team) const {
+    const auto place = static_cast<std::size_t>(team.kernel_place());
+    const std::lock_guard lock(stream_server_mutex_);
+    team_servers_.resize(device::most_teams);
+    std::unique_ptr<TeamServer>& server = team_servers_[place];
+    if (!server) {
+        char* const tickets = mine() + group_offset_ + group_bytes_ - line_bytes - team_tickets_bytes;
+        const auto way = [&](std::size_t kind) {
+            return TeamServer::Way{new (heap_->pin(sizeof(heap::FarRing))) heap::FarRing{},
+                                   reinterpret_cast<unsigned long long*>(tickets) + 2 * place + kind};
+        };
+        server = std::make_unique<TeamServer>(job_, *this, way(0), way(1));
+    }
+    server->serve(team);
+    return *server;
+}
+
+void DeviceMemory::end_streams_of(const TeamState& team) const {
+    const std::lock_guard lock(stream_server_mutex_);
+    if (team.kernel_place() < 0 || team_servers_.empty()) return;
+    if (const auto& server = team_servers_[static_cast<std::size_t>(team.kernel_place())]) server->forget();
+}
+
+void DeviceMemory::quiet_kernels() const {
+    StreamServer* server = nullptr;
+    {
+        const std::lock_guard lock(stream_server_mutex_);
+        server = stream_server_.get();
+    }
+    if (server) server->drain();
+}
+
+void DeviceMemory::end_streams() noexcept {
+    team_servers_.clear();
+    stream_server_.reset();
+}
+
+std::uint64_t DeviceMemory::far_offset(const void* symmetric) const noexcept {
+    return offset_of(symmetric) | transport::in_device_heap;
+}
+
+void DeviceMemory::put_far(const Far& far, std::uint64_t offset, const void* src, std::size_t bytes,
+                           const transport::Signal* signal) const {
+    const auto send = [&](std::uint64_t to, const void* from, std::size_t count, bool last) {
+        if (last && signal)
+            far.transport.put_signal(far.context, far.pe, to, from, count, *signal, Completion::local);
+        else
+            far.transport.put(far.context, far.pe, to, from, count, Completion::local);
+    };
+    if (bytes == 0 || !is_on_gpu(src)) return send(offset, src, bytes, true);
+    const Staging staging(*this, far);
+    for (std::size_t at = 0; at < bytes; at += Staging::bytes) {
+        const std::size_t part = std::min(bytes - at, Staging::bytes);
+        heap_->copy(staging.pinned(), static_cast<const char*>(src) + at, part);
+        send(offset + at, staging.pinned(), part, at + part == bytes);
+    }
+}
+
+void DeviceMemory::get_far(const Far& far, void* dst, std::uint64_t offset, std::size_t bytes) const {
+    const auto fetch = [&](void* to, std::size_t at, std::size_t part) {
+        far.transport.get(far.context, far.pe, offset + at, to, part, Completion::local);
+    };
+    const bool here = is_on_gpu(dst);
+    std::optional<Staging> staging;
+    if (here) staging.emplace(*this, far);
+    for (std::size_t at = 0; at < bytes; at += Staging::bytes) {
+        const std::size_t part = std::min(bytes - at, Staging::bytes);
+        char* to = static_cast<char*>(dst) + at;
+        fetch(here ? staging->pinned() : to, at, part);
+        if (here) heap_->copy(to, staging->pinned(), part);
+    }
+}
+
+std::uint64_t DeviceMemory::atomic_far(const Far& far, AtomicOp op, DType type, const void* dst,
+                                       std::uint64_t value, std::uint64_t compare) const {
+    return far.transport.atomic(far.context, far.pe, far_offset(dst), op, type, value, compare);
+}
+
+void DeviceMemory::strided_far(const Far& far, const heap::StridedCall& copy, std::uint64_t offset,
+                               bool is_put) const {
+    const auto remote_stride = static_cast<std::size_t>(is_put ? copy.dst_stride : copy.src_stride);
+    const auto local_stride = static_cast<std::size_t>(is_put ? copy.src_stride : copy.dst_stride);
+    char* local = is_put ? static_cast<char*>(const_cast<void*>(copy.src)) : static_cast<char*>(copy.dst);
+    const std::size_t block = copy.block_bytes;
+    const bool is_forward = static_cast<std::int64_t>(local_stride) > 0;  // neither backwards nor repeated
+    if (block > Staging::bytes || !is_forward) {
+        for (std::uint64_t i = 0; i < copy.count; ++i)
+            if (is_put)
+                put_far(far, offset + i * remote_stride, local + i * local_stride, block);
+            else
+                get_far(far, local + i * local_stride, offset + i * remote_stride, block);
+        return;
+    }
+    const auto move = [&](std::uint64_t to, char* from, const transport::Blocks& blocks) {
+        if (is_put)
+            far.transport.put_blocks(far.context, far.pe, to, from, blocks);
+        else
+            far.transport.get_blocks(far.context, far.pe, to, from, blocks);
+    };
+    const bool here = is_on_gpu(local);
+    std::optional<Staging> staging;
+    if (here) staging.emplace(*this, far);
+    const std::uint64_t most = Staging::bytes / block;
+    for (std::uint64_t first = 0; first < copy.count; first += most) {
+        const std::uint64_t n = std::min(most, copy.count - first);
+        const std::uint64_t to = offset + first * remote_stride;
+        char* from = local + first * local_stride;
+        if (!here) {
+            move(to, from, {block, n, remote_stride, local_stride});
+            continue;
+        }
+        const auto near = static_cast<std::int64_t>(local_stride), packed = static_cast<std::int64_t>(block);
+        if (is_put) strided_here({staging->pinned(), from, packed, near, block, n});
+        move(to, staging->pinned(), {block, n, remote_stride, block});
+        if (!is_put) strided_here({from, staging->pinned(), near, packed, block, n});
+    }
+}
+
+}  // namespace atl::core

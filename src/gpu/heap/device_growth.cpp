@@ -1,0 +1,171 @@
+// Physical memory of a device heap: chunks, each on every GPU or on none, and registered buffers. Descriptors
+// of both are sent to all PEs in the window.
+#include "atoll/detail/wait.hpp"
+#include "common/error_of.hpp"
+#include "common/text.hpp"
+#include "core/job/job_state.hpp"
+#include "gpu/heap/device_memory.hpp"
+
+#include <algorithm>
+
+namespace atl::core {
+
+namespace {
+
+/// Limit of the memory allocated ahead of need: a quarter of the present size, at most this. So many small
+/// blocks do not become as many chunks.
+constexpr std::size_t most_ahead_bytes = std::size_t{128} << 20;
+
+/// FNV hash, for comparison between PEs.
+std::uint64_t hash_of(const std::vector<std::size_t>& numbers) {
+    std::uint64_t hash = 14695981039346656037ULL;
+    for (const std::size_t number : numbers) hash = (hash ^ number) * 1099511628211ULL;
+    return hash;
+}
+
+std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
+
+}  // namespace
+
+// ---- chunks
+
+void DeviceMemory::grow_to(std::size_t end) {
+    if (end <= taken_bytes_) return;
+    const std::size_t granule = heap_->facts().granularity_bytes;
+    const std::size_t need = round_up(end - taken_bytes_, granule);
+    const std::size_t ahead = round_up(std::min(taken_bytes_ / 4, most_ahead_bytes), granule);
+    if (ahead > need && extend(ahead, false)) return;
+    extend(need, true);
+}
+
+/// Adds a chunk. Returns false (except on the last try) if a GPU has no room.
+bool DeviceMemory::extend(std::size_t bytes, bool last_try) {
+    ++chunks_;
+    common::Fd chunk;
+    const std::exception_ptr none_left = error_of([&] { chunk = heap_->extend(bytes); });
+    ErrorCode code{};
+    const int failed = first_failed(none_left, code);
+    if (failed >= 0) {
+        if (!none_left) heap_->withdraw();
+        if (!last_try) return false;
+        if (none_left) std::rethrow_exception(none_left);
+        throw Error(code,
+                    "PE " + std::to_string(failed) + "'s GPU does not have " + common::bytes_text(bytes) +
+                        " more for the device heap, so no PE gets them; see that PE's message for its free "
+                        "memory.");
+    }
+    try {
+        settle("send its GPU memory's descriptor", error_of([&] { send_chunk(chunk); }));
+        settle("map another PE's GPU memory", error_of([&] {
+                   map_chunks([&](const common::FdCourier::Parcel& parcel) {
+                       heap_->map_peer(slot_of(parcel.sender), parcel.fd);
+                   });
+               }));
+    } catch (...) {
+        heap_->withdraw();
+        throw;
+    }
+    if (server_) job_.transport()->add_device_chunk(taken_bytes_, mine() + taken_bytes_, bytes);
+    taken_bytes_ += bytes;
+    chunk_bytes_.push_back(bytes);
+    return true;
+}
+
+/// Sends a chunk's descriptor. A receiver's queue is short, so each sender also receives. Always bounded like
+/// a start, since a PE that failed fetches nothing.
+void DeviceMemory::send_chunk(const common::Fd& chunk) {
+    int next = 0;
+    const auto all_sent = [&] {
+        while (auto parcel = courier_->receive()) arrived_.push_back(std::move(*parcel));
+        for (; next < job_.n_pes(); ++next) {
+            if (next == me_ || slot_of(next) < 0) continue;
+            if (!courier_->send(couriers_[static_cast<std::size_t>(next)], job_.pe(), chunks_, chunk))
+                return false;
+        }
+        return true;
+    };
+    const detail::WaitReason reason{.operation = "allocate"};
+    const StartWaits::Scope bounded(job_.start_waits());
+    detail::wait(job_, 0, reason, -1, all_sent);
+}
+
+/// Maps the received chunks. All were sent, so they have arrived or are in the queue.
+void DeviceMemory::map_chunks(const std::function<void(const common::FdCourier::Parcel&)>& map) {
+    while (auto parcel = courier_->receive()) arrived_.push_back(std::move(*parcel));
+    std::vector<common::FdCourier::Parcel> parcels;
+    parcels.swap(arrived_);
+    int mapped = 1;
+    for (const common::FdCourier::Parcel& parcel : parcels) {
+        if (parcel.tag != chunks_) continue;  // of a chunk that failed
+        map(parcel);
+        ++mapped;
+    }
+    const auto expected = static_cast<int>(job_.hosts().members.size());
+    if (mapped != expected)
+        throw Error(ErrorCode::system, "Descriptors of GPU memory came from " + std::to_string(mapped - 1) +
+                                           " of " + std::to_string(expected - 1) + " other PEs.");
+}
+
+// ---- registered buffers
+
+void* DeviceMemory::register_buffer(const void* memory, std::size_t bytes, std::uint64_t serial) {
+    std::optional<heap::Allocator::Block> place;
+    {
+        const std::lock_guard lock(mutex_);
+        place = views_->allocate(bytes, heap::device_alignment);
+    }
+    if (!place)
+        throw Error(ErrorCode::out_of_memory,
+                    "A device heap has room for " + common::bytes_text(views_bytes()) +
+                        " of registered buffers a PE; " + common::bytes_text(bytes) + " more were passed.");
+    const std::size_t offset = views_offset() + place->offset;
+    try {
+        // PEs map the parts in step, so they must have the same ones.
+        std::vector<std::size_t> sizes;
+        settle("register its buffer", error_of([&] { sizes = heap_->parts(memory, bytes); }));
+        job_.world_state().agree(call_record("register", bytes, 0, sizes.size(), hash_of(sizes)));
+        const auto* part = static_cast<const char*>(memory);
+        std::size_t at = offset;
+        for (const std::size_t size : sizes) {
+            view_parts_[offset].push_back(at);
+            share_part(at, part, size);
+            at += size;
+            part += size;
+        }
+    } catch (...) {
+        unmap_parts(offset);
+        const std::lock_guard lock(mutex_);
+        views_->free(place->offset);
+        throw;
+    }
+    const std::lock_guard lock(mutex_);
+    serial_of_[offset] = serial;
+    offset_of_serial_[serial] = offset;
+    return mine() + offset;
+}
+
+/// Maps one allocation at `offset` of all slots.
+void DeviceMemory::share_part(std::size_t offset, const char* memory, std::size_t bytes) {
+    ++chunks_;
+    common::Fd descriptor;
+    settle("register its buffer", error_of([&] { descriptor = heap_->adopt(offset, memory, bytes); }));
+    settle("send its buffer's descriptor", error_of([&] { send_chunk(descriptor); }));
+    settle("map another PE's buffer", error_of([&] {
+               map_chunks([&](const common::FdCourier::Parcel& parcel) {
+                   heap_->map_view(slot_of(parcel.sender), offset, bytes, parcel.fd);
+               });
+           }));
+}
+
+void DeviceMemory::unmap_parts(std::size_t offset) noexcept {
+    for (const std::size_t part : view_parts_[offset]) heap_->unmap_view(part);
+    view_parts_.erase(offset);
+}
+
+heap::DeviceRange DeviceMemory::enclosing(const void* memory, std::size_t bytes) const {
+    heap::DeviceRange whole;
+    settle("register its buffer", error_of([&] { whole = heap_->enclosing(memory, bytes); }));
+    return whole;
+}
+
+}  // namespace atl::core

@@ -1,0 +1,214 @@
+// Collectives on device memory in teams whose GPUs cannot all access each other. They run as collectives of
+// the host, on copies in the host's memory.
+#include "collective/folds/halves.hpp"
+#include "stream/on_device.hpp"
+
+#include <algorithm>
+
+namespace atl::collective {
+
+namespace {
+
+using core::DeviceMemory;
+using core::GroupArguments;
+using heap::Group;
+
+/// Memory for copies of arrays: all of them in pinned memory, or all in ordinary memory.
+class Room {
+  public:
+    Room(const DeviceMemory::Lane* lane, const std::vector<std::size_t>& arrays) {
+        std::size_t bytes = 0;
+        for (const std::size_t array : arrays) bytes += room_for(array);
+        if (lane && bytes <= DeviceMemory::lane_pinned_bytes) {
+            next_ = lane->pinned;
+        } else {
+            own_ = std::make_unique_for_overwrite<char[]>(bytes);
+            next_ = own_.get();
+        }
+    }
+    /// Null for 0 bytes.
+    char* take(std::size_t bytes) {
+        if (bytes == 0) return nullptr;
+        char* const at = next_;
+        next_ += room_for(bytes);
+        return at;
+    }
+
+  private:
+    static std::size_t room_for(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+    std::unique_ptr<char[]> own_;
+    char* next_;
+};
+
+Team handle_of(core::TeamState& state) {
+    return Team(std::shared_ptr<core::TeamState>(std::shared_ptr<void>(), &state));
+}
+
+void run_on_host(const Team& team, const GroupArguments& a, void* dst, const void* src) {
+    const int n = team.n_pes();
+    const std::size_t dst_bytes = a.dst_bytes(n), src_bytes = a.src_bytes(n);
+    const std::size_t count = a.bytes / size_of(a.type);
+    switch (a.kind) {
+        case Group::sync:
+            return team.sync();
+        case Group::broadcast:
+            return team.broadcast_bytes(dst, dst_bytes, src, src ? src_bytes : 0, a.root);
+        case Group::fcollect:
+            return team.fcollect_bytes(dst, dst_bytes, src, src_bytes);
+        case Group::alltoall:
+            return team.alltoall_bytes(dst, dst_bytes, src, src_bytes);
+        case Group::gather:
+            return team.gather_bytes(dst, dst ? dst_bytes : 0, src, src_bytes, a.root);
+        case Group::scatter:
+            return team.scatter_bytes(dst, dst_bytes, src, src ? src_bytes : 0, a.root);
+        case Group::reduce:
+            return team.reduce_scaled_erased(dst, src, count, a.type, a.op, a.scale);
+        case Group::reduce_scatter:
+            return team.reduce_scatter_scaled_erased(dst, count, src, src_bytes / size_of(a.type), a.type,
+                                                     a.op, a.scale);
+        case Group::reduce_to:
+            return team.reduce_to_erased(dst, dst ? count : 0, src, count, a.type, a.op, a.root);
+        case Group::inscan:
+        case Group::exscan:
+            return team.scan_erased(dst, src, count, a.type, a.op, a.kind == Group::inscan);
+        case Group::collect:  // these two are not of blocks: see below
+        case Group::alltoalls:
+        case Group::reduce_part:  // a step of `reduce` that only streams make
+            break;
+    }
+}
+
+/// The elements of an alltoalls, packed on the host. GPU memory is copied through the lane's pinned memory.
+class Packed {
+  public:
+    Packed(const DeviceMemory& device, const DeviceMemory::Lane& lane, std::size_t element_bytes,
+           std::size_t elements)
+        : device_(device),
+          lane_(lane),
+          element_(element_bytes),
+          elements_(elements),
+          data_(std::make_unique_for_overwrite<char[]>(element_bytes * elements)) {}
+    char* data() const { return data_.get(); }
+    std::size_t bytes() const { return element_ * elements_; }
+    void take(const void* array, std::ptrdiff_t stride) const {
+        const Way way = way_of(array);
+        each_piece(way, [&](char* packed, std::size_t at, std::size_t count) {
+            const char* from = static_cast<const char*>(array) + apart(at, stride);
+            if (way == Way::whole) return device_.copy(packed, from, element_);
+            move({way == Way::gpu ? lane_.pinned : packed, from, apart(1), apart(1, stride), element_, count},
+                 way);
+            if (way == Way::gpu) std::memcpy(packed, lane_.pinned, element_ * count);
+        });
+    }
+    void give(void* array, std::ptrdiff_t stride) const {
+        const Way way = way_of(array);
+        each_piece(way, [&](char* packed, std::size_t at, std::size_t count) {
+            char* to = static_cast<char*>(array) + apart(at, stride);
+            if (way == Way::whole) return device_.copy(to, packed, element_);
+            if (way == Way::gpu) std::memcpy(lane_.pinned, packed, element_ * count);
+            move({to, way == Way::gpu ? lane_.pinned : packed, apart(1, stride), apart(1), element_, count},
+                 way);
+        });
+    }
+
+  private:
+    enum class Way { host, gpu, whole };  ///< whole: elements too large for the lane, each by a copy
+    Way way_of(const void* array) const {
+        if (!device_.is_on_gpu(array)) return Way::host;
+        return element_ <= DeviceMemory::lane_pinned_bytes ? Way::gpu : Way::whole;
+    }
+    std::int64_t apart(std::size_t elements, std::ptrdiff_t stride = 1) const {
+        return static_cast<std::int64_t>(elements * element_) * stride;
+    }
+    void move(const heap::StridedCall& copy, Way way) const {
+        if (way == Way::host) return core::copy_on_host(copy);
+        device_.start(copy, lane_.stream);
+        device_.finish(lane_.stream);
+    }
+    template <class Move> void each_piece(Way way, Move move) const {
+        const std::size_t most = way == Way::host  ? elements_
+                                 : way == Way::gpu ? DeviceMemory::lane_pinned_bytes / element_
+                                                   : 1;
+        for (std::size_t at = 0; at < elements_; at += most)
+            move(data() + at * element_, at, std::min(most, elements_ - at));
+    }
+    const DeviceMemory& device_;
+    const DeviceMemory::Lane& lane_;
+    std::size_t element_, elements_;
+    std::unique_ptr<char[]> data_;
+};
+
+void alltoalls_by_host(const Team& team, const DeviceMemory& device, const GroupArguments& a,
+                       const DeviceMemory::Lane& lane) {
+    const std::size_t elements = a.strides.count * static_cast<std::size_t>(team.n_pes());
+    const Packed src(device, lane, a.bytes, elements), dst(device, lane, a.bytes, elements);
+    src.take(a.src, a.strides.src);
+    team.alltoall_bytes(dst.data(), dst.bytes(), src.data(), src.bytes());
+    dst.give(a.dst, a.strides.dst);
+}
+
+}  // namespace
+
+bool is_far(const core::TeamState& team) {
+    for (int i = 0; i < team.n_pes(); ++i)
+        if (team.job().slot(team.world_pe(i)) < 0) return true;
+    return false;
+}
+
+void run_by_host(core::TeamState& state, const GroupArguments& arguments, const DeviceMemory::Lane* lane) {
+    const DeviceMemory& device = *state.job().device();
+    const Team team = handle_of(state);
+    if (arguments.kind == Group::alltoalls) return alltoalls_by_host(team, device, arguments, *lane);
+    const int me = team.my_pe(), n = team.n_pes();
+    const bool reduces = arguments.kind == Group::reduce || arguments.kind == Group::reduce_scatter ||
+                         heap::is_ranged(arguments.kind);
+    const bool widens = reduces && is_half(arguments.type);
+    const std::size_t src_bytes = arguments.reads(me) ? arguments.src_bytes(n) : 0;
+    const std::size_t dst_bytes = arguments.writes(me) ? arguments.dst_bytes(n) : 0;
+    GroupArguments on_host = arguments;
+    if (widens) {
+        on_host.bytes *= 2;
+        on_host.type = DType::float32;
+    }
+    const std::size_t growth = widens ? 2 : 1;
+    Room room(lane, {src_bytes * growth, dst_bytes * growth});
+    char* const src = room.take(src_bytes * growth);
+    char* const dst = room.take(dst_bytes * growth);
+    if (src) {
+        char* const copied = src + src_bytes * (growth - 1);
+        device.copy(copied, arguments.src, src_bytes);
+        if (widens) widen(src, copied, src_bytes / 2, arguments.type);
+    }
+    std::size_t written = dst_bytes;
+    if (arguments.kind == Group::collect)
+        written = team.collect_bytes(dst, dst_bytes, src, src_bytes);
+    else
+        run_on_host(team, on_host, dst, src);
+    if (!dst) return;
+    if (widens) narrow(dst, dst, dst_bytes / 2, arguments.type);
+    device.copy(arguments.dst, dst, written);
+}
+
+void run_messages_by_host(core::TeamState& state, const std::vector<MessageGroup::Message>& messages,
+                          const DeviceMemory::Lane& lane) {
+    const DeviceMemory& device = *state.job().device();
+    std::vector<std::size_t> sizes;
+    for (const auto& m : messages) sizes.push_back(m.bytes);
+    Room room(&lane, sizes);
+    std::vector<char*> copies;
+    MessageGroup group(handle_of(state));
+    for (const auto& m : messages) {
+        char* const copy = copies.emplace_back(room.take(m.bytes));
+        if (!m.is_send)
+            group.recv_bytes(copy, m.bytes, m.pe);
+        else {
+            if (copy) device.copy(copy, m.data, m.bytes);
+            group.send_bytes(copy, m.bytes, m.pe);
+        }
+    }
+    group.run();
+    for (std::size_t i = 0; i < messages.size(); ++i)
+        if (!messages[i].is_send && copies[i]) device.copy(messages[i].data, copies[i], messages[i].bytes);
+}
+
+}  // namespace atl::collective

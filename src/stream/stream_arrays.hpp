@@ -1,0 +1,22 @@
+// Arrays outside the device heap in collectives on streams.
+#pragma once
+
+#include "stream/stream_team.hpp"
+
+namespace atl::core {
+
+/// The ordinary ones among this member's arrays: memory that its GPU can access and other PEs cannot.
+struct Ordinary {
+    bool dst = false, src = false;
+};
+
+/// Throws Error: not_symmetric for memory that the GPU cannot access, use_after_free, invalid_argument.
+Ordinary check_arrays(const TeamState& team, const DeviceMemory& device, const char* operation,
+                      const GroupArguments& arguments);
+/// Like start_collective, for calls with ordinary arrays; `call` is group_call's of the arguments. Throws
+/// Error(not_symmetric) for a large message in which other members would have to access one.
+void start_ordinary(const TeamState& team, const DeviceMemory& device, const char* operation,
+                    const GroupArguments& arguments, heap::GroupCall call, const Ordinary& ordinary,
+                    heap::StreamHandle stream);
+
+}  // namespace atl::core

@@ -1,0 +1,90 @@
+// Stream-ordered tests, and waits for many words.
+#include "atoll/detail/stream_waits.hpp"
+
+#include "common/text.hpp"
+#include "core/context/context_state.hpp"
+#include "core/job/job_state.hpp"
+#include "stream/stream_checks.hpp"
+
+namespace atl {
+
+namespace core {
+
+void* own_words(const ContextState& context, const DeviceMemory& device, void* words, std::size_t bytes,
+                std::size_t each) {
+    if (bytes == 0) return words;
+    const JobState& job = context.job();
+    const bool is_pinned = device.pinned().has(words);
+    if (is_pinned) {
+        job.check_symmetric(words, bytes);
+        device.check_pinned(words, bytes);
+    } else {
+        check_on_device(job, device, words, bytes);
+    }
+    if ((is_pinned || job.window().check) && reinterpret_cast<std::uintptr_t>(words) % each != 0)
+        detail::throw_misaligned(words, each);
+    return is_pinned ? words : device.at(words, job.pe());
+}
+
+int reported_values(DType type) {
+    if (static_cast<int>(type) > static_cast<int>(DType::uint64))
+        throw Error(ErrorCode::dtype_mismatch, "Waits on a stream take integers of 8, 16, 32 or 64 bits.");
+    const bool is_signed =
+        type == DType::int8 || type == DType::int16 || type == DType::int32 || type == DType::int64;
+    const auto values = is_signed ? device::Values::int64 : device::Values::unsigned_word;
+    return static_cast<int>(values) << device::compare_bits;
+}
+
+}  // namespace core
+
+namespace detail {
+
+namespace {
+
+/// The Operation for a wait's report, by the name that its caller used; tests report nothing.
+device::Operation operation_of(const ManyWords& asked) {
+    using device::Operation;
+    constexpr Operation names[][2] = {{Operation::wait_until_all, Operation::wait_until_all_vector},
+                                      {Operation::wait_until_any, Operation::wait_until_any_vector},
+                                      {Operation::wait_until_some, Operation::wait_until_some_vector}};
+    return names[static_cast<int>(asked.kind)][asked.values ? 1 : 0];
+}
+
+/// A GPU traps on misaligned words, and its context is lost.
+void check_aligned(const void* array, std::size_t each) {
+    if (reinterpret_cast<std::uintptr_t>(array) % each != 0) throw_misaligned(array, each);
+}
+
+std::size_t product(std::uint64_t n, std::size_t bytes) {
+    std::size_t all = 0;
+    return __builtin_mul_overflow(n, bytes, &all) ? SIZE_MAX : all;
+}
+
+}  // namespace
+
+void StreamWaits::many(const ManyWords& asked) const {
+    const core::JobState& job = state_->job();
+    const core::DeviceMemory& device = core::device_for_streams(job, stream_.handle);
+    const int values = core::reported_values(asked.type);
+    const std::size_t each = size_of(asked.type), bytes = product(asked.n, each);
+    heap::WaitManyCall call{team_, asked, operation_of(asked), values};
+    call.asked.words = core::own_words(*state_, device, const_cast<void*>(asked.words), bytes, each);
+    const bool finds = !asked.waits || asked.kind != Many::all;
+    if (finds && !asked.out)
+        throw Error(
+            ErrorCode::invalid_argument,
+            "out is null: a test on a stream, and a wait for any or some words there, needs an address "
+            "for its result.");
+    check_aligned(asked.out, sizeof(std::int64_t));
+    check_aligned(asked.status, sizeof(int));
+    check_aligned(asked.values, each);
+    if (asked.out)
+        device.check_pinned(asked.out, (asked.kind == Many::some ? asked.n + 1 : 1) * sizeof(std::int64_t));
+    if (asked.status) device.check_pinned(asked.status, asked.n * sizeof(int));
+    if (asked.values) device.check_pinned(asked.values, bytes);
+    if (asked.n == 0 && !finds) return;
+    device.start(call, stream_.handle);
+}
+
+}  // namespace detail
+}  // namespace atl

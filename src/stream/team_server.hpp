@@ -1,0 +1,51 @@
+// TeamServer: a team's collectives and messages on streams if a transport reaches some of its members. It
+// makes the host's calls on copies, on the team's twin. Each of the two kinds has a ring and a thread. A call
+// that waits for other PEs delays only later calls of its kind on its team, which would wait on a GPU, too.
+#pragma once
+
+#include "atoll/team.hpp"
+#include "stream/stream_server.hpp"
+#include "stream/stream_team.hpp"
+
+#include <list>
+#include <mutex>
+#include <vector>
+
+namespace atl::core {
+
+/// Serves the teams that have a given kernel place, one after another. Rings continue from their last ticket.
+class TeamServer {
+  public:
+    /// The ring and tickets of one kind of request; see heap::FarCall.
+    struct Way {
+        heap::FarRing* ring;
+        unsigned long long* tickets;
+    };
+    TeamServer(JobState& job, const DeviceMemory& device, const Way& collectives, const Way& messages);
+
+    /// Sets the team that requests are for from now on.
+    void serve(TeamState& team) { twin_.store(&team.twin()); }
+    /// Releases a team that ends and has no work on streams, nor in graphs.
+    void forget();
+
+    void start(const device::Team& team, const GroupArguments& arguments, heap::StreamHandle stream);
+    void start(const device::Team& team, std::vector<MessageGroup::Message> messages,
+               heap::StreamHandle stream);
+
+  private:
+    /// The messages of one call; those of graphs are kept until the team ends.
+    struct Kept {
+        std::vector<MessageGroup::Message> messages;
+        bool once;
+    };
+    void run_group(const heap::FarRequest& request, const DeviceMemory::Lane& lane) const;
+    void run_messages(const heap::FarRequest& request, const DeviceMemory::Lane& lane);
+
+    const DeviceMemory& device_;
+    std::atomic<TeamState*> twin_{nullptr};
+    std::mutex mutex_;  // guards kept_
+    std::list<Kept> kept_;
+    StreamServer collectives_, messages_;  // last: their threads use the other members
+};
+
+}  // namespace atl::core
