@@ -63,7 +63,7 @@ Json describe_build() {
 #else
             {"assertions", "on"},
 #endif
-            {"cuda", core::describe_device_plugin()},
+            {"cuda", gpu::describe_device_plugin()},
     };
 }
 

@@ -58,7 +58,7 @@ void Team::alltoall_bytes(void* dst, std::size_t dst_bytes, const void* src, std
                         ".");
     if (is_on_device(state, "alltoall", dst, src)) [[unlikely]]
         return run_on_device(state, call,
-                             {.kind = heap::Group::alltoall, .dst = dst, .src = src, .bytes = block});
+                             {.kind = gpu::Group::alltoall, .dst = dst, .src = src, .bytes = block});
     check_given(state, "alltoall", dst, src_bytes, src, src_bytes);
     char* to = static_cast<char*>(dst);
     switch (const Algorithm algorithm = state.choose(Collective::alltoall, block, src_bytes)) {
@@ -82,7 +82,7 @@ void Team::alltoalls_bytes(void* dst, const void* src, std::ptrdiff_t dst_stride
     if (dst_stride < 1 || src_stride < 1) detail::throw_stride(dst_stride, src_stride);
     if (is_on_device(state, "alltoalls", dst, src)) [[unlikely]]
         return alltoalls_on_device(state, call,
-                                   {.kind = heap::Group::alltoalls,
+                                   {.kind = gpu::Group::alltoalls,
                                     .dst = dst,
                                     .src = src,
                                     .bytes = element_bytes,

@@ -182,7 +182,7 @@ void Team::broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, st
     if (is_on_device(state, "broadcast", dst, src)) [[unlikely]]
         return run_on_device(
             state, call,
-            {.kind = heap::Group::broadcast, .dst = dst, .src = src, .bytes = dst_bytes, .root = root});
+            {.kind = gpu::Group::broadcast, .dst = dst, .src = src, .bytes = dst_bytes, .root = root});
     check_given(state, "broadcast", dst, dst_bytes, src, state.my_pe() == root ? dst_bytes : 0);
     switch (const Algorithm algorithm = state.choose(Collective::broadcast, dst_bytes, dst_bytes)) {
         case Algorithm::line:

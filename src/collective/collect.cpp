@@ -51,7 +51,7 @@ void Team::fcollect_bytes(void* dst, std::size_t dst_bytes, const void* src, std
     check_size("fcollect", "dst", dst_bytes, times(src_bytes, state.n_pes()));
     if (is_on_device(state, "fcollect", dst, src)) [[unlikely]]
         return run_on_device(state, call,
-                             {.kind = heap::Group::fcollect, .dst = dst, .src = src, .bytes = src_bytes});
+                             {.kind = gpu::Group::fcollect, .dst = dst, .src = src, .bytes = src_bytes});
     check_given(state, "fcollect", dst, dst_bytes, src, src_bytes);
     char* to = static_cast<char*>(dst);
     switch (const Algorithm algorithm = state.choose(Collective::fcollect, src_bytes, src_bytes)) {
@@ -71,7 +71,7 @@ std::size_t Team::collect_bytes(void* dst, std::size_t dst_bytes, const void* sr
     if (is_on_device(state, "collect", dst, src)) [[unlikely]]
         return collect_on_device(
             state, call,
-            {.kind = heap::Group::collect, .dst = dst, .src = src, .bytes = src_bytes, .room = dst_bytes});
+            {.kind = gpu::Group::collect, .dst = dst, .src = src, .bytes = src_bytes, .room = dst_bytes});
     check_given(state, "collect", "src", src, src_bytes);
     const bool staged = state.choose(Collective::collect, src_bytes, SIZE_MAX) == Algorithm::staged;
     Sources sources(state, call, {.data = src, .block_bytes = src_bytes, .staged = staged, .any_size = true});

@@ -70,7 +70,7 @@ void Team::gather_bytes(void* dst, std::size_t dst_bytes, const void* src, std::
     if (is_on_device(state, "gather", dst, src)) [[unlikely]]
         return run_on_device(
             state, call,
-            {.kind = heap::Group::gather, .dst = dst, .src = src, .bytes = src_bytes, .root = root});
+            {.kind = gpu::Group::gather, .dst = dst, .src = src, .bytes = src_bytes, .root = root});
     check_given(state, "gather", dst, state.my_pe() == root ? all : 0, src, src_bytes);
     char* to = static_cast<char*>(dst);
     switch (const Algorithm algorithm = state.choose(Collective::gather, src_bytes, src_bytes)) {
@@ -94,7 +94,7 @@ void Team::scatter_bytes(void* dst, std::size_t dst_bytes, const void* src, std:
     if (is_on_device(state, "scatter", dst, src)) [[unlikely]]
         return run_on_device(
             state, call,
-            {.kind = heap::Group::scatter, .dst = dst, .src = src, .bytes = dst_bytes, .root = root});
+            {.kind = gpu::Group::scatter, .dst = dst, .src = src, .bytes = dst_bytes, .root = root});
     check_given(state, "scatter", dst, dst_bytes, src, state.my_pe() == root ? all : 0);
     char* to = static_cast<char*>(dst);
     switch (const Algorithm algorithm = state.choose(Collective::scatter, dst_bytes, all)) {

@@ -90,7 +90,7 @@ void Team::reduce_scaled_erased(void* dst, const void* src, std::size_t count, D
         {.bytes = bytes, .c = static_cast<std::uint64_t>(type), .d = static_cast<std::uint64_t>(op)});
     if (is_on_device(state, "reduce", dst, src)) [[unlikely]]
         return reduce_on_device(state, call,
-                                {.kind = heap::Group::reduce,
+                                {.kind = gpu::Group::reduce,
                                  .dst = dst,
                                  .src = src,
                                  .bytes = bytes,
@@ -121,7 +121,7 @@ void Team::reduce_to_erased(void* dst, std::size_t dst_count, const void* src, s
     if (state.my_pe() == root) check_size("reduce_to", "dst", dst_count, count, "elements");
     if (is_on_device(state, "reduce_to", dst, src)) [[unlikely]]
         return reduce_on_device(state, call,
-                                {.kind = heap::Group::reduce_to,
+                                {.kind = gpu::Group::reduce_to,
                                  .dst = dst,
                                  .src = src,
                                  .bytes = bytes,

@@ -60,7 +60,7 @@ void Team::reduce_scatter_scaled_erased(void* dst, std::size_t dst_count, const 
     check_size("reduce_scatter", "src", src_count, times(dst_count, state.n_pes()), "elements");
     if (is_on_device(state, "reduce_scatter", dst, src)) [[unlikely]]
         return reduce_on_device(state, call,
-                                {.kind = heap::Group::reduce_scatter,
+                                {.kind = gpu::Group::reduce_scatter,
                                  .dst = dst,
                                  .src = src,
                                  .bytes = block,

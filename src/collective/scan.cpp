@@ -87,7 +87,7 @@ void Team::scan_erased(void* dst, const void* src, std::size_t count, DType type
     core::check_scan(op, inclusive);
     if (is_on_device(state, "scan", dst, src)) [[unlikely]]
         return reduce_on_device(state, call,
-                                {.kind = inclusive ? heap::Group::inscan : heap::Group::exscan,
+                                {.kind = inclusive ? gpu::Group::inscan : gpu::Group::exscan,
                                  .dst = dst,
                                  .src = src,
                                  .bytes = bytes,

@@ -3,7 +3,7 @@
 
 #include <exception>
 
-namespace atl::core {
+namespace atl::common {
 
 /// Returns the exception thrown by the call, or null.
 template <class Call> std::exception_ptr error_of(Call&& call) {
@@ -15,4 +15,4 @@ template <class Call> std::exception_ptr error_of(Call&& call) {
     return nullptr;
 }
 
-}  // namespace atl::core
+}  // namespace atl::common

@@ -80,10 +80,10 @@ Job::Registered Job::register_range(void* memory, std::size_t bytes) {
     return state().register_range(memory, bytes);
 }
 void Job::check_kernels() const {
-    if (const core::DeviceMemory* device = state().device()) device->check_kernels();
+    if (const gpu::DeviceMemory* device = state().device()) device->check_kernels();
 }
 void Job::note_kernel(std::string_view name, unsigned blocks, unsigned threads) const {
-    if (const core::DeviceMemory* device = state().device()) device->note_kernel(name, blocks, threads);
+    if (const gpu::DeviceMemory* device = state().device()) device->note_kernel(name, blocks, threads);
 }
 void Job::reset_device_heap() { state().reset_device_heap(); }
 void Job::free(void* block) { state().free(block); }
@@ -99,7 +99,7 @@ void Job::check_symmetric(const void* address, std::size_t bytes) const {
 }
 Job::HeapUse Job::heap_use() const { return state().heap_use(); }
 Job::DeviceHeapUse Job::device_heap_use() const {
-    const core::DeviceMemory* device = state().device();
+    const gpu::DeviceMemory* device = state().device();
     return device ? device->use() : DeviceHeapUse{};
 }
 std::shared_ptr<const void> Job::memory() const { return state().mapping(); }

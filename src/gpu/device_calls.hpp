@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <variant>
 
-namespace atl::heap {
+namespace atl::gpu {
 
 /// A CUstream, in CUDA's driver and runtime (cudaStream_t) alike.
 using StreamHandle = void*;
@@ -298,4 +298,4 @@ struct GroupMemory {
     ATOLL_ANYWHERE constexpr std::uint64_t bytes() const { return told_at(collect_blocks, 0); }
 };
 
-}  // namespace atl::heap
+}  // namespace atl::gpu

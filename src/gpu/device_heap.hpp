@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace atl::heap {
+namespace atl::gpu {
 
 /// Identifies a GPU to every process, however each of them numbers its visible GPUs.
 using DeviceUuid = std::array<unsigned char, 16>;
@@ -148,4 +148,4 @@ struct DevicePlugin {
 };
 inline constexpr const char* device_plugin_symbol = "atoll_device_plugin";
 
-}  // namespace atl::heap
+}  // namespace atl::gpu

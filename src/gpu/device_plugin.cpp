@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <vector>
 
-namespace atl::core {
+namespace atl::gpu {
 
 namespace {
 
@@ -56,9 +56,9 @@ void* open_library() {
             tried + ".");
 }
 
-const heap::DevicePlugin& load() {
+const DevicePlugin& load() {
     void* library = open_library();
-    const auto* plugin = static_cast<const heap::DevicePlugin*>(::dlsym(library, heap::device_plugin_symbol));
+    const auto* plugin = static_cast<const DevicePlugin*>(::dlsym(library, device_plugin_symbol));
     if (!plugin || std::strcmp(plugin->release, ATOLL_VERSION) != 0)
         throw Error(ErrorCode::unsupported, std::string(file_name) + " is of Atoll " +
                                                 (plugin ? plugin->release : "of another kind") +
@@ -79,7 +79,7 @@ bool stands_somewhere() {
 std::string describe_device_plugin() {
     if (!stands_somewhere()) return "no GPU part here (building it needs the CUDA toolkit)";
     try {
-        const heap::DevicePlugin& plugin = device_plugin();
+        const DevicePlugin& plugin = device_plugin();
         Dl_info where{};
         const bool known = ::dladdr(&plugin, &where) != 0 && where.dli_fname;
         return std::string(plugin.built) + (known ? std::string(", ") + where.dli_fname : "");
@@ -88,9 +88,9 @@ std::string describe_device_plugin() {
     }
 }
 
-const heap::DevicePlugin& device_plugin() {
-    static const heap::DevicePlugin& plugin = load();  // if it throws, the next call tries again
+const DevicePlugin& device_plugin() {
+    static const DevicePlugin& plugin = load();  // if it throws, the next call tries again
     return plugin;
 }
 
-}  // namespace atl::core
+}  // namespace atl::gpu

@@ -5,13 +5,13 @@
 
 #include <string>
 
-namespace atl::core {
+namespace atl::gpu {
 
 /// Loads the library once a process, and never unloads it. Throws Error(unsupported) with the searched
 /// places, or if it is of another release.
-const heap::DevicePlugin& device_plugin();
+const DevicePlugin& device_plugin();
 
 /// Describes the installed library, for people. Loads it, which starts no driver.
 std::string describe_device_plugin();
 
-}  // namespace atl::core
+}  // namespace atl::gpu

@@ -6,9 +6,9 @@
 
 #include <cstring>
 
-namespace atl::core {
+namespace atl::gpu {
 
-DeviceServer::DeviceServer(heap::DeviceHeap& heap, char* base)
+DeviceServer::DeviceServer(DeviceHeap& heap, char* base)
     : heap_(heap),
       base_(base),
       stream_(heap.make_stream()),
@@ -51,9 +51,9 @@ void DeviceServer::put_blocks(std::uint64_t offset, const void* src, const trans
     const std::size_t reach = detail::extent_bytes(static_cast<std::ptrdiff_t>(blocks.remote_stride),
                                                    blocks.block_bytes, blocks.n_blocks, 1);
     heap_.start(
-        heap::StridedCall{place(offset, reach), staged(src, blocks.block_bytes * blocks.n_blocks),
-                          static_cast<std::int64_t>(blocks.remote_stride),
-                          static_cast<std::int64_t>(blocks.block_bytes), blocks.block_bytes, blocks.n_blocks},
+        StridedCall{place(offset, reach), staged(src, blocks.block_bytes * blocks.n_blocks),
+                    static_cast<std::int64_t>(blocks.remote_stride),
+                    static_cast<std::int64_t>(blocks.block_bytes), blocks.block_bytes, blocks.n_blocks},
         stream_);
 }
 
@@ -62,10 +62,10 @@ void DeviceServer::get_blocks(void* dst, std::uint64_t offset, const transport::
     const std::size_t reach = detail::extent_bytes(static_cast<std::ptrdiff_t>(blocks.remote_stride),
                                                    blocks.block_bytes, blocks.n_blocks, 1);
     char* packed = ring_for(bytes);
-    heap_.start(heap::StridedCall{packed, place(offset, reach), static_cast<std::int64_t>(blocks.block_bytes),
-                                  static_cast<std::int64_t>(blocks.remote_stride), blocks.block_bytes,
-                                  blocks.n_blocks},
-                stream_);
+    heap_.start(
+        StridedCall{packed, place(offset, reach), static_cast<std::int64_t>(blocks.block_bytes),
+                    static_cast<std::int64_t>(blocks.remote_stride), blocks.block_bytes, blocks.n_blocks},
+        stream_);
     settle();
     std::memcpy(dst, packed, bytes);
 }
@@ -75,11 +75,11 @@ std::uint64_t DeviceServer::atomic(std::uint64_t offset, AtomicOp op, DType type
     const bool fetches = transport::is_fetching(op);
     if (fetches) *fetched_ = 0;
     heap_.start(
-        heap::WordCall{place(offset, size_of(type)), fetches ? fetched_ : nullptr, value, compare, op, type},
+        WordCall{place(offset, size_of(type)), fetches ? fetched_ : nullptr, value, compare, op, type},
         stream_);
     if (!fetches) return 0;
     settle();
     return *fetched_;
 }
 
-}  // namespace atl::core
+}  // namespace atl::gpu

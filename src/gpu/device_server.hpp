@@ -5,12 +5,12 @@
 #include "gpu/device_heap.hpp"
 #include "transport/transport.hpp"
 
-namespace atl::core {
+namespace atl::gpu {
 
 class DeviceServer final : public transport::DeviceOwner {
   public:
     /// Allocates its pinned memory. `base` is the start of this PE's slot.
-    DeviceServer(heap::DeviceHeap& heap, char* base);
+    DeviceServer(DeviceHeap& heap, char* base);
 
     void put(std::uint64_t offset, const void* src, std::size_t bytes) override;
     void get(void* dst, std::uint64_t offset, std::size_t bytes) override;
@@ -32,12 +32,12 @@ class DeviceServer final : public transport::DeviceOwner {
     char* ring_for(std::size_t bytes);
     char* staged(const void* src, std::size_t bytes);
 
-    heap::DeviceHeap& heap_;
+    DeviceHeap& heap_;
     char* const base_;
-    const heap::StreamHandle stream_;
+    const StreamHandle stream_;
     char* const ring_;  ///< ring_bytes of pinned memory, and a word for fetched values
     std::uint64_t* const fetched_;
     std::size_t used_ = 0;
 };
 
-}  // namespace atl::core
+}  // namespace atl::gpu

@@ -11,7 +11,7 @@
 
 namespace atl {
 
-namespace core {
+namespace gpu {
 
 namespace {
 
@@ -38,7 +38,7 @@ std::vector<GpuSharing> sharing_of(const std::vector<GpuUse>& uses) {
         bool takes_turns = true;
         std::map<std::uint32_t, int> by_process;
     };
-    std::map<heap::DeviceUuid, Gpu> gpus;
+    std::map<DeviceUuid, Gpu> gpus;
     for (std::size_t pe = 0; pe < uses.size(); ++pe) {
         Gpu& gpu = gpus[uses[pe].uuid];
         if (gpu.n_pes++ == 0) gpu.first_pe = static_cast<int>(pe);
@@ -60,7 +60,7 @@ unsigned share_of(unsigned blocks, int at_once) noexcept {
     return (blocks - std::max(1u, blocks / 16)) / static_cast<unsigned>(at_once);
 }
 
-std::string turns_text(const GpuSharing& sharing, const heap::DeviceFacts& facts) {
+std::string turns_text(const GpuSharing& sharing, const DeviceFacts& facts) {
     return std::to_string(sharing.n_pes) + " PEs share GPU " + std::to_string(facts.number) + " (" +
            facts.name +
            ") by time slices, and each switch between them takes about 2 ms. Under NVIDIA's MPS they run at "
@@ -79,24 +79,24 @@ SharedGpu::~SharedGpu() {
         users_of[static_cast<std::size_t>(gpu_)].owners.fetch_sub(1, std::memory_order_relaxed);
 }
 
-}  // namespace core
+}  // namespace gpu
 
 namespace detail {
 
 ATOLL_API int pes_at_once(int gpu) noexcept {
-    if (!core::is_counted(gpu)) return 1;
-    const core::Users& users = core::users_of[static_cast<std::size_t>(gpu)];
+    if (!gpu::is_counted(gpu)) return 1;
+    const gpu::Users& users = gpu::users_of[static_cast<std::size_t>(gpu)];
     if (users.owners.load(std::memory_order_relaxed) == 0) return 1;
     return std::max(1, users.at_once.load(std::memory_order_relaxed));
 }
 
 ATOLL_API int resident_share(int gpu, int blocks) noexcept {
-    return static_cast<int>(core::share_of(static_cast<unsigned>(std::max(blocks, 0)), pes_at_once(gpu)));
+    return static_cast<int>(gpu::share_of(static_cast<unsigned>(std::max(blocks, 0)), pes_at_once(gpu)));
 }
 
 }  // namespace detail
 
-namespace core {
+namespace gpu {
 
 std::string grid_refusal(int gpu, unsigned long long blocks, unsigned threads, int whole) {
     std::string text = std::to_string(blocks) + (blocks == 1 ? " block of " : " blocks of ") +
@@ -110,12 +110,12 @@ std::string grid_refusal(int gpu, unsigned long long blocks, unsigned threads, i
     return text;
 }
 
-}  // namespace core
+}  // namespace gpu
 
 namespace detail {
 
 ATOLL_API void say_grid_refused(int gpu, unsigned long long blocks, unsigned threads, int whole) {
-    common::say("cooperative_launch: " + core::grid_refusal(gpu, blocks, threads, whole) + ".");
+    common::say("cooperative_launch: " + gpu::grid_refusal(gpu, blocks, threads, whole) + ".");
 }
 
 }  // namespace detail

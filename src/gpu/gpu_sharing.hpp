@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-namespace atl::core {
+namespace atl::gpu {
 
 /// Each PE's GPU, exchanged when the device heap is opened.
 struct GpuUse {
-    heap::DeviceUuid uuid{};
+    DeviceUuid uuid{};
     std::uint32_t process = 0;  ///< random; equal for PEs that are threads of one process
-    bool takes_turns = false;   ///< heap::DeviceFacts
+    bool takes_turns = false;   ///< DeviceFacts
     /// The value of `process` for this process.
     static std::uint32_t this_process();
 };
@@ -38,7 +38,7 @@ std::vector<GpuSharing> sharing_of(const std::vector<GpuUse>& uses);
 unsigned share_of(unsigned blocks, int at_once) noexcept;
 
 /// The line printed when PEs time-slice a GPU.
-std::string turns_text(const GpuSharing& sharing, const heap::DeviceFacts& facts);
+std::string turns_text(const GpuSharing& sharing, const DeviceFacts& facts);
 
 /// Reason for which a grid of `blocks` is refused. The GPU fits `whole` such blocks at once.
 ATOLL_API std::string grid_refusal(int gpu, unsigned long long blocks, unsigned threads, int whole);
@@ -56,4 +56,4 @@ class SharedGpu {
     int gpu_;
 };
 
-}  // namespace atl::core
+}  // namespace atl::gpu

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-namespace atl::core {
+namespace atl::gpu {
 
 namespace {
 
@@ -52,4 +52,4 @@ bool HostMemory::surely_has(const void* address) const noexcept {
     return brk_begin_ != 0 && at >= brk_begin_ && at < reinterpret_cast<std::uintptr_t>(::sbrk(0));
 }
 
-}  // namespace atl::core
+}  // namespace atl::gpu

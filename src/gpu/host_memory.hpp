@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace atl::core {
+namespace atl::gpu {
 
 /// Recognises the program's stack and its brk heap, which hold most small objects. Construct once: the start
 /// of the heap is read from /proc.
@@ -17,4 +17,4 @@ class HostMemory {
     std::uintptr_t brk_begin_ = 0;  ///< 0: unknown
 };
 
-}  // namespace atl::core
+}  // namespace atl::gpu

@@ -14,7 +14,7 @@
 #include <new>
 #include <vector>
 
-namespace atl::core {
+namespace atl::gpu {
 
 namespace {
 
@@ -36,9 +36,9 @@ device::Watch* new_page() {
 
 void KernelWatch::Unmap::operator()(device::Watch* words) const { ::munmap(words, bytes); }
 
-KernelWatch::KernelWatch(JobState& job) : job_(job), words_(new_page()), thread_([this] { watch(); }) {
+KernelWatch::KernelWatch(core::JobState& job) : job_(job), words_(new_page()), thread_([this] { watch(); }) {
     // For device functions that run on the host, with host memory as the GPU's.
-    words_->look = look_from_host;
+    words_->look = core::look_from_host;
     words_->job = &job_;
 }
 
@@ -80,7 +80,7 @@ void KernelWatch::show_waiting() {
 }
 
 void KernelWatch::show(const device::Report* waiting, bool awaited) {
-    std::string operation = waiting ? operation_text(*waiting) : awaited ? "its stream" : "";
+    std::string operation = waiting ? core::operation_text(*waiting) : awaited ? "its stream" : "";
     if (waiting && waiting->team != 0 && waiting->peer >= 0)
         operation += ", for team PE " + std::to_string(waiting->peer);
     if (operation != shown_) shown_since_ns_ = common::now_ns();
@@ -132,8 +132,8 @@ void KernelWatch::check() {
 std::string KernelWatch::said() const {
     const device::Report& report = words_->report;
     const std::string me = "PE " + std::to_string(job_.pe());
-    const std::string where =
-        report_text(report) + ". " + kernel_text() + " was stopped and this process's GPU context is lost.";
+    const std::string where = core::report_text(report) + ". " + kernel_text() +
+                              " was stopped and this process's GPU context is lost.";
     if (report.state == 3)
         return gone_text() + ", so the wait of a kernel of " + me + " could not end, in " + where;
     if (report.state == 4 && report.operation == static_cast<int>(device::Operation::collect))
@@ -198,4 +198,4 @@ std::string KernelWatch::gone_text() const {
            (job_.board().header().left.load() == 0 ? " has finalized" : " left the job without finalize");
 }
 
-}  // namespace atl::core
+}  // namespace atl::gpu

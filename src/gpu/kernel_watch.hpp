@@ -15,14 +15,16 @@
 #include <string_view>
 
 namespace atl::core {
-
 class JobState;
+}  // namespace atl::core
+
+namespace atl::gpu {
 
 /// A thread that polls the job's abort word and the kernels' report a few times a second, and informs each
 /// side of the other. It makes no CUDA calls: these may wait for the very kernel that spins.
 class KernelWatch {
   public:
-    explicit KernelWatch(JobState& job);
+    explicit KernelWatch(core::JobState& job);
     ~KernelWatch() { stop_.signal(); }
     KernelWatch(const KernelWatch&) = delete;
     KernelWatch& operator=(const KernelWatch&) = delete;
@@ -69,7 +71,7 @@ class KernelWatch {
     struct Unmap {
         void operator()(device::Watch* words) const;
     };
-    JobState& job_;
+    core::JobState& job_;
     std::unique_ptr<device::Watch, Unmap> words_;
     mutable std::mutex starts_lock_;
     std::array<Start, 32> starts_;  ///< the latest launches, as a ring
@@ -85,4 +87,4 @@ class KernelWatch {
     common::QuietThread thread_;  // last: it uses the others
 };
 
-}  // namespace atl::core
+}  // namespace atl::gpu

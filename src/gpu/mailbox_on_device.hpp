@@ -8,7 +8,7 @@
 #include "atoll/device/rma.hpp"
 #include "gpu/device_calls.hpp"
 
-namespace atl::heap {
+namespace atl::gpu {
 
 /// Values of MailboxCall::arrived if no message was moved. try_post stores one only if it fails, so a
 /// successful one stores no more than post.
@@ -141,4 +141,4 @@ ATOLL_ANYWHERE void perform_mailbox(const MailboxCall& call, Scope scope, Misfit
         detail::receive(call, scope, misfit);
 }
 
-}  // namespace atl::heap
+}  // namespace atl::gpu

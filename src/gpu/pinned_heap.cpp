@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace atl::core {
+namespace atl::gpu {
 
 std::map<std::size_t, std::size_t>::const_iterator PinnedHeap::run_at(std::size_t offset) const {
     const auto next = runs_.upper_bound(offset);
@@ -86,4 +86,4 @@ std::size_t PinnedHeap::piece(const void* address, std::size_t bytes) const {
     return std::min(bytes, (run->first <= begin ? run->second : run->first) - begin);
 }
 
-}  // namespace atl::core
+}  // namespace atl::gpu

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <vector>
 
-namespace atl::core {
+namespace atl::gpu {
 
 /// Offsets are in the heap. A run of chunks is one registration with the driver.
 class PinnedHeap {
@@ -21,8 +21,7 @@ class PinnedHeap {
     };
     static constexpr std::size_t chunk_bytes = std::size_t{2} << 20;
 
-    PinnedHeap(heap::DeviceHeap& gpu, char* heap, std::size_t bytes)
-        : gpu_(gpu), heap_(heap), bytes_(bytes) {}
+    PinnedHeap(DeviceHeap& gpu, char* heap, std::size_t bytes) : gpu_(gpu), heap_(heap), bytes_(bytes) {}
 
     /// Pins the chunks of the range that are not pinned yet. Throws Error(system, unsupported).
     void pin(Range range);
@@ -47,7 +46,7 @@ class PinnedHeap {
     /// The run that contains an offset, else the next after it.
     std::map<std::size_t, std::size_t>::const_iterator run_at(std::size_t offset) const;
 
-    heap::DeviceHeap& gpu_;
+    DeviceHeap& gpu_;
     char* const heap_;
     const std::size_t bytes_;
     mutable std::mutex mutex_;
@@ -55,4 +54,4 @@ class PinnedHeap {
     std::atomic<std::size_t> n_runs_{0};       ///< the mutex is not taken while it is 0
 };
 
-}  // namespace atl::core
+}  // namespace atl::gpu

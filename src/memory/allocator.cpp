@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace atl::heap {
+namespace atl::memory {
 
 namespace {
 std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
@@ -137,4 +137,4 @@ void Allocator::remove_free(std::size_t offset, std::size_t bytes) {
     by_size_.erase({bytes, offset});
 }
 
-}  // namespace atl::heap
+}  // namespace atl::memory

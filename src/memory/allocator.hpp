@@ -13,7 +13,7 @@
 
 #include "memory/block_table.hpp"
 
-namespace atl::heap {
+namespace atl::memory {
 
 class Allocator {
   public:
@@ -74,4 +74,4 @@ class Allocator {
     std::unique_ptr<BlockTable> table_;
 };
 
-}  // namespace atl::heap
+}  // namespace atl::memory

@@ -5,7 +5,7 @@
 #include <new>
 #include <sys/mman.h>
 
-namespace atl::heap {
+namespace atl::memory {
 
 namespace {
 
@@ -96,4 +96,4 @@ void BlockTable::erase(Index block, std::size_t offset, std::size_t reserved) {
     free_.push_back(block);
 }
 
-}  // namespace atl::heap
+}  // namespace atl::memory

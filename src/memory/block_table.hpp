@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-namespace atl::heap {
+namespace atl::memory {
 
 /// A table of two levels. A region of 64 KiB within one block has one entry. Any other region has an entry
 /// for each granule of 64 bytes, in memory that the system commits at the first write. A block costs 4 bytes
@@ -63,4 +63,4 @@ class BlockTable {
     std::vector<Index> free_;
 };
 
-}  // namespace atl::heap
+}  // namespace atl::memory

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace atl::heap {
+namespace atl::memory {
 
 namespace {
 
@@ -98,4 +98,4 @@ std::size_t may_keep(std::size_t limit, std::size_t kept, std::size_t need,
     return missing >= kept ? 0 : std::min<std::size_t>(limit, kept - missing);
 }
 
-}  // namespace atl::heap
+}  // namespace atl::memory

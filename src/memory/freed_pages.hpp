@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace atl::heap {
+namespace atl::memory {
 
 /// Offsets are in one PE's heap. Keeps records only: the caller returns pages to the system, and reports that
 /// afterwards.
@@ -55,4 +55,4 @@ class FreedPages {
 std::size_t may_keep(std::size_t limit, std::size_t kept, std::size_t need,
                      const common::MemoryState& memory);
 
-}  // namespace atl::heap
+}  // namespace atl::memory

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <sstream>
 
-namespace atl::heap {
+namespace atl::memory {
 
 /// Least size of the library's memory in one PE's slot: control blocks of teams, staging of large
 /// collectives. Sparse, like all of the slot.
@@ -137,4 +137,4 @@ Layout agree_on_layout(const std::vector<std::string>& notes, int pe) {
     return layout_for(first.terms.heap_bytes, first.statics_bytes);
 }
 
-}  // namespace atl::heap
+}  // namespace atl::memory

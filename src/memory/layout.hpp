@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace atl::heap {
+namespace atl::memory {
 
 /// A slot is [heap | arena | statics]. The user's symmetric heap comes first, then the library's own shared
 /// memory. At the end is room for the executable's static objects if these are symmetric.
@@ -36,4 +36,4 @@ Layout agree_on_layout(const common::BoardView& board, const common::Settings& s
 std::string layout_note(const common::Settings& settings, std::size_t statics_bytes, int n_pes);
 Layout agree_on_layout(const std::vector<std::string>& notes, int pe);
 
-}  // namespace atl::heap
+}  // namespace atl::memory

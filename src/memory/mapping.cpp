@@ -17,7 +17,7 @@
 #include <cstring>
 #include <numeric>
 
-namespace atl::heap {
+namespace atl::memory {
 
 /// ftruncate past RLIMIT_FSIZE raises SIGXFSZ, which kills the process: check first.
 static void check_file_limit(std::size_t bytes) {
@@ -112,4 +112,4 @@ bool Mapping::release_pages(char* from, std::size_t bytes) const {
     return true;
 }
 
-}  // namespace atl::heap
+}  // namespace atl::memory

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-namespace atl::heap {
+namespace atl::memory {
 
 /// Owns the reserved addresses. Held by the job and by objects that pass on addresses in it.
 class Mapping {
@@ -38,4 +38,4 @@ class Mapping {
     Layout layout_;
 };
 
-}  // namespace atl::heap
+}  // namespace atl::memory

@@ -19,7 +19,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace atl::heap {
+namespace atl::memory {
 
 namespace {
 
@@ -165,4 +165,4 @@ void share_static_data(const StaticData& data, int fd, std::size_t offset) {
     isolate_forks();
 }
 
-}  // namespace atl::heap
+}  // namespace atl::memory

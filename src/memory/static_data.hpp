@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace atl::heap {
+namespace atl::memory {
 
 /// Addresses of the executable's parts in this process.
 struct StaticData {
@@ -29,4 +29,4 @@ StaticData find_static_data();
 /// copy. Throws Error(system, out_of_memory), with everything restored.
 void share_static_data(const StaticData& data, int fd, std::size_t offset);
 
-}  // namespace atl::heap
+}  // namespace atl::memory

@@ -10,7 +10,7 @@
 
 #include <mutex>
 
-namespace atl::heap {
+namespace atl::memory {
 
 namespace {
 
@@ -101,4 +101,4 @@ void isolate_forks() {
     s.active = true;
 }
 
-}  // namespace atl::heap
+}  // namespace atl::memory

@@ -10,7 +10,7 @@
 
 #include <atomic>
 
-namespace atl::heap {
+namespace atl::memory {
 
 namespace {
 
@@ -66,4 +66,4 @@ WriteGuard::~WriteGuard() {
     moving.store(false, std::memory_order_release);
 }
 
-}  // namespace atl::heap
+}  // namespace atl::memory

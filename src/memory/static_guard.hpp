@@ -3,7 +3,7 @@
 
 #include "memory/static_data.hpp"
 
-namespace atl::heap {
+namespace atl::memory {
 
 /// Makes stores to the segments wait in a handler of SIGSEGV, for its lifetime. Does nothing in a process of
 /// one thread.
@@ -19,4 +19,4 @@ class WriteGuard {
     bool armed_ = false;
 };
 
-}  // namespace atl::heap
+}  // namespace atl::memory

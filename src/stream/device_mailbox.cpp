@@ -20,9 +20,9 @@ namespace atl {
 
 namespace {
 
-using core::BorrowedLane;
-using heap::MailboxCall;
-using heap::MailboxStep;
+using gpu::BorrowedLane;
+using gpu::MailboxCall;
+using gpu::MailboxStep;
 
 constexpr std::size_t sizes_of_one = device::Mailbox::depth * sizeof(device::FlaggedPair);
 
@@ -40,20 +40,20 @@ constexpr std::chrono::microseconds first_pause{10}, longest_pause{100};
 /// for kernels that wait.
 class Tries {
   public:
-    Tries(const core::DeviceMemory& device, const MailboxCall& asked) : device_(device), asked_(asked) {
+    Tries(const gpu::DeviceMemory& device, const MailboxCall& asked) : device_(device), asked_(asked) {
         asked_.refuses = true;
     }
-    bool posted() const { return told() != heap::no_room; }
+    bool posted() const { return told() != gpu::no_room; }
     /// The size of the received message, or `none`.
     std::size_t received() const {
         const std::int64_t arrived = told();
-        if (heap::is_refused(arrived)) throw_misfit(heap::refused_bytes(arrived), asked_.bytes);
-        return arrived == heap::no_message ? none : static_cast<std::size_t>(arrived);
+        if (gpu::is_refused(arrived)) throw_misfit(gpu::refused_bytes(arrived), asked_.bytes);
+        return arrived == gpu::no_message ? none : static_cast<std::size_t>(arrived);
     }
 
   private:
     std::int64_t told() const {
-        const BorrowedLane lane(device_, BorrowedLane::Staging::pinned);
+        const gpu::BorrowedLane lane(device_, gpu::BorrowedLane::Staging::pinned);
         MailboxCall call = asked_;
         call.arrived = reinterpret_cast<std::int64_t*>(lane.pinned());
         *call.arrived = 0;
@@ -61,14 +61,14 @@ class Tries {
         return *call.arrived;
     }
 
-    const core::DeviceMemory& device_;
+    const gpu::DeviceMemory& device_;
     MailboxCall asked_;
 };
 
 /// Creates two lanes, for a thread that posts and one that receives. Both must exist before kernels wait.
-void pin_lanes(const core::DeviceMemory& device) {
-    const BorrowedLane one(device, BorrowedLane::Staging::pinned);
-    const BorrowedLane other(device, BorrowedLane::Staging::pinned);
+void pin_lanes(const gpu::DeviceMemory& device) {
+    const gpu::BorrowedLane one(device, gpu::BorrowedLane::Staging::pinned);
+    const gpu::BorrowedLane other(device, gpu::BorrowedLane::Staging::pinned);
 }
 
 }  // namespace
@@ -87,8 +87,8 @@ struct DeviceMailbox::State {
         if (memory && owns_memory) Job(job.lock()).drop(serial);
     }
     void allocate(Job& owner);
-    const core::DeviceMemory& check() const;
-    const core::DeviceMemory& check(const void* stream, int pe, const void* array, std::size_t bytes) const;
+    const gpu::DeviceMemory& check() const;
+    const gpu::DeviceMemory& check(const void* stream, int pe, const void* array, std::size_t bytes) const;
     MailboxCall call(MailboxStep step, const void* array, std::size_t bytes, int pe) const;
     MailboxCall post(MailboxStep step, const void* src, std::size_t bytes, int pe) const;
     Tries to_receive(void* dst, std::size_t room, int pe) const;
@@ -112,7 +112,7 @@ void DeviceMailbox::State::allocate(Job& owner) {
     members = core::stream_team(team.state());
 }
 
-const core::DeviceMemory& DeviceMailbox::State::check() const {
+const gpu::DeviceMemory& DeviceMailbox::State::check() const {
     if (job.expired())
         throw Error(ErrorCode::not_initialized, "The job that this mailbox belongs to has been finalized.");
     if (!memory) throw Error(ErrorCode::use_after_free, "This mailbox was freed; make a new one.");
@@ -123,9 +123,9 @@ const core::DeviceMemory& DeviceMailbox::State::check() const {
 }
 
 /// `stream` is null for the library's own stream.
-const core::DeviceMemory& DeviceMailbox::State::check(const void* stream, int pe, const void* array,
-                                                      std::size_t bytes) const {
-    const core::DeviceMemory& device = check();
+const gpu::DeviceMemory& DeviceMailbox::State::check(const void* stream, int pe, const void* array,
+                                                     std::size_t bytes) const {
+    const gpu::DeviceMemory& device = check();
     if (static_cast<unsigned>(pe) >= static_cast<unsigned>(team.n_pes())) detail::throw_pe(pe, team.n_pes());
     core::device_for_streams(*job_state, stream);
     if (bytes != 0) device.check_pinned(array, bytes);
@@ -179,7 +179,7 @@ void DeviceMailbox::State::wait(const char* operation, int pe, double timeout_s,
 
 void DeviceMailbox::State::take(MailboxStep step, Stream stream, void* dst, std::size_t room, int pe,
                                 std::int64_t* count, std::size_t element_bytes) const {
-    const core::DeviceMemory& device = check(stream.handle, pe, dst, room);
+    const gpu::DeviceMemory& device = check(stream.handle, pe, dst, room);
     if (element_bytes == 0)
         throw Error(ErrorCode::invalid_argument,
                     "A mailbox's messages have elements of 1 byte or more; 0 "
@@ -215,7 +215,7 @@ DeviceMailbox::DeviceMailbox(Job& job, const Team& team, std::size_t nbytes, int
     if (slots < 1 || slots > most_slots)
         throw Error(ErrorCode::invalid_argument, "A mailbox on GPUs has 1 to " + std::to_string(most_slots) +
                                                      " slots; " + std::to_string(slots) + " were asked for.");
-    if (nbytes >> heap::detail::size_bits != 0)
+    if (nbytes >> gpu::detail::size_bits != 0)
         throw Error(ErrorCode::invalid_argument, "A mailbox's messages on GPUs have less than 16 GiB; " +
                                                      common::bytes_text(nbytes) +
                                                      " were asked for. Use put_signal for large data.");
@@ -247,7 +247,7 @@ device::Mailbox DeviceMailbox::device() const {
 
 void DeviceMailbox::post(const void* src, std::size_t bytes, int pe, double timeout_s) {
     const State& state = present(state_);
-    const core::DeviceMemory& device = state.check(nullptr, pe, src, bytes);
+    const gpu::DeviceMemory& device = state.check(nullptr, pe, src, bytes);
     const Tries tries(device, state.post(MailboxStep::try_post, src, bytes, pe));
     state.wait("mailbox post", pe, timeout_s, [&] { return tries.posted(); });
 }
@@ -266,7 +266,7 @@ std::size_t DeviceMailbox::try_receive(void* dst, std::size_t capacity, int from
 
 void DeviceMailbox::post(Stream stream, const void* src, std::size_t bytes, int pe) const {
     const State& state = present(state_);
-    const core::DeviceMemory& device = state.check(stream.handle, pe, src, bytes);
+    const gpu::DeviceMemory& device = state.check(stream.handle, pe, src, bytes);
     device.start(state.post(MailboxStep::post, src, bytes, pe), stream.handle);
 }
 

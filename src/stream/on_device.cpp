@@ -28,10 +28,10 @@ void agree_on_device(State& state, const char* operation, bool mine) {
 
 namespace {
 
-using core::DeviceMemory;
 using core::GroupArguments;
-using heap::Group;
-using heap::GroupMemory;
+using gpu::DeviceMemory;
+using gpu::Group;
+using gpu::GroupMemory;
 
 /// A team's stream for calls that block the host. Threads in collectives of two teams thus wait for other
 /// PEs, but not for one another.
@@ -41,24 +41,24 @@ class Lane final : public core::TeamAttachment {
         if (!team.device_lane) team.device_lane = std::make_unique<Lane>(*team.job().device());
         return static_cast<Lane&>(*team.device_lane);
     }
-    explicit Lane(const DeviceMemory& device) : device_(device), lane_(device.take_lane()) {}
+    explicit Lane(const gpu::DeviceMemory& device) : device_(device), lane_(device.take_lane()) {}
     void release() noexcept override { device_.give_lane_back(lane_); }
 
-    heap::StreamHandle stream() const { return lane_.stream; }
-    void start(const heap::GroupCall& call) const { device_.start(call, lane_.stream); }
+    gpu::StreamHandle stream() const { return lane_.stream; }
+    void start(const gpu::GroupCall& call) const { device_.start(call, lane_.stream); }
     void finish() const { device_.finish(lane_.stream); }
-    const DeviceMemory::Lane& pinned() {
+    const gpu::DeviceMemory::Lane& pinned() {
         device_.pin(lane_);
         return lane_;
     }
     /// Pinned memory for parts of arrays that the GPU cannot access: half of it for sources, half for
     /// targets.
     char* staged_src() { return pinned().pinned; }
-    char* staged_dst() { return staged_src() + DeviceMemory::lane_pinned_bytes / 2; }
+    char* staged_dst() { return staged_src() + gpu::DeviceMemory::lane_pinned_bytes / 2; }
 
   private:
-    const DeviceMemory& device_;
-    DeviceMemory::Lane lane_;
+    const gpu::DeviceMemory& device_;
+    gpu::DeviceMemory::Lane lane_;
 };
 
 // The location of an array without an offset in the device heap.
@@ -76,7 +76,7 @@ struct Arrays {
 };
 static_assert(sizeof(Arrays) <= core::exchange_bytes);
 
-std::uint64_t place_of(const core::JobState& job, const DeviceMemory& device, const char* operation,
+std::uint64_t place_of(const core::JobState& job, const gpu::DeviceMemory& device, const char* operation,
                        const char* name, const void* array, std::size_t bytes) {
     if (device.holds(array)) {
         if (job.window().check) device.check(array, bytes);
@@ -95,7 +95,7 @@ std::uint64_t place_of(const core::JobState& job, const DeviceMemory& device, co
 
 Arrays describe(State& state, const char* operation, const GroupArguments& arguments) {
     const core::JobState& job = state.job();
-    const DeviceMemory& device = *job.device();
+    const gpu::DeviceMemory& device = *job.device();
     const int me = state.my_pe(), n = state.n_pes();
     Arrays arrays;
     arrays.src_bytes = arguments.bytes;
@@ -153,7 +153,7 @@ std::uint64_t common_offset(const std::vector<Arrays>& all, std::uint64_t Arrays
 /// True if peers can access the arrays by this PE's offsets.
 bool can_go_at_once(const std::vector<Arrays>& all, Group kind) {
     if (common_offset(all, &Arrays::src) == unused) return false;
-    if (kind == Group::reduce || kind == Group::broadcast || heap::is_ranged(kind))
+    if (kind == Group::reduce || kind == Group::broadcast || gpu::is_ranged(kind))
         return common_offset(all, &Arrays::dst) != unused;
     return std::none_of(all.begin(), all.end(), [](const Arrays& a) { return a.dst == on_host; });
 }
@@ -179,14 +179,14 @@ std::size_t total_of(const State& state, const std::vector<Arrays>& all) {
     return total;
 }
 
-std::size_t most_at_once(const heap::GroupCall& call) {
+std::size_t most_at_once(const gpu::GroupCall& call) {
     return GroupMemory{call.team.n_pes, call.words_bytes}.exchange_limit_bytes();
 }
 
 /// Runs a collective in pieces through the team's own memory. Memory that the GPU cannot access is staged.
 class Pieces {
   public:
-    Pieces(Lane& lane, const heap::GroupCall& call, const GroupArguments& arguments, const Arrays& mine)
+    Pieces(Lane& lane, const gpu::GroupCall& call, const GroupArguments& arguments, const Arrays& mine)
         : lane_(lane), call_(call), n_(call.team.n_pes) {
         if (mine.src == on_host) src_blocks_ = arguments.src_bytes(n_) / call.bytes;
         if (mine.dst == on_host) dst_blocks_ = arguments.dst_bytes(n_) / call.bytes;
@@ -200,7 +200,7 @@ class Pieces {
 
   private:
     void move(std::size_t at, std::size_t bytes) const {
-        heap::GroupCall piece = call_;
+        gpu::GroupCall piece = call_;
         piece.bytes = bytes;
         if (src_blocks_ != 0) {
             char* staged = lane_.staged_src();
@@ -222,7 +222,7 @@ class Pieces {
     }
 
     Lane& lane_;
-    const heap::GroupCall& call_;
+    const gpu::GroupCall& call_;
     int n_;
     std::size_t src_blocks_ = 0, dst_blocks_ = 0;  ///< that are staged
 };
@@ -235,7 +235,7 @@ void run_on_device(State& state, const core::Called& called, const GroupArgument
     const Arrays& mine = all[static_cast<std::size_t>(state.my_pe())];
     core::TeamState& team = state.team();
     if (is_far(team)) return run_by_host(team, arguments);
-    const heap::GroupCall call = core::group_call(team, *team.job().device(), arguments);
+    const gpu::GroupCall call = core::group_call(team, *team.job().device(), arguments);
     Lane& lane = Lane::of(team);
     if (call.bytes <= most_at_once(call) || !can_go_at_once(all, arguments.kind))
         return Pieces(lane, call, arguments, mine).run();
@@ -253,7 +253,7 @@ std::size_t collect_on_device(State& state, const core::Called& called, const Gr
         run_by_host(team, fitted);
     } else {
         Lane& lane = Lane::of(team);
-        const DeviceMemory& device = *team.job().device();
+        const gpu::DeviceMemory& device = *team.job().device();
         core::start_collective(team, device, fitted, core::group_call(team, device, fitted), lane.stream());
         lane.finish();
     }
@@ -267,7 +267,7 @@ void alltoalls_on_device(State& state, const core::Called& called, const GroupAr
     Lane& lane = Lane::of(team);
     if (is_far(team) || !can_go_at_once(all, arguments.kind))
         return run_by_host(team, arguments, &lane.pinned());
-    const DeviceMemory& device = *team.job().device();
+    const gpu::DeviceMemory& device = *team.job().device();
     core::start_collective(team, device, arguments, core::group_call(team, device, arguments), lane.stream());
     lane.finish();
 }

@@ -16,7 +16,7 @@ void agree_on_device(State& state, const char* operation, bool mine);
 
 /// True if this member passes GPU memory of any kind. Then all members must; ATOLL_CHECK=all compares it.
 inline bool is_on_device(State& state, const char* operation, const void* dst, const void* src) {
-    const core::DeviceMemory* device = state.team().job().device();
+    const gpu::DeviceMemory* device = state.team().job().device();
     if (!device) [[likely]]
         return false;
     const bool mine = device->is_on_gpu(dst) || device->is_on_gpu(src);
@@ -43,9 +43,9 @@ bool is_far(const core::TeamState& team);
 /// are in the lane's pinned memory if they fit. alltoalls needs a lane, through which it copies strided
 /// arrays.
 void run_by_host(core::TeamState& team, const core::GroupArguments& arguments,
-                 const core::DeviceMemory::Lane* lane = nullptr);
+                 const gpu::DeviceMemory::Lane* lane = nullptr);
 /// Messages from and to memory that this PE's GPU can access. Throws Error like MessageGroup::run.
 void run_messages_by_host(core::TeamState& team, const std::vector<MessageGroup::Message>& messages,
-                          const core::DeviceMemory::Lane& lane);
+                          const gpu::DeviceMemory::Lane& lane);
 
 }  // namespace atl::collective

@@ -9,17 +9,17 @@ namespace atl::collective {
 
 namespace {
 
-using core::DeviceMemory;
 using core::GroupArguments;
-using heap::Group;
+using gpu::DeviceMemory;
+using gpu::Group;
 
 /// Memory for copies of arrays: all of them in pinned memory, or all in ordinary memory.
 class Room {
   public:
-    Room(const DeviceMemory::Lane* lane, const std::vector<std::size_t>& arrays) {
+    Room(const gpu::DeviceMemory::Lane* lane, const std::vector<std::size_t>& arrays) {
         std::size_t bytes = 0;
         for (const std::size_t array : arrays) bytes += room_for(array);
-        if (lane && bytes <= DeviceMemory::lane_pinned_bytes) {
+        if (lane && bytes <= gpu::DeviceMemory::lane_pinned_bytes) {
             next_ = lane->pinned;
         } else {
             own_ = std::make_unique_for_overwrite<char[]>(bytes);
@@ -81,7 +81,7 @@ void run_on_host(const Team& team, const GroupArguments& a, void* dst, const voi
 /// The elements of an alltoalls, packed on the host. GPU memory is copied through the lane's pinned memory.
 class Packed {
   public:
-    Packed(const DeviceMemory& device, const DeviceMemory::Lane& lane, std::size_t element_bytes,
+    Packed(const gpu::DeviceMemory& device, const gpu::DeviceMemory::Lane& lane, std::size_t element_bytes,
            std::size_t elements)
         : device_(device),
           lane_(lane),
@@ -115,31 +115,31 @@ class Packed {
     enum class Way { host, gpu, whole };  ///< whole: elements too large for the lane, each by a copy
     Way way_of(const void* array) const {
         if (!device_.is_on_gpu(array)) return Way::host;
-        return element_ <= DeviceMemory::lane_pinned_bytes ? Way::gpu : Way::whole;
+        return element_ <= gpu::DeviceMemory::lane_pinned_bytes ? Way::gpu : Way::whole;
     }
     std::int64_t apart(std::size_t elements, std::ptrdiff_t stride = 1) const {
         return static_cast<std::int64_t>(elements * element_) * stride;
     }
-    void move(const heap::StridedCall& copy, Way way) const {
-        if (way == Way::host) return core::copy_on_host(copy);
+    void move(const gpu::StridedCall& copy, Way way) const {
+        if (way == Way::host) return gpu::copy_on_host(copy);
         device_.start(copy, lane_.stream);
         device_.finish(lane_.stream);
     }
     template <class Move> void each_piece(Way way, Move move) const {
         const std::size_t most = way == Way::host  ? elements_
-                                 : way == Way::gpu ? DeviceMemory::lane_pinned_bytes / element_
+                                 : way == Way::gpu ? gpu::DeviceMemory::lane_pinned_bytes / element_
                                                    : 1;
         for (std::size_t at = 0; at < elements_; at += most)
             move(data() + at * element_, at, std::min(most, elements_ - at));
     }
-    const DeviceMemory& device_;
-    const DeviceMemory::Lane& lane_;
+    const gpu::DeviceMemory& device_;
+    const gpu::DeviceMemory::Lane& lane_;
     std::size_t element_, elements_;
     std::unique_ptr<char[]> data_;
 };
 
-void alltoalls_by_host(const Team& team, const DeviceMemory& device, const GroupArguments& a,
-                       const DeviceMemory::Lane& lane) {
+void alltoalls_by_host(const Team& team, const gpu::DeviceMemory& device, const GroupArguments& a,
+                       const gpu::DeviceMemory::Lane& lane) {
     const std::size_t elements = a.strides.count * static_cast<std::size_t>(team.n_pes());
     const Packed src(device, lane, a.bytes, elements), dst(device, lane, a.bytes, elements);
     src.take(a.src, a.strides.src);
@@ -155,13 +155,14 @@ bool is_far(const core::TeamState& team) {
     return false;
 }
 
-void run_by_host(core::TeamState& state, const GroupArguments& arguments, const DeviceMemory::Lane* lane) {
-    const DeviceMemory& device = *state.job().device();
+void run_by_host(core::TeamState& state, const GroupArguments& arguments,
+                 const gpu::DeviceMemory::Lane* lane) {
+    const gpu::DeviceMemory& device = *state.job().device();
     const Team team = handle_of(state);
     if (arguments.kind == Group::alltoalls) return alltoalls_by_host(team, device, arguments, *lane);
     const int me = team.my_pe(), n = team.n_pes();
     const bool reduces = arguments.kind == Group::reduce || arguments.kind == Group::reduce_scatter ||
-                         heap::is_ranged(arguments.kind);
+                         gpu::is_ranged(arguments.kind);
     const bool widens = reduces && is_half(arguments.type);
     const std::size_t src_bytes = arguments.reads(me) ? arguments.src_bytes(n) : 0;
     const std::size_t dst_bytes = arguments.writes(me) ? arguments.dst_bytes(n) : 0;
@@ -190,8 +191,8 @@ void run_by_host(core::TeamState& state, const GroupArguments& arguments, const 
 }
 
 void run_messages_by_host(core::TeamState& state, const std::vector<MessageGroup::Message>& messages,
-                          const DeviceMemory::Lane& lane) {
-    const DeviceMemory& device = *state.job().device();
+                          const gpu::DeviceMemory::Lane& lane) {
+    const gpu::DeviceMemory& device = *state.job().device();
     std::vector<std::size_t> sizes;
     for (const auto& m : messages) sizes.push_back(m.bytes);
     Room room(&lane, sizes);

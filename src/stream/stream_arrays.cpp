@@ -12,7 +12,7 @@ namespace atl::core {
 namespace {
 
 /// True for an array outside the device heap that this GPU can access and other PEs cannot.
-bool is_ordinary(const JobState& job, const DeviceMemory& device, const void* array, std::size_t bytes) {
+bool is_ordinary(const JobState& job, const gpu::DeviceMemory& device, const void* array, std::size_t bytes) {
     if (bytes == 0) return false;
     if (!device.in_window(array) && array && device.reaches(array, bytes)) return true;
     check_on_device(job, device, array, bytes);
@@ -21,14 +21,14 @@ bool is_ordinary(const JobState& job, const DeviceMemory& device, const void* ar
 
 /// True if a large message goes in pieces, so that no member accesses another's array. Each member decides by
 /// its own arrays, without communication. So all pass ordinary arrays there, or none does.
-bool goes_in_pieces(heap::Group kind, const Ordinary& ordinary) {
+bool goes_in_pieces(gpu::Group kind, const Ordinary& ordinary) {
     switch (kind) {
-        case heap::Group::broadcast:
-        case heap::Group::scatter:
+        case gpu::Group::broadcast:
+        case gpu::Group::scatter:
             return ordinary.dst;  // src is only the root's
-        case heap::Group::reduce:
-        case heap::Group::inscan:
-        case heap::Group::exscan:
+        case gpu::Group::reduce:
+        case gpu::Group::inscan:
+        case gpu::Group::exscan:
             return ordinary.src || ordinary.dst;  // other members store into dst
         default:
             return ordinary.src;  // dst is stored by its own PE, or only the root's
@@ -45,10 +45,10 @@ bool goes_in_pieces(heap::Group kind, const Ordinary& ordinary) {
 }
 
 /// Sends messages through the team's own memory alone, one after another on the stream.
-void start_in_pieces(const DeviceMemory& device, const heap::GroupCall& call, std::uint64_t most,
-                     heap::StreamHandle stream) {
+void start_in_pieces(const gpu::DeviceMemory& device, const gpu::GroupCall& call, std::uint64_t most,
+                     gpu::StreamHandle stream) {
     for (std::uint64_t at = 0; at < call.bytes; at += most) {
-        heap::GroupCall piece = call;
+        gpu::GroupCall piece = call;
         piece.bytes = std::min(most, call.bytes - at);
         if (call.dst) piece.dst = static_cast<char*>(call.dst) + at;
         if (call.src) piece.src = static_cast<const char*>(call.src) + at;
@@ -58,7 +58,7 @@ void start_in_pieces(const DeviceMemory& device, const heap::GroupCall& call, st
 
 }  // namespace
 
-Ordinary check_arrays(const TeamState& team, const DeviceMemory& device, const char* operation,
+Ordinary check_arrays(const TeamState& team, const gpu::DeviceMemory& device, const char* operation,
                       const GroupArguments& arguments) {
     const JobState& job = team.job();
     const int me = team.my_pe(), n = team.n_pes();
@@ -70,20 +70,20 @@ Ordinary check_arrays(const TeamState& team, const DeviceMemory& device, const c
 }
 
 /// Starts a collective with ordinary arrays. Small messages access no other member's arrays.
-void start_ordinary(const TeamState& team, const DeviceMemory& device, const char* operation,
-                    const GroupArguments& arguments, heap::GroupCall call, const Ordinary& ordinary,
-                    heap::StreamHandle stream) {
-    const heap::Group kind = arguments.kind;
-    const bool by_address = kind == heap::Group::collect || kind == heap::Group::alltoalls;
-    const std::uint64_t most = heap::GroupMemory{call.team.n_pes, call.words_bytes}.exchange_limit_bytes();
+void start_ordinary(const TeamState& team, const gpu::DeviceMemory& device, const char* operation,
+                    const GroupArguments& arguments, gpu::GroupCall call, const Ordinary& ordinary,
+                    gpu::StreamHandle stream) {
+    const gpu::Group kind = arguments.kind;
+    const bool by_address = kind == gpu::Group::collect || kind == gpu::Group::alltoalls;
+    const std::uint64_t most = gpu::GroupMemory{call.team.n_pes, call.words_bytes}.exchange_limit_bytes();
     if (ordinary.src && by_address) throw_ordinary(operation, "src", arguments.src);
     if (!by_address && (call.bytes <= most || goes_in_pieces(kind, ordinary)))
         return start_in_pieces(device, call, most, stream);
-    if (ordinary.dst && kind == heap::Group::reduce_to) throw_ordinary(operation, "dst", arguments.dst);
-    if (ordinary.src && kind == heap::Group::scatter) throw_ordinary(operation, "src", arguments.src);
-    if (ordinary.src && kind == heap::Group::broadcast) {
+    if (ordinary.dst && kind == gpu::Group::reduce_to) throw_ordinary(operation, "dst", arguments.dst);
+    if (ordinary.src && kind == gpu::Group::scatter) throw_ordinary(operation, "src", arguments.src);
+    if (ordinary.src && kind == gpu::Group::broadcast) {
         // The root's own dst is symmetric, and a broadcast works in place.
-        device.start(heap::CopyCall{call.dst, call.src, call.bytes, nullptr, 0, SignalOp::set}, stream);
+        device.start(gpu::CopyCall{call.dst, call.src, call.bytes, nullptr, 0, SignalOp::set}, stream);
         call.src = call.dst;
     }
     start_collective(team, device, arguments, call, stream);

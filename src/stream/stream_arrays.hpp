@@ -11,12 +11,12 @@ struct Ordinary {
 };
 
 /// Throws Error: not_symmetric for memory that the GPU cannot access, use_after_free, invalid_argument.
-Ordinary check_arrays(const TeamState& team, const DeviceMemory& device, const char* operation,
+Ordinary check_arrays(const TeamState& team, const gpu::DeviceMemory& device, const char* operation,
                       const GroupArguments& arguments);
 /// Like start_collective, for calls with ordinary arrays; `call` is group_call's of the arguments. Throws
 /// Error(not_symmetric) for a large message in which other members would have to access one.
-void start_ordinary(const TeamState& team, const DeviceMemory& device, const char* operation,
-                    const GroupArguments& arguments, heap::GroupCall call, const Ordinary& ordinary,
-                    heap::StreamHandle stream);
+void start_ordinary(const TeamState& team, const gpu::DeviceMemory& device, const char* operation,
+                    const GroupArguments& arguments, gpu::GroupCall call, const Ordinary& ordinary,
+                    gpu::StreamHandle stream);
 
 }  // namespace atl::core

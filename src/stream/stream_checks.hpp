@@ -15,13 +15,13 @@ device::Team stream_team(TeamState& team, Stream stream, bool far_too = false);
 /// stream_team.
 void prepare_streams_of(TeamState& team, Stream stream);
 /// Throws Error: not_initialized (no device heap), invalid_argument (a stream of another GPU).
-const DeviceMemory& device_for_streams(const JobState& job, const void* stream);
+const gpu::DeviceMemory& device_for_streams(const JobState& job, const void* stream);
 /// Throws Error: not_symmetric, use_after_free, unless checks are off.
-void check_on_device(const JobState& job, const DeviceMemory& device, const void* symmetric,
+void check_on_device(const JobState& job, const gpu::DeviceMemory& device, const void* symmetric,
                      std::size_t bytes);
 /// Address for kernels of this PE's own words of `each` bytes: in the device heap, or pinned in the host
 /// heap. Throws the errors of check_on_device, also for misaligned words.
-void* own_words(const ContextState& context, const DeviceMemory& device, void* words, std::size_t bytes,
+void* own_words(const ContextState& context, const gpu::DeviceMemory& device, void* words, std::size_t bytes,
                 std::size_t each);
 /// The Values bits of device::Report::compare. Throws Error(dtype_mismatch) for a type that is not an
 /// integer.

@@ -22,7 +22,7 @@ device::Team stream_team(TeamState& team) {
 }
 
 device::Team stream_team(TeamState& team, Stream stream, bool far_too) {
-    const DeviceMemory* device = team.job().device();
+    const gpu::DeviceMemory* device = team.job().device();
     if (device && !team.ready_for_kernels(Memory::device) && device->is_capturing(stream.handle))
         throw Error(
             ErrorCode::invalid_argument,
@@ -37,8 +37,8 @@ device::Team stream_team(TeamState& team, Stream stream, bool far_too) {
     return kernel_team(team, Memory::device, true);
 }
 
-const DeviceMemory& device_for_streams(const JobState& job, const void* stream) {
-    const DeviceMemory* device = job.device();
+const gpu::DeviceMemory& device_for_streams(const JobState& job, const void* stream) {
+    const gpu::DeviceMemory* device = job.device();
     if (!device)
         throw Error(
             ErrorCode::not_initialized,
@@ -48,7 +48,7 @@ const DeviceMemory& device_for_streams(const JobState& job, const void* stream) 
     return *device;
 }
 
-void check_on_device(const JobState& job, const DeviceMemory& device, const void* symmetric,
+void check_on_device(const JobState& job, const gpu::DeviceMemory& device, const void* symmetric,
                      std::size_t bytes) {
     if (!job.window().check || bytes == 0) return;
     if (!device.holds(symmetric))
@@ -89,7 +89,7 @@ class Checked {
         const int n = context_.team().n_pes();
         if (static_cast<unsigned>(pe) >= static_cast<unsigned>(n)) detail::throw_pe(pe, n);
     }
-    const core::DeviceMemory& device() const { return device_; }
+    const gpu::DeviceMemory& device() const { return device_; }
     /// This PE's own word to wait for: in the device heap, or pinned in the host heap.
     void* own_word(void* word, std::size_t bytes, bool consume) const {
         void* here = core::own_words(context_, device_, word, bytes, bytes);
@@ -101,7 +101,7 @@ class Checked {
     }
     /// Starts a request to a PE that only a transport reaches, after `at` has checked it. Returns false if
     /// the window reaches it.
-    bool by_host(const device::Team& team, Stream stream, int pe, heap::FarRequest request) const {
+    bool by_host(const device::Team& team, Stream stream, int pe, gpu::FarRequest request) const {
         request.pe = context_.team().world_pe(pe);
         if (!device_.is_far(request.pe)) return false;
         device_.stream_server().start(team, request, stream.handle);
@@ -111,7 +111,7 @@ class Checked {
   private:
     core::ContextState& context_;
     const core::JobState& job_;
-    const core::DeviceMemory& device_;
+    const gpu::DeviceMemory& device_;
 };
 
 }  // namespace
@@ -132,9 +132,9 @@ void StreamContext::put_bytes(void* dst, const void* src, std::size_t bytes, int
     if (bytes == 0 ||
         call.by_host(
             team_, stream_, pe,
-            {.there = dst, .here = const_cast<void*>(src), .bytes = bytes, .kind = heap::FarKind::put}))
+            {.there = dst, .here = const_cast<void*>(src), .bytes = bytes, .kind = gpu::FarKind::put}))
         return;
-    call.device().start(heap::CopyCall{there, src, bytes, nullptr, 0, SignalOp::set}, stream_.handle);
+    call.device().start(gpu::CopyCall{there, src, bytes, nullptr, 0, SignalOp::set}, stream_.handle);
 }
 
 void StreamContext::get_bytes(void* dst, const void* src, std::size_t bytes, int pe) const {
@@ -144,9 +144,9 @@ void StreamContext::get_bytes(void* dst, const void* src, std::size_t bytes, int
     if (bytes == 0 ||
         call.by_host(
             team_, stream_, pe,
-            {.there = const_cast<void*>(src), .here = dst, .bytes = bytes, .kind = heap::FarKind::get}))
+            {.there = const_cast<void*>(src), .here = dst, .bytes = bytes, .kind = gpu::FarKind::get}))
         return;
-    call.device().start(heap::CopyCall{dst, there, bytes, nullptr, 0, SignalOp::set}, stream_.handle);
+    call.device().start(gpu::CopyCall{dst, there, bytes, nullptr, 0, SignalOp::set}, stream_.handle);
 }
 
 void StreamContext::put_signal_bytes(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
@@ -161,10 +161,10 @@ void StreamContext::put_signal_bytes(void* dst, const void* src, std::size_t byt
                       .bytes = bytes,
                       .signal = signal,
                       .value = value,
-                      .kind = heap::FarKind::put,
+                      .kind = gpu::FarKind::put,
                       .signal_op = op}))
         return;
-    call.device().start(heap::CopyCall{there, bytes == 0 ? there : src, bytes, word, value, op},
+    call.device().start(gpu::CopyCall{there, bytes == 0 ? there : src, bytes, word, value, op},
                         stream_.handle);
 }
 
@@ -182,7 +182,7 @@ void StreamContext::strided_any(const detail::StridedBlocks& copy, int pe, bool 
     const std::ptrdiff_t stride = is_put ? copy.dst_stride : copy.src_stride;
     if (stride < 1) detail::throw_stride(copy.dst_stride, copy.src_stride);
     const auto size = static_cast<std::int64_t>(copy.element_bytes);
-    heap::StridedCall strided{
+    gpu::StridedCall strided{
         copy.dst,  copy.src, copy.dst_stride * size, copy.src_stride * size, copy.block * copy.element_bytes,
         copy.count};
     const std::size_t reach = detail::extent_bytes(stride, copy.block, copy.count, copy.element_bytes);
@@ -192,7 +192,7 @@ void StreamContext::strided_any(const detail::StridedBlocks& copy, int pe, bool 
         strided.src = call.at(copy.src, reach, pe);
     void* symmetric = is_put ? copy.dst : const_cast<void*>(copy.src);
     void* local = is_put ? const_cast<void*>(copy.src) : copy.dst;
-    const core::LocalRange range = core::local_range(strided, is_put);
+    const gpu::LocalRange range = gpu::local_range(strided, is_put);
     call.device().check_pinned(range.low, range.bytes);
     if (call.by_host(team_, stream_, pe,
                      {.there = symmetric,
@@ -201,7 +201,7 @@ void StreamContext::strided_any(const detail::StridedBlocks& copy, int pe, bool 
                       .there_stride = is_put ? strided.dst_stride : strided.src_stride,
                       .here_stride = is_put ? strided.src_stride : strided.dst_stride,
                       .count = copy.count,
-                      .kind = is_put ? heap::FarKind::strided_put : heap::FarKind::strided_get}))
+                      .kind = is_put ? gpu::FarKind::strided_put : gpu::FarKind::strided_get}))
         return;
     call.device().start(strided, stream_.handle);
 }
@@ -214,9 +214,9 @@ void StreamContext::store(void* dst, std::uint64_t bits, std::size_t bytes, int 
                                     : DType::uint8;
     void* word = call.word_at(dst, bytes, pe);
     if (call.by_host(team_, stream_, pe,
-                     {.there = dst, .bytes = bytes, .value = bits, .kind = heap::FarKind::put}))
+                     {.there = dst, .bytes = bytes, .value = bits, .kind = gpu::FarKind::put}))
         return;
-    call.device().start(heap::WordCall{word, nullptr, bits, 0, AtomicOp::set, type}, stream_.handle);
+    call.device().start(gpu::WordCall{word, nullptr, bits, 0, AtomicOp::set, type}, stream_.handle);
 }
 
 void StreamContext::atomic(AtomicOp op, DType type, void* fetch, void* dst, std::uint64_t value,
@@ -233,11 +233,11 @@ void StreamContext::atomic(AtomicOp op, DType type, void* fetch, void* dst, std:
                       .here = fetch,
                       .value = value,
                       .compare = compare,
-                      .kind = heap::FarKind::atomic,
+                      .kind = gpu::FarKind::atomic,
                       .op = op,
                       .type = type}))
         return;
-    call.device().start(heap::WordCall{word, fetch, value, compare, op, type}, stream_.handle);
+    call.device().start(gpu::WordCall{word, fetch, value, compare, op, type}, stream_.handle);
 }
 
 void StreamContext::wait(void* word, DType type, Compare cmp, std::uint64_t value) const {
@@ -257,7 +257,7 @@ void StreamContext::wait(device::Operation as, void* word, DType type, Compare c
     const int reported = core::reported_values(type);
     const Checked call(*state_, stream_);
     void* here = call.own_word(word, size_of(type), as == device::Operation::signal_consume);
-    call.device().start(heap::WaitCall{team_, here, value, cmp, type, as, reported}, stream_.handle);
+    call.device().start(gpu::WaitCall{team_, here, value, cmp, type, as, reported}, stream_.handle);
 }
 
 void StreamContext::synchronize() const {

@@ -20,8 +20,8 @@
 namespace atl {
 namespace {
 
-using core::DeviceMemory;
-using heap::ElementsCall;
+using gpu::DeviceMemory;
+using gpu::ElementsCall;
 
 constexpr std::size_t most_copied_bytes = sizeof ElementsCall::value;
 
@@ -31,7 +31,7 @@ device::Operation name_of(ElementsOp op) {
                                       : device::Operation::add_at;
 }
 
-heap::ElementNumbers numbers_of(const Numbers& numbers) {
+gpu::ElementNumbers numbers_of(const Numbers& numbers) {
     if (numbers.each() && reinterpret_cast<std::uintptr_t>(numbers.each()) % numbers.bytes() != 0)
         detail::throw_misaligned(numbers.each(), numbers.bytes());
     return {numbers.each(), numbers.one(), numbers.bytes(), numbers.is_for_all() ? 0u : 1u};
@@ -42,7 +42,7 @@ unsigned unit_of(std::uintptr_t all) {
     return static_cast<unsigned>(std::min<std::uintptr_t>(all & (~all + 1), 16));
 }
 
-void check_array(const core::JobState& job, const DeviceMemory& device, const Elements& e) {
+void check_array(const core::JobState& job, const gpu::DeviceMemory& device, const Elements& e) {
     if (e.size == 0)
         throw Error(ErrorCode::invalid_argument,
                     "The array has no elements, and " + std::to_string(e.count) +
@@ -116,7 +116,7 @@ ElementsCall call_of(core::ContextState& context, const device::Team& team, cons
     return call;
 }
 
-void check_pinned(const DeviceMemory& device, const ElementsCall& call) {
+void check_pinned(const gpu::DeviceMemory& device, const ElementsCall& call) {
     const auto check = [&](const void* memory, std::size_t step, std::size_t bytes) {
         if (memory) device.check_pinned(memory, step * (call.count - 1) + bytes);
     };
@@ -126,14 +126,14 @@ void check_pinned(const DeviceMemory& device, const ElementsCall& call) {
 }
 
 /// Starts the host's service for PEs that a transport reaches, before the kernel that needs it.
-void serve(const DeviceMemory& device, const ElementsCall& call) {
+void serve(const gpu::DeviceMemory& device, const ElementsCall& call) {
     if (call.has_far) device.stream_server().serve_kernels();
 }
 
 /// Stages memory that the GPU cannot access in a lane's pinned memory, a piece at a time.
 class Pieces {
   public:
-    Pieces(const DeviceMemory& device, const ElementsCall& call)
+    Pieces(const gpu::DeviceMemory& device, const ElementsCall& call)
         : device_(device),
           call_(call),
           operands_{operand(call.index.each, call.index.step * call.index.bytes, call.index.bytes),
@@ -162,10 +162,10 @@ class Pieces {
         auto* at = static_cast<char*>(const_cast<void*>(memory));
         return {at, step, bytes, at && !device_.reaches(at, step * (call_.count - 1) + bytes), nullptr};
     }
-    core::BorrowedLane::Staging staging() const {
+    gpu::BorrowedLane::Staging staging() const {
         const bool stages = std::any_of(std::begin(operands_), std::end(operands_),
                                         [](const Operand& o) { return o.is_staged; });
-        return stages ? core::BorrowedLane::Staging::pinned : core::BorrowedLane::Staging::none;
+        return stages ? gpu::BorrowedLane::Staging::pinned : gpu::BorrowedLane::Staging::none;
     }
     /// Number of elements per piece. Each staged operand has its part of the lane's memory.
     std::uint64_t most_at_once() {
@@ -176,10 +176,11 @@ class Pieces {
             once += o.bytes + line_bytes;
         }
         if (once == 0) return call_.count;
-        if (once + each > DeviceMemory::lane_pinned_bytes)
+        if (once + each > gpu::DeviceMemory::lane_pinned_bytes)
             throw Error(ErrorCode::unsupported, "Elements of " + common::bytes_text(call_.element_bytes) +
                                                     " are too large for this call; use put and get.");
-        const std::uint64_t most = each == 0 ? call_.count : (DeviceMemory::lane_pinned_bytes - once) / each;
+        const std::uint64_t most =
+            each == 0 ? call_.count : (gpu::DeviceMemory::lane_pinned_bytes - once) / each;
         char* next = lane_.pinned();
         for (Operand& o : operands_) {
             if (!o.is_staged) continue;
@@ -209,18 +210,18 @@ class Pieces {
             std::memcpy(values.memory + first * values.step, values.staged, values.extent(n));
     }
 
-    const DeviceMemory& device_;
+    const gpu::DeviceMemory& device_;
     const ElementsCall& call_;
     Operand operands_[3];
-    core::BorrowedLane lane_;  // pinned if an operand is staged
+    gpu::BorrowedLane lane_;  // pinned if an operand is staged
 };
 
 /// Checks numbers in host memory before anything is moved.
-void check_numbers(const DeviceMemory& device, const Elements& e, const Numbers& numbers, std::int64_t low,
-                   std::int64_t high, bool are_pes) {
+void check_numbers(const gpu::DeviceMemory& device, const Elements& e, const Numbers& numbers,
+                   std::int64_t low, std::int64_t high, bool are_pes) {
     if (!numbers.each() || device.is_on_gpu(numbers.each())) return;
     const std::size_t n = numbers.is_for_all() ? 1 : e.count;
-    const heap::ElementNumbers each = numbers_of(numbers);
+    const gpu::ElementNumbers each = numbers_of(numbers);
     for (std::size_t i = 0; i < n; ++i) {
         Elements one = e;
         const std::int64_t number = each.bytes == 8 ? static_cast<const std::int64_t*>(each.each)[i]
@@ -237,7 +238,7 @@ void check_numbers(const DeviceMemory& device, const Elements& e, const Numbers&
 }  // namespace
 
 void StreamContext::elements(const Elements& which) const {
-    const DeviceMemory& device = core::device_for_streams(state_->job(), stream_.handle);
+    const gpu::DeviceMemory& device = core::device_for_streams(state_->job(), stream_.handle);
     if (which.count == 0) return;
     const ElementsCall call = call_of(*state_, team_, which);
     check_pinned(device, call);
@@ -247,7 +248,7 @@ void StreamContext::elements(const Elements& which) const {
 
 void move_elements(const Context& context, const Elements& elements) {
     core::ContextState& state = context.state();
-    const DeviceMemory& device = core::device_for_streams(state.job(), nullptr);
+    const gpu::DeviceMemory& device = core::device_for_streams(state.job(), nullptr);
     if (elements.count == 0) return;
     const ElementsCall call = call_of(state, core::stream_team(state.team(), {}, true), elements);
     const auto size = static_cast<std::int64_t>(elements.size);

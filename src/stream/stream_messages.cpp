@@ -19,7 +19,7 @@ unsigned order_of(const std::vector<MessageGroup::Message>& messages, std::size_
     return order;
 }
 
-void check_messages(const core::TeamState& team, const core::DeviceMemory& device,
+void check_messages(const core::TeamState& team, const gpu::DeviceMemory& device,
                     const std::vector<MessageGroup::Message>& messages) {
     for (const MessageGroup::Message& m : messages) {
         if (static_cast<unsigned>(m.pe) >= static_cast<unsigned>(team.n_pes()))
@@ -31,9 +31,9 @@ void check_messages(const core::TeamState& team, const core::DeviceMemory& devic
     }
 }
 
-heap::MessagesCall messages_call(core::TeamState& team, const core::DeviceMemory& device,
-                                 const std::vector<MessageGroup::Message>& messages) {
-    heap::MessagesCall call{};
+gpu::MessagesCall messages_call(core::TeamState& team, const gpu::DeviceMemory& device,
+                                const std::vector<MessageGroup::Message>& messages) {
+    gpu::MessagesCall call{};
     call.team = core::stream_team(team);
     call.memory = device.group_place(team).messages;
     for (std::size_t i = 0; i < messages.size(); ++i) {
@@ -45,18 +45,18 @@ heap::MessagesCall messages_call(core::TeamState& team, const core::DeviceMemory
 
 void enqueue(const Team& team, Stream stream, const std::vector<MessageGroup::Message>& messages) {
     if (messages.empty()) return;
-    if (messages.size() > heap::MessagesCall::most)
+    if (messages.size() > gpu::MessagesCall::most)
         throw Error(
             ErrorCode::invalid_argument,
-            "A group of messages on a stream has at most " + std::to_string(heap::MessagesCall::most) +
+            "A group of messages on a stream has at most " + std::to_string(gpu::MessagesCall::most) +
                 " sends and receives; " + std::to_string(messages.size()) +
                 " were passed. Start several groups, such that the messages of each are in one group on "
                 "both sides.");
     core::TeamState& state = team.state();
     state.check_alive();
-    const core::DeviceMemory& device = core::device_for_streams(state.job(), stream.handle);
+    const gpu::DeviceMemory& device = core::device_for_streams(state.job(), stream.handle);
     if (!collective::is_far(state)) {
-        const heap::MessagesCall call = messages_call(state, device, messages);
+        const gpu::MessagesCall call = messages_call(state, device, messages);
         check_messages(state, device, messages);
         return device.start(call, stream.handle);
     }

@@ -17,16 +17,16 @@ constexpr long nap_us = 50;
 constexpr unsigned naps_at_transport = 60;
 
 /// Text of a request; null: of several requests.
-std::string asked_text(const heap::FarRequest* request) {
+std::string asked_text(const gpu::FarRequest* request) {
     if (!request) return "requests of streams and kernels to other PEs";
-    if (request->kind == heap::FarKind::group) return "a collective of a stream";
-    if (request->kind == heap::FarKind::messages) return "messages of a stream";
+    if (request->kind == gpu::FarKind::group) return "a collective of a stream";
+    if (request->kind == gpu::FarKind::messages) return "messages of a stream";
     return "a request of a stream or kernel to PE " + std::to_string(request->pe);
 }
 
 }  // namespace
 
-StreamServer::StreamServer(JobState& job, const DeviceMemory& device, heap::FarRing* ring,
+StreamServer::StreamServer(JobState& job, const gpu::DeviceMemory& device, gpu::FarRing* ring,
                            unsigned long long* tickets, Carry carry)
     : job_(job),
       device_(device),
@@ -47,14 +47,13 @@ StreamServer::~StreamServer() {
     wake_.signal();
 }
 
-void StreamServer::start(const device::Team& team, const heap::FarRequest& request,
-                         heap::StreamHandle stream) {
+void StreamServer::start(const device::Team& team, const gpu::FarRequest& request, gpu::StreamHandle stream) {
     if (device_.is_capturing(stream))
         unannounced_.store(true);
     else
         begun_.fetch_add(1);
     wake_.signal();
-    device_.start(heap::FarCall{team, ring_, tickets_, request}, stream);
+    device_.start(gpu::FarCall{team, ring_, tickets_, request}, stream);
 }
 
 void StreamServer::serve_kernels() {
@@ -72,19 +71,19 @@ void StreamServer::drain() {
 
 namespace {
 
-void tell(heap::FarRing::Slot& slot, unsigned more) {
+void tell(gpu::FarRing::Slot& slot, unsigned more) {
     __atomic_store_n(&slot.turn, slot.turn + more, __ATOMIC_RELEASE);
 }
 
 }  // namespace
 
 void StreamServer::run() {
-    constexpr unsigned n = heap::FarRing::n_slots, turns = heap::FarRing::turns;
+    constexpr unsigned n = gpu::FarRing::n_slots, turns = gpu::FarRing::turns;
     unsigned idle = 0;
     for (std::uint64_t ticket = 0;;) {
         Slot& slot = ring_->slots[ticket % n];
         const std::uint64_t drains = drains_.load();
-        const unsigned asked = static_cast<unsigned>(ticket / n) * turns + heap::FarRing::asked;
+        const unsigned asked = static_cast<unsigned>(ticket / n) * turns + gpu::FarRing::asked;
         if (__atomic_load_n(&slot.turn, __ATOMIC_ACQUIRE) != asked) {
             if (settle()) continue;
             if (drained_.exchange(drains) != drains) drained_.notify_all();
@@ -120,7 +119,7 @@ bool StreamServer::rest(std::uint64_t ticket, unsigned idle) const {
 }
 
 /// Ends the job on an error, and with it the waiting kernel: a GPU cannot receive the error.
-template <class Call> void StreamServer::guarded(const heap::FarRequest* request, Call&& call) const {
+template <class Call> void StreamServer::guarded(const gpu::FarRequest* request, Call&& call) const {
     try {
         call();
     } catch (const std::exception& error) {
@@ -133,7 +132,7 @@ template <class Call> void StreamServer::guarded(const heap::FarRequest* request
 }
 
 void StreamServer::serve(Slot& slot) {
-    const heap::FarRequest& r = slot.request;
+    const gpu::FarRequest& r = slot.request;
     const bool waits = r.waits, completes = r.completes;
     guarded(&r, [&] {
         if (carry_)
@@ -142,61 +141,61 @@ void StreamServer::serve(Slot& slot) {
             carry_out(slot);
     });
     if (!waits)
-        tell(slot, heap::FarRing::turns - heap::FarRing::asked);
+        tell(slot, gpu::FarRing::turns - gpu::FarRing::asked);
     else if (completes && is_unfinished_)
         held_.push_back(&slot);
     else
-        tell(slot, heap::FarRing::done - heap::FarRing::asked);
+        tell(slot, gpu::FarRing::done - gpu::FarRing::asked);
 }
 
 bool StreamServer::settle() {
     if (!is_unfinished_) return false;
     guarded(nullptr, [&] { transport_->quiet(context_, -1); });
     is_unfinished_ = false;
-    for (Slot* slot : held_) tell(*slot, heap::FarRing::done - heap::FarRing::asked);
+    for (Slot* slot : held_) tell(*slot, gpu::FarRing::done - gpu::FarRing::asked);
     held_.clear();
     return true;
 }
 
 void StreamServer::carry_out(Slot& slot) {
-    const heap::FarRequest& r = slot.request;
+    const gpu::FarRequest& r = slot.request;
     if (r.is_release && is_unfinished_) transport_->fence(context_, r.pe);
-    const DeviceMemory::Far far{*transport_, context_, r.pe, &lane_};
+    const gpu::DeviceMemory::Far far{*transport_, context_, r.pe, &lane_};
     switch (r.kind) {
-        case heap::FarKind::put:
+        case gpu::FarKind::put:
             put(slot);
             break;
-        case heap::FarKind::get:
+        case gpu::FarKind::get:
             return get(slot);
-        case heap::FarKind::strided_put:
+        case gpu::FarKind::strided_put:
             device_.strided_far(far, {r.there, r.here, r.there_stride, r.here_stride, r.bytes, r.count},
                                 device_.far_offset(r.there), true);
             break;
-        case heap::FarKind::strided_get:
+        case gpu::FarKind::strided_get:
             return device_.strided_far(far,
                                        {r.here, r.there, r.here_stride, r.there_stride, r.bytes, r.count},
                                        device_.far_offset(r.there), false);
-        case heap::FarKind::atomic:
+        case gpu::FarKind::atomic:
             atomic(slot);
             break;
-        case heap::FarKind::fence:
+        case gpu::FarKind::fence:
             if (is_unfinished_) transport_->fence(context_, -1);
             return;
-        case heap::FarKind::quiet:
+        case gpu::FarKind::quiet:
             settle();
             return;
-        case heap::FarKind::flush:  // requests are carried out in order, and have released their sources by
-                                    // then
-        case heap::FarKind::group:  // handled by a team's server
-        case heap::FarKind::messages:
+        case gpu::FarKind::flush:  // requests are carried out in order, and have released their sources by
+                                   // then
+        case gpu::FarKind::group:  // handled by a team's server
+        case gpu::FarKind::messages:
             return;
     }
     is_unfinished_ = true;
 }
 
 void StreamServer::put(const Slot& slot) const {
-    const heap::FarRequest& r = slot.request;
-    const DeviceMemory::Far far{*transport_, context_, r.pe, &lane_};
+    const gpu::FarRequest& r = slot.request;
+    const gpu::DeviceMemory::Far far{*transport_, context_, r.pe, &lane_};
     const void* from = r.is_in_slot ? slot.data : r.here ? r.here : static_cast<const void*>(&r.value);
     const bool is_long = r.signal && r.type == DType::uint64;  // transports support signals of 8 bytes
     const transport::Signal signal{r.signal ? device_.far_offset(r.signal) : 0, r.value, r.signal_op};
@@ -215,7 +214,7 @@ void StreamServer::put(const Slot& slot) const {
 }
 
 void StreamServer::get(Slot& slot) const {
-    const heap::FarRequest& r = slot.request;
+    const gpu::FarRequest& r = slot.request;
     const std::uint64_t from = device_.far_offset(r.there);
     if (r.is_in_slot)
         transport_->get(context_, r.pe, from, slot.data, r.bytes, transport::Completion::local);
@@ -224,7 +223,7 @@ void StreamServer::get(Slot& slot) const {
 }
 
 void StreamServer::atomic(Slot& slot) const {
-    const heap::FarRequest& r = slot.request;
+    const gpu::FarRequest& r = slot.request;
     slot.result =
         device_.atomic_far({*transport_, context_, r.pe, &lane_}, r.op, r.type, r.there, r.value, r.compare);
     if (r.here && !r.is_in_slot) device_.copy(r.here, &slot.result, size_of(r.type));

@@ -15,27 +15,27 @@ namespace atl::core {
 class StreamServer {
   public:
     /// Carries out a request in the server's thread, one after another. Replaces the calls for single PEs.
-    using Carry = std::function<void(const heap::FarRequest&, const DeviceMemory::Lane&)>;
-    StreamServer(JobState& job, const DeviceMemory& device, heap::FarRing* ring, unsigned long long* tickets,
-                 Carry carry = {});
+    using Carry = std::function<void(const gpu::FarRequest&, const gpu::DeviceMemory::Lane&)>;
+    StreamServer(JobState& job, const gpu::DeviceMemory& device, gpu::FarRing* ring,
+                 unsigned long long* tickets, Carry carry = {});
     ~StreamServer();
     StreamServer(const StreamServer&) = delete;
     StreamServer& operator=(const StreamServer&) = delete;
 
     /// Enqueues the request on the stream.
-    void start(const device::Team& team, const heap::FarRequest& request, heap::StreamHandle stream);
+    void start(const device::Team& team, const gpu::FarRequest& request, gpu::StreamHandle stream);
     /// Announces that kernels may make requests at any time from now on.
     void serve_kernels();
     /// Completes the requests of kernels that have ended.
     void drain();
-    heap::FarRing& ring() const noexcept { return *ring_; }
+    gpu::FarRing& ring() const noexcept { return *ring_; }
     unsigned long long* tickets() const noexcept { return tickets_; }
 
     /// Called when no graph with requests of this ring will be replayed any more.
     void forget_graphs() { unannounced_.store(false); }
 
   private:
-    using Slot = heap::FarRing::Slot;
+    using Slot = gpu::FarRing::Slot;
 
     void run();
     /// Pauses until a request may have arrived; false if the thread is to stop.
@@ -48,17 +48,17 @@ class StreamServer {
     void atomic(Slot& slot) const;
     /// Completes operations in progress, for requesters that wait for that. False if nothing was in progress.
     bool settle();
-    template <class Call> void guarded(const heap::FarRequest* request, Call&& call) const;
+    template <class Call> void guarded(const gpu::FarRequest* request, Call&& call) const;
 
     JobState& job_;
-    const DeviceMemory& device_;
-    heap::FarRing* const ring_;
+    const gpu::DeviceMemory& device_;
+    gpu::FarRing* const ring_;
     unsigned long long* const tickets_;  ///< in this GPU's memory
     const Carry carry_;
     std::shared_ptr<transport::Transport> transport_;
     const transport::ContextId context_;
-    DeviceMemory::Lane lane_;  ///< pinned now: later, pinning might wait for a kernel that waits for this
-                               ///< thread
+    gpu::DeviceMemory::Lane lane_;  ///< pinned now: later, pinning might wait for a kernel that waits for
+                                    ///< this thread
     std::atomic<std::uint64_t> begun_{0};   ///< number of requests on streams, outside graphs
     std::atomic<bool> unannounced_{false};  ///< replays of graphs, and kernels, may make requests
     std::atomic<bool> stops_{false};

@@ -50,12 +50,12 @@ void check_overlap(const char* operation, const GroupArguments& arguments, int m
     const std::size_t dst_bytes = arguments.dst_bytes(n_pes), src_bytes = arguments.src_bytes(n_pes);
     if (dst >= src + src_bytes || src >= dst + dst_bytes) return;
     const std::size_t own = static_cast<std::size_t>(my_pe) * arguments.bytes;
-    const bool in_place = arguments.kind == heap::Group::reduce || arguments.kind == heap::Group::broadcast ||
-                                  heap::is_ranged(arguments.kind)
+    const bool in_place = arguments.kind == gpu::Group::reduce || arguments.kind == gpu::Group::broadcast ||
+                                  gpu::is_ranged(arguments.kind)
                               ? dst == src
-                          : arguments.kind == heap::Group::fcollect || arguments.kind == heap::Group::gather
+                          : arguments.kind == gpu::Group::fcollect || arguments.kind == gpu::Group::gather
                               ? src == dst + own
-                              : arguments.kind == heap::Group::scatter && dst == src + own;
+                              : arguments.kind == gpu::Group::scatter && dst == src + own;
     if (in_place) return;
     throw Error(
         ErrorCode::invalid_argument,
@@ -71,30 +71,30 @@ namespace {
 device::Operation named(const GroupArguments& arguments) {
     if (arguments.operation != device::Operation::none) return arguments.operation;
     switch (arguments.kind) {
-        case heap::Group::sync:
+        case gpu::Group::sync:
             return device::Operation::sync;
-        case heap::Group::broadcast:
+        case gpu::Group::broadcast:
             return device::Operation::broadcast;
-        case heap::Group::fcollect:
+        case gpu::Group::fcollect:
             return device::Operation::fcollect;
-        case heap::Group::alltoall:
+        case gpu::Group::alltoall:
             return device::Operation::alltoall;
-        case heap::Group::gather:
+        case gpu::Group::gather:
             return device::Operation::gather;
-        case heap::Group::scatter:
+        case gpu::Group::scatter:
             return device::Operation::scatter;
-        case heap::Group::reduce_scatter:
+        case gpu::Group::reduce_scatter:
             return device::Operation::reduce_scatter;
-        case heap::Group::inscan:
-        case heap::Group::exscan:
+        case gpu::Group::inscan:
+        case gpu::Group::exscan:
             return device::Operation::scan;
-        case heap::Group::collect:
+        case gpu::Group::collect:
             return device::Operation::collect;
-        case heap::Group::alltoalls:
+        case gpu::Group::alltoalls:
             return device::Operation::alltoalls;
-        case heap::Group::reduce:
-        case heap::Group::reduce_part:
-        case heap::Group::reduce_to:
+        case gpu::Group::reduce:
+        case gpu::Group::reduce_part:
+        case gpu::Group::reduce_to:
             break;
     }
     return device::Operation::reduce;
@@ -102,9 +102,9 @@ device::Operation named(const GroupArguments& arguments) {
 
 }  // namespace
 
-heap::GroupCall group_call(TeamState& team, const DeviceMemory& device, const GroupArguments& arguments) {
+gpu::GroupCall group_call(TeamState& team, const gpu::DeviceMemory& device, const GroupArguments& arguments) {
     team.check_alive();
-    const DeviceMemory::GroupPlace place = device.group_place(team);
+    const gpu::DeviceMemory::GroupPlace place = device.group_place(team);
     return {stream_team(team), place.address,   place.words_bytes, named(arguments), arguments.dst,
             arguments.src,     arguments.bytes, arguments.bytes,   arguments.bytes,  arguments.scale,
             arguments.root,    arguments.kind,  arguments.type,    arguments.op};
@@ -115,15 +115,15 @@ namespace {
 /// Sends this PE's part of the result to all others by copy engines, which exceed the bandwidth of kernels'
 /// stores (docs/measurements/2026-11-24-constants.md). It starts with the next PE, so that none has two
 /// senders at a time. No other PE reads that part of its source, so dst may be src.
-void send_part(const TeamState& team, const DeviceMemory& device, const heap::GroupCall& call,
-               heap::StreamHandle stream) {
+void send_part(const TeamState& team, const gpu::DeviceMemory& device, const gpu::GroupCall& call,
+               gpu::StreamHandle stream) {
     const int n = call.team.n_pes, me = call.team.my_pe;
-    const heap::GroupPart part = heap::group_part(call.bytes, n, me);
+    const gpu::GroupPart part = gpu::group_part(call.bytes, n, me);
     if (part.first == part.last) return;
     char* mine = static_cast<char*>(call.dst) + part.first;
     for (int k = 1; k < n; ++k)
-        device.start(heap::CopyCall{device.at(mine, team.world_pe((me + k) % n)), mine,
-                                    part.last - part.first, nullptr, 0, SignalOp::set},
+        device.start(gpu::CopyCall{device.at(mine, team.world_pe((me + k) % n)), mine, part.last - part.first,
+                                   nullptr, 0, SignalOp::set},
                      stream);
 }
 
@@ -138,19 +138,19 @@ std::uint64_t reduce_engines_bytes(const TeamState& team) {
     return n <= 2 ? std::uint64_t{96} << 20 : n * (std::uint64_t{12} << 20);
 }
 
-void start_group(const TeamState& team, const DeviceMemory& device, const heap::GroupCall& call,
-                 heap::StreamHandle stream) {
+void start_group(const TeamState& team, const gpu::DeviceMemory& device, const gpu::GroupCall& call,
+                 gpu::StreamHandle stream) {
     const int n = call.team.n_pes;
-    const heap::GroupMemory memory{n, call.words_bytes};
+    const gpu::GroupMemory memory{n, call.words_bytes};
     // Small arrays may be at different offsets on different PEs.
-    if (call.kind != heap::Group::reduce || n == 1 || call.bytes <= memory.exchange_limit_bytes() ||
+    if (call.kind != gpu::Group::reduce || n == 1 || call.bytes <= memory.exchange_limit_bytes() ||
         call.bytes < reduce_engines_bytes(team))
         return device.start(call, stream);
-    heap::GroupCall step = call;
-    step.kind = heap::Group::reduce_part;
+    gpu::GroupCall step = call;
+    step.kind = gpu::Group::reduce_part;
     device.start(step, stream);
     send_part(team, device, call, stream);
-    step.kind = heap::Group::sync;
+    step.kind = gpu::Group::sync;
     device.start(step, stream);
 }
 
@@ -158,8 +158,8 @@ namespace {
 
 /// Copies this member's block of each source, between two meetings. It starts with its own, so that none has
 /// two readers at a time.
-void start_alltoalls(const TeamState& team, const DeviceMemory& device, const heap::GroupCall& meeting,
-                     const GroupArguments& a, heap::StreamHandle stream) {
+void start_alltoalls(const TeamState& team, const gpu::DeviceMemory& device, const gpu::GroupCall& meeting,
+                     const GroupArguments& a, gpu::StreamHandle stream) {
     const int n = meeting.team.n_pes, me = meeting.team.my_pe;
     const auto element = static_cast<std::int64_t>(a.bytes);
     const std::int64_t to = a.strides.dst * element, from = a.strides.src * element;
@@ -170,8 +170,8 @@ void start_alltoalls(const TeamState& team, const DeviceMemory& device, const he
     for (int k = 0; k < n; ++k) {
         const int pe = (me + k) % n;
         const char* theirs = static_cast<const char*>(device.at(a.src, team.world_pe(pe)));
-        device.start(heap::StridedCall{static_cast<char*>(a.dst) + at(pe, to), theirs + at(me, from), to,
-                                       from, a.bytes, a.strides.count},
+        device.start(gpu::StridedCall{static_cast<char*>(a.dst) + at(pe, to), theirs + at(me, from), to, from,
+                                      a.bytes, a.strides.count},
                      stream);
     }
     device.start(meeting, stream);
@@ -179,12 +179,12 @@ void start_alltoalls(const TeamState& team, const DeviceMemory& device, const he
 
 }  // namespace
 
-void start_collective(const TeamState& team, const DeviceMemory& device, const GroupArguments& arguments,
-                      heap::GroupCall call, heap::StreamHandle stream) {
-    if (arguments.kind == heap::Group::collect)
-        return device.start(heap::CollectCall{call, arguments.room}, stream);
-    if (arguments.kind != heap::Group::alltoalls) return start_group(team, device, call, stream);
-    call.kind = heap::Group::sync;
+void start_collective(const TeamState& team, const gpu::DeviceMemory& device, const GroupArguments& arguments,
+                      gpu::GroupCall call, gpu::StreamHandle stream) {
+    if (arguments.kind == gpu::Group::collect)
+        return device.start(gpu::CollectCall{call, arguments.room}, stream);
+    if (arguments.kind != gpu::Group::alltoalls) return start_group(team, device, call, stream);
+    call.kind = gpu::Group::sync;
     call.bytes = 0;
     start_alltoalls(team, device, call, arguments, stream);
 }
@@ -197,14 +197,14 @@ namespace {
 /// The kernel sends the address of the root's source in broadcast and scatter.
 void enqueue(const Team& team, Stream stream, const char* operation, const core::GroupArguments& arguments) {
     core::TeamState& state = team.state();
-    const core::DeviceMemory& device = core::device_for_streams(state.job(), stream.handle);
+    const gpu::DeviceMemory& device = core::device_for_streams(state.job(), stream.handle);
     if (collective::is_far(state)) {
         const device::Team value = core::kernel_team(state, Memory::device, true);
         core::check_arrays(state, device, operation, arguments);
         if (!arguments.is_empty()) device.team_server(state).start(value, arguments, stream.handle);
         return;
     }
-    const heap::GroupCall call = core::group_call(state, device, arguments);
+    const gpu::GroupCall call = core::group_call(state, device, arguments);
     const core::Ordinary ordinary = core::check_arrays(state, device, operation, arguments);
     if (arguments.is_empty()) return;
     if (ordinary.dst || ordinary.src)
@@ -221,7 +221,7 @@ void check_root(const Team& team, int root) {
 
 using collective::check_size;
 using collective::times;
-using heap::Group;
+using gpu::Group;
 
 StreamTeam::StreamTeam(const Team& team, Stream stream) : team_(team), stream_(stream) {
     core::prepare_streams_of(team.state(), stream);

@@ -16,7 +16,7 @@ struct Strides {
 /// `bytes` is the size of one block; dst and src contain one block, or one for each PE. In collect it is this
 /// member's own block, in alltoalls one element.
 struct GroupArguments {
-    heap::Group kind;
+    gpu::Group kind;
     void* dst = nullptr;
     const void* src = nullptr;
     std::size_t bytes = 0;
@@ -31,29 +31,29 @@ struct GroupArguments {
 
     /// True if no member has anything to do. In collect that is unknown here.
     bool is_empty() const {
-        if (kind == heap::Group::alltoalls && strides.count == 0) return true;
-        return bytes == 0 && kind != heap::Group::sync && kind != heap::Group::collect;
+        if (kind == gpu::Group::alltoalls && strides.count == 0) return true;
+        return bytes == 0 && kind != gpu::Group::sync && kind != gpu::Group::collect;
     }
     /// True if this member's array is accessed at all.
     bool writes(int pe) const {
-        if (kind == heap::Group::collect) return room != 0;
-        return (kind != heap::Group::gather && kind != heap::Group::reduce_to) || pe == root;
+        if (kind == gpu::Group::collect) return room != 0;
+        return (kind != gpu::Group::gather && kind != gpu::Group::reduce_to) || pe == root;
     }
     bool reads(int pe) const {
-        if (kind == heap::Group::collect) return bytes != 0;
-        return (kind != heap::Group::broadcast && kind != heap::Group::scatter) || pe == root;
+        if (kind == gpu::Group::collect) return bytes != 0;
+        return (kind != gpu::Group::broadcast && kind != gpu::Group::scatter) || pe == root;
     }
     std::size_t dst_bytes(int n_pes) const {
-        if (kind == heap::Group::collect) return room;
-        if (kind == heap::Group::alltoalls) return extent(n_pes, strides.dst);
+        if (kind == gpu::Group::collect) return room;
+        if (kind == gpu::Group::alltoalls) return extent(n_pes, strides.dst);
         const bool blocks =
-            kind == heap::Group::fcollect || kind == heap::Group::alltoall || kind == heap::Group::gather;
+            kind == gpu::Group::fcollect || kind == gpu::Group::alltoall || kind == gpu::Group::gather;
         return bytes * static_cast<std::size_t>(blocks ? n_pes : 1);
     }
     std::size_t src_bytes(int n_pes) const {
-        if (kind == heap::Group::alltoalls) return extent(n_pes, strides.src);
-        const bool blocks = kind == heap::Group::alltoall || kind == heap::Group::scatter ||
-                            kind == heap::Group::reduce_scatter;
+        if (kind == gpu::Group::alltoalls) return extent(n_pes, strides.src);
+        const bool blocks =
+            kind == gpu::Group::alltoall || kind == gpu::Group::scatter || kind == gpu::Group::reduce_scatter;
         return bytes * static_cast<std::size_t>(blocks ? n_pes : 1);
     }
 
@@ -71,16 +71,16 @@ struct GroupArguments {
 };
 
 /// Builds the call. Checks only the team. Throws Error: use_after_free, unsupported.
-heap::GroupCall group_call(TeamState& team, const DeviceMemory& device, const GroupArguments& arguments);
+gpu::GroupCall group_call(TeamState& team, const gpu::DeviceMemory& device, const GroupArguments& arguments);
 /// Smallest size at which the second half of a reduce uses copy engines: ATOLL_REDUCE_ENGINES.
 std::uint64_t reduce_engines_bytes(const TeamState& team);
 /// Starts the call in stream order: one kernel; for large reductions kernels and copies between them.
-void start_group(const TeamState& team, const DeviceMemory& device, const heap::GroupCall& call,
-                 heap::StreamHandle stream);
+void start_group(const TeamState& team, const gpu::DeviceMemory& device, const gpu::GroupCall& call,
+                 gpu::StreamHandle stream);
 /// Starts a collective of any kind, if the window reaches all members; `call` is group_call's of the
 /// arguments.
-void start_collective(const TeamState& team, const DeviceMemory& device, const GroupArguments& arguments,
-                      heap::GroupCall call, heap::StreamHandle stream);
+void start_collective(const TeamState& team, const gpu::DeviceMemory& device, const GroupArguments& arguments,
+                      gpu::GroupCall call, gpu::StreamHandle stream);
 /// Throws Error(dtype_mismatch) for reductions that GPUs do not support.
 void check_reduction(DType type, ReduceOp op, double scale = 1);
 /// Checks a scan: exclusive ones support sums only, and none supports averages. Throws

@@ -10,7 +10,7 @@ namespace atl {
 
 namespace core {
 
-void* own_words(const ContextState& context, const DeviceMemory& device, void* words, std::size_t bytes,
+void* own_words(const ContextState& context, const gpu::DeviceMemory& device, void* words, std::size_t bytes,
                 std::size_t each) {
     if (bytes == 0) return words;
     const JobState& job = context.job();
@@ -64,10 +64,10 @@ std::size_t product(std::uint64_t n, std::size_t bytes) {
 
 void StreamWaits::many(const ManyWords& asked) const {
     const core::JobState& job = state_->job();
-    const core::DeviceMemory& device = core::device_for_streams(job, stream_.handle);
+    const gpu::DeviceMemory& device = core::device_for_streams(job, stream_.handle);
     const int values = core::reported_values(asked.type);
     const std::size_t each = size_of(asked.type), bytes = product(asked.n, each);
-    heap::WaitManyCall call{team_, asked, operation_of(asked), values};
+    gpu::WaitManyCall call{team_, asked, operation_of(asked), values};
     call.asked.words = core::own_words(*state_, device, const_cast<void*>(asked.words), bytes, each);
     const bool finds = !asked.waits || asked.kind != Many::all;
     if (finds && !asked.out)

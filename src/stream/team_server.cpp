@@ -4,14 +4,15 @@
 
 namespace atl::core {
 
-TeamServer::TeamServer(JobState& job, const DeviceMemory& device, const Way& collectives, const Way& messages)
+TeamServer::TeamServer(JobState& job, const gpu::DeviceMemory& device, const Way& collectives,
+                       const Way& messages)
     : device_(device),
       collectives_(job, device, collectives.ring, collectives.tickets,
-                   [this](const heap::FarRequest& request, const DeviceMemory::Lane& lane) {
+                   [this](const gpu::FarRequest& request, const gpu::DeviceMemory::Lane& lane) {
                        run_group(request, lane);
                    }),
       messages_(job, device, messages.ring, messages.tickets,
-                [this](const heap::FarRequest& request, const DeviceMemory::Lane& lane) {
+                [this](const gpu::FarRequest& request, const gpu::DeviceMemory::Lane& lane) {
                     run_messages(request, lane);
                 }) {}
 
@@ -23,7 +24,7 @@ void TeamServer::forget() {
     kept_.clear();
 }
 
-void TeamServer::start(const device::Team& team, const GroupArguments& arguments, heap::StreamHandle stream) {
+void TeamServer::start(const device::Team& team, const GroupArguments& arguments, gpu::StreamHandle stream) {
     const bool writes = arguments.writes(team.my_pe), reads = arguments.reads(team.my_pe);
     collectives_.start(team,
                        {.there = writes ? arguments.dst : nullptr,
@@ -34,7 +35,7 @@ void TeamServer::start(const device::Team& team, const GroupArguments& arguments
                         .here_stride = arguments.strides.src,
                         .count = arguments.strides.count,
                         .pe = arguments.root,
-                        .kind = heap::FarKind::group,
+                        .kind = gpu::FarKind::group,
                         .type = arguments.type,
                         .group = static_cast<unsigned char>(arguments.kind),
                         .reduction = static_cast<unsigned char>(arguments.op),
@@ -43,18 +44,18 @@ void TeamServer::start(const device::Team& team, const GroupArguments& arguments
 }
 
 void TeamServer::start(const device::Team& team, std::vector<MessageGroup::Message> messages,
-                       heap::StreamHandle stream) {
+                       gpu::StreamHandle stream) {
     Kept* kept = nullptr;
     {
         const std::lock_guard lock(mutex_);
         kept = &kept_.emplace_back(Kept{std::move(messages), !device_.is_capturing(stream)});
     }
-    messages_.start(team, {.there = kept, .kind = heap::FarKind::messages}, stream);
+    messages_.start(team, {.there = kept, .kind = gpu::FarKind::messages}, stream);
 }
 
-void TeamServer::run_group(const heap::FarRequest& r, const DeviceMemory::Lane& lane) const {
+void TeamServer::run_group(const gpu::FarRequest& r, const gpu::DeviceMemory::Lane& lane) const {
     collective::run_by_host(*twin_.load(),
-                            {.kind = static_cast<heap::Group>(r.group),
+                            {.kind = static_cast<gpu::Group>(r.group),
                              .dst = r.there,
                              .src = r.here,
                              .bytes = r.bytes,
@@ -67,7 +68,7 @@ void TeamServer::run_group(const heap::FarRequest& r, const DeviceMemory::Lane& 
                             &lane);
 }
 
-void TeamServer::run_messages(const heap::FarRequest& request, const DeviceMemory::Lane& lane) {
+void TeamServer::run_messages(const gpu::FarRequest& request, const gpu::DeviceMemory::Lane& lane) {
     const auto* kept = static_cast<const Kept*>(request.there);
     collective::run_messages_by_host(*twin_.load(), kept->messages, lane);
     if (!kept->once) return;

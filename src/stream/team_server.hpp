@@ -16,21 +16,21 @@ namespace atl::core {
 /// Serves the teams that have a given kernel place, one after another. Rings continue from their last ticket.
 class TeamServer {
   public:
-    /// The ring and tickets of one kind of request; see heap::FarCall.
+    /// The ring and tickets of one kind of request; see gpu::FarCall.
     struct Way {
-        heap::FarRing* ring;
+        gpu::FarRing* ring;
         unsigned long long* tickets;
     };
-    TeamServer(JobState& job, const DeviceMemory& device, const Way& collectives, const Way& messages);
+    TeamServer(JobState& job, const gpu::DeviceMemory& device, const Way& collectives, const Way& messages);
 
     /// Sets the team that requests are for from now on.
     void serve(TeamState& team) { twin_.store(&team.twin()); }
     /// Releases a team that ends and has no work on streams, nor in graphs.
     void forget();
 
-    void start(const device::Team& team, const GroupArguments& arguments, heap::StreamHandle stream);
+    void start(const device::Team& team, const GroupArguments& arguments, gpu::StreamHandle stream);
     void start(const device::Team& team, std::vector<MessageGroup::Message> messages,
-               heap::StreamHandle stream);
+               gpu::StreamHandle stream);
 
   private:
     /// The messages of one call; those of graphs are kept until the team ends.
@@ -38,10 +38,10 @@ class TeamServer {
         std::vector<MessageGroup::Message> messages;
         bool once;
     };
-    void run_group(const heap::FarRequest& request, const DeviceMemory::Lane& lane) const;
-    void run_messages(const heap::FarRequest& request, const DeviceMemory::Lane& lane);
+    void run_group(const gpu::FarRequest& request, const gpu::DeviceMemory::Lane& lane) const;
+    void run_messages(const gpu::FarRequest& request, const gpu::DeviceMemory::Lane& lane);
 
-    const DeviceMemory& device_;
+    const gpu::DeviceMemory& device_;
     std::atomic<TeamState*> twin_{nullptr};
     std::mutex mutex_;  // guards kept_
     std::list<Kept> kept_;

@@ -95,7 +95,7 @@ TEST_P(Spine, ExhaustionIsAnErrorOnEveryPe) {
 }
 
 TEST(Settings, DifferingOnesAreNamedOnEveryPe) {
-    const auto layout = heap::layout_for(std::size_t{1} << 20);
+    const auto layout = memory::layout_for(std::size_t{1} << 20);
     const auto hub = bootstrap::create_hub(2, 2 * layout.stride());
     std::vector<std::string> said(2);
     std::vector<std::thread> threads;

@@ -23,7 +23,7 @@ common::Settings settings_with(double wait_timeout_s, double init_timeout_s, boo
 }
 
 std::shared_ptr<bootstrap::ThreadHub> hub_for(int n) {
-    const auto layout = heap::layout_for(settings_with(0, 0).heap_bytes);
+    const auto layout = memory::layout_for(settings_with(0, 0).heap_bytes);
     return bootstrap::create_hub(n, layout.stride() * static_cast<std::size_t>(n));
 }
 
@@ -72,7 +72,7 @@ TEST(Start, OpensGpusHoweverLongThatTakesAPe) {
         // Each PE, here a thread, has its own settings.
         double& wait_timeout_s = const_cast<common::Settings&>(job.state().settings()).wait_timeout_s;
         const common::BoardView& board = job.state().board();
-        job.state().open_devices_by([&](const heap::DeviceChoice&) {
+        job.state().open_devices_by([&](const gpu::DeviceChoice&) {
             wait_timeout_s = no_time;
             if (job.my_pe() == 0) {
                 waits_of_pe0 = board.entry(0).waits.load();

@@ -247,14 +247,14 @@ TEST_F(StreamCollectives, NumbersBeginAgain) {
     auto* x = zeros<float>(large);
     auto* y = zeros<float>(large);
     const core::TeamState& world = job_.world().state();
-    const core::DeviceMemory::GroupPlace place = world.job().device()->group_place(world);
-    const heap::GroupMemory memory{job_.n_pes(), place.words_bytes};
+    const gpu::DeviceMemory::GroupPlace place = world.job().device()->group_place(world);
+    const gpu::GroupMemory memory{job_.n_pes(), place.words_bytes};
     const StreamTeam team = team_on_stream();
     const auto begin_at = [&](std::uint32_t number) {
         finish();
         job_.world().barrier();
         set(reinterpret_cast<std::uint32_t*>(place.address),
-            std::vector<std::uint32_t>(memory.flag_at(heap::GroupMemory::most_blocks, 0) / 4, number));
+            std::vector<std::uint32_t>(memory.flag_at(gpu::GroupMemory::most_blocks, 0) / 4, number));
         job_.world().barrier();
     };
     const auto sums = [&](int round, std::size_t n) {

@@ -217,14 +217,14 @@ TEST_F(StreamLarge, NumbersBeginAgain) {
     auto* x = zeros<float>(larger);
     auto* y = zeros<float>(larger);
     const core::TeamState& world = job_.world().state();
-    const core::DeviceMemory::GroupPlace place = world.job().device()->group_place(world);
-    const heap::GroupMemory memory{job_.n_pes(), place.words_bytes};
+    const gpu::DeviceMemory::GroupPlace place = world.job().device()->group_place(world);
+    const gpu::GroupMemory memory{job_.n_pes(), place.words_bytes};
     const StreamTeam team = team_on_stream();
     for (const std::uint32_t first : {0xfffffff8u, 0x3ffffffcu, 0x7ffffffdu, 0xfffffffau}) {
         finish();
         job_.world().barrier();
         set(reinterpret_cast<std::uint32_t*>(place.address),
-            std::vector<std::uint32_t>(memory.flag_at(heap::GroupMemory::most_blocks, 0) / 4, first));
+            std::vector<std::uint32_t>(memory.flag_at(gpu::GroupMemory::most_blocks, 0) / 4, first));
         job_.world().barrier();
         for (int round = 1; round < 13; ++round) {
             const std::size_t n = round % 3 == 0 ? larger : round % 3 == 1 ? 1024 : 1;

@@ -258,14 +258,14 @@ TEST_F(StreamRanged, NumbersBeginAgain) {
     auto* x = zeros<float>(large);
     auto* y = zeros<float>(large);
     const core::TeamState& world = job_.world().state();
-    const core::DeviceMemory::GroupPlace place = world.job().device()->group_place(world);
-    const heap::GroupMemory memory{job_.n_pes(), place.words_bytes};
+    const gpu::DeviceMemory::GroupPlace place = world.job().device()->group_place(world);
+    const gpu::GroupMemory memory{job_.n_pes(), place.words_bytes};
     const StreamTeam team = team_on_stream();
     for (const std::uint32_t first : {0xbffffffdu, 0xfffffff8u}) {
         finish();
         job_.world().barrier();
         set(reinterpret_cast<std::uint32_t*>(place.address),
-            std::vector<std::uint32_t>(memory.flag_at(heap::GroupMemory::most_blocks, 0) / 4, first));
+            std::vector<std::uint32_t>(memory.flag_at(gpu::GroupMemory::most_blocks, 0) / 4, first));
         job_.world().barrier();
         for (int round = 1; round < 20; ++round) {
             const std::size_t n = round == 12 ? large : round % 4 == 0 ? 1 : round % 4 == 1 ? 300 : 1024;

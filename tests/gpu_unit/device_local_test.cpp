@@ -1,9 +1,9 @@
 // A job with a device heap. Local memory of operations on the host heap may be a GPU's, and kernels access
 // pinned parts of the host heap. The GPU is host memory that the CPU cannot access.
 #include "atoll/stream.hpp"
-#include "gpu/heap/device_memory.hpp"
-#include "core/job/job_state.hpp"
 #include "core/context/route.hpp"
+#include "core/job/job_state.hpp"
+#include "gpu/heap/device_memory.hpp"
 #include "support/fake_heap.hpp"
 #include "support/setups.hpp"
 
@@ -43,7 +43,7 @@ class WithGpus : public WithPes {
     void run_on_gpus(const std::function<void(Job&, FakeHeap&)>& body) {
         run([&](Job& job) {
             FakeHeap* fake = nullptr;
-            job.state().open_devices_by([&](const heap::DeviceChoice&) {
+            job.state().open_devices_by([&](const gpu::DeviceChoice&) {
                 auto opened = std::make_unique<FakeHeap>(Faults{}, 512 * mib);
                 fake = opened.get();
                 return opened;
@@ -250,7 +250,7 @@ TEST_P(Pinned, ChunksOfABlockOnce) {
         job.pin(word, 1);
         job.pin(large, 0);
         EXPECT_EQ(gpu.shown(), before + 1);
-        const core::PinnedHeap& pinned = job.state().device()->pinned();
+        const gpu::PinnedHeap& pinned = job.state().device()->pinned();
         EXPECT_TRUE(pinned.covers(word, 8));
         EXPECT_FALSE(pinned.covers(large, 6 * mib));
         job.pin(large, 6 * mib);
@@ -317,7 +317,7 @@ TEST(PinnedHeap, WhatIsFreedGoesBackButForRunsInUse) {
     gpu.reserve(1, 0);
     const std::vector<char> memory(32 * mib);
     auto* heap = const_cast<char*>(memory.data());
-    core::PinnedHeap pinned(gpu, heap, 32 * mib - 4096);
+    gpu::PinnedHeap pinned(gpu, heap, 32 * mib - 4096);
     pinned.pin({5 * mib, 5 * mib + 8});       // 4 to 6 MiB
     pinned.pin({3 * mib, 9 * mib});           // 2 to 4, 6 to 10
     pinned.pin({31 * mib, 32 * mib - 4096});  // to the end of the heap
@@ -330,9 +330,9 @@ TEST(PinnedHeap, WhatIsFreedGoesBackButForRunsInUse) {
     EXPECT_EQ(pinned.piece(heap + 3 * mib, 32 * mib), mib);
     EXPECT_EQ(pinned.piece(heap + 10 * mib, 32 * mib), 20 * mib);
     EXPECT_EQ(pinned.piece(heap + 40 * mib, 5), 5u);
-    const auto freed = [&](core::PinnedHeap::Range range, std::size_t in_use) {
+    const auto freed = [&](gpu::PinnedHeap::Range range, std::size_t in_use) {
         std::vector<std::size_t> back;
-        for (const auto& part : pinned.unpin(range, [&](core::PinnedHeap::Range run) {
+        for (const auto& part : pinned.unpin(range, [&](gpu::PinnedHeap::Range run) {
                  return in_use < run.begin || in_use >= run.end;
              })) {
             back.push_back(part.begin);

@@ -10,13 +10,13 @@ namespace {
 /// One PE's heap, with a way to make its GPU fail.
 struct Device {
     explicit Device(Job& job, const Faults& faults = {})
-        : memory(job.state(), [&](const heap::DeviceChoice&) {
+        : memory(job.state(), [&](const gpu::DeviceChoice&) {
               auto opened = std::make_unique<FakeHeap>(faults);
               fake = opened.get();
               return opened;
           }) {}
     FakeHeap* fake = nullptr;
-    core::DeviceMemory memory;
+    gpu::DeviceMemory memory;
     std::uint64_t serials = 0;
     char* allocate(std::size_t bytes, std::size_t align = 0) {
         return static_cast<char*>(memory.allocate(bytes, align, ++serials));
@@ -263,7 +263,7 @@ TEST_P(DeviceMemoryOfFakes, TheLibraryItselfTakesAtMostEightMebibytes) {
     run([](Job& job) {
         constexpr std::size_t mebibyte = std::size_t{1} << 20;
         FakeHeap* fake = nullptr;
-        job.state().open_devices_by([&](const heap::DeviceChoice&) {
+        job.state().open_devices_by([&](const gpu::DeviceChoice&) {
             auto opened = std::make_unique<FakeHeap>(Faults{}, 64 * mebibyte, 2 * mebibyte);
             fake = opened.get();
             return opened;

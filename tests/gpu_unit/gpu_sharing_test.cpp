@@ -12,18 +12,18 @@
 namespace atl::testing {
 namespace {
 
-using core::GpuSharing;
-using core::GpuUse;
+using gpu::GpuSharing;
+using gpu::GpuUse;
 
-heap::DeviceUuid gpu(unsigned char number) { return {number}; }
+gpu::DeviceUuid gpu(unsigned char number) { return {number}; }
 
 TEST(GpuSharing, CountsThePesOfEachGpu) {
-    const auto found = core::sharing_of({{gpu(1), 1, false},
-                                         {gpu(2), 2, false},
-                                         {gpu(1), 3, false},
-                                         {gpu(3), 4, true},
-                                         {gpu(1), 5, false},
-                                         {gpu(3), 6, true}});
+    const auto found = gpu::sharing_of({{gpu(1), 1, false},
+                                        {gpu(2), 2, false},
+                                        {gpu(1), 3, false},
+                                        {gpu(3), 4, true},
+                                        {gpu(1), 5, false},
+                                        {gpu(3), 6, true}});
     const auto expect = [&](std::size_t pe, int n_pes, int at_once, int first_pe) {
         EXPECT_EQ(found[pe].n_pes, n_pes) << pe;
         EXPECT_EQ(found[pe].at_once, at_once) << pe;
@@ -38,7 +38,7 @@ TEST(GpuSharing, CountsThePesOfEachGpu) {
 }
 
 TEST(GpuSharing, ThreadsOfOneProcessRunAtOnceWithoutMps) {
-    const auto found = core::sharing_of({{gpu(1), 7, true}, {gpu(1), 7, true}, {gpu(1), 8, true}});
+    const auto found = gpu::sharing_of({{gpu(1), 7, true}, {gpu(1), 7, true}, {gpu(1), 8, true}});
     EXPECT_EQ(found[0].at_once, 2);
     EXPECT_EQ(found[2].at_once, 1);
     EXPECT_TRUE(found[0].takes_turns());
@@ -46,7 +46,7 @@ TEST(GpuSharing, ThreadsOfOneProcessRunAtOnceWithoutMps) {
 
 /// One PE that cannot detect MPS is enough.
 TEST(GpuSharing, MpsIsAssumedWhereItIsUnknown) {
-    for (const GpuSharing& one : core::sharing_of({{gpu(1), 1, true}, {gpu(1), 2, false}})) {
+    for (const GpuSharing& one : gpu::sharing_of({{gpu(1), 1, true}, {gpu(1), 2, false}})) {
         EXPECT_EQ(one.at_once, 2);
         EXPECT_FALSE(one.takes_turns());
     }
@@ -54,41 +54,41 @@ TEST(GpuSharing, MpsIsAssumedWhereItIsUnknown) {
 
 TEST(GpuSharing, SharesAddUpToLessThanTheGpu) {
     for (const unsigned blocks : {0u, 1u, 2u, 15u, 16u, 132u, 264u, 1056u}) {
-        EXPECT_EQ(core::share_of(blocks, 1), blocks);
+        EXPECT_EQ(gpu::share_of(blocks, 1), blocks);
         for (int pes = 2; pes <= 16; ++pes) {
-            const unsigned all = core::share_of(blocks, pes) * static_cast<unsigned>(pes);
+            const unsigned all = gpu::share_of(blocks, pes) * static_cast<unsigned>(pes);
             EXPECT_LE(all, blocks);
             EXPECT_TRUE(blocks == 0 || all < blocks);
         }
     }
-    EXPECT_EQ(core::share_of(132, 2), 62u);
-    EXPECT_EQ(core::share_of(132, 4), 31u);
+    EXPECT_EQ(gpu::share_of(132, 2), 62u);
+    EXPECT_EQ(gpu::share_of(132, 4), 31u);
 }
 
 TEST(GpuSharing, LaunchesAreToldByTheNumberOfTheGpu) {
     constexpr int number = 61;  // no other test's
     EXPECT_EQ(detail::pes_at_once(number), 1);
     {
-        const core::SharedGpu shared(number, 4);
+        const gpu::SharedGpu shared(number, 4);
         EXPECT_EQ(detail::pes_at_once(number), 4);
         EXPECT_EQ(detail::pes_at_once(number - 1), 1);
         EXPECT_EQ(detail::resident_share(number, 132), 31);
-        const std::string text = core::grid_refusal(number, 132, 1024, 132);
+        const std::string text = gpu::grid_refusal(number, 132, 1024, 132);
         for (const char* part :
              {"132 blocks of 1024 threads", "GPU 61 holds 132", "4 PEs", "each may have 31"})
             EXPECT_NE(text.find(part), std::string::npos) << text;
     }
     EXPECT_EQ(detail::resident_share(number, 132), 132);
-    EXPECT_EQ(core::grid_refusal(number, 133, 1024, 132),
+    EXPECT_EQ(gpu::grid_refusal(number, 133, 1024, 132),
               "133 blocks of 1024 threads cannot run at once; GPU 61 holds 132");
     for (const int none : {-1, 64, INT_MAX}) EXPECT_EQ(detail::pes_at_once(none), 1);
-    const core::SharedGpu of_no_number(1000, 2);
+    const gpu::SharedGpu of_no_number(1000, 2);
 }
 
 /// PEs that are threads of one process finalize one after another.
 TEST(GpuSharing, LastsUntilTheLastOwnerEnds) {
     constexpr int number = 60;  // no other test's
-    std::optional<core::SharedGpu> first(std::in_place, number, 2), second(std::in_place, number, 2);
+    std::optional<gpu::SharedGpu> first(std::in_place, number, 2), second(std::in_place, number, 2);
     first.reset();
     EXPECT_EQ(detail::pes_at_once(number), 2);
     second.reset();
@@ -105,7 +105,7 @@ TEST_P(GpusOfFakes, CollectivesHaveTheLeastShare) {
         const bool alone = n > 1 && me == n - 1;
         const FakeGpu mine{gpu(alone ? 2 : 1), alone ? 1000u : 320u, false};
         FakeHeap* fake = nullptr;
-        const core::DeviceMemory memory(job.state(), [&](const heap::DeviceChoice&) {
+        const gpu::DeviceMemory memory(job.state(), [&](const gpu::DeviceChoice&) {
             auto opened =
                 std::make_unique<FakeHeap>(Faults{}, std::size_t{8} << 20, std::size_t{64} << 10, mine);
             fake = opened.get();
@@ -113,7 +113,7 @@ TEST_P(GpusOfFakes, CollectivesHaveTheLeastShare) {
         });
         const int others = std::max(n - 1, 1);
         // Room for the collectives of two teams, if other PEs use the GPU.
-        EXPECT_EQ(fake->most_blocks(), others == 1 ? 320u : core::share_of(320, 2 * others));
+        EXPECT_EQ(fake->most_blocks(), others == 1 ? 320u : gpu::share_of(320, 2 * others));
         EXPECT_EQ(memory.sharing().n_pes, alone ? 1 : others);
         EXPECT_EQ(memory.use().n_pes, alone ? 1 : others);
         EXPECT_FALSE(memory.use().takes_turns);

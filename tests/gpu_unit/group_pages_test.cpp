@@ -33,7 +33,7 @@ TEST_P(TeamPages, AreTakenUntilThereAreNoneAndGivenBack) {
             EXPECT_EQ(team.state().group_pages().bits, 0u);
             return team.destroy();
         }
-        core::DeviceMemory device(job.state(), [](const heap::DeviceChoice&) {
+        gpu::DeviceMemory device(job.state(), [](const gpu::DeviceChoice&) {
             return std::make_unique<FakeHeap>(Faults{}, std::size_t{16} << 20);
         });
         device.reserve_group_memory();
@@ -43,7 +43,7 @@ TEST_P(TeamPages, AreTakenUntilThereAreNoneAndGivenBack) {
             std::uint64_t taken = 0;
             for (;;) {
                 teams.push_back(job.world().split(0));
-                const core::GroupPages& pages = teams.back().state().group_pages();
+                const gpu::GroupPages& pages = teams.back().state().group_pages();
                 std::uint64_t least = 0, most = 0;
                 job.world().min_reduce(std::span(&least, 1), std::span<const std::uint64_t>(&pages.bits, 1));
                 job.world().max_reduce(std::span(&most, 1), std::span<const std::uint64_t>(&pages.bits, 1));
@@ -52,7 +52,7 @@ TEST_P(TeamPages, AreTakenUntilThereAreNoneAndGivenBack) {
                 EXPECT_EQ(pages.bits & taken, 0u);
                 taken |= pages.bits;
                 const auto place = device.group_place(teams.back().state());
-                EXPECT_LE(place.bytes, pages.count() * core::GroupPages::page_bytes);
+                EXPECT_LE(place.bytes, pages.count() * gpu::GroupPages::page_bytes);
                 EXPECT_GE(device.offset_of(place.address), 0u);
             }
             EXPECT_GE(teams.size(), 8u);

@@ -33,7 +33,7 @@ TEST(KernelWatch, TellsWhichPesHaveLeft) {
         [](Job& job) {
             job.world().sync();
             if (job.my_pe() != 2) return;
-            core::KernelWatch watch(job.state());
+            gpu::KernelWatch watch(job.state());
             const device::Watch& words = watch.words();
             while (now_in(words.gone) != 2) ::sched_yield();
             EXPECT_EQ(now_in(words.gone_pes[0]), ~(1u << 2)) << "all but this PE";
@@ -45,7 +45,7 @@ TEST(KernelWatch, TellsWhichPesHaveLeft) {
 
 TEST(KernelWatch, ShowsWhatKernelsWaitForAndThatThePeDoes) {
     run_pes(1, [](Job& job) {
-        core::KernelWatch watch(job.state());
+        gpu::KernelWatch watch(job.state());
         device::Watch& words = watch.words();
         const auto text = [&] { return job.state().board().doing(0).text; };
         const auto until = [&](const std::string& expected) {
@@ -69,7 +69,7 @@ TEST(KernelWatch, ShowsWhatKernelsWaitForAndThatThePeDoes) {
         until("running, waits for nothing");
         answers_until(2, 1, "running, and its GPU waits: reduce, for team PE 1 of team 2");
         {
-            const core::KernelWatch::Finish finish(&watch);
+            const gpu::KernelWatch::Finish finish(&watch);
             until("its GPU waits: its stream");
             EXPECT_TRUE(job.state().board().doing(0).waits);
         }
@@ -83,7 +83,7 @@ TEST(KernelWatch, TellsThatTheJobIsOver) {
     run_pes(
         1,
         [](Job& job) {
-            core::KernelWatch watch(job.state());
+            gpu::KernelWatch watch(job.state());
             job.state().board().abort(0, 1, "enough, in this test");
             EXPECT_EQ(awaited(watch.words().abort), 1u);
         },
@@ -98,7 +98,7 @@ template <class Prepare> std::string said_of(Prepare&& prepare) {
     run_pes(
         1,
         [&](Job& job) {
-            core::KernelWatch watch(job.state());
+            gpu::KernelWatch watch(job.state());
             device::Report& report = watch.words().report;
             report.compare = -1;
             report.peer = -1;
@@ -122,7 +122,7 @@ void says(const std::string& said, const std::string& words) {
 
 std::string said_after(std::initializer_list<std::tuple<const char*, unsigned, unsigned>> started,
                        std::string_view own_name = {}) {
-    return said_of([&](core::KernelWatch& watch, device::Report&) {
+    return said_of([&](gpu::KernelWatch& watch, device::Report&) {
         for (const auto& [name, blocks, threads] : started) watch.started(name, blocks, threads);
         own_name.copy(watch.words().name, sizeof watch.words().name);
         return 2u;
@@ -141,7 +141,7 @@ TEST(KernelWatch, NamesTheKernelThatHadTheGrid) {
 
 TEST(KernelWatch, SaysWhyAMessageOfAMailboxWasNotTaken) {
     const auto said_of_sizes = [](std::uint64_t found, std::uint64_t expected) {
-        return said_of([&](core::KernelWatch&, device::Report& report) {
+        return said_of([&](gpu::KernelWatch&, device::Report& report) {
             report.operation = static_cast<int>(device::Operation::receive);
             report.compare = static_cast<int>(Compare::le);
             report.found = found;

@@ -10,7 +10,7 @@
 namespace atl::testing {
 namespace {
 
-using heap::Allocator;
+using memory::Allocator;
 constexpr std::size_t unit = Allocator::granule;
 
 TEST(AllocatorOfOffsets, TakesTheSmallestHoleThatFits) {
@@ -25,7 +25,7 @@ TEST(AllocatorOfOffsets, TakesTheSmallestHoleThatFits) {
 }
 
 TEST(AllocatorOfOffsets, KnowsWhereNoBlockIs) {
-    heap::Allocator allocator(4096);
+    memory::Allocator allocator(4096);
     EXPECT_TRUE(allocator.is_unused(0, 4096));
     const std::size_t first = allocator.allocate(100, 0)->offset, second = allocator.allocate(64, 0)->offset;
     ASSERT_EQ(first, 0u);

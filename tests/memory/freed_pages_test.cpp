@@ -8,7 +8,7 @@
 namespace atl::testing {
 namespace {
 
-using heap::FreedPages;
+using memory::FreedPages;
 using Range = FreedPages::Range;
 
 constexpr std::size_t page = 4096;
@@ -84,14 +84,14 @@ TEST(FreedPages, WhatWasKeptLongestGoesFirstAndNoMoreThanNeeded) {
 
 TEST(FreedPages, ASixteenthOfTheMemoryIsLeftToOthers) {
     constexpr std::size_t limit = 100, kept = 80;
-    EXPECT_EQ(heap::may_keep(limit, kept, 0, {1000, 1600}), limit);
-    EXPECT_EQ(heap::may_keep(limit, kept, 0, {100, 1600}), limit);
-    EXPECT_EQ(heap::may_keep(limit, kept, 0, {90, 1600}), kept - 10);
-    EXPECT_EQ(heap::may_keep(limit, kept, 30, {100, 1600}), kept - 30) << "new pages count";
-    EXPECT_EQ(heap::may_keep(limit, kept, 0, {0, 1600}), 0u);
-    EXPECT_EQ(heap::may_keep(limit, kept, 500, {0, 1600}), 0u);
-    EXPECT_EQ(heap::may_keep(0, kept, 0, {1000, 1600}), 0u);
-    EXPECT_EQ(heap::may_keep(limit, 300, 0, {90, 1600}), limit) << "short, and far above the limit";
+    EXPECT_EQ(memory::may_keep(limit, kept, 0, {1000, 1600}), limit);
+    EXPECT_EQ(memory::may_keep(limit, kept, 0, {100, 1600}), limit);
+    EXPECT_EQ(memory::may_keep(limit, kept, 0, {90, 1600}), kept - 10);
+    EXPECT_EQ(memory::may_keep(limit, kept, 30, {100, 1600}), kept - 30) << "new pages count";
+    EXPECT_EQ(memory::may_keep(limit, kept, 0, {0, 1600}), 0u);
+    EXPECT_EQ(memory::may_keep(limit, kept, 500, {0, 1600}), 0u);
+    EXPECT_EQ(memory::may_keep(0, kept, 0, {1000, 1600}), 0u);
+    EXPECT_EQ(memory::may_keep(limit, 300, 0, {90, 1600}), limit) << "short, and far above the limit";
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 namespace atl::simulated {
 
-void perform(const heap::ElementsCall& call) {
+void perform(const gpu::ElementsCall& call) {
     kernels::move_elements(call, device::Thread{});
     if (call.has_far && call.operation != device::Operation::take) device::quiet(call.team, device::Thread{});
 }

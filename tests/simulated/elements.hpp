@@ -5,6 +5,6 @@
 
 namespace atl::simulated {
 
-void perform(const heap::ElementsCall& call);
+void perform(const gpu::ElementsCall& call);
 
 }  // namespace atl::simulated

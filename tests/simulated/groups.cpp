@@ -16,9 +16,9 @@ class Sources {
   public:
     /// Small messages may have different addresses on each PE: they are copied through the team's own memory.
     /// For large ones, only the part of each array from `from` on is used.
-    explicit Sources(const heap::GroupCall& call, std::uint64_t from = 0) : call_(call), from_(from) {
-        const heap::GroupMemory memory{call.team.n_pes, call.words_bytes};
-        const bool from_root = call.kind == heap::Group::broadcast || call.kind == heap::Group::scatter;
+    explicit Sources(const gpu::GroupCall& call, std::uint64_t from = 0) : call_(call), from_(from) {
+        const gpu::GroupMemory memory{call.team.n_pes, call.words_bytes};
+        const bool from_root = call.kind == gpu::Group::broadcast || call.kind == gpu::Group::scatter;
         if (call.bytes > memory.exchange_limit_bytes()) {
             if (from_root) told_ = reinterpret_cast<std::int64_t*>(call.memory + memory.root_at(0));
             if (from_root && call.root == call.team.my_pe)
@@ -26,8 +26,8 @@ class Sources {
             return;
         }
         staging_ = call.memory + memory.words_at(0, 0, 0);
-        const bool for_each = call.kind == heap::Group::alltoall || call.kind == heap::Group::scatter ||
-                              call.kind == heap::Group::reduce_scatter;
+        const bool for_each = call.kind == gpu::Group::alltoall || call.kind == gpu::Group::scatter ||
+                              call.kind == gpu::Group::reduce_scatter;
         if (from_root && call.root != call.team.my_pe) return;
         for (int i = 0; i < (for_each ? call.team.n_pes : 1); ++i)
             std::memcpy(staging_ + place(i, call.bytes),
@@ -47,20 +47,20 @@ class Sources {
         return device::peer(call_.team, own_slot() + *device::peer(call_.team, told_, call_.root),
                             call_.root);
     }
-    const heap::GroupCall& call_;
+    const gpu::GroupCall& call_;
     std::uint64_t from_;
     char* staging_ = nullptr;
     std::int64_t* told_ = nullptr;  ///< the offset of the root's source in its slot
 };
 
 /// An average is a sum that is divided at the end.
-template <class T> T finished(const heap::GroupCall& call, T sum) {
+template <class T> T finished(const gpu::GroupCall& call, T sum) {
     if constexpr (std::is_floating_point_v<T>)
         if (call.op == ReduceOp::avg) return sum / static_cast<T>(call.team.n_pes);
     return sum;
 }
 
-template <class T> T scaled(const heap::GroupCall& call, T value) {
+template <class T> T scaled(const gpu::GroupCall& call, T value) {
     if constexpr (std::is_floating_point_v<T>)
         if (call.scale != 1) return static_cast<T>(value * static_cast<T>(call.scale));
     return value;
@@ -90,8 +90,8 @@ template <class T> T step(ReduceOp op, T a, T b) {
 
 /// Folds the first members whose fold this PE stores; elements are folded in `Wide`.
 template <class T, class Wide, class Widen, class Narrow>
-void fold(const heap::GroupCall& call, const Sources& sources, int block, Widen widen, Narrow narrow) {
-    const int members = heap::folded_for(call.kind, call.team.my_pe, call.team.n_pes, call.root);
+void fold(const gpu::GroupCall& call, const Sources& sources, int block, Widen widen, Narrow narrow) {
+    const int members = gpu::folded_for(call.kind, call.team.my_pe, call.team.n_pes, call.root);
     const std::uint64_t count = call.bytes / sizeof(T);
     std::unique_ptr<Wide[]> sums(new Wide[count]());
     for (int pe = 0; pe < members; ++pe) {
@@ -102,17 +102,17 @@ void fold(const heap::GroupCall& call, const Sources& sources, int block, Widen 
         }
     }
     device::sync(call.team, device::Thread{});
-    if (members == 0 && call.kind == heap::Group::reduce_to) return;
+    if (members == 0 && call.kind == gpu::Group::reduce_to) return;
     auto* dst = static_cast<T*>(call.dst);
     for (std::uint64_t i = 0; i < count; ++i) dst[i] = narrow(finished(call, sums[i]));
 }
-template <class T> void fold(const heap::GroupCall& call, const Sources& sources, int block) {
+template <class T> void fold(const gpu::GroupCall& call, const Sources& sources, int block) {
     const auto same = [](T value) { return value; };
     fold<T, T>(call, sources, block, same, same);
 }
 
 /// Folds bfloat16 in float.
-void fold_bfloat16(const heap::GroupCall& call, const Sources& sources, int block) {
+void fold_bfloat16(const gpu::GroupCall& call, const Sources& sources, int block) {
     fold<std::uint16_t, float>(
         call, sources, block,
         [](std::uint16_t bits) { return value_of<float>(static_cast<std::uint32_t>(bits) << 16); },
@@ -123,8 +123,8 @@ void fold_bfloat16(const heap::GroupCall& call, const Sources& sources, int bloc
         });
 }
 
-void reduce(const heap::GroupCall& call, const Sources& sources) {
-    const int block = call.kind == heap::Group::reduce_scatter ? call.team.my_pe : 0;
+void reduce(const gpu::GroupCall& call, const Sources& sources) {
+    const int block = call.kind == gpu::Group::reduce_scatter ? call.team.my_pe : 0;
     if (call.type == DType::bfloat16) return fold_bfloat16(call, sources, block);
     if (call.type == DType::complex64) return fold<std::complex<float>>(call, sources, block);
     if (call.type == DType::complex128) return fold<std::complex<double>>(call, sources, block);
@@ -132,10 +132,10 @@ void reduce(const heap::GroupCall& call, const Sources& sources) {
 }
 
 /// Computes this PE's part of the result; the next synchronization of its stream ends the call.
-void reduce_part(const heap::GroupCall& call) {
-    const heap::GroupPart part = heap::group_part(call.bytes, call.team.n_pes, call.team.my_pe);
+void reduce_part(const gpu::GroupCall& call) {
+    const gpu::GroupPart part = gpu::group_part(call.bytes, call.team.n_pes, call.team.my_pe);
     const Sources sources(call, part.first);
-    heap::GroupCall own = call;
+    gpu::GroupCall own = call;
     own.dst = static_cast<char*>(call.dst) + part.first;
     own.bytes = part.last - part.first;
     device::sync(call.team, device::Thread{});
@@ -144,8 +144,8 @@ void reduce_part(const heap::GroupCall& call) {
 
 }  // namespace
 
-void perform(const heap::GroupCall& call) {
-    using heap::Group;
+void perform(const gpu::GroupCall& call) {
+    using gpu::Group;
     if (call.kind == Group::reduce_part) return reduce_part(call);
     const device::Thread thread;
     const device::Team& team = call.team;
@@ -167,10 +167,10 @@ void perform(const heap::GroupCall& call) {
 }
 
 /// Members exchange the locations of their sources, as in the library's kernel.
-void perform(const heap::CollectCall& collect) {
-    const heap::GroupCall& call = collect.group;
+void perform(const gpu::CollectCall& collect) {
+    const gpu::GroupCall& call = collect.group;
     const device::Team& team = call.team;
-    const heap::GroupMemory memory{team.n_pes, call.words_bytes};
+    const gpu::GroupMemory memory{team.n_pes, call.words_bytes};
     const auto told = [&](int at, int from) {
         return reinterpret_cast<std::uint64_t*>(device::peer(team, call.memory, at) +
                                                 memory.told_at(0, from));

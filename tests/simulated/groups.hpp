@@ -5,7 +5,7 @@
 
 namespace atl::simulated {
 
-void perform(const heap::GroupCall& call);
-void perform(const heap::CollectCall& call);
+void perform(const gpu::GroupCall& call);
+void perform(const gpu::CollectCall& call);
 
 }  // namespace atl::simulated

@@ -7,8 +7,8 @@
 
 namespace atl::simulated {
 
-void perform(const heap::MailboxCall& call) {
-    heap::perform_mailbox(call, device::Thread{}, [&](std::uint64_t bytes) {
+void perform(const gpu::MailboxCall& call) {
+    gpu::perform_mailbox(call, device::Thread{}, [&](std::uint64_t bytes) {
         throw Error(ErrorCode::kernel, "The simulated GPU stopped a kernel: a message has " +
                                            std::to_string(bytes) + " bytes, where " +
                                            std::to_string(call.bytes) + " were expected.");

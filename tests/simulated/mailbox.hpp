@@ -6,6 +6,6 @@
 namespace atl::simulated {
 
 /// Does the work of the library's kernel, in one thread.
-void perform(const heap::MailboxCall& call);
+void perform(const gpu::MailboxCall& call);
 
 }  // namespace atl::simulated

@@ -4,7 +4,7 @@
 
 namespace atl::simulated {
 
-void perform(const heap::WaitManyCall& call) {
+void perform(const gpu::WaitManyCall& call) {
     kernels::look_at_many(call.team, call.asked, call.operation, call.reported_values, kernels::OneLane{});
 }
 

@@ -6,6 +6,6 @@
 namespace atl::simulated {
 
 /// Blocks its caller during the wait. Throws as waits of device functions on the host do.
-void perform(const heap::WaitManyCall& call);
+void perform(const gpu::WaitManyCall& call);
 
 }  // namespace atl::simulated

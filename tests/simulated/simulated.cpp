@@ -40,7 +40,7 @@ using simulated::visit_word;
 constexpr std::size_t slot_bytes = std::size_t{1} << 30;
 constexpr std::size_t granule = std::size_t{2} << 20;
 /// The handle of a stream of "another GPU".
-const auto foreign_stream = reinterpret_cast<heap::StreamHandle>(0xdead);
+const auto foreign_stream = reinterpret_cast<gpu::StreamHandle>(0xdead);
 
 /// Updates one word under a lock that all threads share. Tests do not race updates of one word by several
 /// PEs.
@@ -67,7 +67,7 @@ template <class T> T updated(AtomicOp op, T before, T value, T compare) {
     return before;
 }
 
-std::uint64_t apply(const heap::WordCall& call) {
+std::uint64_t apply(const gpu::WordCall& call) {
     std::uint64_t result = 0;
     visit_word(call.type, [&]<class T>(T) {
         auto* word = static_cast<T*>(call.word);
@@ -84,23 +84,23 @@ std::uint64_t apply(const heap::WordCall& call) {
     return result;
 }
 
-void perform(const heap::CopyCall& call) {
+void perform(const gpu::CopyCall& call) {
     std::memmove(call.dst, call.src, call.bytes);
     if (!call.signal) return;
     apply({call.signal, nullptr, call.value, 0,
            call.signal_op == SignalOp::set ? AtomicOp::set : AtomicOp::add, DType::uint64});
 }
 
-void perform(const heap::StridedCall& call) {
+void perform(const gpu::StridedCall& call) {
     for (std::uint64_t i = 0; i < call.count; ++i)
         std::memmove(static_cast<char*>(call.dst) + static_cast<std::int64_t>(i) * call.dst_stride,
                      static_cast<const char*>(call.src) + static_cast<std::int64_t>(i) * call.src_stride,
                      call.block_bytes);
 }
 
-void perform(const heap::WordCall& call) { apply(call); }
+void perform(const gpu::WordCall& call) { apply(call); }
 
-void perform(const heap::WaitCall& call) {
+void perform(const gpu::WaitCall& call) {
     visit_word(call.type, [&]<class T>(T) {
         if constexpr (std::is_integral_v<T> && sizeof(T) >= 4) {
             auto* word = static_cast<T*>(call.word);
@@ -116,7 +116,7 @@ void perform(const heap::WaitCall& call) {
     });
 }
 
-void perform(const heap::FarCall& call) {
+void perform(const gpu::FarCall& call) {
     device::detail::FarWay way{};
     way.request = call.request;
     way.control = call.team.control;
@@ -127,15 +127,15 @@ void perform(const heap::FarCall& call) {
 /// fetches them.
 class Messages {
   public:
-    explicit Messages(const heap::MessagesCall& call) : call_(call), memory_{call.team.n_pes} {}
+    explicit Messages(const gpu::MessagesCall& call) : call_(call), memory_{call.team.n_pes} {}
     void run() const {
-        each(true, [&](const heap::Message& m) { leave_letter(m); });
-        each(false, [&](const heap::Message& m) { fetch(m); });
-        each(true, [&](const heap::Message& m) {
+        each(true, [&](const gpu::Message& m) { leave_letter(m); });
+        each(false, [&](const gpu::Message& m) { fetch(m); });
+        each(true, [&](const gpu::Message& m) {
             await(m, memory_.done_at(m.pe), number_of(m, memory_.sent_at(m.pe)));
         });
         for (int i = 0; i < call_.count; ++i) {
-            const heap::Message& m = call_.messages[i];
+            const gpu::Message& m = call_.messages[i];
             ++*word(call_.memory, m.is_send ? memory_.sent_at(m.pe) : memory_.received_at(m.pe));
         }
     }
@@ -151,13 +151,13 @@ class Messages {
             if (call_.messages[i].is_send == sends) f(call_.messages[i]);
     }
     static unsigned* word(char* memory, std::uint64_t at) { return reinterpret_cast<unsigned*>(memory + at); }
-    unsigned number_of(const heap::Message& m, std::uint64_t counter) const {
+    unsigned number_of(const gpu::Message& m, std::uint64_t counter) const {
         return *word(call_.memory, counter) + m.order + 1;
     }
     char* slot(int pe) const {
         return call_.team.window + device::slot_of(call_.team, pe) * call_.team.stride;
     }
-    void await(const heap::Message& m, std::uint64_t at, unsigned number) const {
+    void await(const gpu::Message& m, std::uint64_t at, unsigned number) const {
         const unsigned* counter = word(call_.memory, at);
         device::detail::spin(
             call_.team,
@@ -167,7 +167,7 @@ class Messages {
                 return device::detail::waiting(call_.team.control, {operation, 0, 0}, counter, m.pe);
             });
     }
-    void leave_letter(const heap::Message& m) const {
+    void leave_letter(const gpu::Message& m) const {
         const unsigned number = number_of(m, memory_.sent_at(m.pe));
         char* at = device::peer(call_.team, call_.memory, m.pe) + memory_.letter_at(call_.team.my_pe, number);
         auto* letter = reinterpret_cast<Letter*>(at);
@@ -175,7 +175,7 @@ class Messages {
         letter->bytes = m.bytes;
         __atomic_store_n(&letter->number, number, __ATOMIC_RELEASE);
     }
-    void fetch(const heap::Message& m) const {
+    void fetch(const gpu::Message& m) const {
         const unsigned number = number_of(m, memory_.received_at(m.pe));
         const std::uint64_t at = memory_.letter_at(m.pe, number);
         await(m, at + offsetof(Letter, number), number);
@@ -188,13 +188,13 @@ class Messages {
             __ATOMIC_RELEASE);
     }
 
-    const heap::MessagesCall& call_;
-    heap::MessageMemory memory_;
+    const gpu::MessagesCall& call_;
+    gpu::MessageMemory memory_;
 };
 
-void perform(const heap::MessagesCall& call) { Messages(call).run(); }
+void perform(const gpu::MessagesCall& call) { Messages(call).run(); }
 
-class SimulatedHeap final : public heap::DeviceHeap {
+class SimulatedHeap final : public gpu::DeviceHeap {
   public:
     SimulatedHeap() {
         facts_.number = 0;
@@ -208,8 +208,8 @@ class SimulatedHeap final : public heap::DeviceHeap {
     SimulatedHeap(const SimulatedHeap&) = delete;
     SimulatedHeap& operator=(const SimulatedHeap&) = delete;
 
-    const heap::DeviceFacts& facts() const noexcept override { return facts_; }
-    void check_peer(const heap::DeviceUuid&) const override {}
+    const gpu::DeviceFacts& facts() const noexcept override { return facts_; }
+    void check_peer(const gpu::DeviceUuid&) const override {}
     void limit_blocks(unsigned) override {}
     void reserve(int n_slots, int my_slot) override {
         n_slots_ = n_slots;
@@ -244,21 +244,21 @@ class SimulatedHeap final : public heap::DeviceHeap {
         std::memmove(dst, src, bytes);
     }
     void fill(void* dst, unsigned char value, std::size_t bytes) override { std::memset(dst, value, bytes); }
-    void check_stream(heap::StreamHandle stream) const override {
+    void check_stream(gpu::StreamHandle stream) const override {
         if (stream == foreign_stream)
             throw Error(ErrorCode::invalid_argument, "The stream is not of GPU 0 (simulated).");
     }
-    void start(const heap::DeviceCall& call, heap::StreamHandle) override {
+    void start(const gpu::DeviceCall& call, gpu::StreamHandle) override {
         check_context();
         count_call();
         std::visit([](const auto& which) { perform(which); }, call);
     }
-    void finish(heap::StreamHandle) override {
+    void finish(gpu::StreamHandle) override {
         wait_while_held();
         check_context();
     }
-    bool is_capturing(heap::StreamHandle) const override { return false; }
-    heap::StreamHandle make_stream() override { return nullptr; }
+    bool is_capturing(gpu::StreamHandle) const override { return false; }
+    gpu::StreamHandle make_stream() override { return nullptr; }
     void* pin(std::size_t bytes) override { return pinned_.emplace_back(new char[bytes]).get(); }
     /// With ATOLL_SIMULATED_REACH=window it cannot access ordinary memory of the host, like some real GPUs.
     bool reaches(const void* address) const override {
@@ -274,7 +274,7 @@ class SimulatedHeap final : public heap::DeviceHeap {
         return distance < slot_bytes * static_cast<std::size_t>(n_slots_);
     }
     // A mapping of a memory file counts as an allocation of cuMemCreate.
-    heap::DeviceRange enclosing(const void* memory, std::size_t bytes) const override {
+    gpu::DeviceRange enclosing(const void* memory, std::size_t bytes) const override {
         const auto* at = static_cast<const char*>(memory);
         const Mapping first = mapping_at(at), last = mapping_at(at + bytes - 1);
         return {first.begin, static_cast<std::size_t>(last.end - first.begin)};
@@ -299,7 +299,7 @@ class SimulatedHeap final : public heap::DeviceHeap {
         for (int i = 0; i < n_slots_; ++i) place(slot(i) + offset, views_[offset]);
         views_.erase(offset);
     }
-    std::uint64_t run_word(heap::WordCall call) override { return apply(call); }
+    std::uint64_t run_word(gpu::WordCall call) override { return apply(call); }
 
   private:
     /// With ATOLL_SIMULATED_CALLS, counts copies and kernels in the first word of that file.
@@ -365,7 +365,7 @@ class SimulatedHeap final : public heap::DeviceHeap {
         ::mmap(this->slot(slot) + last_, end_ - last_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
                fd.get(), 0);
     }
-    heap::DeviceFacts facts_;
+    gpu::DeviceFacts facts_;
     std::vector<std::unique_ptr<char[]>> pinned_;
     std::map<std::size_t, std::size_t> views_;
     const device::Watch* watch_ = nullptr;
@@ -374,12 +374,12 @@ class SimulatedHeap final : public heap::DeviceHeap {
     std::size_t last_ = 0, end_ = 0;
 };
 
-std::unique_ptr<heap::DeviceHeap> open_heap(const heap::DeviceChoice&) {
+std::unique_ptr<gpu::DeviceHeap> open_heap(const gpu::DeviceChoice&) {
     return std::make_unique<SimulatedHeap>();
 }
 
 }  // namespace
 }  // namespace atl
 
-extern "C" ATOLL_API const atl::heap::DevicePlugin atoll_device_plugin{ATOLL_VERSION, atl::open_heap,
-                                                                       "a simulated GPU"};
+extern "C" ATOLL_API const atl::gpu::DevicePlugin atoll_device_plugin{ATOLL_VERSION, atl::open_heap,
+                                                                      "a simulated GPU"};

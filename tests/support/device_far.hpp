@@ -25,7 +25,7 @@ class DeviceFar : public ::testing::Test {
         void* library = ::dlopen(ATOLL_SIMULATED_GPU, RTLD_NOW | RTLD_LOCAL);
         if (!library) throw std::runtime_error(::dlerror());
         const auto* plugin =
-            static_cast<const heap::DevicePlugin*>(::dlsym(library, heap::device_plugin_symbol));
+            static_cast<const gpu::DevicePlugin*>(::dlsym(library, gpu::device_plugin_symbol));
         current_job().state().open_devices_by(plugin->open);
     }
     void SetUp() override {

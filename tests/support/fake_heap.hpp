@@ -29,7 +29,7 @@ struct Faults {
 
 /// Properties of this PE's GPU.
 struct FakeGpu {
-    heap::DeviceUuid uuid{};
+    gpu::DeviceUuid uuid{};
     unsigned resident_blocks = 0;
     bool takes_turns = false;
 };
@@ -42,7 +42,7 @@ class FakeMeetings {
         return meetings;
     }
     /// Runs `body(all members' calls)` once every member has arrived. Returns once all members have run it.
-    template <class Body> void meet(std::size_t place, const heap::GroupCall& call, Body&& body) {
+    template <class Body> void meet(std::size_t place, const gpu::GroupCall& call, Body&& body) {
         std::unique_lock lock(mutex_);
         Meeting& meeting = meetings_[{place, device::slot_of(call.team, 0), call.team.n_pes}];
         const auto n = static_cast<std::size_t>(call.team.n_pes);
@@ -53,7 +53,7 @@ class FakeMeetings {
         if (++meeting.arrived == n) ++meeting.epoch;
         changed_.notify_all();
         changed_.wait(lock, [&] { return meeting.epoch != epoch; });
-        const std::vector<heap::GroupCall> calls = meeting.calls;
+        const std::vector<gpu::GroupCall> calls = meeting.calls;
         lock.unlock();
         const auto results = body(calls);  // reads the calls of all members
         lock.lock();
@@ -67,7 +67,7 @@ class FakeMeetings {
 
   private:
     struct Meeting {
-        std::vector<heap::GroupCall> calls;
+        std::vector<gpu::GroupCall> calls;
         std::size_t arrived = 0, read = 0, leaving = 0;
         std::uint64_t epoch = 0;
     };
@@ -76,7 +76,7 @@ class FakeMeetings {
     std::map<std::tuple<std::size_t, int, int>, Meeting> meetings_;
 };
 
-class FakeHeap final : public heap::DeviceHeap {
+class FakeHeap final : public gpu::DeviceHeap {
   public:
     explicit FakeHeap(const Faults& faults, std::size_t slot_bytes = std::size_t{8} << 20,
                       std::size_t granularity_bytes = granule, const FakeGpu& gpu = {})
@@ -93,8 +93,8 @@ class FakeHeap final : public heap::DeviceHeap {
     FakeHeap(const FakeHeap&) = delete;
     FakeHeap& operator=(const FakeHeap&) = delete;
 
-    const heap::DeviceFacts& facts() const noexcept override { return facts_; }
-    void check_peer(const heap::DeviceUuid&) const override {}
+    const gpu::DeviceFacts& facts() const noexcept override { return facts_; }
+    void check_peer(const gpu::DeviceUuid&) const override {}
     void limit_blocks(unsigned blocks) override { most_blocks_ = blocks; }
     unsigned most_blocks() const { return most_blocks_; }
     void reserve(int n_slots, int my_slot) override {
@@ -167,19 +167,19 @@ class FakeHeap final : public heap::DeviceHeap {
         if (faults_.cannot_fill) throw Error(ErrorCode::system, "no fills in this test");
         std::memset(dst, value, bytes);
     }
-    void check_stream(heap::StreamHandle) const override {}
-    bool is_capturing(heap::StreamHandle) const override { return false; }
-    void start(const heap::DeviceCall& call, heap::StreamHandle stream) override {
-        if (const auto* group = std::get_if<heap::GroupCall>(&call)) {
+    void check_stream(gpu::StreamHandle) const override {}
+    bool is_capturing(gpu::StreamHandle) const override { return false; }
+    void start(const gpu::DeviceCall& call, gpu::StreamHandle stream) override {
+        if (const auto* group = std::get_if<gpu::GroupCall>(&call)) {
             const std::lock_guard lock(*static_cast<std::mutex*>(stream));
-            heap::GroupCall call = *group;
+            gpu::GroupCall call = *group;
             call.dst = seen(call.dst);
             call.src = seen(call.src);
             run(call);
-        } else if (const auto* collect = std::get_if<heap::CollectCall>(&call)) {
+        } else if (const auto* collect = std::get_if<gpu::CollectCall>(&call)) {
             const std::lock_guard lock(*static_cast<std::mutex*>(stream));
             run(*collect);
-        } else if (const auto* strided = std::get_if<heap::StridedCall>(&call)) {
+        } else if (const auto* strided = std::get_if<gpu::StridedCall>(&call)) {
             ++strided_;
             for (std::uint64_t i = 0; i < strided->count; ++i)
                 std::memcpy(seen(static_cast<char*>(strided->dst) +
@@ -189,12 +189,12 @@ class FakeHeap final : public heap::DeviceHeap {
                             strided->block_bytes);
         }
     }
-    std::uint64_t run_word(heap::WordCall call) override { return call.value; }
-    heap::StreamHandle make_stream() override {
+    std::uint64_t run_word(gpu::WordCall call) override { return call.value; }
+    gpu::StreamHandle make_stream() override {
         const std::lock_guard lock(made_mutex_);
         return streams_.emplace_back(std::make_unique<std::mutex>()).get();
     }
-    void finish(heap::StreamHandle) override {}
+    void finish(gpu::StreamHandle) override {}
     void* pin(std::size_t bytes) override {
         const std::lock_guard lock(made_mutex_);
         return pinned_.emplace_back(std::make_unique<char[]>(bytes)).get();
@@ -246,24 +246,24 @@ class FakeHeap final : public heap::DeviceHeap {
                fd.get(), 0);
     }
     using Results = std::vector<std::pair<char*, std::vector<char>>>;
-    void run(const heap::GroupCall& call) {
-        const heap::GroupMemory memory{call.team.n_pes, call.words_bytes};
+    void run(const gpu::GroupCall& call) {
+        const gpu::GroupMemory memory{call.team.n_pes, call.words_bytes};
         const bool small = call.bytes <= memory.exchange_limit_bytes();
         at_once_ += small ? 0 : 1;
         if (!small && (call.src_stride != call.bytes || call.dst_stride != call.bytes))
             throw Error(ErrorCode::system, "a large message with strides");
         FakeMeetings::all().meet(
             static_cast<std::size_t>(call.memory - slot(my_slot_)), call,
-            [&](const std::vector<heap::GroupCall>& calls) { return fold(calls, call, small); });
+            [&](const std::vector<gpu::GroupCall>& calls) { return fold(calls, call, small); });
     }
-    void run(const heap::CollectCall& collect) {
-        heap::GroupCall call = collect.group;
+    void run(const gpu::CollectCall& collect) {
+        gpu::GroupCall call = collect.group;
         call.dst = seen(call.dst);
         ++at_once_;
         FakeMeetings::all().meet(static_cast<std::size_t>(call.memory - slot(my_slot_)), call,
-                                 [&](const std::vector<heap::GroupCall>& calls) {
+                                 [&](const std::vector<gpu::GroupCall>& calls) {
                                      std::vector<char> all;
-                                     for (const heap::GroupCall& theirs : calls) {
+                                     for (const gpu::GroupCall& theirs : calls) {
                                          const char* src =
                                              in_window_of(call, static_cast<const char*>(theirs.src), theirs);
                                          all.insert(all.end(), src, src + theirs.bytes);
@@ -275,12 +275,12 @@ class FakeHeap final : public heap::DeviceHeap {
     }
     /// Computes the expected contents of this PE's arrays. Large ones find peers' sources by this PE's
     /// addresses, like kernels.
-    static Results fold(const std::vector<heap::GroupCall>& calls, const heap::GroupCall& mine, bool small) {
-        using heap::Group;
+    static Results fold(const std::vector<gpu::GroupCall>& calls, const gpu::GroupCall& mine, bool small) {
+        using gpu::Group;
         if (mine.kind == Group::sync) return {};
         const auto me = static_cast<std::size_t>(mine.team.my_pe);
         const auto block = [&](std::size_t from) {
-            const heap::GroupCall& theirs = calls[from];
+            const gpu::GroupCall& theirs = calls[from];
             const bool by_target = mine.kind == Group::alltoall || mine.kind == Group::reduce_scatter ||
                                    mine.kind == Group::scatter;
             const bool from_root = mine.kind == Group::broadcast || mine.kind == Group::scatter;
@@ -296,7 +296,7 @@ class FakeHeap final : public heap::DeviceHeap {
         if (mine.kind == Group::broadcast || mine.kind == Group::scatter) return {{dst, block(root)}};
         if (mine.kind == Group::reduce || mine.kind == Group::reduce_scatter || is_ranged(mine.kind)) {
             const auto members = static_cast<std::size_t>(
-                heap::folded_for(mine.kind, mine.team.my_pe, mine.team.n_pes, mine.root));
+                gpu::folded_for(mine.kind, mine.team.my_pe, mine.team.n_pes, mine.root));
             if (members == 0 && mine.kind == Group::reduce_to) return {};
             std::vector<char> sum = members == 0 ? std::vector<char>(mine.bytes) : block(0);
             for (std::size_t i = 1; i < members; ++i) add(sum, block(i), mine.type);
@@ -309,8 +309,8 @@ class FakeHeap final : public heap::DeviceHeap {
         return results;
     }
     /// The address of another PE's array, known only to that PE.
-    static const char* in_window_of(const heap::GroupCall& mine, const char* array,
-                                    const heap::GroupCall& theirs) {
+    static const char* in_window_of(const gpu::GroupCall& mine, const char* array,
+                                    const gpu::GroupCall& theirs) {
         const device::Team &here = mine.team, &there = theirs.team;
         const std::ptrdiff_t offset = array - there.window - there.my_slot * there.stride;
         return here.window + there.my_slot * here.stride + offset;
@@ -336,7 +336,7 @@ class FakeHeap final : public heap::DeviceHeap {
     std::map<char*, char*> shown_;
     Faults faults_;
     std::size_t slot_bytes_;
-    heap::DeviceFacts facts_;
+    gpu::DeviceFacts facts_;
     unsigned most_blocks_ = 0;
     char* window_ = nullptr;
     int n_slots_ = 0, my_slot_ = 0;

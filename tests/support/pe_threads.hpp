@@ -35,7 +35,7 @@ inline void run_pes(int n, const std::function<void(Job&)>& body, const ThreadJo
     settings.host_id = options.hosts;
     settings.wait_timeout_s = options.wait_timeout_s;
     settings.algorithms = options.algorithms;
-    const auto layout = heap::layout_for(options.heap_bytes);
+    const auto layout = memory::layout_for(options.heap_bytes);
     const auto hub = bootstrap::create_hub(n, layout.stride() * static_cast<std::size_t>(n));
     std::vector<std::exception_ptr> errors(static_cast<std::size_t>(n));
     std::vector<std::thread> threads;

@@ -43,7 +43,7 @@ struct FarRequest {
                                  ///< free
     // A collective goes to `there` from `here`; `pe` is the root's number in the team; `value` is the room of
     // collect. For messages `there` is the host's key.
-    unsigned char group = 0;      ///< heap::Group
+    unsigned char group = 0;      ///< gpu::Group
     unsigned char reduction = 0;  ///< ReduceOp
     double scale = 1;
 };

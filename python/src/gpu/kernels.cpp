@@ -143,7 +143,7 @@ nb::dict layout() {
 }
 
 nb::str refusal(int gpu, unsigned long long blocks, unsigned threads, int whole) {
-    return nb::str(core::grid_refusal(gpu, blocks, threads, whole).c_str());
+    return nb::str(gpu::grid_refusal(gpu, blocks, threads, whole).c_str());
 }
 
 void note_kernel(const char* name, std::uint32_t blocks, std::uint32_t threads) {

@@ -3,8 +3,8 @@
 
 #include "common/text.hpp"
 #include "core/context/context_state.hpp"
-#include "core/job/job_state.hpp"
 #include "core/context/route.hpp"
+#include "core/job/job_state.hpp"
 #include "transport/apply_atomic.hpp"
 
 #include <cstring>
@@ -37,7 +37,7 @@ Context::Context(std::shared_ptr<core::ContextState> state) {
 }
 
 void* Context::pointer(void* symmetric, int slot, int pe) const noexcept {
-    if (const core::DeviceMemory* device = job_->device(); device && device->holds(symmetric))
+    if (const gpu::DeviceMemory* device = job_->device(); device && device->holds(symmetric))
         return device->at(symmetric, state_->team().world_pe(pe));
     // A constant of the executable has no place in another slot: a load there would not read that PE's.
     if (slot < 0 || (slot != window_.my_slot && !window_.shares(symmetric, 1))) return nullptr;
@@ -52,7 +52,7 @@ using core::Access;
 using core::Path;
 using core::Route;
 
-core::DeviceMemory::Far far(const core::ContextState& ctx, const Route& route) {
+gpu::DeviceMemory::Far far(const core::ContextState& ctx, const Route& route) {
     return {*ctx.job().transport(), ctx.id(), route.pe};
 }
 
@@ -83,7 +83,7 @@ transport::Completion completion(bool blocking) {
 }  // namespace
 
 bool ContextBase::in_device_heap(const core::JobState& job, const void* address) noexcept {
-    const core::DeviceMemory* device = job.device();
+    const gpu::DeviceMemory* device = job.device();
     return device && device->holds(address);
 }
 
@@ -105,7 +105,7 @@ void load_device_words(core::ContextState& ctx, void* dst, const void* words, st
 int ContextBase::route_elsewhere(const void* symmetric, std::size_t bytes, int pe) const {
     if (job_->is_in_listed_block(symmetric, bytes)) [[likely]]  // ATOLL_CHECK=args
         return map_.slot(pe);
-    if (const core::DeviceMemory* device = job_->device(); device && device->holds(symmetric)) {
+    if (const gpu::DeviceMemory* device = job_->device(); device && device->holds(symmetric)) {
         if (window_.check) device->check(symmetric, bytes);
         return -1;
     }
@@ -187,7 +187,7 @@ void blocks_routed(core::ContextState& ctx, const StridedBlocks& b, int pe, bool
     const auto dst_stride = b.dst_stride * static_cast<std::ptrdiff_t>(b.element_bytes),
                src_stride = b.src_stride * static_cast<std::ptrdiff_t>(b.element_bytes);
     const std::size_t bytes = b.block * b.element_bytes;
-    heap::StridedCall copy{b.dst, b.src, dst_stride, src_stride, bytes, b.count};
+    gpu::StridedCall copy{b.dst, b.src, dst_stride, src_stride, bytes, b.count};
     const Route route = is_put ? route_of(ctx, Access::write, b.dst, b.src, pe)
                                : route_of(ctx, Access::read, b.src, b.dst, pe);
     switch (route.path) {
@@ -197,7 +197,7 @@ void blocks_routed(core::ContextState& ctx, const StridedBlocks& b, int pe, bool
             else
                 copy.src = route.there;
             return route.local_on_gpu ? route.device->strided_with_host(copy, is_put)
-                                      : core::copy_on_host(copy);
+                                      : gpu::copy_on_host(copy);
         case Path::gpu:
             return route.device->strided(copy, route.pe, is_put);
         case Path::staged:
@@ -233,7 +233,7 @@ void order_routed(core::ContextState& ctx, int pe, bool quiet) {
     const int world_pe = pe < 0 ? -1 : ctx.team().world_pe(pe);
     if (quiet) {
         ctx.job().transport()->quiet(ctx.id(), world_pe);
-        if (const core::DeviceMemory* device = ctx.job().device()) device->quiet_kernels();
+        if (const gpu::DeviceMemory* device = ctx.job().device()) device->quiet_kernels();
     } else {
         ctx.job().transport()->fence(ctx.id(), world_pe);
     }

@@ -2,10 +2,25 @@
 #include "atoll/detail/context_base.hpp"
 #include "atoll/rma.hpp"
 #include "common/text.hpp"
+#include "core/context/host_only.hpp"
 #include "core/job/job_state.hpp"
 #include "gpu/heap/device_memory.hpp"
 
-namespace atl::detail {
+namespace atl {
+
+namespace core {
+
+void throw_on_gpu(const char* operation, const void* local) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        std::string(operation) + " needs memory of the host, and " + common::address_text(local) +
+            " is of a GPU; copy it first, or use put and put_signal, which take both (on a stream and "
+            "in kernels there are messages and mailboxes for a GPU's memory).");
+}
+
+}  // namespace core
+
+namespace detail {
 
 using common::address_text;
 using common::bytes_text;
@@ -26,7 +41,7 @@ void throw_pe(int pe, int n_pes) {
 
 /// Throws for an address of the device heap that the operation does not accept, or in another PE's slot.
 static void refuse_device_memory(const core::JobState& job, const void* address, std::size_t bytes) {
-    const core::DeviceMemory* device = job.device();
+    const gpu::DeviceMemory* device = job.device();
     if (!device || !device->in_window(address)) return;
     const std::string text = bytes_text(bytes) + " at " + address_text(address) + " are ";
     if (!device->holds(address))
@@ -99,4 +114,6 @@ void RmaOps::throw_size(std::size_t dst, std::size_t src) {
                                                "; make them fit or pass a subspan.");
 }
 
-}  // namespace atl::detail
+}  // namespace detail
+
+}  // namespace atl

@@ -7,7 +7,7 @@ namespace atl::core {
 Route route_of(const ContextState& context, Access access, const void* symmetric, const void* local, int pe) {
     const JobState& job = context.job();
     const detail::Window& window = job.window();
-    const DeviceMemory* device = job.device();
+    const gpu::DeviceMemory* device = job.device();
     Route route{.pe = context.team().world_pe(pe), .device = device};
     if (device && device->holds(symmetric)) {
         route.path = device->is_far(route.pe) ? Path::staged : Path::gpu;

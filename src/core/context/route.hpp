@@ -27,7 +27,7 @@ struct Route {
     int pe = 0;                ///< in the world
     void* there = nullptr;     ///< of Path::window
     std::uint64_t offset = 0;  ///< the transport's offset of the object
-    const DeviceMemory* device = nullptr;  ///< null in a job without device heaps
+    const gpu::DeviceMemory* device = nullptr;  ///< null in a job without device heaps
 };
 
 /// The route to `symmetric` of team PE `pe`, whose address and PE the caller has checked. `local` is the

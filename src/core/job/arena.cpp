@@ -9,7 +9,7 @@ namespace atl::core {
 
 void* JobState::arena_allocate(std::size_t bytes) {
     std::lock_guard lock(arena_mutex_);
-    const auto block = arena_->allocate(bytes, heap::Allocator::granule);
+    const auto block = arena_->allocate(bytes, memory::Allocator::granule);
     if (!block)
         throw Error(ErrorCode::out_of_memory,
                     "Atoll's own shared memory of PE " + std::to_string(pe_) +

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t counted_from_bytes = std::size_t{1} << 20;
 
 std::size_t end_of(std::size_t offset, std::size_t bytes) {
-    constexpr std::size_t granule = heap::Allocator::granule;
+    constexpr std::size_t granule = memory::Allocator::granule;
     return offset + (bytes + granule - 1) / granule * granule;
 }
 
@@ -50,7 +50,7 @@ Allocation JobState::allocate(std::size_t bytes, std::size_t align, const Alloca
             throw Error(ErrorCode::invalid_argument,
                         "The alignment of a symmetric block must be a power of two; " +
                             std::to_string(align) + " was passed.");
-        const std::size_t most = on_device ? heap::device_alignment : mapping_->base_alignment();
+        const std::size_t most = on_device ? gpu::device_alignment : mapping_->base_alignment();
         if (align > most)
             throw Error(ErrorCode::invalid_argument, "The symmetric heap can align to " +
                                                          common::bytes_text(most) + " at most; " +
@@ -63,7 +63,7 @@ Allocation JobState::allocate(std::size_t bytes, std::size_t align, const Alloca
     world_state().agree(call_record("allocate", bytes, align, hint_bits));
     reclaim_dropped();
     if (on_device) {
-        DeviceMemory& device = open_device();
+        gpu::DeviceMemory& device = open_device();
         const std::uint64_t serial = ++serials_;
         return {device.allocate(bytes, align, serial), false, serial};
     }
@@ -78,7 +78,7 @@ Allocation JobState::allocate(std::size_t bytes, std::size_t align, const Alloca
     return {window_.mine + block->offset, zero, serial};
 }
 
-DeviceMemory& JobState::open_device() {
+gpu::DeviceMemory& JobState::open_device() {
     if (hosts_.n_domains > 1 && !transport_->carries_device_heaps())
         throw Error(ErrorCode::unsupported,
                     "This job has PEs on " + std::to_string(hosts_.n_hosts()) +
@@ -88,9 +88,9 @@ DeviceMemory& JobState::open_device() {
     if (!device_) {
         // All PEs have made the call, so any further wait is for PEs that open a GPU.
         const StartWaits::Scope start(start_waits_);
-        auto device = std::make_unique<DeviceMemory>(
+        auto device = std::make_unique<gpu::DeviceMemory>(
             *this,
-            open_ ? open_ : [](const heap::DeviceChoice& choice) { return device_plugin().open(choice); },
+            open_ ? open_ : [](const gpu::DeviceChoice& choice) { return gpu::device_plugin().open(choice); },
             device::control_area_bytes);
         device->reserve_group_memory();
         device_ = std::move(device);
@@ -104,7 +104,7 @@ Allocation JobState::register_buffer(void* memory, std::size_t bytes) {
     world_state().context().quiet();
     world_state().agree(call_record("register", bytes));
     reclaim_dropped();
-    DeviceMemory& device = open_device();
+    gpu::DeviceMemory& device = open_device();
     const std::uint64_t serial = ++serials_;
     return {device.register_buffer(memory, bytes, serial), false, serial};
 }
@@ -113,8 +113,8 @@ Job::Registered JobState::register_range(void* memory, std::size_t bytes) {
     world_state().context().quiet();
     world_state().agree(call_record("register", bytes, 0, 0, 1));
     reclaim_dropped();
-    DeviceMemory& device = open_device();
-    const heap::DeviceRange whole = device.enclosing(memory, bytes);
+    gpu::DeviceMemory& device = open_device();
+    const gpu::DeviceRange whole = device.enclosing(memory, bytes);
     const auto within = static_cast<std::size_t>(static_cast<const char*>(memory) - whole.begin);
     world_state().agree(call_record("register", whole.bytes, within));
     const std::uint64_t serial = ++serials_;
@@ -147,7 +147,7 @@ Allocation JobState::zeroed(std::size_t bytes, std::size_t align, const Allocati
 void JobState::throw_exhausted(std::size_t bytes, std::size_t align) const {
     throw Error(ErrorCode::out_of_memory,
                 "The symmetric heap has no room for " + common::bytes_text(bytes) +
-                    (align > heap::Allocator::granule ? " aligned to " + std::to_string(align) : "") +
+                    (align > memory::Allocator::granule ? " aligned to " + std::to_string(align) : "") +
                     ": of " + common::bytes_text(heap_->limit_bytes()) + " a PE " +
                     common::bytes_text(heap_->used_bytes()) + " are used, and the largest free block is " +
                     common::bytes_text(heap_->largest_free_bytes()) +
@@ -197,21 +197,23 @@ void JobState::keep_pages(std::size_t begin, std::size_t end) {
 void JobState::release_kept(std::size_t need) {
     if (freed_->kept_bytes() == 0) return;
     const std::size_t most =
-        heap::may_keep(keep_most_bytes_, freed_->kept_bytes(), need, memory_watch_.state());
-    for (const heap::FreedPages::Range& range : freed_->take_beyond(most)) release_pages(range);
+        memory::may_keep(keep_most_bytes_, freed_->kept_bytes(), need, memory_watch_.state());
+    for (const memory::FreedPages::Range& range : freed_->take_beyond(most)) release_pages(range);
 }
 
 /// Unpins pages before it returns them: a GPU would otherwise keep the old pages mapped.
-void JobState::release_pages(heap::FreedPages::Range freed) {
-    const auto release_unpinned = [&](PinnedHeap::Range range) {
+void JobState::release_pages(memory::FreedPages::Range freed) {
+    const auto release_unpinned = [&](gpu::PinnedHeap::Range range) {
         const auto release = [&](std::uint64_t begin, std::uint64_t end) {
             if (mapping_->release_pages(window_.mine + begin, end - begin)) freed_->note_zero({begin, end});
         };
         transport_ ? transport_->release(range.begin, range.end, release) : release(range.begin, range.end);
     };
     if (!device_) return release_unpinned({freed.begin, freed.end});
-    const auto unused = [&](PinnedHeap::Range range) { return heap_->is_unused(range.begin, range.end); };
-    for (const PinnedHeap::Range& range : device_->pinned().unpin({freed.begin, freed.end}, unused))
+    const auto unused = [&](gpu::PinnedHeap::Range range) {
+        return heap_->is_unused(range.begin, range.end);
+    };
+    for (const gpu::PinnedHeap::Range& range : device_->pinned().unpin({freed.begin, freed.end}, unused))
         release_unpinned(range);
 }
 

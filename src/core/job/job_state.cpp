@@ -121,9 +121,9 @@ void JobState::map_window() {
     place_slots();
     const auto n_slots = static_cast<int>(hosts_.members.size());
     if (segment_.heap_memory)
-        mapping_ = std::make_shared<heap::Mapping>(segment_.heap_memory, layout_, n_pes_);
+        mapping_ = std::make_shared<memory::Mapping>(segment_.heap_memory, layout_, n_pes_);
     else
-        mapping_ = std::make_shared<heap::Mapping>(
+        mapping_ = std::make_shared<memory::Mapping>(
             segment_.heap_fd, layout_, static_cast<int>(segment_.pes.size()), file_slots_, host_slot(pe_));
     window_.mine = mapping_->slot(host_slot(pe_));
     window_.set_heap(layout_.heap_bytes, settings_.checks(common::CheckLevel::args));
@@ -135,16 +135,16 @@ void JobState::map_window() {
     window_.statics.image_bytes = static_data_.image_end - static_data_.image;
     window_.check = settings_.checks(common::CheckLevel::basic);
     window_.check_args = settings_.checks(common::CheckLevel::args);
-    using heap::Allocator;
+    using memory::Allocator;
     heap_ =
         std::make_unique<Allocator>(layout_.heap_bytes, window_.check_args ? Allocator::Lookup::by_table
                                                                            : Allocator::Lookup::by_allocator);
     blocks_ = heap_->table();
-    freed_ = std::make_unique<heap::FreedPages>(layout_.heap_bytes);
+    freed_ = std::make_unique<memory::FreedPages>(layout_.heap_bytes);
     keep_most_bytes_ = settings_.heap_keep_bytes == common::keep_by_heap_limit
                            ? layout_.heap_bytes / 8
                            : static_cast<std::size_t>(settings_.heap_keep_bytes);
-    arena_ = std::make_unique<heap::Allocator>(layout_.arena_bytes());
+    arena_ = std::make_unique<memory::Allocator>(layout_.arena_bytes());
 }
 
 void JobState::make_world() {
@@ -153,7 +153,7 @@ void JobState::make_world() {
     // The first blocks of arenas: every PE knows their offsets, and new memory is zero. Every arena begins
     // with the control blocks of device functions. In the arena of each domain's first PE, the world team's
     // block follows.
-    arena_->allocate(device::control_area_bytes, heap::Allocator::granule);
+    arena_->allocate(device::control_area_bytes, memory::Allocator::granule);
     const std::uint64_t place = layout_.arena_offset() + device::control_area_bytes;
     const Parts parts(*this, everybody, pe_);
     TeamMemory memory;
@@ -161,7 +161,7 @@ void JobState::make_world() {
     if (parts.count() > 1) memory.places.assign(parts.first.size(), place);
     memory.doubled = TeamMemory::is_doubled(*this, parts);
     if (parts.leads(pe_))
-        arena_->allocate(TeamMemory::allocation_bytes(*this, parts), heap::Allocator::granule);
+        arena_->allocate(TeamMemory::allocation_bytes(*this, parts), memory::Allocator::granule);
     host_watch_ = std::make_unique<device::Watch>();
     host_watch_->look = look_from_host;
     host_watch_->job = this;
@@ -181,7 +181,7 @@ void JobState::share_statics() {
         if (n_pes_ > 1) {  // a single PE finds them at their own addresses
             const std::size_t place =
                 static_cast<std::size_t>(file_slot_of(pe_)) * layout_.stride() + layout_.statics_offset();
-            heap::share_static_data(static_data_, segment_.heap_fd.get(), place);
+            memory::share_static_data(static_data_, segment_.heap_fd.get(), place);
             statics.shift =
                 reinterpret_cast<std::uintptr_t>(window_.mine) + layout_.statics_offset() - statics.data;
         }

@@ -66,7 +66,7 @@ class JobState {
     int usable_cpus() const { return usable_cpus_; }
     const common::Settings& settings() const { return settings_; }
     const detail::Window& window() const { return window_; }
-    const std::shared_ptr<heap::Mapping>& mapping() const { return mapping_; }
+    const std::shared_ptr<memory::Mapping>& mapping() const { return mapping_; }
     const common::BoardView& board() const { return segment_.board; }
     bootstrap::Bootstrap& bootstrap() { return *bootstrap_; }
     transport::Transport* transport() { return transport_.get(); }
@@ -126,9 +126,9 @@ class JobState {
     /// True if device() is set, for callers that need not know this class.
     const std::atomic<bool>& has_devices() const { return has_devices_; }
     /// Null until a PE's program first allocates device memory.
-    const DeviceMemory* device() const { return opened_device_.load(std::memory_order_acquire); }
+    const gpu::DeviceMemory* device() const { return opened_device_.load(std::memory_order_acquire); }
     /// Replaces libatoll_cuda.so, before the first allocation: for tests.
-    void open_devices_by(OpenDevice open) { open_ = std::move(open); }
+    void open_devices_by(gpu::OpenDevice open) { open_ = std::move(open); }
 
     // ---- arena: the library's own shared memory, local calls
     /// Returns zeroed memory. Throws Error(out_of_memory).
@@ -172,8 +172,8 @@ class JobState {
     void release_block(std::size_t offset);
     void keep_pages(std::size_t begin, std::size_t end);
     void release_kept(std::size_t need);
-    void release_pages(heap::FreedPages::Range freed);
-    DeviceMemory& open_device();
+    void release_pages(memory::FreedPages::Range freed);
+    gpu::DeviceMemory& open_device();
     bool is_on_device(const void* block) const { return device() && device()->in_window(block); }
     std::size_t block_offset(const void* block, const char* operation) const;
     template <class Check> std::size_t checked_alike(const char* operation, Check&& check);
@@ -198,31 +198,31 @@ class JobState {
     bootstrap::Hosts hosts_;
     std::vector<int> slots_;       ///< by PE, see host_slot
     std::vector<int> file_slots_;  ///< by slot of the window: the slot number in heap_fd
-    heap::Layout layout_;
-    std::shared_ptr<heap::Mapping> mapping_;
-    heap::StaticData static_data_;
+    memory::Layout layout_;
+    std::shared_ptr<memory::Mapping> mapping_;
+    memory::StaticData static_data_;
     detail::Window window_;
     std::shared_ptr<transport::Transport> transport_;
 
     mutable std::mutex heap_mutex_;
-    std::unique_ptr<heap::Allocator> heap_;
-    std::unique_ptr<heap::FreedPages> freed_;
+    std::unique_ptr<memory::Allocator> heap_;
+    std::unique_ptr<memory::FreedPages> freed_;
     std::size_t keep_most_bytes_ = 0;
     common::MemoryWatch memory_watch_;
-    const heap::BlockTable* blocks_ = nullptr;  ///< the heap's; null below ATOLL_CHECK=args
+    const memory::BlockTable* blocks_ = nullptr;  ///< the heap's; null below ATOLL_CHECK=args
     std::uint64_t serials_ = 0;
     std::map<std::size_t, std::uint64_t> serial_of_;  // offset → serial
     std::map<std::uint64_t, std::size_t> offset_of_;  // serial → offset
     std::mutex dropped_mutex_;
     std::vector<std::uint64_t> dropped_;
 
-    OpenDevice open_;
-    std::unique_ptr<DeviceMemory> device_;
-    std::atomic<const DeviceMemory*> opened_device_{nullptr};
+    gpu::OpenDevice open_;
+    std::unique_ptr<gpu::DeviceMemory> device_;
+    std::atomic<const gpu::DeviceMemory*> opened_device_{nullptr};
     std::atomic<bool> has_devices_{false};
 
     std::mutex arena_mutex_;
-    std::unique_ptr<heap::Allocator> arena_;
+    std::unique_ptr<memory::Allocator> arena_;
     std::vector<std::pair<ControlBlock*, int>> retired_;
     AbandonedLocks abandoned_locks_;
     KernelPlaces kernel_places_{~std::uint64_t{1}};  // place 0 is the world team's

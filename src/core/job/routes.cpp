@@ -11,11 +11,11 @@ namespace atl::core {
 
 /// Finds the PEs that share memory with this one.
 void JobState::find_hosts() {
-    if (settings_.static_data && !segment_.heap_memory) static_data_ = heap::find_static_data();
+    if (settings_.static_data && !segment_.heap_memory) static_data_ = memory::find_static_data();
     if (segment_.pes.empty()) segment_.pes = bootstrap::all_pes(n_pes_);
     const bool one_board = static_cast<int>(segment_.pes.size()) == n_pes_;
     if (one_board)
-        layout_ = heap::agree_on_layout(segment_.board, settings_, static_data_.bytes(), pe_, n_pes_);
+        layout_ = memory::agree_on_layout(segment_.board, settings_, static_data_.bytes(), pe_, n_pes_);
     if (one_board && settings_.host_id.empty()) {
         hosts_ = bootstrap::Hosts::one(n_pes_, pe_);
         return;
@@ -23,8 +23,8 @@ void JobState::find_hosts() {
     std::vector<std::string> notes;
     hosts_ = bootstrap::find_hosts(
         *bootstrap_, settings_, segment_.pes,
-        heap::layout_note(settings_, static_data_.bytes(), static_cast<int>(segment_.pes.size())), notes);
-    if (!one_board) layout_ = heap::agree_on_layout(notes, pe_);
+        memory::layout_note(settings_, static_data_.bytes(), static_cast<int>(segment_.pes.size())), notes);
+    if (!one_board) layout_ = memory::agree_on_layout(notes, pe_);
 }
 
 /// Assigns slots of the window to the PEs of this PE's domain, in PE order. If PEs are threads, to all PEs.
@@ -66,10 +66,10 @@ void JobState::make_transport() {
 
 /// The reference transport loads and stores, so it also maps the memory of pretended hosts.
 std::unique_ptr<transport::Transport> JobState::make_loopback() const {
-    std::shared_ptr<heap::Mapping> all = mapping_;
+    std::shared_ptr<memory::Mapping> all = mapping_;
     if (hosts_.n_domains > 1 && !segment_.heap_memory)
-        all = std::make_shared<heap::Mapping>(segment_.heap_fd, layout_,
-                                              static_cast<int>(segment_.pes.size()), file_slot_of(pe_));
+        all = std::make_shared<memory::Mapping>(segment_.heap_fd, layout_,
+                                                static_cast<int>(segment_.pes.size()), file_slot_of(pe_));
     std::vector<char*> bases;
     for (int pe = 0; pe < n_pes_; ++pe) {
         const int in_file = segment_.heap_memory ? pe : file_slot_of(pe);

@@ -219,7 +219,7 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     auto team =
         std::make_shared<TeamState>(job, job.next_team_number(), std::move(world_members), my_pe, memory);
     team->set_kernel_place(offer.take(places));
-    team->set_group_pages(group_pages_for(*team, pages));
+    team->set_group_pages(gpu::group_pages_for(*team, pages));
     pages_offer.take_run(pages, team->group_pages().count());
     return team;
 }

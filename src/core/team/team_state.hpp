@@ -90,8 +90,8 @@ class TeamState {
     /// Index of its control block for kernels, the same on all members; -1: no place was free.
     int kernel_place() const { return kernel_place_; }
     void set_kernel_place(int place) { kernel_place_ = place; }
-    const GroupPages& group_pages() const { return group_pages_; }
-    void set_group_pages(const GroupPages& pages) { group_pages_ = pages; }
+    const gpu::GroupPages& group_pages() const { return group_pages_; }
+    void set_group_pages(const gpu::GroupPages& pages) { group_pages_ = pages; }
     std::once_flag kernels_once[2];  ///< one for each Memory: guards the filling of the control block
     bool ready_for_kernels(Memory memory) const {
         return ready_for_kernels_[static_cast<int>(memory)].load(std::memory_order_acquire);
@@ -258,7 +258,7 @@ class TeamState {
     std::unique_ptr<TeamState> twin_;
     std::unique_ptr<Spread> spread_;
     int kernel_place_ = -1;
-    GroupPages group_pages_;
+    gpu::GroupPages group_pages_;
     std::atomic<bool> ready_for_kernels_[2] = {};
     bool crowded_ = false;
     bool checks_all_ = false;      ///< ATOLL_CHECK is `all`

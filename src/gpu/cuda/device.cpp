@@ -21,10 +21,10 @@ std::string name_of(const Driver& driver, CUdevice device) {
     return name;
 }
 
-heap::DeviceUuid uuid_of(const Driver& driver, CUdevice device) {
+gpu::DeviceUuid uuid_of(const Driver& driver, CUdevice device) {
     CUuuid uuid{};
     driver.check(driver.device_uuid(&uuid, device), "tell this GPU's UUID");
-    heap::DeviceUuid result{};
+    gpu::DeviceUuid result{};
     std::memcpy(result.data(), uuid.bytes, result.size());
     return result;
 }
@@ -57,7 +57,7 @@ bool takes_turns(const Driver& driver, CUdevice device) {
 
 }  // namespace
 
-CUdevice choose_device(const Driver& driver, const heap::DeviceChoice& choice) {
+CUdevice choose_device(const Driver& driver, const gpu::DeviceChoice& choice) {
     const int count = count_devices(driver);
     if (count == 0)
         throw Error(ErrorCode::unsupported,
@@ -80,8 +80,8 @@ CUdevice choose_device(const Driver& driver, const heap::DeviceChoice& choice) {
     return device;
 }
 
-heap::DeviceFacts describe_device(const Driver& driver, CUdevice device) {
-    heap::DeviceFacts facts;
+gpu::DeviceFacts describe_device(const Driver& driver, CUdevice device) {
+    gpu::DeviceFacts facts;
     facts.number = device;
     facts.name = name_of(driver, device);
     facts.uuid = uuid_of(driver, device);
@@ -93,7 +93,7 @@ heap::DeviceFacts describe_device(const Driver& driver, CUdevice device) {
     return facts;
 }
 
-CUdevice find_device(const Driver& driver, const heap::DeviceUuid& uuid) {
+CUdevice find_device(const Driver& driver, const gpu::DeviceUuid& uuid) {
     for (int i = 0; i < count_devices(driver); ++i) {
         CUdevice device = 0;
         driver.check(driver.device(&device, i), "open GPU " + std::to_string(i));
@@ -102,7 +102,7 @@ CUdevice find_device(const Driver& driver, const heap::DeviceUuid& uuid) {
     return -1;
 }
 
-std::string uuid_text(const heap::DeviceUuid& uuid) {
+std::string uuid_text(const gpu::DeviceUuid& uuid) {
     std::string text = "GPU-";
     for (std::size_t i = 0; i < uuid.size(); ++i) {
         char digits[3];

@@ -25,7 +25,7 @@ PrimaryContext::Current::~Current() {
     driver_.pop_context(&popped);
 }
 
-Heap::Heap(const heap::DeviceChoice& choice)
+Heap::Heap(const gpu::DeviceChoice& choice)
     : driver_(Driver::get()),
       device_(choose_device(driver_, choice)),
       facts_(describe_device(driver_, device_)),
@@ -51,7 +51,7 @@ Heap::~Heap() {
     if (is_current) driver_.pop_context(&popped);
 }
 
-void Heap::check_peer(const heap::DeviceUuid& peer) const {
+void Heap::check_peer(const gpu::DeviceUuid& peer) const {
     if (peer == facts_.uuid) return;
     const CUdevice other = find_device(driver_, peer);
     if (other < 0) return;  // not visible to this process; mapping its memory will report it
@@ -80,7 +80,7 @@ void Heap::check_peer(const heap::DeviceUuid& peer) const {
 
 void Heap::reserve(int n_slots, int my_slot) {
     const std::size_t bytes = stride_bytes * static_cast<std::size_t>(n_slots);
-    const CUresult result = driver_.reserve(&window_, bytes, heap::device_alignment, 0, 0);
+    const CUresult result = driver_.reserve(&window_, bytes, gpu::device_alignment, 0, 0);
     if (result != CUDA_SUCCESS)
         throw Error(ErrorCode::out_of_memory, "No addresses for a window of " + std::to_string(n_slots) +
                                                   " device heaps, " + common::bytes_text(bytes) + ": " +
@@ -236,7 +236,7 @@ void Heap::copy(void* dst, const void* src, std::size_t bytes) {
         "copy", dst, bytes);
 }
 
-void Heap::begin_copy(void* dst, const void* src, std::size_t bytes, heap::StreamHandle stream) {
+void Heap::begin_copy(void* dst, const void* src, std::size_t bytes, gpu::StreamHandle stream) {
     const PrimaryContext::Current current(context_);
     driver_.check(driver_.copy(reinterpret_cast<CUdeviceptr>(dst), reinterpret_cast<CUdeviceptr>(src), bytes,
                                static_cast<CUstream>(stream)),

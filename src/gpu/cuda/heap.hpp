@@ -42,15 +42,15 @@ class PrimaryContext {
     CUcontext context_ = nullptr;
 };
 
-class Heap final : public heap::DeviceHeap {
+class Heap final : public gpu::DeviceHeap {
   public:
-    explicit Heap(const heap::DeviceChoice& choice);
+    explicit Heap(const gpu::DeviceChoice& choice);
     ~Heap() override;
     Heap(const Heap&) = delete;
     Heap& operator=(const Heap&) = delete;
 
-    const heap::DeviceFacts& facts() const noexcept override { return facts_; }
-    void check_peer(const heap::DeviceUuid& peer) const override;
+    const gpu::DeviceFacts& facts() const noexcept override { return facts_; }
+    void check_peer(const gpu::DeviceUuid& peer) const override;
     void limit_blocks(unsigned blocks) override { kernels_->limit_blocks(blocks); }
     void reserve(int n_slots, int my_slot) override;
     std::size_t stride() const noexcept override { return stride_bytes; }
@@ -58,7 +58,7 @@ class Heap final : public heap::DeviceHeap {
     common::Fd extend(std::size_t bytes) override;
     void map_peer(int slot, const common::Fd& chunk) override;
     void withdraw() noexcept override;
-    heap::DeviceRange enclosing(const void* memory, std::size_t bytes) const override;
+    gpu::DeviceRange enclosing(const void* memory, std::size_t bytes) const override;
     std::vector<std::size_t> parts(const void* memory, std::size_t bytes) const override;
     common::Fd adopt(std::size_t offset, const void* memory, std::size_t bytes) override;
     void map_view(int slot, std::size_t offset, std::size_t bytes, const common::Fd& memory) override;
@@ -67,13 +67,13 @@ class Heap final : public heap::DeviceHeap {
     void hide(void* pages) noexcept override;
     void copy(void* dst, const void* src, std::size_t bytes) override;
     void fill(void* dst, unsigned char value, std::size_t bytes) override;
-    void begin_copy(void* dst, const void* src, std::size_t bytes, heap::StreamHandle stream) override;
-    void check_stream(heap::StreamHandle stream) const override;
-    bool is_capturing(heap::StreamHandle stream) const override;
-    void start(const heap::DeviceCall& call, heap::StreamHandle stream) override;
-    std::uint64_t run_word(heap::WordCall call) override;
-    heap::StreamHandle make_stream() override;
-    void finish(heap::StreamHandle stream) override;
+    void begin_copy(void* dst, const void* src, std::size_t bytes, gpu::StreamHandle stream) override;
+    void check_stream(gpu::StreamHandle stream) const override;
+    bool is_capturing(gpu::StreamHandle stream) const override;
+    void start(const gpu::DeviceCall& call, gpu::StreamHandle stream) override;
+    std::uint64_t run_word(gpu::WordCall call) override;
+    gpu::StreamHandle make_stream() override;
+    void finish(gpu::StreamHandle stream) override;
     void* pin(std::size_t bytes) override;
     void show_network_puts() override;
     void make_current() const override;
@@ -94,7 +94,7 @@ class Heap final : public heap::DeviceHeap {
     CUmemGenericAllocationHandle import_memory(int slot, const common::Fd& memory) const;
     CUmemGenericAllocationHandle retained(const void* memory, std::size_t bytes) const;
     std::uint64_t physical_block(const char* address) const noexcept;
-    void copy_on(const heap::CopyCall& call, CUstream stream);
+    void copy_on(const gpu::CopyCall& call, CUstream stream);
     bool in_window(const void* address) const noexcept;
     /// Waits for the copy that was enqueued last.
     void finish_copy(CUresult started, const char* doing, const void* dst, std::size_t bytes) const;
@@ -102,7 +102,7 @@ class Heap final : public heap::DeviceHeap {
 
     const Driver& driver_;
     CUdevice device_;
-    heap::DeviceFacts facts_;
+    gpu::DeviceFacts facts_;
     PrimaryContext context_;
     CUstream stream_ = nullptr;  ///< waits for no other, and no other for it
     CUdeviceptr window_ = 0;
@@ -110,7 +110,7 @@ class Heap final : public heap::DeviceHeap {
     int my_slot_ = 0;
     std::optional<Kernels> kernels_;
     /// The last stream that was found to belong to this GPU; the next call mostly has the same.
-    mutable std::atomic<heap::StreamHandle> known_stream_{nullptr};
+    mutable std::atomic<gpu::StreamHandle> known_stream_{nullptr};
     std::mutex word_mutex_;
     std::uint64_t* word_ = nullptr;  ///< pinned: where a kernel leaves what an atomic found
     std::vector<Chunk> chunks_;

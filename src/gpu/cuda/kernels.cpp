@@ -9,9 +9,9 @@ namespace atl::cuda {
 
 namespace {
 
-using heap::Group;
-using heap::GroupCall;
-using heap::GroupMemory;
+using gpu::Group;
+using gpu::GroupCall;
+using gpu::GroupMemory;
 
 /// From this part of a PE on, blocks have 256 threads, below 512: docs/measurements/2026-11-24-constants.md,
 /// all-reduce, has the times. With 256, the grids of two teams are resident together on a GPU with 132
@@ -146,38 +146,38 @@ void Kernels::launch_on(CUfunction function, Grid grid, const Call& call, CUstre
         fail(result);
 }
 
-void Kernels::launch(const heap::CopyCall& call, CUstream stream) const {
+void Kernels::launch(const gpu::CopyCall& call, CUstream stream) const {
     const std::uint64_t units = call.bytes / GroupMemory::unit_bytes + 1;
     const Grid grid = call.signal ? Grid{1, units <= 32 ? 32u : 1024u}
                                   : Grid{blocks_for(units, 256, 64), units <= 32 ? 32u : 256u};
     launch_on(functions_.copy, grid, call, stream);
 }
 
-void Kernels::launch(const heap::StridedCall& call, CUstream stream) const {
+void Kernels::launch(const gpu::StridedCall& call, CUstream stream) const {
     const std::uint64_t elements =
         call.count * std::max<std::uint64_t>(call.block_bytes / GroupMemory::unit_bytes, 1);
     launch_on(functions_.strided, {blocks_for(elements, 256, 64), 256}, call, stream);
 }
 
-void Kernels::launch(const heap::WordCall& call, CUstream stream) const {
+void Kernels::launch(const gpu::WordCall& call, CUstream stream) const {
     launch_on(functions_.word, {1, 1}, call, stream);
 }
 
-void Kernels::launch(const heap::WaitCall& call, CUstream stream) const {
+void Kernels::launch(const gpu::WaitCall& call, CUstream stream) const {
     launch_on(functions_.wait, {1, 1}, call, stream);
 }
 
-void Kernels::launch(const heap::WaitManyCall& call, CUstream stream) const {
+void Kernels::launch(const gpu::WaitManyCall& call, CUstream stream) const {
     launch_on(functions_.wait_many, {1, 32}, call, stream);
 }
 
-void Kernels::launch(const heap::FarCall& call, CUstream stream) const {
+void Kernels::launch(const gpu::FarCall& call, CUstream stream) const {
     launch_on(functions_.far, {1, 1}, call, stream);
 }
 
 /// If a thread of the host carries out some elements, the grid is small: it leaves room for the kernels of
 /// other PEs' requests.
-void Kernels::launch(const heap::ElementsCall& call, CUstream stream) const {
+void Kernels::launch(const gpu::ElementsCall& call, CUstream stream) const {
     launch_on(functions_.elements, {blocks_for(call.count, 256, call.has_far ? 32 : 1024), 256}, call,
               stream);
 }
@@ -204,12 +204,12 @@ void Kernels::launch(const GroupCall& call, CUstream stream) const {
 }
 
 /// All PEs use the same grid, because none knows the sizes of the others.
-void Kernels::launch(const heap::CollectCall& call, CUstream stream) const {
+void Kernels::launch(const gpu::CollectCall& call, CUstream stream) const {
     launch_on(functions_.collect, {std::min(most_blocks_, GroupMemory::collect_blocks), most_threads}, call,
               stream);
 }
 
-void Kernels::launch(const heap::MessagesCall& call, CUstream stream) const {
+void Kernels::launch(const gpu::MessagesCall& call, CUstream stream) const {
     std::uint64_t most = 0;
     for (int i = 0; i < call.count; ++i) most = std::max(most, call.messages[i].bytes);
     const auto count = static_cast<unsigned>(call.count);
@@ -222,7 +222,7 @@ void Kernels::launch(const heap::MessagesCall& call, CUstream stream) const {
 
 /// One block, since a message has one sender and one receiver. One thread for each 8 bytes, up to the largest
 /// block.
-void Kernels::launch(const heap::MailboxCall& call, CUstream stream) const {
+void Kernels::launch(const gpu::MailboxCall& call, CUstream stream) const {
     const unsigned warps = blocks_for((call.bytes + 7) / 8, 32, 32);
     launch_on(functions_.mailbox, {1, warps * 32}, call, stream);
 }

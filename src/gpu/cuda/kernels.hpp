@@ -39,17 +39,17 @@ class Kernels {
 
     /// Launches a kernel. Throws Error: unsupported (built without nvcc), system; invalid_argument for a
     /// stream of another GPU.
-    void launch(const heap::CopyCall& call, CUstream stream) const;
-    void launch(const heap::StridedCall& call, CUstream stream) const;
-    void launch(const heap::WordCall& call, CUstream stream) const;
-    void launch(const heap::WaitCall& call, CUstream stream) const;
-    void launch(const heap::WaitManyCall& call, CUstream stream) const;
-    void launch(const heap::GroupCall& call, CUstream stream) const;
-    void launch(const heap::CollectCall& call, CUstream stream) const;
-    void launch(const heap::MessagesCall& call, CUstream stream) const;
-    void launch(const heap::MailboxCall& call, CUstream stream) const;
-    void launch(const heap::FarCall& call, CUstream stream) const;
-    void launch(const heap::ElementsCall& call, CUstream stream) const;
+    void launch(const gpu::CopyCall& call, CUstream stream) const;
+    void launch(const gpu::StridedCall& call, CUstream stream) const;
+    void launch(const gpu::WordCall& call, CUstream stream) const;
+    void launch(const gpu::WaitCall& call, CUstream stream) const;
+    void launch(const gpu::WaitManyCall& call, CUstream stream) const;
+    void launch(const gpu::GroupCall& call, CUstream stream) const;
+    void launch(const gpu::CollectCall& call, CUstream stream) const;
+    void launch(const gpu::MessagesCall& call, CUstream stream) const;
+    void launch(const gpu::MailboxCall& call, CUstream stream) const;
+    void launch(const gpu::FarCall& call, CUstream stream) const;
+    void launch(const gpu::ElementsCall& call, CUstream stream) const;
 
   private:
     struct Functions {
@@ -62,13 +62,13 @@ class Kernels {
     [[noreturn]] void fail(CUresult result) const;
 
     void count_resident_blocks(CUdevice device);
-    Grid large_grid(const heap::GroupCall& call) const;
+    Grid large_grid(const gpu::GroupCall& call) const;
 
     const Driver& driver_;
     std::vector<CUmodule> modules_;
     Functions functions_{};
-    unsigned resident_blocks_ = heap::GroupMemory::most_blocks;
-    unsigned most_blocks_ = heap::GroupMemory::most_blocks;
+    unsigned resident_blocks_ = gpu::GroupMemory::most_blocks;
+    unsigned most_blocks_ = gpu::GroupMemory::most_blocks;
 };
 
 }  // namespace atl::cuda

@@ -4,11 +4,11 @@
 
 namespace {
 
-std::unique_ptr<atl::heap::DeviceHeap> open_heap(const atl::heap::DeviceChoice& choice) {
+std::unique_ptr<atl::gpu::DeviceHeap> open_heap(const atl::gpu::DeviceChoice& choice) {
     return std::make_unique<atl::cuda::Heap>(choice);
 }
 
 }  // namespace
 
-extern "C" ATOLL_API const atl::heap::DevicePlugin atoll_device_plugin{ATOLL_VERSION, open_heap,
-                                                                       atl::cuda::embedded_text};
+extern "C" ATOLL_API const atl::gpu::DevicePlugin atoll_device_plugin{ATOLL_VERSION, open_heap,
+                                                                      atl::cuda::embedded_text};

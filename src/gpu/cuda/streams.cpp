@@ -49,7 +49,7 @@ bool Heap::is_on_gpu(const void* address) const {
            managed == 0;
 }
 
-void Heap::check_stream(heap::StreamHandle stream) const {
+void Heap::check_stream(gpu::StreamHandle stream) const {
     if (stream && stream == known_stream_.load(std::memory_order_relaxed)) return;
     std::optional<PrimaryContext::Current> current;
     // The legacy stream and CUDA's stream of each thread (handles 0, 1, 2) belong to the current context.
@@ -66,20 +66,20 @@ void Heap::check_stream(heap::StreamHandle stream) const {
     known_stream_.store(stream, std::memory_order_relaxed);
 }
 
-bool Heap::is_capturing(heap::StreamHandle stream) const {
+bool Heap::is_capturing(gpu::StreamHandle stream) const {
     const PrimaryContext::Current current(context_);
     CUstreamCaptureStatus status{};
     return stream && driver_.is_capturing(static_cast<CUstream>(stream), &status) == CUDA_SUCCESS &&
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-void Heap::copy_on(const heap::CopyCall& call, CUstream stream) {
+void Heap::copy_on(const gpu::CopyCall& call, CUstream stream) {
     check_local(call.dst);
     check_local(call.src);
     if (call.bytes <= one_block_bytes || (call.bytes < engine_from_bytes && !call.signal))
         return kernels_->launch(call, stream);
     if (call.bytes < engine_from_bytes) {
-        heap::CopyCall data = call;
+        gpu::CopyCall data = call;
         data.signal = nullptr;
         kernels_->launch(data, stream);
     } else {
@@ -88,48 +88,48 @@ void Heap::copy_on(const heap::CopyCall& call, CUstream stream) {
                       "copy " + common::bytes_text(call.bytes) + " on the stream");
     }
     if (!call.signal) return;
-    heap::CopyCall signal = call;
+    gpu::CopyCall signal = call;
     signal.bytes = 0;
     kernels_->launch(signal, stream);
 }
 
 /// Starts any operation of a stream. The calls come from core/stream*.cpp, or from stream/on_device.cpp
 /// for calls of the host. kernels.cpp selects kernel and grid, and kernels/*.cu has the kernels.
-void Heap::start(const heap::DeviceCall& call, heap::StreamHandle stream) {
+void Heap::start(const gpu::DeviceCall& call, gpu::StreamHandle stream) {
     const PrimaryContext::Current current(context_);
     const auto on = static_cast<CUstream>(stream);
-    if (const auto* copy = std::get_if<heap::CopyCall>(&call)) return copy_on(*copy, on);
-    if (const auto* strided = std::get_if<heap::StridedCall>(&call)) {
+    if (const auto* copy = std::get_if<gpu::CopyCall>(&call)) return copy_on(*copy, on);
+    if (const auto* strided = std::get_if<gpu::StridedCall>(&call)) {
         check_local(strided->dst);
         check_local(strided->src);
-    } else if (const auto* word = std::get_if<heap::WordCall>(&call); word && word->result) {
+    } else if (const auto* word = std::get_if<gpu::WordCall>(&call); word && word->result) {
         check_local(word->result);
-    } else if (const auto* far = std::get_if<heap::FarCall>(&call); far && far->request.here) {
+    } else if (const auto* far = std::get_if<gpu::FarCall>(&call); far && far->request.here) {
         check_local(far->request.here);
-    } else if (const auto* elements = std::get_if<heap::ElementsCall>(&call)) {
+    } else if (const auto* elements = std::get_if<gpu::ElementsCall>(&call)) {
         for (const void* local :
              {elements->index.each, elements->pe.each, static_cast<const void*>(elements->values)})
             if (local) check_local(local);
-    } else if (const auto* many = std::get_if<heap::WaitManyCall>(&call)) {
+    } else if (const auto* many = std::get_if<gpu::WaitManyCall>(&call)) {
         for (const void* local : {static_cast<const void*>(many->asked.status), many->asked.values,
                                   static_cast<const void*>(many->asked.out)})
             if (local) check_local(local);
-    } else if (const auto* messages = std::get_if<heap::MessagesCall>(&call)) {
+    } else if (const auto* messages = std::get_if<gpu::MessagesCall>(&call)) {
         for (int i = 0; i < messages->count; ++i)
             if (messages->messages[i].bytes != 0) check_local(messages->messages[i].data);
-    } else if (const auto* mailbox = std::get_if<heap::MailboxCall>(&call)) {
+    } else if (const auto* mailbox = std::get_if<gpu::MailboxCall>(&call)) {
         if (mailbox->bytes != 0) check_local(mailbox->data);
         if (mailbox->arrived) check_local(mailbox->arrived);
     }
     std::visit(
         [&](const auto& which) {
-            if constexpr (!std::is_same_v<std::decay_t<decltype(which)>, heap::CopyCall>)
+            if constexpr (!std::is_same_v<std::decay_t<decltype(which)>, gpu::CopyCall>)
                 kernels_->launch(which, on);
         },
         call);
 }
 
-heap::StreamHandle Heap::make_stream() {
+gpu::StreamHandle Heap::make_stream() {
     const PrimaryContext::Current current(context_);
     CUstream stream = nullptr;
     driver_.check(driver_.create_stream(&stream, CU_STREAM_NON_BLOCKING), "make a stream");
@@ -138,7 +138,7 @@ heap::StreamHandle Heap::make_stream() {
     return stream;
 }
 
-void Heap::finish(heap::StreamHandle stream) {
+void Heap::finish(gpu::StreamHandle stream) {
     const PrimaryContext::Current current(context_);
     driver_.check(driver_.synchronize(static_cast<CUstream>(stream)), "finish what was begun on its stream");
 }
@@ -153,7 +153,7 @@ void* Heap::pin(std::size_t bytes) {
     return memory;
 }
 
-std::uint64_t Heap::run_word(heap::WordCall call) {
+std::uint64_t Heap::run_word(gpu::WordCall call) {
     const std::lock_guard lock(word_mutex_);
     *word_ = 0;
     call.result = word_;

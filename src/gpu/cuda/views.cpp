@@ -15,7 +15,7 @@ std::uint64_t Heap::physical_block(const char* address) const noexcept {
     return result == CUDA_SUCCESS ? id : 0;
 }
 
-heap::DeviceRange Heap::enclosing(const void* memory, std::size_t bytes) const {
+gpu::DeviceRange Heap::enclosing(const void* memory, std::size_t bytes) const {
     const PrimaryContext::Current current(context_);
     const std::size_t granule = facts_.granularity_bytes;
     const auto down = [&](const char* address) {

@@ -3,7 +3,7 @@
 
 #include "gpu/heap/device_memory.hpp"
 
-namespace atl::core {
+namespace atl::gpu {
 
 class BorrowedLane {
   public:
@@ -20,7 +20,7 @@ class BorrowedLane {
     /// DeviceMemory::lane_pinned_bytes of memory; only with Staging::pinned.
     char* pinned() const noexcept { return lane_.pinned; }
     /// Runs the call; complete on return.
-    void run(const heap::DeviceCall& call) const {
+    void run(const DeviceCall& call) const {
         device_.start(call, lane_.stream);
         device_.finish(lane_.stream);
     }
@@ -32,4 +32,4 @@ class BorrowedLane {
     DeviceMemory::Lane lane_;
 };
 
-}  // namespace atl::core
+}  // namespace atl::gpu

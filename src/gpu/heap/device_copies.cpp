@@ -1,12 +1,11 @@
 // Copies between GPU memory and host memory, symmetric or not, and the test for the kind of an address.
 #include "atoll/detail/memory_ops.hpp"
 #include "common/text.hpp"
-#include "core/context/host_only.hpp"
 #include "gpu/heap/device_memory.hpp"
 
 #include <algorithm>
 
-namespace atl::core {
+namespace atl::gpu {
 
 namespace {
 
@@ -15,14 +14,6 @@ namespace {
 constexpr std::size_t bounced_bytes = 64;
 
 }  // namespace
-
-void throw_on_gpu(const char* operation, const void* local) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        std::string(operation) + " needs memory of the host, and " + common::address_text(local) +
-            " is of a GPU; copy it first, or use put and put_signal, which take both (on a stream and "
-            "in kernels there are messages and mailboxes for a GPU's memory).");
-}
 
 void DeviceMemory::copy(void* dst, const void* src, std::size_t bytes) const {
     auto* to = static_cast<char*>(dst);
@@ -84,4 +75,4 @@ void DeviceMemory::check_pinned(const void* address, std::size_t bytes) const {
                         "first (Job::pin, atoll.pin), while no kernel waits.");
 }
 
-}  // namespace atl::core
+}  // namespace atl::gpu

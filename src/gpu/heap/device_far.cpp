@@ -10,7 +10,7 @@
 #include <new>
 #include <optional>
 
-namespace atl::core {
+namespace atl::gpu {
 
 namespace {
 
@@ -40,42 +40,42 @@ class Staging {
 
 }  // namespace
 
-StreamServer& DeviceMemory::stream_server() const {
+core::StreamServer& DeviceMemory::stream_server() const {
     const std::lock_guard lock(stream_server_mutex_);
     if (!stream_server_) {
-        auto* ring = new (heap_->pin(sizeof(heap::FarRing))) heap::FarRing{};
+        auto* ring = new (heap_->pin(sizeof(FarRing))) FarRing{};
         auto* tickets =
-            reinterpret_cast<unsigned long long*>(mine() + group_offset_ + group_bytes_ - line_bytes);
-        stream_server_ = std::make_unique<StreamServer>(job_, *this, ring, tickets);
+            reinterpret_cast<unsigned long long*>(mine() + group_offset_ + group_bytes_ - core::line_bytes);
+        stream_server_ = std::make_unique<core::StreamServer>(job_, *this, ring, tickets);
     }
     return *stream_server_;
 }
 
-TeamServer& DeviceMemory::team_server(TeamState& team) const {
+core::TeamServer& DeviceMemory::team_server(core::TeamState& team) const {
     const auto place = static_cast<std::size_t>(team.kernel_place());
     const std::lock_guard lock(stream_server_mutex_);
     team_servers_.resize(device::most_teams);
-    std::unique_ptr<TeamServer>& server = team_servers_[place];
+    std::unique_ptr<core::TeamServer>& server = team_servers_[place];
     if (!server) {
-        char* const tickets = mine() + group_offset_ + group_bytes_ - line_bytes - team_tickets_bytes;
+        char* const tickets = mine() + group_offset_ + group_bytes_ - core::line_bytes - team_tickets_bytes;
         const auto way = [&](std::size_t kind) {
-            return TeamServer::Way{new (heap_->pin(sizeof(heap::FarRing))) heap::FarRing{},
-                                   reinterpret_cast<unsigned long long*>(tickets) + 2 * place + kind};
+            return core::TeamServer::Way{new (heap_->pin(sizeof(FarRing))) FarRing{},
+                                         reinterpret_cast<unsigned long long*>(tickets) + 2 * place + kind};
         };
-        server = std::make_unique<TeamServer>(job_, *this, way(0), way(1));
+        server = std::make_unique<core::TeamServer>(job_, *this, way(0), way(1));
     }
     server->serve(team);
     return *server;
 }
 
-void DeviceMemory::end_streams_of(const TeamState& team) const {
+void DeviceMemory::end_streams_of(const core::TeamState& team) const {
     const std::lock_guard lock(stream_server_mutex_);
     if (team.kernel_place() < 0 || team_servers_.empty()) return;
     if (const auto& server = team_servers_[static_cast<std::size_t>(team.kernel_place())]) server->forget();
 }
 
 void DeviceMemory::quiet_kernels() const {
-    StreamServer* server = nullptr;
+    core::StreamServer* server = nullptr;
     {
         const std::lock_guard lock(stream_server_mutex_);
         server = stream_server_.get();
@@ -129,7 +129,7 @@ std::uint64_t DeviceMemory::atomic_far(const Far& far, AtomicOp op, DType type, 
     return far.transport.atomic(far.context, far.pe, far_offset(dst), op, type, value, compare);
 }
 
-void DeviceMemory::strided_far(const Far& far, const heap::StridedCall& copy, std::uint64_t offset,
+void DeviceMemory::strided_far(const Far& far, const StridedCall& copy, std::uint64_t offset,
                                bool is_put) const {
     const auto remote_stride = static_cast<std::size_t>(is_put ? copy.dst_stride : copy.src_stride);
     const auto local_stride = static_cast<std::size_t>(is_put ? copy.src_stride : copy.dst_stride);
@@ -169,4 +169,4 @@ void DeviceMemory::strided_far(const Far& far, const heap::StridedCall& copy, st
     }
 }
 
-}  // namespace atl::core
+}  // namespace atl::gpu

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace atl::core {
+namespace atl::gpu {
 
 namespace {
 
@@ -22,19 +22,19 @@ constexpr unsigned most_team_words_bytes = 256u << 10;
 
 /// Bytes of a team's memory for collectives, rounded up; its messages follow.
 constexpr std::size_t collective_bytes(int n_pes, unsigned words_bytes) {
-    return (heap::GroupMemory{n_pes, words_bytes}.bytes() + 127) / 128 * 128;
+    return (GroupMemory{n_pes, words_bytes}.bytes() + 127) / 128 * 128;
 }
 constexpr std::size_t place_bytes(int n_pes, unsigned words_bytes) {
-    return (collective_bytes(n_pes, words_bytes) + heap::MessageMemory{n_pes}.bytes() + 127) / 128 * 128;
+    return (collective_bytes(n_pes, words_bytes) + MessageMemory{n_pes}.bytes() + 127) / 128 * 128;
 }
 constexpr std::size_t pages_bytes = GroupPages::all * GroupPages::page_bytes;
 constexpr std::size_t group_memory_bytes(int n_pes, std::size_t tickets_bytes) {
-    return place_bytes(n_pes, world_words_bytes) + pages_bytes + tickets_bytes + line_bytes;
+    return place_bytes(n_pes, world_words_bytes) + pages_bytes + tickets_bytes + core::line_bytes;
 }
 
 /// Room for a message of 4 KiB from each member, twice.
 constexpr unsigned fewest_words_bytes(int n_pes) {
-    return 2u * static_cast<unsigned>(n_pes) * heap::GroupMemory::slot_bytes();
+    return 2u * static_cast<unsigned>(n_pes) * GroupMemory::slot_bytes();
 }
 constexpr unsigned pages_for(int n_pes, unsigned words_bytes) {
     return static_cast<unsigned>((place_bytes(n_pes, words_bytes) + GroupPages::page_bytes - 1) /
@@ -59,21 +59,21 @@ void DeviceMemory::reserve_group_memory() {
 }
 
 /// At most a quarter of the free pages serves longer messages, so that later teams find room.
-GroupPages group_pages_for(const TeamState& team, std::uint64_t offered) {
+GroupPages group_pages_for(const core::TeamState& team, std::uint64_t offered) {
     const int n = team.n_pes();
-    if (team.kernel_place() <= 0 || n > device::most_team_pes || first_far(team) >= 0) return {};
+    if (team.kernel_place() <= 0 || n > device::most_team_pes || core::first_far(team) >= 0) return {};
     const auto quarter = static_cast<unsigned>(std::popcount(offered)) / 4;
     const unsigned fewest = fewest_words_bytes(n);
     for (unsigned words = std::max(fewest, most_team_words_bytes);; words = std::max(fewest, words / 2)) {
         const unsigned count = pages_for(n, words);
-        if (const std::uint64_t run = run_of(offered, count);
+        if (const std::uint64_t run = core::run_of(offered, count);
             run != 0 && (count <= quarter || words == fewest))
             return {run, words};
         if (words == fewest) return {};
     }
 }
 
-DeviceMemory::GroupPlace DeviceMemory::group_place(const TeamState& team) const {
+DeviceMemory::GroupPlace DeviceMemory::group_place(const core::TeamState& team) const {
     char* start = mine() + group_offset_;
     const std::size_t world_bytes = place_bytes(job_.n_pes(), world_words_bytes);
     if (team.kernel_place() == 0)
@@ -95,10 +95,10 @@ DeviceMemory::GroupPlace DeviceMemory::group_place(const TeamState& team) const 
             place_bytes(n, pages.words_bytes)};
 }
 
-void DeviceMemory::clear_group_place(const TeamState& team) const {
+void DeviceMemory::clear_group_place(const core::TeamState& team) const {
     if (team.group_pages().bits == 0) return;
     const GroupPlace place = group_place(team);
     fill(place.address, 0, place.bytes);
 }
 
-}  // namespace atl::core
+}  // namespace atl::gpu

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace atl::core {
+namespace atl::gpu {
 
 namespace {
 
@@ -42,7 +42,7 @@ void DeviceMemory::grow_to(std::size_t end) {
 bool DeviceMemory::extend(std::size_t bytes, bool last_try) {
     ++chunks_;
     common::Fd chunk;
-    const std::exception_ptr none_left = error_of([&] { chunk = heap_->extend(bytes); });
+    const std::exception_ptr none_left = common::error_of([&] { chunk = heap_->extend(bytes); });
     ErrorCode code{};
     const int failed = first_failed(none_left, code);
     if (failed >= 0) {
@@ -55,8 +55,8 @@ bool DeviceMemory::extend(std::size_t bytes, bool last_try) {
                         "memory.");
     }
     try {
-        settle("send its GPU memory's descriptor", error_of([&] { send_chunk(chunk); }));
-        settle("map another PE's GPU memory", error_of([&] {
+        settle("send its GPU memory's descriptor", common::error_of([&] { send_chunk(chunk); }));
+        settle("map another PE's GPU memory", common::error_of([&] {
                    map_chunks([&](const common::FdCourier::Parcel& parcel) {
                        heap_->map_peer(slot_of(parcel.sender), parcel.fd);
                    });
@@ -85,7 +85,7 @@ void DeviceMemory::send_chunk(const common::Fd& chunk) {
         return true;
     };
     const detail::WaitReason reason{.operation = "allocate"};
-    const StartWaits::Scope bounded(job_.start_waits());
+    const core::StartWaits::Scope bounded(job_.start_waits());
     detail::wait(job_, 0, reason, -1, all_sent);
 }
 
@@ -109,10 +109,10 @@ void DeviceMemory::map_chunks(const std::function<void(const common::FdCourier::
 // ---- registered buffers
 
 void* DeviceMemory::register_buffer(const void* memory, std::size_t bytes, std::uint64_t serial) {
-    std::optional<heap::Allocator::Block> place;
+    std::optional<memory::Allocator::Block> place;
     {
         const std::lock_guard lock(mutex_);
-        place = views_->allocate(bytes, heap::device_alignment);
+        place = views_->allocate(bytes, device_alignment);
     }
     if (!place)
         throw Error(ErrorCode::out_of_memory,
@@ -122,8 +122,8 @@ void* DeviceMemory::register_buffer(const void* memory, std::size_t bytes, std::
     try {
         // PEs map the parts in step, so they must have the same ones.
         std::vector<std::size_t> sizes;
-        settle("register its buffer", error_of([&] { sizes = heap_->parts(memory, bytes); }));
-        job_.world_state().agree(call_record("register", bytes, 0, sizes.size(), hash_of(sizes)));
+        settle("register its buffer", common::error_of([&] { sizes = heap_->parts(memory, bytes); }));
+        job_.world_state().agree(core::call_record("register", bytes, 0, sizes.size(), hash_of(sizes)));
         const auto* part = static_cast<const char*>(memory);
         std::size_t at = offset;
         for (const std::size_t size : sizes) {
@@ -148,9 +148,10 @@ void* DeviceMemory::register_buffer(const void* memory, std::size_t bytes, std::
 void DeviceMemory::share_part(std::size_t offset, const char* memory, std::size_t bytes) {
     ++chunks_;
     common::Fd descriptor;
-    settle("register its buffer", error_of([&] { descriptor = heap_->adopt(offset, memory, bytes); }));
-    settle("send its buffer's descriptor", error_of([&] { send_chunk(descriptor); }));
-    settle("map another PE's buffer", error_of([&] {
+    settle("register its buffer",
+           common::error_of([&] { descriptor = heap_->adopt(offset, memory, bytes); }));
+    settle("send its buffer's descriptor", common::error_of([&] { send_chunk(descriptor); }));
+    settle("map another PE's buffer", common::error_of([&] {
                map_chunks([&](const common::FdCourier::Parcel& parcel) {
                    heap_->map_view(slot_of(parcel.sender), offset, bytes, parcel.fd);
                });
@@ -162,10 +163,10 @@ void DeviceMemory::unmap_parts(std::size_t offset) noexcept {
     view_parts_.erase(offset);
 }
 
-heap::DeviceRange DeviceMemory::enclosing(const void* memory, std::size_t bytes) const {
-    heap::DeviceRange whole;
-    settle("register its buffer", error_of([&] { whole = heap_->enclosing(memory, bytes); }));
+DeviceRange DeviceMemory::enclosing(const void* memory, std::size_t bytes) const {
+    DeviceRange whole;
+    settle("register its buffer", common::error_of([&] { whole = heap_->enclosing(memory, bytes); }));
     return whole;
 }
 
-}  // namespace atl::core
+}  // namespace atl::gpu

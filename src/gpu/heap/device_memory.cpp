@@ -13,20 +13,20 @@
 #include <climits>
 #include <cstring>
 
-namespace atl::core {
+namespace atl::gpu {
 
 namespace {
 
 struct Hello {
     common::FdCourier::Address courier;
-    heap::DeviceUuid uuid;
+    DeviceUuid uuid;
     std::int32_t code;                   ///< the error that kept this PE from opening its GPU; 0: none
                                          ///< occurred
-    std::uint32_t resident_blocks : 31;  ///< heap::DeviceFacts
-    std::uint32_t takes_turns : 1;       ///< heap::DeviceFacts
+    std::uint32_t resident_blocks : 31;  ///< DeviceFacts
+    std::uint32_t takes_turns : 1;       ///< DeviceFacts
     std::uint32_t process;               ///< GpuUse
 };
-static_assert(sizeof(Hello) <= exchange_bytes);
+static_assert(sizeof(Hello) <= core::exchange_bytes);
 
 int code_of(const std::exception_ptr& error) {
     if (!error) return 0;
@@ -41,16 +41,16 @@ int code_of(const std::exception_ptr& error) {
 
 /// The GPU choice of this PE. LOCAL_RANK counts the processes of a host; otherwise the PEs of one machine are
 /// counted, across pretended hosts.
-heap::DeviceChoice choice(const JobState& job) {
+DeviceChoice choice(const core::JobState& job) {
     const common::Settings& settings = job.settings();
     return {settings.device < 0 ? job.hosts().machine_index : settings.device, settings.device_exact};
 }
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(JobState& job, const OpenDevice& open, std::size_t control_bytes)
+DeviceMemory::DeviceMemory(core::JobState& job, const OpenDevice& open, std::size_t control_bytes)
     : job_(job), me_(job.pe()), control_bytes_(control_bytes) {
-    const std::exception_ptr mine = error_of([&] {
+    const std::exception_ptr mine = common::error_of([&] {
         courier_.emplace();
         heap_ = open(choice(job_));
     });
@@ -69,7 +69,7 @@ DeviceMemory::DeviceMemory(JobState& job, const OpenDevice& open, std::size_t co
         std::memcpy(&hellos[static_cast<std::size_t>(pe)], job_.world_state().exchanged(pe), sizeof hello);
     settle("open its GPU", mine);
     for (const Hello& other : hellos) couriers_.push_back(other.courier);
-    settle("reach another PE's GPU", error_of([&] {
+    settle("reach another PE's GPU", common::error_of([&] {
                std::vector<GpuUse> uses;
                std::vector<unsigned> blocks;
                for (int pe = 0; pe < job_.n_pes(); ++pe) {
@@ -82,8 +82,8 @@ DeviceMemory::DeviceMemory(JobState& job, const OpenDevice& open, std::size_t co
                heap_->reserve(job_.window().n_slots, slot_of(me_));
                pinned_ = std::make_unique<PinnedHeap>(*heap_, job_.window().mine, job_.window().heap_bytes);
                serve_others();
-               blocks_ = std::make_unique<heap::Allocator>(views_offset());
-               views_ = std::make_unique<heap::Allocator>(views_bytes());
+               blocks_ = std::make_unique<memory::Allocator>(views_offset());
+               views_ = std::make_unique<memory::Allocator>(views_bytes());
            }));
     if (control_bytes_ != 0) open_control();
 }
@@ -124,9 +124,9 @@ void DeviceMemory::serve_others() {
 }
 
 void DeviceMemory::open_control() {
-    blocks_->allocate(control_bytes_, heap::device_alignment);
+    blocks_->allocate(control_bytes_, device_alignment);
     grow_to(control_bytes_);
-    settle("prepare its GPU for kernels", error_of([&] {
+    settle("prepare its GPU for kernels", common::error_of([&] {
                heap_->fill(mine(), 0, control_bytes_);
                watch_ = std::make_unique<KernelWatch>(job_);
                seen_watch_ =
@@ -186,7 +186,7 @@ void* DeviceMemory::allocate(std::size_t bytes, std::size_t align, std::uint64_t
 void DeviceMemory::forget(std::size_t offset) {
     if (is_view(offset)) unmap_parts(offset);
     std::size_t within = offset;
-    heap::Allocator& allocator = allocator_of(within);
+    memory::Allocator& allocator = allocator_of(within);
     allocator.free(within);
     if (const auto it = serial_of_.find(offset); it != serial_of_.end()) {
         offset_of_serial_.erase(it->second);
@@ -228,7 +228,8 @@ void* DeviceMemory::reallocate(void* block, std::size_t bytes) {
         }
     void* moved = allocate(bytes, 0, serial);
     try {
-        settle("copy a block that grows", error_of([&] { copy(moved, block, std::min(old_bytes, bytes)); }));
+        settle("copy a block that grows",
+               common::error_of([&] { copy(moved, block, std::min(old_bytes, bytes)); }));
     } catch (...) {
         const std::lock_guard lock(mutex_);
         forget(offset_of(moved));
@@ -243,7 +244,7 @@ void* DeviceMemory::reallocate(void* block, std::size_t bytes) {
 
 void DeviceMemory::fill_on_all(void* dst, unsigned char value, std::size_t bytes) const {
     settle("fill " + common::bytes_text(bytes) + " of its GPU's memory",
-           error_of([&] { heap_->fill(dst, value, bytes); }));
+           common::error_of([&] { heap_->fill(dst, value, bytes); }));
 }
 
 // ---- lanes
@@ -279,7 +280,7 @@ DeviceMemory::Lane DeviceMemory::take_pinned_lane() const {
     return lane;
 }
 
-void DeviceMemory::finish(heap::StreamHandle stream) const {
+void DeviceMemory::finish(StreamHandle stream) const {
     const KernelWatch::Finish finish(watch_.get());
     heap_->finish(stream);
 }
@@ -297,9 +298,9 @@ void DeviceMemory::reset() {
     const std::lock_guard lock(mutex_);
     for (const auto& [offset, serial] : serial_of_)
         if (is_view(offset)) unmap_parts(offset);
-    blocks_ = std::make_unique<heap::Allocator>(views_offset());
-    views_ = std::make_unique<heap::Allocator>(views_bytes());
-    if (control_bytes_ != 0) blocks_->allocate(control_bytes_, heap::device_alignment);
+    blocks_ = std::make_unique<memory::Allocator>(views_offset());
+    views_ = std::make_unique<memory::Allocator>(views_bytes());
+    if (control_bytes_ != 0) blocks_->allocate(control_bytes_, device_alignment);
     if (group_bytes_ != 0) blocks_->allocate(group_bytes_, 128);
     serial_of_.clear();
     offset_of_serial_.clear();
@@ -324,7 +325,7 @@ bool DeviceMemory::in_window(const void* address) const noexcept {
 }
 
 /// The allocator for an offset in the slot. Changes `offset` to that allocator's.
-heap::Allocator& DeviceMemory::allocator_of(std::size_t& offset) const {
+memory::Allocator& DeviceMemory::allocator_of(std::size_t& offset) const {
     if (offset == SIZE_MAX || !is_view(offset)) return *blocks_;
     offset -= views_offset();
     return *views_;
@@ -339,7 +340,7 @@ bool DeviceMemory::is_allocated(const void* address, std::size_t bytes) const {
 void DeviceMemory::check(const void* address, std::size_t bytes) const {
     std::size_t offset = offset_of(address);
     const std::lock_guard lock(mutex_);
-    heap::Allocator& blocks = allocator_of(offset);
+    memory::Allocator& blocks = allocator_of(offset);
     if (offset != SIZE_MAX && blocks.holds(offset, bytes)) [[likely]]
         return;  // before any text is built
     blocks.check(offset, bytes, common::bytes_text(bytes) + " at " + common::address_text(address),
@@ -350,7 +351,7 @@ std::size_t DeviceMemory::checked_block(const void* block, const char* operation
     const std::size_t offset = offset_of(block);
     const std::lock_guard lock(mutex_);
     std::size_t within = offset;
-    const heap::Allocator& allocator = allocator_of(within);
+    const memory::Allocator& allocator = allocator_of(within);
     if (is_view(offset) && offset != SIZE_MAX && std::strcmp(operation, "realloc") == 0)
         throw Error(ErrorCode::invalid_argument,
                     "The block at " + common::address_text(block) +
@@ -373,7 +374,7 @@ std::uint64_t DeviceMemory::atomic(AtomicOp op, DType type, void* dst, std::uint
 }
 
 Job::DeviceHeapUse DeviceMemory::use() const {
-    const heap::DeviceFacts& facts = heap_->facts();
+    const DeviceFacts& facts = heap_->facts();
     const std::lock_guard lock(mutex_);
     const std::size_t own = (control_bytes_ == 0 ? 0u : 1u) + (group_bytes_ == 0 ? 0u : 1u);
     return {facts.number,
@@ -386,4 +387,4 @@ Job::DeviceHeapUse DeviceMemory::use() const {
             sharing_.takes_turns()};
 }
 
-}  // namespace atl::core
+}  // namespace atl::gpu

@@ -31,31 +31,34 @@ struct Watch;
 }
 
 namespace atl::core {
-
-class DeviceServer;
 class JobState;
-class KernelWatch;
 class StreamServer;
 class TeamServer;
 class TeamState;
+}  // namespace atl::core
+
+namespace atl::gpu {
+
+class DeviceServer;
+class KernelWatch;
 
 /// Opens a GPU and its part of the device heap: libatoll_cuda.so, or a test in its place.
-using OpenDevice = std::function<std::unique_ptr<heap::DeviceHeap>(const heap::DeviceChoice&)>;
+using OpenDevice = std::function<std::unique_ptr<DeviceHeap>(const DeviceChoice&)>;
 
-void copy_on_host(const heap::StridedCall& copy);
+void copy_on_host(const StridedCall& copy);
 
 struct LocalRange {
     const void* low;
     std::size_t bytes;
 };
 /// The range of a strided put's source or get's target. Its stride may have any sign.
-LocalRange local_range(const heap::StridedCall& copy, bool is_put) noexcept;
+LocalRange local_range(const StridedCall& copy, bool is_put) noexcept;
 
 class DeviceMemory {
   public:
     /// Collective over the world: every PE opens its GPU. Takes only `control_bytes` of zeroed GPU memory, at
     /// the start of every slot, for kernels (see kernel_control.hpp). An error is thrown on all PEs.
-    DeviceMemory(JobState& job, const OpenDevice& open, std::size_t control_bytes = 0);
+    DeviceMemory(core::JobState& job, const OpenDevice& open, std::size_t control_bytes = 0);
     ~DeviceMemory();
     DeviceMemory(const DeviceMemory&) = delete;
     DeviceMemory& operator=(const DeviceMemory&) = delete;
@@ -71,7 +74,7 @@ class DeviceMemory {
     /// memory itself.
     void* register_buffer(const void* memory, std::size_t bytes, std::uint64_t serial);
     /// The whole allocations that contain the memory, each PE's own.
-    heap::DeviceRange enclosing(const void* memory, std::size_t bytes) const;
+    DeviceRange enclosing(const void* memory, std::size_t bytes) const;
     /// Frees all blocks and views except the library's own, and returns their chunks.
     void reset();
     /// Throws on all PEs if one failed.
@@ -105,7 +108,7 @@ class DeviceMemory {
     void put(void* dst, const void* local, std::size_t bytes, int pe) const;
     void get(void* local, const void* src, std::size_t bytes, int pe) const;
     /// Strides and sizes in bytes. `dst` (is_put) or `src` is symmetric; the other memory is of any kind.
-    void strided(const heap::StridedCall& copy, int pe, bool is_put) const;
+    void strided(const StridedCall& copy, int pe, bool is_put) const;
     void fill(void* dst, unsigned char value, std::size_t bytes) const;
     /// Copies between any two memories of this PE.
     void copy(void* dst, const void* src, std::size_t bytes) const;
@@ -115,13 +118,13 @@ class DeviceMemory {
     void copy_to_host(void* dst, const void* src, std::size_t bytes) const;
     void copy_from_host(void* dst, const void* src, std::size_t bytes) const;
     /// Like `strided`, between memory of a GPU and the host heap of any PE in the window.
-    void strided_with_host(const heap::StridedCall& copy, bool from_gpu) const;
+    void strided_with_host(const StridedCall& copy, bool from_gpu) const;
     /// Runs on this PE's GPU; returns the previous value.
     std::uint64_t atomic(AtomicOp op, DType type, void* dst, std::uint64_t value, std::uint64_t compare,
                          int pe) const;
     /// A stream for a team's blocking calls, so that they do not wait for another team's.
     struct Lane {
-        heap::StreamHandle stream = nullptr;
+        StreamHandle stream = nullptr;
         char* pinned = nullptr;  ///< lane_pinned_bytes of memory, allocated when first needed
     };
     static constexpr std::size_t lane_pinned_bytes = std::size_t{1} << 20;
@@ -144,23 +147,23 @@ class DeviceMemory {
     std::uint64_t atomic_far(const Far& far, AtomicOp op, DType type, const void* dst, std::uint64_t value,
                              std::uint64_t compare) const;
     /// Like `strided`; `offset` as in put_far.
-    void strided_far(const Far& far, const heap::StridedCall& copy, std::uint64_t offset, bool is_put) const;
+    void strided_far(const Far& far, const StridedCall& copy, std::uint64_t offset, bool is_put) const;
     /// The server of stream operations for far PEs. Created by the first caller.
-    StreamServer& stream_server() const;
+    core::StreamServer& stream_server() const;
     /// The server of stream collectives and messages of a team with far PEs, which must have a kernel place.
     /// Created at the team's first call; not while a stream is captured. Throws Error(unsupported).
-    TeamServer& team_server(TeamState& team) const;
+    core::TeamServer& team_server(core::TeamState& team) const;
     /// Releases the servers of a team that ends and has no work on streams.
-    void end_streams_of(const TeamState& team) const;
+    void end_streams_of(const core::TeamState& team) const;
     /// Completes the requests to far PEs of kernels that have ended.
     void quiet_kernels() const;
     /// Stops the servers. No stream may be in use any more.
     void end_streams() noexcept;
-    // The calls of heap::DeviceHeap: in stream order, or complete on return.
-    void check_stream(heap::StreamHandle stream) const { heap_->check_stream(stream); }
-    void start(const heap::DeviceCall& call, heap::StreamHandle stream) const { heap_->start(call, stream); }
-    void finish(heap::StreamHandle stream) const;
-    bool is_capturing(heap::StreamHandle stream) const { return heap_->is_capturing(stream); }
+    // The calls of DeviceHeap: in stream order, or complete on return.
+    void check_stream(StreamHandle stream) const { heap_->check_stream(stream); }
+    void start(const DeviceCall& call, StreamHandle stream) const { heap_->start(call, stream); }
+    void finish(StreamHandle stream) const;
+    bool is_capturing(StreamHandle stream) const { return heap_->is_capturing(stream); }
     void check_local(const void* address) const { heap_->check_local(address); }
     /// True if kernels can access the whole range. Throws Error(invalid_argument) for memory of another GPU.
     ATOLL_API bool reaches(const void* address, std::size_t bytes) const;
@@ -178,9 +181,9 @@ class DeviceMemory {
         char* messages;
         std::size_t bytes;
     };
-    GroupPlace group_place(const TeamState& team) const;
+    GroupPlace group_place(const core::TeamState& team) const;
     /// Zeroes the memory again, once no member uses it any more.
-    void clear_group_place(const TeamState& team) const;
+    void clear_group_place(const core::TeamState& team) const;
     Job::DeviceHeapUse use() const;
     /// Words that count the tickets of teams' servers: two for each kernel place.
     static constexpr std::size_t team_tickets_bytes = 64 * 2 * sizeof(std::uint64_t);
@@ -192,7 +195,7 @@ class DeviceMemory {
     /// Slot of a world PE in the window; -1 for another domain's.
     int slot_of(int pe) const noexcept;
     void serve_others();
-    void strided_here(const heap::StridedCall& copy) const;
+    void strided_here(const StridedCall& copy) const;
     void grow_to(std::size_t end);
     bool extend(std::size_t bytes, bool last_try);
     void send_chunk(const common::Fd& chunk);
@@ -206,18 +209,18 @@ class DeviceMemory {
     std::size_t views_offset() const noexcept { return heap_->stride() / 4 * 3; }
     std::size_t views_bytes() const noexcept { return heap_->stride() - views_offset(); }
     bool is_view(std::size_t offset) const noexcept { return offset >= views_offset(); }
-    heap::Allocator& allocator_of(std::size_t& offset) const;
+    memory::Allocator& allocator_of(std::size_t& offset) const;
 
     void open_control();
     void share_gpu(const std::vector<GpuUse>& uses, const std::vector<unsigned>& resident_blocks);
 
-    JobState& job_;
+    core::JobState& job_;
     const int me_;
     bool by_transport_ = false;  ///< ATOLL_TRANSPORT is forced: operations to other PEs use it
     std::size_t control_bytes_;
     std::unique_ptr<KernelWatch> watch_;  // before the heap, which pins its pages
     const device::Watch* seen_watch_ = nullptr;
-    std::unique_ptr<heap::DeviceHeap> heap_;
+    std::unique_ptr<DeviceHeap> heap_;
     GpuSharing sharing_;
     std::optional<SharedGpu> shared_gpu_;
     std::unique_ptr<PinnedHeap> pinned_;
@@ -234,15 +237,15 @@ class DeviceMemory {
     std::size_t own_chunks_ = 0;  ///< number of leading chunks that are the library's
 
     mutable std::mutex mutex_;  // guards the members below
-    std::unique_ptr<heap::Allocator> blocks_;
-    std::unique_ptr<heap::Allocator> views_;
+    std::unique_ptr<memory::Allocator> blocks_;
+    std::unique_ptr<memory::Allocator> views_;
     std::map<std::size_t, std::uint64_t> serial_of_;  // offset → serial
     std::map<std::uint64_t, std::size_t> offset_of_serial_;
     std::map<std::size_t, std::vector<std::size_t>> view_parts_;  // offset of a view → offsets of its parts
     mutable std::vector<Lane> free_lanes_;
     mutable std::mutex stream_server_mutex_;
-    mutable std::unique_ptr<StreamServer> stream_server_;
-    mutable std::vector<std::unique_ptr<TeamServer>> team_servers_;  ///< by kernel place
+    mutable std::unique_ptr<core::StreamServer> stream_server_;
+    mutable std::vector<std::unique_ptr<core::TeamServer>> team_servers_;  ///< by kernel place
 };
 
-}  // namespace atl::core
+}  // namespace atl::gpu

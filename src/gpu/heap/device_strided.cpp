@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <cstdlib>
 
-namespace atl::core {
+namespace atl::gpu {
 
 namespace {
-
-using heap::StridedCall;
 
 /// From this size on a copy engine for each block is as fast: its start costs little compared with the block.
 constexpr std::uint64_t block_by_block_from_bytes = std::uint64_t{256} << 10;
@@ -96,4 +94,4 @@ void DeviceMemory::strided(const StridedCall& copy, int pe, bool is_put) const {
         staged(*this, there, is_put);
 }
 
-}  // namespace atl::core
+}  // namespace atl::gpu

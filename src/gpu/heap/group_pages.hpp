@@ -6,8 +6,10 @@
 #include <cstdint>
 
 namespace atl::core {
-
 class TeamState;
+}  // namespace atl::core
+
+namespace atl::gpu {
 
 /// A run of pages, at the same offset on all members.
 struct GroupPages {
@@ -22,6 +24,6 @@ struct GroupPages {
 
 /// Selects a new team's pages from those that all of its members offer: by its number of PEs, and more if
 /// many are free. The result is the same on all members.
-GroupPages group_pages_for(const TeamState& team, std::uint64_t offered);
+GroupPages group_pages_for(const core::TeamState& team, std::uint64_t offered);
 
-}  // namespace atl::core
+}  // namespace atl::gpu

@@ -5,7 +5,7 @@
 
 namespace atl::kernels {
 
-using heap::CollectCall;
+using gpu::CollectCall;
 
 namespace {
 

@@ -8,7 +8,7 @@
 
 namespace atl::kernels {
 
-using heap::ElementsCall;
+using gpu::ElementsCall;
 
 /// Reports a wrong number like a wrong PE. Without checks (ATOLL_CHECK=none) the element is skipped. Takes
 /// parts of the call rather than the call, which then stays in the kernel's parameters.
@@ -31,7 +31,7 @@ ATOLL_APART void refuse_index(const device::Control* control, device::Operation 
 #endif
 }
 
-ATOLL_ANYWHERE inline long long number_at(const heap::ElementNumbers& numbers, unsigned long long i) {
+ATOLL_ANYWHERE inline long long number_at(const gpu::ElementNumbers& numbers, unsigned long long i) {
     if (!numbers.each) return numbers.one;
     const unsigned long long at = i * numbers.step;
     return numbers.bytes == 8 ? static_cast<const long long*>(numbers.each)[at]

@@ -9,9 +9,9 @@
 
 namespace atl::kernels {
 
-using heap::Group;
-using heap::GroupCall;
-using heap::GroupMemory;
+using gpu::Group;
+using gpu::GroupCall;
+using gpu::GroupMemory;
 
 __device__ inline bool reached(unsigned a, unsigned b) { return static_cast<int>(a - b) >= 0; }
 
@@ -192,7 +192,7 @@ struct Part {
 __device__ inline Part own_part(const GroupCall& call) {
     const auto me = static_cast<unsigned long long>(call.team.my_pe);
     if (call.kind == Group::reduce_scatter) return {0, call.bytes, me * call.bytes};
-    const heap::GroupPart part = heap::group_part(call.bytes, call.team.n_pes, call.team.my_pe);
+    const gpu::GroupPart part = gpu::group_part(call.bytes, call.team.n_pes, call.team.my_pe);
     return {part.first, part.last, 0};
 }
 

@@ -3,7 +3,7 @@
 
 namespace atl::kernels {
 
-using heap::MailboxCall;
+using gpu::MailboxCall;
 
 namespace {
 
@@ -22,7 +22,7 @@ __device__ void stop(const MailboxCall& call, std::uint64_t bytes) {
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(1024) atoll_mailbox(const MailboxCall call) {
-    heap::perform_mailbox(call, device::Block{}, [&](std::uint64_t bytes) { stop(call, bytes); });
+    gpu::perform_mailbox(call, device::Block{}, [&](std::uint64_t bytes) { stop(call, bytes); });
 }
 
 }  // namespace atl::kernels

@@ -7,9 +7,9 @@
 
 namespace atl::kernels {
 
-using heap::Message;
-using heap::MessageMemory;
-using heap::MessagesCall;
+using gpu::Message;
+using gpu::MessageMemory;
+using gpu::MessagesCall;
 
 namespace {
 

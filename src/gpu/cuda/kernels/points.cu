@@ -6,10 +6,10 @@
 
 namespace atl::kernels {
 
-using heap::CopyCall;
-using heap::StridedCall;
-using heap::WaitCall;
-using heap::WordCall;
+using gpu::CopyCall;
+using gpu::StridedCall;
+using gpu::WaitCall;
+using gpu::WordCall;
 
 namespace {
 
@@ -144,7 +144,7 @@ extern "C" __global__ void atoll_wait(const WaitCall call) {
                          0 - static_cast<unsigned long long>(call.value));
 }
 
-extern "C" __global__ void atoll_far(const heap::FarCall call) {
+extern "C" __global__ void atoll_far(const gpu::FarCall call) {
     device::detail::FarWay way{};
     way.request = call.request;
     way.control = call.team.control;

@@ -17,7 +17,7 @@ struct ToWhoFolds {
 template <bool Scaled> __device__ void exchange_ranged(const GroupCall& call) {
     const Exchange<ToWhoFolds> exchange(call);
     exchange.send();
-    const int count = heap::folded_for(call.kind, call.team.my_pe, call.team.n_pes, call.root);
+    const int count = gpu::folded_for(call.kind, call.team.my_pe, call.team.n_pes, call.root);
     if (exchange.has_part()) {
         if (count > 0)
             with_fold<Scaled>(call, [&](auto fold) {
