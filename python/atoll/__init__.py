@@ -91,6 +91,11 @@ if _os.environ.get("ATOLL_NVTX", "0").lower() in ("1", "yes", "true", "on"):
     globals().update(_nvtx.ranged(vars(_atoll)))
     _nvtx.range_methods(_atoll.Team, _atoll.Context, _atoll.Lock, _atoll.Mailbox, _atoll.DeviceArray)
 
+if _os.environ.get("ATOLL_COMPAT"):
+    from . import compat as _compat
+
+    _compat.install_from_environment()
+
 # The order of help(atoll).
 __all__ = [  # noqa: RUF022
     "AND", "AVG", "Block", "BootstrapError", "CollectiveMismatch", "Compare", "Context", "DeviceArray", "DtypeMismatch", "EQ", "Error",

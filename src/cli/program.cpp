@@ -133,9 +133,16 @@ bool is_python_file(const std::string& name) {
     return name.size() > 3 && name.compare(name.size() - 3, 3, ".py") == 0;
 }
 
+/// The arguments by which Python runs a program with the packages of ATOLL_COMPAT; none if it is not set.
+Arguments by_compat() {
+    const char* packages = std::getenv("ATOLL_COMPAT");
+    return packages && *packages ? Arguments{"-m", "atoll.compat", packages} : Arguments{};
+}
+
 Program with_python(const Arguments& command, const std::string& python) {
     Program program = find_python(python);
-    program.arguments = {program.path};
+    program.arguments = by_compat();
+    program.arguments.insert(program.arguments.begin(), program.path);
     program.arguments.insert(program.arguments.end(), command.begin(), command.end());
     return program;
 }
@@ -158,7 +165,13 @@ Program find_program(const Arguments& command, const std::string& python) {
     const std::string& name = command[0];
     if (name.empty()) throw UsageError("PROGRAM is empty", UsageError::not_found);
     if (name == "-m") return start_module(command, python);
-    if (!is_python_file(name)) return {find_executable(name), command, {}};
+    if (!is_python_file(name)) {
+        Program program{find_executable(name), command, {}};
+        const bool starts_program = command.size() > 1 && (command[1] == "-m" || is_python_file(command[1]));
+        if (const Arguments by = by_compat(); starts_program && program.is_python())
+            program.arguments.insert(program.arguments.begin() + 1, by.begin(), by.end());
+        return program;
+    }
 
     switch (kind_of(name)) {
         case Kind::missing:

@@ -68,6 +68,35 @@ def test_its_own_suite(peer: Path, n: int) -> None:
         assert [line.split(" in ")[0] for line in said] == ["Ran 110 tests", "OK"], done.stderr
 
 
+# Tests of its suite that use its layer of C (ffi, lib, _getbuffer), or that fail with NumPy 2 in shmem4py too.
+OF_ITS_OWN_LAYER = {
+    *("TestAlloc.testAlloc", "TestBuf.testBadType", "TestBuf.testContiguous", "TestBuf.testGetBuffer"),
+    *(
+        "TestBuf.testReadOnly",
+        "TestCtx.testNew",
+        "TestTeam.testNew",
+        "TestTeam.testSplit",
+        "_FailedTest.test_ptr",
+    ),
+}
+OF_NUMPY_1 = {"TestRMA.testGet", "TestRMA.testGetNBI"}
+
+
+@pytest.mark.parametrize("n", [1, 4])
+def test_its_own_suite_on_atolls_form(peer: Path, tmp_path: Path, n: int) -> None:
+    """ATOLL_COMPAT=shmem4py: the suite's `import shmem4py` finds atoll.shmem."""
+    tests = ROOT / "build/shmem4py-src/shmem4py-1.0.0/test"
+    suite = ("-m", "unittest", "discover", "-s", tests, "-p", "test_*.py")
+    launch = (ROOT / ".venv/bin/atoll", "run", "-n", n, "--timeout", 120, "--output-dir", tmp_path)
+    done = run(*launch, ROOT / ".venv/bin/python", *suite, ATOLL_COMPAT="shmem4py")
+    assert done.returncode == 1, done.stderr
+    for pe in range(n):
+        output = (tmp_path / f"pe{pe}.err").read_text()
+        cases = re.findall(r"^(?:ERROR|FAIL): (\w+) \((?:\w+\.)*?(\w+)(?:\.\1)?\)$", output, re.MULTILINE)
+        assert {f"{group}.{case}" for case, group in cases} == OF_ITS_OWN_LAYER | OF_NUMPY_1, output
+        assert "Ran 109 tests" in output
+
+
 def test_a_program_that_knows_both_says_the_same(peer: Path) -> None:
     program = ROOT / "examples/shmem4py/histogram.py"
     ours = run(ROOT / ".venv/bin/atoll", "run", "-n", 4, ROOT / ".venv/bin/python", program)

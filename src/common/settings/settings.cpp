@@ -295,6 +295,13 @@ constexpr Variable variables[] = {
      "0",
      "1: in Python every call of Atoll is an NVTX range, for Nsight's time lines",
      [](Settings& s, const Raw& raw) { s.nvtx = parse_flag(raw); }},
+    {"ATOLL_COMPAT",
+     {},
+     "",
+     "packages, separated by commas, whose names programs in Python find in Atoll: shmem4py (read by atoll "
+     "run and "
+     "import atoll)",
+     [](Settings&, const Raw&) {}},
     {"ATOLL_NO_LAUNCHER",
      {},
      "0",

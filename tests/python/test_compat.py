@@ -1,0 +1,144 @@
+"""atoll.compat: programs of other packages, unchanged."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from jobs import HANG_GUARD, environment, launcher, python
+
+PROGRAM = """
+import numpy as np
+import sys
+from shmem4py import shmem
+me, n = shmem.my_pe(), shmem.n_pes()
+x = shmem.zeros(1, dtype="i8")
+shmem.put(x, np.array([me + 1]), (me + 1) % n)
+shmem.barrier_all()
+print(f"PE {me} of {n} got {x[0]}, {sys.argv[1:]}, {__name__}")
+"""
+SENTENCE = "atoll: import shmem4py finds atoll.shmem, which has the names of shmem4py 1.0."
+BOTH = ["PE 0 of 2 got 2, ['a', '-b'], __main__", "PE 1 of 2 got 1, ['a', '-b'], __main__"]
+
+
+def run(*command: object, cwd: Path | None = None, **changes: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(part) for part in command],
+        env=environment(**changes),
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=HANG_GUARD,
+        check=False,
+    )
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "ring.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+@pytest.mark.parametrize("start", ["file", "python file", "module", "python -m"])
+def test_a_program_of_shmem4py_runs_unchanged(program: Path, start: str) -> None:
+    command = {
+        "file": [program],
+        "python file": [sys.executable, program],
+        "module": ["-m", "ring"],
+        "python -m": [sys.executable, "-m", "ring"],
+    }[start]
+    arguments = (launcher(), "run", "-n", 2, *command, "a", "-b")
+    done = run(*arguments, cwd=program.parent, ATOLL_COMPAT="shmem4py", ATOLL_PYTHON=sys.executable)
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == BOTH
+    assert done.stderr.splitlines() == [SENTENCE]  # by one PE
+
+
+def test_the_command_runs_a_program(program: Path) -> None:
+    done = run(sys.executable, "-m", "atoll.compat", "shmem4py", program, "a", "-b")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "PE 0 of 1 got 1, ['a', '-b'], __main__\n"
+    assert done.stderr == SENTENCE + "\n"
+
+
+def test_import_atoll_reads_the_variable() -> None:
+    code = "import atoll; from shmem4py import shmem; print(shmem.__name__, shmem.n_pes())"
+    done = python(code, ATOLL_COMPAT="shmem4py")
+    assert (done.stdout, done.returncode) == ("atoll.shmem 1\n", 0), done.stderr
+
+
+def test_without_it_imports_are_as_before(program: Path) -> None:
+    done = run(launcher(), "run", "-n", 1, sys.executable, program)
+    assert done.returncode != 0
+    assert "No module named 'shmem4py'" in done.stderr
+
+
+def test_settings_are_read_before_the_job_is_joined() -> None:
+    code = (
+        "import atoll, atoll.compat; atoll.compat.install('shmem4py'); import shmem4py, shmem4py.shmem as s; "
+        "print(shmem4py.rc is atoll.rc, shmem4py.__version__, s is atoll.shmem, s.__spec__.name)"
+    )
+    done = python(code, SHMEM4PY_RC_INITIALIZE="no")
+    assert (done.stdout, done.returncode) == ("True 1.0.0 True atoll.shmem\n", 0), done.stderr
+    code = (
+        "import atoll, atoll.compat; atoll.compat.install('shmem4py'); from shmem4py import rc; rc.initialize = False; "
+        "from shmem4py import shmem; print(atoll.is_initialized())"
+    )
+    assert python(code).stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "wanted"),
+    [
+        (
+            "atoll.compat.install('mpi4py')",
+            "ValueError: atoll.compat has no package 'mpi4py'; it has: shmem4py.",
+        ),
+        (
+            "import types; sys.modules['shmem4py'] = types.ModuleType('shmem4py'); atoll.compat.install('shmem4py')",
+            "RuntimeError: shmem4py itself is already imported, from this process; call",
+        ),
+        (
+            "atoll.compat.install('shmem4py'); import shmem4py.api",
+            "ImportError: shmem4py.api does not exist in Atoll's form of shmem4py: it is shmem4py's layer of C",
+        ),
+        ("atoll.compat.install('shmem4py'); import shmem4py.nothing", "No module named 'shmem4py.nothing'"),
+    ],
+)
+def test_mistakes_are_named(code: str, wanted: str) -> None:
+    done = python("import sys, atoll.compat; " + code)
+    assert done.returncode == 1
+    assert wanted in done.stderr
+
+
+def test_a_wrong_variable_is_named() -> None:
+    done = python("import atoll", ATOLL_COMPAT="shmem4py,nothing")
+    assert "ValueError: ATOLL_COMPAT=shmem4py,nothing: atoll.compat has no package 'nothing'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        ([], "usage: python -m atoll.compat PACKAGE"),
+        (["shmem4py"], "usage: python -m atoll.compat PACKAGE"),
+        (["shmem4py", "-m"], "usage: python -m atoll.compat PACKAGE"),
+        (["nothing", "program.py"], "atoll.compat has no package 'nothing'"),
+        (["shmem4py", "nowhere.py"], "nowhere.py cannot be read: No such file or directory"),
+    ],
+)
+def test_the_command_explains_its_usage(arguments: list[str], wanted: str) -> None:
+    done = run(sys.executable, "-m", "atoll.compat", *arguments)
+    assert done.returncode != 0
+    assert wanted in done.stderr
+
+
+def test_installing_twice_changes_nothing() -> None:
+    code = (
+        "import atoll.compat as c, sys; c.install('shmem4py'); import shmem4py; c.install('shmem4py'); "
+        "print(c.installed(), len([f for f in sys.meta_path if type(f).__module__ == 'atoll.compat']))"
+    )
+    done = python(code)
+    assert (done.stdout, done.returncode) == ("('shmem4py',) 1\n", 0), done.stderr
