@@ -70,7 +70,7 @@ def package_folder(environment: Path) -> Path:
 def test_the_wheel_holds_everything(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     wanted = {
-        "atoll/__init__.py", "atoll/py.typed", "atoll/_atoll.pyi", "atoll/lib/libatoll.so",
+        "atoll/__init__.py", "atoll/py.typed", "atoll/_atoll.pyi", "atoll/_kernels/operations.json", "atoll/lib/libatoll.so",
         "atoll/include/atoll/atoll.hpp", "atoll/include/atoll/version.hpp",
         "atoll/lib/cmake/atoll/atollConfig.cmake", "atoll/lib/pkgconfig/atoll.pc",
         "atoll/lib/libatoll_shmem.so", "atoll/include/shmem.h", "atoll/include/atoll/shmem/prototypes.h",

@@ -139,23 +139,11 @@ def meet_members(call: Call, team, scope: Scope, order: Order) -> None:
 
 
 def sync(team, scope: Scope = THREAD, order: Order = ACQUIRE_RELEASE, tag=0, bound_ns=0):
-    """Wait until all members of the team have arrived. What each scope wrote and saw before is visible to
-    every scope afterwards (async_put needs quiet first); order=RELAXED, an extension, orders no data.
-    Collective over the team: one scope of each member calls it, one call at a time, in the same order.
-    `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`.
-    Errors: TypeError when compiled; KernelError when the wait ends. OpenSHMEM: shmem_team_sync.
-    """
     call = call_of("sync", tag, bound_ns)
     meet_members(call, team_of("sync", team), one_of(Scope, "sync", scope), one_of(Order, "sync", order))
 
 
 def barrier(team, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Complete the scope's puts and atomics, as quiet, and wait until all members of the team have arrived.
-    Then all of it is visible to every member, async_put too. Collective over the team: one scope of each
-    member calls it, one call at a time, in the same order. `bound_ns` limits the wait, in nanoseconds (0:
-    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypeError when compiled; KernelError when
-    the wait ends. OpenSHMEM: shmem_quiet and shmem_team_sync.
-    """
     call = call_of("barrier", tag, bound_ns)
     complete_bulk()
     meet_members(call, team_of("barrier", team), one_of(Scope, "barrier", scope), ACQUIRE_RELEASE)
@@ -346,15 +334,6 @@ def _both(name: str, team, dst, src, scope):
 
 
 def broadcast(team, dst, src, root, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Copy src of member `root` to dst of every member, the root too.
-
-    Contiguous tensors of one type. As many elements as src has. `dst` is symmetric, or any memory for a small
-    message (8 * (512 // n_pes) bytes); src is any memory. Afterwards all threads of the scope may read dst.
-    Collective over the team: one scope of each member calls it, with the same sizes, one call at a time, in
-    the same order. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then
-    contains `tag`. Errors: TypeError when compiled; KernelError when the wait ends. OpenSHMEM:
-    shmem_broadcast.
-    """
     to, source, nbytes, _, least, whole = _both("broadcast", team, dst, src, scope)
     call = call_of("broadcast", tag, bound_ns)
     check_pe(team, "broadcast", root)
@@ -362,29 +341,11 @@ def broadcast(team, dst, src, root, scope: Scope = THREAD, tag=0, bound_ns=0):
 
 
 def fcollect(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Gather src of member 0, 1, … one after the other in dst of every member.
-
-    Contiguous tensors of one type. `dst` has n_pes times as many elements as src. `dst` is symmetric, or any
-    memory for a small message (8 * (512 // n_pes) bytes); src is any memory. Afterwards all threads of the
-    scope may read dst. Collective over the team: one scope of each member calls it, with the same sizes, one
-    call at a time, in the same order. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the
-    error then contains `tag`. Errors: TypeError when compiled; KernelError when the wait ends. OpenSHMEM:
-    shmem_fcollect.
-    """
     to, source, nbytes, _, least, whole = _both("fcollect", team, dst, src, scope)
     gather(call_of("fcollect", tag, bound_ns), team, to, source, nbytes, least, whole, scope)
 
 
 def collect(team, dst, src, count, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Gather src of member 0, 1, …, whose sizes may differ, in dst of every member; return how many elements
-    arrived.
-
-    Contiguous tensors of one type. Each member sends the first `count` elements of src. `dst` is symmetric;
-    src is any memory. Afterwards all threads of the scope may read dst. Collective over the team: one scope
-    of each member calls it, one call at a time, in the same order. `bound_ns` limits the wait, in nanoseconds
-    (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypeError when compiled; KernelError when
-    the wait ends. OpenSHMEM: shmem_collect.
-    """
     to, source, _, item, least, _ = _both("collect", team, dst, src, scope)
     global_memory("collect", "dst", dst)
     call = call_of("collect", tag, bound_ns)
@@ -392,15 +353,6 @@ def collect(team, dst, src, count, scope: Scope = THREAD, tag=0, bound_ns=0):
 
 
 def alltoall(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Copy block j of my src to block my_pe of member j's dst.
-
-    Contiguous tensors of one type. A block is an n_pes-th of src. `dst` is symmetric, or any memory for a
-    small message (8 * (512 // n_pes) bytes); src is any memory. Afterwards all threads of the scope may read
-    dst. Collective over the team: one scope of each member calls it, with the same sizes, one call at a time,
-    in the same order. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then
-    contains `tag`. Errors: TypeError when compiled; KernelError when the wait ends. OpenSHMEM:
-    shmem_alltoall.
-    """
     to, source, nbytes, item, least, _ = _both("alltoall", team, dst, src, scope)
     call = call_of("alltoall", tag, bound_ns)
     _alltoall(team, to, source, nbytes // item // team.n_pes * item, least, scope, call)
@@ -609,31 +561,12 @@ def _reduction(name: str, team, dst, src, op, scope):
 
 
 def reduce(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Set dst of every member to src of member 0 op src of member 1 op …, element by element.
-
-    `op` is SUM, PROD, MIN, MAX, AND, OR or XOR. Contiguous tensors of one type. Elements: Int32, Int64,
-    Uint32, Uint64; Float32 and Float64 for SUM PROD MIN MAX. Folded in PE order: the same bits on all
-    members. If large, dst and src are symmetric; up to 8 * (512 // n_pes) bytes they are any memory. `dst`
-    may be src. Collective over the team: one scope of each member calls it, with the same sizes, one call at
-    a time, in the same order. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error
-    then contains `tag`. Errors: TypeError when compiled; KernelError when the wait ends. OpenSHMEM:
-    shmem_sum_reduce and kin.
-    """
     kind, whole = _reduction("reduce", team, dst, src, op, scope)
     call = call_of("reduce", tag, bound_ns)
     _reduce(team, kind, op, address(dst), address(src), Int64(cute.size(src)), whole, scope, call)
 
 
 def reduce_scatter(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Set dst to block my_pe of the reduction of src over the members (SUM PROD MIN MAX AND OR XOR).
-
-    Contiguous tensors of one type. `src` has n_pes blocks of dst's size, apart from dst. Elements: Int32,
-    Int64, Uint32, Uint64; Float32 and Float64 for SUM PROD MIN MAX. Folded in PE order: the same bits on all
-    members. If a block is large, src is symmetric; up to 8 * (512 // n_pes) bytes it is any memory. `dst` is
-    any memory. Collective over the team: one scope of each member calls it, with the same sizes, one call at
-    a time, in the same order. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error
-    then contains `tag`. Errors: TypeError when compiled; KernelError when the wait ends. Atoll's own.
-    """
     kind, _ = _reduction("reduce_scatter", team, dst, src, op, scope)
     call = call_of("reduce_scatter", tag, bound_ns)
     _reduce_scatter(team, kind, op, address(dst), address(src), Int64(cute.size(dst)), scope, call)

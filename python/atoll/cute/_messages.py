@@ -389,13 +389,6 @@ def dense(name: str, which: str, x) -> None:
 
 
 def post(team, box, src, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Send src, contiguous, to PE `pe` through the mailbox (dev.mailbox, which is symmetric); src is any
-    memory. `src` may be written again afterwards. It waits while 8 messages of the pair are not yet
-    received; with 4 or fewer it never waits. A message orders no other data. For each pair of PEs, one
-    scope posts to a mailbox at a time and one receives, in order. Both pass the same size, at most `room`
-    bytes. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains
-    `tag`. Errors: TypeError when compiled; KernelError when the wait ends. Local. Atoll's own.
-    """
     dense("post", "src", src)
     source, nbytes, whole = address(src), size_in_bytes(src), is_whole(src)
     data = own_part(source, nbytes, whole, one_of(Scope, "post", scope))
@@ -404,27 +397,11 @@ def post(team, box, src, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
 
 
 def receive(team, box, dst, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait for the next message of PE `pe` in the mailbox (dev.mailbox, which is symmetric) and copy it to
-    dst. `dst` is contiguous, any memory; every thread of the scope may read it afterwards. It orders no
-    other data. For each pair of PEs, one scope posts to a mailbox at a time and one receives, in order.
-    Both pass the same size, at most `room` bytes. `bound_ns` limits the wait, in nanoseconds (0:
-    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypeError when compiled; KernelError when
-    the wait ends. Local. Atoll's own.
-    """
     dense("receive", "dst", dst)
     close_inbox(receive_message(open_inbox("receive", team, box, pe, scope, tag, bound_ns), dst))
 
 
 def try_receive(team, box, dst, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Copy the next message of PE `pe` to dst and return true if it has begun to arrive; else return false at
-    once.
-
-    A message that has begun to arrive is waited for. `dst` is contiguous, any memory; box is symmetric, of
-    dev.mailbox. For each pair of PEs, one scope posts to a mailbox at a time and one receives, in order. Both
-    pass the same size, at most `room` bytes. `bound_ns` limits the wait, in nanoseconds (0:
-    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypeError when compiled; KernelError when the
-    wait ends. Local. Atoll's own.
-    """
     dense("try_receive", "dst", dst)
     come = open_inbox("try_receive", team, box, pe, scope, tag, bound_ns)
     here = has_come(come)

@@ -135,26 +135,12 @@ def _copy_tile(dst, src, shape, scope) -> None:
 
 
 def tile_put(team, dst, src, pe, scope: Scope = THREAD):
-    """Copy a tile src to the tile dst of PE `pe`.
-
-    Tensors of two flat modes, any strides, elements of 1, 2, 4 or 8 bytes; src's shape. `dst` is symmetric;
-    src is any memory of this PE. Called by all threads of the scope. Order and completion are those of put.
-    Local. Errors: TypeError when compiled; KernelError when run (the team has no such PE; with
-    ATOLL_CHECK=all also an address that is not symmetric). Atoll's own.
-    """
     _tiles("tile_put", dst, src, scope)
     _copy_tile(there("tile_put", "dst", team, dst, pe), src, src.shape, scope)
     meet_threads(team, scope)
 
 
 def tile_get(team, dst, src, pe, scope: Scope = THREAD):
-    """Copy a tile src of PE `pe` to the tile dst.
-
-    Tensors of two flat modes, any strides, elements of 1, 2, 4 or 8 bytes; dst's shape. `src` is symmetric;
-    dst is any memory of this PE. Called by all threads of the scope, each of which may read dst afterwards.
-    Local. Errors: TypeError when compiled; KernelError when run (the team has no such PE; with
-    ATOLL_CHECK=all also an address that is not symmetric). Atoll's own.
-    """
     _tiles("tile_get", dst, src, scope)
     _copy_tile(dst, there("tile_get", "src", team, src, pe), dst.shape, scope)
     meet_threads(team, scope)
@@ -169,14 +155,6 @@ def _gather(team: Team, dst: cute.Tensor, src: cute.Tensor, mine: Int64, scope: 
 
 
 def tile_allgather(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Gather the tiles src of member 0, 1, … one below the other in dst of every member.
-
-    Tensors of two flat modes, any strides, elements of 1, 2, 4 or 8 bytes; dst has n_pes times src's rows.
-    `dst` is symmetric; src is any memory. Afterwards all threads of the scope may read dst. Collective over
-    the team: one scope of each member calls it, with the same sizes, one call at a time, in the same order.
-    `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors:
-    TypeError when compiled; KernelError when the wait ends. Atoll's own.
-    """
     _tiles("tile_allgather", dst, src, scope)
     global_memory("tile_allgather", "dst", dst)
     to = _tile(dst)
@@ -247,16 +225,6 @@ def _reduce(
 
 
 def tile_reduce(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Set the tile dst of every member to src of member 0 op src of member 1 op …, element by element (SUM
-    …).
-
-    Tensors of two flat modes, any strides, elements of 1, 2, 4 or 8 bytes; src's shape. Elements: Int32,
-    Int64, Uint32, Uint64; Float32 and Float64 for SUM PROD MIN MAX. Folded in PE order: the same bits on all
-    members. `dst` and src are symmetric; dst may be src. Collective over the team: one scope of each member
-    calls it, with the same sizes, one call at a time, in the same order. `bound_ns` limits the wait, in
-    nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypeError when compiled;
-    KernelError when the wait ends. Atoll's own.
-    """
     kind = _tiles("tile_reduce", dst, src, scope)
     for which, x in (("dst", dst), ("src", src)):
         global_memory("tile_reduce", which, x)

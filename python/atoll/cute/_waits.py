@@ -148,23 +148,10 @@ def _wait_one(name: str, which: str, team, x, cmp, value, scope, tag, bound_ns, 
 
 
 def signal_wait_until(team, signal, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until the first element of this PE's signal cmp `value` (EQ NE GT GE LT LE).
-
-    Acquires: all threads of the scope may then read what was written before the signal. `signal` is of Int32,
-    Int64, Uint32, Uint64. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then
-    contains `tag`. Errors: TypeError when compiled; KernelError when the wait ends. Local. OpenSHMEM:
-    shmem_signal_wait_until.
-    """
     _wait_one("signal_wait_until", "signal", team, signal, cmp, value, scope, tag, bound_ns)
 
 
 def wait_until(team, ivar, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until the first element of this PE's ivar cmp `value` (EQ NE GT GE LT LE).
-
-    Acquires for all threads of the scope. ivar is of Int32, Int64, Uint32, Uint64. `bound_ns` limits the
-    wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypeError when
-    compiled; KernelError when the wait ends. Local. OpenSHMEM: shmem_wait_until.
-    """
     _wait_one("wait_until", "ivar", team, ivar, cmp, value, scope, tag, bound_ns)
 
 
@@ -173,24 +160,11 @@ def wait_until(team, ivar, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0)
 
 
 def local_set(team, words, value):
-    """Set the first element of words to `value`, with release among this PE's threads.
-
-    For this PE's threads that wait by local_wait_until. `words` is this PE's memory, of Int32, Int64, Uint32,
-    Uint64. Called by one thread; after `meet` the release includes the other threads' writes. Local. Errors:
-    TypeError when compiled. Atoll's own.
-    """
     kind = word("local_set", "words", words, WORDS)
     store(kind, address(words), number("local_set", "value", value, kind), ".release.gpu.global")
 
 
 def local_wait_until(team, words, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until the first element of words cmp `value` (EQ NE GT GE LT LE), where only this PE's threads set
-    it, by local_set.
-
-    Acquires among these threads, for all threads of the scope. `words` is of Int32, Int64, Uint32, Uint64.
-    `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors:
-    TypeError when compiled; KernelError when the wait ends. Local. Atoll's own.
-    """
     _wait_one(
         "local_wait_until", "words", team, words, cmp, value, scope, tag, bound_ns, ".acquire.gpu.global"
     )
@@ -206,12 +180,6 @@ def _consume(
 
 
 def signal_consume(team, signal, n, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until the first element of this PE's signal is at least n, with acquire, then take n away.
-
-    So a replayed graph finds the word as before. `signal` is of Int32, Int64, Uint32, Uint64. Called by all
-    threads of the scope. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then
-    contains `tag`. Errors: TypeError when compiled; KernelError when the wait ends. Local. Atoll's own.
-    """
     name = "signal_consume"
     team_of(name, team)
     kind = word(name, "signal", signal, WORDS)
@@ -231,12 +199,6 @@ def _test(
 
 
 def test(team, ivar, cmp, value, scope: Scope = THREAD):
-    """Return whether the first element of this PE's ivar cmp `value` (EQ NE GT GE LT LE), to all threads of
-    the scope.
-
-    Acquires, and does not wait. ivar is of Int32, Int64, Uint32, Uint64. Local. Errors: TypeError when
-    compiled. OpenSHMEM: shmem_test.
-    """
     team_of("test", team)
     kind = word("test", "ivar", ivar, WORDS)
     one_of(Compare, "test", cmp)
@@ -350,78 +312,30 @@ def _many(
 
 
 def wait_until_all(team, ivars, status, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until ivars[i] cmp `value` (EQ NE GT GE LT LE) holds for all of this PE's words. `ivars` is a
-    contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or integers; a word whose entry
-    is not 0 is left out. Acquires for all threads of the scope. Returns at once if all words are left out.
-    `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`.
-    Errors: TypeError when compiled; KernelError when the wait ends. Local. OpenSHMEM:
-    shmem_wait_until_all.
-    """
     _many("wait_until_all", team, ivars, status, cmp, value, "all", tag, scope, bound_ns)
 
 
 def wait_until_all_vector(team, ivars, status, cmp, values, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds for all of this PE's words. `ivars` is a
-    contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or integers; a word whose entry
-    is not 0 is left out. `values` has as many integers as ivars. Acquires for all threads of the scope.
-    Returns at once if all words are left out. `bound_ns` limits the wait, in nanoseconds (0:
-    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypeError when compiled; KernelError when
-    the wait ends. Local. OpenSHMEM: shmem_wait_until_all_vector.
-    """
     _many("wait_until_all_vector", team, ivars, status, cmp, values, "all", tag, scope, bound_ns, vector=True)
 
 
 def wait_until_any(team, ivars, status, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until ivars[i] cmp `value` (EQ NE GT GE LT LE) holds for one of this PE's words; return the lowest
-    such i. `ivars` is a contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or
-    integers; a word whose entry is not 0 is left out. Acquires for all threads of the scope. Returns -1 at
-    once if all words are left out. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the
-    error then contains `tag`. Errors: TypeError when compiled; KernelError when the wait ends. Local.
-    OpenSHMEM: shmem_wait_until_any.
-    """
     return _many("wait_until_any", team, ivars, status, cmp, value, "any", tag, scope, bound_ns)
 
 
 def wait_until_any_vector(team, ivars, status, cmp, values, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds for one of this PE's words; return the
-    lowest such i. `ivars` is a contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or
-    integers; a word whose entry is not 0 is left out. `values` has as many integers as ivars. Acquires for
-    all threads of the scope. Returns -1 at once if all words are left out. `bound_ns` limits the wait, in
-    nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypeError when compiled;
-    KernelError when the wait ends. Local. OpenSHMEM: shmem_wait_until_any_vector.
-    """
     return _many(
         "wait_until_any_vector", team, ivars, status, cmp, values, "any", tag, scope, bound_ns, vector=True
     )
 
 
 def wait_until_some(team, ivars, indices, status, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until ivars[i] cmp `value` (EQ NE GT GE LT LE) holds for at least one of this PE's words; return
-    how many.
-
-    Rank 0 of the scope writes their indices i to indices[0], …. `indices` has as many integers as ivars.
-    `ivars` is a contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or integers; a word
-    whose entry is not 0 is left out. Acquires for all threads of the scope. Returns 0 at once if all words
-    are left out. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains
-    `tag`. Errors: TypeError when compiled; KernelError when the wait ends. Local. OpenSHMEM:
-    shmem_wait_until_some.
-    """
     return _many("wait_until_some", team, ivars, status, cmp, value, "any", tag, scope, bound_ns, indices)
 
 
 def wait_until_some_vector(
     team, ivars, indices, status, cmp, values, scope: Scope = THREAD, tag=0, bound_ns=0
 ):
-    """Wait until ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds for at least one of this PE's words; return
-    how many.
-
-    Rank 0 of the scope writes their indices i to indices[0], …. `indices` has as many integers as ivars.
-    `ivars` is a contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or integers; a word
-    whose entry is not 0 is left out. `values` has as many integers as ivars. Acquires for all threads of the
-    scope. Returns 0 at once if all words are left out. `bound_ns` limits the wait, in nanoseconds (0:
-    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypeError when compiled; KernelError when the
-    wait ends. Local. OpenSHMEM: shmem_wait_until_some_vector.
-    """
     return _many(
         "wait_until_some_vector",
         team,
@@ -439,60 +353,26 @@ def wait_until_some_vector(
 
 
 def test_all(team, ivars, status, cmp, value, scope: Scope = THREAD):
-    """Return whether ivars[i] cmp `value` (EQ NE GT GE LT LE) holds for all of this PE's words. `ivars` is a
-    contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or integers; a word whose entry
-    is not 0 is left out. Acquires for all threads of the scope. It does not wait. Errors: TypeError when
-    compiled. Local. OpenSHMEM: shmem_test_all.
-    """
     return _many("test_all", team, ivars, status, cmp, value, "", 0, scope)
 
 
 def test_all_vector(team, ivars, status, cmp, values, scope: Scope = THREAD):
-    """Return whether ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds for all of this PE's words. `ivars` is
-    a contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or integers; a word whose
-    entry is not 0 is left out. `values` has as many integers as ivars. Acquires for all threads of the
-    scope. It does not wait. Errors: TypeError when compiled. Local. OpenSHMEM: shmem_test_all_vector.
-    """
     return _many("test_all_vector", team, ivars, status, cmp, values, "", 0, scope, vector=True)
 
 
 def test_any(team, ivars, status, cmp, value, scope: Scope = THREAD):
-    """Return the lowest i for which ivars[i] cmp `value` (EQ NE GT GE LT LE) holds; -1: none. `ivars` is a
-    contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or integers; a word whose entry
-    is not 0 is left out. Acquires for all threads of the scope. It does not wait. Errors: TypeError when
-    compiled. Local. OpenSHMEM: shmem_test_any.
-    """
     return _many("test_any", team, ivars, status, cmp, value, "", 0, scope)
 
 
 def test_any_vector(team, ivars, status, cmp, values, scope: Scope = THREAD):
-    """Return the lowest i for which ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds; -1: none. `ivars` is a
-    contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or integers; a word whose entry
-    is not 0 is left out. `values` has as many integers as ivars. Acquires for all threads of the scope. It
-    does not wait. Errors: TypeError when compiled. Local. OpenSHMEM: shmem_test_any_vector.
-    """
     return _many("test_any_vector", team, ivars, status, cmp, values, "", 0, scope, vector=True)
 
 
 def test_some(team, ivars, indices, status, cmp, value, scope: Scope = THREAD):
-    """Return the number of this PE's words for which ivars[i] cmp `value` (EQ NE GT GE LT LE) holds.
-
-    Rank 0 of the scope writes their indices i to indices[0], …. `indices` has as many integers as ivars.
-    `ivars` is a contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or integers; a word
-    whose entry is not 0 is left out. Acquires for all threads of the scope. It does not wait. Errors:
-    TypeError when compiled. Local. OpenSHMEM: shmem_test_some.
-    """
     return _many("test_some", team, ivars, status, cmp, value, "", 0, scope, indices=indices)
 
 
 def test_some_vector(team, ivars, indices, status, cmp, values, scope: Scope = THREAD):
-    """Return the number of this PE's words for which ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds.
-
-    Rank 0 of the scope writes their indices i to indices[0], …. `indices` has as many integers as ivars.
-    `ivars` is a contiguous tensor of Int32, Int64, Uint32 or Uint64. `status` is `None` or integers; a word
-    whose entry is not 0 is left out. `values` has as many integers as ivars. Acquires for all threads of the
-    scope. It does not wait. Errors: TypeError when compiled. Local. OpenSHMEM: shmem_test_some_vector.
-    """
     return _many(
         "test_some_vector", team, ivars, status, cmp, values, "", 0, scope, indices=indices, vector=True
     )

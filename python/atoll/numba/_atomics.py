@@ -66,57 +66,31 @@ def _updating(name: str, update: Any, dst: Any, value: Any, kinds: tuple[Any, ..
 
 @vocabulary
 def p(team: Any, dst: Any, value: Any, pe: Any) -> Any:
-    """Store `value` in dst[0] of PE `pe`. `dst` is symmetric, of integers of 1 to 8 bytes, bool, float32,
-    float64. Called by one thread. The element is never torn; only fence and quiet order it. Local. Errors:
-    TypingError when compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_p.
-    """
     return _stored("p", dst, value)
 
 
 @vocabulary
 def g(team: Any, src: Any, pe: Any) -> Any:
-    """Return src[0] of PE `pe`. `src` is symmetric, of integers of 1 to 8 bytes, bool, float32, float64; so
-    is the result. Called by one thread. The element is never torn; no order. Local. Errors: TypingError
-    when compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_g.
-    """
     return _loaded("g", src)
 
 
 @vocabulary
 def atomic_fetch(team: Any, src: Any, pe: Any) -> Any:
-    """Return src[0] of PE `pe`. `src` is a symmetric array of int32, int64, uint32, uint64, float32, float64.
-    Called by one thread. Atomic with relaxed order. Complete when it returns. Local. Errors: TypingError
-    when compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_atomic_fetch.
-    """
     return _loaded("atomic_fetch", src)
 
 
 @vocabulary
 def atomic_set(team: Any, dst: Any, value: Any, pe: Any) -> Any:
-    """Set dst[0] of PE `pe` to `value`. `dst` is a symmetric array of int32, int64, uint32, uint64, float32,
-    float64. Called by one thread. Atomic with relaxed order. Local. Errors: TypingError when compiled;
-    PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_atomic_set.
-    """
     return _stored("atomic_set", dst, value)
 
 
 @vocabulary
 def atomic_swap(team: Any, dst: Any, value: Any, pe: Any) -> Any:
-    """Set dst[0] of PE `pe` to `value`; return the previous value. `dst` is a symmetric array of int32,
-    int64, uint32, uint64, float32, float64. Called by one thread. Atomic with relaxed order. Complete when
-    it returns. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs:
-    KernelError). OpenSHMEM: shmem_atomic_swap.
-    """
     return _fetching("atomic_swap", prim.swap, dst, value)
 
 
 @vocabulary
 def atomic_compare_swap(team: Any, dst: Any, condition: Any, value: Any, pe: Any) -> Any:
-    """Set dst[0] of PE `pe` to `value` if its bits are those of `condition`; return the previous value. `dst`
-    is a symmetric array of int32, int64, uint32, uint64, float32, float64. Called by one thread. Atomic
-    with relaxed order. Complete when it returns. Local. Errors: TypingError when compiled; PeError,
-    NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_atomic_compare_swap.
-    """
     kind = word("atomic_compare_swap", "dst", dst)
     number("atomic_compare_swap", "condition", condition, kind)
     number("atomic_compare_swap", "value", value, kind)
@@ -127,40 +101,22 @@ def atomic_compare_swap(team: Any, dst: Any, condition: Any, value: Any, pe: Any
 
 @vocabulary
 def atomic_fetch_add(team: Any, dst: Any, value: Any, pe: Any) -> Any:
-    """Add `value` to dst[0] of PE `pe`; return the previous value. `dst` is a symmetric array of int32,
-    int64, uint32, uint64, float32, float64. Called by one thread. Atomic with relaxed order. Complete when
-    it returns. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs:
-    KernelError). OpenSHMEM: shmem_atomic_fetch_add.
-    """
     return _fetching("atomic_fetch_add", prim.fetch_add, dst, value)
 
 
 @vocabulary
 def atomic_add(team: Any, dst: Any, value: Any, pe: Any) -> Any:
-    """Add `value` to dst[0] of PE `pe`. `dst` is a symmetric array of int32, int64, uint32, uint64, float32,
-    float64. Called by one thread. Atomic with relaxed order. Local. Errors: TypingError when compiled;
-    PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_atomic_add.
-    """
     return _updating("atomic_add", prim.fetch_add, dst, value)
 
 
 @vocabulary
 def atomic_fetch_inc(team: Any, dst: Any, pe: Any) -> Any:
-    """Add 1 to dst[0] of PE `pe`; return the previous value. `dst` is a symmetric array of int32, int64,
-    uint32, uint64. Called by one thread. Atomic with relaxed order. Complete when it returns. Local.
-    Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM:
-    shmem_atomic_fetch_inc.
-    """
     kind = word("atomic_fetch_inc", "dst", dst, WORDS)
     return lambda team, dst, pe: prim.fetch_add(kind, peer_for(team, ATOMIC, prim.address(dst), pe), 1)
 
 
 @vocabulary
 def atomic_inc(team: Any, dst: Any, pe: Any) -> Any:
-    """Add 1 to dst[0] of PE `pe`. `dst` is a symmetric array of int32, int64, uint32, uint64. Called by one
-    thread. Atomic with relaxed order. Local. Errors: TypingError when compiled; PeError, NotSymmetric when
-    run (GPUs: KernelError). OpenSHMEM: shmem_atomic_inc.
-    """
     kind = word("atomic_inc", "dst", dst, WORDS)
 
     def impl(team: Any, dst: Any, pe: Any) -> None:
@@ -171,56 +127,29 @@ def atomic_inc(team: Any, dst: Any, pe: Any) -> Any:
 
 @vocabulary
 def atomic_fetch_and(team: Any, dst: Any, value: Any, pe: Any) -> Any:
-    """Combine dst[0] of PE `pe` with `value` by bitwise AND; return the previous value. `dst` is a symmetric
-    array of int32, int64, uint32, uint64. Called by one thread. Atomic with relaxed order. Complete when
-    it returns. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs:
-    KernelError). OpenSHMEM: shmem_atomic_fetch_and.
-    """
     return _fetching("atomic_fetch_and", prim.fetch_and, dst, value, WORDS)
 
 
 @vocabulary
 def atomic_and(team: Any, dst: Any, value: Any, pe: Any) -> Any:
-    """Combine dst[0] of PE `pe` with `value` by bitwise AND. `dst` is a symmetric array of int32, int64,
-    uint32, uint64. Called by one thread. Atomic with relaxed order. Local. Errors: TypingError when
-    compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_atomic_and.
-    """
     return _updating("atomic_and", prim.fetch_and, dst, value, WORDS)
 
 
 @vocabulary
 def atomic_fetch_or(team: Any, dst: Any, value: Any, pe: Any) -> Any:
-    """Combine dst[0] of PE `pe` with `value` by bitwise OR; return the previous value. `dst` is a symmetric
-    array of int32, int64, uint32, uint64. Called by one thread. Atomic with relaxed order. Complete when
-    it returns. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs:
-    KernelError). OpenSHMEM: shmem_atomic_fetch_or.
-    """
     return _fetching("atomic_fetch_or", prim.fetch_or, dst, value, WORDS)
 
 
 @vocabulary
 def atomic_or(team: Any, dst: Any, value: Any, pe: Any) -> Any:
-    """Combine dst[0] of PE `pe` with `value` by bitwise OR. `dst` is a symmetric array of int32, int64,
-    uint32, uint64. Called by one thread. Atomic with relaxed order. Local. Errors: TypingError when
-    compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_atomic_or.
-    """
     return _updating("atomic_or", prim.fetch_or, dst, value, WORDS)
 
 
 @vocabulary
 def atomic_fetch_xor(team: Any, dst: Any, value: Any, pe: Any) -> Any:
-    """Combine dst[0] of PE `pe` with `value` by bitwise XOR; return the previous value. `dst` is a symmetric
-    array of int32, int64, uint32, uint64. Called by one thread. Atomic with relaxed order. Complete when
-    it returns. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs:
-    KernelError). OpenSHMEM: shmem_atomic_fetch_xor.
-    """
     return _fetching("atomic_fetch_xor", prim.fetch_xor, dst, value, WORDS)
 
 
 @vocabulary
 def atomic_xor(team: Any, dst: Any, value: Any, pe: Any) -> Any:
-    """Combine dst[0] of PE `pe` with `value` by bitwise XOR. `dst` is a symmetric array of int32, int64,
-    uint32, uint64. Called by one thread. Atomic with relaxed order. Local. Errors: TypingError when
-    compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_atomic_xor.
-    """
     return _updating("atomic_xor", prim.fetch_xor, dst, value, WORDS)

@@ -121,12 +121,6 @@ def meet_members(call: Any, team: Any, scope: Any, relaxed: Any) -> Any:
 def sync(
     team: Any, scope: Any = THREAD, order: Any = ACQUIRE_RELEASE, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Wait until all members of the team have arrived. What each scope wrote and saw before is visible to
-    every scope afterwards (async_put needs quiet first); order=RELAXED, an extension, orders no data.
-    Collective over the team: one scope of each member calls it, one call at a time, in the same order.
-    `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`.
-    Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). OpenSHMEM: shmem_team_sync.
-    """
     which, relaxed = scope_of("sync", scope), one_of("order", "sync", order) is RELAXED
 
     def impl(
@@ -139,12 +133,6 @@ def sync(
 
 @vocabulary
 def barrier(team: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
-    """Complete the scope's puts and atomics, as quiet, and wait until all members of the team have arrived.
-    Then all of it is visible to every member, async_put too. Collective over the team: one scope of each
-    member calls it, one call at a time, in the same order. `bound_ns` limits the wait, in nanoseconds (0:
-    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypingError when compiled; Timeout, PeDied
-    (GPUs: KernelError). OpenSHMEM: shmem_quiet and shmem_team_sync.
-    """
     which = scope_of("barrier", scope)
 
     def impl(team: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> None:
@@ -185,15 +173,6 @@ def put_to_all(team: Any, to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
 def broadcast(
     team: Any, dst: Any, src: Any, root: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Copy src of member `root` to dst of every member, the root too.
-
-    Contiguous arrays of one type. As many elements as src has. `dst` is symmetric, or any memory for a small
-    message (8 * (512 // n_pes) bytes); src is any memory. Afterwards all threads of the scope may read dst.
-    Collective over the team: one scope of each member calls it, with the same sizes, one call at a time, in
-    the same order. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then
-    contains `tag`. Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). OpenSHMEM:
-    shmem_broadcast.
-    """
     each, which = item(same("broadcast", dst, src)), scope_of("broadcast", scope)
 
     def impl(
@@ -245,15 +224,6 @@ def gather(call: Any, team: Any, to: Any, source: Any, nbytes: Any, scope: Any) 
 
 @vocabulary
 def fcollect(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
-    """Gather src of member 0, 1, … one after the other in dst of every member.
-
-    Contiguous arrays of one type. `dst` has n_pes times as many elements as src. `dst` is symmetric, or any
-    memory for a small message (8 * (512 // n_pes) bytes); src is any memory. Afterwards all threads of the
-    scope may read dst. Collective over the team: one scope of each member calls it, with the same sizes, one
-    call at a time, in the same order. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the
-    error then contains `tag`. Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError).
-    OpenSHMEM: shmem_fcollect.
-    """
     each, which = item(same("fcollect", dst, src)), scope_of("fcollect", scope)
 
     def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> None:
@@ -272,15 +242,6 @@ def fcollect(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, b
 
 @vocabulary
 def collect(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
-    """Gather src of member 0, 1, …, whose sizes may differ, in dst of every member; return how many elements
-    arrived.
-
-    Contiguous arrays of one type. Each member sends all of src. `dst` is symmetric; src is any memory.
-    Afterwards all threads of the scope may read dst. Collective over the team: one scope of each member calls
-    it, one call at a time, in the same order. `bound_ns` limits the wait, in nanoseconds (0:
-    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypingError when compiled; Timeout, PeDied
-    (GPUs: KernelError). OpenSHMEM: shmem_collect.
-    """
     each, which = item(same("collect", dst, src)), scope_of("collect", scope)
 
     def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
@@ -308,15 +269,6 @@ def collect(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bo
 
 @vocabulary
 def alltoall(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
-    """Copy block j of my src to block my_pe of member j's dst.
-
-    Contiguous arrays of one type. A block is an n_pes-th of src. `dst` is symmetric, or any memory for a
-    small message (8 * (512 // n_pes) bytes); src is any memory. Afterwards all threads of the scope may read
-    dst. Collective over the team: one scope of each member calls it, with the same sizes, one call at a time,
-    in the same order. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then
-    contains `tag`. Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). OpenSHMEM:
-    shmem_alltoall.
-    """
     each, which = item(same("alltoall", dst, src)), scope_of("alltoall", scope)
 
     def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> None:
@@ -450,15 +402,6 @@ def next_member(team: Any, pe: Any) -> Any:
 def reduce(
     team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Set dst of every member to src of member 0 op src of member 1 op …, element by element.
-
-    `op` is SUM, PROD, MIN, MAX, AND, OR or XOR. Contiguous arrays of one type. Elements: integers; float32
-    and float64 for SUM PROD MIN MAX. Folded in PE order: the same bits on all members. If large, dst and src
-    are symmetric; up to 8 * (512 // n_pes) bytes they are any memory. `dst` may be src. Collective over the
-    team: one scope of each member calls it, with the same sizes, one call at a time, in the same order.
-    `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors:
-    TypingError when compiled; Timeout, PeDied (GPUs: KernelError). OpenSHMEM: shmem_sum_reduce and kin.
-    """
     kind, operator = _reduction("reduce", dst, src, op)
     each, which = item(kind), scope_of("reduce", scope)
 
@@ -509,15 +452,6 @@ def reduce(
 def reduce_scatter(
     team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Set dst to block my_pe of the reduction of src over the members (SUM PROD MIN MAX AND OR XOR).
-
-    Contiguous arrays of one type. `src` has n_pes blocks of dst's size, apart from dst. Elements: integers;
-    float32 and float64 for SUM PROD MIN MAX. Folded in PE order: the same bits on all members. If a block is
-    large, src is symmetric; up to 8 * (512 // n_pes) bytes it is any memory. `dst` is any memory. Collective
-    over the team: one scope of each member calls it, with the same sizes, one call at a time, in the same
-    order. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`.
-    Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Atoll's own.
-    """
     kind, operator = _reduction("reduce_scatter", dst, src, op)
     each, which = item(kind), scope_of("reduce_scatter", scope)
 

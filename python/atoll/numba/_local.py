@@ -32,12 +32,6 @@ def wait_local(kind: Any, control: Any, address: Any, cmp: Any, value: Any, call
 
 @vocabulary
 def local_set(team: Any, words: Any, value: Any) -> Any:
-    """Set words[0] to `value`, with release among this PE's threads.
-
-    For this PE's threads that wait by local_wait_until. `words` is this PE's memory, of int32, int64, uint32,
-    uint64. Called by one thread; after `meet` the release includes the other threads' writes. Local. Errors:
-    TypingError when compiled. Atoll's own.
-    """
     kind = word("local_set", "words", words, WORDS)
     number("local_set", "value", value, kind)
 
@@ -51,13 +45,6 @@ def local_set(team: Any, words: Any, value: Any) -> Any:
 def local_wait_until(
     team: Any, words: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Wait until words[0] cmp `value` (dev.EQ NE GT GE LT LE), where only this PE's threads set it, by
-    local_set.
-
-    Acquires among these threads, for all threads of the scope. `words` is of int32, int64, uint32, uint64.
-    `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors:
-    TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Local. Atoll's own.
-    """
     kind, which = word("local_wait_until", "words", words, WORDS), scope_of("local_wait_until", scope)
     number("local_wait_until", "value", value, kind)
 

@@ -381,14 +381,6 @@ def close_inbox(box: Any) -> Any:
 def post(
     team: Any, box: Any, src: Any, pe: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Send src, contiguous, to PE `pe` through the mailbox (dev.mailbox, which is symmetric); src is any
-    memory. `src` may be written again afterwards. It waits while 8 messages of the pair are not yet
-    received; with 4 or fewer it never waits. A message orders no other data. For each pair of PEs, one
-    scope posts to a mailbox at a time and one receives, in order. Both pass the same size, at most `room`
-    bytes (ShapeMismatch on the host). `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT);
-    the error then contains `tag`. Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError).
-    Local. Atoll's own.
-    """
     each, which = item(array("post", "src", src)), scope_of("post", scope)
 
     def impl(
@@ -405,13 +397,6 @@ def post(
 def receive(
     team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Wait for the next message of PE `pe` in the mailbox (dev.mailbox, which is symmetric) and copy it to
-    dst. `dst` is contiguous, any memory; every thread of the scope may read it afterwards. It orders no
-    other data. For each pair of PEs, one scope posts to a mailbox at a time and one receives, in order.
-    Both pass the same size, at most `room` bytes. `bound_ns` limits the wait, in nanoseconds (0:
-    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypingError when compiled; Timeout, PeDied
-    (GPUs: KernelError). Local. Atoll's own.
-    """
     each, which = item(array("receive", "dst", dst)), scope_of("receive", scope)
 
     def impl(
@@ -427,15 +412,6 @@ def receive(
 def try_receive(
     team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Copy the next message of PE `pe` to dst and return true if it has begun to arrive; else return false at
-    once.
-
-    A message that has begun to arrive is waited for. `dst` is contiguous, any memory; box is symmetric, of
-    dev.mailbox. For each pair of PEs, one scope posts to a mailbox at a time and one receives, in order. Both
-    pass the same size, at most `room` bytes. `bound_ns` limits the wait, in nanoseconds (0:
-    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypingError when compiled; Timeout, PeDied
-    (GPUs: KernelError). Local. Atoll's own.
-    """
     each, which = item(array("try_receive", "dst", dst)), scope_of("try_receive", scope)
 
     def impl(

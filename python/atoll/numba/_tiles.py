@@ -152,13 +152,6 @@ if DEVICE is not None:
 
 @vocabulary
 def tile_put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
-    """Copy a tile src to the tile dst of PE `pe`.
-
-    Two axes, any strides, elements of 1, 2, 4 or 8 bytes. The smaller of the two shapes is moved. `dst` is
-    symmetric; src is any memory of this PE. Called by all threads of the scope. Order and completion are
-    those of put. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs:
-    KernelError). Atoll's own.
-    """
     kind, which = tiles("tile_put", dst, src), scope_of("tile_put", scope)
     each = item(kind)
 
@@ -176,13 +169,6 @@ def tile_put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any
 
 @vocabulary
 def tile_get(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
-    """Copy a tile src of PE `pe` to the tile dst.
-
-    Two axes, any strides, elements of 1, 2, 4 or 8 bytes. The smaller of the two shapes is moved. `src` is
-    symmetric; dst is any memory of this PE. Called by all threads of the scope, each of which may read dst
-    afterwards. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs: KernelError).
-    Atoll's own.
-    """
     kind, which = tiles("tile_get", dst, src), scope_of("tile_get", scope)
     each = item(kind)
 
@@ -202,14 +188,6 @@ def tile_get(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any
 def tile_allgather(
     team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Gather the tiles src of member 0, 1, … one below the other in dst of every member.
-
-    Two axes, any strides, elements of 1, 2, 4 or 8 bytes; dst has n_pes times src's rows. `dst` is symmetric;
-    src is any memory. Afterwards all threads of the scope may read dst. Collective over the team: one scope
-    of each member calls it, with the same sizes, one call at a time, in the same order. `bound_ns` limits the
-    wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypingError when
-    compiled; Timeout, PeDied (GPUs: KernelError). Atoll's own.
-    """
     kind, which = tiles("tile_allgather", dst, src), scope_of("tile_allgather", scope)
     each = item(kind)
 
@@ -292,16 +270,6 @@ def fold_elements(
 def tile_reduce(
     team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Set the tile dst of every member to src of member 0 op src of member 1 op …, element by element (SUM
-    …).
-
-    Two axes, any strides, elements of 1, 2, 4 or 8 bytes; src's shape. Elements: integers; float32 and
-    float64 for SUM PROD MIN MAX. Folded in PE order: the same bits on all members. `dst` and src are
-    symmetric; dst may be src. Collective over the team: one scope of each member calls it, with the same
-    sizes, one call at a time, in the same order. `bound_ns` limits the wait, in nanoseconds (0:
-    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypingError when compiled; Timeout, PeDied
-    (GPUs: KernelError). Atoll's own.
-    """
     kind, which = tiles("tile_reduce", dst, src), scope_of("tile_reduce", scope)
     operator, each = reduction_of("tile_reduce", kind, op), item(kind)
 

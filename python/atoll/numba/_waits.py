@@ -105,12 +105,6 @@ def _words(name: str, ivars: Any, status: Any, values: Any, vector: bool) -> Any
 def wait_until(
     team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Wait until this PE's ivar[0] cmp `value` (dev.EQ NE GT GE LT LE).
-
-    Acquires for all threads of the scope. ivar is of int32, int64, uint32, uint64. `bound_ns` limits the
-    wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypingError when
-    compiled; Timeout, PeDied (GPUs: KernelError). Local. OpenSHMEM: shmem_wait_until.
-    """
     kind, which = word("wait_until", "ivar", ivar, WORDS), scope_of("wait_until", scope)
     number("wait_until", "value", value, kind)
 
@@ -128,11 +122,6 @@ def wait_until(
 
 @vocabulary
 def test(team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any:
-    """Return whether this PE's ivar[0] cmp `value` (dev.EQ NE GT GE LT LE), to all threads of the scope.
-
-    Acquires, and does not wait. ivar is of int32, int64, uint32, uint64. Local. Errors: TypingError when
-    compiled. OpenSHMEM: shmem_test.
-    """
     kind, which = word("test", "ivar", ivar, WORDS), scope_of("test", scope)
     number("test", "value", value, kind)
 
@@ -198,25 +187,11 @@ def wait_until_all(
     tag: Any = 0,
     bound_ns: Any = None,
 ) -> Any:
-    """Wait until ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds for all of this PE's words. `ivars` is a
-    contiguous array of int32, int64, uint32 or uint64. `status` is `None` or integers; a word whose entry
-    is not 0 is left out. Acquires for all threads of the scope. Returns at once if all words are left out.
-    `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`.
-    Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Local. OpenSHMEM:
-    shmem_wait_until_all.
-    """
     return _wait_all("wait_until_all", ivars, status, value, scope)
 
 
 @vocabulary
 def wait_until_all_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
-    """Wait until ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds for all of this PE's words. `ivars` is
-    a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or integers; a word whose
-    entry is not 0 is left out. `values` has as many integers as ivars. Acquires for all threads of the
-    scope. Returns at once if all words are left out. `bound_ns` limits the wait, in nanoseconds (0:
-    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypingError when compiled; Timeout, PeDied
-    (GPUs: KernelError). Local. OpenSHMEM: shmem_wait_until_all_vector.
-    """
     return _wait_all("wait_until_all_vector", ivars, status, values, scope, True)
 
 
@@ -257,13 +232,6 @@ def wait_until_any(
     tag: Any = 0,
     bound_ns: Any = None,
 ) -> Any:
-    """Wait until ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds for one of this PE's words; return the
-    lowest such i. `ivars` is a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or
-    integers; a word whose entry is not 0 is left out. Acquires for all threads of the scope. Returns -1 at
-    once if all words are left out. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the
-    error then contains `tag`. Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError).
-    Local. OpenSHMEM: shmem_wait_until_any.
-    """
     kind, which = (
         _words("wait_until_any", ivars, status, value, False),
         scope_of("wait_until_any", scope),
@@ -289,13 +257,6 @@ def wait_until_any(
 
 @vocabulary
 def wait_until_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
-    """Wait until ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds for one of this PE's words; return the
-    lowest such i. `ivars` is a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or
-    integers; a word whose entry is not 0 is left out. `values` has as many integers as ivars. Acquires for
-    all threads of the scope. Returns -1 at once if all words are left out. `bound_ns` limits the wait, in
-    nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypingError when compiled;
-    Timeout, PeDied (GPUs: KernelError). Local. OpenSHMEM: shmem_wait_until_any_vector.
-    """
     name = "wait_until_any_vector"
     kind, which = _words(name, ivars, status, values, True), scope_of(name, scope)
 
@@ -319,16 +280,6 @@ def wait_until_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: 
 
 @vocabulary
 def wait_until_some(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
-    """Wait until ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds for at least one of this PE's words;
-    return how many.
-
-    Rank 0 of the scope writes their indices i to indices[0], …. `indices` has as many integers as ivars.
-    `ivars` is a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or integers; a word
-    whose entry is not 0 is left out. Acquires for all threads of the scope. Returns 0 at once if all words
-    are left out. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains
-    `tag`. Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Local. OpenSHMEM:
-    shmem_wait_until_some.
-    """
     kind, which = (
         _words("wait_until_some", ivars, status, value, False),
         scope_of("wait_until_some", scope),
@@ -355,16 +306,6 @@ def wait_until_some(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, 
 
 @vocabulary
 def wait_until_some_vector(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
-    """Wait until ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds for at least one of this PE's words;
-    return how many.
-
-    Rank 0 of the scope writes their indices i to indices[0], …. `indices` has as many integers as ivars.
-    `ivars` is a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or integers; a word
-    whose entry is not 0 is left out. `values` has as many integers as ivars. Acquires for all threads of the
-    scope. Returns 0 at once if all words are left out. `bound_ns` limits the wait, in nanoseconds (0:
-    ATOLL_WAIT_TIMEOUT); the error then contains `tag`. Errors: TypingError when compiled; Timeout, PeDied
-    (GPUs: KernelError). Local. OpenSHMEM: shmem_wait_until_some_vector.
-    """
     name = "wait_until_some_vector"
     kind, which = _words(name, ivars, status, values, True), scope_of(name, scope)
 
@@ -397,11 +338,6 @@ def all_hold(kind: Any, ivars: Any, status: Any, cmp: Any, values: Any) -> Any:
 
 @vocabulary
 def test_all(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any:
-    """Return whether ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds for all of this PE's words. `ivars`
-    is a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or integers; a word whose
-    entry is not 0 is left out. Acquires for all threads of the scope. It does not wait. Errors:
-    TypingError when compiled. Local. OpenSHMEM: shmem_test_all.
-    """
     kind, which = _words("test_all", ivars, status, value, False), scope_of("test_all", scope)
 
     def impl(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any:
@@ -415,11 +351,6 @@ def test_all(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: An
 
 @vocabulary
 def test_all_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD) -> Any:
-    """Return whether ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds for all of this PE's words. `ivars`
-    is a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or integers; a word whose
-    entry is not 0 is left out. `values` has as many integers as ivars. Acquires for all threads of the
-    scope. It does not wait. Errors: TypingError when compiled. Local. OpenSHMEM: shmem_test_all_vector.
-    """
     kind, which = _words("test_all_vector", ivars, status, values, True), scope_of("test_all_vector", scope)
 
     def impl(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD) -> Any:
@@ -433,11 +364,6 @@ def test_all_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, s
 
 @vocabulary
 def test_any(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any:
-    """Return the lowest i for which ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds; -1: none. `ivars` is
-    a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or integers; a word whose
-    entry is not 0 is left out. Acquires for all threads of the scope. It does not wait. Errors:
-    TypingError when compiled. Local. OpenSHMEM: shmem_test_any.
-    """
     kind, which = _words("test_any", ivars, status, value, False), scope_of("test_any", scope)
 
     def impl(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any:
@@ -451,11 +377,6 @@ def test_any(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: An
 
 @vocabulary
 def test_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD) -> Any:
-    """Return the lowest i for which ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds; -1: none. `ivars`
-    is a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or integers; a word whose
-    entry is not 0 is left out. `values` has as many integers as ivars. Acquires for all threads of the
-    scope. It does not wait. Errors: TypingError when compiled. Local. OpenSHMEM: shmem_test_any_vector.
-    """
     kind, which = _words("test_any_vector", ivars, status, values, True), scope_of("test_any_vector", scope)
 
     def impl(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD) -> Any:
@@ -471,13 +392,6 @@ def test_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, s
 def test_some(
     team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD
 ) -> Any:
-    """Return the number of this PE's words for which ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds.
-
-    Rank 0 of the scope writes their indices i to indices[0], …. `indices` has as many integers as ivars.
-    `ivars` is a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or integers; a word
-    whose entry is not 0 is left out. Acquires for all threads of the scope. It does not wait. Errors:
-    TypingError when compiled. Local. OpenSHMEM: shmem_test_some.
-    """
     kind, which = _words("test_some", ivars, status, value, False), scope_of("test_some", scope)
 
     def impl(
@@ -493,13 +407,6 @@ def test_some(
 
 @vocabulary
 def test_some_vector(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD) -> Any:  # fmt: skip
-    """Return the number of this PE's words for which ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds.
-
-    Rank 0 of the scope writes their indices i to indices[0], …. `indices` has as many integers as ivars.
-    `ivars` is a contiguous array of int32, int64, uint32 or uint64. `status` is `None` or integers; a word
-    whose entry is not 0 is left out. `values` has as many integers as ivars. Acquires for all threads of the
-    scope. It does not wait. Errors: TypingError when compiled. Local. OpenSHMEM: shmem_test_some_vector.
-    """
     kind, which = _words("test_some_vector", ivars, status, values, True), scope_of("test_some_vector", scope)
 
     def impl(

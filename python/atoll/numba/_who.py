@@ -81,50 +81,26 @@ def same_slot(team: Any, pe: Any, to: Any) -> Any:
 
 @vocabulary
 def my_pe(team: Any) -> Any:
-    """Return this PE's number in the team, 0 … n_pes - 1.
-
-    Called by any thread. Local. OpenSHMEM: shmem_team_my_pe.
-    """
     return lambda team: team.my_pe
 
 
 @vocabulary
 def n_pes(team: Any) -> Any:
-    """Return the number of PEs of the team.
-
-    Called by any thread. Local. OpenSHMEM: shmem_team_n_pes.
-    """
     return lambda team: team.n_pes
 
 
 @vocabulary
 def translate_pe(team: Any, pe: Any, to: Any) -> Any:
-    """Return the number that PE `pe` of `team` has in the team `to`, or -1.
-
-    Both are teams of one job and one memory. Called by any thread. Local. OpenSHMEM: shmem_team_translate_pe.
-    """
     return lambda team, pe, to: same_slot(team, pe, to)
 
 
 @vocabulary
 def ptr(team: Any, x: Any, pe: Any) -> Any:
-    """Return the address (int64) of PE `pe`'s copy of the symmetric array `x`.
-
-    For plain loads and stores, which have no order. Called by any thread. Local. Errors: TypingError when
-    compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_team_ptr.
-    """
     array("ptr", "x", x, contiguous=False)
     return lambda team, x, pe: peer_for(team, CHECK_PEER, p.address(x), pe)
 
 
 def peer(team: Any, x: Any, pe: Any) -> Any:
-    """Return PE `pe`'s copy of the symmetric array `x`, as an array: its elements are loaded and stored
-    remotely.
-
-    It has the same shape, strides and dtype. Its accesses have no order, and it does not keep the memory
-    alive. Called by any thread. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run
-    (GPUs: KernelError); TypeError outside kernels. Atoll's own.
-    """
     raise TypeError("atoll.numba.peer is for kernels (@dev.kernel, numba.njit, cuda.jit)")
 
 
@@ -181,25 +157,18 @@ for target in TARGETS:
 
 @vocabulary
 def rank(scope: Any = GRID) -> Any:
-    """Return the number of this thread within the scope; on the host 0."""
     which = scope_of("rank", scope)
     return lambda scope=GRID: p.rank(which)
 
 
 @vocabulary
 def size(scope: Any = GRID) -> Any:
-    """Return how many threads the scope has; on the host 1."""
     which = scope_of("size", scope)
     return lambda scope=GRID: p.size(which)
 
 
 @vocabulary
 def meet(team: Any, scope: Any = BLOCK) -> Any:
-    """Wait for this PE's threads of the scope, as a barrier.
-
-    Over the grid all blocks must be resident (launch(…, cooperative=True)), and one kernel at a time uses the
-    team so.
-    """
     which = scope_of("meet", scope)
 
     def impl(team: Any, scope: Any = BLOCK) -> None:
@@ -210,5 +179,4 @@ def meet(team: Any, scope: Any = BLOCK) -> Any:
 
 @vocabulary
 def grid_range(n: Any) -> Any:
-    """`for i in grid_range(n)`: 0 … n-1, shared by all threads of the grid; on the host range(n)."""
     return lambda n: range(p.thread(), n, p.threads())

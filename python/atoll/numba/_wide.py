@@ -27,12 +27,6 @@ def element_of(name: str, x: Any) -> Any:
 
 @vocabulary
 def load_wide(x: Any, i: Any) -> Any:
-    """Return the 16 bytes of x from element i on, by one load.
-
-    They are a tuple of four elements of 4 bytes, or of two of 8. The array is contiguous, in this PE's or a
-    peer's memory (dev.peer). The address of x[i] is a multiple of 16 bytes; this is not checked. Ordered like
-    any load of an element.
-    """
     kind = element_of("load_wide", x)
     number("load_wide", "i", i, i64)
     each = kind.bitwidth // 8
@@ -45,12 +39,6 @@ def load_wide(x: Any, i: Any) -> Any:
 
 @vocabulary
 def store_wide(x: Any, i: Any, values: Any) -> None:
-    """Store 16 bytes in x from element i on, by one store.
-
-    `values` is a tuple of x's elements: four of 4 bytes, or two of 8. The array is contiguous, in this PE's
-    or a peer's memory (dev.peer). The address of x[i] is a multiple of 16 bytes; this is not checked. Ordered
-    like any store of an element. Called by one thread. Local. Errors: TypingError when compiled. Atoll's own.
-    """
     kind = element_of("store_wide", x)
     number("store_wide", "i", i, i64)
     each = kind.bitwidth // 8

@@ -14,24 +14,12 @@ _ATOMIC = checks("atomic")
 
 @jit
 def atomic_fetch(team, src, pe):
-    """Return the element at `src` of PE `pe`.
-
-    src: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float16, bfloat16,
-    float32 or float64. The result is of that type. Relaxed order. If the team has no PE `pe`, the kernel ends
-    with an error that names atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_fetch).
-    """
     word("atomic_fetch", "src", src, "words, floats and halves")
     return tl.load(peer_for(team, src, pe, _ATOMIC), volatile=True)
 
 
 @jit
 def atomic_set(team, dst, value, pe):
-    """Set `dst` of PE `pe` to `value`, atomically.
-
-    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float32 or float64.
-    Complete after quiet. Relaxed order. If the team has no PE `pe`, the kernel ends with an error that names
-    atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_set).
-    """
     word("atomic_set", "dst", dst, "words and floats")
     number("atomic_set", "value", value, "dst", dst)
     tl.atomic_xchg(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
@@ -39,12 +27,6 @@ def atomic_set(team, dst, value, pe):
 
 @jit
 def atomic_swap(team, dst, value, pe):
-    """Set `dst` of PE `pe` to `value`, atomically; return the previous value.
-
-    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float32 or float64. The
-    result is of that type. Relaxed order. If the team has no PE `pe`, the kernel ends with an error that
-    names atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_swap).
-    """
     word("atomic_swap", "dst", dst, "words and floats")
     number("atomic_swap", "value", value, "dst", dst)
     return tl.atomic_xchg(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
@@ -52,12 +34,6 @@ def atomic_swap(team, dst, value, pe):
 
 @jit
 def atomic_compare_swap(team, dst, condition, value, pe):
-    """Set `dst` of PE `pe` to `value` if it was `condition`, atomically; return the previous value.
-
-    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64. The result is of that
-    type. Relaxed order. If the team has no PE `pe`, the kernel ends with an error that names atomic. Local.
-    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_compare_swap).
-    """
     word("atomic_compare_swap", "dst", dst)
     number("atomic_compare_swap", "condition", condition, "dst", dst)
     number("atomic_compare_swap", "value", value, "dst", dst)
@@ -68,12 +44,6 @@ def atomic_compare_swap(team, dst, condition, value, pe):
 
 @jit
 def atomic_fetch_add(team, dst, value, pe):
-    """Add `value` to `dst` of PE `pe`, atomically; return the previous value.
-
-    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float16, bfloat16,
-    float32 or float64. The result is of that type. Relaxed order. If the team has no PE `pe`, the kernel ends
-    with an error that names atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_fetch_add).
-    """
     word("atomic_fetch_add", "dst", dst, "words, floats and halves")
     number("atomic_fetch_add", "value", value, "dst", dst)
     return tl.atomic_add(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
@@ -81,12 +51,6 @@ def atomic_fetch_add(team, dst, value, pe):
 
 @jit
 def atomic_add(team, dst, value, pe):
-    """Add `value` to `dst` of PE `pe`, atomically.
-
-    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float16, bfloat16,
-    float32 or float64. Complete after quiet. Relaxed order. If the team has no PE `pe`, the kernel ends with
-    an error that names atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_add).
-    """
     word("atomic_add", "dst", dst, "words, floats and halves")
     number("atomic_add", "value", value, "dst", dst)
     tl.atomic_add(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
@@ -94,36 +58,18 @@ def atomic_add(team, dst, value, pe):
 
 @jit
 def atomic_fetch_inc(team, dst, pe):
-    """Add 1 to `dst` of PE `pe`, atomically; return the previous value.
-
-    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float16, bfloat16,
-    float32 or float64. The result is of that type. Relaxed order. If the team has no PE `pe`, the kernel ends
-    with an error that names atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_fetch_inc).
-    """
     word("atomic_fetch_inc", "dst", dst, "words, floats and halves")
     return tl.atomic_add(peer_for(team, dst, pe, _ATOMIC), 1, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_inc(team, dst, pe):
-    """Add 1 to `dst` of PE `pe`, atomically.
-
-    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float16, bfloat16,
-    float32 or float64. Complete after quiet. Relaxed order. If the team has no PE `pe`, the kernel ends with
-    an error that names atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_inc).
-    """
     word("atomic_inc", "dst", dst, "words, floats and halves")
     tl.atomic_add(peer_for(team, dst, pe, _ATOMIC), 1, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_fetch_and(team, dst, value, pe):
-    """Combine `dst` of PE `pe` with `value` by bitwise AND, atomically; return the previous value.
-
-    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64. The result is of that
-    type. Relaxed order. If the team has no PE `pe`, the kernel ends with an error that names atomic. Local.
-    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_fetch_and).
-    """
     word("atomic_fetch_and", "dst", dst)
     number("atomic_fetch_and", "value", value, "dst", dst)
     return tl.atomic_and(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
@@ -131,12 +77,6 @@ def atomic_fetch_and(team, dst, value, pe):
 
 @jit
 def atomic_and(team, dst, value, pe):
-    """Combine `dst` of PE `pe` with `value` by bitwise AND, atomically.
-
-    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64. Complete after quiet.
-    Relaxed order. If the team has no PE `pe`, the kernel ends with an error that names atomic. Local. Source:
-    OpenSHMEM 1.6, section 9.7 (shmem_atomic_and).
-    """
     word("atomic_and", "dst", dst)
     number("atomic_and", "value", value, "dst", dst)
     tl.atomic_and(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
@@ -144,12 +84,6 @@ def atomic_and(team, dst, value, pe):
 
 @jit
 def atomic_fetch_or(team, dst, value, pe):
-    """Combine `dst` of PE `pe` with `value` by bitwise OR, atomically; return the previous value.
-
-    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64. The result is of that
-    type. Relaxed order. If the team has no PE `pe`, the kernel ends with an error that names atomic. Local.
-    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_fetch_or).
-    """
     word("atomic_fetch_or", "dst", dst)
     number("atomic_fetch_or", "value", value, "dst", dst)
     return tl.atomic_or(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
@@ -157,12 +91,6 @@ def atomic_fetch_or(team, dst, value, pe):
 
 @jit
 def atomic_or(team, dst, value, pe):
-    """Combine `dst` of PE `pe` with `value` by bitwise OR, atomically.
-
-    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64. Complete after quiet.
-    Relaxed order. If the team has no PE `pe`, the kernel ends with an error that names atomic. Local. Source:
-    OpenSHMEM 1.6, section 9.7 (shmem_atomic_or).
-    """
     word("atomic_or", "dst", dst)
     number("atomic_or", "value", value, "dst", dst)
     tl.atomic_or(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
@@ -170,12 +98,6 @@ def atomic_or(team, dst, value, pe):
 
 @jit
 def atomic_fetch_xor(team, dst, value, pe):
-    """Combine `dst` of PE `pe` with `value` by bitwise XOR, atomically; return the previous value.
-
-    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64. The result is of that
-    type. Relaxed order. If the team has no PE `pe`, the kernel ends with an error that names atomic. Local.
-    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_fetch_xor).
-    """
     word("atomic_fetch_xor", "dst", dst)
     number("atomic_fetch_xor", "value", value, "dst", dst)
     return tl.atomic_xor(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
@@ -183,12 +105,6 @@ def atomic_fetch_xor(team, dst, value, pe):
 
 @jit
 def atomic_xor(team, dst, value, pe):
-    """Combine `dst` of PE `pe` with `value` by bitwise XOR, atomically.
-
-    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64. Complete after quiet.
-    Relaxed order. If the team has no PE `pe`, the kernel ends with an error that names atomic. Local. Source:
-    OpenSHMEM 1.6, section 9.7 (shmem_atomic_xor).
-    """
     word("atomic_xor", "dst", dst)
     number("atomic_xor", "value", value, "dst", dst)
     tl.atomic_xor(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")

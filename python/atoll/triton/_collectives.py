@@ -76,26 +76,12 @@ def _meet(team, operation: tl.constexpr, tag, bound, order: tl.constexpr = ACQUI
 
 @jit
 def sync(team, order: tl.constexpr = ACQUIRE_RELEASE, tag=0, bound_ns=0):
-    """Wait until all members have arrived; each program's earlier writes are then visible to all.
-
-    What a program saw before is visible, too. With order=dev.RELAXED (Atoll's own) all have arrived, but no
-    data are ordered. Collective: called by one program of each PE, or by the same ones one after another, one
-    at a time for a team. `bound_ns` limits each wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it:
-    Timeout where interpreted, KernelError on a GPU; the error contains `tag`. Source: OpenSHMEM 1.6, section
-    9.11 (shmem_team_sync).
-    """
     constant("sync", "order", order, ORDER)
     _meet(team, _SYNC, tag, bound_ns, order)
 
 
 @jit
 def barrier(team, tag=0, bound_ns=0):
-    """quiet, then sync: all members have arrived, and their puts and atomics before it are complete.
-
-    Collective: called by one program of each PE, one at a time for a team. `bound_ns` limits each wait, in
-    nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError on a GPU; the error
-    contains `tag`. Source: OpenSHMEM 1.6, section 9.11 (shmem_barrier).
-    """
     _meet(team, _BARRIER, tag, bound_ns)
 
 
@@ -106,14 +92,6 @@ def _bytes(x, n):
 
 @jit
 def broadcast(team, dst, src, n, root, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    """Copy n elements at `src` of PE `root` to `dst` of every member, root too.
-
-    Pointers to the same type; dst is symmetric. BLOCK, a power of two: the number of elements moved at a
-    time. Collective: one program of each member calls it, with the same sizes. Complete on return: dst may be
-    read, src written. If the team has no PE `root`, the kernel ends with an error that names broadcast.
-    `bound_ns` limits each wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted,
-    KernelError on a GPU; the error contains `tag`. Source: OpenSHMEM 1.6, section 9.11 (shmem_broadcast).
-    """
     alike("broadcast", dst, src)
     check_pe(team, root, _ROOT)
     nbytes = _bytes(src, n)
@@ -156,29 +134,12 @@ def _gather(team, dst, src, n, BLOCK: tl.constexpr, operation: tl.constexpr, tag
 
 @jit
 def fcollect(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    """Gather n elements at src of member 0, 1, … one after another at `dst` of every member: n_pes * n
-    elements.
-
-    Pointers to the same type; dst is symmetric. BLOCK, a power of two: the number of elements moved at a
-    time. Collective: one program of each member calls it, with the same sizes. Complete on return: dst may be
-    read, src written. `bound_ns` limits each wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout
-    where interpreted, KernelError on a GPU; the error contains `tag`. Source: OpenSHMEM 1.6, section 9.11
-    (shmem_fcollect).
-    """
     alike("fcollect", dst, src)
     _gather(team, dst, src, n, BLOCK, _FCOLLECT, tag, bound_ns)
 
 
 @jit
 def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    """Copy block j of `src`, n elements, to block my_pe of member j's `dst`; both have n_pes blocks.
-
-    Pointers to the same type; dst is symmetric. BLOCK, a power of two: the number of elements moved at a
-    time. Collective: one program of each member calls it, with the same sizes. Complete on return: dst may be
-    read, src written. `bound_ns` limits each wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout
-    where interpreted, KernelError on a GPU; the error contains `tag`. Source: OpenSHMEM 1.6, section 9.11
-    (shmem_alltoall).
-    """
     alike("alltoall", dst, src)
     nbytes = _bytes(src, n)
     if exchange.is_small(team, nbytes):
@@ -199,15 +160,6 @@ def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
 
 @jit
 def collect(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    """Gather n elements at src of member 0, 1, …, where n may differ, one after another at `dst` of every
-    member.
-
-    Pointers to the same type; dst is symmetric. Returns how many elements arrived (int64). BLOCK, a power of
-    two: the number of elements moved at a time. Collective: one program of each member calls it. Complete on
-    return: dst may be read, src written. `bound_ns` limits each wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT).
-    Beyond it: Timeout where interpreted, KernelError on a GPU; the error contains `tag`. Source: OpenSHMEM
-    1.6, section 9.11 (shmem_collect).
-    """
     alike("collect", dst, src)
     check_place(team, dst, _COLLECT)
     counts = word_at(team.control + _COUNTS)
@@ -325,15 +277,6 @@ def _reduce_small(team, dst, src, own, nbytes, block, op: tl.constexpr, operatio
 
 @jit
 def reduce(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    """Set `dst` of every member to src of member 0 op src of member 1 op …, n elements; dst may be src.
-
-    Pointers to the same type, both symmetric. `op` is dev.SUM, PROD, MIN or MAX, for integers also AND, OR or
-    XOR. Folded in PE order: the same bits everywhere. 16-bit floats are summed in float32, and NaN
-    propagates. BLOCK, a power of two: the number of elements moved at a time. Collective: one program of each
-    member calls it, with the same sizes. Complete on return: dst may be read, src written. `bound_ns` limits
-    each wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError on a
-    GPU; the error contains `tag`. Source: OpenSHMEM 1.6, section 9.11 (shmem_reduce).
-    """
     foldable("reduce", dst, src, op)
     nbytes = _bytes(src, n)
     if exchange.is_small(team, nbytes):
@@ -352,15 +295,6 @@ def reduce(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024, tag=
 
 @jit
 def reduce_scatter(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    """Set `dst`, n elements, to block my_pe of the reduction of `src`, which has n_pes blocks of n elements.
-
-    Pointers to the same type; src is symmetric and does not overlap dst. `op` is dev.SUM, PROD, MIN or MAX,
-    for integers also AND, OR or XOR. Folded in PE order; 16-bit floats are summed in float32. BLOCK, a power
-    of two: the number of elements moved at a time. Collective: one program of each member calls it, with the
-    same sizes. Complete on return: dst may be read, src written. `bound_ns` limits each wait, in nanoseconds
-    (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError on a GPU; the error contains
-    `tag`. Source: Atoll.
-    """
     foldable("reduce_scatter", dst, src, op)
     nbytes = _bytes(src, n)
     if exchange.is_small(team, nbytes):
@@ -381,15 +315,6 @@ def tile_reduce(
     team, dst, src, dst_pitch, src_pitch, rows, cols, op: tl.constexpr, COLS: tl.constexpr = 1024,
     tag=0, bound_ns=0,
 ):  # fmt: skip
-    """Set a tile of rows * cols elements at `dst` of every member to those at src, folded by op in PE order.
-
-    Pointers to the same type, both symmetric; dst may be src. Row r begins at x + r * pitch; pitches count
-    elements. `op` is dev.SUM, PROD, MIN or MAX, for integers also AND, OR or XOR. COLS, a power of two: the
-    number of elements folded at a time. Collective: one program of each member calls it, with the same sizes.
-    Complete on return: dst may be read, src written. `bound_ns` limits each wait, in nanoseconds (0:
-    ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError on a GPU; the error contains `tag`.
-    Source: Atoll.
-    """
     foldable("tile_reduce", dst, src, op)
     check_place(team, dst, _TILE_REDUCE)
     check_place(team, src, _TILE_REDUCE)
@@ -405,14 +330,6 @@ def tile_allgather(
     team, dst, src, dst_pitch, src_pitch, rows, cols, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64,
     tag=0, bound_ns=0,
 ):  # fmt: skip
-    """Copy the tile of rows * cols elements at `src` of member k to rows k * rows … of dst of every member.
-
-    Pointers to the same type; dst is symmetric. Row r begins at x + r * pitch; pitches count elements. ROWS
-    and COLS, powers of two: the rows and columns moved at a time. Collective: one program of each member
-    calls it, with the same sizes. Complete on return: dst may be read, src written. `bound_ns` limits each
-    wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError on a GPU;
-    the error contains `tag`. Source: Atoll.
-    """
     alike("tile_allgather", dst, src)
     check_place(team, dst, _TILE_ALLGATHER)
     _meet(team, _TILE_ALLGATHER, tag, bound_ns)

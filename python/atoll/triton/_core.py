@@ -150,13 +150,6 @@ def peer_for(team, x, pe, operation: tl.constexpr):
 
 @jit
 def ptr(team, x, pe):
-    """Return the pointer, or block of pointers, to PE `pe`'s copy of the symmetric `x`.
-
-    pe: an integer or a block of them. Until quiet, loads and stores through it have no order. With
-    ATOLL_CHECK=all one symmetric pointer of a block suffices, since the others may be masked out. If the team
-    has no PE `pe`, the kernel ends with an error that names peer. Local. Source: OpenSHMEM 1.6, section 9.3
-    (shmem_ptr).
-    """
     check_pe(team, pe, _PEER)
     check_place(team, x, _PEER, True)
     return at_pe(team, x, pe)
@@ -164,12 +157,6 @@ def ptr(team, x, pe):
 
 @jit
 def translate_pe(team, pe, to):
-    """Return the number (int32) that PE `pe` of `team` has in the team `to`; -1: it is not in it, or not in
-    `team`.
-
-    Both are teams of one job and one kind of memory. Local. Source: OpenSHMEM 1.6, section 9.4
-    (shmem_team_translate_pe).
-    """
     members = tl.arange(0, MOST_PES)
     inside = members < to.n_pes
     same = inside & (
@@ -182,30 +169,16 @@ def translate_pe(team, pe, to):
 
 @jit
 def peer(team, x, pe):
-    """Return the pointer, or block of pointers, to PE `pe`'s copy of the symmetric `x`.
-
-    The same as ptr. pe: an integer or a block of them. Until quiet, loads and stores through it have no
-    order. If the team has no PE `pe`, the kernel ends with an error that names peer. Local. Source: OpenSHMEM
-    1.6, section 9.3 (shmem_ptr).
-    """
     return ptr(team, x, pe)
 
 
 @jit
 def my_pe(team):
-    """Return this PE's number in the team, 0 … n_pes - 1 (int32).
-
-    Local. Source: OpenSHMEM 1.6, section 9.4 (shmem_team_my_pe).
-    """
     return team.my_pe
 
 
 @jit
 def n_pes(team):
-    """Return the number of PEs of the team (int32).
-
-    Local. Source: OpenSHMEM 1.6, section 9.4 (shmem_team_n_pes).
-    """
     return team.n_pes
 
 
@@ -228,12 +201,6 @@ def at_int64(x):
 
 @jit
 def quiet(team):
-    """Complete the program's earlier stores and atomics at other PEs: visible to all before its next
-    operation.
-
-    This includes puts by any thread of the program; earlier gets have filled their dst. It waits for no other
-    PE. Local. Source: OpenSHMEM 1.6, section 9.10 (shmem_quiet).
-    """
     tl.debug_barrier()
     if not INTERPRETED:
         tl.inline_asm_elementwise("fence.sc.sys; mov.u32 $0, 0;", "=r", [], tl.int32, is_pure=False, pack=1)
@@ -242,19 +209,11 @@ def quiet(team):
 
 @jit
 def fence(team):
-    """Order the program's earlier puts and atomics to each PE before its later ones to the same PE.
-
-    Here it is quiet, which orders them for all PEs. Local. Source: OpenSHMEM 1.6, section 9.10 (shmem_fence).
-    """
     quiet(team)
 
 
 @jit
 def flush(team):
-    """Allow all threads to write the sources of the program's earlier puts again, put_nbi too.
-
-    It orders and completes nothing at other PEs; quiet does. Local. Source: Atoll.
-    """
     tl.debug_barrier()
 
 

@@ -53,14 +53,6 @@ def _bytes(x, n):
 
 @jit
 def post(team, block, room, src, n, pe, tag=0, bound_ns=0):
-    """Send n elements at `src` to PE `pe` through the mailbox; it waits only while 8 messages are in flight.
-
-    `block` is the symmetric pointer to mailbox_bytes() zeros, `room` the bytes of the longest message. `src`
-    is a pointer and may be written again afterwards. No fence: a message orders no other data. If the team
-    has no PE `pe`, the kernel ends with an error that names post. `bound_ns` limits the wait, in nanoseconds
-    (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError on a GPU; the error contains
-    `tag`. Local. Source: Atoll.
-    """
     pointer("post", "src", src)
     check_pe(team, pe, _POST_TO)
     check_place(team, block, _POST_TO)
@@ -105,14 +97,6 @@ def post(team, block, room, src, n, pe, tag=0, bound_ns=0):
 
 @jit
 def receive(team, block, room, dst, n, pe, tag=0, bound_ns=0):
-    """Wait for the next message of PE `pe`, n elements as posted, and store it at `dst`.
-
-    `block` is the symmetric pointer to mailbox_bytes() zeros, `room` the bytes of the longest message. `dst`
-    is a pointer, which may be read afterwards by all of the program. It orders no other data. If the team has
-    no PE `pe`, the kernel ends with an error that names receive. `bound_ns` limits the wait, in nanoseconds
-    (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError on a GPU; the error contains
-    `tag`. Local. Source: Atoll.
-    """
     pointer("receive", "dst", dst)
     check_pe(team, pe, _RECEIVE_FROM)
     check_place(team, block, _RECEIVE_FROM)
@@ -143,15 +127,6 @@ def receive(team, block, room, dst, n, pe, tag=0, bound_ns=0):
 
 @jit
 def try_receive(team, block, room, dst, n, pe, tag=0, bound_ns=0):
-    """Receive the next message of PE `pe`, n elements, at `dst` and return 1 if it has begun to arrive; else
-    0 (int32).
-
-    `block` is the symmetric pointer to mailbox_bytes() zeros, `room` the bytes of the longest message. A
-    message that has begun to arrive is waited for, as in receive. If the team has no PE `pe`, the kernel ends
-    with an error that names receive. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT).
-    Beyond it: Timeout where interpreted, KernelError on a GPU; the error contains `tag`. Local. Source:
-    Atoll.
-    """
     check_pe(team, pe, _RECEIVE_FROM)
     check_place(team, block, _RECEIVE_FROM)
     number = load(block.to(tl.int64) + pe * _ENTRY + _RECEIVED, tl.int64) + 1

@@ -21,11 +21,6 @@ _SIGNAL_WAIT, _CONSUME, _WAIT = (
 
 @jit
 def signal_set(team, signal, value, pe):
-    """Set the signal of PE `pe` to `value`, after all that the program wrote and saw (release).
-
-    signal: a symmetric pointer to int32, uint32, int64 or uint64. If the team has no PE `pe`, the kernel ends
-    with an error that names signal_set. Local. Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_set).
-    """
     word("signal_set", "signal", signal)
     number("signal_set", "value", value, "signal", signal)
     meet_threads()
@@ -34,11 +29,6 @@ def signal_set(team, signal, value, pe):
 
 @jit
 def signal_add(team, signal, value, pe):
-    """Add `value` to the signal of PE `pe`, atomically, after all that the program wrote and saw (release).
-
-    signal: a symmetric pointer to int32, uint32, int64 or uint64. If the team has no PE `pe`, the kernel ends
-    with an error that names signal_add. Local. Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_add).
-    """
     word("signal_add", "signal", signal)
     number("signal_add", "value", value, "signal", signal)
     meet_threads()
@@ -47,12 +37,6 @@ def signal_add(team, signal, value, pe):
 
 @jit
 def signal_fetch(team, signal):
-    """Return this PE's signal, with acquire for all of the program: data written before it are visible.
-
-    signal: one pointer to int32, uint32, int64 or uint64; the result is of that type. It only loads, so
-    pinned memory that a CPU writes is allowed, too. Local. Source: OpenSHMEM 1.6, section 9.8
-    (shmem_signal_fetch).
-    """
     single("signal_fetch", "signal", signal)
     return load_one(signal)
 
@@ -77,25 +61,11 @@ def _put_signal(
 
 @jit
 def put_signal(team, dst, src, n, signal, value, op: tl.constexpr, pe, BLOCK: tl.constexpr = 1024):
-    """Copy n elements from `src` to `dst` of PE `pe`, then set (dev.SET) its signal, or add to it (dev.ADD).
-    `dst` and src: pointers to the same type; signal: to int32, uint32, int64 or uint64; dst and signal are
-    symmetric. A PE that sees the signal with acquire also sees the data, and all that the program wrote
-    before. `src` may be written again afterwards. BLOCK, a power of two: the number of elements moved at a
-    time. If the team has no PE `pe`, the kernel ends with an error that names put_signal. Local. Source:
-    OpenSHMEM 1.6, section 9.8 (shmem_put_signal).
-    """
     _put_signal(team, dst, src, n, signal, value, op, pe, BLOCK, "put_signal", _PUT_SIGNAL)
 
 
 @jit
 def put_signal_nbi(team, dst, src, n, signal, value, op: tl.constexpr, pe, BLOCK: tl.constexpr = 1024):
-    """Copy n elements from `src` to `dst` of PE `pe`, then set (dev.SET) its signal, or add to it (dev.ADD).
-    `dst` and src: pointers to the same type; signal: to int32, uint32, int64 or uint64; dst and signal are
-    symmetric. A PE that sees the signal with acquire also sees the data, and all that the program wrote
-    before. `src` may be written again afterwards, as after put_signal. BLOCK, a power of two: the number
-    of elements moved at a time. If the team has no PE `pe`, the kernel ends with an error that names
-    put_signal_nbi. Local. Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal_nbi).
-    """
     _put_signal(team, dst, src, n, signal, value, op, pe, BLOCK, "put_signal_nbi", _PUT_SIGNAL_NBI)
 
 
@@ -109,12 +79,6 @@ def _wait(team, signal, cmp: tl.constexpr, value, tag, bound, operation: tl.cons
 
 @jit
 def signal_wait_until(team, signal, cmp: tl.constexpr, value, tag=0, bound_ns=0):
-    """Wait until this PE's signal compares with `value`, with acquire for all of the program.
-
-    signal: a pointer to int32, uint32, int64 or uint64. `cmp` is dev.EQ, NE, GT, GE, LT or LE. `bound_ns`
-    limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError
-    on a GPU; the error contains `tag`. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_signal_wait_until).
-    """
     word("signal_wait_until", "signal", signal)
     number("signal_wait_until", "value", value, "signal", signal)
     constant("signal_wait_until", "cmp", cmp, COMPARE)
@@ -123,12 +87,6 @@ def signal_wait_until(team, signal, cmp: tl.constexpr, value, tag=0, bound_ns=0)
 
 @jit
 def wait_until(team, ivar, cmp: tl.constexpr, value, tag=0, bound_ns=0):
-    """Wait until this PE's word `ivar` compares with `value`, with acquire for all of the program.
-
-    ivar: a pointer to int32, uint32, int64 or uint64. `cmp` is dev.EQ, NE, GT, GE, LT or LE. `bound_ns`
-    limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError
-    on a GPU; the error contains `tag`. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_wait_until).
-    """
     word("wait_until", "ivar", ivar)
     number("wait_until", "value", value, "ivar", ivar)
     constant("wait_until", "cmp", cmp, COMPARE)
@@ -137,12 +95,6 @@ def wait_until(team, ivar, cmp: tl.constexpr, value, tag=0, bound_ns=0):
 
 @jit
 def test(team, ivar, cmp: tl.constexpr, value):
-    """Return whether this PE's word `ivar` compares with `value` (bool), with acquire for all of the program.
-
-    ivar: one pointer to int32, uint32, int64 or uint64. `cmp` is dev.EQ, NE, GT, GE, LT or LE. It only loads,
-    so pinned memory that a CPU writes may be polled, too. It does not wait. Local. Source: OpenSHMEM 1.6,
-    section 9.12 (shmem_test).
-    """
     single("test", "ivar", ivar)
     number("test", "value", value, "ivar", ivar)
     constant("test", "cmp", cmp, COMPARE)
@@ -151,12 +103,6 @@ def test(team, ivar, cmp: tl.constexpr, value):
 
 @jit
 def signal_consume(team, signal, n, tag=0, bound_ns=0):
-    """Wait until this PE's signal is at least n, with acquire for all of the program, then take n away.
-
-    signal: a pointer to int32, uint32, int64 or uint64. The subtraction is an atomic of the GPU, so no CPU
-    may write the word. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout
-    where interpreted, KernelError on a GPU; the error contains `tag`. Local. Source: Atoll.
-    """
     word("signal_consume", "signal", signal)
     number("signal_consume", "n", n, "signal", signal)
     _wait(team, signal, GE, n, tag, bound_ns, _CONSUME)

@@ -116,13 +116,6 @@ def _index(found, n):
 
 @jit
 def wait_until_all(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
-    """Wait until each word compares with `value`, with acquire for all of the program.
-
-    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
-    word whose entry is not 0 is left out. `cmp` is dev.EQ, NE, GT, GE, LT or LE. `bound_ns` limits the wait,
-    in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError on a GPU; the
-    error contains `tag`. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_wait_until_all).
-    """
     word("wait_until_all", "ivars", ivars)
     constant("wait_until_all", "cmp", cmp, COMPARE)
     number("wait_until_all", "value", value, "ivars", ivars)
@@ -131,14 +124,6 @@ def wait_until_all(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, boun
 
 @jit
 def wait_until_all_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
-    """Wait until each word compares with its own value, with acquire for all of the program.
-
-    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
-    word whose entry is not 0 is left out. `values` points to n numbers, one for each word. `cmp` is dev.EQ,
-    NE, GT, GE, LT or LE. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it:
-    Timeout where interpreted, KernelError on a GPU; the error contains `tag`. Local. Source: OpenSHMEM 1.6,
-    section 9.12 (shmem_wait_until_all_vector).
-    """
     word("wait_until_all_vector", "ivars", ivars)
     constant("wait_until_all_vector", "cmp", cmp, COMPARE)
     _wait_all(team, ivars, n, status, cmp, values, tag, bound_ns, True)
@@ -146,14 +131,6 @@ def wait_until_all_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag
 
 @jit
 def wait_until_any(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
-    """Wait until a word compares with `value`, with acquire; return the lowest index (int32).
-
-    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
-    word whose entry is not 0 is left out. It returns -1 if all words are left out. `cmp` is dev.EQ, NE, GT,
-    GE, LT or LE. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where
-    interpreted, KernelError on a GPU; the error contains `tag`. Local. Source: OpenSHMEM 1.6, section 9.12
-    (shmem_wait_until_any).
-    """
     word("wait_until_any", "ivars", ivars)
     constant("wait_until_any", "cmp", cmp, COMPARE)
     number("wait_until_any", "value", value, "ivars", ivars)
@@ -162,14 +139,6 @@ def wait_until_any(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, boun
 
 @jit
 def wait_until_any_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
-    """Wait until a word compares with its own value, with acquire; return the lowest index (int32).
-
-    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
-    word whose entry is not 0 is left out. `values` points to n numbers, one for each word. It returns -1 if
-    all words are left out. `cmp` is dev.EQ, NE, GT, GE, LT or LE. `bound_ns` limits the wait, in nanoseconds
-    (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError on a GPU; the error contains
-    `tag`. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_wait_until_any_vector).
-    """
     word("wait_until_any_vector", "ivars", ivars)
     constant("wait_until_any_vector", "cmp", cmp, COMPARE)
     return _index(_wait(team, ivars, n, None, status, cmp, values, tag, bound_ns, True, True), n)
@@ -177,15 +146,6 @@ def wait_until_any_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag
 
 @jit
 def wait_until_some(team, ivars, n, indices, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
-    """Wait until a word or more compare with `value`, with acquire; return how many (int32).
-
-    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
-    word whose entry is not 0 is left out. `indices` is `None` or points to room for n int64, where the
-    indices of those words are stored in order. It returns 0 if all words are left out. `cmp` is dev.EQ, NE,
-    GT, GE, LT or LE. `bound_ns` limits the wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout
-    where interpreted, KernelError on a GPU; the error contains `tag`. Local. Source: OpenSHMEM 1.6, section
-    9.12 (shmem_wait_until_some).
-    """
     word("wait_until_some", "ivars", ivars)
     constant("wait_until_some", "cmp", cmp, COMPARE)
     number("wait_until_some", "value", value, "ivars", ivars)
@@ -194,15 +154,6 @@ def wait_until_some(team, ivars, n, indices, status, cmp: tl.constexpr, value, t
 
 @jit
 def wait_until_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
-    """Wait until a word or more compare with their own values, with acquire; return how many (int32).
-
-    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
-    word whose entry is not 0 is left out. `values` points to n numbers, one for each word. `indices` is
-    `None` or points to room for n int64, where the indices of those words are stored in order. It returns 0
-    if all words are left out. `cmp` is dev.EQ, NE, GT, GE, LT or LE. `bound_ns` limits the wait, in
-    nanoseconds (0: ATOLL_WAIT_TIMEOUT). Beyond it: Timeout where interpreted, KernelError on a GPU; the error
-    contains `tag`. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_wait_until_some_vector).
-    """
     word("wait_until_some_vector", "ivars", ivars)
     constant("wait_until_some_vector", "cmp", cmp, COMPARE)
     return _wait(team, ivars, n, indices, status, cmp, values, tag, bound_ns, True, False)
@@ -210,12 +161,6 @@ def wait_until_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, v
 
 @jit
 def test_all(team, ivars, n, status, cmp: tl.constexpr, value):
-    """Return whether each word compares with `value` (bool), with acquire for the program.
-
-    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
-    word whose entry is not 0 is left out. It returns true if all words are left out. `cmp` is dev.EQ, NE, GT,
-    GE, LT or LE. It does not wait. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_test_all).
-    """
     word("test_all", "ivars", ivars)
     constant("test_all", "cmp", cmp, COMPARE)
     number("test_all", "value", value, "ivars", ivars)
@@ -225,13 +170,6 @@ def test_all(team, ivars, n, status, cmp: tl.constexpr, value):
 
 @jit
 def test_all_vector(team, ivars, n, status, cmp: tl.constexpr, values):
-    """Return whether each word compares with its own value (bool), with acquire for the program.
-
-    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
-    word whose entry is not 0 is left out. `values` points to n numbers, one for each word. It returns true if
-    all words are left out. `cmp` is dev.EQ, NE, GT, GE, LT or LE. It does not wait. Local. Source: OpenSHMEM
-    1.6, section 9.12 (shmem_test_all_vector).
-    """
     word("test_all_vector", "ivars", ivars)
     constant("test_all_vector", "cmp", cmp, COMPARE)
     found, left = _test(ivars, n, None, status, cmp, values, True, False)
@@ -240,12 +178,6 @@ def test_all_vector(team, ivars, n, status, cmp: tl.constexpr, values):
 
 @jit
 def test_any(team, ivars, n, status, cmp: tl.constexpr, value):
-    """Return the lowest index (int32) of a word that compares with `value`, with acquire; or -1.
-
-    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
-    word whose entry is not 0 is left out. `cmp` is dev.EQ, NE, GT, GE, LT or LE. It does not wait. Local.
-    Source: OpenSHMEM 1.6, section 9.12 (shmem_test_any).
-    """
     word("test_any", "ivars", ivars)
     constant("test_any", "cmp", cmp, COMPARE)
     number("test_any", "value", value, "ivars", ivars)
@@ -255,13 +187,6 @@ def test_any(team, ivars, n, status, cmp: tl.constexpr, value):
 
 @jit
 def test_any_vector(team, ivars, n, status, cmp: tl.constexpr, values):
-    """Return the lowest index (int32) of a word that compares with its own value, with acquire; or -1.
-
-    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
-    word whose entry is not 0 is left out. `values` points to n numbers, one for each word. `cmp` is dev.EQ,
-    NE, GT, GE, LT or LE. It does not wait. Local. Source: OpenSHMEM 1.6, section 9.12
-    (shmem_test_any_vector).
-    """
     word("test_any_vector", "ivars", ivars)
     constant("test_any_vector", "cmp", cmp, COMPARE)
     found, _ = _test(ivars, n, None, status, cmp, values, True, True)
@@ -270,13 +195,6 @@ def test_any_vector(team, ivars, n, status, cmp: tl.constexpr, values):
 
 @jit
 def test_some(team, ivars, n, indices, status, cmp: tl.constexpr, value):
-    """Return how many words (int32) compare with `value`, with acquire for the program.
-
-    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
-    word whose entry is not 0 is left out. `indices` is `None` or points to room for n int64, where the
-    indices of those words are stored in order. `cmp` is dev.EQ, NE, GT, GE, LT or LE. It does not wait.
-    Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_test_some).
-    """
     word("test_some", "ivars", ivars)
     constant("test_some", "cmp", cmp, COMPARE)
     number("test_some", "value", value, "ivars", ivars)
@@ -286,14 +204,6 @@ def test_some(team, ivars, n, indices, status, cmp: tl.constexpr, value):
 
 @jit
 def test_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values):
-    """Return how many words (int32) compare with their own values, with acquire for the program.
-
-    `ivars` points to n words (int32, uint32, int64 or uint64). `status` is `None` or points to n int32; a
-    word whose entry is not 0 is left out. `values` points to n numbers, one for each word. `indices` is
-    `None` or points to room for n int64, where the indices of those words are stored in order. `cmp` is
-    dev.EQ, NE, GT, GE, LT or LE. It does not wait. Local. Source: OpenSHMEM 1.6, section 9.12
-    (shmem_test_some_vector).
-    """
     word("test_some_vector", "ivars", ivars)
     constant("test_some_vector", "cmp", cmp, COMPARE)
     found, _ = _test(ivars, n, indices, status, cmp, values, True, False)

@@ -1,0 +1,7 @@
+"""Parts that atoll.numba, atoll.triton and atoll.cute share: the table of operations, and all that is no DSL's own."""
+
+from __future__ import annotations
+
+from .documentation import absent, publish
+
+__all__ = ["absent", "publish"]

@@ -1,0 +1,70 @@
+"""The table of kernel operations (api/kernels.toml) against the sources, the tests and what is generated from it."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "api"))
+import kernels  # noqa: E402 (found in the folder above)
+
+
+@pytest.fixture
+def table() -> dict[str, Any]:
+    return copy.deepcopy(kernels.table())
+
+
+def test_generated_files_are_up_to_date() -> None:
+    for path, text in kernels.generated(kernels.table()).items():
+        assert path.read_text() == text, f"{path.relative_to(ROOT)} is out of step: python api/kernels.py"
+
+
+def test_the_sources_have_these_operations_with_these_arguments(table: dict[str, Any]) -> None:
+    assert kernels.disagreements(table) == []
+
+
+def test_another_argument_is_found(table: dict[str, Any]) -> None:
+    table["operations"]["signal_set"]["arguments"] = "team, signal, number, pe"
+    found = kernels.disagreements(table)
+    assert [line.split(":")[0] for line in found] == ["numba", "triton", "cute", "cpp"]
+    assert "signal_set is (team, signal, number, pe) in the table" in found[0]
+
+
+def test_an_operation_without_a_function_or_a_test_is_found(table: dict[str, Any]) -> None:
+    """As is one whose reason for its absence is missing: Triton has no async_put."""
+    table["operations"]["put_twice"] = {**table["operations"]["put"], "name": "put_twice"}
+    del table["operations"]["async_put"]["absent"]
+    found = kernels.disagreements(table)
+    for language in table["languages"]:
+        assert any(line.startswith(f"{language}: put_twice") and "no such function" in line for line in found)
+        assert any(line.startswith(f"{language}: no program") and "put_twice" in line for line in found)
+    assert any(line.startswith("triton: async_put") for line in found)
+
+
+@pytest.mark.parametrize("language", ["numba", "triton", "cute"])
+def test_docstrings_have_all_sections(language: str, table: dict[str, Any]) -> None:
+    """In numpydoc's form; each argument is described, and nothing is left to be filled in."""
+    documentation = kernels.documentation
+    for name, operation in documentation.operations(language).items():
+        text = documentation.docstring(language, name)
+        assert "{" not in text, (name, text)
+        assert text.index("\nParameters\n----------\n") < text.index("\nNotes\n-----\n"), name
+        assert ("\nReturns\n-------\n" in text) == ("returns" in operation), name
+        for parameter in documentation.parameters(language, operation):
+            assert f"\n{parameter}\n    " in text or f"\n{parameter} : " in text, (name, parameter)
+        assert all(len(line) <= 110 for line in text.splitlines()), name
+
+
+def test_every_check_has_the_name_of_an_operation_in_reports(table: dict[str, Any]) -> None:
+    """device::Operation, of which a kernel's error has the number."""
+    header = (ROOT / "include/atoll/device/control.hpp").read_text()
+    body = header.split("enum class Operation : int {")[1].split("};")[0]
+    known = {line.split("//")[0].strip().rstrip(",") for line in body.splitlines()}
+    for operation in table["operations"].values():
+        for key, check in operation.items():
+            assert not key.startswith("check") or check in known, (operation["name"], check)
