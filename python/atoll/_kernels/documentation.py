@@ -186,9 +186,13 @@ def publish(language: str, names: dict[str, Any], *modules: ModuleType) -> list[
 
     Each is found in the module that defines it. Returns the names of all operations.
     """
+    homes = {module.__name__ for module in modules}
     for name in operations(language):
-        defined = (vars(one)[name] for one in modules if name in vars(one))
-        function = next(one for one in defined if one.__module__ in {module.__name__ for module in modules})
+        found = (vars(one).get(name) for one in modules)
+        # A function of Triton's is an object with the function as `fn`.
+        function: Any = next(
+            one for one in found if getattr(getattr(one, "fn", one), "__module__", None) in homes
+        )
         function.__doc__ = docstring(language, name)
         names[name] = function
     return list(operations(language))

@@ -26,9 +26,24 @@ docs/kernels.md is the guide, api/kernels.toml the list of operations, from whic
 from __future__ import annotations
 
 from .. import _kernels
-from . import _collectives, _messages, _moves, _tiles, _waits, _ways
+from . import (
+    _addresses,
+    _atomics,
+    _collectives,
+    _loops,
+    _mailboxes,
+    _moves,
+    _reductions,
+    _signals,
+    _threads,
+    _tiles,
+    _waits,
+)  # fmt: skip
 from . import _installed as _installed  # the first import: it raises an error if CuTe DSL is missing
-from ._core import (
+from ._host import mailbox, mailbox_bytes, most_resident_blocks, tensor
+from ._loops import Meeting
+from ._mailboxes import Inbox, Mailbox, Outbox
+from ._types import (
     ACQUIRE_RELEASE,
     ADD,
     AND,
@@ -53,13 +68,13 @@ from ._core import (
     Team,
     team,
 )  # fmt: skip
-from ._host import mailbox, mailbox_bytes, most_resident_blocks, tensor
-from ._messages import Inbox, Mailbox, Outbox
-from ._ways import Meeting
 
 __all__ = [
     "ACQUIRE_RELEASE", "ADD", "AND", "BLOCK", "EQ", "GE", "GRID", "GT", "LE", "LT", "MAX", "MIN", "NE", "OR", "PROD",
     "RELAXED", "SET", "SUM", "THREAD", "WARP", "XOR", "Inbox", "Mailbox", "Meeting", "Outbox", "Team", "mailbox",
     "mailbox_bytes", "most_resident_blocks", "team", "tensor",
 ]  # fmt: skip
-__all__ += _kernels.publish("cute", globals(), _collectives, _messages, _moves, _tiles, _waits, _ways)
+__all__ += _kernels.publish(
+    "cute", globals(), _addresses, _atomics, _collectives, _loops, _mailboxes, _moves, _reductions, _signals, _threads,
+    _tiles, _waits,
+)  # fmt: skip

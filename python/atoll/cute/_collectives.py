@@ -13,84 +13,18 @@ from __future__ import annotations
 
 import cutlass
 import cutlass.cute as cute
-from cutlass import Int32, Int64
+from cutlass import Constexpr, Int32, Int64
 
 from .._ptx import AT
-from ._core import (
-    ACQUIRE_RELEASE,
-    AND,
-    FLOATS,
-    FORMS,
-    GE,
-    MIN,
-    OR,
-    PROD,
-    RELAXED,
-    RELEASE,
-    SUM,
-    SYSTEM,
-    THREAD,
-    WORDS,
-    XOR,
-    Order,
-    ReduceOp,
-    Scope,
-    Team,
-    asm,
-    complete_bulk,
-    from_bits,
-    global_memory,
-    load,
-    one_of,
-    same,
-    store,
-    to_bits,
-)
-from ._messages import (
-    dense,
-    end_exchange,
-    is_whole,
-    load_part,
-    most_bytes,
-    next_epoch,
-    pairs_of,
-    part,
-    send,
-    store_part,
-)  # fmt: skip
-from ._reach import (
-    Call,
-    address,
-    at_peer,
-    call_of,
-    check_pe,
-    check_place,
-    copy_bytes,
-    fits,
-    look_around,
-    meet_threads,
-    rank_of,
-    size_in_bytes,
-    size_of,
-    team_of,
-    words_at,
-)
-from ._waits import wait_word
+from ._addresses import address, at_peer, check_pe, check_place, team_of, words_at
+from ._copies import copy_bytes, dense, fits, is_whole, size_in_bytes
+from ._exchange import end_exchange, most_bytes, next_epoch, part, send
+from ._polling import Call, call_of, wait_relaxed, wait_word
+from ._primitives import RELEASE, SYSTEM, complete_bulk, load, pairs_of, store, store_part
+from ._threads import meet_threads, rank_of, size_of
+from ._types import ACQUIRE_RELEASE, GE, RELAXED, THREAD, Order, Scope, Team, global_memory, one_of, same
 
 SYNC_EPOCH, ARRIVED, COUNTS = AT["sync_epoch"], AT["arrived"], AT["counts"]
-
-
-@cute.jit
-def wait_relaxed(team: Team, at: Int64, value: Int64, call: cutlass.Constexpr, peer: Int32):
-    """Wait until the word is at least `value`, without order."""
-    since, looks = Int64(0), Int32(0)
-    found = load(Int64, at, SYSTEM)
-    while found < value:
-        looks += 1
-        if looks == 1024:
-            looks = Int32(0)
-            since = look_around(team, call, GE.value, peer, at, value, found, since)
-        found = load(Int64, at, SYSTEM)
 
 
 def tell(at, epoch, order: Order) -> None:
@@ -106,9 +40,7 @@ def wait_for(call: Call, team, pe, epoch, order: Order) -> None:
 
 
 @cute.jit
-def meet_at(
-    call: cutlass.Constexpr, team: Team, epoch: Int64, scope: cutlass.Constexpr, order: cutlass.Constexpr
-):
+def meet_at(call: Constexpr, team: Team, epoch: Int64, scope: Constexpr, order: Constexpr):
     """Wait until all members have arrived at the sync of that number."""
     rank, step = Int32(rank_of(scope)), Int32(size_of(scope))
     mine = team.control + ARRIVED + Int64(team.my_pe) * 8
@@ -150,22 +82,13 @@ def barrier(team, scope: Scope = THREAD, tag=0, bound_ns=0):
 
 
 @cute.jit
-def copy_own(
-    to: Int64,
-    source: Int64,
-    nbytes: Int64,
-    aligned: cutlass.Constexpr,
-    least: cutlass.Constexpr,
-    scope: cutlass.Constexpr,
-):
+def copy_own(to: Int64, source: Int64, nbytes: Int64, aligned: Constexpr, least: Constexpr, scope: Constexpr):
     if to != source:
         copy_bytes(to, source, nbytes, aligned, least, scope)
 
 
 @cute.jit
-def put_to_all(
-    team: Team, to: Int64, source: Int64, nbytes: Int64, least: cutlass.Constexpr, scope: cutlass.Constexpr
-):
+def put_to_all(team: Team, to: Int64, source: Int64, nbytes: Int64, least: Constexpr, scope: Constexpr):
     """Put to each member, beginning with the next one, so that not all store to one at once."""
     for k in cutlass.range(1, team.n_pes, unroll=1):
         copy_bytes(at_peer(team, to, (team.my_pe + k) % team.n_pes), source, nbytes, 1, least, scope)
@@ -179,10 +102,10 @@ def _broadcast(
     source: Int64,
     nbytes: Int64,
     root: Int32,
-    least: cutlass.Constexpr,
-    whole: cutlass.Constexpr,
-    scope: cutlass.Constexpr,
-    call: cutlass.Constexpr,
+    least: Constexpr,
+    whole: Constexpr,
+    scope: Constexpr,
+    call: Constexpr,
 ):
     if nbytes > most_bytes(team):
         check_place(team, call.operation, to)
@@ -213,14 +136,14 @@ def _broadcast(
 
 @cute.jit
 def take(
-    call: cutlass.Constexpr,
+    call: Constexpr,
     team: Team,
     epoch: Int32,
     nbytes: Int64,
     to: Int64,
     block: Int64,
-    whole: cutlass.Constexpr,
-    scope: cutlass.Constexpr,
+    whole: Constexpr,
+    scope: Constexpr,
 ):
     """Copy the message of each other member to `to + pe * block`."""
     pairs = Int32(pairs_of(nbytes))
@@ -236,14 +159,14 @@ def take(
 
 @cute.jit
 def gather(
-    call: cutlass.Constexpr,
+    call: Constexpr,
     team: Team,
     to: Int64,
     source: Int64,
     nbytes: Int64,
-    least: cutlass.Constexpr,
-    whole: cutlass.Constexpr,
-    scope: cutlass.Constexpr,
+    least: Constexpr,
+    whole: Constexpr,
+    scope: Constexpr,
 ):
     own = to + Int64(team.my_pe) * nbytes
     if nbytes > most_bytes(team):
@@ -265,10 +188,10 @@ def _collect(
     to: Int64,
     source: Int64,
     count: Int64,
-    item: cutlass.Constexpr,
-    least: cutlass.Constexpr,
-    scope: cutlass.Constexpr,
-    call: cutlass.Constexpr,
+    item: Constexpr,
+    least: Constexpr,
+    scope: Constexpr,
+    call: Constexpr,
 ):
     check_place(team, call.operation, to)
     counts = team.control + COUNTS
@@ -291,13 +214,7 @@ def _collect(
 
 @cute.jit
 def _alltoall(
-    team: Team,
-    to: Int64,
-    source: Int64,
-    nbytes: Int64,
-    least: cutlass.Constexpr,
-    scope: cutlass.Constexpr,
-    call: cutlass.Constexpr,
+    team: Team, to: Int64, source: Int64, nbytes: Int64, least: Constexpr, scope: Constexpr, call: Constexpr
 ):
     mine = Int64(team.my_pe) * nbytes
     if nbytes > most_bytes(team):
@@ -315,7 +232,7 @@ def _alltoall(
         end_exchange(team, epoch, scope)
 
 
-def _both(name: str, team, dst, src, scope):
+def both_of(name: str, team, dst, src, scope):
     """Return the addresses of both tensors, the size of src in bytes, the unit that divides it, and whether
     src is whole.
 
@@ -334,239 +251,25 @@ def _both(name: str, team, dst, src, scope):
 
 
 def broadcast(team, dst, src, root, scope: Scope = THREAD, tag=0, bound_ns=0):
-    to, source, nbytes, _, least, whole = _both("broadcast", team, dst, src, scope)
+    to, source, nbytes, _, least, whole = both_of("broadcast", team, dst, src, scope)
     call = call_of("broadcast", tag, bound_ns)
     check_pe(team, "broadcast", root)
     _broadcast(team, to, source, nbytes, Int32(root), least, whole, scope, call)
 
 
 def fcollect(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
-    to, source, nbytes, _, least, whole = _both("fcollect", team, dst, src, scope)
+    to, source, nbytes, _, least, whole = both_of("fcollect", team, dst, src, scope)
     gather(call_of("fcollect", tag, bound_ns), team, to, source, nbytes, least, whole, scope)
 
 
 def collect(team, dst, src, count, scope: Scope = THREAD, tag=0, bound_ns=0):
-    to, source, _, item, least, _ = _both("collect", team, dst, src, scope)
+    to, source, _, item, least, _ = both_of("collect", team, dst, src, scope)
     global_memory("collect", "dst", dst)
     call = call_of("collect", tag, bound_ns)
     return _collect(team, to, source, Int64(count), item, least, scope, call)
 
 
 def alltoall(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
-    to, source, nbytes, item, least, _ = _both("alltoall", team, dst, src, scope)
+    to, source, nbytes, item, least, _ = both_of("alltoall", team, dst, src, scope)
     call = call_of("alltoall", tag, bound_ns)
     _alltoall(team, to, source, nbytes // item // team.n_pes * item, least, scope, call)
-
-
-# ---- reductions
-
-
-def combine(kind, op: ReduceOp, a, b):
-    """a op b; integers wrap around, and NaN propagates."""
-    form, letter = FORMS[kind]
-    floating = kind in FLOATS
-    text = {
-        SUM: f"add.{form} $0, $1, $2;",
-        PROD: f"mul.{form} $0, $1, $2;" if floating else f"mul.lo.{form} $0, $1, $2;",
-        AND: f"and.b{kind.width} $0, $1, $2;",
-        OR: f"or.b{kind.width} $0, $1, $2;",
-        XOR: f"xor.b{kind.width} $0, $1, $2;",
-    }.get(op)
-    if text is None:
-        nan = f"setp.nan.or.{form} p, $2, $2, p; " if floating else ""
-        text = f"{{ .reg .pred p; setp.{'lt' if op is MIN else 'gt'}.{form} p, $2, $1; {nan}selp.{form} $0, $2, $1, p; }}"
-    return asm(text, f"={letter},{letter},{letter}", kind, [a, b])
-
-
-@cute.jit
-def fold_received(
-    call: cutlass.Constexpr,
-    team: Team,
-    kind: cutlass.Constexpr,
-    op: cutlass.Constexpr,
-    epoch: Int32,
-    to: Int64,
-    own: Int64,
-    nbytes: Int64,
-    whole: cutlass.Constexpr,
-    scope: cutlass.Constexpr,
-):
-    """to = the fold over the members, in PE order, of their messages; `own` is this PE's part."""
-    bits = kind.width
-    pairs = Int32(pairs_of(nbytes))
-    i = Int32(rank_of(scope))
-    while i < pairs:
-        low, high = kind(0), kind(0)
-        for pe in cutlass.range(team.n_pes, unroll=1):
-            data = Int64(0)
-            if pe == team.my_pe:
-                data = load_part(own, nbytes, Int64(i), whole)
-            else:
-                data = part(call, team, epoch, pe, i)
-            first, second = from_bits(kind, data), from_bits(kind, data >> (bits & 63))
-            if pe == 0:
-                low, high = first, second
-            else:
-                low = combine(kind, op, low, first)
-                if cutlass.const_expr(bits == 32):
-                    high = combine(kind, op, high, second)
-        folded = to_bits(kind, low)
-        if cutlass.const_expr(bits == 32):
-            folded = folded | (to_bits(kind, high) << 32)
-        store_part(to, nbytes, Int64(i), folded, whole)
-        i += Int32(size_of(scope))
-
-
-def load_many(kind, many: int, at):
-    """Load consecutive elements."""
-    form, letter = FORMS[kind]
-    names = ", ".join(f"${k}" for k in range(many))
-    vector = f".v{many}.{form} {{{names}}}" if many > 1 else f".{form} {names}"
-    return list(asm(f"ld{vector}, [${many}];", f"={letter}," * many + "l", (kind,) * many, [at]))
-
-
-def store_many(kind, many: int, at, values) -> None:
-    form, letter = FORMS[kind]
-    names = ", ".join(f"${k + 1}" for k in range(many))
-    text = f"st.v{many}.{form} [$0], {{{names}}};" if many > 1 else f"st.{form} [$0], {names};"
-    asm(text, "l" + f",{letter}" * many, None, [at, *values])
-
-
-@cute.jit
-def fold_pulled(
-    team: Team,
-    kind: cutlass.Constexpr,
-    op: cutlass.Constexpr,
-    many: cutlass.Constexpr,
-    places: cutlass.Constexpr,
-):
-    """Fold `many` elements at each of these addresses over all members; the loads are in flight together."""
-    so_far = [load_many(kind, many, at_peer(team, at, Int32(0))) for at in places]
-    for pe in cutlass.range(1, team.n_pes, unroll=1):
-        come = [load_many(kind, many, at_peer(team, at, Int32(pe))) for at in places]
-        so_far = [
-            [combine(kind, op, one[k], other[k]) for k in range(many)]
-            for one, other in zip(so_far, come, strict=True)
-        ]
-    return so_far
-
-
-@cute.jit
-def _reduce_units(
-    team: Team,
-    kind: cutlass.Constexpr,
-    op: cutlass.Constexpr,
-    many: cutlass.Constexpr,
-    to: Int64,
-    source: Int64,
-    count: Int64,
-    scope: cutlass.Constexpr,
-):
-    """Fold this PE's share of `count` units of that many elements, two at once in a thread, and store it at
-    all members.
-    """
-    unit = many * kind.width // 8
-    each = (count + team.n_pes - 1) // team.n_pes
-    begin = cutlass.min(Int64(team.my_pe) * each, count)
-    end = cutlass.min(begin + each, count)
-    step = Int64(size_of(scope))
-    i = begin + Int64(rank_of(scope))
-    while i < end:
-        other = i
-        if i + step < end:
-            other = i + step
-        first, second = fold_pulled(team, kind, op, many, (source + i * unit, source + other * unit))
-        for k in cutlass.range(1, team.n_pes + 1, unroll=1):
-            there = at_peer(team, to, (team.my_pe + k) % team.n_pes)
-            store_many(kind, many, there + i * unit, first)
-            store_many(kind, many, there + other * unit, second)
-        i += 2 * step
-
-
-@cute.jit
-def _reduce(
-    team: Team,
-    kind: cutlass.Constexpr,
-    op: cutlass.Constexpr,
-    to: Int64,
-    source: Int64,
-    count: Int64,
-    whole: cutlass.Constexpr,
-    scope: cutlass.Constexpr,
-    call: cutlass.Constexpr,
-):
-    item = kind.width // 8
-    nbytes = count * item
-    if nbytes <= most_bytes(team):
-        epoch = next_epoch(team)
-        send(team, epoch, nbytes, source, Int64(0), whole, scope)
-        meet_threads(team, scope)  # dst may be src, which all threads have sent now
-        fold_received(call, team, kind, op, epoch, to, source, nbytes, whole, scope)
-        end_exchange(team, epoch, scope)
-    else:
-        check_place(team, call.operation, to)
-        check_place(team, call.operation, source)
-        meet_members(call, team, scope, ACQUIRE_RELEASE)
-        many = 16 // item
-        units = Int64(0)
-        if (to | source) & 15 == 0:
-            units = count // many
-            _reduce_units(team, kind, op, many, to, source, units, scope)
-        done = units * 16
-        _reduce_units(team, kind, op, 1, to + done, source + done, count - units * many, scope)
-        meet_members(call, team, scope, ACQUIRE_RELEASE)
-
-
-@cute.jit
-def _reduce_scatter(
-    team: Team,
-    kind: cutlass.Constexpr,
-    op: cutlass.Constexpr,
-    to: Int64,
-    source: Int64,
-    count: Int64,
-    scope: cutlass.Constexpr,
-    call: cutlass.Constexpr,
-):
-    item = kind.width // 8
-    nbytes = count * item
-    mine = source + Int64(team.my_pe) * nbytes
-    if nbytes <= most_bytes(team):
-        epoch = next_epoch(team)
-        send(team, epoch, nbytes, source, nbytes, False, scope)
-        fold_received(call, team, kind, op, epoch, to, mine, nbytes, False, scope)
-        end_exchange(team, epoch, scope)
-    else:
-        check_place(team, call.operation, source)
-        meet_members(call, team, scope, ACQUIRE_RELEASE)
-        i = Int64(rank_of(scope))
-        while i < count:
-            store_many(kind, 1, to + i * item, fold_pulled(team, kind, op, 1, (mine + i * item,))[0])
-            i += Int64(size_of(scope))
-        meet_members(call, team, scope, ACQUIRE_RELEASE)
-
-
-def reducible(name: str, kind, op) -> None:
-    """Refuse an operator that elements of that kind do not have; the TypeError lists the kinds that have it."""
-    allowed = WORDS if op in (AND, OR, XOR) else WORDS + FLOATS
-    if kind not in allowed:
-        listed = ", ".join(one.__name__ for one in allowed)
-        raise TypeError(f"atoll.cute.{name}: {op.name} of {kind.__name__}; it takes {listed}")
-
-
-def _reduction(name: str, team, dst, src, op, scope):
-    kind = same(name, dst, src)
-    reducible(name, kind, one_of(ReduceOp, name, op))
-    return kind, _both(name, team, dst, src, scope)[-1]
-
-
-def reduce(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
-    kind, whole = _reduction("reduce", team, dst, src, op, scope)
-    call = call_of("reduce", tag, bound_ns)
-    _reduce(team, kind, op, address(dst), address(src), Int64(cute.size(src)), whole, scope, call)
-
-
-def reduce_scatter(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
-    kind, _ = _reduction("reduce_scatter", team, dst, src, op, scope)
-    call = call_of("reduce_scatter", tag, bound_ns)
-    _reduce_scatter(team, kind, op, address(dst), address(src), Int64(cute.size(dst)), scope, call)

@@ -8,7 +8,7 @@ from cutlass.cute.runtime import from_dlpack
 
 from .._device import freed, is_freed, mailbox_address, mailbox_parts
 from .._resident import kernel_of, most_blocks
-from ._messages import Mailbox, mailbox_bytes
+from ._mailboxes import Mailbox, mailbox_bytes
 
 HOST = 1
 """DLPack's device type of host memory."""

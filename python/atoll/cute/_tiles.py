@@ -12,33 +12,15 @@ from typing import NamedTuple
 
 import cutlass
 import cutlass.cute as cute
-from cutlass import Int32, Int64
+from cutlass import Constexpr, Int32, Int64
 
-from ._collectives import combine, load_many, meet_members, reducible, store_many
-from ._core import (
-    ACQUIRE_RELEASE,
-    THREAD,
-    ReduceOp,
-    Scope,
-    Team,
-    asm,
-    global_memory,
-    is_swizzled,
-    one_of,
-    same,
-)
-from ._moves import there
-from ._reach import (
-    address,
-    at_peer,
-    call_of,
-    check_place,
-    meet_threads,
-    moved,
-    place_of,
-    rank_of,
-    size_of,
-)
+from ._addresses import address, at_peer, check_place, moved, there
+from ._collectives import meet_members
+from ._polling import call_of
+from ._primitives import asm
+from ._reductions import combine, load_many, reducible, store_many
+from ._threads import meet_threads, place_of, rank_of, size_of
+from ._types import ACQUIRE_RELEASE, THREAD, ReduceOp, Scope, Team, global_memory, is_swizzled, one_of, same
 
 IN_FLIGHT = 4
 
@@ -105,8 +87,8 @@ def _copy(
     src_elements: cute.Tensor,
     rows: Int32,
     cols: Int32,
-    item: cutlass.Constexpr,
-    scope: cutlass.Constexpr,
+    item: Constexpr,
+    scope: Constexpr,
 ):
     """Copy rows times cols elements, without a barrier. Only the tensors can address single elements."""
     i, step = place_of(scope, Int32)
@@ -147,7 +129,7 @@ def tile_get(team, dst, src, pe, scope: Scope = THREAD):
 
 
 @cute.jit
-def _gather(team: Team, dst: cute.Tensor, src: cute.Tensor, mine: Int64, scope: cutlass.Constexpr):
+def _gather(team: Team, dst: cute.Tensor, src: cute.Tensor, mine: Int64, scope: Constexpr):
     """Put to each member, beginning with the next one, so that not all store to one at once."""
     for k in cutlass.range(1, team.n_pes + 1, unroll=1):
         to = at_peer(team, mine, (team.my_pe + k) % team.n_pes)
@@ -167,19 +149,17 @@ def tile_allgather(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
 
 
 # ---- reductions: each member folds a part of the tile over the members, in PE order, and stores it at all of them
-
-
 @cute.jit
 def _fold(
     team: Team,
-    kind: cutlass.Constexpr,
-    op: cutlass.Constexpr,
-    many: cutlass.Constexpr,
+    kind: Constexpr,
+    op: Constexpr,
+    many: Constexpr,
     dst: Rows,
     src: Rows,
     rows: Int32,
     in_row: Int32,
-    scope: cutlass.Constexpr,
+    scope: Constexpr,
 ):
     """Fold in units of `many` elements."""
     item = kind.width // 8
@@ -204,14 +184,14 @@ def _fold(
 @cute.jit
 def _reduce(
     team: Team,
-    kind: cutlass.Constexpr,
-    op: cutlass.Constexpr,
+    kind: Constexpr,
+    op: Constexpr,
     dst: Rows,
     src: Rows,
     rows: Int32,
     cols: Int32,
-    scope: cutlass.Constexpr,
-    call: cutlass.Constexpr,
+    scope: Constexpr,
+    call: Constexpr,
 ):
     item = kind.width // 8
     check_place(team, call.operation, dst.at)

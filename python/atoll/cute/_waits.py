@@ -11,132 +11,32 @@ from __future__ import annotations
 
 import cutlass
 import cutlass.cute as cute
-from cutlass import Int32, Int64
+from cutlass import Constexpr, Int32, Int64
 
 from .. import _ptx
-from .._ptx import AT
-from ._core import (
-    ACQUIRE,
-    EQ,
-    GE,
-    GT,
-    LT,
-    NE,
-    SYSTEM,
-    THREAD,
-    WORDS,
-    Compare,
-    Scope,
-    Team,
-    asm,
-    load,
-    number,
-    one_of,
-    store,
-    to_bits,
-    update,
-    word,
-)
-from ._reach import (
-    address,
-    call_of,
-    look_around,
-    meet_threads,
-    rank_of,
-    share,
-    team_of,
-)
-
-
-def holds(found, cmp: Compare, value):
-    if cmp is EQ:
-        return found == value
-    if cmp is NE:
-        return found != value
-    if cmp is GT:
-        return found > value
-    if cmp is GE:
-        return found >= value
-    return found < value if cmp is LT else found <= value
-
-
-def reported(kind, cmp: Compare) -> int:
-    """The field `compare` of a report: the comparison and the words' type."""
-    values = AT[f"values int{kind.width}"] if kind.signed else AT["values unsigned_word"]
-    return cmp.value | values << AT["compare_bits"]
-
-
-@cute.jit
-def wait_word(
-    team: Team,
-    kind: cutlass.Constexpr,
-    at: Int64,
-    cmp: cutlass.Constexpr,
-    value,
-    call: cutlass.Constexpr,
-    peer: Int32,
-    order: cutlass.Constexpr = ACQUIRE,
-):
-    """Wait until the word holds, with acquire, and return its value."""
-    since, looks = Int64(0), Int32(0)
-    found = load(kind, at, order)
-    while not holds(found, cmp, value):
-        looks += 1
-        if looks == _ptx.LOOKS:
-            looks = Int32(0)
-            since = look_around(
-                team,
-                call,
-                reported(kind, cmp),
-                peer,
-                at,
-                to_bits(kind, value),
-                to_bits(kind, found),
-                since,
-            )
-        found = load(kind, at, order)
-    return found
-
-
-def look_flagged(flag, *places):
-    found = asm(_ptx.look_flagged(len(places)), f"{'=&l,' * len(places)}=r,r{',l' * len(places)}", (*(Int64,) * len(places), Int32), [flag, *places])  # fmt: skip
-    return list(found[:-1]), found[-1]
-
-
-@cute.jit
-def wait_pairs(team: Team, places: cutlass.Constexpr, flag: Int32, call: cutlass.Constexpr, peer: Int32):
-    """Wait until the two flagged words at each of these addresses carry `flag`, and return their eight bytes
-    of data.
-    """
-    since, here = Int64(0), Int32(0)
-    data = [Int64(0) for _ in places]
-    while here == 0:
-        data, here = look_flagged(flag, *places)
-        if here == 0:
-            since = look_around(team, call, -1, peer, places[0], Int64(flag), Int64(0), since)
-    return data
-
-
-def wait_pair(team, at, flag, call, peer):
-    return wait_pairs(team, (at,), flag, call, peer)[0]
+from ._addresses import address, team_of
+from ._polling import call_of, holds, look_around, reported, wait_word
+from ._primitives import ACQUIRE, SYSTEM, load, store, to_bits
+from ._threads import meet_threads, rank_of, share
+from ._types import THREAD, WORDS, Compare, Scope, Team, number, one_of, word
 
 
 @cute.jit
 def _wait(
     team: Team,
-    kind: cutlass.Constexpr,
+    kind: Constexpr,
     at: Int64,
-    cmp: cutlass.Constexpr,
+    cmp: Constexpr,
     value,
-    call: cutlass.Constexpr,
-    scope: cutlass.Constexpr,
-    order: cutlass.Constexpr,
+    call: Constexpr,
+    scope: Constexpr,
+    order: Constexpr,
 ):
     if rank_of(scope) == 0:
         wait_word(team, kind, at, cmp, value, call, Int32(-1), order)
 
 
-def _wait_one(name: str, which: str, team, x, cmp, value, scope, tag, bound_ns, order: str = ACQUIRE) -> None:
+def wait_one(name: str, which: str, team, x, cmp, value, scope, tag, bound_ns, order: str = ACQUIRE) -> None:
     team_of(name, team)
     kind = word(name, which, x, WORDS)
     one_of(Compare, name, cmp)
@@ -147,51 +47,25 @@ def _wait_one(name: str, which: str, team, x, cmp, value, scope, tag, bound_ns, 
     meet_threads(team, scope)
 
 
-def signal_wait_until(team, signal, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    _wait_one("signal_wait_until", "signal", team, signal, cmp, value, scope, tag, bound_ns)
-
-
 def wait_until(team, ivar, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    _wait_one("wait_until", "ivar", team, ivar, cmp, value, scope, tag, bound_ns)
+    wait_one("wait_until", "ivar", team, ivar, cmp, value, scope, tag, bound_ns)
 
 
 # Words for communication between the blocks of one PE's kernel. No other PE sees them, so they need the order
 # of this PE's threads only, which costs less than system scope.
-
-
 def local_set(team, words, value):
     kind = word("local_set", "words", words, WORDS)
     store(kind, address(words), number("local_set", "value", value, kind), ".release.gpu.global")
 
 
 def local_wait_until(team, words, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    _wait_one(
+    wait_one(
         "local_wait_until", "words", team, words, cmp, value, scope, tag, bound_ns, ".acquire.gpu.global"
     )
 
 
 @cute.jit
-def _consume(
-    team: Team, kind: cutlass.Constexpr, at: Int64, n, call: cutlass.Constexpr, scope: cutlass.Constexpr
-):
-    if rank_of(scope) == 0:
-        wait_word(team, kind, at, GE, n, call, Int32(-1))
-        update(kind, "add", at, kind(0) - n)
-
-
-def signal_consume(team, signal, n, scope: Scope = THREAD, tag=0, bound_ns=0):
-    name = "signal_consume"
-    team_of(name, team)
-    kind = word(name, "signal", signal, WORDS)
-    n, scope, call = number(name, "n", n, kind), one_of(Scope, name, scope), call_of(name, tag, bound_ns)
-    _consume(team, kind, address(signal), n, call, scope)
-    meet_threads(team, scope)
-
-
-@cute.jit
-def _test(
-    team: Team, kind: cutlass.Constexpr, at: Int64, cmp: cutlass.Constexpr, value, scope: cutlass.Constexpr
-):
+def _test(team: Team, kind: Constexpr, at: Int64, cmp: Constexpr, value, scope: Constexpr):
     hold = Int32(0)
     if rank_of(scope) == 0:
         hold = Int32(holds(load(kind, at, ACQUIRE), cmp, value))
@@ -207,8 +81,6 @@ def test(team, ivar, cmp, value, scope: Scope = THREAD):
 
 
 # ---- many words: the consecutive words of a tensor
-
-
 def _value_at(kind, values, i):
     return kind(values[i]) if isinstance(values, cute.Tensor) else values
 
@@ -218,7 +90,7 @@ def _counts(status, i):
 
 
 @cute.jit
-def _count(kind: cutlass.Constexpr, ivars: cute.Tensor, status, cmp: cutlass.Constexpr, values, indices):
+def _count(kind: Constexpr, ivars: cute.Tensor, status, cmp: Constexpr, values, indices):
     """Return the first word that holds, how many hold, and how many are not left out; store their indices in
     `indices`.
     """
@@ -239,15 +111,15 @@ def _count(kind: cutlass.Constexpr, ivars: cute.Tensor, status, cmp: cutlass.Con
 @cute.jit
 def _until(
     team: Team,
-    kind: cutlass.Constexpr,
+    kind: Constexpr,
     ivars: cute.Tensor,
     status,
-    cmp: cutlass.Constexpr,
+    cmp: Constexpr,
     values,
     indices,
-    wait: cutlass.Constexpr,
-    call: cutlass.Constexpr,
-    scope: cutlass.Constexpr,
+    wait: Constexpr,
+    call: Constexpr,
+    scope: Constexpr,
 ):
     """Return _count's results, by rank 0, once one word holds, or all (wait: 'any', 'all', '' not at all)."""
     first, found, left = Int32(-1), Int32(0), Int32(0)

@@ -25,14 +25,27 @@ from __future__ import annotations
 from . import _installed as _installed  # the first import: it raises an error if Numba is missing
 
 # isort: split
-from . import _targets
+from . import _registration
 
 # isort: split
 from .. import _kernels
-from . import _atomics, _collectives, _local, _messages, _rma, _tiles, _waits, _ways, _who, _wide
+from . import (
+    _addresses,
+    _atomics,
+    _collectives,
+    _loops,
+    _mailboxes,
+    _moves,
+    _reductions,
+    _signals,
+    _threads,
+    _tiles,
+    _waits,
+    _wide,
+)  # fmt: skip
 from . import _cpu as _cpu  # each target's primitives, before anything compiles
-from ._launch import RESIDENT, Kernel, Mailbox, kernel, launch, mailbox, most_resident_blocks, raise_ended
-from ._targets import (
+from ._host import RESIDENT, Kernel, Mailbox, kernel, launch, mailbox, most_resident_blocks, raise_ended
+from ._types import (
     ACQUIRE_RELEASE,
     ADD,
     AND,
@@ -56,11 +69,13 @@ from ._targets import (
     XOR,
 )  # fmt: skip
 
-if _targets.DEVICE is not None:
-    from . import _bulk as _bulk
-    from . import _cuda as _cuda
-    from . import _looks as _looks
-if _targets.MLIR:
+if _registration.DEVICE is not None:
+    from . import _gpu as _gpu
+    from . import _gpu_bulk as _gpu_bulk
+    from . import _gpu_copies as _gpu_copies
+    from . import _gpu_polling as _gpu_polling
+    from . import _gpu_threads as _gpu_threads
+if _registration.MLIR:
     from . import _mlir as _mlir  # the last import: it registers all of the above for its compiler
 
 __all__ = [
@@ -69,5 +84,6 @@ __all__ = [
     "most_resident_blocks", "raise_ended",
 ]  # fmt: skip
 __all__ += _kernels.publish(
-    "numba", globals(), _atomics, _collectives, _local, _messages, _rma, _tiles, _waits, _ways, _who, _wide
-)
+    "numba", globals(), _addresses, _atomics, _collectives, _loops, _mailboxes, _moves, _reductions, _signals, _threads,
+    _tiles, _waits, _wide,
+)  # fmt: skip

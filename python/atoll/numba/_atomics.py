@@ -10,37 +10,38 @@ from typing import Any
 
 from numba.core import types
 
+from .._ptx import AT
 from . import _primitives as prim
-from ._layout import AT
-from ._targets import FLOATS, NARROW, WORDS, number, vocabulary, word
-from ._who import peer_for
+from ._addresses import peer_for
+from ._registration import vocabulary
+from ._types import FLOATS, NARROW, WORDS, number, word
 
 SINGLE = WORDS + FLOATS + NARROW + (types.boolean,)
 u8 = types.uint8
 ATOMIC, P, G = AT["check atomic"], AT["check p"], AT["check g"]
 
 
-def _checked(name: str, dst: Any, value: Any, kinds: tuple[Any, ...]) -> Any:
+def _checked(name: str, dst, value, kinds: tuple[Any, ...]):
     kind = word(name, "dst", dst, kinds)
     number(name, "value", value, kind)
     return kind
 
 
-def _stored(name: str, dst: Any, value: Any) -> Any:
+def _stored(name: str, dst, value):
     operation, kinds = (P, SINGLE) if name == "p" else (ATOMIC, WORDS + FLOATS)
     kind = _checked(name, dst, value, kinds)
 
-    def impl(team: Any, dst: Any, value: Any, pe: Any) -> None:
+    def impl(team, dst, value, pe):
         prim.store_relaxed(kind, peer_for(team, operation, prim.address(dst), pe), value)
 
-    def of_bool(team: Any, dst: Any, value: Any, pe: Any) -> None:
+    def of_bool(team, dst, value, pe):
         byte = u8(1) if value else u8(0)
         prim.store_relaxed(u8, peer_for(team, operation, prim.address(dst), pe), byte)
 
     return of_bool if kind == types.boolean else impl
 
 
-def _loaded(name: str, src: Any) -> Any:
+def _loaded(name: str, src):
     operation, kinds = (G, SINGLE) if name == "g" else (ATOMIC, WORDS + FLOATS)
     kind = word(name, "src", src, kinds)
     if kind == types.boolean:
@@ -50,47 +51,47 @@ def _loaded(name: str, src: Any) -> Any:
     return lambda team, src, pe: prim.load_relaxed(kind, peer_for(team, operation, prim.address(src), pe))
 
 
-def _fetching(name: str, update: Any, dst: Any, value: Any, kinds: tuple[Any, ...] = WORDS + FLOATS) -> Any:
+def _fetching(name: str, update, dst, value, kinds: tuple[Any, ...] = WORDS + FLOATS):
     kind = _checked(name, dst, value, kinds)
     return lambda team, dst, value, pe: update(kind, peer_for(team, ATOMIC, prim.address(dst), pe), value)
 
 
-def _updating(name: str, update: Any, dst: Any, value: Any, kinds: tuple[Any, ...] = WORDS + FLOATS) -> Any:
+def _updating(name: str, update, dst, value, kinds: tuple[Any, ...] = WORDS + FLOATS):
     kind = _checked(name, dst, value, kinds)
 
-    def impl(team: Any, dst: Any, value: Any, pe: Any) -> None:
+    def impl(team, dst, value, pe):
         update(kind, peer_for(team, ATOMIC, prim.address(dst), pe), value)
 
     return impl
 
 
 @vocabulary
-def p(team: Any, dst: Any, value: Any, pe: Any) -> Any:
+def p(team, dst, value, pe):
     return _stored("p", dst, value)
 
 
 @vocabulary
-def g(team: Any, src: Any, pe: Any) -> Any:
+def g(team, src, pe):
     return _loaded("g", src)
 
 
 @vocabulary
-def atomic_fetch(team: Any, src: Any, pe: Any) -> Any:
+def atomic_fetch(team, src, pe):
     return _loaded("atomic_fetch", src)
 
 
 @vocabulary
-def atomic_set(team: Any, dst: Any, value: Any, pe: Any) -> Any:
+def atomic_set(team, dst, value, pe):
     return _stored("atomic_set", dst, value)
 
 
 @vocabulary
-def atomic_swap(team: Any, dst: Any, value: Any, pe: Any) -> Any:
+def atomic_swap(team, dst, value, pe):
     return _fetching("atomic_swap", prim.swap, dst, value)
 
 
 @vocabulary
-def atomic_compare_swap(team: Any, dst: Any, condition: Any, value: Any, pe: Any) -> Any:
+def atomic_compare_swap(team, dst, condition, value, pe):
     kind = word("atomic_compare_swap", "dst", dst)
     number("atomic_compare_swap", "condition", condition, kind)
     number("atomic_compare_swap", "value", value, kind)
@@ -100,56 +101,56 @@ def atomic_compare_swap(team: Any, dst: Any, condition: Any, value: Any, pe: Any
 
 
 @vocabulary
-def atomic_fetch_add(team: Any, dst: Any, value: Any, pe: Any) -> Any:
+def atomic_fetch_add(team, dst, value, pe):
     return _fetching("atomic_fetch_add", prim.fetch_add, dst, value)
 
 
 @vocabulary
-def atomic_add(team: Any, dst: Any, value: Any, pe: Any) -> Any:
+def atomic_add(team, dst, value, pe):
     return _updating("atomic_add", prim.fetch_add, dst, value)
 
 
 @vocabulary
-def atomic_fetch_inc(team: Any, dst: Any, pe: Any) -> Any:
+def atomic_fetch_inc(team, dst, pe):
     kind = word("atomic_fetch_inc", "dst", dst, WORDS)
     return lambda team, dst, pe: prim.fetch_add(kind, peer_for(team, ATOMIC, prim.address(dst), pe), 1)
 
 
 @vocabulary
-def atomic_inc(team: Any, dst: Any, pe: Any) -> Any:
+def atomic_inc(team, dst, pe):
     kind = word("atomic_inc", "dst", dst, WORDS)
 
-    def impl(team: Any, dst: Any, pe: Any) -> None:
+    def impl(team, dst, pe):
         prim.fetch_add(kind, peer_for(team, ATOMIC, prim.address(dst), pe), 1)
 
     return impl
 
 
 @vocabulary
-def atomic_fetch_and(team: Any, dst: Any, value: Any, pe: Any) -> Any:
+def atomic_fetch_and(team, dst, value, pe):
     return _fetching("atomic_fetch_and", prim.fetch_and, dst, value, WORDS)
 
 
 @vocabulary
-def atomic_and(team: Any, dst: Any, value: Any, pe: Any) -> Any:
+def atomic_and(team, dst, value, pe):
     return _updating("atomic_and", prim.fetch_and, dst, value, WORDS)
 
 
 @vocabulary
-def atomic_fetch_or(team: Any, dst: Any, value: Any, pe: Any) -> Any:
+def atomic_fetch_or(team, dst, value, pe):
     return _fetching("atomic_fetch_or", prim.fetch_or, dst, value, WORDS)
 
 
 @vocabulary
-def atomic_or(team: Any, dst: Any, value: Any, pe: Any) -> Any:
+def atomic_or(team, dst, value, pe):
     return _updating("atomic_or", prim.fetch_or, dst, value, WORDS)
 
 
 @vocabulary
-def atomic_fetch_xor(team: Any, dst: Any, value: Any, pe: Any) -> Any:
+def atomic_fetch_xor(team, dst, value, pe):
     return _fetching("atomic_fetch_xor", prim.fetch_xor, dst, value, WORDS)
 
 
 @vocabulary
-def atomic_xor(team: Any, dst: Any, value: Any, pe: Any) -> Any:
+def atomic_xor(team, dst, value, pe):
     return _updating("atomic_xor", prim.fetch_xor, dst, value, WORDS)

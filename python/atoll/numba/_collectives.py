@@ -9,42 +9,16 @@ each of their waits, in nanoseconds (left out or 0: ATOLL_WAIT_TIMEOUT); the err
 
 from __future__ import annotations
 
-from typing import Any
-
 from numba.core import types
-from numba.core.errors import TypingError
 
+from .._ptx import AT
 from . import _primitives as prim
-from ._layout import AT
-from ._messages import (
-    end_exchange,
-    most_bytes,
-    next_epoch,
-    pairs_of,
-    part,
-    send,
-)
-from ._rma import item
-from ._targets import (
-    ACQUIRE_RELEASE,
-    AND,
-    GE,
-    MAX,
-    MIN,
-    OR,
-    PROD,
-    RELAXED,
-    SUM,
-    THREAD,
-    XOR,
-    helper,
-    one_of,
-    same,
-    scope_of,
-    vocabulary,
-)  # fmt: skip
-from ._waiting import call_of, wait_relaxed, wait_word
-from ._who import at_peer, check_place, implement_check
+from ._addresses import at_peer, check_place, implement_check
+from ._exchange import end_exchange, most_bytes, next_epoch, part, send
+from ._mailboxes import pairs_of
+from ._polling import call_of, wait_relaxed, wait_word
+from ._registration import helper, vocabulary
+from ._types import ACQUIRE_RELEASE, GE, RELAXED, THREAD, item, one_of, same, scope_of
 
 i64 = types.int64
 SYNC_EPOCH, ARRIVED, COUNTS = AT["sync_epoch"], AT["arrived"], AT["counts"]
@@ -54,11 +28,11 @@ FCOLLECT, COLLECT, ALLTOALL = AT["fcollect"], AT["collect"], AT["alltoall"]
 REDUCE, REDUCE_SCATTER = AT["reduce"], AT["reduce_scatter"]
 
 
-def check_large(team: Any, operation: Any, x: Any, nbytes: Any) -> Any:
+def check_large(team, operation, x, nbytes):
     """check_place of an array that peers address, if messages of this size do not fit the team's slots."""
 
 
-def _check_large(team: Any, operation: Any, x: Any, nbytes: Any) -> Any:
+def _check_large(team, operation, x, nbytes):
     if nbytes > most_bytes(team):
         check_place(team, operation, x)
 
@@ -67,7 +41,7 @@ implement_check(check_large, _check_large)
 
 
 @helper
-def tell(address: Any, epoch: Any, relaxed: Any) -> Any:
+def tell(address, epoch, relaxed):
     if relaxed:
         prim.store_relaxed(i64, address, epoch)
     else:
@@ -75,7 +49,7 @@ def tell(address: Any, epoch: Any, relaxed: Any) -> Any:
 
 
 @helper
-def wait_for(call: Any, control: Any, pe: Any, epoch: Any, relaxed: Any) -> Any:
+def wait_for(call, control, pe, epoch, relaxed):
     word = control + ARRIVED + 8 * pe
     if relaxed:
         wait_relaxed(control, word, epoch, call, pe)
@@ -84,7 +58,7 @@ def wait_for(call: Any, control: Any, pe: Any, epoch: Any, relaxed: Any) -> Any:
 
 
 @helper
-def meet_at(call: Any, team: Any, epoch: Any, scope: Any, relaxed: Any) -> Any:
+def meet_at(call, team, epoch, scope, relaxed):
     control = team.control
     rank, step = prim.rank(scope), prim.size(scope)
     mine = control + ARRIVED + 8 * team.my_pe
@@ -111,31 +85,27 @@ def meet_at(call: Any, team: Any, epoch: Any, scope: Any, relaxed: Any) -> Any:
 
 
 @helper
-def meet_members(call: Any, team: Any, scope: Any, relaxed: Any) -> Any:
+def meet_members(call, team, scope, relaxed):
     epoch = prim.load_own(i64, team.control + SYNC_EPOCH) + 1
     meet_at(call, team, epoch, scope, relaxed)
     prim.store_own(i64, team.control + SYNC_EPOCH, epoch)  # by every thread, to read its own store later
 
 
 @vocabulary
-def sync(
-    team: Any, scope: Any = THREAD, order: Any = ACQUIRE_RELEASE, tag: Any = 0, bound_ns: Any = None
-) -> Any:
+def sync(team, scope=THREAD, order=ACQUIRE_RELEASE, tag=0, bound_ns=None):
     which, relaxed = scope_of("sync", scope), one_of("order", "sync", order) is RELAXED
 
-    def impl(
-        team: Any, scope: Any = THREAD, order: Any = ACQUIRE_RELEASE, tag: Any = 0, bound_ns: Any = None
-    ) -> None:
+    def impl(team, scope=THREAD, order=ACQUIRE_RELEASE, tag=0, bound_ns=None):
         meet_members(call_of(SYNC, tag, bound_ns), team, which, relaxed)
 
     return impl
 
 
 @vocabulary
-def barrier(team: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
+def barrier(team, scope=THREAD, tag=0, bound_ns=None):
     which = scope_of("barrier", scope)
 
-    def impl(team: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> None:
+    def impl(team, scope=THREAD, tag=0, bound_ns=None):
         prim.complete_bulk()
         meet_members(call_of(BARRIER, tag, bound_ns), team, which, False)
 
@@ -143,7 +113,7 @@ def barrier(team: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) 
 
 
 @helper
-def take(call: Any, team: Any, epoch: Any, nbytes: Any, to: Any, block: Any, scope: Any) -> Any:
+def take(call, team, epoch, nbytes, to, block, scope):
     """Copy the message of each other member to `to + pe * block`."""
     pairs = pairs_of(nbytes)
     k = prim.rank(scope)
@@ -156,13 +126,13 @@ def take(call: Any, team: Any, epoch: Any, nbytes: Any, to: Any, block: Any, sco
 
 
 @helper
-def copy_own(to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
+def copy_own(to, source, nbytes, scope):
     if to != source:
         prim.copy(to, source, nbytes, scope)
 
 
 @helper
-def put_to_all(team: Any, to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
+def put_to_all(team, to, source, nbytes, scope):
     """Put to each member, beginning with the next one, so that not all store to one at once."""
     for k in range(1, team.n_pes):
         prim.copy(at_peer(team, to, (team.my_pe + k) % team.n_pes), source, nbytes, scope)
@@ -170,14 +140,10 @@ def put_to_all(team: Any, to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
 
 
 @vocabulary
-def broadcast(
-    team: Any, dst: Any, src: Any, root: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
-) -> Any:
+def broadcast(team, dst, src, root, scope=THREAD, tag=0, bound_ns=None):
     each, which = item(same("broadcast", dst, src)), scope_of("broadcast", scope)
 
-    def impl(
-        team: Any, dst: Any, src: Any, root: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
-    ) -> None:
+    def impl(team, dst, src, root, scope=THREAD, tag=0, bound_ns=None):
         prim.check_pe(team.control, team.n_pes, ROOT, root)
         call = call_of(BROADCAST, tag, bound_ns)
         nbytes = src.size * each
@@ -209,7 +175,7 @@ def broadcast(
 
 
 @helper
-def gather(call: Any, team: Any, to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
+def gather(call, team, to, source, nbytes, scope):
     if nbytes > most_bytes(team):
         meet_members(call, team, scope, False)
         put_to_all(team, to + team.my_pe * nbytes, source, nbytes, scope)
@@ -223,10 +189,10 @@ def gather(call: Any, team: Any, to: Any, source: Any, nbytes: Any, scope: Any) 
 
 
 @vocabulary
-def fcollect(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
+def fcollect(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
     each, which = item(same("fcollect", dst, src)), scope_of("fcollect", scope)
 
-    def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> None:
+    def impl(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
         check_large(team, FCOLLECT, dst, src.size * each)
         gather(
             call_of(FCOLLECT, tag, bound_ns),
@@ -241,10 +207,10 @@ def fcollect(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, b
 
 
 @vocabulary
-def collect(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
+def collect(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
     each, which = item(same("collect", dst, src)), scope_of("collect", scope)
 
-    def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
+    def impl(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
         call, counts = call_of(COLLECT, tag, bound_ns), team.control + COUNTS
         check_place(team, COLLECT, dst)
         # gather() reads each member's count from that member's own entry.
@@ -268,10 +234,10 @@ def collect(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bo
 
 
 @vocabulary
-def alltoall(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
+def alltoall(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
     each, which = item(same("alltoall", dst, src)), scope_of("alltoall", scope)
 
-    def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> None:
+    def impl(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
         call, nbytes = call_of(ALLTOALL, tag, bound_ns), src.size // team.n_pes * each
         check_large(team, ALLTOALL, dst, nbytes)
         to, source = prim.address(dst), prim.address(src)
@@ -288,199 +254,5 @@ def alltoall(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, b
             take(call, team, epoch, nbytes, to, nbytes, which)
             copy_own(to + mine, source + mine, nbytes, which)
             end_exchange(team, epoch, which)
-
-    return impl
-
-
-# ---- reductions
-
-
-def _combine(kind: Any) -> dict[Any, Any]:
-    """a op b; integers wrap around, and NaN propagates."""
-    return {
-        SUM: lambda op, a, b: kind(a + b),
-        PROD: lambda op, a, b: kind(a * b),
-        MIN: lambda op, a, b: b if b < a or b != b else a,
-        MAX: lambda op, a, b: b if a < b or b != b else a,
-        AND: lambda op, a, b: kind(a & b),
-        OR: lambda op, a, b: kind(a | b),
-        XOR: lambda op, a, b: kind(a ^ b),
-    }
-
-
-@vocabulary
-def combine(op: Any, a: Any, b: Any) -> Any:
-    return _combine(a)[one_of("op", "reduce", op)]
-
-
-def reduction_of(name: str, kind: Any, op: Any) -> Any:
-    """Return the operator for elements of that kind, or raise a TypingError."""
-    which = one_of("op", name, op)
-    floating = isinstance(kind, types.Float) and kind.bitwidth >= 32
-    if not isinstance(kind, types.Integer) and not (floating and which in (SUM, PROD, MIN, MAX)):
-        raise TypingError(
-            f"atoll.numba.{name}: {which} of {kind}; reductions take integers, and float32 and float64 for "
-            "SUM PROD MIN MAX"
-        )
-    return which
-
-
-def _reduction(name: str, dst: Any, src: Any, op: Any) -> tuple[Any, Any]:
-    kind = same(name, dst, src)
-    return kind, reduction_of(name, kind, op)
-
-
-@helper
-def combine_part(kind: Any, op: Any, each: Any, a: Any, b: Any) -> Any:
-    """Combine eight bytes of a and b, elements of `each` bytes."""
-    folded = i64(0)
-    for k in range(8 // each):
-        x, y = prim.from_bits(kind, a >> (k * 8 * each)), prim.from_bits(kind, b >> (k * 8 * each))
-        folded |= prim.to_bits(kind, combine(op, x, y)) << (k * 8 * each)
-    return folded
-
-
-@helper
-def fold_received(
-    kind: Any,
-    op: Any,
-    each: Any,
-    call: Any,
-    team: Any,
-    epoch: Any,
-    to: Any,
-    own: Any,
-    nbytes: Any,
-    scope: Any,
-) -> Any:
-    """to = the fold over the members, in PE order, of their messages; `own` is this PE's part."""
-    end = pairs_of(nbytes)
-    i = prim.rank(scope)
-    while i < end:
-        folded = i64(0)
-        for pe in range(team.n_pes):
-            data = prim.load_part(own, nbytes, i) if pe == team.my_pe else part(call, team, epoch, pe, i)
-            folded = data if pe == 0 else combine_part(kind, op, each, folded, data)
-        prim.store_part(to, nbytes, i, folded)
-        i += prim.size(scope)
-
-
-@helper
-def fold_pulled(kind: Any, op: Any, each: Any, team: Any, source: Any, i: Any) -> Any:
-    """Fold element i over the members."""
-    so_far = prim.load(kind, at_peer(team, source, 0) + i * each)
-    pe = i64(1)
-    while pe < team.n_pes:
-        so_far = combine(op, so_far, prim.load(kind, at_peer(team, source, pe) + i * each))
-        pe = prim.uncounted(pe + 1)
-    return so_far
-
-
-@helper
-def fold_pulled_four(kind: Any, op: Any, each: Any, team: Any, source: Any, i: Any, step: Any) -> Any:
-    """Fold elements i, i + step, i + 2 * step, i + 3 * step, whose loads are in flight together."""
-    stride = step * each
-    at = at_peer(team, source, 0) + i * each
-    a, b = prim.load(kind, at), prim.load(kind, at + stride)
-    c, d = prim.load(kind, at + 2 * stride), prim.load(kind, at + 3 * stride)
-    pe = i64(1)
-    while pe < team.n_pes:
-        at = at_peer(team, source, pe) + i * each
-        e, f = prim.load(kind, at), prim.load(kind, at + stride)
-        g, h = prim.load(kind, at + 2 * stride), prim.load(kind, at + 3 * stride)
-        a, b, c, d = combine(op, a, e), combine(op, b, f), combine(op, c, g), combine(op, d, h)
-        pe = prim.uncounted(pe + 1)
-    return a, b, c, d
-
-
-@helper
-def next_member(team: Any, pe: Any) -> Any:
-    return pe + 1 if pe + 1 < team.n_pes else 0
-
-
-@vocabulary
-def reduce(
-    team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
-) -> Any:
-    kind, operator = _reduction("reduce", dst, src, op)
-    each, which = item(kind), scope_of("reduce", scope)
-
-    def impl(
-        team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
-    ) -> None:
-        call, count = call_of(REDUCE, tag, bound_ns), src.size
-        nbytes = count * each
-        check_large(team, REDUCE, dst, nbytes)
-        check_large(team, REDUCE, src, nbytes)
-        to, source = prim.address(dst), prim.address(src)
-        if nbytes <= most_bytes(team):
-            epoch = next_epoch(team)
-            send(team, epoch, nbytes, source, 0, which)
-            prim.meet(team.control, which)  # dst may be src, which all threads have sent now
-            fold_received(kind, operator, each, call, team, epoch, to, source, nbytes, which)
-            end_exchange(team, epoch, which)
-        else:
-            meet_members(call, team, which, False)
-            each_part = (count + team.n_pes - 1) // team.n_pes
-            begin = min(team.my_pe * each_part, count)
-            end = min(begin + each_part, count)
-            i, step = begin + prim.rank(which), prim.size(which)
-            while i + 3 * step < end:
-                a, b, c, d = fold_pulled_four(kind, operator, each, team, source, i, step)
-                pe, left = next_member(team, team.my_pe), team.n_pes
-                while left > 0:
-                    at = at_peer(team, to, pe) + i * each
-                    prim.store(kind, at, a)
-                    prim.store(kind, at + step * each, b)
-                    prim.store(kind, at + 2 * step * each, c)
-                    prim.store(kind, at + 3 * step * each, d)
-                    pe, left = next_member(team, pe), prim.uncounted(left - 1)
-                i += 4 * step
-            while i < end:
-                value = fold_pulled(kind, operator, each, team, source, i)
-                pe, left = next_member(team, team.my_pe), team.n_pes
-                while left > 0:
-                    prim.store(kind, at_peer(team, to, pe) + i * each, value)
-                    pe, left = next_member(team, pe), prim.uncounted(left - 1)
-                i += step
-            meet_members(call, team, which, False)
-
-    return impl
-
-
-@vocabulary
-def reduce_scatter(
-    team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
-) -> Any:
-    kind, operator = _reduction("reduce_scatter", dst, src, op)
-    each, which = item(kind), scope_of("reduce_scatter", scope)
-
-    def impl(
-        team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
-    ) -> None:
-        call, count = call_of(REDUCE_SCATTER, tag, bound_ns), dst.size
-        nbytes = count * each
-        check_large(team, REDUCE_SCATTER, src, nbytes)
-        to, source = prim.address(dst), prim.address(src)
-        begin = team.my_pe * count
-        if nbytes <= most_bytes(team):
-            epoch = next_epoch(team)
-            send(team, epoch, nbytes, source, nbytes, which)
-            fold_received(kind, operator, each, call, team, epoch, to, source + begin * each, nbytes, which)
-            end_exchange(team, epoch, which)
-        else:
-            meet_members(call, team, which, False)
-            i, step = prim.rank(which), prim.size(which)
-            while i + 3 * step < count:
-                a, b, c, d = fold_pulled_four(kind, operator, each, team, source, begin + i, step)
-                prim.store(kind, to + i * each, a)
-                prim.store(kind, to + (i + step) * each, b)
-                prim.store(kind, to + (i + 2 * step) * each, c)
-                prim.store(kind, to + (i + 3 * step) * each, d)
-                i += 4 * step
-            while i < count:
-                prim.store(kind, to + i * each, fold_pulled(kind, operator, each, team, source, begin + i))
-                i += step
-            meet_members(call, team, which, False)
 
     return impl

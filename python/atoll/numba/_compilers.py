@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import importlib.util
 from typing import Any
 
@@ -15,7 +14,7 @@ class Compiler:
 
     name, module = "numba-cuda", "numba.cuda"
 
-    def __init__(self) -> None:
+    def __init__(self):
         _versions.need("atoll.numba on GPUs", self.name)
         self.cuda = importlib.import_module(self.module)
 

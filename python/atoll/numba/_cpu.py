@@ -10,63 +10,62 @@ from llvmlite import ir
 from numba.core import types
 
 from .. import _atoll
+from .._ptx import AT
 from . import _primitives as p
-from ._layout import AT
-from ._targets import HOST, Target, emit, implement
-from ._waiting import flag_of
+from ._polling import flag_of
+from ._registration import HOST, Target, emit, implement
 
 I64 = ir.IntType(64)
 i64, u8 = types.int64, types.uint8
-
 # Compiled code calls this by name, which also works for cached code.
 llvmlite.binding.add_symbol("atoll_kernel_look", _atoll._kernel_look())
 
 
-def emits(stub: Any) -> Any:
+def emits(stub):
     return emit(HOST, stub)
 
 
-def does(stub: Any) -> Any:
+def does(stub):
     return implement(HOST, stub)
 
 
-def bits_type(kind: Any) -> Any:
+def bits_type(kind):
     return ir.IntType(kind.bitwidth)
 
 
-def pointer(builder: Any, address: Any, to: Any) -> Any:
+def pointer(builder, address, to):
     return builder.inttoptr(address, to.as_pointer())
 
 
-def as_bits(builder: Any, kind: Any, value: Any) -> Any:
+def as_bits(builder, kind, value):
     return builder.bitcast(value, bits_type(kind)) if isinstance(kind, types.Float) else value
 
 
-def as_value(builder: Any, kind: Any, bits: Any) -> Any:
+def as_value(builder, kind, bits):
     if not isinstance(kind, types.Float):
         return bits
     return builder.bitcast(bits, ir.FloatType() if kind == types.float32 else ir.DoubleType())
 
 
-def nothing(context: Any) -> Any:
+def nothing(context):
     return ir.Constant(I64, 0)
 
 
 @emits(p.address)
-def _(array: Any) -> Any:
-    def build(context: Any, builder: Any, values: Any) -> Any:
+def _(array):
+    def build(context, builder, values):
         value = context.make_array(array)(context, builder, values[0])
         return builder.ptrtoint(value.data, I64)
 
     return i64(array), build
 
 
-def loads(stub: Any, order: str) -> None:
+def loads(stub, order: str):
     @emits(stub)
-    def _(kind: Any, address: Any) -> Any:
+    def _(kind, address):
         to = kind.dtype
 
-        def build(context: Any, builder: Any, values: Any) -> Any:
+        def build(context, builder, values):
             at = pointer(builder, values[1], bits_type(to))
             size = to.bitwidth // 8
             return as_value(builder, to, builder.load_atomic(at, order, size))
@@ -74,12 +73,12 @@ def loads(stub: Any, order: str) -> None:
         return to(kind, i64), build
 
 
-def stores(stub: Any, order: str) -> None:
+def stores(stub, order: str):
     @emits(stub)
-    def _(kind: Any, address: Any, value: Any) -> Any:
+    def _(kind, address, value):
         to = kind.dtype
 
-        def build(context: Any, builder: Any, values: Any) -> Any:
+        def build(context, builder, values):
             at = pointer(builder, values[1], bits_type(to))
             builder.store_atomic(as_bits(builder, to, values[2]), at, order, to.bitwidth // 8)
             return nothing(context)
@@ -101,13 +100,13 @@ stores(p.store, "monotonic")
 stores(p.store_own, "monotonic")
 
 
-def updates(stub: Any, operation: str, order: str = "monotonic") -> None:
+def updates(stub, operation: str, order: str = "monotonic"):
     @emits(stub)
-    def _(kind: Any, address: Any, value: Any) -> Any:
+    def _(kind, address, value):
         to = kind.dtype
         floating = operation == "add" and isinstance(to, types.Float)
 
-        def build(context: Any, builder: Any, values: Any) -> Any:
+        def build(context, builder, values):
             if floating:
                 at = pointer(builder, values[1], context.get_value_type(to))
                 return builder.atomic_rmw("fadd", at, values[2], order)
@@ -127,10 +126,10 @@ updates(p.add_release, "add", "release")
 
 
 @emits(p.compare_swap)
-def _(kind: Any, address: Any, condition: Any, value: Any) -> Any:
+def _(kind, address, condition, value):
     to = kind.dtype
 
-    def build(context: Any, builder: Any, values: Any) -> Any:
+    def build(context, builder, values):
         at = pointer(builder, values[1], bits_type(to))
         old, new = (as_bits(builder, to, one) for one in values[2:])
         found = builder.cmpxchg(at, old, new, "monotonic", "monotonic")
@@ -143,29 +142,29 @@ def bit_forms(target: Target) -> None:
     """Bits, values and numbers, which all targets build alike."""
 
     @emit(target, p.quotient)
-    def _(a: Any, b: Any) -> Any:
+    def _(a, b):
         short = ir.IntType(32)
 
-        def build(context: Any, builder: Any, values: Any) -> Any:
+        def build(context, builder, values):
             return builder.zext(builder.udiv(*(builder.trunc(value, short) for value in values)), I64)
 
         return i64(i64, i64), build
 
     @emit(target, p.to_bits)
-    def _(kind: Any, value: Any) -> Any:
+    def _(kind, value):
         to = kind.dtype
 
-        def build(context: Any, builder: Any, values: Any) -> Any:
+        def build(context, builder, values):
             bits = as_bits(builder, to, values[1])
             return bits if to.bitwidth == 64 else builder.zext(bits, I64)
 
         return i64(kind, to), build
 
     @emit(target, p.from_bits)
-    def _(kind: Any, bits: Any) -> Any:
+    def _(kind, bits):
         to = kind.dtype
 
-        def build(context: Any, builder: Any, values: Any) -> Any:
+        def build(context, builder, values):
             bits = values[1] if to.bitwidth == 64 else builder.trunc(values[1], bits_type(to))
             return as_value(builder, to, bits)
 
@@ -176,8 +175,8 @@ bit_forms(HOST)
 
 
 @emits(p.load_pair)
-def _(address: Any) -> Any:
-    def build(context: Any, builder: Any, values: Any) -> Any:
+def _(address):
+    def build(context, builder, values):
         second = builder.add(values[0], ir.Constant(I64, 8))
         found = [builder.load_atomic(pointer(builder, at, I64), "monotonic", 8) for at in (values[0], second)]
         return context.make_tuple(builder, types.UniTuple(i64, 2), found)
@@ -189,7 +188,7 @@ does(p.load_two)(lambda address: lambda address: p.load_pair(address))
 
 
 @does(p.store_two)
-def _(address: Any, first: Any, second: Any) -> Any:
+def _(address, first, second):
     def store_two(address, first, second):
         p.store(i64, address, first)
         p.store(i64, address + 8, second)
@@ -199,7 +198,7 @@ def _(address: Any, first: Any, second: Any) -> Any:
 
 
 @does(p.load_wide)
-def _(kind: Any, address: Any) -> Any:
+def _(kind, address):
     def four(kind, address):
         return (
             p.load(kind, address),
@@ -215,7 +214,7 @@ def _(kind: Any, address: Any) -> Any:
 
 
 @does(p.store_wide)
-def _(kind: Any, address: Any, values: Any) -> Any:
+def _(kind, address, values):
     each = kind.dtype.bitwidth // 8
 
     def store_wide(kind, address, values):
@@ -234,8 +233,8 @@ does(p.read_bulk)(lambda: lambda: 0)
 
 
 @emits(p.full_fence)
-def _() -> Any:
-    def build(context: Any, builder: Any, values: Any) -> Any:
+def _():
+    def build(context, builder, values):
         builder.fence("seq_cst")
         return nothing(context)
 
@@ -243,8 +242,8 @@ def _() -> Any:
 
 
 @emits(p.copy)
-def _(to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
-    def build(context: Any, builder: Any, values: Any) -> Any:
+def _(to, source, nbytes, scope):
+    def build(context, builder, values):
         kind = ir.FunctionType(I64, [I64, I64, I64])
         function = builder.module.globals.get("memmove") or ir.Function(builder.module, kind, "memmove")
         builder.call(function, values[:3])
@@ -254,7 +253,7 @@ def _(to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
 
 
 @does(p.load_flagged)
-def _(address: Any, flag: Any) -> Any:
+def _(address, flag):
     def load_flagged(address, flag):
         first, second = p.load_pair(address)
         here = i64(1) if flag_of(first) == flag and flag_of(second) == flag else i64(0)
@@ -264,7 +263,7 @@ def _(address: Any, flag: Any) -> Any:
 
 
 @does(p.store_flagged)
-def _(address: Any, data: Any, flag: Any) -> Any:
+def _(address, data, flag):
     def store_flagged(address, data, flag):
         p.store_relaxed(i64, address, flag << 32 | data & 0xFFFFFFFF)
         p.store_relaxed(i64, address + 8, flag << 32 | data >> 32 & 0xFFFFFFFF)
@@ -274,7 +273,7 @@ def _(address: Any, data: Any, flag: Any) -> Any:
 
 
 @does(p.load_part)
-def _(source: Any, nbytes: Any, i: Any) -> Any:
+def _(source, nbytes, i):
     def load_part(source, nbytes, i):
         at = source + 8 * i
         if 8 * i + 8 <= nbytes and at & 7 == 0:
@@ -289,7 +288,7 @@ def _(source: Any, nbytes: Any, i: Any) -> Any:
 
 
 @does(p.store_part)
-def _(to: Any, nbytes: Any, i: Any, data: Any) -> Any:
+def _(to, nbytes, i, data):
     def store_part(to, nbytes, i, data):
         at = to + 8 * i
         if 8 * i + 8 <= nbytes and at & 7 == 0:
@@ -307,12 +306,12 @@ does(p.load_taken)(lambda address: lambda address: p.load_acquire(i64, address))
 does(p.tell_taken)(lambda address, number: lambda address, number: p.store_release(i64, address, number))
 
 
-def gives(stub: Any, value: int | None) -> None:
+def gives(stub, value: int | None):
     """Implement `stub` by a constant, or, for None, by its last argument."""
 
     @emits(stub)
-    def _(*kinds: Any) -> Any:
-        def build(context: Any, builder: Any, values: Any) -> Any:
+    def _(*kinds):
+        def build(context, builder, values):
             return values[-1] if value is None else ir.Constant(I64, value)
 
         return i64(*kinds[:-1], i64) if value is None else i64(*kinds), build
@@ -328,15 +327,15 @@ gives(p.thread, 0)
 gives(p.threads, 1)
 
 
-def call(builder: Any, name: str, result: Any, values: list[Any]) -> Any:
+def call(builder, name: str, result, values: list[Any]):
     kind = ir.FunctionType(result, [value.type for value in values])
     function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
     return builder.call(function, values)
 
 
 @emits(p.rest)
-def _(looks: Any) -> Any:
-    def build(context: Any, builder: Any, values: Any) -> Any:
+def _(looks):
+    def build(context, builder, values):
         with builder.if_then(builder.icmp_signed(">=", values[0], ir.Constant(I64, 32))):
             call(builder, "sched_yield", ir.IntType(32), [])
         return nothing(context)
@@ -344,18 +343,15 @@ def _(looks: Any) -> Any:
     return i64(i64), build
 
 
-def now() -> Any: ...
+def now(): ...
 
 
-def look(
-    watch: Any, operation: Any, team: Any, compare: Any, peer: Any, tag: Any,
-    address: Any, expected: Any, found: Any, waited: Any, bound: Any,
-) -> Any: ...  # fmt: skip
+def look(watch, operation, team, compare, peer, tag, address, expected, found, waited, bound): ...  # fmt: skip
 
 
 @emits(now)
-def _() -> Any:
-    def build(context: Any, builder: Any, values: Any) -> Any:
+def _():
+    def build(context, builder, values):
         clock = ir.Constant(ir.IntType(32), 1)  # CLOCK_MONOTONIC
         time = builder.alloca(ir.ArrayType(I64, 2))
         call(builder, "clock_gettime", ir.IntType(32), [clock, builder.ptrtoint(time, I64)])
@@ -366,8 +362,8 @@ def _() -> Any:
 
 
 @emits(look)
-def _(*kinds: Any) -> Any:
-    def build(context: Any, builder: Any, values: Any) -> Any:
+def _(*kinds):
+    def build(context, builder, values):
         small = ir.IntType(32)
         words = [values[0], *(builder.trunc(value, small) for value in values[1:6]), *values[6:]]
         return builder.sext(call(builder, "atoll_kernel_look", small, words), I64)
@@ -376,7 +372,7 @@ def _(*kinds: Any) -> Any:
 
 
 @does(p.look_around)
-def _(control: Any, operation: Any, compare: Any, peer: Any, tag: Any, address: Any, expected: Any, found: Any, since: Any) -> Any:  # fmt: skip
+def _(control, operation, compare, peer, tag, address, expected, found, since):
     def look_around(control, operation, compare, peer, tag, address, expected, found, since):
         return p.look_within(control, operation, compare, peer, tag, address, expected, found, since, 0)
 
@@ -384,7 +380,7 @@ def _(control: Any, operation: Any, compare: Any, peer: Any, tag: Any, address: 
 
 
 @does(p.look_within)
-def _(control: Any, operation: Any, compare: Any, peer: Any, tag: Any, address: Any, expected: Any, found: Any, since: Any, bound: Any) -> Any:  # fmt: skip
+def _(control, operation, compare, peer, tag, address, expected, found, since, bound):
     watch, team = AT["watch"], AT["team"]
     long, short = types.int64, types.int32
 
@@ -409,7 +405,7 @@ CHECKS, WATCH, TEAM = AT["checks"], AT["watch"], AT["team"]
 
 
 @does(p.check_pe)
-def _(control: Any, n_pes: Any, operation: Any, pe: Any) -> Any:
+def _(control, n_pes, operation, pe):
     def check_pe(control, n_pes, operation, pe):
         if (pe < 0 or pe >= n_pes) and control != 0 and p.load(types.int32, control + CHECKS) != 0:
             watch, team = p.load(i64, control + WATCH), p.load(types.int32, control + TEAM)
@@ -423,7 +419,7 @@ def _(control: Any, n_pes: Any, operation: Any, pe: Any) -> Any:
 
 
 @does(p.check_place)
-def _(control: Any, mine: Any, stride: Any, operation: Any, address: Any) -> Any:
+def _(control, mine, stride, operation, address):
     def check_place(control, mine, stride, operation, address):
         outside = address < mine or address - mine >= stride
         if outside and control != 0 and p.load(types.int32, control + CHECKS) != 0:
@@ -444,7 +440,7 @@ ShapeMismatch = _atoll.ShapeMismatch
 
 
 @does(p.check_room)
-def _(control: Any, nbytes: Any, room: Any) -> Any:
+def _(control, nbytes, room):
     def check_room(control, nbytes, room):
         if nbytes > room and control != 0 and p.load(types.int32, control + CHECKS) != 0:
             raise ShapeMismatch("a message is longer than its mailbox's room", nbytes, room)

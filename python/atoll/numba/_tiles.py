@@ -7,18 +7,17 @@ or 8 bytes; a tile has fewer than 2^32 of them.
 
 from __future__ import annotations
 
-from typing import Any
-
 from numba.core import types
 from numba.core.errors import TypingError
 
+from .._ptx import AT
 from . import _primitives as prim
-from ._collectives import combine, combine_part, meet_members, reduction_of
-from ._layout import AT
-from ._rma import item
-from ._targets import DEVICE, HOST, THREAD, Kind, array, helper, implement, scope_of, vocabulary
-from ._waiting import call_of
-from ._who import at_peer, check_place, lesser, peer_for
+from ._addresses import at_peer, check_place, lesser, peer_for
+from ._collectives import meet_members
+from ._polling import call_of
+from ._reductions import combine, combine_part, reduction_of
+from ._registration import DEVICE, HOST, helper, implement, vocabulary
+from ._types import THREAD, Kind, array, item, scope_of
 
 i64 = types.int64
 TILE_PUT, TILE_GET = AT["check tile_put"], AT["check tile_get"]
@@ -44,37 +43,33 @@ def tiles(name: str, dst: Kind, src: Kind) -> Kind:
 
 
 @helper
-def pitch(x: Any) -> Any:
+def pitch(x):
     """Bytes from a row to the next."""
     return x.strides[0]
 
 
 @helper
-def stride(x: Any) -> Any:
+def stride(x):
     """Bytes from an element of a row to the next."""
     return x.strides[1]
 
 
 @helper
-def place(at: Any, pitch: Any, stride: Any, in_row: Any, i: Any) -> Any:
+def place(at, pitch, stride, in_row, i):
     """The address of unit i, counted along the rows, which are `pitch` bytes apart."""
     row = prim.quotient(i, in_row)
     return at + row * pitch + (i - row * in_row) * stride
 
 
 @helper
-def whole(at: Any, pitch: Any, stride: Any, each: Any, cols: Any) -> Any:
+def whole(at, pitch, stride, each, cols):
     """Return whether rows consist of units of 16 bytes."""
     return stride == each and (at | pitch | cols * each) & 15 == 0
 
 
 # ---- copies
-
-
 @helper
-def copy_units(
-    to: Any, to_pitch: Any, source: Any, source_pitch: Any, rows: Any, in_row: Any, scope: Any
-) -> Any:
+def copy_units(to, to_pitch, source, source_pitch, rows, in_row, scope):
     """Copy units of 16 bytes, four of a thread in flight at once."""
     count, step = rows * in_row, prim.size(scope)
     i = prim.rank(scope)
@@ -95,10 +90,7 @@ def copy_units(
 
 
 @helper
-def copy_elements(
-    kind: Any, to: Any, to_pitch: Any, to_stride: Any, source: Any, source_pitch: Any, source_stride: Any,
-    rows: Any, cols: Any, scope: Any,
-) -> Any:  # fmt: skip
+def copy_elements(kind, to, to_pitch, to_stride, source, source_pitch, source_stride, rows, cols, scope):
     count, step = rows * cols, prim.size(scope)
     i = prim.rank(scope)
     while i < count:
@@ -107,15 +99,12 @@ def copy_elements(
         i += step
 
 
-def copy_tile(
-    kind: Any, each: Any, to: Any, to_pitch: Any, to_stride: Any,
-    source: Any, source_pitch: Any, source_stride: Any, rows: Any, cols: Any, scope: Any,
-) -> Any:  # fmt: skip
+def copy_tile(kind, each, to, to_pitch, to_stride, source, source_pitch, source_stride, rows, cols, scope):
     """Copy rows times cols elements, without a barrier."""
 
 
 @implement(HOST, copy_tile)
-def _(*_: Any) -> Any:
+def _(*_):
     def rows_by_copies(
         kind, each, to, to_pitch, to_stride, source, source_pitch, source_stride, rows, cols, scope
     ):
@@ -131,7 +120,7 @@ def _(*_: Any) -> Any:
     return rows_by_copies
 
 
-def _dealt(*_: Any) -> Any:
+def _dealt(*_):
     def dealt(kind, each, to, to_pitch, to_stride, source, source_pitch, source_stride, rows, cols, scope):
         if whole(to, to_pitch, to_stride, each, cols) and whole(
             source, source_pitch, source_stride, each, cols
@@ -151,11 +140,11 @@ if DEVICE is not None:
 
 
 @vocabulary
-def tile_put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
+def tile_put(team, dst, src, pe, scope=THREAD):
     kind, which = tiles("tile_put", dst, src), scope_of("tile_put", scope)
     each = item(kind)
 
-    def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
+    def impl(team, dst, src, pe, scope=THREAD):
         rows, cols = lesser(dst.shape[0], src.shape[0]), lesser(dst.shape[1], src.shape[1])
         to = peer_for(team, TILE_PUT, prim.address(dst), pe)
         copy_tile(
@@ -168,11 +157,11 @@ def tile_put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any
 
 
 @vocabulary
-def tile_get(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
+def tile_get(team, dst, src, pe, scope=THREAD):
     kind, which = tiles("tile_get", dst, src), scope_of("tile_get", scope)
     each = item(kind)
 
-    def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
+    def impl(team, dst, src, pe, scope=THREAD):
         rows, cols = lesser(dst.shape[0], src.shape[0]), lesser(dst.shape[1], src.shape[1])
         source = peer_for(team, TILE_GET, prim.address(src), pe)
         copy_tile(
@@ -185,13 +174,11 @@ def tile_get(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any
 
 
 @vocabulary
-def tile_allgather(
-    team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
-) -> Any:
+def tile_allgather(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
     kind, which = tiles("tile_allgather", dst, src), scope_of("tile_allgather", scope)
     each = item(kind)
 
-    def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> None:
+    def impl(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
         rows, cols = src.shape
         call = call_of(ALLGATHER, tag, bound_ns)
         check_place(team, ALLGATHER, dst)
@@ -211,10 +198,8 @@ def tile_allgather(
 
 
 # ---- reductions: each member folds a part of the tile over the members, in PE order, and stores it at all of them
-
-
 @helper
-def part_of(team: Any, count: Any) -> Any:
+def part_of(team, count):
     """Return which of `count` units this member folds."""
     each = prim.quotient(count + team.n_pes - 1, team.n_pes)
     begin = min(team.my_pe * each, count)
@@ -222,10 +207,7 @@ def part_of(team: Any, count: Any) -> Any:
 
 
 @helper
-def fold_units(
-    kind: Any, op: Any, each: Any, team: Any, to: Any, to_pitch: Any, source: Any, source_pitch: Any,
-    rows: Any, in_row: Any, scope: Any,
-) -> Any:  # fmt: skip
+def fold_units(kind, op, each, team, to, to_pitch, source, source_pitch, rows, in_row, scope):
     begin, end = part_of(team, rows * in_row)
     i = begin + prim.rank(scope)
     while i < end:
@@ -246,9 +228,8 @@ def fold_units(
 
 @helper
 def fold_elements(
-    kind: Any, op: Any, team: Any, to: Any, to_pitch: Any, to_stride: Any,
-    source: Any, source_pitch: Any, source_stride: Any, rows: Any, cols: Any, scope: Any,
-) -> Any:  # fmt: skip
+    kind, op, team, to, to_pitch, to_stride, source, source_pitch, source_stride, rows, cols, scope
+):
     begin, end = part_of(team, rows * cols)
     i = begin + prim.rank(scope)
     while i < end:
@@ -267,15 +248,11 @@ def fold_elements(
 
 
 @vocabulary
-def tile_reduce(
-    team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
-) -> Any:
+def tile_reduce(team, dst, src, op, scope=THREAD, tag=0, bound_ns=None):
     kind, which = tiles("tile_reduce", dst, src), scope_of("tile_reduce", scope)
     operator, each = reduction_of("tile_reduce", kind, op), item(kind)
 
-    def impl(
-        team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
-    ) -> None:
+    def impl(team, dst, src, op, scope=THREAD, tag=0, bound_ns=None):
         rows, cols = src.shape
         call = call_of(REDUCE, tag, bound_ns)
         check_place(team, REDUCE, dst)

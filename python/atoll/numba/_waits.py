@@ -1,55 +1,92 @@
-"""Waits for and tests of this PE's own words, with acquire for all threads of the scope (OpenSHMEM 1.6,
-section 9.10).
+"""Words for communication between the blocks of one PE's kernel.
 
-`status` is ``None`` or an integer array; a word whose entry is not 0 is left out. The _vector forms compare
-word i with values[i]. The index -1 means that no word holds, or that all are left out. `bound_ns` limits a
-wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`.
+No other PE sees them, so they need the order of this PE's threads only. On a GPU that costs less than system
+scope. CUDA C++ has cuda::atomic_ref for it.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from numba.core import types
 from numba.core.errors import TypingError
 
 from . import _primitives as prim
-from ._rma import item
-from ._targets import THREAD, WORDS, array, helper, number, plain, scope_of, vocabulary, word
-from ._waiting import WAIT, call_of, compare, look_around, reported, wait_word
+from ._polling import WAIT, call_of, compare, look_around, reported, wait_word
+from ._registration import helper, vocabulary
+from ._types import THREAD, WORDS, array, item, number, plain, scope_of, word
+
+i64 = types.int64
+
+
+@helper
+def wait_local(kind, control, address, cmp, value, call):
+    since = i64(0)
+    while True:
+        for looks in range(prim.looks_between()):
+            if compare(prim.load_acquire_local(kind, address), cmp, value):
+                return i64(0)
+            prim.rest(looks)
+        wanted = prim.to_bits(kind, value)
+        found = prim.to_bits(kind, prim.load_relaxed(kind, address))
+        since = look_around(control, call, reported(kind, cmp), -1, address, wanted, found, since)
+
+
+@vocabulary
+def local_set(team, words, value):
+    kind = word("local_set", "words", words, WORDS)
+    number("local_set", "value", value, kind)
+
+    def impl(team, words, value):
+        prim.store_release_local(kind, prim.address(words), kind(value))
+
+    return impl
+
+
+@vocabulary
+def local_wait_until(team, words, cmp, value, scope=THREAD, tag=0, bound_ns=None):
+    kind, which = word("local_wait_until", "words", words, WORDS), scope_of("local_wait_until", scope)
+    number("local_wait_until", "value", value, kind)
+
+    def impl(team, words, cmp, value, scope=THREAD, tag=0, bound_ns=None):
+        if prim.rank(which) == 0:
+            at, call = prim.address(words), call_of(WAIT, tag, bound_ns)
+            wait_local(kind, team.control, at, cmp, kind(value), call)
+        prim.meet(team.control, which)
+
+    return impl
+
 
 i64 = types.int64
 
 
 @vocabulary
-def counts(status: Any, i: Any) -> Any:
+def counts(status, i):
     if isinstance(plain(status), types.NoneType):
         return lambda status, i: True
     return lambda status, i: status[i] == 0
 
 
 @vocabulary
-def value_at(kind: Any, values: Any, i: Any) -> Any:
+def value_at(kind, values, i):
     if isinstance(values, types.Array):
         return lambda kind, values, i: kind(values[i])
     return lambda kind, values, i: kind(values)
 
 
 @vocabulary
-def bytes_of(kind: Any) -> Any:
+def bytes_of(kind):
     """Bytes of one word."""
     each = item(kind.dtype)
     return lambda kind: each
 
 
 @helper
-def holds(kind: Any, ivars: Any, cmp: Any, values: Any, i: Any) -> Any:
+def holds(kind, ivars, cmp, values, i):
     each = bytes_of(kind)
     return compare(prim.load_acquire(kind, prim.address(ivars) + i * each), cmp, value_at(kind, values, i))
 
 
 @helper
-def first(kind: Any, ivars: Any, status: Any, cmp: Any, values: Any) -> Any:
+def first(kind, ivars, status, cmp, values):
     """Return the first word that holds, else -1; -2: all are left out."""
     none = i64(-2)
     for i in range(ivars.size):
@@ -61,7 +98,7 @@ def first(kind: Any, ivars: Any, status: Any, cmp: Any, values: Any) -> Any:
 
 
 @helper
-def all_of(kind: Any, ivars: Any, status: Any, cmp: Any, values: Any, indices: Any) -> Any:
+def all_of(kind, ivars, status, cmp, values, indices):
     """Return how many words hold, and store their indices. -2: all are left out."""
     found = i64(0)
     left = i64(0)
@@ -75,7 +112,7 @@ def all_of(kind: Any, ivars: Any, status: Any, cmp: Any, values: Any, indices: A
 
 
 @helper
-def pause(team: Any, kind: Any, ivars: Any, cmp: Any, values: Any, call: Any, looks: Any, since: Any) -> Any:
+def pause(team, kind, ivars, cmp, values, call, looks, since):
     """Rest between two passes over many words, and check the other things that end the wait."""
     prim.rest(looks)
     if looks % prim.looks_between() == 0:
@@ -86,7 +123,7 @@ def pause(team: Any, kind: Any, ivars: Any, cmp: Any, values: Any, call: Any, lo
     return since
 
 
-def _words(name: str, ivars: Any, status: Any, values: Any, vector: bool) -> Any:
+def _words(name: str, ivars, status, values, vector: bool):
     kind = word(name, "ivars", ivars, WORDS)
     array(name, "ivars", ivars)
     if not isinstance(plain(status), types.NoneType) and not isinstance(
@@ -102,15 +139,11 @@ def _words(name: str, ivars: Any, status: Any, values: Any, vector: bool) -> Any
 
 
 @vocabulary
-def wait_until(
-    team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
-) -> Any:
+def wait_until(team, ivar, cmp, value, scope=THREAD, tag=0, bound_ns=None):
     kind, which = word("wait_until", "ivar", ivar, WORDS), scope_of("wait_until", scope)
     number("wait_until", "value", value, kind)
 
-    def impl(
-        team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
-    ) -> None:
+    def impl(team, ivar, cmp, value, scope=THREAD, tag=0, bound_ns=None):
         if prim.rank(which) == 0:
             wait_word(
                 kind, team.control, prim.address(ivar), cmp, kind(value), call_of(WAIT, tag, bound_ns), -1
@@ -121,11 +154,11 @@ def wait_until(
 
 
 @vocabulary
-def test(team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any:
+def test(team, ivar, cmp, value, scope=THREAD):
     kind, which = word("test", "ivar", ivar, WORDS), scope_of("test", scope)
     number("test", "value", value, kind)
 
-    def impl(team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any:
+    def impl(team, ivar, cmp, value, scope=THREAD):
         hold = i64(0)
         if prim.rank(which) == 0 and compare(prim.load_acquire(kind, prim.address(ivar)), cmp, kind(value)):
             hold = i64(1)
@@ -134,19 +167,10 @@ def test(team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any
     return impl
 
 
-def _wait_all(name: str, ivars: Any, status: Any, values: Any, scope: Any, vector: bool = False) -> Any:
+def _wait_all(name: str, ivars, status, values, scope, vector: bool = False):
     kind, which = _words(name, ivars, status, values, vector), scope_of(name, scope)
 
-    def scalar(
-        team: Any,
-        ivars: Any,
-        status: Any,
-        cmp: Any,
-        value: Any,
-        scope: Any = THREAD,
-        tag: Any = 0,
-        bound_ns: Any = None,
-    ) -> None:
+    def scalar(team, ivars, status, cmp, value, scope=THREAD, tag=0, bound_ns=None):
         i, call = prim.rank(which), call_of(WAIT, tag, bound_ns)
         while i < ivars.size:
             if counts(status, i):
@@ -155,16 +179,7 @@ def _wait_all(name: str, ivars: Any, status: Any, values: Any, scope: Any, vecto
             i += prim.size(which)
         prim.meet(team.control, which)
 
-    def vectors(
-        team: Any,
-        ivars: Any,
-        status: Any,
-        cmp: Any,
-        values: Any,
-        scope: Any = THREAD,
-        tag: Any = 0,
-        bound_ns: Any = None,
-    ) -> None:
+    def vectors(team, ivars, status, cmp, values, scope=THREAD, tag=0, bound_ns=None):
         i, call = prim.rank(which), call_of(WAIT, tag, bound_ns)
         while i < ivars.size:
             if counts(status, i):
@@ -177,26 +192,17 @@ def _wait_all(name: str, ivars: Any, status: Any, values: Any, scope: Any, vecto
 
 
 @vocabulary
-def wait_until_all(
-    team: Any,
-    ivars: Any,
-    status: Any,
-    cmp: Any,
-    value: Any,
-    scope: Any = THREAD,
-    tag: Any = 0,
-    bound_ns: Any = None,
-) -> Any:
+def wait_until_all(team, ivars, status, cmp, value, scope=THREAD, tag=0, bound_ns=None):
     return _wait_all("wait_until_all", ivars, status, value, scope)
 
 
 @vocabulary
-def wait_until_all_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
+def wait_until_all_vector(team, ivars, status, cmp, values, scope=THREAD, tag=0, bound_ns=None):
     return _wait_all("wait_until_all_vector", ivars, status, values, scope, True)
 
 
 @helper
-def any_now(team: Any, kind: Any, ivars: Any, status: Any, cmp: Any, values: Any, call: Any) -> Any:
+def any_now(team, kind, ivars, status, cmp, values, call):
     since = i64(0)
     looks = 0
     index = first(kind, ivars, status, cmp, values)
@@ -208,9 +214,7 @@ def any_now(team: Any, kind: Any, ivars: Any, status: Any, cmp: Any, values: Any
 
 
 @helper
-def some_now(
-    team: Any, kind: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, call: Any
-) -> Any:
+def some_now(team, kind, ivars, indices, status, cmp, values, call):
     since = i64(0)
     looks = 0
     found = all_of(kind, ivars, status, cmp, values, indices)
@@ -222,31 +226,13 @@ def some_now(
 
 
 @vocabulary
-def wait_until_any(
-    team: Any,
-    ivars: Any,
-    status: Any,
-    cmp: Any,
-    value: Any,
-    scope: Any = THREAD,
-    tag: Any = 0,
-    bound_ns: Any = None,
-) -> Any:
+def wait_until_any(team, ivars, status, cmp, value, scope=THREAD, tag=0, bound_ns=None):
     kind, which = (
         _words("wait_until_any", ivars, status, value, False),
         scope_of("wait_until_any", scope),
     )
 
-    def impl(
-        team: Any,
-        ivars: Any,
-        status: Any,
-        cmp: Any,
-        value: Any,
-        scope: Any = THREAD,
-        tag: Any = 0,
-        bound_ns: Any = None,
-    ) -> Any:
+    def impl(team, ivars, status, cmp, value, scope=THREAD, tag=0, bound_ns=None):
         index = i64(-1)
         if prim.rank(which) == 0:
             index = any_now(team, kind, ivars, status, cmp, value, call_of(WAIT, tag, bound_ns))
@@ -256,20 +242,11 @@ def wait_until_any(
 
 
 @vocabulary
-def wait_until_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
+def wait_until_any_vector(team, ivars, status, cmp, values, scope=THREAD, tag=0, bound_ns=None):
     name = "wait_until_any_vector"
     kind, which = _words(name, ivars, status, values, True), scope_of(name, scope)
 
-    def impl(
-        team: Any,
-        ivars: Any,
-        status: Any,
-        cmp: Any,
-        values: Any,
-        scope: Any = THREAD,
-        tag: Any = 0,
-        bound_ns: Any = None,
-    ) -> Any:
+    def impl(team, ivars, status, cmp, values, scope=THREAD, tag=0, bound_ns=None):
         index = i64(-1)
         if prim.rank(which) == 0:
             index = any_now(team, kind, ivars, status, cmp, values, call_of(WAIT, tag, bound_ns))
@@ -279,23 +256,13 @@ def wait_until_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: 
 
 
 @vocabulary
-def wait_until_some(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
+def wait_until_some(team, ivars, indices, status, cmp, value, scope=THREAD, tag=0, bound_ns=None):
     kind, which = (
         _words("wait_until_some", ivars, status, value, False),
         scope_of("wait_until_some", scope),
     )
 
-    def impl(
-        team: Any,
-        ivars: Any,
-        indices: Any,
-        status: Any,
-        cmp: Any,
-        value: Any,
-        scope: Any = THREAD,
-        tag: Any = 0,
-        bound_ns: Any = None,
-    ) -> Any:
+    def impl(team, ivars, indices, status, cmp, value, scope=THREAD, tag=0, bound_ns=None):
         found = i64(0)
         if prim.rank(which) == 0:
             found = some_now(team, kind, ivars, indices, status, cmp, value, call_of(WAIT, tag, bound_ns))
@@ -305,21 +272,11 @@ def wait_until_some(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, 
 
 
 @vocabulary
-def wait_until_some_vector(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
+def wait_until_some_vector(team, ivars, indices, status, cmp, values, scope=THREAD, tag=0, bound_ns=None):
     name = "wait_until_some_vector"
     kind, which = _words(name, ivars, status, values, True), scope_of(name, scope)
 
-    def impl(
-        team: Any,
-        ivars: Any,
-        indices: Any,
-        status: Any,
-        cmp: Any,
-        values: Any,
-        scope: Any = THREAD,
-        tag: Any = 0,
-        bound_ns: Any = None,
-    ) -> Any:
+    def impl(team, ivars, indices, status, cmp, values, scope=THREAD, tag=0, bound_ns=None):
         found = i64(0)
         if prim.rank(which) == 0:
             found = some_now(team, kind, ivars, indices, status, cmp, values, call_of(WAIT, tag, bound_ns))
@@ -329,7 +286,7 @@ def wait_until_some_vector(team: Any, ivars: Any, indices: Any, status: Any, cmp
 
 
 @helper
-def all_hold(kind: Any, ivars: Any, status: Any, cmp: Any, values: Any) -> Any:
+def all_hold(kind, ivars, status, cmp, values):
     for i in range(ivars.size):
         if counts(status, i) and not holds(kind, ivars, cmp, values, i):
             return i64(0)
@@ -337,10 +294,10 @@ def all_hold(kind: Any, ivars: Any, status: Any, cmp: Any, values: Any) -> Any:
 
 
 @vocabulary
-def test_all(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any:
+def test_all(team, ivars, status, cmp, value, scope=THREAD):
     kind, which = _words("test_all", ivars, status, value, False), scope_of("test_all", scope)
 
-    def impl(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any:
+    def impl(team, ivars, status, cmp, value, scope=THREAD):
         hold = i64(0)
         if prim.rank(which) == 0:
             hold = all_hold(kind, ivars, status, cmp, value)
@@ -350,10 +307,10 @@ def test_all(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: An
 
 
 @vocabulary
-def test_all_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD) -> Any:
+def test_all_vector(team, ivars, status, cmp, values, scope=THREAD):
     kind, which = _words("test_all_vector", ivars, status, values, True), scope_of("test_all_vector", scope)
 
-    def impl(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD) -> Any:
+    def impl(team, ivars, status, cmp, values, scope=THREAD):
         hold = i64(0)
         if prim.rank(which) == 0:
             hold = all_hold(kind, ivars, status, cmp, values)
@@ -363,10 +320,10 @@ def test_all_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, s
 
 
 @vocabulary
-def test_any(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any:
+def test_any(team, ivars, status, cmp, value, scope=THREAD):
     kind, which = _words("test_any", ivars, status, value, False), scope_of("test_any", scope)
 
-    def impl(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any:
+    def impl(team, ivars, status, cmp, value, scope=THREAD):
         index = i64(-1)
         if prim.rank(which) == 0:
             index = max(first(kind, ivars, status, cmp, value), i64(-1))
@@ -376,10 +333,10 @@ def test_any(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: An
 
 
 @vocabulary
-def test_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD) -> Any:
+def test_any_vector(team, ivars, status, cmp, values, scope=THREAD):
     kind, which = _words("test_any_vector", ivars, status, values, True), scope_of("test_any_vector", scope)
 
-    def impl(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD) -> Any:
+    def impl(team, ivars, status, cmp, values, scope=THREAD):
         index = i64(-1)
         if prim.rank(which) == 0:
             index = max(first(kind, ivars, status, cmp, values), i64(-1))
@@ -389,14 +346,10 @@ def test_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, s
 
 
 @vocabulary
-def test_some(
-    team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD
-) -> Any:
+def test_some(team, ivars, indices, status, cmp, value, scope=THREAD):
     kind, which = _words("test_some", ivars, status, value, False), scope_of("test_some", scope)
 
-    def impl(
-        team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD
-    ) -> Any:
+    def impl(team, ivars, indices, status, cmp, value, scope=THREAD):
         found = i64(0)
         if prim.rank(which) == 0:
             found = max(all_of(kind, ivars, status, cmp, value, indices), i64(0))
@@ -406,12 +359,10 @@ def test_some(
 
 
 @vocabulary
-def test_some_vector(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD) -> Any:  # fmt: skip
+def test_some_vector(team, ivars, indices, status, cmp, values, scope=THREAD):
     kind, which = _words("test_some_vector", ivars, status, values, True), scope_of("test_some_vector", scope)
 
-    def impl(
-        team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD
-    ) -> Any:
+    def impl(team, ivars, indices, status, cmp, values, scope=THREAD):
         found = i64(0)
         if prim.rank(which) == 0:
             found = max(all_of(kind, ivars, status, cmp, values, indices), i64(0))

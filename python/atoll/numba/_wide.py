@@ -6,18 +6,17 @@ are one access.
 
 from __future__ import annotations
 
-from typing import Any
-
 from numba.core import types
 from numba.core.errors import TypingError
 
 from . import _primitives as prim
-from ._targets import FLOATS, WORDS, array, number, vocabulary
+from ._registration import vocabulary
+from ._types import FLOATS, WORDS, array, number
 
 i64 = types.int64
 
 
-def element_of(name: str, x: Any) -> Any:
+def element_of(name: str, x):
     kind = array(name, "x", x)
     if kind not in WORDS + FLOATS:
         allowed = ", ".join(str(one) for one in WORDS + FLOATS)
@@ -26,19 +25,19 @@ def element_of(name: str, x: Any) -> Any:
 
 
 @vocabulary
-def load_wide(x: Any, i: Any) -> Any:
+def load_wide(x, i):
     kind = element_of("load_wide", x)
     number("load_wide", "i", i, i64)
     each = kind.bitwidth // 8
 
-    def impl(x: Any, i: Any) -> Any:
+    def impl(x, i):
         return prim.load_wide(kind, prim.address(x) + i64(i) * each)
 
     return impl
 
 
 @vocabulary
-def store_wide(x: Any, i: Any, values: Any) -> None:
+def store_wide(x, i, values):
     kind = element_of("store_wide", x)
     number("store_wide", "i", i, i64)
     each = kind.bitwidth // 8
@@ -47,7 +46,7 @@ def store_wide(x: Any, i: Any, values: Any) -> None:
             f"atoll.numba.store_wide: values is {values}; for x of {kind} it must be a tuple of {16 // each} of these"
         )
 
-    def impl(x: Any, i: Any, values: Any) -> None:
+    def impl(x, i, values):
         prim.store_wide(kind, prim.address(x) + i64(i) * each, values)
 
     return impl  # type: ignore[return-value]

@@ -23,10 +23,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import _kernels
-from . import _atomics, _collectives, _messages, _moves, _signals, _waits
-from . import _core as _core
+from . import (
+    _addresses,
+    _atomics,
+    _collectives,
+    _mailboxes,
+    _moves,
+    _reductions,
+    _signals,
+    _tiles,
+    _waits,
+)  # fmt: skip
 from . import _installed as _installed  # the first import: it raises an error if Triton is missing
-from ._core import (
+from ._addresses import team_at
+from ._host import kernel, most_resident_blocks, most_resident_programs
+from ._mailboxes import mailbox_bytes
+from ._types import (
     ACQUIRE_RELEASE,
     ADD,
     AND,
@@ -45,11 +57,7 @@ from ._core import (
     SET,
     SUM,
     XOR,
-    kernel,
-    team_at,
 )  # fmt: skip
-from ._host import most_resident_blocks, most_resident_programs
-from ._messages import mailbox_bytes
 
 _ABSENT = {
     **dict.fromkeys(
@@ -71,5 +79,15 @@ __all__ = [
     "SET", "SUM", "XOR", "kernel", "mailbox_bytes", "most_resident_blocks", "most_resident_programs", "team_at",
 ]  # fmt: skip
 __all__ += _kernels.publish(
-    "triton", globals(), _atomics, _collectives, _core, _messages, _moves, _signals, _waits
+    "triton",
+    globals(),
+    _addresses,
+    _atomics,
+    _collectives,
+    _mailboxes,
+    _moves,
+    _reductions,
+    _signals,
+    _tiles,
+    _waits,
 )

@@ -1,4 +1,4 @@
-"""Atomics on pointers or blocks of pointers; complete when their result is used, or by quiet."""
+"""Single elements and atomics, on pointers or blocks of pointers; complete when their result is used, or by quiet."""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -6,10 +6,10 @@ from __future__ import annotations
 import triton.language as tl
 from triton import jit
 
-from ._core import checks, peer_for
-from ._kinds import number, word
+from ._addresses import checks, peer_for
+from ._types import number, pointer, word
 
-_ATOMIC = checks("atomic")
+_P, _G, _ATOMIC = checks("p"), checks("g"), checks("atomic")
 
 
 @jit
@@ -108,3 +108,16 @@ def atomic_xor(team, dst, value, pe):
     word("atomic_xor", "dst", dst)
     number("atomic_xor", "value", value, "dst", dst)
     tl.atomic_xor(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
+
+
+@jit
+def p(team, dst, value, pe):
+    pointer("p", "dst", dst)
+    number("p", "value", value, "dst", dst)
+    tl.store(peer_for(team, dst, pe, _P), value)
+
+
+@jit
+def g(team, src, pe):
+    pointer("g", "src", src)
+    return tl.load(peer_for(team, src, pe, _G), volatile=True)

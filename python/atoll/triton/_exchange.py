@@ -11,18 +11,9 @@ import triton.language as tl
 from triton import jit
 
 from .._ptx import AT
-from ._core import reach
-from ._words import (
-    load,
-    load_part,
-    num_threads,
-    pairs_of,
-    store,
-    store_flagged,
-    store_part,
-    thread,
-    wait_flagged,
-)
+from ._addresses import reach
+from ._polling import wait_flagged
+from ._primitives import load, load_part, num_threads, pairs_of, store, store_flagged, store_part, thread
 
 _EPOCH, _SLOTS, _AREA = (tl.constexpr(AT[name]) for name in ("exchange_epoch", "slots", "slot_area_pairs"))
 

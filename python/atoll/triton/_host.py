@@ -2,15 +2,18 @@
 run at once.
 """
 
+# mypy: ignore-errors
 from __future__ import annotations
 
 import inspect
 import math
 import os
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import triton
 from triton.errors import TritonError
 
 from .. import _atoll
@@ -166,3 +169,12 @@ def _check_resident(made: Any, start: Any, grid: Any, arguments: Any, keywords: 
         check_grid(math.prod(sizes), threads, whole_blocks(function, threads, shared), gpu)
     except ValueError as error:
         raise ValueError(f"{made.fn.__name__}: {error}") from None
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Make a kernel by triton.jit, whose first argument is `team`; all PEs compile the same kernel.
+
+    The launch takes an atoll.Team for it, and refuses freed arrays and arrays of NumPy (TypeError,
+    UseAfterFree, OverflowError). Errors of such a kernel name it. Local. Source: Atoll.
+    """
+    return named(triton.jit(function, do_not_specialize=["team"]))

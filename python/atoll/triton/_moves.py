@@ -1,6 +1,4 @@
-"""put, get and tiles of rows * cols elements: row r begins at x + r * pitch; ROWS and COLS of them are moved
-at a time.
-"""
+"""Put and get, and the operations that order them (atoll/device/rma.hpp)."""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -8,26 +6,12 @@ from __future__ import annotations
 import triton.language as tl
 from triton import jit
 
-from ._core import checks, peer_for
-from ._kinds import alike, number, pointer
+from ._addresses import checks, peer_for
+from ._types import INTERPRETED, alike
 
-_P, _G, _PUT, _GET = checks("p"), checks("g"), checks("put"), checks("get")
+_PUT, _GET = checks("put"), checks("get")
 _PUT_NBI, _GET_NBI = checks("put_nbi"), checks("get_nbi")
 _IPUT, _IGET = checks("iput"), checks("iget")
-_TILE_PUT, _TILE_GET = checks("tile_put"), checks("tile_get")
-
-
-@jit
-def p(team, dst, value, pe):
-    pointer("p", "dst", dst)
-    number("p", "value", value, "dst", dst)
-    tl.store(peer_for(team, dst, pe, _P), value)
-
-
-@jit
-def g(team, src, pe):
-    pointer("g", "src", src)
-    return tl.load(peer_for(team, src, pe, _G), volatile=True)
 
 
 @jit
@@ -93,32 +77,18 @@ def iget(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 10
 
 
 @jit
-def copy_tile(dst, src, dst_pitch, src_pitch, rows, cols, ROWS: tl.constexpr, COLS: tl.constexpr):
-    for top in range(0, rows, ROWS):
-        r = (top + tl.arange(0, ROWS)).to(tl.int64)[:, None]
-        for begin in range(0, cols, COLS):
-            c = begin + tl.arange(0, COLS)[None, :]
-            inside = (r < rows) & (c < cols)
-            tl.store(
-                dst + r * dst_pitch + c,
-                tl.load(src + r * src_pitch + c, mask=inside, volatile=True),
-                mask=inside,
-            )
-
-
-@jit
-def tile_put(
-    team, dst, src, dst_pitch, src_pitch, rows, cols, pe, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64
-):
-    alike("tile_put", dst, src)
-    copy_tile(peer_for(team, dst, pe, _TILE_PUT), src, dst_pitch, src_pitch, rows, cols, ROWS, COLS)
+def quiet(team):
+    tl.debug_barrier()
+    if not INTERPRETED:
+        tl.inline_asm_elementwise("fence.sc.sys; mov.u32 $0, 0;", "=r", [], tl.int32, is_pure=False, pack=1)
     tl.debug_barrier()
 
 
 @jit
-def tile_get(
-    team, dst, src, dst_pitch, src_pitch, rows, cols, pe, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64
-):
-    alike("tile_get", dst, src)
-    copy_tile(dst, peer_for(team, src, pe, _TILE_GET), dst_pitch, src_pitch, rows, cols, ROWS, COLS)
+def fence(team):
+    quiet(team)
+
+
+@jit
+def flush(team):
     tl.debug_barrier()

@@ -7,16 +7,15 @@ import triton.language as tl
 from triton import jit
 
 from .._ptx import AT
-from ._core import GE, SET, checks, holds, peer_for
-from ._kinds import COMPARE, SIGNAL_OP, alike, constant, number, single, word
+from ._addresses import checks, peer_for
 from ._moves import copy
-from ._words import load_one, meet_threads, thread, wait_word
+from ._polling import wait_word
+from ._primitives import load_one, meet_threads, thread
+from ._types import COMPARE, GE, SET, SIGNAL_OP, alike, constant, number, single, word
 
 _SIGNAL_SET, _SIGNAL_ADD = checks("signal_set"), checks("signal_add")
 _PUT_SIGNAL, _PUT_SIGNAL_NBI = checks("put_signal"), checks("put_signal_nbi")
-_SIGNAL_WAIT, _CONSUME, _WAIT = (
-    tl.constexpr(AT[name]) for name in ("signal_wait_until", "signal_consume", "wait_until")
-)
+_SIGNAL_WAIT, _CONSUME = tl.constexpr(AT["signal_wait_until"]), tl.constexpr(AT["signal_consume"])
 
 
 @jit
@@ -43,9 +42,18 @@ def signal_fetch(team, signal):
 
 @jit
 def _put_signal(
-    team, dst, src, n, signal, value, op: tl.constexpr, pe, BLOCK: tl.constexpr, NAME: tl.constexpr,
+    team,
+    dst,
+    src,
+    n,
+    signal,
+    value,
+    op: tl.constexpr,
+    pe,
+    BLOCK: tl.constexpr,
+    NAME: tl.constexpr,
     operation: tl.constexpr,
-):  # fmt: skip
+):
     alike(NAME, dst, src)
     word(NAME, "signal", signal)
     number(NAME, "value", value, "signal", signal)
@@ -70,7 +78,7 @@ def put_signal_nbi(team, dst, src, n, signal, value, op: tl.constexpr, pe, BLOCK
 
 
 @jit
-def _wait(team, signal, cmp: tl.constexpr, value, tag, bound, operation: tl.constexpr):
+def wait_one(team, signal, cmp: tl.constexpr, value, tag, bound, operation: tl.constexpr):
     kind: tl.constexpr = signal.dtype.element_ty
     first = (thread() == 0).to(tl.int32)
     wait_word(team, signal.to(tl.int64), kind, cmp, value, operation, -1, tag, "acquire", first, bound)
@@ -82,28 +90,12 @@ def signal_wait_until(team, signal, cmp: tl.constexpr, value, tag=0, bound_ns=0)
     word("signal_wait_until", "signal", signal)
     number("signal_wait_until", "value", value, "signal", signal)
     constant("signal_wait_until", "cmp", cmp, COMPARE)
-    _wait(team, signal, cmp, value, tag, bound_ns, _SIGNAL_WAIT)
-
-
-@jit
-def wait_until(team, ivar, cmp: tl.constexpr, value, tag=0, bound_ns=0):
-    word("wait_until", "ivar", ivar)
-    number("wait_until", "value", value, "ivar", ivar)
-    constant("wait_until", "cmp", cmp, COMPARE)
-    _wait(team, ivar, cmp, value, tag, bound_ns, _WAIT)
-
-
-@jit
-def test(team, ivar, cmp: tl.constexpr, value):
-    single("test", "ivar", ivar)
-    number("test", "value", value, "ivar", ivar)
-    constant("test", "cmp", cmp, COMPARE)
-    return holds(load_one(ivar), cmp, value)
+    wait_one(team, signal, cmp, value, tag, bound_ns, _SIGNAL_WAIT)
 
 
 @jit
 def signal_consume(team, signal, n, tag=0, bound_ns=0):
     word("signal_consume", "signal", signal)
     number("signal_consume", "n", n, "signal", signal)
-    _wait(team, signal, GE, n, tag, bound_ns, _CONSUME)
+    wait_one(team, signal, GE, n, tag, bound_ns, _CONSUME)
     tl.atomic_add(signal, -n, sem="relaxed", scope="sys")

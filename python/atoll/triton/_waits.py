@@ -15,9 +15,10 @@ from triton import jit
 
 from .. import _ptx
 from .._ptx import AT
-from ._core import INTERPRETED, at_int32, holds
-from ._kinds import COMPARE, constant, number, word
-from ._words import load_words, look_around, num_threads, wait_words
+from ._polling import holds, look_around, wait_words
+from ._primitives import at_int32, load_one, load_words, num_threads
+from ._signals import wait_one
+from ._types import COMPARE, INTERPRETED, constant, number, single, word
 
 _WAIT = tl.constexpr(AT["wait_until"])
 _LOOKS = tl.constexpr(1 if INTERPRETED else _ptx.LOOKS)  # loads in the interpreter are slow
@@ -208,3 +209,19 @@ def test_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values)
     constant("test_some_vector", "cmp", cmp, COMPARE)
     found, _ = _test(ivars, n, indices, status, cmp, values, True, False)
     return found
+
+
+@jit
+def wait_until(team, ivar, cmp: tl.constexpr, value, tag=0, bound_ns=0):
+    word("wait_until", "ivar", ivar)
+    number("wait_until", "value", value, "ivar", ivar)
+    constant("wait_until", "cmp", cmp, COMPARE)
+    wait_one(team, ivar, cmp, value, tag, bound_ns, _WAIT)
+
+
+@jit
+def test(team, ivar, cmp: tl.constexpr, value):
+    single("test", "ivar", ivar)
+    number("test", "value", value, "ivar", ivar)
+    constant("test", "cmp", cmp, COMPARE)
+    return holds(load_one(ivar), cmp, value)

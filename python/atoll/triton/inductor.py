@@ -25,7 +25,7 @@ import triton.language as tl
 
 from .. import _ptx
 from .. import triton as _all
-from ._core import INTERPRETED
+from ._types import INTERPRETED
 
 _HERE = Path(__file__).parent
 _SOURCES = [*sorted(_HERE.glob("*.py")), _HERE.parent / "_ptx.py"]

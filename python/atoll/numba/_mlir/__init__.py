@@ -1,6 +1,6 @@
 """The same functions in kernels of numba-cuda-mlir, a compiler with its own types and typing.
 
-It uses the GPU's forms that _targets.py kept. Its types are converted to Numba's, by which those forms
+It uses the GPU's forms that _registration.py kept. Its types are converted to Numba's, by which those forms
 choose, and the LLVM that they build is converted to MLIR.
 """
 
@@ -14,12 +14,13 @@ from numba_cuda_mlir._mlir import ir as mlir
 from numba_cuda_mlir.lowering_utilities import RangeObject, convert
 from numba_cuda_mlir.numba_cuda.typing import templates
 
-from .. import _cuda, _targets, _tiles, _who
-from .._launch import Mailbox
-from .._messages import Inbox, Outbox
-from .._targets import FORMS
-from .._waiting import Call
-from .._ways import Meeting
+from .. import _gpu, _gpu_threads, _threads, _tiles
+from .._host import Mailbox
+from .._loops import Meeting
+from .._mailboxes import Inbox, Outbox
+from .._polling import Call
+from .._registration import FORMS
+from .._types import GRID
 from ._builder import Builder, Context, Value, as_i64, raw, strides
 from ._kinds import Named, back, nothing, ours, their_errors, theirs
 
@@ -28,7 +29,7 @@ OWN: set[Any] = set()
 """Stubs that are registered here by their own implementation, not by their form."""
 
 
-def register(stub: Any, generic: Any, lowered: Any) -> None:
+def register(stub, generic, lowered):
     """Register `stub`: generic returns the signature for types, lowered builds the code."""
     template = type(
         f"Atoll_{stub.__name__}", (templates.AbstractTemplate,), {"key": stub, "generic": generic}
@@ -38,11 +39,11 @@ def register(stub: Any, generic: Any, lowered: Any) -> None:
     extending.lower_builtin(stub, theirs.VarArg(theirs.Any))(lowered)
 
 
-def implement(stub: Callable[..., Any], generator: Any) -> None:
+def implement(stub: Callable[..., Any], generator):
     """Compile one device function for each list of types; extending.overload would compile one for each call."""
     made: dict[Any, Any] = {}
 
-    def device_function(kinds: Any, keywords: Any) -> Any:
+    def device_function(kinds, keywords):
         key = (kinds, tuple(keywords.items()))
         if key not in made:
             with their_errors():
@@ -50,11 +51,11 @@ def implement(stub: Callable[..., Any], generator: Any) -> None:
                 made[key] = cuda.jit(device=True)(generator(*map(ours, kinds), **named))
         return made[key]
 
-    def generic(self: Any, kinds: Any, keywords: Any) -> Any:
+    def generic(self, kinds, keywords):
         function = device_function(kinds, keywords)
         return theirs.Dispatcher(function).get_call_type(self.context, kinds, keywords)
 
-    def lowered(lower: Any, target: Any, arguments: Any, keywords: Any) -> None:
+    def lowered(lower, target, arguments, keywords):
         kinds = tuple(lower.get_numba_type(one.name) for one in arguments)
         named = {name: lower.get_numba_type(one.name) for name, one in keywords}
         function = device_function(kinds, named)
@@ -63,13 +64,13 @@ def implement(stub: Callable[..., Any], generator: Any) -> None:
     register(stub, generic, lowered)
 
 
-def emit(stub: Callable[..., Any], generator: Any) -> None:
-    def generic(self: Any, kinds: Any, keywords: Any) -> Any:
+def emit(stub: Callable[..., Any], generator):
+    def generic(self, kinds, keywords):
         with their_errors():
             signature, _ = generator(*map(ours, kinds))
         return back(signature.return_type)(*map(back, signature.args))
 
-    def lowered(lower: Any, target: Any, arguments: Any, keywords: Any) -> None:
+    def lowered(lower, target, arguments, keywords):
         kinds = [lower.get_numba_type(one.name) for one in arguments]
         signature, build = generator(*map(ours, kinds))
         values = []
@@ -87,21 +88,21 @@ def emit(stub: Callable[..., Any], generator: Any) -> None:
 # ---- functions whose form numba-cuda-mlir does not take
 
 
-def shared_range(lower: Any, target: Any, arguments: Any, keywords: Any) -> None:
+def shared_range(lower, target, arguments, keywords):
     """Build grid_range, since a function of numba-cuda-mlir cannot return a range."""
     builder, (n,) = Builder(lower), arguments
-    first, step = (raw(make(builder, _targets.GRID)) for make in (_cuda.rank_of, _cuda.size_of))
+    first, step = (raw(make(builder, GRID)) for make in (_gpu_threads.rank_of, _gpu_threads.size_of))
     lower.store_var(target, RangeObject(lower, first, as_i64(lower.load_var(n)), step))
 
 
-def bytes_along(axis: int) -> Any:
-    def lowered(lower: Any, target: Any, arguments: Any, keywords: Any) -> None:
+def bytes_along(axis: int):
+    def lowered(lower, target, arguments, keywords):
         lower.store_var(target, strides(lower.load_var(arguments[0]), axis))
 
     return lowered
 
 
-def own(stub: Any, generic: Any, lowered: Any) -> None:
+def own(stub, generic, lowered):
     OWN.add(stub)
     register(stub, generic, lowered)
 
@@ -110,7 +111,7 @@ def named_tuple(kind: type) -> None:
     """Build a named tuple from its parts."""
 
     @extending.lower_builtin(kind, theirs.VarArg(theirs.Any))
-    def _(lower: Any, target: Any, arguments: Any, keywords: Any) -> None:
+    def _(lower, target, arguments, keywords):
         wanted = lower.get_numba_type(target.name).types
         parts = [(lower.load_var(one), to) for one, to in zip(arguments, wanted, strict=True)]
         lower.store_var(
@@ -124,12 +125,12 @@ def named_tuple(kind: type) -> None:
 
 for each in (Call, Mailbox, Meeting, Inbox, Outbox):
     named_tuple(each)
-own(_who.grid_range, lambda self, kinds, keywords: theirs.range_state64_type(*kinds), shared_range)
+own(_threads.grid_range, lambda self, kinds, keywords: theirs.range_state64_type(*kinds), shared_range)
 for axis, stub in enumerate((_tiles.pitch, _tiles.stride)):
     own(stub, lambda self, kinds, keywords: theirs.int64(*kinds), bytes_along(axis))
-for stub, function in _cuda.by_names_of(cuda).items():
+for stub, function in _gpu_threads.by_names_of(cuda).items():
     OWN.add(stub)
-    implement(stub, _cuda.gives(function))
+    implement(stub, _gpu.gives(function))
 for form in FORMS:
     if form.stub not in OWN:
         (emit if form.emitted else implement)(form.stub, form.generator)

@@ -1,11 +1,9 @@
-"""MLIR instructions under the names of llvmlite, for what _cuda.py builds."""
+"""MLIR instructions under the names of llvmlite, for what _gpu*.py builds."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
 
 from llvmlite import ir
 from numba.core import types
@@ -20,11 +18,11 @@ from numba_cuda_mlir.lowering_utilities import (
 )
 
 
-def i64() -> Any:
+def i64():
     return mlir.IntegerType.get_signless(64)
 
 
-def mlir_type(kind: Any) -> Any:
+def mlir_type(kind):
     if isinstance(kind, ir.VoidType):
         return None
     if isinstance(kind, ir.IntType):
@@ -34,7 +32,7 @@ def mlir_type(kind: Any) -> Any:
     return mlir.F32Type.get() if isinstance(kind, ir.FloatType) else mlir.F64Type.get()
 
 
-def llvm_type(kind: Any) -> Any:
+def llvm_type(kind):
     """Return llvmlite's name for the type of a value."""
     if isinstance(kind, mlir.IntegerType):
         return ir.IntType(kind.width)
@@ -44,15 +42,15 @@ def llvm_type(kind: Any) -> Any:
 class Value:
     """A value of MLIR, in place of llvmlite's."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value):
         self.value = value
 
     @property
-    def type(self) -> Any:
+    def type(self):
         return llvm_type(self.value.type)
 
 
-def raw(value: Any) -> Any:
+def raw(value):
     if isinstance(value, Value):
         return value.value
     if isinstance(value, ir.Constant):
@@ -60,15 +58,15 @@ def raw(value: Any) -> Any:
     return value
 
 
-def as_i64(value: Any) -> Any:
+def as_i64(value):
     return convert(value, i64(), signed=True)
 
 
-def as_list(results: Any) -> list[Any]:
+def as_list(results):
     return [results] if isinstance(results, mlir.Value) else list(results)
 
 
-def strides(array: Any, axis: int) -> Any:
+def strides(array, axis: int):
     """Return the stride in bytes."""
     array = raw(array)
     rank = mlir.MemRefType(array.type).rank
@@ -81,88 +79,88 @@ class Context:
     """The part of Numba's target context that the builds use."""
 
     @staticmethod
-    def make_array(kind: Any) -> Any:
+    def make_array(kind):
         return lambda context, builder, value: SimpleNamespace(data=Value(memref_data_pointer(raw(value))))
 
     @staticmethod
-    def make_tuple(builder: Any, kind: Any, values: Any) -> Any:
+    def make_tuple(builder, kind, values):
         return tuple(raw(value) for value in values)
 
     @staticmethod
-    def get_value_type(kind: Any) -> Any:
+    def get_value_type(kind):
         return ir.FloatType() if kind == types.float32 else ir.DoubleType()
 
 
-def internal() -> Any:
+def internal():
     return mlir.Attribute.parse("#llvm.linkage<internal>")
 
 
 class Builder:
     """The methods of llvmlite's IRBuilder that the builds call."""
 
-    def __init__(self, lower: Any) -> None:
+    def __init__(self, lower):
         self.lower = lower
 
-    def call(self, function: Any, values: Any) -> Any:
+    def call(self, function, values):
         """Call inline PTX."""
         result = mlir_type(function.type)
         operands = [raw(value) for value in values]
         found = llvm.inline_asm(result, operands, function.asm, function.constraint, has_side_effects=True)
         return None if result is None else Value(found)
 
-    def extract_value(self, value: Any, k: int) -> Any:
+    def extract_value(self, value, k: int):
         if isinstance(value, tuple):
             return Value(value[k])
         kind = llvm.StructType(raw(value).type).body[k]
         return Value(llvm.extractvalue(kind, raw(value), mlir.DenseI64ArrayAttr.get([k])))
 
-    def _cast(self, operation: Any, value: Any, to: Any) -> Any:
+    def _cast(self, operation, value, to):
         return Value(operation(mlir_type(to), raw(value)))
 
-    def trunc(self, value: Any, to: Any) -> Any:
+    def trunc(self, value, to):
         return self._cast(arith.trunci, value, to)
 
-    def zext(self, value: Any, to: Any) -> Any:
+    def zext(self, value, to):
         return self._cast(arith.extui, value, to)
 
-    def bitcast(self, value: Any, to: Any) -> Any:
+    def bitcast(self, value, to):
         return self._cast(arith.bitcast, value, to)
 
-    def ptrtoint(self, value: Any, to: Any) -> Any:
+    def ptrtoint(self, value, to):
         return self._cast(llvm.ptrtoint, value, to)
 
-    def _both(self, operation: Any, a: Any, b: Any) -> Any:
+    def _both(self, operation, a, b):
         return Value(operation(raw(a), raw(b)))
 
-    def add(self, a: Any, b: Any) -> Any:
+    def add(self, a, b):
         return self._both(arith.addi, a, b)
 
-    def sub(self, a: Any, b: Any) -> Any:
+    def sub(self, a, b):
         return self._both(arith.subi, a, b)
 
-    def mul(self, a: Any, b: Any) -> Any:
+    def mul(self, a, b):
         return self._both(arith.muli, a, b)
 
-    def udiv(self, a: Any, b: Any) -> Any:
+    def udiv(self, a, b):
         return self._both(arith.divui, a, b)
 
-    def icmp_unsigned(self, how: str, a: Any, b: Any) -> Any:
+    def icmp_unsigned(self, how: str, a, b):
         which = {">=": arith.CmpIPredicate.uge}[how]
         return Value(arith.cmpi(which, raw(a), raw(b)))
 
-    def select(self, condition: Any, a: Any, b: Any) -> Any:
+    def select(self, condition, a, b):
         return Value(arith.select(raw(condition), raw(a), raw(b)))
 
     @contextlib.contextmanager
-    def if_then(self, condition: Any) -> Iterator[None]:
+    def if_then(self, condition):
         whether = scf.IfOp(raw(condition))
         with mlir.InsertionPoint(whether.then_block):
             yield
             scf.yield_([])
 
-    # Methods that _cuda.py calls in place of code for llvmlite.
+    # Methods that _gpu*.py calls in place of code for llvmlite.
 
-    def special(self, name: str) -> Any:
+    def special(self, name: str):
         """Read a special register of 32 bits."""
         return Value(
             getattr(nvvm, "read_ptx_sreg_" + name.replace(".", "_"))(
@@ -170,7 +168,7 @@ class Builder:
             )
         )
 
-    def architecture(self) -> Any:
+    def architecture(self):
         """Call __nvvm_reflect, since a compiled device function is used in kernels for any GPU."""
         pointer, i32 = llvm.PointerType.get(), mlir.IntegerType.get_signless(32)
         self._once("atoll_architecture", self._name_of_architecture)
@@ -184,18 +182,18 @@ class Builder:
         kind = llvm.ArrayType.get(mlir.IntegerType.get_signless(8), 12)
         llvm.GlobalOp(kind, "atoll_architecture", internal(), constant=True, value=text)
 
-    def _once(self, name: str, make: Any) -> None:
+    def _once(self, name: str, make):
         """Add a global to the module, once."""
         module = self.lower.mlir_gpu_module.regions[0].blocks[0]
         if not any(isinstance(one, llvm.GlobalOp) and one.sym_name.value == name for one in module):
             with mlir.InsertionPoint.at_block_begin(module):
                 make()
 
-    def shared_word(self, name: str) -> Any:
+    def shared_word(self, name: str):
         self._once(name, lambda: llvm.GlobalOp(i64(), name, internal(), addr_space=3, alignment=8))
         return Value(llvm.ptrtoint(i64(), llvm.mlir_addressof(llvm.PointerType.get(3), name)))
 
-    def slot_in(self, first: Any, step: Any, table: Any, pe: Any) -> Any:
+    def slot_in(self, first, step, table, pe):
         listed = arith.cmpi(arith.CmpIPredicate.ne, raw(table), arith.constant(i64(), 0))
         either = scf.IfOp(listed, [i64()], has_else=True)
         with mlir.InsertionPoint(either.then_block):
@@ -208,7 +206,7 @@ class Builder:
             scf.yield_([raw(self.add(first, self.mul(pe, step)))])
         return Value(either.results[0])
 
-    def moved(self, array: Any, distance: Any) -> Any:
+    def moved(self, array, distance):
         """Return the array at that many bytes beyond this one."""
         array = raw(array)
         rank = mlir.MemRefType(array.type).rank

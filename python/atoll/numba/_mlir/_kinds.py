@@ -21,14 +21,15 @@ from numba_cuda_mlir.numba_cuda import types as their_types
 
 from ... import _ptx
 from ..._device import DeviceTeam
-from .._targets import Constant, checked_team
+from .._registration import checked_team
+from .._types import Constant
 
 types: Any = numba_types  # untyped, as in numba-cuda-mlir
 theirs: Any = their_types
 
 
 class Named(theirs.Opaque):  # type: ignore[misc]
-    """The type of a constant of _targets.py."""
+    """The type of a constant of _types.py."""
 
     def __init__(self, constant: Constant) -> None:
         self.constant = constant
@@ -41,26 +42,26 @@ class NamedModel(PrimitiveModel):  # type: ignore[misc]
     variables.
     """
 
-    def __init__(self, manager: Any, kind: Any) -> None:
+    def __init__(self, manager, kind):
         super().__init__(manager, kind, mlir.IntegerType.get_signless(8))
 
-    def as_data(self, builder: Any, value: Any) -> Any:
+    def as_data(self, builder, value):
         return nothing()
 
     as_argument = as_return = as_data
 
-    def from_data(self, builder: Any, value: Any) -> Any:
+    def from_data(self, builder, value):
         return value
 
     from_argument = from_return = from_data
 
 
-def nothing() -> Any:
+def nothing():
     return arith.constant(mlir.IntegerType.get_signless(8), 0)
 
 
 @extending.typeof_impl.register(Constant)
-def _(value: Constant, context: Any) -> Any:
+def _(value: Constant, context):
     return Named(value)
 
 
@@ -69,12 +70,12 @@ if _ptx.CHECKS_ADDRESSES:
 
 
 @extending.typeof_impl.register(types.Type)
-def _(value: Any, context: Any) -> Any:
+def _(value, context):
     """A type as a value, such as i64 in i64(x)."""
     return extending.typeof_impl(back(value), context)
 
 
-def ours(kind: Any) -> Any:
+def ours(kind):
     """Return Numba's type for one of numba-cuda-mlir's. An unknown type is returned unchanged, for an error's
     text.
     """
@@ -97,7 +98,7 @@ def ours(kind: Any) -> Any:
     return kind
 
 
-def back(kind: Any) -> Any:
+def back(kind):
     """Return numba-cuda-mlir's type for one of Numba's."""
     if isinstance(kind, types.Opaque) and kind.name in Constant.named:
         return Named(Constant.named[kind.name])

@@ -1,33 +1,17 @@
-"""Parts that the other modules share: constants of the control block, addresses, the check of PEs, order."""
+"""Addresses of other PEs' copies, and the checks of PE numbers and addresses."""
 
 # mypy: ignore-errors
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from typing import Any
-
-import triton
 import triton.language as tl
 from triton import constexpr_function, jit
 
 from .. import _ptx
 from .._device import DeviceTeam
 from .._ptx import AT
-from ._host import named
-from ._kinds import Compare, Order, ReduceOp, SignalOp, integer_pe
+from ._primitives import at_int64
+from ._types import INTERPRETED, MOST_PES, integer_pe
 
-
-def kernel(function: Callable[..., Any]) -> Any:
-    """Make a kernel by triton.jit, whose first argument is `team`; all PEs compile the same kernel.
-
-    The launch takes an atoll.Team for it, and refuses freed arrays and arrays of NumPy (TypeError,
-    UseAfterFree, OverflowError). Errors of such a kernel name it. Local. Source: Atoll.
-    """
-    return named(triton.jit(function, do_not_specialize=["team"]))
-
-
-INTERPRETED = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1")
 if INTERPRETED:
     from ._interpreted import refuse_pe, refuse_place
 else:
@@ -56,13 +40,6 @@ def _text_for(text, operation):
 @constexpr_function
 def _is_block(x):
     return x.type.is_block()
-
-
-EQ, NE, GT, GE, LT, LE = map(tl.constexpr, Compare)
-SET, ADD = map(tl.constexpr, SignalOp)
-SUM, PROD, MIN, MAX, AND, OR, XOR = map(tl.constexpr, ReduceOp)
-ACQUIRE_RELEASE, RELAXED = map(tl.constexpr, Order)
-MOST_PES = tl.constexpr(64)
 
 
 @jit
@@ -180,53 +157,3 @@ def my_pe(team):
 @jit
 def n_pes(team):
     return team.n_pes
-
-
-@jit
-def word_at(address):
-    return address.to(tl.int64).to(tl.pointer_type(tl.int64))
-
-
-@jit
-def at_int32(x):
-    """Return a number, or a constant, as a 32-bit operand of inline PTX."""
-    return (x + tl.full((), 0, tl.int32)).to(tl.int32)
-
-
-@jit
-def at_int64(x):
-    """Return a number, constant or address as a 64-bit operand of inline PTX."""
-    return (x + tl.full((), 0, tl.int64)).to(tl.int64)
-
-
-@jit
-def quiet(team):
-    tl.debug_barrier()
-    if not INTERPRETED:
-        tl.inline_asm_elementwise("fence.sc.sys; mov.u32 $0, 0;", "=r", [], tl.int32, is_pure=False, pack=1)
-    tl.debug_barrier()
-
-
-@jit
-def fence(team):
-    quiet(team)
-
-
-@jit
-def flush(team):
-    tl.debug_barrier()
-
-
-@jit
-def holds(found, cmp: tl.constexpr, value):
-    if cmp == EQ:
-        return found == value
-    if cmp == NE:
-        return found != value
-    if cmp == GT:
-        return found > value
-    if cmp == GE:
-        return found >= value
-    if cmp == LT:
-        return found < value
-    return found <= value

@@ -1,7 +1,4 @@
-"""Flagged words: mailboxes, and the exchange of messages by which small collectives work.
-
-As atoll/device/mailbox.hpp and exchange.hpp.
-"""
+"""Mailboxes: messages in pairs of flagged words (atoll/device/mailbox.hpp)."""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -11,40 +8,15 @@ from typing import NamedTuple
 
 import cutlass
 import cutlass.cute as cute
-from cutlass import Int32, Int64
+from cutlass import Constexpr, Int32, Int64
 
-from .. import _ptx
 from .._ptx import AT
-from ._core import (
-    GE,
-    SYSTEM,
-    THREAD,
-    Scope,
-    Team,
-    apart,
-    asm,
-    load,
-    one_of,
-    store,
-    tensor_in_memory,
-)
-from ._reach import (
-    Call,
-    address,
-    at_peer,
-    call_of,
-    check_pe,
-    check_place,
-    is_dense,
-    meet_threads,
-    pe_of,
-    rank_of,
-    share,
-    size_in_bytes,
-    size_of,
-    words_at,
-)
-from ._waits import wait_pair, wait_pairs, wait_word
+from ._addresses import address, at_peer, check_pe, check_place, pe_of
+from ._copies import dense, is_whole, size_in_bytes
+from ._polling import Call, call_of, wait_pair, wait_pairs, wait_word
+from ._primitives import SYSTEM, load, load_flagged, load_part, pairs_of, store, store_flagged, store_part
+from ._threads import meet_threads, rank_of, share, size_of
+from ._types import GE, THREAD, Scope, Team, one_of
 
 DEPTH, ENTRY = AT["mailbox_depth"], AT["post_bytes"]
 POSTED, SEEN_TAKEN, RECEIVED, TAKEN = (
@@ -66,55 +38,12 @@ def mailbox_bytes(n_pes: int, room: int) -> int:
     return n_pes * (ENTRY + DEPTH * max(1, (room + 7) // 8) * 16)
 
 
-def is_whole(x) -> bool:
-    """Return whether x is known to consist of 8-byte units at multiples of 8."""
-    size = cute.size(x) * x.element_type.width // 8
-    return words_at(x) % 8 == 0 and isinstance(size, int) and size >= 8 and size % 8 == 0
-
-
-@cute.jit
-def load_part(source: Int64, nbytes: Int64, i: Int64, whole: cutlass.Constexpr):
-    """Load bytes 8 * i … of an array; bytes past its end are 0."""
-    at = source + i * 8
-    data = Int64(0)
-    if cutlass.const_expr(whole):  # noqa: SIM114 (decided when it is compiled, the latter in the kernel)
-        data = load(Int64, at)
-    elif (at & 7 == 0) & (i * 8 + 8 <= nbytes):
-        data = load(Int64, at)
-    else:
-        data = apart("atoll_load_part", _ptx.load_part(), "=&l,l,l,l", Int64, [source, nbytes, i])
-    return data
-
-
-@cute.jit
-def store_part(to: Int64, nbytes: Int64, i: Int64, data: Int64, whole: cutlass.Constexpr):
-    at = to + i * 8
-    if cutlass.const_expr(whole):  # noqa: SIM114
-        store(Int64, at, data)
-    elif (at & 7 == 0) & (i * 8 + 8 <= nbytes):
-        store(Int64, at, data)
-    else:
-        apart("atoll_store_part", _ptx.store_part(), "l,l,l,l", None, [to, nbytes, i, data])
-
-
-def store_flagged(at, data, flag) -> None:
-    asm(_ptx.store_flagged(), "l,l,r", None, [at, data, flag])
-
-
-@cute.jit
-def pairs_of(nbytes: Int64):
-    pairs = (nbytes + 7) >> 3
-    if pairs == 0:
-        pairs = Int64(1)
-    return pairs
-
-
 @dataclass(frozen=True)
 class Outbox:
-    """The sending end of a pair of PEs, with the pair's counters as values: outbox() of _ways.py."""
+    """The sending end of a pair of PEs, with the pair's counters as values: outbox() of _loops.py."""
 
     team: Team
-    scope: cutlass.Constexpr
+    scope: Constexpr
     pe: Int32
     mine: Int64
     """The pair's counters in this PE's mailbox."""
@@ -135,10 +64,10 @@ class Outbox:
 
 @dataclass(frozen=True)
 class Inbox:
-    """The receiving end of a pair of PEs: inbox() of _ways.py."""
+    """The receiving end of a pair of PEs: inbox() of _loops.py."""
 
     team: Team
-    scope: cutlass.Constexpr
+    scope: Constexpr
     pe: Int32
     mine: Int64
     slots: Int64
@@ -209,7 +138,7 @@ def close_inbox(come: Inbox) -> None:
 
 
 @cute.jit
-def _room(team: Team, mine: Int64, number: Int64, taken: Int64, pe: Int32, call: cutlass.Constexpr):
+def _room(team: Team, mine: Int64, number: Int64, taken: Int64, pe: Int32, call: Constexpr):
     """Return the number of messages received, when last loaded, once there is a slot for this message."""
     if number > taken + DEPTH:
         taken = wait_word(team, Int64, mine + TAKEN, GE, number - DEPTH, call, pe, SYSTEM)
@@ -237,7 +166,7 @@ def end_out(out: Outbox) -> Outbox:
 
 
 @cute.jit
-def _refresh(to: Int64, pairs: Int32, slot_bytes: Int64, number: Int64, scope: cutlass.Constexpr):
+def _refresh(to: Int64, pairs: Int32, slot_bytes: Int64, number: Int64, scope: Constexpr):
     """Give words that short messages leave untouched a new flag, long before an old flag occurs again."""
     if (number & 0x3FFFFFFF < DEPTH) & (number >= DEPTH):
         first, end, step = pairs + Int32(rank_of(scope)), Int32(slot_bytes >> 4), Int32(size_of(scope))
@@ -246,7 +175,7 @@ def _refresh(to: Int64, pairs: Int32, slot_bytes: Int64, number: Int64, scope: c
 
 
 @cute.jit
-def own_part(source: Int64, nbytes: Int64, whole: cutlass.Constexpr, scope: cutlass.Constexpr):
+def own_part(source: Int64, nbytes: Int64, whole: Constexpr, scope: Constexpr):
     """Load this thread's part of a message that has at most as many parts as there are threads.
 
     Threads without a part load the last one, up to the end of their warp, so that warps do not diverge.
@@ -260,13 +189,7 @@ def own_part(source: Int64, nbytes: Int64, whole: cutlass.Constexpr, scope: cutl
 
 @cute.jit
 def _send_parts(
-    to: Int64,
-    source: Int64,
-    nbytes: Int64,
-    whole: cutlass.Constexpr,
-    data: Int64,
-    flag: Int32,
-    scope: cutlass.Constexpr,
+    to: Int64, source: Int64, nbytes: Int64, whole: Constexpr, data: Int64, flag: Int32, scope: Constexpr
 ):
     """Send a thread's parts, two in flight at a time."""
     pairs, rank, step = Int32(pairs_of(nbytes)), Int32(rank_of(scope)), Int32(size_of(scope))
@@ -304,11 +227,11 @@ def _receive_parts(
     come: Int64,
     to: Int64,
     nbytes: Int64,
-    whole: cutlass.Constexpr,
+    whole: Constexpr,
     flag: Int32,
     pe: Int32,
-    call: cutlass.Constexpr,
-    scope: cutlass.Constexpr,
+    call: Constexpr,
+    scope: Constexpr,
 ):
     pairs, rank, step = Int32(pairs_of(nbytes)), Int32(rank_of(scope)), Int32(size_of(scope))
     if pairs <= step:
@@ -335,7 +258,7 @@ def begin_in(come: Inbox) -> Inbox:
 
 
 @cute.jit
-def _tell_taken(taken: Int64, number: Int64, scope: cutlass.Constexpr):
+def _tell_taken(taken: Int64, number: Int64, scope: Constexpr):
     if (number & (DEPTH // 2 - 1) == 0) & (rank_of(scope) == 0):
         store(Int64, taken, number, SYSTEM)  # all have read: a load whose value was used is complete
 
@@ -356,12 +279,8 @@ def receive_message(come: Inbox, dst) -> Inbox:
     return end_in(come)
 
 
-def load_flagged(at, flag):
-    return asm(_ptx.load_flagged(), "=l,=r,l,r", (Int64, Int32), [at, flag])
-
-
 @cute.jit
-def _looks_come(at: Int64, flag: Int32, scope: cutlass.Constexpr):
+def _looks_come(at: Int64, flag: Int32, scope: Constexpr):
     here = Int32(0)
     if rank_of(scope) == 0:
         _, here = load_flagged(at, flag)
@@ -375,17 +294,9 @@ def has_come(come: Inbox):
 
 
 @cute.jit
-def _receive_if(come: cutlass.Constexpr, dst: cute.Tensor, here: Int32):
+def _receive_if(come: Constexpr, dst: cute.Tensor, here: Int32):
     if here != 0:
         close_inbox(receive_message(come, dst))
-
-
-def dense(name: str, which: str, x) -> None:
-    tensor_in_memory(name, which, x)
-    if not is_dense(x):
-        raise TypeError(
-            f"atoll.cute.{name}: {which} is not known to be contiguous ({x.layout}); copy it first"
-        )
 
 
 def post(team, box, src, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
@@ -407,65 +318,3 @@ def try_receive(team, box, dst, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
     here = has_come(come)
     _receive_if(come, dst, here)
     return here != 0
-
-
-# ---- the exchange: every member sends every other a message
-
-SLOTS, EPOCH, AREA = AT["slots"], AT["exchange_epoch"], AT["slot_area_pairs"]
-
-
-def most_bytes(team):
-    """Return the longest message from member to member, in bytes."""
-    return Int64(AREA // team.n_pes) * 8
-
-
-def next_epoch(team):
-    return load(Int32, team.control + EPOCH) + 1
-
-
-def end_exchange(team, epoch, scope) -> None:
-    meet_threads(team, scope)
-    store(Int32, team.control + EPOCH, epoch)  # stored by every thread, so that each can read its own store
-
-
-def slot_from(team, epoch, pe):
-    return team.control + SLOTS + Int64((epoch & 1) * AREA + pe * (AREA // team.n_pes)) * 16
-
-
-@cute.jit
-def send(
-    team: Team,
-    epoch: Int32,
-    nbytes: Int64,
-    source: Int64,
-    block: Int64,
-    whole: cutlass.Constexpr,
-    scope: cutlass.Constexpr,
-):
-    """Send `nbytes` at source + pe * block to each other member. `whole`: all consist of 8-byte units at
-    multiples of 8.
-    """
-    pairs = Int32(pairs_of(nbytes))
-    mine = slot_from(team, epoch, team.my_pe)
-    k = Int32(rank_of(scope))
-    while k < pairs * team.n_pes:
-        pe = k // pairs
-        i = k - pe * pairs
-        if pe != team.my_pe:
-            data = load_part(source + Int64(pe) * block, nbytes, Int64(i), whole)
-            store_flagged(at_peer(team, mine, pe) + Int64(i) * 16, data, epoch)
-        k += Int32(size_of(scope))
-    if ((epoch & 0x3FFFFFFF) < 2) & (
-        (epoch < 0) | (epoch >= 2)
-    ):  # words that short messages leave untouched get a new flag in time
-        rest = Int32(pairs_of(most_bytes(team))) - pairs
-        for k in cutlass.range(Int32(rank_of(scope)), rest * team.n_pes, Int32(size_of(scope)), unroll=1):
-            pe = k // rest
-            i = pairs + k - pe * rest
-            if pe != team.my_pe:
-                store_flagged(at_peer(team, mine, pe) + Int64(i) * 16, Int64(0), epoch)
-
-
-def part(call: Call, team, epoch, pe, i):
-    """Wait for bytes 8 * i … of the message from `pe`, and return them."""
-    return wait_pair(team, slot_from(team, epoch, pe) + Int64(i) * 16, epoch, call, pe)

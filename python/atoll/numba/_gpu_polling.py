@@ -1,18 +1,16 @@
-"""The GPU forms of the polling loops of _waiting.py.
+"""The GPU forms of the polling loops of _polling.py.
 
 A round of the loop has four loads: the loop's own instructions take as long as one load and delay the next.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from numba.core import types
 
+from . import _polling
 from . import _primitives as p
-from . import _waiting
-from ._targets import DEVICE, implement
-from ._waiting import compare
+from ._polling import compare
+from ._registration import DEVICE, implement
 
 assert DEVICE is not None
 HERE = DEVICE
@@ -20,15 +18,15 @@ ROUNDS = 256
 i64 = types.int64
 
 
-def instead_of(stub: Any) -> Any:
-    def register(function: Any) -> Any:
+def instead_of(stub):
+    def register(function):
         implement(HERE, stub)(lambda *_: function)
         return function
 
     return register
 
 
-@instead_of(_waiting.look_word)
+@instead_of(_polling.look_word)
 def look_word(kind, address, cmp, value):
     for _ in range(ROUNDS):
         found = p.load_acquire(kind, address)
@@ -46,7 +44,7 @@ def look_word(kind, address, cmp, value):
     return p.load_relaxed(kind, address), False
 
 
-@instead_of(_waiting.look_relaxed)
+@instead_of(_polling.look_relaxed)
 def look_relaxed(address, value):
     for _ in range(ROUNDS):
         if p.load_relaxed(i64, address) >= value:
@@ -60,7 +58,7 @@ def look_relaxed(address, value):
     return False
 
 
-@instead_of(_waiting.look_pair)
+@instead_of(_polling.look_pair)
 def look_pair(address, flag):
     for _ in range(ROUNDS):
         data, here = p.load_flagged(address, flag)
@@ -78,7 +76,7 @@ def look_pair(address, flag):
     return i64(0), False
 
 
-@instead_of(_waiting.look_pairs)
+@instead_of(_polling.look_pairs)
 def look_pairs(first, second, flag):
     for _ in range(ROUNDS):
         data, here = p.load_flagged(first, flag)

@@ -1,239 +1,23 @@
-"""Parts that the other modules share: teams, constants, types, PTX."""
+"""Inline PTX: loads, stores and atomics of words, and what completes bulk copies."""
 
 # mypy: ignore-errors
 from __future__ import annotations
 
-import enum
 import re
 import sys
-from typing import NamedTuple
 
+import cutlass
 import cutlass.cute as cute
-from cutlass import (
-    BFloat16,
-    Float16,
-    Float32,
-    Float64,
-    Int8,
-    Int16,
-    Int32,
-    Int64,
-    Numeric,
-    Uint8,
-    Uint16,
-    Uint32,
-    Uint64,
-)
+from cutlass import Constexpr, Float16, Int32, Int64, Uint16
 from cutlass._mlir import ir
 from cutlass._mlir.dialects import func, llvm
 from cutlass.cutlass_dsl import CuTeDSL, dsl_user_op
 
-from .. import _atoll
-from .._device import DeviceTeam
-
-
-class Scope(enum.Enum):
-    """The threads that execute a call together; all of them call it with the same arguments."""
-
-    THREAD = 0
-    WARP = 1
-    BLOCK = 2
-    GRID = 3
-
-
-class Compare(enum.Enum):
-    """In the order of atl::Compare."""
-
-    EQ = 0
-    NE = 1
-    GT = 2
-    GE = 3
-    LT = 4
-    LE = 5
-
-
-class SignalOp(enum.Enum):
-    SET = 0
-    ADD = 1
-
-
-class ReduceOp(enum.Enum):
-    SUM = 0
-    PROD = 1
-    MIN = 2
-    MAX = 3
-    AND = 4
-    OR = 5
-    XOR = 6
-
-
-class Order(enum.Enum):
-    ACQUIRE_RELEASE = 0
-    RELAXED = 1
-
-
-THREAD, WARP, BLOCK, GRID = Scope
-EQ, NE, GT, GE, LT, LE = Compare
-SET, ADD = SignalOp
-SUM, PROD, MIN, MAX, AND, OR, XOR = ReduceOp
-ACQUIRE_RELEASE, RELAXED = Order
-
-
-class Team(NamedTuple):
-    """A team as kernels take it, by value: the fields of atl::device::Team. Annotate kernels' arguments with it."""
-
-    my_pe: Int32
-    n_pes: Int32
-    window: Int64
-    stride: Int64
-    my_slot: Int32
-    first: Int32
-    step: Int32
-    table: Int64
-    control: Int64
-
-
-def team(value: _atoll.Team | DeviceTeam) -> Team:
-    """Return a team as kernels take it. On the host.
-
-    The addresses of a bare DeviceTeam would be cut to 32 bits.
-    """
-    if isinstance(value, _atoll.Team):
-        value = value.device("device")
-    if not isinstance(value, DeviceTeam):
-        raise TypeError(
-            f"atoll.cute.team: the argument is {value!r}; pass an atoll.Team, or the result of its device()"
-        )
-    wide = ("window", "stride", "table", "control")
-    return Team(
-        *(Int64(v) if name in wide else Int32(v) for name, v in zip(value._fields, value, strict=True))
-    )
-
-
-# ---- types: PTX's name, and the letter of its registers
-
-FORMS = {
-    Int32: ("s32", "r"), Uint32: ("u32", "r"), Int64: ("s64", "l"), Uint64: ("u64", "l"),
-    Float32: ("f32", "f"), Float64: ("f64", "d"),
-}  # fmt: skip
-WORDS, FLOATS = (Int32, Int64, Uint32, Uint64), (Float32, Float64)
-HALVES = (Float16, BFloat16)
-NARROW = (Int8, Uint8, Int16, Uint16, *HALVES)
-"""Types for p, g and (16-bit floats) atomic_add; waits do not take them."""
-
-
-def one_of(kind, name: str, given):
-    """Return the constant that an argument is. A TypeError lists the allowed ones."""
-    if not isinstance(given, kind):
-        allowed = ", ".join(f"dev.{one.name}" for one in kind)
-        shown = f"dev.{given.name}" if isinstance(given, enum.Enum) else repr(given)
-        raise TypeError(f"atoll.cute.{name}: {shown} is given; it must be one of {allowed}")
-    return given
-
-
-def kind_of(name: str, which: str, x):
-    """Return the element type of a tensor or pointer."""
-    if isinstance(x, cute.Tensor):
-        return x.element_type
-    if isinstance(x, cute.Pointer):
-        return x.value_type
-    raise TypeError(
-        f"atoll.cute.{name}: {which} is {type(x).__name__}; it must be a cute.Tensor or a cute.Pointer"
-    )
-
-
-def pointer_of(x):
-    """Return a pointer to the first element; None for a tensor whose elements are coordinates."""
-    found = x.iterator if isinstance(x, cute.Tensor) else x
-    return found if isinstance(found, cute.Pointer) else None
-
-
-def is_shared(x) -> bool:
-    pointer = pointer_of(x)
-    return pointer is not None and pointer.memspace == cute.AddressSpace.smem
-
-
-def is_swizzled(x) -> bool:
-    """Return whether the layout permutes addresses, so that elements can only be addressed one by one."""
-    swizzled_layout = isinstance(x, cute.Tensor) and isinstance(x.layout, cute.ComposedLayout)
-    return swizzled_layout or pointer_of(x).value.type.is_swizzled
-
-
-def addressed(name: str, which: str, x) -> None:
-    """Refuse a tensor that is neither in global nor in shared memory."""
-    pointer = pointer_of(x)
-    space = "no memory" if pointer is None else pointer.memspace.name
-    if space not in ("gmem", "generic", "smem"):
-        where = {"rmem": "registers", "tmem": "tensor memory"}.get(space, space)
-        raise TypeError(
-            f"atoll.cute.{name}: {which} is in {where}; copy it to shared or global memory first, or move words by p and g"
-        )
-
-
-def global_memory(name: str, which: str, x) -> None:
-    """Refuse memory that other PEs or blocks cannot access."""
-    addressed(name, which, x)
-    if is_shared(x):
-        raise TypeError(
-            f"atoll.cute.{name}: {which} is in shared memory, which other blocks and PEs cannot access; it must be in global "
-            "memory, and symmetric if it is another PE's"
-        )
-    if is_swizzled(x):
-        raise TypeError(
-            f"atoll.cute.{name}: {which} is swizzled in global memory; pass it without its swizzle"
-        )
-
-
-def word(name: str, which: str, x, allowed=WORDS + FLOATS):
-    """Return the type of a word in global memory."""
-    kind = kind_of(name, which, x)
-    global_memory(name, which, x)
-    if kind not in allowed:
-        listed = ", ".join(one.__name__ for one in allowed)
-        raise TypeError(f"atoll.cute.{name}: {which} is of {kind.__name__}; it must be of {listed}")
-    return kind
-
-
-def tensor_in_memory(name: str, which: str, x) -> None:
-    if not isinstance(x, cute.Tensor):
-        raise TypeError(f"atoll.cute.{name}: {which} is {type(x).__name__}; it must be a cute.Tensor")
-    addressed(name, which, x)
-
-
-def same(name: str, dst, src):
-    """Return the element type that both tensors have."""
-    tensor_in_memory(name, "dst", dst)
-    tensor_in_memory(name, "src", src)
-    if dst.element_type is not src.element_type:
-        raise TypeError(
-            f"atoll.cute.{name}: dst is of {dst.element_type.__name__}, src of {src.element_type.__name__}; they must have one type"
-        )
-    return dst.element_type
-
-
-def number(name: str, which: str, value, kind):
-    """Return a value as the type of the word that it is for; a float for an integer is refused."""
-    if not isinstance(value, (int, float, Numeric, ir.Value)):
-        raise TypeError(
-            f"atoll.cute.{name}: {which} is {type(value).__name__}; it must be a number, for a word of {kind.__name__}"
-        )
-    floating = isinstance(value, (float, Float16, BFloat16, Float32, Float64))
-    if floating and kind not in FLOATS + HALVES:
-        raise TypeError(
-            f"atoll.cute.{name}: {which} is {type(value).__name__}, and the word of {kind.__name__}; convert one to the other"
-        )
-    if (
-        isinstance(value, int)
-        and kind not in FLOATS + HALVES
-        and not -(1 << kind.width - 1) <= value < 1 << kind.width
-    ):
-        raise OverflowError(f"atoll.cute.{name}: {which} is {value}, which does not fit {kind.__name__}")
-    return kind(value)
+from .. import _ptx
+from ._types import FLOATS, FORMS, HALVES
 
 
 # ---- PTX
-
-
 @dsl_user_op
 def asm(text: str, constraints: str, results, arguments, *, loc=None, ip=None):
     """Build volatile inline PTX; no memory access moves across it. `results`: a type, a tuple of them, or
@@ -411,8 +195,6 @@ def full_fence() -> None:
 
 
 # ---- bulk copies (atoll/device/bulk.hpp), of sm_90 and later
-
-
 def has_bulk() -> bool:
     """Return whether the compilation's target GPU can copy from shared memory by its copy engine."""
     return CuTeDSL._get_dsl().get_arch_enum().major >= 9
@@ -428,3 +210,44 @@ def read_bulk() -> None:
     """Wait until the copies that this thread started have read their sources."""
     if has_bulk():
         asm("cp.async.bulk.wait_group.read 0;", "", None, [])
+
+
+@cute.jit
+def load_part(source: Int64, nbytes: Int64, i: Int64, whole: Constexpr):
+    """Load bytes 8 * i … of an array; bytes past its end are 0."""
+    at = source + i * 8
+    data = Int64(0)
+    if cutlass.const_expr(whole):  # noqa: SIM114 (decided when it is compiled, the latter in the kernel)
+        data = load(Int64, at)
+    elif (at & 7 == 0) & (i * 8 + 8 <= nbytes):
+        data = load(Int64, at)
+    else:
+        data = apart("atoll_load_part", _ptx.load_part(), "=&l,l,l,l", Int64, [source, nbytes, i])
+    return data
+
+
+@cute.jit
+def store_part(to: Int64, nbytes: Int64, i: Int64, data: Int64, whole: Constexpr):
+    at = to + i * 8
+    if cutlass.const_expr(whole):  # noqa: SIM114
+        store(Int64, at, data)
+    elif (at & 7 == 0) & (i * 8 + 8 <= nbytes):
+        store(Int64, at, data)
+    else:
+        apart("atoll_store_part", _ptx.store_part(), "l,l,l,l", None, [to, nbytes, i, data])
+
+
+def store_flagged(at, data, flag) -> None:
+    asm(_ptx.store_flagged(), "l,l,r", None, [at, data, flag])
+
+
+@cute.jit
+def pairs_of(nbytes: Int64):
+    pairs = (nbytes + 7) >> 3
+    if pairs == 0:
+        pairs = Int64(1)
+    return pairs
+
+
+def load_flagged(at, flag):
+    return asm(_ptx.load_flagged(), "=l,=r,l,r", (Int64, Int32), [at, flag])

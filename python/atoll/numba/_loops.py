@@ -14,8 +14,8 @@ from numba.core.errors import TypingError
 
 from . import _primitives as prim
 from ._collectives import SYNC, SYNC_EPOCH, meet_at
-from ._launch import Mailbox
-from ._messages import (
+from ._host import Mailbox
+from ._mailboxes import (
     Inbox,
     Outbox,
     begin_in,
@@ -32,20 +32,9 @@ from ._messages import (
     send_message,
     slot_here,
 )
-from ._rma import item
-from ._targets import (
-    ACQUIRE_RELEASE,
-    RELAXED,
-    THREAD,
-    Kind,
-    array,
-    helper,
-    number,
-    one_of,
-    scope_of,
-    vocabulary,
-)
-from ._waiting import POST, RECEIVE, Call, call_of, wait_pair
+from ._polling import POST, RECEIVE, Call, call_of, wait_pair
+from ._registration import helper, vocabulary
+from ._types import ACQUIRE_RELEASE, RELAXED, THREAD, Kind, array, item, number, one_of, scope_of
 
 i64, u64 = types.int64, types.uint64
 
@@ -63,7 +52,7 @@ class Meeting(NamedTuple):
 MADE_BY = {Outbox: "outbox", Inbox: "inbox", Meeting: "meeting"}
 
 
-def opened(name: str, kind: Kind, *classes: Any) -> Any:
+def opened(name: str, kind: Kind, *classes):
     """Return which of these classes an argument has."""
     found = getattr(kind, "instance_class", None)
     if found not in classes:
@@ -73,7 +62,7 @@ def opened(name: str, kind: Kind, *classes: Any) -> Any:
 
 
 @vocabulary
-def nth(boxes: Any, k: Any) -> Any:
+def nth(boxes, k):
     block = getattr(boxes, "types", [None])[0]
     if getattr(boxes, "instance_class", None) is not Mailbox or getattr(block, "ndim", 1) != 2:
         raise TypingError(
@@ -84,7 +73,7 @@ def nth(boxes: Any, k: Any) -> Any:
 
 
 @vocabulary
-def outbox(team: Any, box: Any, pe: Any, scope: Any = THREAD, tag: Any = None, bound_ns: Any = None) -> Any:
+def outbox(team, box, pe, scope=THREAD, tag=None, bound_ns=None):
     which = scope_of("outbox", scope)
     return lambda team, box, pe, scope=THREAD, tag=None, bound_ns=None: open_outbox(
         call_of(POST, tag, bound_ns), team, box, pe, which
@@ -92,11 +81,11 @@ def outbox(team: Any, box: Any, pe: Any, scope: Any = THREAD, tag: Any = None, b
 
 
 @vocabulary
-def post_next(out: Any, src: Any) -> Any:
+def post_next(out, src):
     opened("post_next", out, Outbox)
     each = item(array("post_next", "src", src))
 
-    def impl(out: Any, src: Any) -> Any:
+    def impl(out, src):
         source, nbytes = prim.address(src), src.size * each
         return send_message(out, own_part(source, nbytes, out.scope), source, nbytes)
 
@@ -104,7 +93,7 @@ def post_next(out: Any, src: Any) -> Any:
 
 
 @vocabulary
-def inbox(team: Any, box: Any, pe: Any, scope: Any = THREAD, tag: Any = None, bound_ns: Any = None) -> Any:
+def inbox(team, box, pe, scope=THREAD, tag=None, bound_ns=None):
     which = scope_of("inbox", scope)
     return lambda team, box, pe, scope=THREAD, tag=None, bound_ns=None: open_inbox(
         call_of(RECEIVE, tag, bound_ns), team, box, pe, which
@@ -112,34 +101,34 @@ def inbox(team: Any, box: Any, pe: Any, scope: Any = THREAD, tag: Any = None, bo
 
 
 @vocabulary
-def receive_next(come: Any, dst: Any) -> Any:
+def receive_next(come, dst):
     opened("receive_next", come, Inbox)
     each = item(array("receive_next", "dst", dst))
     return lambda come, dst: receive_message(come, prim.address(dst), dst.size * each)
 
 
 @vocabulary
-def begin(which: Any) -> Any:
+def begin(which):
     kind = opened("begin", which, Outbox, Inbox)
     return (lambda which: begin_out(which)) if kind is Outbox else (lambda which: begin_in(which))
 
 
 @vocabulary
-def store(out: Any, part: Any, data: Any) -> Any:
+def store(out, part, data):
     opened("store", out, Outbox)
     number("store", "data", data, types.uint64)
 
-    def impl(out: Any, part: Any, data: Any) -> None:
+    def impl(out, part, data):
         prim.store_flagged(slot_here(out) + 16 * i64(part), i64(data), out.number & 0xFFFFFFFF)
 
     return impl
 
 
 @vocabulary
-def load(come: Any, part: Any) -> Any:
+def load(come, part):
     opened("load", come, Inbox)
 
-    def impl(come: Any, part: Any) -> Any:
+    def impl(come, part):
         at = slot_here(come) + 16 * i64(part)
         return u64(
             wait_pair(
@@ -151,24 +140,24 @@ def load(come: Any, part: Any) -> Any:
 
 
 @vocabulary
-def end(which: Any) -> Any:
+def end(which):
     kind = opened("end", which, Outbox, Inbox)
     return (lambda which: end_out(which)) if kind is Outbox else (lambda which: end_in(which))
 
 
 @vocabulary
-def has_message(come: Any) -> Any:
+def has_message(come):
     opened("has_message", come, Inbox)
     return lambda come: has_come(come)
 
 
 @helper
-def open_meeting(call: Any, team: Any, scope: Any) -> Any:
+def open_meeting(call, team, scope):
     return Meeting(team, scope, call.tag, call.bound, prim.load_own(i64, team.control + SYNC_EPOCH))
 
 
 @vocabulary
-def meeting(team: Any, scope: Any = THREAD, tag: Any = None, bound_ns: Any = None) -> Any:
+def meeting(team, scope=THREAD, tag=None, bound_ns=None):
     which = scope_of("meeting", scope)
     return lambda team, scope=THREAD, tag=None, bound_ns=None: open_meeting(
         call_of(SYNC, tag, bound_ns), team, which
@@ -176,11 +165,11 @@ def meeting(team: Any, scope: Any = THREAD, tag: Any = None, bound_ns: Any = Non
 
 
 @vocabulary
-def sync_next(met: Any, order: Any = ACQUIRE_RELEASE) -> Any:
+def sync_next(met, order=ACQUIRE_RELEASE):
     opened("sync_next", met, Meeting)
     relaxed = one_of("order", "sync_next", order) is RELAXED
 
-    def impl(met: Any, order: Any = ACQUIRE_RELEASE) -> Any:
+    def impl(met, order=ACQUIRE_RELEASE):
         meet_at(Call(SYNC, met.tag, met.bound), met.team, met.epoch + 1, met.scope, relaxed)
         return Meeting(met.team, met.scope, met.tag, met.bound, met.epoch + 1)
 
@@ -188,7 +177,7 @@ def sync_next(met: Any, order: Any = ACQUIRE_RELEASE) -> Any:
 
 
 @vocabulary
-def close(which: Any) -> Any:
+def close(which):
     kind = opened("close", which, Outbox, Inbox, Meeting)
     if kind is Outbox:
         return lambda which: close_outbox(which)

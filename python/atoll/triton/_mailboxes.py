@@ -1,4 +1,4 @@
-"""Mailboxes: `block` points to mailbox_bytes() zeros, `room` is a number of bytes."""
+"""Mailboxes: `block` points to mailbox_bytes() zeros, `room` is a number of bytes (atoll/device/mailbox.hpp)."""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -7,9 +7,10 @@ import triton.language as tl
 from triton import jit
 
 from .._ptx import AT
-from ._core import GE, at_int64, check_pe, check_place, checks, reach, word_at
-from ._kinds import pointer
-from ._words import (
+from ._addresses import check_pe, check_place, checks, reach
+from ._polling import wait_both, wait_flagged, wait_word
+from ._primitives import (
+    at_int64,
     load,
     load_one,
     load_part,
@@ -19,10 +20,9 @@ from ._words import (
     store_flagged,
     store_part,
     thread,
-    wait_both,
-    wait_flagged,
-    wait_word,
+    word_at,
 )
+from ._types import GE, pointer
 
 _POST_TO, _RECEIVE_FROM = checks("post"), checks("receive")
 _RECEIVE, _POST = tl.constexpr(AT["receive"]), tl.constexpr(AT["post"])
@@ -47,7 +47,7 @@ def _box_slot(team, block, room, sender, number):
 
 
 @jit
-def _bytes(x, n):
+def bytes_of(x, n):
     return at_int64(n) * (x.dtype.element_ty.primitive_bitwidth // 8)
 
 
@@ -59,7 +59,7 @@ def post(team, block, room, src, n, pe, tag=0, bound_ns=0):
     mine = block.to(tl.int64) + pe * _ENTRY
     number = load(mine + _POSTED, tl.int64) + 1
     taken = load(mine + _SEEN_TAKEN, tl.int64)
-    source, nbytes = src.to(tl.int64), _bytes(src, n)
+    source, nbytes = src.to(tl.int64), bytes_of(src, n)
     pairs = pairs_of(nbytes)
     tl.debug_barrier()  # after the program's stores to src
     i = thread()
@@ -104,7 +104,7 @@ def receive(team, block, room, dst, n, pe, tag=0, bound_ns=0):
     number = load(mine + _RECEIVED, tl.int64) + 1
     come = _box_slot(team, block, room, pe, number)
     flag = number.to(tl.int32)
-    to, nbytes = dst.to(tl.int64), _bytes(dst, n)
+    to, nbytes = dst.to(tl.int64), bytes_of(dst, n)
     pairs = pairs_of(nbytes)
     i = thread()
     if pairs <= num_threads():

@@ -6,9 +6,8 @@ import functools
 import importlib.util
 import inspect
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-import numba
 from numba import extending
 from numba.core import types
 from numba.core.errors import TypingError
@@ -16,6 +15,7 @@ from numba.core.typing import templates
 
 from .. import _ptx, _versions
 from .._device import DeviceTeam
+from ._types import Kind, is_left_out, plain
 
 
 class Target(NamedTuple):
@@ -58,7 +58,7 @@ class CheckedTeam(DeviceTeam):
     """
 
 
-def checked_team(value: Any, context: Any) -> Any:
+def checked_team(value, context):
     return types.NamedUniTuple(types.int64, len(DeviceTeam._fields), CheckedTeam)
 
 
@@ -77,44 +77,7 @@ class Form(NamedTuple):
 
 
 FORMS: list[Form] = []
-
 F = TypeVar("F", bound=Callable[..., Any])
-Kind = Any
-"""A type of Numba, while a kernel is compiled."""
-
-
-class Constant:
-    """A value that selects code at compile time, so each has its own type in Numba."""
-
-    named: ClassVar[dict[str, Constant]] = {}
-
-    def __init__(self, group: str, name: str, value: int) -> None:
-        self.group, self.name, self.value = group, name, value
-        self._numba_type_ = types.Opaque(f"atoll.numba.{name}")
-        self.named[self._numba_type_.name] = self
-
-    def __repr__(self) -> str:
-        return f"atoll.numba.{self.name}"
-
-    def __reduce__(self) -> str:
-        return self.name
-
-
-def constants(group: str, *names: str) -> tuple[Constant, ...]:
-    return tuple(Constant(group, name, value) for value, name in enumerate(names))
-
-
-# Each group has the order of the C++ enumeration: Compare, SignalOp, ReduceOp, device::Order.
-THREAD, WARP, BLOCK, GRID = constants("scope", "THREAD", "WARP", "BLOCK", "GRID")
-EQ, NE, GT, GE, LT, LE = constants("cmp", "EQ", "NE", "GT", "GE", "LT", "LE")
-SET, ADD = constants("op of a signal", "SET", "ADD")
-SUM, PROD, MIN, MAX, AND, OR, XOR = constants("op", "SUM", "PROD", "MIN", "MAX", "AND", "OR", "XOR")
-ACQUIRE_RELEASE, RELAXED = constants("order", "ACQUIRE_RELEASE", "RELAXED")
-(LEFT_OUT,) = constants("what was not given", "LEFT_OUT")
-
-NARROW = (types.int8, types.int16, types.uint8, types.uint16)
-WORDS = (types.int32, types.int64, types.uint32, types.uint64)
-FLOATS = (types.float32, types.float64)
 
 
 def vocabulary(generator: F) -> F:
@@ -123,7 +86,7 @@ def vocabulary(generator: F) -> F:
     """
 
     @functools.wraps(generator)
-    def outside(*arguments: Any, **keywords: Any) -> Any:
+    def outside(*arguments, **keywords):
         raise TypeError(
             f"atoll.numba.{generator.__name__} is for kernels (@dev.kernel, numba.njit, cuda.jit)"
         )
@@ -145,7 +108,7 @@ def _called_as(signature: inspect.Signature, generator: F) -> F:
     name = generator.__name__
 
     @functools.wraps(generator)
-    def checked(*kinds: Kind, **keywords: Kind) -> Any:
+    def checked(*kinds: Kind, **keywords: Kind):
         try:
             given = signature.bind(*kinds, **keywords).arguments
         except TypeError as error:
@@ -215,7 +178,7 @@ def emit(target: Target, stub: Callable[..., Any]) -> Callable[[F], F]:
         if target.templates is None:
             return generator
 
-        def typed(typing: Any, *kinds: Any) -> Any:
+        def typed(typing, *kinds):
             signature, build = generator(*kinds)
             return signature, lambda context, builder, sig, values: build(context, builder, values)
 
@@ -228,80 +191,3 @@ def emit(target: Target, stub: Callable[..., Any]) -> Callable[[F], F]:
         return generator
 
     return register
-
-
-def plain(kind: Kind) -> Kind:
-    """Return the type of an argument that may be a literal, or a default."""
-    if isinstance(kind, types.Omitted):
-        return numba.typeof(kind.value)
-    if isinstance(kind, (int, float)):
-        return numba.typeof(kind)
-    return types.unliteral(kind)
-
-
-def is_left_out(kind: Kind) -> bool:
-    """Return whether an argument is `None` or was not given, so that its default holds."""
-    return isinstance(kind, (types.Omitted, types.NoneType, int)) or kind is None
-
-
-def constant(kind: Kind) -> Constant | None:
-    if isinstance(kind, types.Omitted):
-        kind = kind.value
-    if isinstance(kind, types.Opaque):
-        return Constant.named.get(kind.name)
-    return kind if isinstance(kind, Constant) else None
-
-
-def one_of(group: str, name: str, kind: Kind) -> Constant:
-    """Return the constant that an argument is. A TypingError lists the allowed ones."""
-    given = constant(kind)
-    if given is None or given.group != group:
-        allowed = ", ".join(f"dev.{one.name}" for one in Constant.named.values() if one.group == group)
-        raise TypingError(f"atoll.numba.{name}: {group} is {kind}; it must be one of {allowed}")
-    return given
-
-
-def scope_of(name: str, kind: Kind) -> Constant:
-    return one_of("scope", name, kind)
-
-
-def array(name: str, which: str, kind: Kind, *, contiguous: bool = True) -> Kind:
-    """Return the element type of an array. A TypingError tells the type of an argument that is not an array."""
-    if not isinstance(kind, types.Array):
-        raise TypingError(f"atoll.numba.{name}: {which} is {kind}; it must be an array")
-    if which == "dst" and not kind.mutable:
-        raise TypingError(f"atoll.numba.{name}: dst is read-only ({kind}); pass an array that may be written")
-    if contiguous and kind.layout not in "CF":
-        raise TypingError(
-            f"atoll.numba.{name}: {which} is not contiguous ({kind}); copy it, or use iput and iget"
-        )
-    return kind.dtype
-
-
-def same(name: str, dst: Kind, src: Kind) -> Kind:
-    """Return the element type that both contiguous arrays have."""
-    to, source = array(name, "dst", dst), array(name, "src", src)
-    if to != source:
-        raise TypingError(f"atoll.numba.{name}: dst is of {to}, src of {source}; they must have one type")
-    return to
-
-
-def word(name: str, which: str, kind: Kind, allowed: tuple[Kind, ...] = WORDS + FLOATS) -> Kind:
-    """Return the element type of an array of words."""
-    element = array(name, which, kind, contiguous=False)
-    if element not in allowed:
-        raise TypingError(
-            f"atoll.numba.{name}: {which} is of {element}; it must be of "
-            + ", ".join(str(one) for one in allowed)
-        )
-    return element
-
-
-def number(name: str, which: str, kind: Kind, element: Kind) -> None:
-    """Refuse a value that does not fit a word of that element type without loss."""
-    value = plain(kind)
-    good = isinstance(value, (types.Integer, types.Boolean)) or (
-        isinstance(value, types.Float) and element in FLOATS
-    )
-    if not good:
-        raise TypingError(f"atoll.numba.{name}: {which} is {value}; the word is of {element}")

@@ -18,9 +18,9 @@ import numpy as np
 from .. import _atoll
 from .. import zeros as _zeros
 from .._device import DeviceTeam, freed, is_freed, mailbox_parts
+from .._ptx import AT
 from .._resident import check_grid
 from ._compilers import COMPILERS, Compiler, compiler
-from ._layout import AT
 
 RESIDENT = -1
 """`grid` of launch: the most blocks that run at once; 1 on the host."""
@@ -82,7 +82,7 @@ def mailbox(
     return Mailbox(_zeros(nbytes if count is None else (count, nbytes), np.uint8, **where), room)
 
 
-def raise_ended() -> None:
+def raise_ended():
     """Raise what ended a wait of this thread's last kernel on the host, if one did: Timeout, PeDied,
     KeyboardInterrupt.
 
@@ -101,7 +101,7 @@ def fingerprint() -> str:
     return hashlib.sha256(text + repr(sorted(AT.items())).encode()).hexdigest()
 
 
-def of_this_atoll(dispatcher: Any) -> Any:
+def of_this_atoll(dispatcher):
     """Return the dispatcher, changed so that it does not load kernels that another Atoll has cached."""
     cache = dispatcher._cache
     if hasattr(cache, "_index_key"):
@@ -140,7 +140,7 @@ class Kernel:
         self.most = math.inf if several else len(parameters)
 
     @functools.cached_property
-    def host(self) -> Any:
+    def host(self):
         options = {name: value for name, value in self.options.items() if name not in GPU_OPTIONS}
         return of_this_atoll(numba.njit(nogil=True, **options)(self.function))
 
@@ -149,20 +149,20 @@ class Kernel:
         return compiler(self.by)
 
     @functools.cached_property
-    def device(self) -> Any:
+    def device(self):
         return self._for_gpus()
 
     @functools.cached_property
-    def cooperative(self) -> Any:
+    def cooperative(self):
         """A second copy of `.device`, for a compiler that cannot launch one kernel both cooperatively and
         otherwise.
         """
         return self._for_gpus()
 
-    def _for_gpus(self) -> Any:
+    def _for_gpus(self):
         return of_this_atoll(self.compiler.cuda.jit(**self.options)(self.function))
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments):
         raise TypeError(f"{self.__name__} is a kernel: dev.launch({self.__name__}, grid, block)(...)")
 
     __name__: str
@@ -170,8 +170,12 @@ class Kernel:
 
 @overload
 def kernel(function: Callable[..., Any], *, compiler: str | None = None, **options: Any) -> Kernel: ...
+
+
 @overload
 def kernel(*, compiler: str | None = None, **options: Any) -> Callable[[Callable[..., Any]], Kernel]: ...
+
+
 def kernel(function: Callable[..., Any] | None = None, *, compiler: str | None = None, **options: Any) -> Any:
     """Make a kernel of a function: `@dev.kernel` or `@dev.kernel(cache=True)`.
 
@@ -390,7 +394,7 @@ def launch(
         )
     _check_sizes(kernel, grid, block)
 
-    def start(*arguments: Any) -> None:
+    def start(*arguments):
         _check_count(kernel, arguments)
         _check(kernel.__name__, arguments)
         device = any(on_device(argument) for argument in arguments)
@@ -406,7 +410,7 @@ def launch(
             with _current(kernel, arguments):
                 _launch_on_device(kernel, grid, block, stream, shared, cooperative, values)
 
-    def started(*arguments: Any) -> None:
+    def started(*arguments):
         try:
             start(*arguments)
         except Exception as error:

@@ -1,4 +1,4 @@
-"""Checks of types, constants and values of arguments, made when a kernel is compiled.
+"""Constants, and checks of types, constants and values of arguments, made when a kernel is compiled.
 
 An error lists what is allowed; _host.py cuts Triton's error to that sentence. A correct argument leaves no
 code in the kernel.
@@ -8,6 +8,7 @@ code in the kernel.
 from __future__ import annotations
 
 import enum
+import os
 
 import triton.language as tl
 from triton import constexpr_function, jit
@@ -37,7 +38,6 @@ COMPARE, SIGNAL_OP, REDUCE_OP, ORDER = (
     tl.constexpr(group.__name__) for group in (Compare, SignalOp, ReduceOp, Order)
 )
 _GROUPS = tl.constexpr({group.__name__: group for group in (Compare, SignalOp, ReduceOp, Order)})
-
 _WORDS = ("int32", "uint32", "int64", "uint64")
 _WORDS_ONLY = tl.constexpr("words")
 _ALLOWED = tl.constexpr(
@@ -205,3 +205,11 @@ def foldable(name: tl.constexpr, dst, src, op: tl.constexpr):
     constant(name, "op", op, REDUCE_OP)
     said: tl.constexpr = _wrong_fold(name, src, op)
     tl.static_assert(said == "", said)
+
+
+INTERPRETED = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1")
+EQ, NE, GT, GE, LT, LE = map(tl.constexpr, Compare)
+SET, ADD = map(tl.constexpr, SignalOp)
+SUM, PROD, MIN, MAX, AND, OR, XOR = map(tl.constexpr, ReduceOp)
+ACQUIRE_RELEASE, RELAXED = map(tl.constexpr, Order)
+MOST_PES = tl.constexpr(64)

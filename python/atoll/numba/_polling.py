@@ -6,32 +6,16 @@ from typing import Any, NamedTuple
 
 from numba.core import types
 
+from .._ptx import AT
 from . import _primitives as p
-from ._layout import AT
-from ._targets import (
-    EQ,
-    GE,
-    GT,
-    HOST,
-    LE,
-    LEFT_OUT,
-    LT,
-    NE,
-    constant,
-    helper,
-    implement,
-    is_left_out,
-    one_of,
-    vocabulary,
-)
+from ._registration import HOST, helper, implement, vocabulary
+from ._types import EQ, GE, GT, LE, LEFT_OUT, LT, NE, constant, is_left_out, one_of
 
 SIGNAL_WAIT, CONSUME, WAIT = AT["signal_wait_until"], AT["signal_consume"], AT["wait_until"]
 RECEIVE, POST = AT["receive"], AT["post"]
 COMPARE_BITS = AT["compare_bits"]
 i64 = types.int64
 AT_LEAST = GE.value
-
-
 COMPARE = {
     EQ: lambda found, cmp, value: found == value,
     NE: lambda found, cmp, value: found != value,
@@ -43,12 +27,12 @@ COMPARE = {
 
 
 @vocabulary
-def compare(found: Any, cmp: Any, value: Any) -> Any:
+def compare(found, cmp, value):
     return COMPARE[one_of("cmp", "compare", cmp)]
 
 
 @vocabulary
-def reported(kind: Any, cmp: Any) -> Any:
+def reported(kind, cmp):
     """The field `compare` of a report: the comparison and the words' type."""
     of = kind.instance_type if hasattr(kind, "instance_type") else kind
     values = AT[f"values int{of.bitwidth}"] if of.signed else AT["values unsigned_word"]
@@ -67,13 +51,13 @@ class Call(NamedTuple):
     """
 
 
-def in_call(kind: Any, which: str) -> bool:
+def in_call(kind, which: str):
     """Return whether a Call of this type has the field."""
     return constant(kind.types[Call._fields.index(which)]) is not LEFT_OUT
 
 
 @vocabulary
-def call_of(operation: Any, tag: Any, bound: Any) -> Any:
+def call_of(operation, tag, bound):
     tagged, bounded = not is_left_out(tag), not is_left_out(bound)
     if tagged and bounded:
         return lambda operation, tag, bound: Call(operation, i64(tag), i64(bound))
@@ -85,14 +69,12 @@ def call_of(operation: Any, tag: Any, bound: Any) -> Any:
 
 
 @vocabulary
-def tag_of(call: Any) -> Any:
+def tag_of(call):
     return (lambda call: call.tag) if in_call(call, "tag") else (lambda call: 0)
 
 
 @vocabulary
-def look_around(
-    control: Any, call: Any, compare: Any, peer: Any, address: Any, expected: Any, found: Any, since: Any
-) -> Any:
+def look_around(control, call, compare, peer, address, expected, found, since):
     """Check the other things that end a wait, by the form with its own bound only if the call gave one."""
 
     def within(control, call, compare, peer, address, expected, found, since):
@@ -109,17 +91,15 @@ def look_around(
 
 
 # Loops of loads of a word, which return its value and whether the condition holds. These bodies are the
-# host's. On GPUs those of _looks.py, whose import registers them, replace them.
-
-
-def on_host(function: Any) -> Any:
+# host's. On GPUs those of _gpu_polling.py, whose import registers them, replace them.
+def on_host(function):
     implement(HOST, function)(lambda *_: function)
     return function
 
 
 @on_host
-def look_word(kind: Any, address: Any, cmp: Any, value: Any) -> Any:
-    """Load with acquire. On GPUs: _looks.py."""
+def look_word(kind, address, cmp, value):
+    """Load with acquire. On GPUs: _gpu_polling.py."""
     for looks in range(p.looks_between()):
         found = p.load_acquire(kind, address)
         if compare(found, cmp, value):
@@ -129,8 +109,8 @@ def look_word(kind: Any, address: Any, cmp: Any, value: Any) -> Any:
 
 
 @on_host
-def look_relaxed(address: Any, value: Any) -> Any:
-    """Load without order, until at least `value`. On GPUs: _looks.py."""
+def look_relaxed(address, value):
+    """Load without order, until at least `value`. On GPUs: _gpu_polling.py."""
     for looks in range(p.looks_between()):
         if p.load_relaxed(i64, address) >= value:
             return True
@@ -139,8 +119,8 @@ def look_relaxed(address: Any, value: Any) -> Any:
 
 
 @on_host
-def look_pair(address: Any, flag: Any) -> Any:
-    """Load the data of two flagged words, until both carry the flag. On GPUs: _looks.py."""
+def look_pair(address, flag):
+    """Load the data of two flagged words, until both carry the flag. On GPUs: _gpu_polling.py."""
     for looks in range(p.looks_between()):
         data, here = p.load_flagged(address, flag)
         if here != 0:
@@ -150,8 +130,8 @@ def look_pair(address: Any, flag: Any) -> Any:
 
 
 @on_host
-def look_pairs(first: Any, second: Any, flag: Any) -> Any:
-    """look_pair of two pairs, whose loads are in flight together. On GPUs: _looks.py."""
+def look_pairs(first, second, flag):
+    """look_pair of two pairs, whose loads are in flight together. On GPUs: _gpu_polling.py."""
     for looks in range(p.looks_between()):
         data, here = p.load_flagged(first, flag)
         more, there = p.load_flagged(second, flag)
@@ -162,7 +142,7 @@ def look_pairs(first: Any, second: Any, flag: Any) -> Any:
 
 
 @helper
-def wait_word(kind: Any, control: Any, address: Any, cmp: Any, value: Any, call: Any, peer: Any) -> Any:
+def wait_word(kind, control, address, cmp, value, call, peer):
     """Wait until the word holds, with acquire, and return its value."""
     since = i64(0)
     while True:
@@ -174,7 +154,7 @@ def wait_word(kind: Any, control: Any, address: Any, cmp: Any, value: Any, call:
 
 
 @helper
-def wait_relaxed(control: Any, address: Any, value: Any, call: Any, peer: Any) -> Any:
+def wait_relaxed(control, address, value, call, peer):
     """Wait until the word is at least `value`, without order."""
     since = i64(0)
     while not look_relaxed(address, value):
@@ -183,7 +163,7 @@ def wait_relaxed(control: Any, address: Any, value: Any, call: Any, peer: Any) -
 
 
 @helper
-def wait_pair(control: Any, address: Any, flag: Any, call: Any, peer: Any) -> Any:
+def wait_pair(control, address, flag, call, peer):
     """Wait until two flagged words carry `flag`, a 32-bit value, and return their eight bytes of data."""
     since = i64(0)
     while True:
@@ -194,7 +174,7 @@ def wait_pair(control: Any, address: Any, flag: Any, call: Any, peer: Any) -> An
 
 
 @helper
-def wait_pairs(control: Any, first: Any, second: Any, flag: Any, call: Any, peer: Any) -> Any:
+def wait_pairs(control, first, second, flag, call, peer):
     """wait_pair of two pairs."""
     since = i64(0)
     while True:
@@ -205,5 +185,5 @@ def wait_pairs(control: Any, first: Any, second: Any, flag: Any, call: Any, peer
 
 
 @helper
-def flag_of(word: Any) -> Any:
+def flag_of(word):
     return (word >> 32) & 0xFFFFFFFF

@@ -1,17 +1,16 @@
-"""The PEs of a team, the addresses of their copies, and the threads of a scope."""
+"""Addresses of other PEs' copies, and the checks of PE numbers and addresses."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from llvmlite import ir
 from numba.core import types
 
 from .. import _ptx
 from .._device import DeviceTeam
+from .._ptx import AT
 from . import _primitives as p
-from ._layout import AT
-from ._targets import BLOCK, GRID, HOST, TARGETS, array, emit, helper, implement, scope_of, vocabulary
+from ._registration import HOST, TARGETS, emit, helper, implement, vocabulary
+from ._types import array
 
 i32, i64 = types.int32, types.int64
 I64 = ir.IntType(64)
@@ -20,34 +19,34 @@ CHECK_PEER = AT["check peer"]
 
 
 @helper
-def lesser(a: Any, b: Any) -> Any:
+def lesser(a, b):
     """Return the smaller of two sizes of arrays; numba-cuda-mlir's own min does not take these types."""
     first, second = i64(a), i64(b)
     return first if first < second else second
 
 
 @helper
-def slot_of(team: Any, pe: Any) -> Any:
+def slot_of(team, pe):
     if team.table != 0:
         return i64(p.load_own(i32, team.table + 4 * pe))
     return i64(team.first + pe * team.step)
 
 
 @helper
-def at_peer(team: Any, address: Any, pe: Any) -> Any:
+def at_peer(team, address, pe):
     return address + (slot_of(team, pe) - team.my_slot) * team.stride
 
 
-def check_place(team: Any, operation: Any, x: Any) -> Any:
+def check_place(team, operation, x):
     """p.check_place of an array. Kernels without checks have no trace of it, not even the array's address."""
 
 
-def _checking(team: Any, operation: Any, x: Any) -> Any:
+def _checking(team, operation, x):
     mine = team.window + team.my_slot * team.stride
     p.check_place(team.control, mine, team.stride, operation, p.address(x))
 
 
-def implement_check(stub: Any, function: Any) -> None:
+def implement_check(stub, function):
     """Implement a check of addresses: `function` on hosts and on GPUs with checks, else the stub, which does
     nothing.
     """
@@ -60,7 +59,7 @@ implement_check(check_place, _checking)
 
 
 @helper
-def peer_for(team: Any, operation: Any, address: Any, pe: Any) -> Any:
+def peer_for(team, operation, address, pe):
     """at_peer, for a PE that the program named: its number and the address are checked."""
     p.check_pe(team.control, team.n_pes, operation, pe)
     mine = team.window + team.my_slot * team.stride
@@ -69,7 +68,7 @@ def peer_for(team: Any, operation: Any, address: Any, pe: Any) -> Any:
 
 
 @helper
-def same_slot(team: Any, pe: Any, to: Any) -> Any:
+def same_slot(team, pe, to):
     if pe < 0 or pe >= team.n_pes:
         return i64(-1)
     slot = slot_of(team, pe)
@@ -80,31 +79,31 @@ def same_slot(team: Any, pe: Any, to: Any) -> Any:
 
 
 @vocabulary
-def my_pe(team: Any) -> Any:
+def my_pe(team):
     return lambda team: team.my_pe
 
 
 @vocabulary
-def n_pes(team: Any) -> Any:
+def n_pes(team):
     return lambda team: team.n_pes
 
 
 @vocabulary
-def translate_pe(team: Any, pe: Any, to: Any) -> Any:
+def translate_pe(team, pe, to):
     return lambda team, pe, to: same_slot(team, pe, to)
 
 
 @vocabulary
-def ptr(team: Any, x: Any, pe: Any) -> Any:
+def ptr(team, x, pe):
     array("ptr", "x", x, contiguous=False)
     return lambda team, x, pe: peer_for(team, CHECK_PEER, p.address(x), pe)
 
 
-def peer(team: Any, x: Any, pe: Any) -> Any:
+def peer(team, x, pe):
     raise TypeError("atoll.numba.peer is for kernels (@dev.kernel, numba.njit, cuda.jit)")
 
 
-def slot_in(builder: Any, team: Any, pe: Any) -> Any:
+def slot_in(builder, team, pe):
     """slot_of as LLVM code: a compiled function of a GPU can return only an array that was passed to it."""
     fields = [builder.extract_value(team, TEAM.index(name)) for name in ("first", "step", "table")]
     first, step, table = fields
@@ -123,15 +122,15 @@ def slot_in(builder: Any, team: Any, pe: Any) -> Any:
     return slot
 
 
-def looked_at(team: Any, x: Any, pe: Any) -> Any:
+def looked_at(team, x, pe):
     peer_for(team, CHECK_PEER, p.address(x), pe)
     return 0
 
 
-def _peer(team: Any, x: Any, pe: Any) -> Any:
+def _peer(team, x, pe):
     array("peer", "x", x, contiguous=False)
 
-    def build(context: Any, builder: Any, values: Any) -> Any:
+    def build(context, builder, values):
         if isinstance(builder, ir.IRBuilder):
             context.compile_internal(builder, looked_at, i64(team, x, i64), values)
         mine, stride = (builder.extract_value(values[0], TEAM.index(name)) for name in ("my_slot", "stride"))
@@ -153,30 +152,3 @@ def _peer(team: Any, x: Any, pe: Any) -> Any:
 
 for target in TARGETS:
     emit(target, peer)(_peer)
-
-
-@vocabulary
-def rank(scope: Any = GRID) -> Any:
-    which = scope_of("rank", scope)
-    return lambda scope=GRID: p.rank(which)
-
-
-@vocabulary
-def size(scope: Any = GRID) -> Any:
-    which = scope_of("size", scope)
-    return lambda scope=GRID: p.size(which)
-
-
-@vocabulary
-def meet(team: Any, scope: Any = BLOCK) -> Any:
-    which = scope_of("meet", scope)
-
-    def impl(team: Any, scope: Any = BLOCK) -> None:
-        p.meet(team.control, which)
-
-    return impl
-
-
-@vocabulary
-def grid_range(n: Any) -> Any:
-    return lambda n: range(p.thread(), n, p.threads())

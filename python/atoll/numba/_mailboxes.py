@@ -1,8 +1,4 @@
-"""Flagged words: mailboxes, and the exchange of messages by which small collectives work.
-
-As atoll/device/mailbox.hpp and exchange.hpp. Bytes are sent in pairs of words {data 4, flag 4}, with 8 bytes
-of data in a pair.
-"""
+"""Mailboxes: messages in pairs of flagged words (atoll/device/mailbox.hpp)."""
 
 from __future__ import annotations
 
@@ -10,12 +6,12 @@ from typing import Any, NamedTuple
 
 from numba.core import types
 
+from .._ptx import AT
 from . import _primitives as prim
-from ._layout import AT
-from ._rma import item
-from ._targets import GE, TARGETS, THREAD, array, helper, implement, scope_of, vocabulary
-from ._waiting import POST, RECEIVE, Call, call_of, flag_of, wait_pair, wait_pairs, wait_word
-from ._who import at_peer, check_place
+from ._addresses import at_peer, check_place
+from ._polling import POST, RECEIVE, Call, call_of, flag_of, wait_pair, wait_pairs, wait_word
+from ._registration import TARGETS, helper, implement, vocabulary
+from ._types import GE, THREAD, array, item, scope_of
 
 i64, u8, u32 = types.int64, types.uint8, types.uint32
 SLOTS, EXCHANGE_EPOCH, AREA = AT["slots"], AT["exchange_epoch"], AT["slot_area_pairs"]
@@ -23,72 +19,18 @@ DEPTH, ENTRY = AT["mailbox_depth"], AT["post_bytes"]
 POSTED, SEEN_TAKEN = AT["post_posted"], AT["post_seen_taken"]
 assert DEPTH & (DEPTH - 1) == 0
 RECEIVED, TAKEN = AT["post_received"], AT["post_taken"]
-
 for on_gpu in TARGETS[1:]:  # on GPUs the check would cost each message a comparison
     implement(on_gpu, prim.check_room)(lambda control, nbytes, room: lambda control, nbytes, room: 0)
 
 
 @helper
-def pairs_of(nbytes: Any) -> Any:
+def pairs_of(nbytes):
     return 1 if nbytes == 0 else (nbytes + 7) >> 3
 
 
-# ---- the exchange: every member sends every other a message
-
-
-@helper
-def most_bytes(team: Any) -> Any:
-    """The longest message from member to member."""
-    return 8 * prim.quotient(AREA, team.n_pes)
-
-
-@helper
-def next_epoch(team: Any) -> Any:
-    return (i64(prim.load_own(u32, team.control + EXCHANGE_EPOCH)) + 1) & 0xFFFFFFFF
-
-
-@helper
-def end_exchange(team: Any, epoch: Any, scope: Any) -> Any:
-    prim.meet(team.control, scope)
-    prim.store_own(
-        u32, team.control + EXCHANGE_EPOCH, u32(epoch)
-    )  # by every thread, to read its own store later
-
-
-@helper
-def slot_from(team: Any, epoch: Any, pe: Any) -> Any:
-    return team.control + SLOTS + ((epoch & 1) * AREA + pe * prim.quotient(AREA, team.n_pes)) * 16
-
-
-@helper
-def send(team: Any, epoch: Any, nbytes: Any, source: Any, block: Any, scope: Any) -> Any:
-    """Send `nbytes` at source + pe * block to each other member. The threads take the pairs of all messages
-    in turn.
-    """
-    is_round = (epoch & 0x3FFFFFFF) < 2 and epoch >= 2
-    pairs = pairs_of(most_bytes(team)) if is_round else pairs_of(nbytes)
-    mine = slot_from(team, epoch, team.my_pe)
-    k = prim.rank(scope)
-    while k < pairs * team.n_pes:
-        pe = prim.quotient(k, pairs)
-        i = k - pe * pairs
-        if pe != team.my_pe:
-            data = prim.load_part(source + pe * block, nbytes, i) if nbytes != 0 else i64(0)
-            prim.store_flagged(at_peer(team, mine, pe) + 16 * i, data, epoch)
-        k += prim.size(scope)
-
-
-@helper
-def part(call: Any, team: Any, epoch: Any, pe: Any, i: Any) -> Any:
-    """Wait for bytes 8 * i … of the message from `pe`, and return them."""
-    return wait_pair(team.control, slot_from(team, epoch, pe) + 16 * i, epoch, call, pe)
-
-
 # ---- mailboxes
-
-
 class Outbox(NamedTuple):
-    """The sending end of a pair of PEs, with the pair's counters as values: outbox() of _ways.py."""
+    """The sending end of a pair of PEs, with the pair's counters as values: outbox() of _loops.py."""
 
     team: Any
     scope: Any
@@ -107,7 +49,7 @@ class Outbox(NamedTuple):
 
 
 class Inbox(NamedTuple):
-    """The receiving end of a pair of PEs: inbox() of _ways.py."""
+    """The receiving end of a pair of PEs: inbox() of _loops.py."""
 
     team: Any
     scope: Any
@@ -124,19 +66,19 @@ class Inbox(NamedTuple):
 
 
 @helper
-def entry(team: Any, block: Any, pe: Any) -> Any:
+def entry(team, block, pe):
     """The counters of the pair (this PE, pe)."""
     return block + pe * ENTRY
 
 
 @helper
-def box_slots(team: Any, block: Any, room: Any, sender: Any) -> Any:
+def box_slots(team, block, room, sender):
     """The address of a sender's slots."""
     return block + team.n_pes * ENTRY + sender * DEPTH * pairs_of(room) * 16
 
 
 @helper
-def refresh(to: Any, pairs: Any, room_pairs: Any, flag: Any, scope: Any) -> Any:
+def refresh(to, pairs, room_pairs, flag, scope):
     """Give words that short messages leave untouched a new flag, long before an old flag occurs again."""
     k = pairs + prim.rank(scope)
     while k < room_pairs:
@@ -145,7 +87,7 @@ def refresh(to: Any, pairs: Any, room_pairs: Any, flag: Any, scope: Any) -> Any:
 
 
 @helper
-def are_whole(address: Any, nbytes: Any) -> Any:
+def are_whole(address, nbytes):
     """Return whether all parts of a message are aligned words of 8 bytes: one check for a thread with many
     parts.
     """
@@ -153,7 +95,7 @@ def are_whole(address: Any, nbytes: Any) -> Any:
 
 
 @helper
-def send_parts(to: Any, source: Any, nbytes: Any, pairs: Any, flag: Any, scope: Any) -> Any:
+def send_parts(to, source, nbytes, pairs, flag, scope):
     """Send a thread's parts, two in flight at a time."""
     step = prim.size(scope)
     i = prim.rank(scope)
@@ -167,7 +109,7 @@ def send_parts(to: Any, source: Any, nbytes: Any, pairs: Any, flag: Any, scope: 
 
 
 @helper
-def own_part(source: Any, nbytes: Any, scope: Any) -> Any:
+def own_part(source, nbytes, scope):
     """Load this thread's part of a message that has at most as many parts as there are threads.
 
     Threads without a part load the last one, up to the end of its warp, so that warps do not diverge.
@@ -179,13 +121,13 @@ def own_part(source: Any, nbytes: Any, scope: Any) -> Any:
 
 
 @helper
-def slot_here(box: Any) -> Any:
+def slot_here(box):
     """The address of the slot of an Outbox's or Inbox's current message."""
     return box.slots + (box.number & (DEPTH - 1)) * box.slot_bytes
 
 
 @helper
-def begin_out(out: Any) -> Any:
+def begin_out(out):
     """Return the Outbox with the next message's number, once its slot is free."""
     number, taken = out.number + 1, out.taken
     if number > taken + DEPTH:
@@ -204,7 +146,7 @@ def begin_out(out: Any) -> Any:
 
 
 @helper
-def end_out(out: Any) -> Any:
+def end_out(out):
     taken = out.taken
     if out.number & (DEPTH // 2 - 1) == 0:  # for the next message, which need not wait for this load
         taken = prim.load_taken(out.mine + TAKEN)
@@ -223,7 +165,7 @@ def end_out(out: Any) -> Any:
 
 
 @helper
-def send_message(out: Any, data: Any, source: Any, nbytes: Any) -> Any:
+def send_message(out, data, source, nbytes):
     """Send the next message of an Outbox; `data` is own_part's result.
 
     `data` does not depend on the message's number, so it is loaded before or beside the counters.
@@ -245,9 +187,7 @@ def send_message(out: Any, data: Any, source: Any, nbytes: Any) -> Any:
 
 
 @helper
-def receive_parts(
-    call: Any, team: Any, come: Any, to: Any, nbytes: Any, flag: Any, pe: Any, scope: Any
-) -> Any:
+def receive_parts(call, team, come, to, nbytes, flag, pe, scope):
     rank, step = prim.rank(scope), prim.size(scope)
     pairs = pairs_of(nbytes)
     if pairs <= step:
@@ -273,7 +213,7 @@ def receive_parts(
 
 
 @helper
-def begin_in(box: Any) -> Any:
+def begin_in(box):
     """Return the Inbox with the next message's number."""
     return Inbox(
         box.team,
@@ -290,13 +230,13 @@ def begin_in(box: Any) -> Any:
 
 
 @helper
-def tells(box: Any) -> Any:
+def tells(box):
     """Return whether the receiver acknowledges this message to the sender."""
     return box.number & (DEPTH // 2 - 1) == 0
 
 
 @helper
-def tell(box: Any) -> Any:
+def tell(box):
     """Tell the sender, after a barrier, when all threads have read: on a GPU a load whose value was used is
     complete.
     """
@@ -305,7 +245,7 @@ def tell(box: Any) -> Any:
 
 
 @helper
-def end_in(box: Any) -> Any:
+def end_in(box):
     if tells(box):
         prim.meet(box.team.control, box.scope)
         tell(box)
@@ -313,7 +253,7 @@ def end_in(box: Any) -> Any:
 
 
 @helper
-def receive_message(box: Any, to: Any, nbytes: Any) -> Any:
+def receive_message(box, to, nbytes):
     """Receive the next message of an Inbox."""
     prim.check_room(box.team.control, nbytes, box.slot_bytes >> 1)
     box = begin_in(box)
@@ -328,7 +268,7 @@ def receive_message(box: Any, to: Any, nbytes: Any) -> Any:
 
 
 @helper
-def has_come(box: Any) -> Any:
+def has_come(box):
     here = i64(0)
     if prim.rank(box.scope) == 0:
         coming = begin_in(box)
@@ -340,7 +280,7 @@ def has_come(box: Any) -> Any:
 
 
 @helper
-def open_outbox(call: Any, team: Any, box: Any, pe: Any, scope: Any) -> Any:
+def open_outbox(call, team, box, pe, scope):
     prim.check_pe(team.control, team.n_pes, POST, pe)
     block = prim.address(box.block)
     check_place(team, POST, box.block)
@@ -353,14 +293,14 @@ def open_outbox(call: Any, team: Any, box: Any, pe: Any, scope: Any) -> Any:
 
 
 @helper
-def close_outbox(out: Any) -> Any:
+def close_outbox(out):
     """Store the counters, by every thread, so that each can read its own store."""
     prim.store_own(i64, out.mine + POSTED, out.number)
     prim.store_own(i64, out.mine + SEEN_TAKEN, out.taken)
 
 
 @helper
-def open_inbox(call: Any, team: Any, box: Any, pe: Any, scope: Any) -> Any:
+def open_inbox(call, team, box, pe, scope):
     prim.check_pe(team.control, team.n_pes, RECEIVE, pe)
     block = prim.address(box.block)
     check_place(team, RECEIVE, box.block)
@@ -373,19 +313,15 @@ def open_inbox(call: Any, team: Any, box: Any, pe: Any, scope: Any) -> Any:
 
 
 @helper
-def close_inbox(box: Any) -> Any:
+def close_inbox(box):
     prim.store_own(i64, box.mine + RECEIVED, box.number)
 
 
 @vocabulary
-def post(
-    team: Any, box: Any, src: Any, pe: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
-) -> Any:
+def post(team, box, src, pe, scope=THREAD, tag=0, bound_ns=None):
     each, which = item(array("post", "src", src)), scope_of("post", scope)
 
-    def impl(
-        team: Any, box: Any, src: Any, pe: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
-    ) -> None:
+    def impl(team, box, src, pe, scope=THREAD, tag=0, bound_ns=None):
         source, nbytes = prim.address(src), src.size * each
         data, call = own_part(source, nbytes, which), call_of(POST, tag, bound_ns)
         close_outbox(send_message(open_outbox(call, team, box, pe, which), data, source, nbytes))
@@ -394,14 +330,10 @@ def post(
 
 
 @vocabulary
-def receive(
-    team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
-) -> Any:
+def receive(team, box, dst, pe, scope=THREAD, tag=0, bound_ns=None):
     each, which = item(array("receive", "dst", dst)), scope_of("receive", scope)
 
-    def impl(
-        team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
-    ) -> None:
+    def impl(team, box, dst, pe, scope=THREAD, tag=0, bound_ns=None):
         opened = open_inbox(call_of(RECEIVE, tag, bound_ns), team, box, pe, which)
         close_inbox(receive_message(opened, prim.address(dst), dst.size * each))
 
@@ -409,14 +341,10 @@ def receive(
 
 
 @vocabulary
-def try_receive(
-    team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
-) -> Any:
+def try_receive(team, box, dst, pe, scope=THREAD, tag=0, bound_ns=None):
     each, which = item(array("try_receive", "dst", dst)), scope_of("try_receive", scope)
 
-    def impl(
-        team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
-    ) -> Any:
+    def impl(team, box, dst, pe, scope=THREAD, tag=0, bound_ns=None):
         opened = open_inbox(call_of(RECEIVE, tag, bound_ns), team, box, pe, which)
         if not has_come(opened):
             return False

@@ -10,49 +10,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import cutlass
-from cutlass import Int32, Int64, Uint64
+from cutlass import Constexpr, Int32, Int64, Uint64
 
-from . import _core
+from . import _types as _core
+from ._addresses import address, team_of
 from ._collectives import SYNC_EPOCH, meet_at
-from ._core import (
-    ACQUIRE_RELEASE,
-    THREAD,
-    Order,
-    Scope,
-    Team,
-    number,
-    one_of,
-)
-from ._messages import (
+from ._copies import dense, is_whole, size_in_bytes
+from ._mailboxes import (
     Inbox,
     Outbox,
     begin_in,
     begin_out,
     close_inbox,
     close_outbox,
-    dense,
     end_in,
     end_out,
     flag_of,
     has_come,
-    is_whole,
     open_inbox,
     open_outbox,
     own_part,
     receive_message,
     send_message,
     slot_here,
-    store_flagged,
 )
-from ._reach import (
-    Call,
-    address,
-    call_of,
-    size_in_bytes,
-    team_of,
-)
-from ._waits import wait_pair
+from ._polling import Call, call_of, wait_pair
+from ._primitives import store_flagged
+from ._types import ACQUIRE_RELEASE, THREAD, Order, Scope, Team, number, one_of
 
 
 @dataclass(frozen=True)
@@ -60,7 +44,7 @@ class Meeting:
     """The result of meeting()."""
 
     team: Team
-    scope: cutlass.Constexpr
+    scope: Constexpr
     epoch: Int64
     tag: Int32
     bound: Int64 | None

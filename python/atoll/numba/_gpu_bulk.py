@@ -6,19 +6,17 @@ disk cache, has the code of its own GPU.
 
 from __future__ import annotations
 
-from typing import Any
-
 from llvmlite import ir
 
 from .. import _ptx
 from . import _primitives as p
 from ._cpu import I64, nothing
-from ._cuda import I32, asm, does, emits, i64
+from ._gpu import I32, asm, does, emits, i64
 
 BULK_UNIT, BULK_LEAST = 16, 1024  # as in atoll/device/bulk.hpp
 
 
-def architecture(builder: Any) -> Any:
+def architecture(builder):
     """The value of __CUDA_ARCH__: 900 for sm_90. libNVVM treats it as a constant."""
     if not isinstance(builder, ir.IRBuilder):
         return builder.architecture()
@@ -35,16 +33,16 @@ def architecture(builder: Any) -> Any:
     return builder.call(reflect, [builder.bitcast(said, pointer)])
 
 
-def has_bulk(builder: Any) -> Any:
+def has_bulk(builder):
     return builder.icmp_unsigned(">=", architecture(builder), ir.Constant(I32, 900))
 
 
-def with_bulk(stub: Any, text: str, constraints: str, *kinds: Any) -> None:
+def with_bulk(stub, text: str, constraints: str, *kinds):
     """Implement `stub` by PTX without a result, on GPUs that have bulk copies."""
 
     @emits(stub)
-    def _(*_: Any) -> Any:
-        def build(context: Any, builder: Any, values: Any) -> Any:
+    def _(*_):
+        def build(context, builder, values):
             with builder.if_then(has_bulk(builder)):
                 asm(builder, text, constraints, ir.VoidType(), list(values))
             return nothing(context)
@@ -58,13 +56,13 @@ with_bulk(p.complete_bulk, "cp.async.bulk.wait_group 0;", "")
 with_bulk(p.read_bulk, "cp.async.bulk.wait_group.read 0;", "")
 
 
-def in_shared(address: Any) -> Any:
+def in_shared(address):
     """1 if the address is in the block's shared memory and the GPU has bulk copies."""
 
 
 @emits(in_shared)
-def _(address: Any) -> Any:
-    def build(context: Any, builder: Any, values: Any) -> Any:
+def _(address):
+    def build(context, builder, values):
         text = "{ .reg .pred p; isspacep.shared p, $1; selp.u64 $0, 1, 0, p; }"
         return builder.select(
             has_bulk(builder), asm(builder, text, "=l,l", I64, list(values)), ir.Constant(I64, 0)
@@ -74,7 +72,7 @@ def _(address: Any) -> Any:
 
 
 @does(p.can_bulk)
-def _(to: Any, source: Any, nbytes: Any) -> Any:
+def _(to, source, nbytes):
     def can_bulk(to, source, nbytes):
         whole = (to | source | nbytes) % BULK_UNIT == 0
         return nbytes >= BULK_LEAST and whole and in_shared(source) != 0

@@ -1,0 +1,145 @@
+"""Addresses of other PEs' copies, and the checks of PE numbers and addresses."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import cutlass
+import cutlass.cute as cute
+from cutlass import Constexpr, Float, Int32, Int64, Uint64
+
+from .. import _ptx
+from .._ptx import AT
+from ._primitives import apart, asm, kernel_name, load
+from ._types import Team, global_memory, is_shared, kind_of, pointer_of, tensor_in_memory
+
+
+# ---- numbers and addresses of PEs
+def my_pe(team):
+    return team.my_pe
+
+
+def n_pes(team):
+    return team.n_pes
+
+
+@cute.jit
+def translate_pe(team: Team, pe: Int32, to: Team):
+    found = Int32(-1)
+    if (pe >= 0) & (pe < team.n_pes):
+        slot = slot_of(team, pe)
+        for i in cutlass.range(to.n_pes):
+            if slot_of(to, i) == slot:
+                found = Int32(i)
+    return found
+
+
+def ptr(team, x, pe):
+    kind = kind_of("ptr", "x", x)
+    global_memory("ptr", "x", x)
+    at = peer_for(team, "peer", address(x), pe)
+    return cute.make_ptr(kind, at, cute.AddressSpace.gmem, assumed_align=words_at(x))
+
+
+def peer(team, x, pe):
+    tensor_in_memory("peer", "x", x)
+    return there("peer", "x", team, x, pe)
+
+
+# ---- put, get
+def there(name: str, which: str, team, x, pe):
+    """Return PE `pe`'s copy of a tensor."""
+    global_memory(name, which, x)
+    return moved(x, peer_for(team, name.removesuffix("_nbi"), address(x), pe))
+
+
+# ---- addresses
+def address(x):
+    """Return the generic address (Int64) of the first element."""
+    pointer = pointer_of(x)
+    if is_shared(x):
+        return asm(
+            "{ .reg .b64 s; cvt.u64.u32 s, $1; cvta.shared.u64 $0, s; }",
+            "=l,r",
+            Int64,
+            [Int32(pointer.toint())],
+        )
+    return Int64(pointer.toint())
+
+
+def words_at(x) -> int:
+    """Return the greatest known divisor of x's address, in bytes."""
+    return int(getattr(pointer_of(x), "alignment", 1) or 1)
+
+
+@cute.jit
+def slot_of(team: Team, pe: Int32):
+    slot = Int32(team.first + pe * team.step)
+    if team.table != 0:
+        slot = load(Int32, team.table + Int64(pe) * 4)
+    return slot
+
+
+@cute.jit
+def at_peer(team: Team, at: Int64, pe: Int32):
+    return at + Int64(slot_of(team, pe) - team.my_slot) * team.stride
+
+
+@cute.jit
+def refuse_pe(team: Team, name: Constexpr, pe: Int32):
+    if (pe < 0) | (pe >= team.n_pes):
+        words, kernel = [pe, team.n_pes, team.control, Int32(AT[f"check {name}"])], kernel_name()
+        apart(f"atoll_refuse_pe_{kernel}", _ptx.check_pe("$3", kernel=kernel), "r,r,l,r", None, words)
+
+
+@cute.jit
+def refuse_place(team: Team, operation: Constexpr, at: Int64):
+    mine = team.window + Int64(team.my_slot) * team.stride
+    if Uint64(at - mine) >= Uint64(team.stride):
+        words, kernel = [at, mine, team.stride, team.control, Int32(operation)], kernel_name()
+        apart(f"atoll_refuse_place_{kernel}", _ptx.check_place("$4", kernel=kernel), "l,l,l,l,r", None, words)
+
+
+def check_place(team: Team, name: str, at) -> None:
+    """Check that an address is in this PE's slot; without checks of addresses, do nothing."""
+    if _ptx.CHECKS_ADDRESSES:
+        refuse_place(team, AT[f"check {name}" if f"check {name}" in AT else name], at)
+
+
+def team_of(name: str, given) -> Team:
+    """Return the team that an argument is."""
+    if not isinstance(given, Team):
+        raise TypeError(
+            f"atoll.cute.{name}: team is {type(given).__name__}; it must be the result of dev.team(team) on the host, as the "
+            "kernel's argument `team: dev.Team`"
+        )
+    return given
+
+
+def pe_of(name: str, pe):
+    """Return a PE's number as an Int32."""
+    if isinstance(pe, (float, Float, cute.Tensor, cute.Pointer, tuple, str)) or pe is None:
+        raise TypeError(
+            f"atoll.cute.{name}: pe is {type(pe).__name__}; it must be an integer, a PE's number in the team"
+        )
+    return Int32(pe)
+
+
+def check_pe(team: Team, name: str, pe) -> None:
+    """Check a PE's number; a correct one costs one comparison."""
+    team_of(name, team)
+    refuse_pe(team, name, pe_of(name, pe))
+
+
+def peer_for(team: Team, name: str, at, pe):
+    check_pe(team, name, pe)
+    check_place(team, name, at)
+    return at_peer(team, at, Int32(pe))
+
+
+def moved(x, at, aligned: int = 0):
+    """Return symmetric x at another address, that of a PE's copy.
+
+    `aligned`: a divisor of the address, in bytes, if it is not that of x.
+    """
+    pointer = cute.make_ptr(x.element_type, at, cute.AddressSpace.gmem, assumed_align=aligned or words_at(x))
+    return cute.make_tensor(pointer, x.layout)

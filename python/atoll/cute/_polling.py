@@ -1,0 +1,132 @@
+"""Comparisons and waiting loops, as in atoll/device/wait.hpp."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import cutlass.cute as cute
+from cutlass import Constexpr, Float, Int32, Int64, Numeric
+from cutlass._mlir import ir
+
+from .. import _ptx
+from .._ptx import AT
+from ._primitives import ACQUIRE, SYSTEM, apart, asm, kernel_name, load, to_bits
+from ._types import EQ, GE, GT, LT, NE, Compare, Team
+
+
+@cute.jit
+def wait_relaxed(team: Team, at: Int64, value: Int64, call: Constexpr, peer: Int32):
+    """Wait until the word is at least `value`, without order."""
+    since, looks = Int64(0), Int32(0)
+    found = load(Int64, at, SYSTEM)
+    while found < value:
+        looks += 1
+        if looks == 1024:
+            looks = Int32(0)
+            since = look_around(team, call, GE.value, peer, at, value, found, since)
+        found = load(Int64, at, SYSTEM)
+
+
+class Call(NamedTuple):
+    """The call that a wait belongs to, for its report."""
+
+    operation: str
+    tag: Int32
+    bound: Int64 | None
+    """The limit of this wait, in ns. None: it has no limit of its own, and the kernel no code for it."""
+
+
+def call_of(name: str, tag, bound_ns, operation: str = "") -> Call:
+    """Return the Call of a function. `operation`: its name in reports, if that is another."""
+    bound = None
+    if not (isinstance(bound_ns, int) and bound_ns == 0):
+        if isinstance(bound_ns, Float) or not isinstance(bound_ns, (int, Numeric, ir.Value)):
+            raise TypeError(
+                f"atoll.cute.{name}: bound_ns is {type(bound_ns).__name__}; it must be an integer, nanoseconds"
+            )
+        bound = Int64(bound_ns)
+    return Call(operation or name, Int32(tag), bound)
+
+
+def look_around(team, call: Call, compare: int, peer, at, expected, found, since):
+    words = [team.control, Int32(AT[call.operation]), Int32(compare), peer, call.tag, at, expected, found, since]  # fmt: skip
+    name, own = "atoll_look_around", []
+    if call.bound is not None:
+        name, own = "atoll_look_within", [call.bound]
+    kernel = kernel_name()
+    text = _ptx.look_around(bound="$10" if own else "", kernel=kernel)
+    return apart(f"{name}_{kernel}", text, f"=l,l,r,r,r,r,l,l,l,l{',l' * len(own)}", Int64, [*words, *own])
+
+
+def holds(found, cmp: Compare, value):
+    if cmp is EQ:
+        return found == value
+    if cmp is NE:
+        return found != value
+    if cmp is GT:
+        return found > value
+    if cmp is GE:
+        return found >= value
+    return found < value if cmp is LT else found <= value
+
+
+def reported(kind, cmp: Compare) -> int:
+    """The field `compare` of a report: the comparison and the words' type."""
+    values = AT[f"values int{kind.width}"] if kind.signed else AT["values unsigned_word"]
+    return cmp.value | values << AT["compare_bits"]
+
+
+@cute.jit
+def wait_word(
+    team: Team,
+    kind: Constexpr,
+    at: Int64,
+    cmp: Constexpr,
+    value,
+    call: Constexpr,
+    peer: Int32,
+    order: Constexpr = ACQUIRE,
+):
+    """Wait until the word holds, with acquire, and return its value."""
+    since, looks = Int64(0), Int32(0)
+    found = load(kind, at, order)
+    while not holds(found, cmp, value):
+        looks += 1
+        if looks == _ptx.LOOKS:
+            looks = Int32(0)
+            since = look_around(
+                team,
+                call,
+                reported(kind, cmp),
+                peer,
+                at,
+                to_bits(kind, value),
+                to_bits(kind, found),
+                since,
+            )
+        found = load(kind, at, order)
+    return found
+
+
+def look_flagged(flag, *places):
+    found = asm(_ptx.look_flagged(len(places)), f"{'=&l,' * len(places)}=r,r{',l' * len(places)}", (*(Int64,) * len(places), Int32), [flag, *places])  # fmt: skip
+    return list(found[:-1]), found[-1]
+
+
+@cute.jit
+def wait_pairs(team: Team, places: Constexpr, flag: Int32, call: Constexpr, peer: Int32):
+    """Wait until the two flagged words at each of these addresses carry `flag`, and return their eight bytes
+    of data.
+    """
+    since, here = Int64(0), Int32(0)
+    data = [Int64(0) for _ in places]
+    while here == 0:
+        data, here = look_flagged(flag, *places)
+        if here == 0:
+            since = look_around(team, call, -1, peer, places[0], Int64(flag), Int64(0), since)
+    return data
+
+
+def wait_pair(team, at, flag, call, peer):
+    return wait_pairs(team, (at,), flag, call, peer)[0]

@@ -1,0 +1,239 @@
+"""Reductions, evaluated in PE order: the same bits on all members and in all runs."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import cutlass
+import cutlass.cute as cute
+from cutlass import Constexpr, Int32, Int64
+
+from ._addresses import address, at_peer, check_place
+from ._collectives import both_of, meet_members
+from ._exchange import end_exchange, most_bytes, next_epoch, part, send
+from ._polling import call_of
+from ._primitives import asm, from_bits, load_part, pairs_of, store_part, to_bits
+from ._threads import meet_threads, rank_of, size_of
+from ._types import (
+    ACQUIRE_RELEASE,
+    AND,
+    FLOATS,
+    FORMS,
+    MIN,
+    OR,
+    PROD,
+    SUM,
+    THREAD,
+    WORDS,
+    XOR,
+    ReduceOp,
+    Scope,
+    Team,
+    one_of,
+    same,
+)
+
+
+# ---- reductions
+def combine(kind, op: ReduceOp, a, b):
+    """a op b; integers wrap around, and NaN propagates."""
+    form, letter = FORMS[kind]
+    floating = kind in FLOATS
+    text = {
+        SUM: f"add.{form} $0, $1, $2;",
+        PROD: f"mul.{form} $0, $1, $2;" if floating else f"mul.lo.{form} $0, $1, $2;",
+        AND: f"and.b{kind.width} $0, $1, $2;",
+        OR: f"or.b{kind.width} $0, $1, $2;",
+        XOR: f"xor.b{kind.width} $0, $1, $2;",
+    }.get(op)
+    if text is None:
+        nan = f"setp.nan.or.{form} p, $2, $2, p; " if floating else ""
+        text = f"{{ .reg .pred p; setp.{'lt' if op is MIN else 'gt'}.{form} p, $2, $1; {nan}selp.{form} $0, $2, $1, p; }}"
+    return asm(text, f"={letter},{letter},{letter}", kind, [a, b])
+
+
+@cute.jit
+def fold_received(
+    call: Constexpr,
+    team: Team,
+    kind: Constexpr,
+    op: Constexpr,
+    epoch: Int32,
+    to: Int64,
+    own: Int64,
+    nbytes: Int64,
+    whole: Constexpr,
+    scope: Constexpr,
+):
+    """to = the fold over the members, in PE order, of their messages; `own` is this PE's part."""
+    bits = kind.width
+    pairs = Int32(pairs_of(nbytes))
+    i = Int32(rank_of(scope))
+    while i < pairs:
+        low, high = kind(0), kind(0)
+        for pe in cutlass.range(team.n_pes, unroll=1):
+            data = Int64(0)
+            if pe == team.my_pe:
+                data = load_part(own, nbytes, Int64(i), whole)
+            else:
+                data = part(call, team, epoch, pe, i)
+            first, second = from_bits(kind, data), from_bits(kind, data >> (bits & 63))
+            if pe == 0:
+                low, high = first, second
+            else:
+                low = combine(kind, op, low, first)
+                if cutlass.const_expr(bits == 32):
+                    high = combine(kind, op, high, second)
+        folded = to_bits(kind, low)
+        if cutlass.const_expr(bits == 32):
+            folded = folded | (to_bits(kind, high) << 32)
+        store_part(to, nbytes, Int64(i), folded, whole)
+        i += Int32(size_of(scope))
+
+
+def load_many(kind, many: int, at):
+    """Load consecutive elements."""
+    form, letter = FORMS[kind]
+    names = ", ".join(f"${k}" for k in range(many))
+    vector = f".v{many}.{form} {{{names}}}" if many > 1 else f".{form} {names}"
+    return list(asm(f"ld{vector}, [${many}];", f"={letter}," * many + "l", (kind,) * many, [at]))
+
+
+def store_many(kind, many: int, at, values) -> None:
+    form, letter = FORMS[kind]
+    names = ", ".join(f"${k + 1}" for k in range(many))
+    text = f"st.v{many}.{form} [$0], {{{names}}};" if many > 1 else f"st.{form} [$0], {names};"
+    asm(text, "l" + f",{letter}" * many, None, [at, *values])
+
+
+@cute.jit
+def fold_pulled(team: Team, kind: Constexpr, op: Constexpr, many: Constexpr, places: Constexpr):
+    """Fold `many` elements at each of these addresses over all members; the loads are in flight together."""
+    so_far = [load_many(kind, many, at_peer(team, at, Int32(0))) for at in places]
+    for pe in cutlass.range(1, team.n_pes, unroll=1):
+        come = [load_many(kind, many, at_peer(team, at, Int32(pe))) for at in places]
+        so_far = [
+            [combine(kind, op, one[k], other[k]) for k in range(many)]
+            for one, other in zip(so_far, come, strict=True)
+        ]
+    return so_far
+
+
+@cute.jit
+def _reduce_units(
+    team: Team,
+    kind: Constexpr,
+    op: Constexpr,
+    many: Constexpr,
+    to: Int64,
+    source: Int64,
+    count: Int64,
+    scope: Constexpr,
+):
+    """Fold this PE's share of `count` units of that many elements, two at once in a thread, and store it at
+    all members.
+    """
+    unit = many * kind.width // 8
+    each = (count + team.n_pes - 1) // team.n_pes
+    begin = cutlass.min(Int64(team.my_pe) * each, count)
+    end = cutlass.min(begin + each, count)
+    step = Int64(size_of(scope))
+    i = begin + Int64(rank_of(scope))
+    while i < end:
+        other = i
+        if i + step < end:
+            other = i + step
+        first, second = fold_pulled(team, kind, op, many, (source + i * unit, source + other * unit))
+        for k in cutlass.range(1, team.n_pes + 1, unroll=1):
+            there = at_peer(team, to, (team.my_pe + k) % team.n_pes)
+            store_many(kind, many, there + i * unit, first)
+            store_many(kind, many, there + other * unit, second)
+        i += 2 * step
+
+
+@cute.jit
+def _reduce(
+    team: Team,
+    kind: Constexpr,
+    op: Constexpr,
+    to: Int64,
+    source: Int64,
+    count: Int64,
+    whole: Constexpr,
+    scope: Constexpr,
+    call: Constexpr,
+):
+    item = kind.width // 8
+    nbytes = count * item
+    if nbytes <= most_bytes(team):
+        epoch = next_epoch(team)
+        send(team, epoch, nbytes, source, Int64(0), whole, scope)
+        meet_threads(team, scope)  # dst may be src, which all threads have sent now
+        fold_received(call, team, kind, op, epoch, to, source, nbytes, whole, scope)
+        end_exchange(team, epoch, scope)
+    else:
+        check_place(team, call.operation, to)
+        check_place(team, call.operation, source)
+        meet_members(call, team, scope, ACQUIRE_RELEASE)
+        many = 16 // item
+        units = Int64(0)
+        if (to | source) & 15 == 0:
+            units = count // many
+            _reduce_units(team, kind, op, many, to, source, units, scope)
+        done = units * 16
+        _reduce_units(team, kind, op, 1, to + done, source + done, count - units * many, scope)
+        meet_members(call, team, scope, ACQUIRE_RELEASE)
+
+
+@cute.jit
+def _reduce_scatter(
+    team: Team,
+    kind: Constexpr,
+    op: Constexpr,
+    to: Int64,
+    source: Int64,
+    count: Int64,
+    scope: Constexpr,
+    call: Constexpr,
+):
+    item = kind.width // 8
+    nbytes = count * item
+    mine = source + Int64(team.my_pe) * nbytes
+    if nbytes <= most_bytes(team):
+        epoch = next_epoch(team)
+        send(team, epoch, nbytes, source, nbytes, False, scope)
+        fold_received(call, team, kind, op, epoch, to, mine, nbytes, False, scope)
+        end_exchange(team, epoch, scope)
+    else:
+        check_place(team, call.operation, source)
+        meet_members(call, team, scope, ACQUIRE_RELEASE)
+        i = Int64(rank_of(scope))
+        while i < count:
+            store_many(kind, 1, to + i * item, fold_pulled(team, kind, op, 1, (mine + i * item,))[0])
+            i += Int64(size_of(scope))
+        meet_members(call, team, scope, ACQUIRE_RELEASE)
+
+
+def reducible(name: str, kind, op) -> None:
+    """Refuse an operator that elements of that kind do not have; the TypeError lists the kinds that have it."""
+    allowed = WORDS if op in (AND, OR, XOR) else WORDS + FLOATS
+    if kind not in allowed:
+        listed = ", ".join(one.__name__ for one in allowed)
+        raise TypeError(f"atoll.cute.{name}: {op.name} of {kind.__name__}; it takes {listed}")
+
+
+def _reduction(name: str, team, dst, src, op, scope):
+    kind = same(name, dst, src)
+    reducible(name, kind, one_of(ReduceOp, name, op))
+    return kind, both_of(name, team, dst, src, scope)[-1]
+
+
+def reduce(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
+    kind, whole = _reduction("reduce", team, dst, src, op, scope)
+    call = call_of("reduce", tag, bound_ns)
+    _reduce(team, kind, op, address(dst), address(src), Int64(cute.size(src)), whole, scope, call)
+
+
+def reduce_scatter(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
+    kind, _ = _reduction("reduce_scatter", team, dst, src, op, scope)
+    call = call_of("reduce_scatter", tag, bound_ns)
+    _reduce_scatter(team, kind, op, address(dst), address(src), Int64(cute.size(dst)), scope, call)

@@ -1,0 +1,247 @@
+"""The primitives on GPUs: inline PTX at system scope. Nothing is linked, so kernels can be cached."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+
+from . import _primitives as p
+from ._cpu import I64, as_bits, as_value, bit_forms, bits_type, nothing
+from ._registration import DEVICE, emit, implement
+
+assert DEVICE is not None
+HERE = DEVICE
+i64 = types.int64
+I32 = ir.IntType(32)
+u32 = types.uint32
+u64 = types.uint64
+
+
+def emits(stub):
+    return emit(HERE, stub)
+
+
+def does(stub):
+    return implement(HERE, stub)
+
+
+def compiled(function):
+    does(function)(gives(function))
+    return function
+
+
+def asm(builder, text: str, constraints: str, result, values: list[Any]):
+    """Build volatile inline PTX; no memory access moves across it."""
+    kind = ir.FunctionType(result, [value.type for value in values])
+    clobber = constraints + (",~{memory}" if constraints else "~{memory}")
+    return builder.call(ir.InlineAsm(kind, text, clobber, side_effect=True), values)
+
+
+def apart(builder, name: str, text: str, constraints: str, result, values: list[Any]):
+    """Build the same inside a function that is called: rare code, kept out of the way of frequent code."""
+    if not isinstance(builder, ir.IRBuilder):
+        return asm(builder, text, constraints, result, values)
+    function = builder.module.globals.get(name)
+    if function is None:
+        kind = ir.FunctionType(result, [value.type for value in values])
+        function = ir.Function(builder.module, kind, name)
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        inside = ir.IRBuilder(function.append_basic_block())
+        found = asm(inside, text, constraints, result, list(function.args))
+        inside.ret_void() if isinstance(result, ir.VoidType) else inside.ret(found)
+    return builder.call(function, values)
+
+
+def letter(kind):
+    return "l" if kind.bitwidth == 64 else "r"
+
+
+@emits(p.address)
+def _(array):
+    def build(context, builder, values):
+        value = context.make_array(array)(context, builder, values[0])
+        return builder.ptrtoint(value.data, I64)
+
+    return i64(array), build
+
+
+def loads(stub, order: str):
+    @emits(stub)
+    def _(kind, address):
+        to = kind.dtype
+        # A register has at least 32 bits; the loads have 1 and 2 bytes too.
+        width = max(to.bitwidth, 32)
+
+        def build(context, builder, values):
+            result = ir.IntType(width)
+            text = f"ld{order}.u{to.bitwidth} $0, [$1];"
+            found = asm(builder, text, "=" + ("l" if width == 64 else "r") + ",l", result, [values[1]])
+            if width != to.bitwidth:
+                found = builder.trunc(found, bits_type(to))
+            return as_value(builder, to, found)
+
+        return to(kind, i64), build
+
+
+def stores(stub, order: str):
+    @emits(stub)
+    def _(kind, address, value):
+        to = kind.dtype
+        width = max(to.bitwidth, 32)
+
+        def build(context, builder, values):
+            bits = as_bits(builder, to, values[2])
+            if width != to.bitwidth:
+                bits = builder.zext(bits, I32)
+            text = f"st{order}.u{to.bitwidth} [$0], $1;"
+            asm(builder, text, "l," + ("l" if width == 64 else "r"), ir.VoidType(), [values[1], bits])
+            return nothing(context)
+
+        return i64(kind, i64, to), build
+
+
+loads(p.load_acquire, ".acquire.sys.global")
+loads(p.load_relaxed, ".relaxed.sys.global")
+loads(p.load, "")
+loads(p.load_own, ".global")
+stores(p.store_release, ".release.sys.global")
+loads(p.load_acquire_local, ".acquire.gpu.global")
+stores(p.store_release_local, ".release.gpu.global")
+stores(p.store_relaxed, ".relaxed.sys.global")
+stores(p.store, "")
+stores(p.store_own, ".global")
+
+
+def updates(stub, operation: str):
+    @emits(stub)
+    def _(kind, address, value):
+        to = kind.dtype
+        floating = operation == "add" and isinstance(to, types.Float)
+        form = "f" if floating else "u" if operation == "add" else "b"
+        how = ("d" if to.bitwidth == 64 else "f") if floating else letter(to)
+
+        def build(context, builder, values):
+            result = context.get_value_type(to) if floating else bits_type(to)
+            value = values[2] if floating else as_bits(builder, to, values[2])
+            text = f"atom.relaxed.sys.global.{operation}.{form}{to.bitwidth} $0, [$1], $2;"
+            found = asm(builder, text, f"={how},l,{how}", result, [values[1], value])
+            return found if floating else as_value(builder, to, found)
+
+        return to(kind, i64, to), build
+
+
+for stub, operation in [
+    (p.swap, "exch"), (p.fetch_add, "add"), (p.fetch_and, "and"), (p.fetch_or, "or"), (p.fetch_xor, "xor"),
+]:  # fmt: skip
+    updates(stub, operation)
+
+
+@emits(p.add_release)
+def _(kind, address, value):
+    to = kind.dtype
+
+    def build(context, builder, values):
+        text = f"red.release.sys.global.add.u{to.bitwidth} [$0], $1;"
+        asm(builder, text, f"l,{letter(to)}", ir.VoidType(), [values[1], values[2]])
+        return as_value(builder, to, ir.Constant(bits_type(to), 0))
+
+    return to(kind, i64, to), build
+
+
+@emits(p.compare_swap)
+def _(kind, address, condition, value):
+    to = kind.dtype
+    how = letter(to)
+
+    def build(context, builder, values):
+        bits = [as_bits(builder, to, one) for one in values[2:]]
+        text = f"atom.relaxed.sys.global.cas.b{to.bitwidth} $0, [$1], $2, $3;"
+        found = asm(builder, text, f"={how},l,{how},{how}", bits_type(to), [values[1], *bits])
+        return as_value(builder, to, found)
+
+    return to(kind, i64, to, to), build
+
+
+bit_forms(HERE)
+
+
+def pair_loads(stub, order: str):
+    @emits(stub)
+    def _(address):
+        def build(context, builder, values):
+            pair = ir.LiteralStructType([I64, I64])
+            text = f"ld{order}.v2.u64 {{$0, $1}}, [$2];"
+            found = asm(builder, text, "=l,=l,l", pair, [values[0]])
+            both = [builder.extract_value(found, k) for k in (0, 1)]
+            return context.make_tuple(builder, types.UniTuple(i64, 2), both)
+
+        return types.UniTuple(i64, 2)(i64), build
+
+
+pair_loads(p.load_pair, ".relaxed.sys.global")
+pair_loads(p.load_two, "")
+
+
+def statement(text: str, constraints: str, *kinds):
+    """PTX without a result."""
+
+    def build(context, builder, values):
+        asm(builder, text, constraints, ir.VoidType(), list(values))
+        return nothing(context)
+
+    return i64(*kinds), build
+
+
+@emits(p.load_wide)
+def _(kind, address):
+    to = kind.dtype
+    parts = types.UniTuple(to, 128 // to.bitwidth)
+
+    def build(context, builder, values):
+        names = ", ".join(f"${k}" for k in range(parts.count))
+        result = ir.LiteralStructType([bits_type(to)] * parts.count)
+        outputs = f"={letter(to)}," * parts.count
+        text = f"ld.v{parts.count}.b{to.bitwidth} {{{names}}}, [${parts.count}];"
+        found = asm(builder, text, outputs + "l", result, [values[1]])
+        each = [as_value(builder, to, builder.extract_value(found, k)) for k in range(parts.count)]
+        return context.make_tuple(builder, parts, each)
+
+    return parts(kind, i64), build
+
+
+@emits(p.store_wide)
+def _(kind, address, values):
+    to = kind.dtype
+    count = 128 // to.bitwidth
+
+    def build(context, builder, given):
+        each = [as_bits(builder, to, builder.extract_value(given[2], k)) for k in range(count)]
+        names = ", ".join(f"${k}" for k in range(1, count + 1))
+        text = f"st.v{count}.b{to.bitwidth} [$0], {{{names}}};"
+        asm(builder, text, "l" + f",{letter(to)}" * count, ir.VoidType(), [given[1], *each])
+        return nothing(context)
+
+    return i64(kind, i64, values), build
+
+
+emits(p.store_two)(lambda *_: statement("st.v2.u64 [$0], {$1, $2};", "l,l,l", i64, i64, i64))
+emits(p.full_fence)(lambda: statement("fence.sc.sys;", ""))
+does(p.rest)(lambda looks: lambda looks: 0)
+does(p.looks_between)(lambda: lambda: 1024)
+
+
+def value(text: str, constraints: str, result, *kinds):
+    """PTX with a result."""
+
+    def build(context, builder, values):
+        return asm(builder, text, constraints, bits_type(result), list(values))
+
+    return result(*kinds), build
+
+
+def gives(function):
+    """Return a generator that gives this function for all types."""
+    return lambda *_: function
