@@ -9,7 +9,7 @@ Usage:
 from __future__ import annotations
 
 import ast
-import importlib.util
+import importlib
 import json
 import re
 import sys
@@ -26,16 +26,13 @@ SHARED = ROOT / "python/atoll/_kernels"
 OF_A_GROUP = ("title", "operation")
 
 
-def load_documentation() -> Any:
-    """Load the module without its package, which needs the compiled library."""
-    spec = importlib.util.spec_from_file_location("documentation", SHARED / "documentation.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def load_shared() -> Any:
+    """Load the documentation's module without atoll, which needs the compiled library."""
+    sys.path.insert(0, str(SHARED.parent))
+    return importlib.import_module("_kernels.documentation")
 
 
-documentation = load_documentation()
+documentation = load_shared()
 
 
 def table() -> dict[str, Any]:
@@ -97,7 +94,10 @@ ALIKE = {"symmetric": "x", "word": "words", "from": "team"}
 
 
 def in_python(language: str) -> dict[str, list[list[str]]]:
-    """Return the arguments of each function of a package; a default is included if it is not the usual one."""
+    """Return the arguments of each function of a package, by `file.function`.
+
+    A default is included if it is not the usual one.
+    """
     found: dict[str, list[list[str]]] = {}
     for file in sorted((ROOT / "python/atoll" / language).glob("*.py")):
         for node in ast.parse(file.read_text()).body:
@@ -107,7 +107,7 @@ def in_python(language: str) -> dict[str, list[list[str]]]:
             defaults = zip(reversed(names), map(ast.unparse, reversed(node.args.defaults)), strict=False)
             usual = {"tag": ("0", "None"), "bound_ns": ("0", "None"), "scope": ("THREAD",)}
             named = {name: f"{name}={text}" for name, text in defaults if text not in usual.get(name, ())}
-            found.setdefault(node.name, []).append([named.get(name, name) for name in names])
+            found.setdefault(f"{file.stem}.{node.name}", []).append([named.get(name, name) for name in names])
     return found
 
 
@@ -142,8 +142,12 @@ def disagreements(of: dict[str, Any]) -> list[str]:
             wanted = str(operation.get(language, operation["arguments"])).split(", ")
             if language == "triton":
                 wanted = [one for one in wanted if one != "scope"]
-            if wanted not in known.get(name, []):
-                has = " or ".join(f"({', '.join(one)})" for one in known.get(name, [])) or "no such function"
+            there = known.get(name if language == "cpp" else f"{operation['file']}.{name}", [])
+            if wanted not in there:
+                has = (
+                    " or ".join(f"({', '.join(one)})" for one in there)
+                    or f"no such function in {operation['file']}.py"
+                )
                 wrong.append(
                     f"{language}: {name} is ({', '.join(wanted)}) in the table, and in the sources {has}"
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .constants import COMPARE, ORDER, REDUCE_OP, SCOPE, SIGNAL_OP
 from .documentation import absent, publish
 
-__all__ = ["absent", "publish"]
+__all__ = ["COMPARE", "ORDER", "REDUCE_OP", "SCOPE", "SIGNAL_OP", "absent", "publish"]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import json
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from . import constants
 
 Operation = dict[str, Any]
 WIDTH, LONGEST_KIND = 100, 70
@@ -181,21 +184,21 @@ def docstring(language: str, name: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def publish(language: str, names: dict[str, Any], *modules: ModuleType) -> list[str]:
-    """Put the language's operations, with their docstrings, into the globals of its package.
+def publish(language: str, names: dict[str, Any]) -> list[str]:
+    """Put the language's constants and operations, these with docstrings, into the globals of its package.
 
-    Each is found in the module that defines it. Returns the names of all operations.
+    The table names the module that defines an operation. Returns all these names.
     """
-    homes = {module.__name__ for module in modules}
-    for name in operations(language):
-        found = (vars(one).get(name) for one in modules)
-        # A function of Triton's is an object with the function as `fn`.
-        function: Any = next(
-            one for one in found if getattr(getattr(one, "fn", one), "__module__", None) in homes
-        )
-        function.__doc__ = docstring(language, name)
-        names[name] = function
-    return list(operations(language))
+
+    def module(file: str) -> ModuleType:
+        return importlib.import_module(f"{names['__name__']}.{file}")
+
+    for name in constants.names(language):
+        names[name] = getattr(module("_types"), name)
+    for name, operation in operations(language).items():
+        names[name] = getattr(module(operation["file"]), name)
+        names[name].__doc__ = docstring(language, name)
+    return [*constants.names(language), *operations(language)]
 
 
 def absent(language: str) -> dict[str, str]:

@@ -25,56 +25,24 @@ docs/kernels.md is the guide, api/kernels.toml the list of operations, from whic
 # mypy: ignore-errors
 from __future__ import annotations
 
-from .. import _kernels
-from . import (
-    _addresses,
-    _atomics,
-    _collectives,
-    _loops,
-    _mailboxes,
-    _moves,
-    _reductions,
-    _signals,
-    _threads,
-    _tiles,
-    _waits,
-)  # fmt: skip
 from . import _installed as _installed  # the first import: it raises an error if CuTe DSL is missing
+
+# isort: split
+from .. import _kernels
 from ._host import mailbox, mailbox_bytes, most_resident_blocks, tensor
 from ._loops import Meeting
 from ._mailboxes import Inbox, Mailbox, Outbox
-from ._types import (
-    ACQUIRE_RELEASE,
-    ADD,
-    AND,
-    BLOCK,
-    EQ,
-    GE,
-    GRID,
-    GT,
-    LE,
-    LT,
-    MAX,
-    MIN,
-    NE,
-    OR,
-    PROD,
-    RELAXED,
-    SET,
-    SUM,
-    THREAD,
-    WARP,
-    XOR,
-    Team,
-    team,
-)  # fmt: skip
+from ._types import Team, team
 
 __all__ = [
-    "ACQUIRE_RELEASE", "ADD", "AND", "BLOCK", "EQ", "GE", "GRID", "GT", "LE", "LT", "MAX", "MIN", "NE", "OR", "PROD",
-    "RELAXED", "SET", "SUM", "THREAD", "WARP", "XOR", "Inbox", "Mailbox", "Meeting", "Outbox", "Team", "mailbox",
-    "mailbox_bytes", "most_resident_blocks", "team", "tensor",
-]  # fmt: skip
-__all__ += _kernels.publish(
-    "cute", globals(), _addresses, _atomics, _collectives, _loops, _mailboxes, _moves, _reductions, _signals, _threads,
-    _tiles, _waits,
-)  # fmt: skip
+    "Inbox",
+    "Mailbox",
+    "Meeting",
+    "Outbox",
+    "Team",
+    "mailbox",
+    "mailbox_bytes",
+    "most_resident_blocks",
+    "team",
+]
+__all__ += ["tensor", *_kernels.publish("cute", globals())]

@@ -26,48 +26,13 @@ from cutlass._mlir import ir
 
 from .. import _atoll
 from .._device import DeviceTeam
+from .._kernels import COMPARE, ORDER, REDUCE_OP, SCOPE, SIGNAL_OP
 
-
-class Scope(enum.Enum):
-    """The threads that execute a call together; all of them call it with the same arguments."""
-
-    THREAD = 0
-    WARP = 1
-    BLOCK = 2
-    GRID = 3
-
-
-class Compare(enum.Enum):
-    """In the order of atl::Compare."""
-
-    EQ = 0
-    NE = 1
-    GT = 2
-    GE = 3
-    LT = 4
-    LE = 5
-
-
-class SignalOp(enum.Enum):
-    SET = 0
-    ADD = 1
-
-
-class ReduceOp(enum.Enum):
-    SUM = 0
-    PROD = 1
-    MIN = 2
-    MAX = 3
-    AND = 4
-    OR = 5
-    XOR = 6
-
-
-class Order(enum.Enum):
-    ACQUIRE_RELEASE = 0
-    RELAXED = 1
-
-
+Scope = enum.Enum("Scope", SCOPE, start=0)
+Compare = enum.Enum("Compare", COMPARE, start=0)
+SignalOp = enum.Enum("SignalOp", SIGNAL_OP, start=0)
+ReduceOp = enum.Enum("ReduceOp", REDUCE_OP, start=0)
+Order = enum.Enum("Order", ORDER, start=0)
 THREAD, WARP, BLOCK, GRID = Scope
 EQ, NE, GT, GE, LT, LE = Compare
 SET, ADD = SignalOp

@@ -28,46 +28,23 @@ from . import _installed as _installed  # the first import: it raises an error i
 from . import _registration
 
 # isort: split
-from .. import _kernels
-from . import (
-    _addresses,
-    _atomics,
-    _collectives,
-    _loops,
-    _mailboxes,
-    _moves,
-    _reductions,
-    _signals,
-    _threads,
-    _tiles,
-    _waits,
-    _wide,
-)  # fmt: skip
 from . import _cpu as _cpu  # each target's primitives, before anything compiles
+
+# isort: split
+from .. import _kernels
 from ._host import RESIDENT, Kernel, Mailbox, kernel, launch, mailbox, most_resident_blocks, raise_ended
-from ._types import (
-    ACQUIRE_RELEASE,
-    ADD,
-    AND,
-    BLOCK,
-    EQ,
-    GE,
-    GRID,
-    GT,
-    LE,
-    LT,
-    MAX,
-    MIN,
-    NE,
-    OR,
-    PROD,
-    RELAXED,
-    SET,
-    SUM,
-    THREAD,
-    WARP,
-    XOR,
-)  # fmt: skip
+
+__all__ = [
+    "RESIDENT",
+    "Kernel",
+    "Mailbox",
+    "kernel",
+    "launch",
+    "mailbox",
+    "most_resident_blocks",
+    "raise_ended",
+]
+__all__ += _kernels.publish("numba", globals())
 
 if _registration.DEVICE is not None:
     from . import _gpu as _gpu
@@ -77,13 +54,3 @@ if _registration.DEVICE is not None:
     from . import _gpu_threads as _gpu_threads
 if _registration.MLIR:
     from . import _mlir as _mlir  # the last import: it registers all of the above for its compiler
-
-__all__ = [
-    "ACQUIRE_RELEASE", "ADD", "AND", "BLOCK", "EQ", "GE", "GRID", "GT", "LE", "LT", "MAX", "MIN", "NE", "OR", "PROD",
-    "RELAXED", "RESIDENT", "SET", "SUM", "THREAD", "WARP", "XOR", "Kernel", "Mailbox", "kernel", "launch", "mailbox",
-    "most_resident_blocks", "raise_ended",
-]  # fmt: skip
-__all__ += _kernels.publish(
-    "numba", globals(), _addresses, _atomics, _collectives, _loops, _mailboxes, _moves, _reductions, _signals, _threads,
-    _tiles, _waits, _wide,
-)  # fmt: skip

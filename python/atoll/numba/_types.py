@@ -8,6 +8,8 @@ import numba
 from numba.core import types
 from numba.core.errors import TypingError
 
+from .._kernels import COMPARE, ORDER, REDUCE_OP, SCOPE, SIGNAL_OP
+
 
 def item(kind):
     """Bytes of an element."""
@@ -47,12 +49,11 @@ def constants(group: str, *names: str) -> tuple[Constant, ...]:
     return tuple(Constant(group, name, value) for value, name in enumerate(names))
 
 
-# Each group has the order of the C++ enumeration: Compare, SignalOp, ReduceOp, device::Order.
-THREAD, WARP, BLOCK, GRID = constants("scope", "THREAD", "WARP", "BLOCK", "GRID")
-EQ, NE, GT, GE, LT, LE = constants("cmp", "EQ", "NE", "GT", "GE", "LT", "LE")
-SET, ADD = constants("op of a signal", "SET", "ADD")
-SUM, PROD, MIN, MAX, AND, OR, XOR = constants("op", "SUM", "PROD", "MIN", "MAX", "AND", "OR", "XOR")
-ACQUIRE_RELEASE, RELAXED = constants("order", "ACQUIRE_RELEASE", "RELAXED")
+THREAD, WARP, BLOCK, GRID = constants("scope", *SCOPE)
+EQ, NE, GT, GE, LT, LE = constants("cmp", *COMPARE)
+SET, ADD = constants("op of a signal", *SIGNAL_OP)
+SUM, PROD, MIN, MAX, AND, OR, XOR = constants("op", *REDUCE_OP)
+ACQUIRE_RELEASE, RELAXED = constants("order", *ORDER)
 (LEFT_OUT,) = constants("what was not given", "LEFT_OUT")
 NARROW = (types.int8, types.int16, types.uint8, types.uint16)
 WORDS = (types.int32, types.int64, types.uint32, types.uint64)

@@ -22,47 +22,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import _kernels
-from . import (
-    _addresses,
-    _atomics,
-    _collectives,
-    _mailboxes,
-    _moves,
-    _reductions,
-    _signals,
-    _tiles,
-    _waits,
-)  # fmt: skip
 from . import _installed as _installed  # the first import: it raises an error if Triton is missing
+
+# isort: split
+from .. import _kernels
 from ._addresses import team_at
 from ._host import kernel, most_resident_blocks, most_resident_programs
 from ._mailboxes import mailbox_bytes
-from ._types import (
-    ACQUIRE_RELEASE,
-    ADD,
-    AND,
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    MAX,
-    MIN,
-    MOST_PES,
-    NE,
-    OR,
-    PROD,
-    RELAXED,
-    SET,
-    SUM,
-    XOR,
-)  # fmt: skip
+from ._types import MOST_PES
 
 _ABSENT = {
-    **dict.fromkeys(
-        ("THREAD", "WARP", "BLOCK", "GRID"), "Triton has no scopes: a program calls as one; leave scope out"
-    ),
+    **dict.fromkeys(_kernels.SCOPE, "Triton has no scopes: a program calls as one; leave scope out"),
     **_kernels.absent("triton"),
 }
 
@@ -74,20 +44,5 @@ if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any name
         raise AttributeError(said, name=name)
 
 
-__all__ = [
-    "ACQUIRE_RELEASE", "ADD", "AND", "EQ", "GE", "GT", "LE", "LT", "MAX", "MIN", "MOST_PES", "NE", "OR", "PROD", "RELAXED",
-    "SET", "SUM", "XOR", "kernel", "mailbox_bytes", "most_resident_blocks", "most_resident_programs", "team_at",
-]  # fmt: skip
-__all__ += _kernels.publish(
-    "triton",
-    globals(),
-    _addresses,
-    _atomics,
-    _collectives,
-    _mailboxes,
-    _moves,
-    _reductions,
-    _signals,
-    _tiles,
-    _waits,
-)
+__all__ = ["MOST_PES", "kernel", "mailbox_bytes", "most_resident_blocks", "most_resident_programs", "team_at"]
+__all__ += _kernels.publish("triton", globals())

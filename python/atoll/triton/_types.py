@@ -13,6 +13,8 @@ import os
 import triton.language as tl
 from triton import constexpr_function, jit
 
+from .. import _kernels
+
 
 class _Constant(enum.IntEnum):
     """A constant that selects a variant of an operation. Triton tells kernels' constants apart by its text,
@@ -29,11 +31,10 @@ class _Constant(enum.IntEnum):
         return repr(self)
 
 
-# The values of atl::Compare, atl::SignalOp, atl::ReduceOp, atl::device::Order.
-Compare = _Constant("Compare", "EQ NE GT GE LT LE", start=0)
-SignalOp = _Constant("SignalOp", "SET ADD", start=0)
-ReduceOp = _Constant("ReduceOp", "SUM PROD MIN MAX AND OR XOR", start=0)
-Order = _Constant("Order", "ACQUIRE_RELEASE RELAXED", start=0)
+Compare = _Constant("Compare", _kernels.COMPARE, start=0)
+SignalOp = _Constant("SignalOp", _kernels.SIGNAL_OP, start=0)
+ReduceOp = _Constant("ReduceOp", _kernels.REDUCE_OP, start=0)
+Order = _Constant("Order", _kernels.ORDER, start=0)
 COMPARE, SIGNAL_OP, REDUCE_OP, ORDER = (
     tl.constexpr(group.__name__) for group in (Compare, SignalOp, ReduceOp, Order)
 )

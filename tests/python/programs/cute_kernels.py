@@ -125,7 +125,7 @@ def large(team: dev.Team, values):
 
 
 def check_moves_of_four_units_a_thread() -> None:
-    """CuTe DSL 4.8.1 made an endless loop of this: unknown() of _reach.py."""
+    """CuTe DSL 4.8.1 made an endless loop of this: unknown() of _threads.py."""
     for size, block in ((16384, 1024), (4096, 256), (2048, 128)):
         x, y = new(size, np.int32), new(size, np.int32)
         src = new(size, np.int32, np.arange(size) + 7 * me)

@@ -13,7 +13,7 @@ from typing import Any
 import atoll
 import atoll.numba as dev
 import numpy as np
-from atoll.numba._targets import numba_cuda
+from atoll.numba._registration import numba_cuda
 from checks import CollectiveInputs, equal, raises, run
 from numba import extending
 

@@ -1,0 +1,23 @@
+"""Constants that select the code of a kernel. Each group has the order of its C++ enumeration.
+
+The languages make objects of their own of these names: a kernel is compiled for each constant separately.
+"""
+
+from __future__ import annotations
+
+SCOPE = ("THREAD", "WARP", "BLOCK", "GRID")
+"""The threads that execute a call together; all of them call it with the same arguments."""
+COMPARE = ("EQ", "NE", "GT", "GE", "LT", "LE")
+"""atl::Compare."""
+SIGNAL_OP = ("SET", "ADD")
+"""atl::SignalOp."""
+REDUCE_OP = ("SUM", "PROD", "MIN", "MAX", "AND", "OR", "XOR")
+"""atl::ReduceOp."""
+ORDER = ("ACQUIRE_RELEASE", "RELAXED")
+"""atl::device::Order."""
+
+
+def names(language: str) -> list[str]:
+    """Return the constants that a language has; Triton has no scopes."""
+    scopes = () if language == "triton" else SCOPE
+    return sorted([*scopes, *COMPARE, *SIGNAL_OP, *REDUCE_OP, *ORDER])
