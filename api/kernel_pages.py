@@ -53,7 +53,7 @@ def with_coverage(of: dict[str, Any], page: str) -> str:
 INTRODUCTION = """# Operations of kernels
 
 This page lists every operation of kernels in Numba, Triton, CuTe DSL and CUDA C++: its arguments, its memory order and
-who calls it. [Kernels in Python](kernels.md) is the guide. `help(atoll.numba.put)` and its kin show the same for one
+its callers. [Kernels in Python](kernels.md) is the guide. `help(atoll.numba.put)` and its kin show the same for one
 language, with the types of the arguments. `api/kernels.py` generates this page from `api/kernels.toml`.
 
 All languages have the same order of arguments: `team`, `dst`, `src`, counts, the operation's own arguments, `pe`. By

@@ -1,4 +1,4 @@
-"""Parts that atoll.numba, atoll.triton and atoll.cute share: the table of operations, and all that is no DSL's own."""
+"""Parts that atoll.numba, atoll.triton and atoll.cute share: the table of operations, constants and checks."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def n_pes(team: Any) -> Any:
 def translate_pe(team: Any, pe: Any, to: Any) -> Any:
     """Return the number that PE `pe` of `team` has in the team `to`, or -1.
 
-    -1: the PE is not in `to`, or `team` has no such PE.
+    The result is -1 if the PE is not in `to`, or `team` has no such PE.
 
     Local. Called by any thread. OpenSHMEM: shmem_team_translate_pe.
     """
@@ -520,10 +520,10 @@ def async_put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = ...) -> Any:
     """Start to copy src to dst of PE `pe`, while the threads go on: for large blocks in shared memory.
 
     GPUs of sm_90 and later use bulk copies (1 KiB and more, addresses and size multiples of 16 bytes);
-    otherwise it is put_nbi. After flush src may be written again. quiet, fence and barrier complete the
-    copies: call one of them before a signal that announces the data, in the scope that started the
-    copies or one that contains it. Call one of the four before the block ends, since its shared memory
-    ends then. The arrays are contiguous and of one dtype.
+    otherwise it is put_nbi. After flush src may be written again. Quiet, fence and barrier complete the
+    copies. Call one of these three before a signal that announces the data, in the scope of the copies
+    or a larger one. Call one of the four before the block ends, since its shared memory ends then. The
+    arrays are contiguous and of one dtype.
 
     Local. Called by all threads of the scope. Memory order: the data are visible after quiet, fence or
     barrier. Atoll's own.
@@ -652,8 +652,8 @@ def outbox(team: Any, box: Any, pe: Any, scope: Any = ..., tag: Any = ..., bound
 def post_next(out: Any, src: Any) -> Any:
     """Send src as the next message of an outbox, and return the outbox's new state.
 
-    src is contiguous, any memory of this PE, and may be written again afterwards. It waits while 8
-    messages are in flight. A message orders no other data.
+    The source is contiguous, any memory of this PE, and may be written again afterwards. It waits while
+    8 messages are in flight. A message orders no other data.
 
     Local. Called by all threads of the scope. Atoll's own.
     """
@@ -670,7 +670,8 @@ def inbox(team: Any, box: Any, pe: Any, scope: Any = ..., tag: Any = ..., bound_
 def receive_next(come: Any, dst: Any) -> Any:
     """Wait for the next message of an inbox, copy it to dst, and return the inbox's new state.
 
-    dst is contiguous, any memory of this PE. On return all threads of the scope may read it.
+    The destination is contiguous, any memory of this PE. On return all threads of the scope may read
+    it.
 
     Local. Called by all threads of the scope. Atoll's own.
     """

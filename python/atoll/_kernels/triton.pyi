@@ -16,7 +16,7 @@ def n_pes(team: Any) -> Any:
 def translate_pe(team: Any, pe: Any, to: Any) -> Any:
     """Return the number that PE `pe` of `team` has in the team `to`, or -1.
 
-    -1: the PE is not in `to`, or `team` has no such PE.
+    The result is -1 if the PE is not in `to`, or `team` has no such PE.
 
     Local. Called by all of the program. OpenSHMEM: shmem_team_translate_pe.
     """

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from cutlass import Constexpr, Int32, Int64, Uint64
 
-from . import _types as _core
+from . import _primitives as words
 from ._addresses import address, team_of
 from ._collectives import SYNC_EPOCH, meet_at
 from ._copies import dense, is_whole, size_in_bytes
@@ -113,7 +113,7 @@ def has_message(come):
 
 
 def meeting(team, scope: Scope = THREAD, tag=0, bound_ns=0):
-    epoch = _core.load(Int64, team_of("meeting", team).control + SYNC_EPOCH)
+    epoch = words.load(Int64, team_of("meeting", team).control + SYNC_EPOCH)
     call = call_of("meeting", tag, bound_ns)
     return Meeting(team, one_of(Scope, "meeting", scope), epoch, call.tag, call.bound)
 
@@ -132,4 +132,4 @@ def close(which):
     elif isinstance(which, Inbox):
         close_inbox(which)
     else:
-        _core.store(Int64, which.team.control + SYNC_EPOCH, which.epoch)
+        words.store(Int64, which.team.control + SYNC_EPOCH, which.epoch)
