@@ -29,7 +29,8 @@ from . import _installed as _installed  # the first import: it raises an error i
 
 # isort: split
 from .. import _kernels
-from ._host import mailbox, mailbox_bytes, most_resident_blocks, tensor
+from .._kernels.arguments import mailbox_bytes
+from ._host import mailbox, most_resident_blocks, tensor
 from ._loops import Meeting
 from ._mailboxes import Inbox, Mailbox, Outbox
 from ._types import Team, team

@@ -4,10 +4,8 @@ from ._types import (
     GT as GT, LE as LE, LT as LT, MAX as MAX, MIN as MIN, NE as NE, OR as OR, PROD as PROD, RELAXED as RELAXED,
     SET as SET, SUM as SUM, THREAD as THREAD, WARP as WARP, XOR as XOR, Team as Team, team as team,
 )
-from ._host import (
-    mailbox as mailbox, mailbox_bytes as mailbox_bytes, most_resident_blocks as most_resident_blocks,
-    tensor as tensor,
-)
+from .._kernels.arguments import mailbox_bytes as mailbox_bytes
+from ._host import mailbox as mailbox, most_resident_blocks as most_resident_blocks, tensor as tensor
 from ._mailboxes import Inbox as Inbox, Mailbox as Mailbox, Outbox as Outbox
 from ._loops import Meeting as Meeting
 

@@ -97,16 +97,9 @@ def put_to_all(team: Team, to: Int64, source: Int64, nbytes: Int64, least: Const
 
 @cute.jit
 def _broadcast(
-    team: Team,
-    to: Int64,
-    source: Int64,
-    nbytes: Int64,
-    root: Int32,
-    least: Constexpr,
-    whole: Constexpr,
-    scope: Constexpr,
-    call: Constexpr,
-):
+    team: Team, to: Int64, source: Int64, nbytes: Int64, root: Int32, least: Constexpr, whole: Constexpr,
+    scope: Constexpr, call: Constexpr,
+):  # fmt: skip
     if nbytes > most_bytes(team):
         check_place(team, call.operation, to)
         meet_members(call, team, scope, ACQUIRE_RELEASE)
@@ -136,15 +129,9 @@ def _broadcast(
 
 @cute.jit
 def take(
-    call: Constexpr,
-    team: Team,
-    epoch: Int32,
-    nbytes: Int64,
-    to: Int64,
-    block: Int64,
-    whole: Constexpr,
+    call: Constexpr, team: Team, epoch: Int32, nbytes: Int64, to: Int64, block: Int64, whole: Constexpr,
     scope: Constexpr,
-):
+):  # fmt: skip
     """Copy the message of each other member to `to + pe * block`."""
     pairs = Int32(pairs_of(nbytes))
     k = Int32(rank_of(scope))
@@ -159,15 +146,9 @@ def take(
 
 @cute.jit
 def gather(
-    call: Constexpr,
-    team: Team,
-    to: Int64,
-    source: Int64,
-    nbytes: Int64,
-    least: Constexpr,
-    whole: Constexpr,
+    call: Constexpr, team: Team, to: Int64, source: Int64, nbytes: Int64, least: Constexpr, whole: Constexpr,
     scope: Constexpr,
-):
+):  # fmt: skip
     own = to + Int64(team.my_pe) * nbytes
     if nbytes > most_bytes(team):
         check_place(team, call.operation, to)
@@ -184,15 +165,9 @@ def gather(
 
 @cute.jit
 def _collect(
-    team: Team,
-    to: Int64,
-    source: Int64,
-    count: Int64,
-    item: Constexpr,
-    least: Constexpr,
-    scope: Constexpr,
+    team: Team, to: Int64, source: Int64, count: Int64, item: Constexpr, least: Constexpr, scope: Constexpr,
     call: Constexpr,
-):
+):  # fmt: skip
     check_place(team, call.operation, to)
     counts = team.control + COUNTS
     mine = counts + Int64(team.my_pe) * 8  # a member's count is read from its own entry

@@ -7,8 +7,9 @@ from cutlass import Int64
 from cutlass.cute.runtime import from_dlpack
 
 from .._device import freed, is_freed, mailbox_address, mailbox_parts
+from .._kernels.arguments import mailbox_bytes
 from .._resident import kernel_of, most_blocks
-from ._mailboxes import Mailbox, mailbox_bytes
+from ._mailboxes import Mailbox
 
 HOST = 1
 """DLPack's device type of host memory."""
@@ -137,6 +138,3 @@ def most_resident_blocks(compiled, threads: int, shared: int = 0) -> int:
         )
     library = int(compiled.library)
     return min(most_blocks(kernel_of(library, name), threads, shared) for name in kernels)
-
-
-__all__ = ["mailbox", "mailbox_bytes", "most_resident_blocks", "tensor"]

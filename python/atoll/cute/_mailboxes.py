@@ -33,11 +33,6 @@ class Mailbox(NamedTuple):
     room: Int64
 
 
-def mailbox_bytes(n_pes: int, room: int) -> int:
-    """Return how many bytes a mailbox for messages of at most `room` bytes takes on each of n_pes PEs."""
-    return n_pes * (ENTRY + DEPTH * max(1, (room + 7) // 8) * 16)
-
-
 @dataclass(frozen=True)
 class Outbox:
     """The sending end of a pair of PEs, with the pair's counters as values: outbox() of _loops.py."""
@@ -223,16 +218,9 @@ def send_message(out: Outbox, source, nbytes, whole: bool, data) -> Outbox:
 
 @cute.jit
 def _receive_parts(
-    team: Team,
-    come: Int64,
-    to: Int64,
-    nbytes: Int64,
-    whole: Constexpr,
-    flag: Int32,
-    pe: Int32,
-    call: Constexpr,
+    team: Team, come: Int64, to: Int64, nbytes: Int64, whole: Constexpr, flag: Int32, pe: Int32, call: Constexpr,
     scope: Constexpr,
-):
+):  # fmt: skip
     pairs, rank, step = Int32(pairs_of(nbytes)), Int32(rank_of(scope)), Int32(size_of(scope))
     if pairs <= step:
         if rank < ((pairs + 31) & ~31):

@@ -79,15 +79,9 @@ def reported(kind, cmp: Compare) -> int:
 
 @cute.jit
 def wait_word(
-    team: Team,
-    kind: Constexpr,
-    at: Int64,
-    cmp: Constexpr,
-    value,
-    call: Constexpr,
-    peer: Int32,
+    team: Team, kind: Constexpr, at: Int64, cmp: Constexpr, value, call: Constexpr, peer: Int32,
     order: Constexpr = ACQUIRE,
-):
+):  # fmt: skip
     """Wait until the word holds, with acquire, and return its value."""
     since, looks = Int64(0), Int32(0)
     found = load(kind, at, order)

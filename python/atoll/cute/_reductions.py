@@ -53,17 +53,9 @@ def combine(kind, op: ReduceOp, a, b):
 
 @cute.jit
 def fold_received(
-    call: Constexpr,
-    team: Team,
-    kind: Constexpr,
-    op: Constexpr,
-    epoch: Int32,
-    to: Int64,
-    own: Int64,
-    nbytes: Int64,
-    whole: Constexpr,
-    scope: Constexpr,
-):
+    call: Constexpr, team: Team, kind: Constexpr, op: Constexpr, epoch: Int32, to: Int64, own: Int64,
+    nbytes: Int64, whole: Constexpr, scope: Constexpr,
+):  # fmt: skip
     """to = the fold over the members, in PE order, of their messages; `own` is this PE's part."""
     bits = kind.width
     pairs = Int32(pairs_of(nbytes))
@@ -120,15 +112,9 @@ def fold_pulled(team: Team, kind: Constexpr, op: Constexpr, many: Constexpr, pla
 
 @cute.jit
 def _reduce_units(
-    team: Team,
-    kind: Constexpr,
-    op: Constexpr,
-    many: Constexpr,
-    to: Int64,
-    source: Int64,
-    count: Int64,
+    team: Team, kind: Constexpr, op: Constexpr, many: Constexpr, to: Int64, source: Int64, count: Int64,
     scope: Constexpr,
-):
+):  # fmt: skip
     """Fold this PE's share of `count` units of that many elements, two at once in a thread, and store it at
     all members.
     """
@@ -152,16 +138,9 @@ def _reduce_units(
 
 @cute.jit
 def _reduce(
-    team: Team,
-    kind: Constexpr,
-    op: Constexpr,
-    to: Int64,
-    source: Int64,
-    count: Int64,
-    whole: Constexpr,
-    scope: Constexpr,
-    call: Constexpr,
-):
+    team: Team, kind: Constexpr, op: Constexpr, to: Int64, source: Int64, count: Int64, whole: Constexpr,
+    scope: Constexpr, call: Constexpr,
+):  # fmt: skip
     item = kind.width // 8
     nbytes = count * item
     if nbytes <= most_bytes(team):
@@ -186,15 +165,9 @@ def _reduce(
 
 @cute.jit
 def _reduce_scatter(
-    team: Team,
-    kind: Constexpr,
-    op: Constexpr,
-    to: Int64,
-    source: Int64,
-    count: Int64,
-    scope: Constexpr,
+    team: Team, kind: Constexpr, op: Constexpr, to: Int64, source: Int64, count: Int64, scope: Constexpr,
     call: Constexpr,
-):
+):  # fmt: skip
     item = kind.width // 8
     nbytes = count * item
     mine = source + Int64(team.my_pe) * nbytes

@@ -81,15 +81,9 @@ def _store_unit(at, unit) -> None:
 
 @cute.jit
 def _copy(
-    dst: Rows,
-    src: Rows,
-    dst_elements: cute.Tensor,
-    src_elements: cute.Tensor,
-    rows: Int32,
-    cols: Int32,
-    item: Constexpr,
-    scope: Constexpr,
-):
+    dst: Rows, src: Rows, dst_elements: cute.Tensor, src_elements: cute.Tensor, rows: Int32, cols: Int32,
+    item: Constexpr, scope: Constexpr,
+):  # fmt: skip
     """Copy rows times cols elements, without a barrier. Only the tensors can address single elements."""
     i, step = place_of(scope, Int32)
     if _whole(dst, cols, item) & _whole(src, cols, item):
@@ -151,16 +145,9 @@ def tile_allgather(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
 # ---- reductions: each member folds a part of the tile over the members, in PE order, and stores it at all of them
 @cute.jit
 def _fold(
-    team: Team,
-    kind: Constexpr,
-    op: Constexpr,
-    many: Constexpr,
-    dst: Rows,
-    src: Rows,
-    rows: Int32,
-    in_row: Int32,
+    team: Team, kind: Constexpr, op: Constexpr, many: Constexpr, dst: Rows, src: Rows, rows: Int32, in_row: Int32,
     scope: Constexpr,
-):
+):  # fmt: skip
     """Fold in units of `many` elements."""
     item = kind.width // 8
     unit = many * item
@@ -183,16 +170,9 @@ def _fold(
 
 @cute.jit
 def _reduce(
-    team: Team,
-    kind: Constexpr,
-    op: Constexpr,
-    dst: Rows,
-    src: Rows,
-    rows: Int32,
-    cols: Int32,
-    scope: Constexpr,
+    team: Team, kind: Constexpr, op: Constexpr, dst: Rows, src: Rows, rows: Int32, cols: Int32, scope: Constexpr,
     call: Constexpr,
-):
+):  # fmt: skip
     item = kind.width // 8
     check_place(team, call.operation, dst.at)
     check_place(team, call.operation, src.at)

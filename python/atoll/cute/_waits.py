@@ -23,15 +23,9 @@ from ._types import THREAD, WORDS, Compare, Scope, Team, number, one_of, word
 
 @cute.jit
 def _wait(
-    team: Team,
-    kind: Constexpr,
-    at: Int64,
-    cmp: Constexpr,
-    value,
-    call: Constexpr,
-    scope: Constexpr,
+    team: Team, kind: Constexpr, at: Int64, cmp: Constexpr, value, call: Constexpr, scope: Constexpr,
     order: Constexpr,
-):
+):  # fmt: skip
     if rank_of(scope) == 0:
         wait_word(team, kind, at, cmp, value, call, Int32(-1), order)
 
@@ -110,17 +104,9 @@ def _count(kind: Constexpr, ivars: cute.Tensor, status, cmp: Constexpr, values, 
 
 @cute.jit
 def _until(
-    team: Team,
-    kind: Constexpr,
-    ivars: cute.Tensor,
-    status,
-    cmp: Constexpr,
-    values,
-    indices,
-    wait: Constexpr,
-    call: Constexpr,
-    scope: Constexpr,
-):
+    team: Team, kind: Constexpr, ivars: cute.Tensor, status, cmp: Constexpr, values, indices, wait: Constexpr,
+    call: Constexpr, scope: Constexpr,
+):  # fmt: skip
     """Return _count's results, by rank 0, once one word holds, or all (wait: 'any', 'all', '' not at all)."""
     first, found, left = Int32(-1), Int32(0), Int32(0)
     if rank_of(scope) == 0:
@@ -147,19 +133,9 @@ def _until(
 
 
 def _many(
-    name: str,
-    team,
-    ivars,
-    status,
-    cmp,
-    values,
-    wait: str,
-    tag,
-    scope,
-    bound_ns=0,
-    indices=None,
+    name: str, team, ivars, status, cmp, values, wait: str, tag, scope, bound_ns=0, indices=None,
     vector: bool = False,
-):
+):  # fmt: skip
     team_of(name, team)
     kind = word(name, "ivars", ivars, WORDS)
     one_of(Compare, name, cmp)

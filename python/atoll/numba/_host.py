@@ -9,7 +9,7 @@ import inspect
 import math
 import pathlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple, overload
 
 import numba
@@ -17,9 +17,19 @@ import numpy as np
 
 from .. import _atoll
 from .. import zeros as _zeros
-from .._device import DeviceTeam, freed, is_freed, mailbox_parts
+from .._device import mailbox_parts
+from .._kernels.arguments import (
+    at_fault,
+    check_argument,
+    check_cooperative,
+    check_sizes,
+    gpu_of,
+    mailbox_bytes,
+    on_device,
+    on_host,
+    team_for,
+)
 from .._ptx import AT
-from .._resident import check_grid
 from ._compilers import COMPILERS, Compiler, compiler
 
 RESIDENT = -1
@@ -77,12 +87,11 @@ def mailbox(
     if count is not None and (not isinstance(count, (int, np.integer)) or count < 1):
         raise ValueError(f"atoll.numba.mailbox: count is {count!r}; pass the number of mailboxes, 1 or more")
     n_pes = (team or _atoll.WORLD).n_pes()
-    pairs = max(1, (room + 7) // 8)
-    nbytes = n_pes * (AT["post_bytes"] + AT["mailbox_depth"] * pairs * 16)
+    nbytes = mailbox_bytes(n_pes, room)
     return Mailbox(_zeros(nbytes if count is None else (count, nbytes), np.uint8, **where), room)
 
 
-def raise_ended():
+def raise_ended() -> None:
     """Raise what ended a wait of this thread's last kernel on the host, if one did: Timeout, PeDied,
     KeyboardInterrupt.
 
@@ -97,7 +106,8 @@ def fingerprint() -> str:
     kernels.
     """
     here = pathlib.Path(__file__).parent
-    text = b"".join(file.read_bytes() for file in [*sorted(here.rglob("*.py")), here.parent / "_ptx.py"])
+    shared = [here.parent / "_ptx.py", here.parent / "_kernels/constants.py"]
+    text = b"".join(file.read_bytes() for file in [*sorted(here.rglob("*.py")), *shared])
     return hashlib.sha256(text + repr(sorted(AT.items())).encode()).hexdigest()
 
 
@@ -108,13 +118,6 @@ def of_this_atoll(dispatcher):
         key = cache._index_key
         cache._index_key = lambda *arguments: (*key(*arguments), fingerprint())
     return dispatcher
-
-
-def on_device(argument: Any) -> bool:
-    """Return whether an argument is an array in GPU memory."""
-    if isinstance(argument, tuple) and not isinstance(argument, DeviceTeam):
-        return any(on_device(part) for part in argument)
-    return not isinstance(argument, np.ndarray) and hasattr(argument, "__cuda_array_interface__")
 
 
 GPU_OPTIONS = ("max_registers", "launch_bounds")
@@ -217,92 +220,6 @@ def kernel(function: Callable[..., Any] | None = None, *, compiler: str | None =
     return Kernel(function, options, compiler)
 
 
-def _for(memory: str, name: str, argument: Any) -> Any:
-    """Convert an atoll.Team to the team that kernels take, and refuse a team of other memory."""
-    if isinstance(argument, _atoll.Team):
-        return argument.device(memory)
-    if isinstance(argument, DeviceTeam):
-        if memory == "host" and argument.window != _atoll.WORLD.device("host").window:
-            raise ValueError(
-                f"{name}: no argument is an array on a GPU, but the team is not of this job's host memory; pass the "
-                "atoll.Team itself, or team.device('host')"
-            )
-        if memory == "device" and argument.window != _atoll.WORLD.device("device").window:
-            raise ValueError(
-                f"{name}: an argument is an array on a GPU, but the team is not of this job's GPU memory; pass the "
-                "atoll.Team itself, or team.device('device')"
-            )
-    return argument
-
-
-def _check(name: str, arguments: tuple[Any, ...]) -> None:
-    """Refuse arguments that compiled code would misread: integers of more than 64 bits, and arrays that were
-    freed.
-    """
-    for number, x in enumerate(arguments, 1):
-        if isinstance(x, int) and not -(1 << 63) <= x < 1 << 64:
-            raise OverflowError(f"{name}: argument {number} is {x}, which does not fit 64 bits")
-        if (found := _freed_part(x)) is not None:
-            which, array = found
-            raise freed(f"{name}: argument {number}{which}", array)
-
-
-def _freed_part(x: Any) -> tuple[str, Any] | None:
-    """Return which part of an argument was freed: its name for an error, and the array."""
-    if isinstance(x, np.ndarray):
-        return ("", x) if x.base is not None and is_freed(x) else None  # symmetric ones are views
-    if isinstance(x, DeviceTeam):
-        return None
-    if isinstance(x, Mailbox):
-        return (", a mailbox: its block", x.block) if _freed_part(x.block) else None
-    if isinstance(x, tuple):
-        return next(filter(None, map(_freed_part, x)), None)
-    is_array = isinstance(x, _atoll.DeviceArray) or hasattr(x, "__cuda_array_interface__")
-    return ("", x) if is_array and is_freed(x) else None
-
-
-def _check_sizes(kernel: Kernel, grid: Any, block: Any) -> None:
-    for which, size, hint in (("grid", grid, " or dev.RESIDENT"), ("block", block, "")):
-        parts = size if isinstance(size, tuple) else (size,)
-        whole = all(isinstance(part, (int, np.integer)) for part in parts) and 1 <= len(parts) <= 3
-        if not whole or (min(parts) < 1 and not (hint and size == RESIDENT)):
-            raise ValueError(
-                f"{kernel.__name__}: {which} is {size!r}; pass a number from 1 on, a tuple of up to three{hint}"
-            )
-
-
-def _arrays_of(arguments: Iterable[Any]) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the arrays of NumPy among the arguments, and in mailboxes and other tuples there."""
-    for number, x in enumerate(arguments, 1):
-        if isinstance(x, np.ndarray):
-            yield f"argument {number}", x
-        elif isinstance(x, tuple) and not isinstance(x, DeviceTeam):
-            yield from ((f"argument {number}", part) for _, part in _arrays_of(x))
-
-
-def _spans(x: np.ndarray, address: int) -> bool:
-    """Return whether the address is within the memory that x spans."""
-    ends = [(length - 1) * stride for length, stride in zip(x.shape, x.strides, strict=True) if length > 1]
-    offset = address - x.__array_interface__["data"][0]
-    least, most = sum(end for end in ends if end < 0), sum(end for end in ends if end > 0)
-    return bool(least <= offset < most + x.itemsize)
-
-
-def _at_fault(report: str, arguments: list[Any]) -> str:
-    """Name the argument at the address that the kernel reported as not symmetric, and describe its memory."""
-    found = re.search(r" at 0x([0-9a-f]+); this PE's symmetric memory is ", report)
-    if found is None:
-        return "an array is not of this PE's symmetric memory"
-    address = int(found[1], 16)
-    who = next(
-        (name for name, x in _arrays_of(arguments) if _spans(x, address)), "an array of the kernel's own"
-    )
-    world = _atoll.WORLD.device("host")
-    if 0 <= address - world.window < world.n_pes * world.stride:
-        return f"{who} is a view of another PE's memory (atoll.peer, atoll.global_view); pass this PE's own array"
-    return f"{who} is ordinary memory"
-
-
 def _launch_on_host(kernel: Kernel, arguments: list[Any]) -> None:
     try:
         kernel.host(*arguments)
@@ -320,7 +237,7 @@ def _launch_on_host(kernel: Kernel, arguments: list[Any]) -> None:
             raise_ended()  # its text also has the operation
         except _atoll.Error as ended:
             said = ended
-        raise _atoll.NotSymmetric(f"{kernel.__name__}: {_at_fault(str(said), arguments)}: {said}") from None
+        raise _atoll.NotSymmetric(f"{kernel.__name__}: {at_fault(str(said), arguments)}: {said}") from None
     except _atoll.ShapeMismatch as error:
         words, nbytes, room = error.args
         raise _atoll.ShapeMismatch(
@@ -392,17 +309,18 @@ def launch(
         raise TypeError(
             f"atoll.numba.launch: {kernel!r} is not a kernel; decorate the function with @dev.kernel"
         )
-    _check_sizes(kernel, grid, block)
+    check_sizes(kernel.__name__, grid, block, RESIDENT)
 
     def start(*arguments):
-        _check_count(kernel, arguments)
-        _check(kernel.__name__, arguments)
+        _check_all(kernel, arguments)
         device = any(on_device(argument) for argument in arguments)
-        values = [_for("device" if device else "host", kernel.__name__, argument) for argument in arguments]
+        values = [
+            team_for("device" if device else "host", kernel.__name__, argument) for argument in arguments
+        ]
         if not device:
             _launch_on_host(kernel, values)
         else:
-            if any(map(_on_host, arguments)):
+            if any(map(on_host, arguments)):
                 raise TypeError(
                     f"{kernel.__name__}: some of its arrays are on a GPU, and one (a mailbox's, perhaps) is of NumPy, in host "
                     "memory; make all of them in one memory (device='cuda')"
@@ -419,20 +337,6 @@ def launch(
             raise short from None
 
     return started
-
-
-def _on_host(argument: Any) -> bool:
-    if isinstance(argument, tuple):
-        return any(map(_on_host, argument))
-    return isinstance(argument, np.ndarray)
-
-
-def _gpu_of(argument: Any) -> int | None:
-    """Return the number of the GPU that an array is on, as Numba counts them; None if it is unknown."""
-    gpu = getattr(argument, "device", None)
-    for name in ("index", "id"):  # PyTorch's name, CuPy's name
-        gpu = getattr(gpu, name, gpu)
-    return gpu if isinstance(gpu, int) else None
 
 
 def _whole_blocks(kernel: Kernel, block: Any, shared: int, values: list[Any]) -> tuple[int, int]:
@@ -477,27 +381,29 @@ def most_resident_blocks(kernel: Kernel, block: Any, *arguments: Any, shared: in
         raise TypeError(
             f"atoll.numba.most_resident_blocks: {kernel!r} is not a kernel; decorate the function with @dev.kernel"
         )
-    _check_sizes(kernel, 1, block)
-    _check_count(kernel, arguments)
-    _check(kernel.__name__, arguments)
+    check_sizes(kernel.__name__, 1, block, RESIDENT)
+    _check_all(kernel, arguments)
     if not any(on_device(argument) for argument in arguments):
         return 1
     with _current(kernel, arguments):
-        values = [_for("device", kernel.__name__, argument) for argument in arguments]
+        values = [team_for("device", kernel.__name__, argument) for argument in arguments]
         gpu, whole = _whole_blocks(kernel, block, shared, values)
         return _atoll._resident_share(gpu, whole)
 
 
-def _check_count(kernel: Kernel, arguments: tuple[Any, ...]) -> None:
+def _check_all(kernel: Kernel, arguments: tuple[Any, ...]) -> None:
+    """Refuse a wrong number of arguments, and those that compiled code would misread."""
     if not kernel.fewest <= len(arguments) <= kernel.most:
         raise TypeError(
             f"{kernel.__name__} takes {inspect.signature(kernel.function)}, and got {len(arguments)} arguments"
         )
+    for number, argument in enumerate(arguments, 1):
+        check_argument(kernel.__name__, number, argument)
 
 
 def _current(kernel: Kernel, arguments: tuple[Any, ...]) -> Any:
     """Return a context in which the GPU of the arguments is the current one."""
-    gpus = {gpu for gpu in map(_gpu_of, arguments) if gpu is not None}
+    gpus = {gpu for gpu in map(gpu_of, arguments) if gpu is not None}
     if len(gpus) > 1:
         raise ValueError(f"{kernel.__name__}: its arrays are on several GPUs: {sorted(gpus)}")
     return kernel.compiler.cuda.gpus[gpus.pop()] if gpus else contextlib.nullcontext()
@@ -515,10 +421,7 @@ def _launch_on_device(
         gpu, whole = _whole_blocks(kernel, block, shared, values)
         if grid == RESIDENT:
             grid = blocks = _atoll._resident_share(gpu, whole)
-        try:
-            check_grid(blocks, threads, whole, gpu)
-        except ValueError as error:
-            raise ValueError(f"{kernel.__name__}: {error}") from None
+        check_cooperative(kernel.__name__, blocks, threads, whole, gpu)
     _atoll._note_kernel(kernel.__name__, blocks, threads)
     how = (grid, block, stream, shared)
     if cooperative:

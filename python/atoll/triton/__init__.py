@@ -26,9 +26,9 @@ from . import _installed as _installed  # the first import: it raises an error i
 
 # isort: split
 from .. import _kernels
+from .._kernels.arguments import mailbox_bytes
 from ._addresses import team_at
 from ._host import kernel, most_resident_blocks, most_resident_programs
-from ._mailboxes import mailbox_bytes
 from ._types import MOST_PES
 
 _ABSENT = {

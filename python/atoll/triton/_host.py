@@ -17,8 +17,8 @@ import triton
 from triton.errors import TritonError
 
 from .. import _atoll
-from .._device import freed, is_freed
-from .._resident import check_grid, current_gpu, most_blocks, whole_blocks
+from .._kernels.arguments import check_argument, check_cooperative
+from .._resident import current_gpu, most_blocks, whole_blocks
 
 THREADS_OF_WARP = 32
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
@@ -38,23 +38,16 @@ def _check(name: str, constants: set[Any], arguments: dict[Any, Any]) -> None:
     for which, x in arguments.items():
         if which in constants:
             continue
-        if isinstance(x, int) and not -(1 << 63) <= x < 1 << 64:
-            raise OverflowError(f"{name}: argument {which} is {x}, which does not fit 64 bits")
-        if isinstance(x, np.ndarray):
-            if INTERPRETED:
-                if x.dtype.kind == "c":
-                    raise TypeError(
-                        f"{name}: argument {which} is of {x.dtype}, which Triton does not have; pass x.view() of its real type"
-                    )
-                if x.base is not None and is_freed(x):  # symmetric ones are views
-                    raise freed(f"{name}: argument {which}", x)
-                continue
+        if isinstance(x, np.ndarray) and not INTERPRETED:
             raise TypeError(
                 f"{name}: argument {which} is an array of NumPy, in host memory; pass a tensor of PyTorch in GPU memory: "
                 "atoll.zeros(..., device='cuda', xp=torch)"
             )
-        if hasattr(x, "data_ptr") and is_freed(x):
-            raise freed(f"{name}: argument {which}", x)
+        if isinstance(x, np.ndarray) and x.dtype.kind == "c":
+            raise TypeError(
+                f"{name}: argument {which} is of {x.dtype}, which Triton does not have; pass x.view() of its real type"
+            )
+        check_argument(name, which, x)
 
 
 def _as_argument(x: Any) -> Any:
@@ -165,10 +158,9 @@ def _check_resident(made: Any, start: Any, grid: Any, arguments: Any, keywords: 
     sizes = (
         grid({**dict(zip(made.arg_names, arguments, strict=False)), **keywords}) if callable(grid) else grid
     )
-    try:
-        check_grid(math.prod(sizes), threads, whole_blocks(function, threads, shared), gpu)
-    except ValueError as error:
-        raise ValueError(f"{made.fn.__name__}: {error}") from None
+    check_cooperative(
+        made.fn.__name__, math.prod(sizes), threads, whole_blocks(function, threads, shared), gpu
+    )
 
 
 def kernel(function: Callable[..., Any]) -> Any:

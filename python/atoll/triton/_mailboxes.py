@@ -31,14 +31,6 @@ _POSTED, _SEEN_TAKEN = tl.constexpr(AT["post_posted"]), tl.constexpr(AT["post_se
 _RECEIVED, _TAKEN = tl.constexpr(AT["post_received"]), tl.constexpr(AT["post_taken"])
 
 
-def mailbox_bytes(n_pes: int, room: int) -> int:
-    """Return how many bytes a mailbox for messages of at most `room` bytes takes on each of n_pes PEs.
-
-    On the host. Local. Source: Atoll.
-    """
-    return n_pes * (AT["post_bytes"] + AT["mailbox_depth"] * max(1, (room + 7) // 8) * 16)
-
-
 @jit
 def _box_slot(team, block, room, sender, number):
     """Return the address of message `number` of a sender."""

@@ -86,18 +86,9 @@ def _look_around_text(kind, compare, bounded):
 
 @jit
 def wait_word(
-    team,
-    address,
-    kind: tl.constexpr,
-    cmp: tl.constexpr,
-    value,
-    operation: tl.constexpr,
-    peer,
-    tag,
-    ORDER: tl.constexpr,
-    active,
-    bound=0,
-):
+    team, address, kind: tl.constexpr, cmp: tl.constexpr, value, operation: tl.constexpr, peer, tag,
+    ORDER: tl.constexpr, active, bound=0,
+):  # fmt: skip
     """Wait until `word cmp value` holds for the word at an address, in every thread whose `active` is not 0.
 
     `bound` limits this wait, in ns.

@@ -42,18 +42,9 @@ def signal_fetch(team, signal):
 
 @jit
 def _put_signal(
-    team,
-    dst,
-    src,
-    n,
-    signal,
-    value,
-    op: tl.constexpr,
-    pe,
-    BLOCK: tl.constexpr,
-    NAME: tl.constexpr,
+    team, dst, src, n, signal, value, op: tl.constexpr, pe, BLOCK: tl.constexpr, NAME: tl.constexpr,
     operation: tl.constexpr,
-):
+):  # fmt: skip
     alike(NAME, dst, src)
     word(NAME, "signal", signal)
     number(NAME, "value", value, "signal", signal)

@@ -17,18 +17,9 @@ _TILE_REDUCE, _TILE_ALLGATHER = tl.constexpr(AT["tile_reduce"]), tl.constexpr(AT
 
 @jit
 def tile_reduce(
-    team,
-    dst,
-    src,
-    dst_pitch,
-    src_pitch,
-    rows,
-    cols,
-    op: tl.constexpr,
-    COLS: tl.constexpr = 1024,
-    tag=0,
+    team, dst, src, dst_pitch, src_pitch, rows, cols, op: tl.constexpr, COLS: tl.constexpr = 1024, tag=0,
     bound_ns=0,
-):
+):  # fmt: skip
     foldable("tile_reduce", dst, src, op)
     check_place(team, dst, _TILE_REDUCE)
     check_place(team, src, _TILE_REDUCE)
@@ -41,18 +32,9 @@ def tile_reduce(
 
 @jit
 def tile_allgather(
-    team,
-    dst,
-    src,
-    dst_pitch,
-    src_pitch,
-    rows,
-    cols,
-    ROWS: tl.constexpr = 16,
-    COLS: tl.constexpr = 64,
-    tag=0,
+    team, dst, src, dst_pitch, src_pitch, rows, cols, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64, tag=0,
     bound_ns=0,
-):
+):  # fmt: skip
     alike("tile_allgather", dst, src)
     check_place(team, dst, _TILE_ALLGATHER)
     meet_members(team, _TILE_ALLGATHER, tag, bound_ns)

@@ -68,18 +68,9 @@ def _look(ivars, n, indices, status, cmp: tl.constexpr, values, VECTOR: tl.const
 
 @jit
 def _wait(
-    team,
-    ivars,
-    n,
-    indices,
-    status,
-    cmp: tl.constexpr,
-    values,
-    tag,
-    bound,
-    VECTOR: tl.constexpr,
+    team, ivars, n, indices, status, cmp: tl.constexpr, values, tag, bound, VECTOR: tl.constexpr,
     LOWEST: tl.constexpr,
-):
+):  # fmt: skip
     """Repeat _look until a word holds, or return if all are left out."""
     since, looks = tl.full((), 0, tl.int64), tl.full((), 0, tl.int32)
     found, left = _look(ivars, n, indices, status, cmp, values, VECTOR, LOWEST)

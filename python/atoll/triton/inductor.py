@@ -28,7 +28,7 @@ from .. import triton as _all
 from ._types import INTERPRETED
 
 _HERE = Path(__file__).parent
-_SOURCES = [*sorted(_HERE.glob("*.py")), _HERE.parent / "_ptx.py"]
+_SOURCES = [*sorted(_HERE.glob("*.py")), _HERE.parent / "_ptx.py", _HERE.parent / "_kernels/constants.py"]
 _MADE_OF = [*(file.read_bytes() for file in _SOURCES), repr((_ptx.AT, _ptx.CHECKS_ADDRESSES)).encode()]
 _FINGERPRINT = hashlib.sha256(b"".join(_MADE_OF)).hexdigest()[:16]
 
