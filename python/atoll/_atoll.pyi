@@ -1013,7 +1013,7 @@ def take(src: AnyArray, index: AnySource, pe: AnySource, out: None = None, *, ct
 
     Examples
     --------
-    >>> atoll.take(x, [3, 3, 0], [0, 1, 1])  # x[3] of PE 0, x[3] of PE 1, x[0] of PE 1
+    >>> values = atoll.take(x, [3, 3, 0], [0, 1, 1])  # x[3] of PE 0, x[3] of PE 1, x[0] of PE 1
     """
 
 @overload
@@ -3776,8 +3776,8 @@ class group:
     Examples
     --------
     >>> with atoll.group():
-    >>>     atoll.send(x, right)
-    >>>     atoll.recv(y, left)
+    ...     atoll.send(x, right)
+    ...     atoll.recv(y, left)
     """
 
     def __init__(self, team: Team | None = None) -> None: ...
@@ -3801,7 +3801,7 @@ class Lock:
     --------
     >>> lock = atoll.Lock()  # collective over all PEs
     >>> with lock:  # one PE at a time
-    >>>     ...
+    ...     atoll.p(counter, atoll.g(counter, 0) + 1, 0)
     """
 
     def __init__(self) -> None: ...

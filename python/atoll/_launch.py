@@ -95,7 +95,7 @@ def launch(
 
     Examples
     --------
-    >>> atoll.launch(lambda: atoll.my_pe(), n_pes=4)  # doctest: +SKIP
+    >>> atoll.launch(lambda: atoll.my_pe(), n_pes=4)
     [0, 1, 2, 3]
     """
     if not isinstance(n_pes, int) or isinstance(n_pes, bool) or n_pes < 1:

@@ -195,7 +195,7 @@ def allgather_object(obj: Any, *, team: _atoll.Team | None = None) -> list[Any]:
 
     Examples
     --------
-    >>> hosts = atoll.allgather_object(platform.node())  # doctest: +SKIP
+    >>> hosts = atoll.allgather_object(platform.node())
     """
     _atoll._check_job("allgather_object")
     return [_load(part) for part in _gathered("allgather_object", obj, team)]
@@ -350,7 +350,7 @@ def reduce_object(
 
     Examples
     --------
-    >>> words = atoll.reduce_object({"a", "b"}, "or")  # the union of all PEs' sets  # doctest: +SKIP
+    >>> words = atoll.reduce_object({"a", "b"}, "or")  # the union of all PEs' sets
     """
     _check("reduce_object", 0 if root is None else root, team)
     combine = op if callable(op) else _OPERATORS.get(str(getattr(op, "name", op)).lower())

@@ -122,9 +122,7 @@ class HostsJob {
             if (Clock::now() >= deadline_) end_agents();
         }
         store_->end_setup();  // no PE is still connecting
-        discard_signals(signals_);
-        ::sigprocmask(SIG_SETMASK, &signals_before_, nullptr);  // see Job::run
-        output_.finish();
+        output_.finish(LastSignals(signals_, signals_before_));
         look_at_output();
         return status_ == 0 && output_.has_failed() ? 1 : status_;
     }

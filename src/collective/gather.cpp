@@ -61,6 +61,7 @@ void Team::gather_bytes(void* dst, std::size_t dst_bytes, const void* src, std::
                         int root) const {
     using namespace collective;
     State& state = State::of(this->state());
+    const core::TeamState::Within within(state.team(), "gather");
     const std::size_t all = times(src_bytes, state.n_pes());
     const core::Called call =
         check_call(state, "gather", {src_bytes, root, 0, state.elements()},
@@ -85,6 +86,7 @@ void Team::scatter_bytes(void* dst, std::size_t dst_bytes, const void* src, std:
                          int root) const {
     using namespace collective;
     State& state = State::of(this->state());
+    const core::TeamState::Within within(state.team(), "scatter");
     const std::size_t all = times(dst_bytes, state.n_pes());
     const core::Called call =
         check_call(state, "scatter", {dst_bytes, root, 0, state.elements()},

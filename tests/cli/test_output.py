@@ -7,6 +7,8 @@ import re
 import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -126,6 +128,26 @@ def test_background_job_of_a_shell_is_not_stopped_by_its_terminal(atoll, start_o
     terminal = start_on_terminal("-c", shell, path="/bin/bash")
     assert terminal.end() == 0
     assert len(re.findall(r"^(?:\[.\] )?x\r$", terminal.seen, re.MULTILINE)) == 2
+
+
+def test_a_signal_after_the_end_of_a_job_keeps_its_status(atoll):
+    """The launcher still passes output on, to a reader that has been slow and reads again."""
+    script = """case "$ATOLL_LAUNCHED" in 1:0:*) head -c 100000 /dev/zero | tr '\\0' x; echo; exit 3;; esac"""
+    job = atoll.start("run", "-n", 2, "sh", "-c", script)
+    reader = job.stdout.fileno()
+    received = len(os.read(reader, 1))
+    children = Path(f"/proc/{job.pid}/task/{job.pid}/children")
+    while children.read_text():
+        time.sleep(0.01)
+    job.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, job.pid, os.WSTOPPED | os.WNOWAIT)
+    job.send_signal(signal.SIGTERM)
+    received += len(os.read(reader, 65536))  # all that the pipe holds, so there is room
+    job.send_signal(signal.SIGCONT)
+    while data := os.read(reader, 65536):
+        received += len(data)
+    assert received == 100001
+    assert job.wait(timeout=60) == 3
 
 
 def test_sigquit_without_a_terminal(atoll):

@@ -4,29 +4,10 @@
 
 #include <algorithm>
 #include <future>
-#include <latch>
 #include <thread>
 
 namespace atl::testing {
 namespace {
-
-/// The message of the Error(collective_mismatch) that `call` throws; a failure if it throws none.
-template <class Call> std::string mismatch_of(Call&& call) {
-    try {
-        call();
-    } catch (const Error& error) {
-        EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(ErrorCode::collective_mismatch))
-            << error.what();
-        return error.what();
-    }
-    ADD_FAILURE() << "nothing was thrown";
-    return {};
-}
-
-void expect_parts(const std::string& sentence, const std::vector<std::string>& parts) {
-    for (const std::string& part : parts)
-        EXPECT_NE(sentence.find(part), std::string::npos) << "\"" << part << "\" is not in: " << sentence;
-}
 
 /// An array between two guard areas, which must not be written.
 class Walled {
@@ -344,27 +325,34 @@ TEST_P(Mismatch, TwoThreadsInOneTeamAtOnce) {
     });
 }
 
-/// A refused call leaves no trace, in either order of the threads' ends.
-TEST(TwoThreads, LeaveTheTeamUsable) {
-    run_pes(
-        1,
-        [](Job& job) {
-            const Team team = job.world().split(0);
-            std::latch both(2);
-            const auto meet_often = [&] {
-                both.arrive_and_wait();
-                for (int round = 0; round < 300000; ++round) try {
-                        team.sync();
-                    } catch (const Error& error) {
-                        ASSERT_EQ(error.code(), ErrorCode::collective_mismatch) << error.what();
-                    }
-            };
-            std::thread first(meet_often), second(meet_often);
-            first.join();
-            second.join();
-            expect_team_works(team);
-        },
-        checked_options(common::CheckLevel::args));
+/// A plain load and store find a thread that is in a call already, also at `basic`.
+TEST_P(Mismatch, AThreadThatWaitsInACallKeepsOthersOut) {
+    if (n_pes() == 1 || GetParam().n_pes == 0 || *GetParam().hosts != 0)
+        GTEST_SKIP() << "needs several PEs of one host and a separate job";
+    for (const auto level : {common::CheckLevel::basic, common::CheckLevel::args})
+        run(
+            [](Job& job) {
+                const Team team = job.world().split(0);
+                std::vector<double> sum(3), ones(3, 1);
+                const auto reduce = [&] { team.sum_reduce(std::span(sum), std::span<const double>(ones)); };
+                if (job.my_pe() == 0) {
+                    std::thread first(reduce);
+                    // Its call is published once it waits. The others come after the barrier below.
+                    core::TeamState& state = team.state();
+                    while (state.member(0).called.meeting.load() == 0) std::this_thread::yield();
+                    for (const auto& call :
+                         std::initializer_list<std::function<void()>>{reduce, [&] { team.barrier(); }})
+                        expect_parts(mismatch_of(call), {"Two threads of PE 0", "reduce and "});
+                    job.world().barrier();
+                    first.join();
+                } else {
+                    job.world().barrier();
+                    reduce();
+                }
+                EXPECT_EQ(sum[2], job.n_pes());
+                expect_team_works(team);
+            },
+            level);
 }
 
 std::vector<Setup> setups() {

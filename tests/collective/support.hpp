@@ -31,6 +31,24 @@ inline ThreadJobOptions checked_options(common::CheckLevel check, const std::str
     return options;
 }
 
+/// The message of the Error(collective_mismatch) that `call` throws; a failure if it throws none.
+template <class Call> std::string mismatch_of(Call&& call) {
+    try {
+        call();
+    } catch (const Error& error) {
+        EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(ErrorCode::collective_mismatch))
+            << error.what();
+        return error.what();
+    }
+    ADD_FAILURE() << "nothing was thrown";
+    return {};
+}
+
+inline void expect_parts(const std::string& sentence, const std::vector<std::string>& parts) {
+    for (const std::string& part : parts)
+        EXPECT_NE(sentence.find(part), std::string::npos) << "\"" << part << "\" is not in: " << sentence;
+}
+
 /// Checks that the team works after an error.
 inline void expect_team_works(const Team& team) {
     const std::int64_t mine = team.my_pe() + 1;

@@ -259,7 +259,7 @@ in such memory too.
 
 Examples
 --------
->>> atoll.take(x, [3, 3, 0], [0, 1, 1])  # x[3] of PE 0, x[3] of PE 1, x[0] of PE 1)"},
+>>> values = atoll.take(x, [3, 3, 0], [0, 1, 1])  # x[3] of PE 0, x[3] of PE 1, x[0] of PE 1)"},
     {"put_at", entry<7, put_at_spec, put_at_body>,
      "(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *, ctx: Context | None = None, "
      "team: "

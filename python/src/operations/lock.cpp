@@ -100,7 +100,7 @@ Examples
 --------
 >>> lock = atoll.Lock()  # collective over all PEs
 >>> with lock:  # one PE at a time
->>>     ...)");
+...     atoll.p(counter, atoll.g(counter, 0) + 1, 0))");
     lock.def("__init__", &construct, nb::sig("def __init__(self) -> None"));
     lock.def(
         "acquire", &acquire, nb::arg("blocking") = true, nb::arg("timeout") = nb::none(),

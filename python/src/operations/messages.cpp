@@ -241,8 +241,8 @@ has at most one open group, with messages of one team. The PEs of its messages c
 Examples
 --------
 >>> with atoll.group():
->>>     atoll.send(x, right)
->>>     atoll.recv(y, left))");
+...     atoll.send(x, right)
+...     atoll.recv(y, left))");
     group.def(
         "__init__",
         [](Group* self, nb::object team) {

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <system_error>
@@ -53,11 +54,39 @@ class Poller {
     common::Fd epoll_;
 };
 
-/// Reads and ignores the pending signals of a non-blocking signalfd.
-inline void discard_signals(const common::Fd& descriptor) {
-    signalfd_siginfo info{};
-    while (read(descriptor.get(), &info, sizeof info) == sizeof info) {
+/// Signals to a launcher whose job has ended. They remain blocked, and act only while the reader of its
+/// output does not read: the job's status is still to be returned.
+class LastSignals {
+  public:
+    /// Discards earlier signals. `signals` is a non-blocking signalfd, `before` the mask before they were
+    /// blocked.
+    LastSignals(const common::Fd& signals, const sigset_t& before)
+        : signals_(signals.get()), before_(before) {
+        discard();
     }
-}
+    int fd() const { return signals_; }
+    void discard() const {
+        while (next() != 0) {
+        }
+    }
+    /// Lets a pending signal do what it would do to a process that does not handle it.
+    void obey() const {
+        const int number = next();
+        if (number == 0) return;
+        sigset_t now;
+        sigprocmask(SIG_SETMASK, &before_, &now);
+        raise(number);
+        sigprocmask(SIG_SETMASK, &now, nullptr);
+    }
+
+  private:
+    int next() const {
+        signalfd_siginfo info{};
+        return read(signals_, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
+    }
+
+    int signals_;
+    const sigset_t& before_;
+};
 
 }  // namespace atl::cli

@@ -230,11 +230,7 @@ int Job::run() {
     output_->catch_up();
     output_->show_tracebacks();
     if (!last_line_.empty()) write_line(last_line_);
-    // From here on a blocked reader of our output blocks this process, and a signal may end it. A signal sent
-    // to the job must not: the job has ended, and its status is still to be returned.
-    discard_signals(signals_);
-    sigprocmask(SIG_SETMASK, &signals_before_, nullptr);
-    output_->finish();
+    output_->finish(LastSignals(signals_, signals_before_));
     look_at_output();
     return status_ == 0 && output_->has_failed() ? 1 : status_;
 }

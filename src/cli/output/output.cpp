@@ -399,7 +399,7 @@ void Output::close_all() {
     }
 }
 
-void Output::finish() {
+void Output::finish(const LastSignals& signals) {
     close_all();
     show_tracebacks();
     for (const std::uint32_t target : {out, err}) {
@@ -408,7 +408,7 @@ void Output::finish() {
                 break_line(target);
                 release_waiting(target);
             }
-        sink_of(target).finish();
+        sink_of(target).finish(signals);
         settle(target);
     }
 }

@@ -70,7 +70,7 @@ class Output {
     /// Reads what remains and closes all streams. Never blocks.
     void close_all();
     /// Does the same and writes everything, which may block on the reader.
-    void finish();
+    void finish(const LastSignals& signals);
     /// The reason of a failed write, returned once; empty: none.
     std::string trouble();
     bool has_failed() const { return failed_; }

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <iterator>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "cli/job/events.hpp"
 
 namespace atl::cli {
 namespace {
@@ -68,11 +71,16 @@ void Sink::go_on() {
     }
 }
 
-void Sink::finish() {
+void Sink::finish(const LastSignals& signals) {
     while (backlog() > 0) {
-        pollfd room{fd(), POLLOUT, 0};
-        poll(&room, 1, -1);
-        go_on();
+        pollfd ready[] = {{fd(), POLLOUT, 0}, {signals.fd(), POLLIN, 0}};
+        poll(ready, std::size(ready), -1);
+        if (ready[0].revents != 0) {
+            signals.discard();
+            go_on();
+        } else if (ready[1].revents != 0) {
+            signals.obey();
+        }
     }
 }
 

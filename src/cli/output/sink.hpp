@@ -9,6 +9,8 @@
 
 namespace atl::cli {
 
+class LastSignals;
+
 class Sink {
   public:
     enum class Kind {
@@ -33,7 +35,7 @@ class Sink {
     /// Writes kept bytes.
     void go_on();
     /// Waits for room until everything is written.
-    void finish();
+    void finish(const LastSignals& signals);
 
     /// The number of kept bytes.
     std::size_t backlog() const { return pending_.size() - done_; }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "atoll/detail/wait.hpp"
+#include "common/futex.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -123,7 +124,12 @@ struct ControlBlock {
 };
 
 /// Publishes `value` and wakes sleepers. A full barrier, so that it cannot miss a PE that is about to sleep.
-void set_flag(detail::Flag& flag, std::uint32_t value) noexcept;
+inline void set_flag(detail::Flag& flag, std::uint32_t value) noexcept {
+    // An exchange rather than a store: the load of `sleepers` must not move before it.
+    flag.value.exchange(value, std::memory_order_seq_cst);
+    if (flag.sleepers.load(std::memory_order_seq_cst) != 0) [[unlikely]]
+        common::futex_wake_all(flag.value);
+}
 
 /// First half of set_flag, for PEs that look at another flag in between: the store travels meanwhile.
 inline void publish_flag(detail::Flag& flag, std::uint32_t value) noexcept {

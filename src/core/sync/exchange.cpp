@@ -40,7 +40,10 @@ bool TeamState::exchange_alike(const Called& call, const void* mine, std::size_t
         std::memcpy(line, mine, bytes);
     if (n_pes() == 1) return true;
     try {
-        return meet_to_exchange({call, fingerprint_of(call)});
+        const bool alike = meet_to_exchange({call, fingerprint_of(call)});
+        if (is_overtaken()) [[unlikely]]
+            fail_two_threads(call.operation());
+        return alike;
     } catch (...) {
         broken_ = true;  // others may have read this PE's line already
         throw;
@@ -60,6 +63,7 @@ bool TeamState::exchange_spread(const Called& call, const void* mine, std::size_
     ++exchange_epoch_;
     try {
         const bool alike = spread_->exchange(call, fingerprint_of(call), mine, bytes);
+        if (is_overtaken()) fail_two_threads(call.operation());
         exchanged_ = {spread_->rows(), exchange_bytes};
         return alike;
     } catch (...) {

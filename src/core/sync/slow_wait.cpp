@@ -19,12 +19,6 @@
 
 namespace atl::core {
 
-void set_flag(detail::Flag& flag, std::uint32_t value) noexcept {
-    // An exchange rather than a store: the load of `sleepers` must not move before it.
-    flag.value.exchange(value, std::memory_order_seq_cst);
-    if (flag.sleepers.load(std::memory_order_seq_cst) != 0) common::futex_wake_all(flag.value);
-}
-
 void wake_sleepers(detail::Flag& flag) noexcept {
     // Fences between the store of the value and the load of `sleepers`. SlowWait::pause_on has the
     // counterparts.

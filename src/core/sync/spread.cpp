@@ -197,7 +197,10 @@ std::uint32_t Spread::await_round(const char* operation, int round, int from) {
     reason.team = team_.number();
     reason.peer = team_.world_pe(parts_.first[static_cast<std::size_t>(from)]);
     detail::SlowWait slow(job_, reason, -1);
-    while (!here()) slow.pause();
+    while (!here()) {
+        slow.pause();
+        team_.check_thread(operation);
+    }
     return told().call;
 }
 

@@ -86,7 +86,10 @@ bool TeamState::meets_alike(const Called& call, std::uint32_t fingerprint) {
     way_ = Way::sync;
     if (n_pes() == 1) return true;
     try {
-        return spread_ ? spread_->sync(call, fingerprint) : meet_to_sync({call, fingerprint});
+        const bool alike = spread_ ? spread_->sync(call, fingerprint) : meet_to_sync({call, fingerprint});
+        if (is_overtaken()) [[unlikely]]
+            fail_two_threads(call.operation());
+        return alike;
     } catch (...) {
         broken_ = true;  // this PE has arrived and cannot undo that
         throw;
@@ -105,16 +108,21 @@ bool TeamState::meet_to_sync(Arrival mine) {
 }
 
 bool TeamState::meet_in_pair(PairLine& line, std::uint32_t epoch, Arrival mine) {
-    const std::uint32_t call = mine.fingerprint;
-    const PairHalf& theirs = line.half[1 - my_pe_];
-    line.half[my_pe_].calls[epoch & 1] = call;
-    set_flag(line.half[my_pe_].flag, epoch);
-    detail::Flag& flag = line.half[1 - my_pe_].flag;
+    PairHalf& ours = line.half[my_pe_];
+    PairHalf& theirs = line.half[1 - my_pe_];
+    const std::uint32_t parity = epoch & 1;
+    ours.calls[parity] = mine.fingerprint;
+    set_flag(ours.flag, epoch);
+    if (!reached(theirs.flag.value.load(std::memory_order_acquire), epoch))
+        wait_in_pair(theirs.flag, epoch, mine);
+    return theirs.calls[parity] == mine.fingerprint;
+}
+
+void TeamState::wait_in_pair(detail::Flag& flag, std::uint32_t epoch, Arrival mine) {
     const int pauses = job_.pauses_of_a_line();
     const int first = std::min(job_.spins(), shares_core_ ? pauses : spins_before_core);
     if (!poll(flag, epoch, first, pauses) && !look_for_peer(flag, epoch, 1 - my_pe_, pauses)) [[unlikely]]
         wait_slowly(mine.call, flag, epoch, 1 - my_pe_, nullptr);
-    return theirs.calls[epoch & 1] == call;
 }
 
 /// In each round a member passes on the fingerprint of all members that it has heard of, or that they differ.

@@ -150,6 +150,7 @@ void TeamState::fail_mismatch(const Called& call) {
 
 void TeamState::look_for_mismatch(const void* waiting, void* hook_state) {
     const auto& [self, call] = *static_cast<const Waiting*>(waiting);
+    self.check_thread(call.operation());
     if (self.compared_ == 0 || self.reporting_) return;
     if (self.own_call_line().meeting.load(std::memory_order_relaxed) != self.meeting())
         self.publish(call);
@@ -186,10 +187,17 @@ void TeamState::throw_mismatch(const Published& one, const Published& other) con
     throw Error(ErrorCode::collective_mismatch, mismatch_text(name(), told(one), told(other)));
 }
 
-void TeamState::fail_two_threads(const Called& call, const char* other) const {
+void TeamState::check_thread(const char* operation) const {
+    if (is_overtaken()) fail_two_threads(operation);
+    if (broken()) check_alive();  // the other one of two threads has failed
+}
+
+void TeamState::fail_two_threads(const char* operation) const {
+    const char* other = within_.load(std::memory_order_relaxed);
     throw Error(ErrorCode::collective_mismatch,
                 "Two threads of PE " + std::to_string(job_.pe()) + " are in collectives of " + name() +
-                    " at once: " + other + " and " + call.operation() +
+                    " at once: " + (other != nullptr ? std::string(other) + " and " : std::string()) +
+                    operation +
                     ". A team runs one collective at a time; give each thread a separate team (team_split), "
                     "or make the calls one after another.");
 }

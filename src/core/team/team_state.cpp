@@ -60,18 +60,18 @@ std::string TeamState::name() const {
                         : "team " + std::to_string(number_) + " (" + std::to_string(n_pes()) + " PEs)";
 }
 
-void TeamState::check_alive() const {
+void TeamState::fail_unusable() const {
     if (destroyed_)
         throw Error(ErrorCode::use_after_free,
                     "This team was destroyed; team numbers and contexts made from it are gone too.");
-    if (broken_)
-        throw Error(
-            ErrorCode::collective_mismatch,
-            "PE " + std::to_string(job_.pe()) + " is out of step with " + name() +
-                ": an earlier call in which its members meet ended here by an error (calls that differ, a "
-                "timeout, Ctrl-C, a PE that died) after this PE had arrived. One-sided operations still "
-                "work; for collectives "
-                "restart the job, or use another team.");
+    throw Error(
+        ErrorCode::collective_mismatch,
+        "PE " + std::to_string(job_.pe()) + " is out of step with " + name() +
+            ": an earlier call in which its members meet ended here by an error (calls that differ, two "
+            "threads, a timeout, Ctrl-C, a PE that died) after this PE had arrived. One-sided operations "
+            "still "
+            "work; for collectives "
+            "restart the job, or use another team.");
 }
 
 void TeamState::destroy() {
@@ -165,6 +165,7 @@ std::uint64_t common_places(TeamState& parent, const std::vector<int>& members,
 }  // namespace
 
 std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const CallRecord& record) {
+    const TeamState::Within within(parent, "split");
     parent.agree(record);
     JobState& job = parent.job();
     KernelPlaces::Offer offer(job.kernel_places());

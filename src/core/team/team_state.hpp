@@ -101,7 +101,10 @@ class TeamState {
     }
 
     /// Throws Error(use_after_free) once destroyed. Collective: last use of the control block.
-    void check_alive() const;
+    void check_alive() const {
+        if (destroyed_ || broken()) [[unlikely]]
+            fail_unusable();
+    }
     void destroy();
     void release_attachments();
     bool destroyed() const { return destroyed_; }
@@ -113,7 +116,7 @@ class TeamState {
     void complete() const;
     /// Marks a team that the job made and that lasts as long.
     void set_predefined() { predefined_ = true; }
-    bool broken() const { return broken_; }
+    bool broken() const { return broken_.load(std::memory_order_relaxed); }
 
     // ---- meeting (sync.cpp, exchange.cpp)
     // Each throws Error(collective_mismatch) on every member, naming two of them, if members are in different
@@ -141,6 +144,28 @@ class TeamState {
     bool meets_alike(const Called& call, std::uint32_t fingerprint);
     /// Fingerprint of a call; 0 if calls are not compared.
     std::uint32_t fingerprint_of(const Called& call) const { return call.fingerprint() & compared_; }
+
+    // ---- one thread at a time
+    /// Marks the team while a thread is in a collective or in one of its meetings. Throws
+    /// Error(collective_mismatch) if another thread is in a collective of this team, and keeps that mark.
+    /// With ATOLL_CHECK=basic two threads may enter in the same moment: a meeting of the first then throws.
+    class Within {
+      public:
+        [[gnu::always_inline]] Within(TeamState& team, const Called& call)
+            : team_(team), outermost_(team.enter(call)) {}
+        [[gnu::always_inline]] ~Within() {
+            if (outermost_) team_.leave();
+        }
+        Within(const Within&) = delete;
+        Within& operator=(const Within&) = delete;
+
+      private:
+        TeamState& team_;
+        bool outermost_;  ///< false in a meeting of a call that has marked the team
+    };
+
+    /// Checks in a slow wait that no other thread has entered this team's collectives.
+    void check_thread(const char* operation) const;
 
     /// State of collectives: their choice of algorithms and staging memory.
     std::unique_ptr<TeamAttachment> collective_state;
@@ -174,6 +199,7 @@ class TeamState {
     bool meet_to_exchange(Arrival mine);
     bool meets_in_pair() const { return !crowded_ && n_pes() == 2; }
     bool meet_in_pair(PairLine& line, std::uint32_t epoch, Arrival mine);
+    void wait_in_pair(detail::Flag& flag, std::uint32_t epoch, Arrival mine);
     bool sync_rounds(Arrival mine);
     bool wait_exchange_lines(std::uint32_t epoch, Arrival mine);
     /// The argument of the functions that a waiting member calls.
@@ -187,26 +213,33 @@ class TeamState {
     void wait_flag(const Called& call, detail::Flag& flag, std::uint32_t value, int peer,
                    Missing missing = nullptr);
     void wait_slowly(const Called& call, detail::Flag& flag, std::uint32_t value, int peer, Missing missing);
-    /// Marks that a thread is in a meeting. Throws Error(collective_mismatch) if another one is; its mark
-    /// remains.
-    class Within {
-      public:
-        Within(TeamState& team, const Called& call) : team_(team) {
-            const char* other = nullptr;
-            if (team.checks_threads_)
-                team.within_.compare_exchange_strong(other, call.operation(), std::memory_order_acquire);
-            else if (other = team.within_.load(std::memory_order_relaxed); !other)
-                team.within_.store(call.operation(), std::memory_order_relaxed);
-            if (other) [[unlikely]]
-                team.fail_two_threads(call, other);
+    /// Marks the team for a call. Returns false if the caller's thread has already marked it.
+    [[gnu::always_inline]] bool enter(const Called& call) {
+        const void* const self = __builtin_thread_pointer();
+        const void* other = caller_.load(std::memory_order_relaxed);
+        if (other == self) return false;
+        if (other == nullptr) {
+            if (checks_threads_)
+                caller_.compare_exchange_strong(other, self, std::memory_order_acquire);
+            else
+                caller_.store(self, std::memory_order_relaxed);
         }
-        ~Within() { team_.within_.store(nullptr, std::memory_order_release); }
-        Within(const Within&) = delete;
-        Within& operator=(const Within&) = delete;
-
-      private:
-        TeamState& team_;
-    };
+        if (other != nullptr) [[unlikely]]
+            fail_two_threads(call.operation());
+        within_.store(call.operation(), std::memory_order_relaxed);
+        return true;
+    }
+    /// May clear the mark of a thread that has entered in the same moment. That thread then fails, too.
+    [[gnu::always_inline]] void leave() noexcept {
+        within_.store(nullptr, std::memory_order_relaxed);
+        caller_.store(nullptr, std::memory_order_release);
+    }
+    /// True if another thread entered in the same moment: its mark has replaced this thread's. Meetings
+    /// contain full barriers, so each of the two threads sees the last store.
+    bool is_overtaken() const {
+        return caller_.load(std::memory_order_relaxed) != __builtin_thread_pointer();
+    }
+    [[noreturn]] void fail_unusable() const;
     // ---- calls that differ (mismatch.cpp)
     /// Kind of words by which a meeting goes: members that use different kinds never meet.
     enum class Way : std::uint32_t { sync, exchange };
@@ -219,7 +252,7 @@ class TeamState {
     static void look_for_mismatch(const void* waiting, void* hook_state);
     void compare_waiting(void* hook_state);
     [[noreturn]] void fail_mismatch(const Called& call);
-    [[noreturn]] void fail_two_threads(const Called& call, const char* other) const;
+    [[noreturn]] void fail_two_threads(const char* operation) const;
     [[noreturn]] void throw_mismatch(const Published& one, const Published& other) const;
     /// A meeting of groups, one for each core, for PEs that outnumber cores.
     struct Crowd {
@@ -264,14 +297,15 @@ class TeamState {
     bool checks_all_ = false;      ///< ATOLL_CHECK is `all`
     bool checks_threads_ = false;  ///< it is `args` or `all`: two threads in a meeting are always detected
     std::uint32_t compared_ = 0;   ///< the compared bits of fingerprints: all or none
-    /// The operation in which a thread of this PE meets the others. A literal, since another thread may read
-    /// it after that call has ended.
+    std::atomic<const void*> caller_{nullptr};  ///< the thread that is in a collective of this team
+    /// The operation of `caller_`. A literal, since another thread may read it after that call has ended.
     std::atomic<const char*> within_{nullptr};
     Way way_ = Way::sync;     ///< of the current meeting
     bool reporting_ = false;  ///< members meet to exchange the calls in which they are
     bool destroyed_ = false;
     bool predefined_ = false;
-    bool broken_ = false;           ///< a meeting ended with an error: the members' epochs no longer agree
+    /// A meeting ended with an error: the members' epochs no longer agree. Another thread may wait meanwhile.
+    std::atomic<bool> broken_{false};
     Passed exchanged_{};            ///< data of the current exchange, once met
     std::size_t packed_bytes_ = 0;  ///< bytes per member if the data of all fit into one line; else 0
     std::uint64_t elements_ = 0;
