@@ -85,7 +85,10 @@ def thunk(f: Function) -> str:
 
 
 def thunks(functions: list[Function]) -> str:
-    head = NOTE + '#include "shmem/templates.hpp"\n\n#pragma GCC visibility push(default)\nextern "C" {\n'
+    head = (
+        NOTE
+        + '#include "shmem/collective_templates.hpp"\n\n#pragma GCC visibility push(default)\nextern "C" {\n'
+    )
     return head + "".join(thunk(f) for f in functions) + "}\n#pragma GCC visibility pop\n"
 
 

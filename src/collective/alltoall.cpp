@@ -2,8 +2,8 @@
 #include "atoll/error.hpp"
 #include "atoll/team.hpp"
 #include "collective/arguments.hpp"
+#include "collective/on_device.hpp"
 #include "collective/sources.hpp"
-#include "stream/on_device.hpp"
 
 namespace atl {
 
@@ -83,12 +83,12 @@ void Team::alltoalls_bytes(void* dst, const void* src, std::ptrdiff_t dst_stride
                                           .more = state.elements()});
     if (dst_stride < 1 || src_stride < 1) detail::throw_stride(dst_stride, src_stride);
     if (is_on_device(state, "alltoalls", dst, src)) [[unlikely]]
-        return alltoalls_on_device(state, call,
-                                   {.kind = gpu::Group::alltoalls,
-                                    .dst = dst,
-                                    .src = src,
-                                    .bytes = element_bytes,
-                                    .strides = {count, dst_stride, src_stride}});
+        return run_on_device(state, call,
+                             {.kind = gpu::Group::alltoalls,
+                              .dst = dst,
+                              .src = src,
+                              .bytes = element_bytes,
+                              .strides = {count, dst_stride, src_stride}});
     check_given(state, "alltoalls", dst, block, src, block);
     // Packed into staging, because strided elements would use only parts of the cache lines that others read.
     Sources sources(state, call,

@@ -57,4 +57,12 @@ void throw_other_call(const State& state, const char* operation, int member) {
                     " passed belongs to another call or has another root; " + rule);
 }
 
+void check_scan(ReduceOp op, bool inclusive) {
+    if (!inclusive && op != ReduceOp::sum)
+        throw Error(ErrorCode::invalid_argument,
+                    "An exclusive scan is defined for sum only: its first PE gets 0.");
+    if (op == ReduceOp::avg)
+        throw Error(ErrorCode::invalid_argument, "Scans do not support avg; scan with sum, and divide.");
+}
+
 }  // namespace atl::collective

@@ -84,4 +84,8 @@ inline void copy_bytes(void* dst, const void* src, std::size_t bytes) {
         std::memcpy(dst, src, bytes);
 }
 
+/// Checks a scan: exclusive ones support sums only, and none supports averages. Throws
+/// Error(invalid_argument).
+void check_scan(ReduceOp op, bool inclusive);
+
 }  // namespace atl::collective

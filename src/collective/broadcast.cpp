@@ -4,8 +4,8 @@
 
 #include "atoll/team.hpp"
 #include "collective/arguments.hpp"
+#include "collective/on_device.hpp"
 #include "collective/sources.hpp"
-#include "stream/on_device.hpp"
 
 namespace atl {
 

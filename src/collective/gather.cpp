@@ -1,8 +1,8 @@
 // gather and scatter: blocks of all PEs to one, and from one to all.
 #include "atoll/team.hpp"
 #include "collective/arguments.hpp"
+#include "collective/on_device.hpp"
 #include "collective/sources.hpp"
-#include "stream/on_device.hpp"
 
 namespace atl {
 

@@ -4,9 +4,9 @@
 #include "collective/arguments.hpp"
 #include "collective/folds/averages.hpp"
 #include "collective/folds/fold.hpp"
+#include "collective/on_device.hpp"
 #include "collective/slices.hpp"
 #include "collective/sources.hpp"
-#include "stream/on_device.hpp"
 
 namespace atl {
 
@@ -90,14 +90,14 @@ void Team::reduce_scaled_erased(void* dst, const void* src, std::size_t count, D
         state, "reduce",
         {.bytes = bytes, .c = static_cast<std::uint64_t>(type), .d = static_cast<std::uint64_t>(op)});
     if (is_on_device(state, "reduce", dst, src)) [[unlikely]]
-        return reduce_on_device(state, call,
-                                {.kind = gpu::Group::reduce,
-                                 .dst = dst,
-                                 .src = src,
-                                 .bytes = bytes,
-                                 .type = type,
-                                 .op = op,
-                                 .scale = factor});
+        return run_on_device(state, call,
+                             {.kind = gpu::Group::reduce,
+                              .dst = dst,
+                              .src = src,
+                              .bytes = bytes,
+                              .type = type,
+                              .op = op,
+                              .scale = factor});
     check_given(state, "reduce", dst, bytes, src, bytes);
     const Kernel kernel = kernel_for(type, folded_as(type, op, factor));
     if (factor != 1) {
@@ -122,14 +122,14 @@ void Team::reduce_to_erased(void* dst, std::size_t dst_count, const void* src, s
     check_root(state, root);
     if (state.my_pe() == root) check_size("reduce_to", "dst", dst_count, count, "elements");
     if (is_on_device(state, "reduce_to", dst, src)) [[unlikely]]
-        return reduce_on_device(state, call,
-                                {.kind = gpu::Group::reduce_to,
-                                 .dst = dst,
-                                 .src = src,
-                                 .bytes = bytes,
-                                 .root = root,
-                                 .type = type,
-                                 .op = op});
+        return run_on_device(state, call,
+                             {.kind = gpu::Group::reduce_to,
+                              .dst = dst,
+                              .src = src,
+                              .bytes = bytes,
+                              .root = root,
+                              .type = type,
+                              .op = op});
     check_given(state, "reduce_to", dst, state.my_pe() == root ? bytes : 0, src, bytes);
     run(state, Collective::reduce_to, {call, dst, src, bytes, kernel_for(type, folded_as(type, op)), root});
     if (state.my_pe() == root) finish_average(dst, count, type, op, state.n_pes());

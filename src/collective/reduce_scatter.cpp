@@ -2,8 +2,8 @@
 #include "collective/arguments.hpp"
 #include "collective/folds/averages.hpp"
 #include "collective/folds/fold.hpp"
+#include "collective/on_device.hpp"
 #include "collective/sources.hpp"
-#include "stream/on_device.hpp"
 
 #include <vector>
 
@@ -60,14 +60,14 @@ void Team::reduce_scatter_scaled_erased(void* dst, std::size_t dst_count, const 
         {.bytes = block, .c = static_cast<std::uint64_t>(type), .d = static_cast<std::uint64_t>(op)});
     check_size("reduce_scatter", "src", src_count, times(dst_count, state.n_pes()), "elements");
     if (is_on_device(state, "reduce_scatter", dst, src)) [[unlikely]]
-        return reduce_on_device(state, call,
-                                {.kind = gpu::Group::reduce_scatter,
-                                 .dst = dst,
-                                 .src = src,
-                                 .bytes = block,
-                                 .type = type,
-                                 .op = op,
-                                 .scale = factor});
+        return run_on_device(state, call,
+                             {.kind = gpu::Group::reduce_scatter,
+                              .dst = dst,
+                              .src = src,
+                              .bytes = block,
+                              .type = type,
+                              .op = op,
+                              .scale = factor});
     check_given(state, "reduce_scatter", dst, block, src, block);
     const Kernel kernel = kernel_for(type, folded_as(type, op, factor));
     std::vector<std::byte> scaled;

@@ -3,9 +3,9 @@
 #include "atoll/team.hpp"
 #include "collective/arguments.hpp"
 #include "collective/folds/fold.hpp"
+#include "collective/on_device.hpp"
 #include "collective/slices.hpp"
 #include "collective/sources.hpp"
-#include "stream/on_device.hpp"
 
 namespace atl {
 
@@ -85,15 +85,15 @@ void Team::scan_erased(void* dst, const void* src, std::size_t count, DType type
     const core::Called call = check_call(
         state, scans[inclusive ? 1 : 0],
         {.bytes = bytes, .c = static_cast<std::uint64_t>(type), .d = static_cast<std::uint64_t>(op)});
-    core::check_scan(op, inclusive);
+    check_scan(op, inclusive);
     if (is_on_device(state, "scan", dst, src)) [[unlikely]]
-        return reduce_on_device(state, call,
-                                {.kind = inclusive ? gpu::Group::inscan : gpu::Group::exscan,
-                                 .dst = dst,
-                                 .src = src,
-                                 .bytes = bytes,
-                                 .type = type,
-                                 .op = op});
+        return run_on_device(state, call,
+                             {.kind = inclusive ? gpu::Group::inscan : gpu::Group::exscan,
+                              .dst = dst,
+                              .src = src,
+                              .bytes = bytes,
+                              .type = type,
+                              .op = op});
     check_given(state, call.operation(), dst, bytes, src, bytes);
     const Scan scan{call, dst, src, bytes, kernel_for(type, op), inclusive};
     switch (state.choose(Collective::scan, bytes, bytes)) {

@@ -3,6 +3,7 @@
 #include "atoll/version.hpp"
 #include "common/text.hpp"
 #include "core/job/job_state.hpp"
+#include "front/new_job.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -18,7 +19,7 @@ std::unique_ptr<core::JobState> start(const JobOptions& options) {
     if (options.checks_args_by_default && !settings.check_given) settings.check = common::CheckLevel::args;
     settings.static_data = options.static_data;
     settings.raise_kernel_errors = options.raise_kernel_errors;
-    return std::make_unique<core::JobState>(bootstrap::choose(options, settings), settings);
+    return front::new_job(bootstrap::choose(options, settings), settings);
 }
 
 /// Keeps the state of a job that has ended while threads wait in it: they must find that it is over.

@@ -2,8 +2,8 @@
 
 #include "common/clock.hpp"
 #include "common/log.hpp"
-#include "core/job/job_state.hpp"
-#include "core/team/kernel_control.hpp"
+#include "gpu/job_view.hpp"
+#include "gpu/report_text.hpp"
 
 #include <poll.h>
 #include <sys/mman.h>
@@ -36,10 +36,10 @@ device::Watch* new_page() {
 
 void KernelWatch::Unmap::operator()(device::Watch* words) const { ::munmap(words, bytes); }
 
-KernelWatch::KernelWatch(core::JobState& job) : job_(job), words_(new_page()), thread_([this] { watch(); }) {
+KernelWatch::KernelWatch(JobView& job)
+    : view_(job), job_(job.facts()), words_(new_page()), thread_([this] { watch(); }) {
     // For device functions that run on the host, with host memory as the GPU's.
-    words_->look = core::look_from_host;
-    words_->job = &job_;
+    view_.set_host_look(*words_);
 }
 
 void KernelWatch::watch() {
@@ -50,17 +50,17 @@ void KernelWatch::watch() {
 
 /// Tells waiting kernels which PEs have ended, so that they stop and name them.
 void KernelWatch::note_gone() {
-    const common::BoardView& board = job_.board();
+    const common::BoardView& board = job_.board;
     if (board.header().gone.load(std::memory_order_acquire) == 0) return;
     int others = 0;
-    for (int pe = 0; pe < job_.n_pes(); ++pe) {
-        if (pe == job_.pe() || board.state(pe) < common::PeState::finalized) continue;
+    for (int pe = 0; pe < job_.n_pes; ++pe) {
+        if (pe == job_.pe || board.state(pe) < common::PeState::finalized) continue;
         ++others;
         const auto number = static_cast<unsigned>(pe);
         if (number < device::Watch::most_gone)
             __atomic_fetch_or(&words_->gone_pes[number / 32], 1u << (number % 32), __ATOMIC_RELEASE);
     }
-    if (others != 0) __atomic_store_n(&words_->gone, others == job_.n_pes() - 1 ? 2u : 1u, __ATOMIC_RELEASE);
+    if (others != 0) __atomic_store_n(&words_->gone, others == job_.n_pes - 1 ? 2u : 1u, __ATOMIC_RELEASE);
 }
 
 /// Shows on the board, for the table of PEs, the wait of a kernel that answered since the last look.
@@ -80,7 +80,7 @@ void KernelWatch::show_waiting() {
 }
 
 void KernelWatch::show(const device::Report* waiting, bool awaited) {
-    std::string operation = waiting ? core::operation_text(*waiting) : awaited ? "its stream" : "";
+    std::string operation = waiting ? operation_text(*waiting) : awaited ? "its stream" : "";
     if (waiting && waiting->team != 0 && waiting->peer >= 0)
         operation += ", for team PE " + std::to_string(waiting->peer);
     if (operation != shown_) shown_since_ns_ = common::now_ns();
@@ -102,23 +102,22 @@ void KernelWatch::show(const device::Report* waiting, bool awaited) {
                      : awaited         ? common::GpuWait::awaited
                                        : common::GpuWait::beside;
     record.active = static_cast<std::uint32_t>(how);
-    common::write_wait(job_.board().entry(job_.pe()).gpu, record);
+    common::write_wait(job_.board.entry(job_.pe).gpu, record);
 }
 
 void KernelWatch::look(bool is_last) {
     note_gone();
     show_waiting();
-    if (job_.board().header().abort.load(std::memory_order_acquire) != 0)
+    if (job_.board.header().abort.load(std::memory_order_acquire) != 0)
         __atomic_store_n(&words_->abort, 1u, __ATOMIC_RELEASE);
     if (told_ || heard_.load() || !has_report()) return;
     const auto now = std::chrono::steady_clock::now();
     if (!seen_) seen_ = now;
-    if (job_.settings().raise_kernel_errors && !is_last && now - *seen_ < time_to_hear) return;
+    if (job_.settings.raise_kernel_errors && !is_last && now - *seen_ < time_to_hear) return;
     told_ = true;
     const std::string text = said() + " The job ends.";
     common::say(text);
-    job_.board().abort(job_.pe(), 1, text);
-    job_.bootstrap().abort(1, text);
+    view_.abort(text);
 }
 
 bool KernelWatch::has_report() const { return __atomic_load_n(&words_->report.state, __ATOMIC_ACQUIRE) >= 2; }
@@ -131,9 +130,9 @@ void KernelWatch::check() {
 
 std::string KernelWatch::said() const {
     const device::Report& report = words_->report;
-    const std::string me = "PE " + std::to_string(job_.pe());
-    const std::string where = core::report_text(report) + ". " + kernel_text() +
-                              " was stopped and this process's GPU context is lost.";
+    const std::string me = "PE " + std::to_string(job_.pe);
+    const std::string where =
+        report_text(report) + ". " + kernel_text() + " was stopped and this process's GPU context is lost.";
     if (report.state == 3)
         return gone_text() + ", so the wait of a kernel of " + me + " could not end, in " + where;
     if (report.state == 4 && report.operation == static_cast<int>(device::Operation::collect))
@@ -191,11 +190,10 @@ std::string KernelWatch::kernel_text() const {
 /// "PE 1, PE 3 left the job without finalize".
 std::string KernelWatch::gone_text() const {
     std::string who;
-    for (int pe = 0; pe < job_.n_pes(); ++pe)
-        if (pe != job_.pe() && job_.board().state(pe) >= common::PeState::finalized)
+    for (int pe = 0; pe < job_.n_pes; ++pe)
+        if (pe != job_.pe && job_.board.state(pe) >= common::PeState::finalized)
             who += (who.empty() ? "PE " : ", PE ") + std::to_string(pe);
-    return who +
-           (job_.board().header().left.load() == 0 ? " has finalized" : " left the job without finalize");
+    return who + (job_.board.header().left.load() == 0 ? " has finalized" : " left the job without finalize");
 }
 
 }  // namespace atl::gpu

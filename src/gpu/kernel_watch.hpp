@@ -14,17 +14,16 @@
 #include <string>
 #include <string_view>
 
-namespace atl::core {
-class JobState;
-}  // namespace atl::core
-
 namespace atl::gpu {
+
+class JobView;
+struct JobFacts;
 
 /// A thread that polls the job's abort word and the kernels' report a few times a second, and informs each
 /// side of the other. It makes no CUDA calls: these may wait for the very kernel that spins.
 class KernelWatch {
   public:
-    explicit KernelWatch(core::JobState& job);
+    explicit KernelWatch(JobView& job);
     ~KernelWatch() { stop_.signal(); }
     KernelWatch(const KernelWatch&) = delete;
     KernelWatch& operator=(const KernelWatch&) = delete;
@@ -71,7 +70,8 @@ class KernelWatch {
     struct Unmap {
         void operator()(device::Watch* words) const;
     };
-    core::JobState& job_;
+    JobView& view_;
+    const JobFacts& job_;
     std::unique_ptr<device::Watch, Unmap> words_;
     mutable std::mutex starts_lock_;
     std::array<Start, 32> starts_;  ///< the latest launches, as a ring

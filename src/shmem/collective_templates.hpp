@@ -1,4 +1,4 @@
-// The bodies of OpenSHMEM's typed collectives; a part of templates.hpp, which includes it.
+// The bodies of OpenSHMEM's typed collectives. The others are in templates.hpp.
 #pragma once
 
 #include "shmem/templates.hpp"

@@ -1,5 +1,5 @@
 // shmemx.h: written by hand, since there are few names.
-#include "shmem/templates.hpp"
+#include "shmem/collective_templates.hpp"
 #include "shmemx.h"
 
 namespace atl::shmem {

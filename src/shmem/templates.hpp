@@ -414,5 +414,3 @@ std::size_t test_some_vector(Call call, T* words, std::size_t n, std::size_t* in
 }
 
 }  // namespace atl::shmem
-
-#include "shmem/collective_templates.hpp"

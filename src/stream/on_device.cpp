@@ -5,32 +5,13 @@
 
 #include <algorithm>
 
-namespace atl::collective {
-
-void agree_on_device(State& state, const char* operation, bool mine) {
-    core::TeamState& team = state.team();
-    const std::uint64_t told = mine ? 1 : 0;
-    static constexpr core::Called memory("where the arrays of a collective are");
-    team.exchange(core::Called::named(operation, memory, {}), &told, sizeof told);
-    for (int i = 0; i < team.n_pes(); ++i) {
-        std::uint64_t theirs = 0;
-        std::memcpy(&theirs, team.exchanged(i), sizeof theirs);
-        if (theirs == told) continue;
-        const std::string me = "PE " + std::to_string(team.job().pe()),
-                          them = "PE " + std::to_string(team.world_pe(i));
-        throw Error(ErrorCode::collective_mismatch,
-                    std::string(operation) + ": " + (mine ? me : them) + " passed device memory and " +
-                        (mine ? them : me) +
-                        " none; each member of a collective on GPUs passes at least one array in GPU memory "
-                        "(dst or src).");
-    }
-}
+namespace atl::stream {
 
 namespace {
 
-using core::GroupArguments;
 using gpu::DeviceMemory;
 using gpu::Group;
+using gpu::GroupArguments;
 using gpu::GroupMemory;
 
 /// A team's stream for calls that block the host. Threads in collectives of two teams thus wait for other
@@ -133,7 +114,7 @@ std::vector<Arrays> meet(State& state, const core::Called& called, const GroupAr
                         std::string(operation) + ": what PE " + std::to_string(team.world_pe(i)) +
                             " passed was refused; its own message says why. No PE's arrays were touched.");
         if (arguments.kind != Group::collect && theirs.src_bytes != arguments.bytes)
-            throw_sizes(state, operation, i, theirs.src_bytes, arguments.bytes);
+            collective::throw_sizes(state, operation, i, theirs.src_bytes, arguments.bytes);
     }
     return all;
 }
@@ -235,7 +216,7 @@ void run_on_device(State& state, const core::Called& called, const GroupArgument
     const Arrays& mine = all[static_cast<std::size_t>(state.my_pe())];
     core::TeamState& team = state.team();
     if (is_far(team)) return run_by_host(team, arguments);
-    const gpu::GroupCall call = core::group_call(team, *team.job().device(), arguments);
+    const gpu::GroupCall call = core::group_call(team, arguments);
     Lane& lane = Lane::of(team);
     if (call.bytes <= most_at_once(call) || !can_go_at_once(all, arguments.kind))
         return Pieces(lane, call, arguments, mine).run();
@@ -254,7 +235,7 @@ std::size_t collect_on_device(State& state, const core::Called& called, const Gr
     } else {
         Lane& lane = Lane::of(team);
         const gpu::DeviceMemory& device = *team.job().device();
-        core::start_collective(team, device, fitted, core::group_call(team, device, fitted), lane.stream());
+        core::start_collective(team, device, fitted, core::group_call(team, fitted), lane.stream());
         lane.finish();
     }
     return fitted.room;
@@ -268,13 +249,8 @@ void alltoalls_on_device(State& state, const core::Called& called, const GroupAr
     if (is_far(team) || !can_go_at_once(all, arguments.kind))
         return run_by_host(team, arguments, &lane.pinned());
     const gpu::DeviceMemory& device = *team.job().device();
-    core::start_collective(team, device, arguments, core::group_call(team, device, arguments), lane.stream());
+    core::start_collective(team, device, arguments, core::group_call(team, arguments), lane.stream());
     lane.finish();
 }
 
-void reduce_on_device(State& state, const core::Called& called, const GroupArguments& arguments) {
-    core::check_reduction(arguments.type, arguments.op, arguments.scale);
-    run_on_device(state, called, arguments);
-}
-
-}  // namespace atl::collective
+}  // namespace atl::stream

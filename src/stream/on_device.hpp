@@ -9,43 +9,30 @@
 
 #include <vector>
 
-namespace atl::collective {
+namespace atl::stream {
 
-/// Throws Error(collective_mismatch) on all members unless all pass device memory, or none does.
-void agree_on_device(State& state, const char* operation, bool mine);
-
-/// True if this member passes GPU memory of any kind. Then all members must; ATOLL_CHECK=all compares it.
-inline bool is_on_device(State& state, const char* operation, const void* dst, const void* src) {
-    const gpu::DeviceMemory* device = state.team().job().device();
-    if (!device) [[likely]]
-        return false;
-    const bool mine = device->is_on_gpu(dst) || device->is_on_gpu(src);
-    if (state.team().checks_all()) agree_on_device(state, operation, mine);
-    return mine;
-}
+using collective::State;
 
 /// dst and src may each be any memory of this PE: of the device heap, of cudaMalloc, of the host. Large
 /// messages are fast if all members pass the same objects of the device heap; others are sent in pieces.
 /// Members synchronize before their kernels start. The host, rather than a kernel, thus waits for a missing
 /// PE and can report it. All members name one whose arguments are wrong. Throws like StreamTeam's calls.
-void run_on_device(State& state, const core::Called& called, const core::GroupArguments& arguments);
-void reduce_on_device(State& state, const core::Called& called, const core::GroupArguments& arguments);
+void run_on_device(State& state, const core::Called& called, const gpu::GroupArguments& arguments);
 /// Returns the number of bytes received. Throws Error(shape_mismatch) on all members if one's dst is too
 /// small.
-std::size_t collect_on_device(State& state, const core::Called& called,
-                              const core::GroupArguments& arguments);
+std::size_t collect_on_device(State& state, const core::Called& called, const gpu::GroupArguments& arguments);
 /// Fast if all members pass the same src of the device heap.
-void alltoalls_on_device(State& state, const core::Called& called, const core::GroupArguments& arguments);
+void alltoalls_on_device(State& state, const core::Called& called, const gpu::GroupArguments& arguments);
 
 /// True if a transport connects some of the members.
 bool is_far(const core::TeamState& team);
 /// Runs the same collective on the host, on copies; call it after comparing the members' arguments. Copies
 /// are in the lane's pinned memory if they fit. alltoalls needs a lane, through which it copies strided
 /// arrays.
-void run_by_host(core::TeamState& team, const core::GroupArguments& arguments,
+void run_by_host(core::TeamState& team, const gpu::GroupArguments& arguments,
                  const gpu::DeviceMemory::Lane* lane = nullptr);
 /// Messages from and to memory that this PE's GPU can access. Throws Error like MessageGroup::run.
 void run_messages_by_host(core::TeamState& team, const std::vector<MessageGroup::Message>& messages,
                           const gpu::DeviceMemory::Lane& lane);
 
-}  // namespace atl::collective
+}  // namespace atl::stream

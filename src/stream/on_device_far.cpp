@@ -5,13 +5,13 @@
 
 #include <algorithm>
 
-namespace atl::collective {
+namespace atl::stream {
 
 namespace {
 
-using core::GroupArguments;
 using gpu::DeviceMemory;
 using gpu::Group;
+using gpu::GroupArguments;
 
 /// Memory for copies of arrays: all of them in pinned memory, or all in ordinary memory.
 class Room {
@@ -163,7 +163,7 @@ void run_by_host(core::TeamState& state, const GroupArguments& arguments,
     const int me = team.my_pe(), n = team.n_pes();
     const bool reduces = arguments.kind == Group::reduce || arguments.kind == Group::reduce_scatter ||
                          gpu::is_ranged(arguments.kind);
-    const bool widens = reduces && is_half(arguments.type);
+    const bool widens = reduces && collective::is_half(arguments.type);
     const std::size_t src_bytes = arguments.reads(me) ? arguments.src_bytes(n) : 0;
     const std::size_t dst_bytes = arguments.writes(me) ? arguments.dst_bytes(n) : 0;
     GroupArguments on_host = arguments;
@@ -178,7 +178,7 @@ void run_by_host(core::TeamState& state, const GroupArguments& arguments,
     if (src) {
         char* const copied = src + src_bytes * (growth - 1);
         device.copy(copied, arguments.src, src_bytes);
-        if (widens) widen(src, copied, src_bytes / 2, arguments.type);
+        if (widens) collective::widen(src, copied, src_bytes / 2, arguments.type);
     }
     std::size_t written = dst_bytes;
     if (arguments.kind == Group::collect)
@@ -186,7 +186,7 @@ void run_by_host(core::TeamState& state, const GroupArguments& arguments,
     else
         run_on_host(team, on_host, dst, src);
     if (!dst) return;
-    if (widens) narrow(dst, dst, dst_bytes / 2, arguments.type);
+    if (widens) collective::narrow(dst, dst, dst_bytes / 2, arguments.type);
     device.copy(arguments.dst, dst, written);
 }
 
@@ -212,4 +212,4 @@ void run_messages_by_host(core::TeamState& state, const std::vector<MessageGroup
         if (!messages[i].is_send && copies[i]) device.copy(messages[i].data, copies[i], messages[i].bytes);
 }
 
-}  // namespace atl::collective
+}  // namespace atl::stream

@@ -9,7 +9,7 @@
 #include "core/team/kernel_control.hpp"
 #include "gpu/heap/device_memory.hpp"
 #include "stream/stream_checks.hpp"
-#include "stream/stream_server.hpp"
+#include "stream/stream_servers.hpp"
 #include "transport/apply_atomic.hpp"
 
 namespace atl {
@@ -31,7 +31,7 @@ device::Team stream_team(TeamState& team, Stream stream, bool far_too) {
     if (!far_too || !device) return stream_team(team);
     for (int i = 0; i < team.n_pes(); ++i)
         if (device->is_far(team.world_pe(i))) {
-            device->stream_server();  // before any capture
+            StreamServers::of(team.job()).stream_server();  // before any capture
             break;
         }
     return kernel_team(team, Memory::device, true);
@@ -104,7 +104,7 @@ class Checked {
     bool by_host(const device::Team& team, Stream stream, int pe, gpu::FarRequest request) const {
         request.pe = context_.team().world_pe(pe);
         if (!device_.is_far(request.pe)) return false;
-        device_.stream_server().start(team, request, stream.handle);
+        core::StreamServers::of(context_.job()).stream_server().start(team, request, stream.handle);
         return true;
     }
 

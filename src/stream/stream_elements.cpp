@@ -10,7 +10,6 @@
 #include "core/team/kernel_control.hpp"
 #include "gpu/heap/borrowed_lane.hpp"
 #include "stream/stream_checks.hpp"
-#include "stream/stream_server.hpp"
 #include "transport/apply_atomic.hpp"
 
 #include <algorithm>
@@ -126,15 +125,16 @@ void check_pinned(const gpu::DeviceMemory& device, const ElementsCall& call) {
 }
 
 /// Starts the host's service for PEs that a transport reaches, before the kernel that needs it.
-void serve(const gpu::DeviceMemory& device, const ElementsCall& call) {
-    if (call.has_far) device.stream_server().serve_kernels();
+void serve(const core::JobState& job, const ElementsCall& call) {
+    if (call.has_far) job.stream_services()->serve_kernels();
 }
 
 /// Stages memory that the GPU cannot access in a lane's pinned memory, a piece at a time.
 class Pieces {
   public:
-    Pieces(const gpu::DeviceMemory& device, const ElementsCall& call)
-        : device_(device),
+    Pieces(const core::JobState& job, const gpu::DeviceMemory& device, const ElementsCall& call)
+        : job_(job),
+          device_(device),
           call_(call),
           operands_{operand(call.index.each, call.index.step * call.index.bytes, call.index.bytes),
                     operand(call.pe.each, call.pe.step * call.pe.bytes, call.pe.bytes),
@@ -204,12 +204,13 @@ class Pieces {
         piece.index.each = place(operands_[0], first);
         piece.pe.each = place(operands_[1], first);
         piece.values = place(values, first);
-        serve(device_, piece);
+        serve(job_, piece);
         lane_.run(piece);
         if (takes && values.is_staged)
             std::memcpy(values.memory + first * values.step, values.staged, values.extent(n));
     }
 
+    const core::JobState& job_;
     const gpu::DeviceMemory& device_;
     const ElementsCall& call_;
     Operand operands_[3];
@@ -242,7 +243,7 @@ void StreamContext::elements(const Elements& which) const {
     if (which.count == 0) return;
     const ElementsCall call = call_of(*state_, team_, which);
     check_pinned(device, call);
-    serve(device, call);
+    serve(state_->job(), call);
     device.start(call, stream_.handle);
 }
 
@@ -254,7 +255,7 @@ void move_elements(const Context& context, const Elements& elements) {
     const auto size = static_cast<std::int64_t>(elements.size);
     check_numbers(device, elements, elements.index, -size, size, false);
     check_numbers(device, elements, elements.pe, 0, state.team().n_pes(), true);
-    Pieces(device, call).run();
+    Pieces(state.job(), device, call).run();
 }
 
 }  // namespace atl

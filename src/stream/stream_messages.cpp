@@ -1,9 +1,11 @@
 // Messages on streams: checks arguments, then makes one call of the device heap.
 #include "atoll/stream.hpp"
 #include "core/job/job_state.hpp"
+#include "core/team/group_place.hpp"
+#include "core/team/kernel_control.hpp"
 #include "stream/on_device.hpp"
 #include "stream/stream_checks.hpp"
-#include "stream/team_server.hpp"
+#include "stream/stream_servers.hpp"
 
 #include <utility>
 
@@ -31,11 +33,10 @@ void check_messages(const core::TeamState& team, const gpu::DeviceMemory& device
     }
 }
 
-gpu::MessagesCall messages_call(core::TeamState& team, const gpu::DeviceMemory& device,
-                                const std::vector<MessageGroup::Message>& messages) {
+gpu::MessagesCall messages_call(core::TeamState& team, const std::vector<MessageGroup::Message>& messages) {
     gpu::MessagesCall call{};
     call.team = core::stream_team(team);
-    call.memory = device.group_place(team).messages;
+    call.memory = core::group_place(team).messages;
     for (std::size_t i = 0; i < messages.size(); ++i) {
         const MessageGroup::Message& m = messages[i];
         call.messages[call.count++] = {m.data, m.bytes, m.pe, order_of(messages, i), m.is_send};
@@ -55,8 +56,8 @@ void enqueue(const Team& team, Stream stream, const std::vector<MessageGroup::Me
     core::TeamState& state = team.state();
     state.check_alive();
     const gpu::DeviceMemory& device = core::device_for_streams(state.job(), stream.handle);
-    if (!collective::is_far(state)) {
-        const gpu::MessagesCall call = messages_call(state, device, messages);
+    if (!stream::is_far(state)) {
+        const gpu::MessagesCall call = messages_call(state, messages);
         check_messages(state, device, messages);
         return device.start(call, stream.handle);
     }
@@ -64,7 +65,7 @@ void enqueue(const Team& team, Stream stream, const std::vector<MessageGroup::Me
     check_messages(state, device, messages);
     for (const MessageGroup::Message& m : messages)
         if (m.bytes != 0) device.check_local(m.data);
-    device.team_server(state).start(value, messages, stream.handle);
+    core::StreamServers::of(state.job()).team_server(state).start(value, messages, stream.handle);
 }
 
 }  // namespace

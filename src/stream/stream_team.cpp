@@ -6,20 +6,22 @@
 #include "collective/folds/host_folds.hpp"
 #include "common/text.hpp"
 #include "core/job/job_state.hpp"
+#include "core/team/group_place.hpp"
+#include "core/team/kernel_control.hpp"
 #include "stream/on_device.hpp"
 #include "stream/stream_arrays.hpp"
 #include "stream/stream_checks.hpp"
+#include "stream/stream_servers.hpp"
 #include "stream/stream_team.hpp"
-#include "stream/team_server.hpp"
 
 namespace atl {
 
 namespace core {
 
 void prepare_streams_of(TeamState& team, Stream stream) {
-    const bool far = collective::is_far(team);
+    const bool far = stream::is_far(team);
     stream_team(team, stream, far);
-    if (far) team.job().device()->team_server(team);
+    if (far) StreamServers::of(team.job()).team_server(team);
 }
 
 void check_reduction(DType type, ReduceOp op, double scale) {
@@ -33,14 +35,6 @@ void check_reduction(DType type, ReduceOp op, double scale) {
     if (type == DType::long_double)
         throw Error(ErrorCode::dtype_mismatch,
                     "GPUs have no arithmetic for long double; reduce float64, or arrays in the host heap.");
-}
-
-void check_scan(ReduceOp op, bool inclusive) {
-    if (!inclusive && op != ReduceOp::sum)
-        throw Error(ErrorCode::invalid_argument,
-                    "An exclusive scan is defined for sum only: its first PE gets 0.");
-    if (op == ReduceOp::avg)
-        throw Error(ErrorCode::invalid_argument, "Scans do not support avg; scan with sum, and divide.");
 }
 
 void check_overlap(const char* operation, const GroupArguments& arguments, int my_pe, int n_pes) {
@@ -102,9 +96,9 @@ device::Operation named(const GroupArguments& arguments) {
 
 }  // namespace
 
-gpu::GroupCall group_call(TeamState& team, const gpu::DeviceMemory& device, const GroupArguments& arguments) {
+gpu::GroupCall group_call(TeamState& team, const GroupArguments& arguments) {
     team.check_alive();
-    const gpu::DeviceMemory::GroupPlace place = device.group_place(team);
+    const gpu::DeviceMemory::GroupPlace place = group_place(team);
     return {stream_team(team), place.address,   place.words_bytes, named(arguments), arguments.dst,
             arguments.src,     arguments.bytes, arguments.bytes,   arguments.bytes,  arguments.scale,
             arguments.root,    arguments.kind,  arguments.type,    arguments.op};
@@ -198,13 +192,14 @@ namespace {
 void enqueue(const Team& team, Stream stream, const char* operation, const core::GroupArguments& arguments) {
     core::TeamState& state = team.state();
     const gpu::DeviceMemory& device = core::device_for_streams(state.job(), stream.handle);
-    if (collective::is_far(state)) {
+    if (stream::is_far(state)) {
         const device::Team value = core::kernel_team(state, Memory::device, true);
         core::check_arrays(state, device, operation, arguments);
-        if (!arguments.is_empty()) device.team_server(state).start(value, arguments, stream.handle);
+        if (!arguments.is_empty())
+            core::StreamServers::of(state.job()).team_server(state).start(value, arguments, stream.handle);
         return;
     }
-    const gpu::GroupCall call = core::group_call(state, device, arguments);
+    const gpu::GroupCall call = core::group_call(state, arguments);
     const core::Ordinary ordinary = core::check_arrays(state, device, operation, arguments);
     if (arguments.is_empty()) return;
     if (ordinary.dst || ordinary.src)
@@ -329,7 +324,7 @@ void StreamTeam::reduce_to_erased(void* dst, std::size_t dst_count, const void* 
 
 void StreamTeam::scan_erased(void* dst, const void* src, std::size_t count, DType type, ReduceOp op,
                              bool inclusive) const {
-    core::check_scan(op, inclusive);
+    collective::check_scan(op, inclusive);
     core::check_reduction(type, op);
     enqueue(team_, stream_, "scan",
             {.kind = inclusive ? Group::inscan : Group::exscan,

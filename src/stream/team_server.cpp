@@ -54,23 +54,23 @@ void TeamServer::start(const device::Team& team, std::vector<MessageGroup::Messa
 }
 
 void TeamServer::run_group(const gpu::FarRequest& r, const gpu::DeviceMemory::Lane& lane) const {
-    collective::run_by_host(*twin_.load(),
-                            {.kind = static_cast<gpu::Group>(r.group),
-                             .dst = r.there,
-                             .src = r.here,
-                             .bytes = r.bytes,
-                             .root = r.pe,
-                             .type = r.type,
-                             .op = static_cast<ReduceOp>(r.reduction),
-                             .scale = r.scale,
-                             .room = r.value,
-                             .strides = {r.count, r.there_stride, r.here_stride}},
-                            &lane);
+    stream::run_by_host(*twin_.load(),
+                        {.kind = static_cast<gpu::Group>(r.group),
+                         .dst = r.there,
+                         .src = r.here,
+                         .bytes = r.bytes,
+                         .root = r.pe,
+                         .type = r.type,
+                         .op = static_cast<ReduceOp>(r.reduction),
+                         .scale = r.scale,
+                         .room = r.value,
+                         .strides = {r.count, r.there_stride, r.here_stride}},
+                        &lane);
 }
 
 void TeamServer::run_messages(const gpu::FarRequest& request, const gpu::DeviceMemory::Lane& lane) {
     const auto* kept = static_cast<const Kept*>(request.there);
-    collective::run_messages_by_host(*twin_.load(), kept->messages, lane);
+    stream::run_messages_by_host(*twin_.load(), kept->messages, lane);
     if (!kept->once) return;
     const std::lock_guard lock(mutex_);
     kept_.remove_if([kept](const Kept& other) { return &other == kept; });

@@ -1,4 +1,5 @@
 // One operation of each kind through every layer, with PEs as threads.
+#include "front/new_job.hpp"
 #include "support/pe_threads.hpp"
 
 #include <gtest/gtest.h>
@@ -105,7 +106,7 @@ TEST(Settings, DifferingOnesAreNamedOnEveryPe) {
             settings.heap_bytes = std::size_t{1} << 20;
             settings.check = pe == 0 ? common::CheckLevel::all : common::CheckLevel::args;
             try {
-                Job job(std::make_unique<core::JobState>(bootstrap::create_thread(hub, pe), settings));
+                Job job(front::new_job(bootstrap::create_thread(hub, pe), settings));
             } catch (const Error& error) {
                 said[static_cast<std::size_t>(pe)] = error.what();
             }

@@ -1,4 +1,5 @@
 // Bounds of the waits of a start, and the reports of those that take too long.
+#include "front/new_job.hpp"
 #include "support/fake_heap.hpp"
 #include "support/setups.hpp"
 
@@ -45,8 +46,8 @@ TEST(Start, WaitsForALatePeWhateverOtherWaitsMayTake) {
         const auto start = [&](int pe) {
             auto bootstrap = bootstrap::create_thread(hub, pe);
             if (pe == 1) outlast(bootstrap->host_segment().board, 0);
-            EXPECT_NO_THROW(jobs[pe] = std::make_unique<core::JobState>(
-                                std::move(bootstrap), settings_with(no_time, bound.s, bound.given)));
+            EXPECT_NO_THROW(jobs[pe] = front::new_job(std::move(bootstrap),
+                                                      settings_with(no_time, bound.s, bound.given)));
         };
         std::thread late(start, 1);
         start(0);
@@ -62,7 +63,7 @@ TEST(Start, SaysWhoHasNotComeAndWhatToRaise) {
                                              : "not yet started: PEs 1-4";
         expect_error(ErrorCode::timeout,
                      {"Timed out after 0.02 s in init", missing + ".", "raise ATOLL_INIT_TIMEOUT"},
-                     [&] { core::JobState(bootstrap::create_thread(hub, 0), settings_with(0, 0.02)); });
+                     [&] { front::new_job(bootstrap::create_thread(hub, 0), settings_with(0, 0.02)); });
     }
 }
 

@@ -1,6 +1,7 @@
 // Stream-ordered collectives. Every kind, small and large, odd sizes and alignments, types and operators,
 // against values computed on the host; captured and replayed.
 #include "core/job/job_state.hpp"
+#include "core/team/group_place.hpp"
 #include "core/team/team_state.hpp"
 #include "gpu/heap/device_memory.hpp"
 #include "gpu/streams.hpp"
@@ -247,7 +248,7 @@ TEST_F(StreamCollectives, NumbersBeginAgain) {
     auto* x = zeros<float>(large);
     auto* y = zeros<float>(large);
     const core::TeamState& world = job_.world().state();
-    const gpu::DeviceMemory::GroupPlace place = world.job().device()->group_place(world);
+    const gpu::DeviceMemory::GroupPlace place = core::group_place(world);
     const gpu::GroupMemory memory{job_.n_pes(), place.words_bytes};
     const StreamTeam team = team_on_stream();
     const auto begin_at = [&](std::uint32_t number) {

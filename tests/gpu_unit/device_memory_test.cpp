@@ -1,6 +1,8 @@
 // The core's use of PEs' GPUs, with host memory in their place. Chunks are on all PEs or on none, whatever
 // fails where, and the heap stays usable.
 #include "gpu/heap/device_memory.hpp"
+
+#include "core/job/world_view.hpp"
 #include "support/fake_heap.hpp"
 #include "support/setups.hpp"
 
@@ -10,12 +12,13 @@ namespace {
 /// One PE's heap, with a way to make its GPU fail.
 struct Device {
     explicit Device(Job& job, const Faults& faults = {})
-        : memory(job.state(), [&](const gpu::DeviceChoice&) {
+        : view(job.state()), memory(view, [&](const gpu::DeviceChoice&) {
               auto opened = std::make_unique<FakeHeap>(faults);
               fake = opened.get();
               return opened;
           }) {}
     FakeHeap* fake = nullptr;
+    core::WorldView view;
     gpu::DeviceMemory memory;
     std::uint64_t serials = 0;
     char* allocate(std::size_t bytes, std::size_t align = 0) {

@@ -2,7 +2,10 @@
 #include "gpu/heap/group_pages.hpp"
 
 #include "core/job/job_state.hpp"
+#include "core/job/world_view.hpp"
+#include "core/team/group_place.hpp"
 #include "core/team/kernel_control.hpp"
+#include "gpu/kernel_places.hpp"
 #include "support/fake_heap.hpp"
 #include "support/setups.hpp"
 
@@ -12,15 +15,15 @@ namespace atl::testing {
 namespace {
 
 TEST(GroupPages, RunsAreTheLowestThatFit) {
-    EXPECT_EQ(core::run_of(0b0110'1110, 1), 0b10u);
-    EXPECT_EQ(core::run_of(0b0110'1110, 2), 0b110u);
-    EXPECT_EQ(core::run_of(0b0110'1110, 3), 0b1110u);
-    EXPECT_EQ(core::run_of(0b0110'1110, 4), 0u);
-    EXPECT_EQ(core::run_of(~std::uint64_t{0}, 64), ~std::uint64_t{0});
-    EXPECT_EQ(core::run_of(~std::uint64_t{1}, 64), 0u);
-    EXPECT_EQ(core::run_of(std::uint64_t{1} << 63, 1), std::uint64_t{1} << 63);
-    EXPECT_EQ(core::run_of(0, 1), 0u);
-    EXPECT_EQ(core::run_of(1, 0), 0u);
+    EXPECT_EQ(gpu::run_of(0b0110'1110, 1), 0b10u);
+    EXPECT_EQ(gpu::run_of(0b0110'1110, 2), 0b110u);
+    EXPECT_EQ(gpu::run_of(0b0110'1110, 3), 0b1110u);
+    EXPECT_EQ(gpu::run_of(0b0110'1110, 4), 0u);
+    EXPECT_EQ(gpu::run_of(~std::uint64_t{0}, 64), ~std::uint64_t{0});
+    EXPECT_EQ(gpu::run_of(~std::uint64_t{1}, 64), 0u);
+    EXPECT_EQ(gpu::run_of(std::uint64_t{1} << 63, 1), std::uint64_t{1} << 63);
+    EXPECT_EQ(gpu::run_of(0, 1), 0u);
+    EXPECT_EQ(gpu::run_of(1, 0), 0u);
 }
 
 class TeamPages : public WithPes {};
@@ -33,7 +36,8 @@ TEST_P(TeamPages, AreTakenUntilThereAreNoneAndGivenBack) {
             EXPECT_EQ(team.state().group_pages().bits, 0u);
             return team.destroy();
         }
-        gpu::DeviceMemory device(job.state(), [](const gpu::DeviceChoice&) {
+        core::WorldView view(job.state());
+        gpu::DeviceMemory device(view, [](const gpu::DeviceChoice&) {
             return std::make_unique<FakeHeap>(Faults{}, std::size_t{16} << 20);
         });
         device.reserve_group_memory();
@@ -51,7 +55,7 @@ TEST_P(TeamPages, AreTakenUntilThereAreNoneAndGivenBack) {
                 if (pages.bits == 0) break;
                 EXPECT_EQ(pages.bits & taken, 0u);
                 taken |= pages.bits;
-                const auto place = device.group_place(teams.back().state());
+                const auto place = device.group_place(job.n_pes(), pages);
                 EXPECT_LE(place.bytes, pages.count() * gpu::GroupPages::page_bytes);
                 EXPECT_GE(device.offset_of(place.address), 0u);
             }
@@ -59,7 +63,7 @@ TEST_P(TeamPages, AreTakenUntilThereAreNoneAndGivenBack) {
             if (round == 0) first = taken;
             EXPECT_EQ(taken, first) << "what a destroyed team had is free again";
             expect_error(ErrorCode::unsupported, {"of its " + std::to_string(job.n_pes()) + " PEs", "KiB"},
-                         [&] { device.group_place(teams.back().state()); });
+                         [&] { core::group_place(teams.back().state()); });
             for (Team& team : teams) team.destroy();
         }
         job.world().barrier();

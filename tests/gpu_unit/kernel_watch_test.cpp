@@ -2,6 +2,7 @@
 #include "gpu/kernel_watch.hpp"
 
 #include "core/job/job_state.hpp"
+#include "core/job/world_view.hpp"
 #include "support/setups.hpp"
 
 #include <sched.h>
@@ -33,7 +34,8 @@ TEST(KernelWatch, TellsWhichPesHaveLeft) {
         [](Job& job) {
             job.world().sync();
             if (job.my_pe() != 2) return;
-            gpu::KernelWatch watch(job.state());
+            core::WorldView view(job.state());
+            gpu::KernelWatch watch(view);
             const device::Watch& words = watch.words();
             while (now_in(words.gone) != 2) ::sched_yield();
             EXPECT_EQ(now_in(words.gone_pes[0]), ~(1u << 2)) << "all but this PE";
@@ -45,7 +47,8 @@ TEST(KernelWatch, TellsWhichPesHaveLeft) {
 
 TEST(KernelWatch, ShowsWhatKernelsWaitForAndThatThePeDoes) {
     run_pes(1, [](Job& job) {
-        gpu::KernelWatch watch(job.state());
+        core::WorldView view(job.state());
+        gpu::KernelWatch watch(view);
         device::Watch& words = watch.words();
         const auto text = [&] { return job.state().board().doing(0).text; };
         const auto until = [&](const std::string& expected) {
@@ -83,7 +86,8 @@ TEST(KernelWatch, TellsThatTheJobIsOver) {
     run_pes(
         1,
         [](Job& job) {
-            gpu::KernelWatch watch(job.state());
+            core::WorldView view(job.state());
+            gpu::KernelWatch watch(view);
             job.state().board().abort(0, 1, "enough, in this test");
             EXPECT_EQ(awaited(watch.words().abort), 1u);
         },
@@ -98,7 +102,8 @@ template <class Prepare> std::string said_of(Prepare&& prepare) {
     run_pes(
         1,
         [&](Job& job) {
-            gpu::KernelWatch watch(job.state());
+            core::WorldView view(job.state());
+            gpu::KernelWatch watch(view);
             device::Report& report = watch.words().report;
             report.compare = -1;
             report.peer = -1;

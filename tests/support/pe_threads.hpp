@@ -5,6 +5,7 @@
 #include "bootstrap/bootstrap.hpp"
 #include "common/settings/settings.hpp"
 #include "core/job/job_state.hpp"
+#include "front/new_job.hpp"
 
 #include <cstddef>
 #include <exception>
@@ -42,7 +43,7 @@ inline void run_pes(int n, const std::function<void(Job&)>& body, const ThreadJo
     for (int pe = 0; pe < n; ++pe)
         threads.emplace_back([&, pe] {
             try {
-                Job job(std::make_unique<core::JobState>(bootstrap::create_thread(hub, pe), settings));
+                Job job(front::new_job(bootstrap::create_thread(hub, pe), settings));
                 body(job);
                 if (options.finalize) job.finalize();
             } catch (...) {

@@ -233,7 +233,7 @@ void order_routed(core::ContextState& ctx, int pe, bool quiet) {
     const int world_pe = pe < 0 ? -1 : ctx.team().world_pe(pe);
     if (quiet) {
         ctx.job().transport()->quiet(ctx.id(), world_pe);
-        if (const gpu::DeviceMemory* device = ctx.job().device()) device->quiet_kernels();
+        if (core::StreamServices* services = ctx.job().stream_services()) services->quiet_kernels();
     } else {
         ctx.job().transport()->fence(ctx.id(), world_pe);
     }

@@ -3,6 +3,7 @@
 #include "atoll/device/control.hpp"
 #include "common/text.hpp"
 #include "core/job/job_state.hpp"
+#include "core/job/world_view.hpp"
 #include "gpu/device_plugin.hpp"
 
 #include <algorithm>
@@ -88,12 +89,14 @@ gpu::DeviceMemory& JobState::open_device() {
     if (!device_) {
         // All PEs have made the call, so any further wait is for PEs that open a GPU.
         const StartWaits::Scope start(start_waits_);
+        if (!view_) view_ = std::make_unique<WorldView>(*this);
         auto device = std::make_unique<gpu::DeviceMemory>(
-            *this,
+            *view_,
             open_ ? open_ : [](const gpu::DeviceChoice& choice) { return gpu::device_plugin().open(choice); },
             device::control_area_bytes);
         device->reserve_group_memory();
         device_ = std::move(device);
+        services_ = upper_.stream_services(*this, *device_);
         opened_device_.store(device_.get(), std::memory_order_release);
         has_devices_.store(true, std::memory_order_relaxed);
     }

@@ -2,12 +2,13 @@
 
 #include "atoll/device/control.hpp"
 #include "atoll/version.hpp"
-#include "collective/table.hpp"
 #include "common/clock.hpp"
 #include "common/log.hpp"
 #include "common/wait_hooks.hpp"
 #include "core/job/start_watch.hpp"
 #include "core/job/ucx_transport.hpp"
+#include "core/job/world_view.hpp"
+#include "core/team/kernel_control.hpp"
 
 #include <unistd.h>
 
@@ -35,8 +36,10 @@ int pauses_in(double ns) {
     return std::clamp(static_cast<int>(ns / std::max(least, 1.0)), 1, 8);
 }
 
-JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common::Settings& settings)
+JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common::Settings& settings,
+                   const UpperLayers& upper)
     : settings_(settings),
+      upper_(upper),
       bootstrap_(std::move(bootstrap)),
       pe_(bootstrap_->pe()),
       n_pes_(bootstrap_->n_pes()),
@@ -73,8 +76,7 @@ void JobState::announce_start() const {
 
 void JobState::join() {
     const StartWaits::Scope start(start_waits_);
-    // Unreadable settings are reported now, not at the first collective.
-    [[maybe_unused]] const collective::Wishes readable{settings_.algorithms};
+    upper_.check(settings_);  // now, not at the first collective
     find_hosts();
     usable_cpus_ = segment_.board.header().usable_cpus;
     const bool has_cores = machine_pes() <= usable_cpus_;
@@ -97,7 +99,9 @@ JobState::~JobState() {
     if (::getpid() != process_) {
         // A forked child: the parent remains the PE, and the monitor's thread does not exist here.
         static_cast<void>(monitor_.release());
+        static_cast<void>(services_.release());
         static_cast<void>(device_.release());
+        static_cast<void>(view_.release());
         static_cast<void>(bootstrap_.release());
         return;
     }
@@ -226,7 +230,7 @@ void JobState::meet_at_start() {
 void JobState::finalize() {
     if (ended_) throw Error(ErrorCode::not_initialized, "finalize was called on a job that has ended.");
     world_state().context().quiet();
-    if (device_) device_->end_streams();
+    if (services_) services_->end();
     if (transport_) transport_->expect_end();
     const bool alone = world_state().broken();
     if (alone)
@@ -240,6 +244,7 @@ void JobState::finalize() {
     has_devices_.store(false, std::memory_order_relaxed);
     opened_device_.store(nullptr, std::memory_order_release);
     announce(!alone);
+    services_.reset();
     device_.reset();  // after the transport, which may still send from its pinned memory
     over_.store(true, std::memory_order_seq_cst);
 }

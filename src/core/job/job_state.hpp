@@ -8,9 +8,10 @@
 #include "bootstrap/hosts.hpp"
 #include "common/settings/settings.hpp"
 #include "core/job/start_waits.hpp"
-#include "core/team/kernel_control.hpp"
+#include "core/job/stream_services.hpp"
 #include "core/team/team_state.hpp"
 #include "gpu/heap/device_memory.hpp"
+#include "gpu/kernel_places.hpp"
 #include "memory/allocator.hpp"
 #include "memory/freed_pages.hpp"
 #include "memory/mapping.hpp"
@@ -26,6 +27,8 @@
 
 namespace atl::core {
 
+class WorldView;
+
 /// Locks that this PE stopped waiting for while it was in their queues (see lock.cpp), as offsets in the
 /// heap.
 struct AbandonedLocks {
@@ -37,7 +40,8 @@ struct AbandonedLocks {
 class JobState {
   public:
     /// Collective: finds the other PEs, maps the window, creates the world team.
-    JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common::Settings& settings);
+    JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common::Settings& settings,
+             const UpperLayers& upper);
     /// Local: announces an exit without finalize, and does not wait.
     ~JobState();
     JobState(const JobState&) = delete;
@@ -79,6 +83,7 @@ class JobState {
     int domain_of(int pe) const { return hosts_.domain_of[static_cast<std::size_t>(pe)]; }
     /// Slot of a world PE's memory in the window; -1 for PEs of other domains.
     int host_slot(int pe) const { return slots_[static_cast<std::size_t>(pe)]; }
+    const std::vector<int>& slots() const { return slots_; }
     /// Slot of a world PE for operations; -1 if the transport carries them.
     int slot(int pe) const { return everything_routed_ && pe != pe_ ? -1 : host_slot(pe); }
     /// True if some operations use the transport.
@@ -127,6 +132,8 @@ class JobState {
     const std::atomic<bool>& has_devices() const { return has_devices_; }
     /// Null until a PE's program first allocates device memory.
     const gpu::DeviceMemory* device() const { return opened_device_.load(std::memory_order_acquire); }
+    /// The services of streams; null without device().
+    StreamServices* stream_services() const { return device() ? services_.get() : nullptr; }
     /// Replaces libatoll_cuda.so, before the first allocation: for tests.
     void open_devices_by(gpu::OpenDevice open) { open_ = std::move(open); }
 
@@ -141,9 +148,9 @@ class JobState {
     void retire_control(ControlBlock* block, int n_pes);
     void sweep_control();
     /// Places of teams' control blocks for kernels, see kernel_control.hpp.
-    KernelPlaces& kernel_places() { return kernel_places_; }
+    gpu::KernelPlaces& kernel_places() { return kernel_places_; }
     /// Pages of the device heap's memory for collectives on streams, except the world team's.
-    KernelPlaces& group_pages() { return group_pages_; }
+    gpu::KernelPlaces& group_pages() { return group_pages_; }
     const device::Watch& host_watch() const { return *host_watch_; }
     AbandonedLocks& abandoned_locks() { return abandoned_locks_; }
     /// True if every PE's front declares the dtypes of its collectives. They are then compared, too.
@@ -180,6 +187,7 @@ class JobState {
     std::size_t checked_block(const void* block, const char* operation) const;
 
     common::Settings settings_;
+    const UpperLayers& upper_;
     std::unique_ptr<bootstrap::Bootstrap> bootstrap_;
     int pe_;
     int n_pes_;
@@ -217,7 +225,9 @@ class JobState {
     std::vector<std::uint64_t> dropped_;
 
     gpu::OpenDevice open_;
+    std::unique_ptr<WorldView> view_;  // before the device heap, which refers to it
     std::unique_ptr<gpu::DeviceMemory> device_;
+    std::unique_ptr<StreamServices> services_;  // after the device heap, which its threads use
     std::atomic<const gpu::DeviceMemory*> opened_device_{nullptr};
     std::atomic<bool> has_devices_{false};
 
@@ -225,8 +235,8 @@ class JobState {
     std::unique_ptr<memory::Allocator> arena_;
     std::vector<std::pair<ControlBlock*, int>> retired_;
     AbandonedLocks abandoned_locks_;
-    KernelPlaces kernel_places_{~std::uint64_t{1}};  // place 0 is the world team's
-    KernelPlaces group_pages_{~std::uint64_t{0}};
+    gpu::KernelPlaces kernel_places_{~std::uint64_t{1}};  // place 0 is the world team's
+    gpu::KernelPlaces group_pages_{~std::uint64_t{0}};
     std::unique_ptr<device::Watch> host_watch_;
 
     Team world_, shared_, host_, rail_;

@@ -1,11 +1,8 @@
-// Control blocks of teams for kernels (atoll/device/control.hpp): assignment of places, and the fields that
-// the host writes.
+// Control blocks of teams for kernels (atoll/device/control.hpp): the fields that the host writes.
 #pragma once
 
 #include "atoll/types.hpp"
 
-#include <cstdint>
-#include <mutex>
 #include <string>
 
 namespace atl::device {
@@ -19,40 +16,6 @@ namespace atl::core {
 
 class JobState;
 class TeamState;
-
-/// The places of one PE. A new team gets the lowest place that is free on all of its members, which exchange
-/// their offers. A place offered to one team is not offered to another that a second thread makes meanwhile:
-/// that one may go without.
-class KernelPlaces {
-  public:
-    explicit KernelPlaces(std::uint64_t free) : free_(free) {}
-    class Offer {
-      public:
-        explicit Offer(KernelPlaces& places);
-        ~Offer();
-        Offer(const Offer&) = delete;
-        Offer& operator=(const Offer&) = delete;
-        std::uint64_t bits() const { return bits_; }
-        /// Takes the lowest place in `common`, which all members offer; -1 if it is empty.
-        int take(std::uint64_t common);
-        /// Takes the lowest `count` adjacent places in `common`, as bits; 0 if there are not that many.
-        std::uint64_t take_run(std::uint64_t common, unsigned count);
-
-      private:
-        KernelPlaces& places_;
-        std::uint64_t bits_;
-    };
-    /// Frees a place. Its memory must be zero again.
-    void give_back(int place);
-    void give_back_run(std::uint64_t places);
-
-  private:
-    std::mutex mutex_;
-    std::uint64_t free_;
-};
-
-/// The lowest run of `count` bits in `bits`, as bits; 0 if there is no such run.
-std::uint64_t run_of(std::uint64_t bits, unsigned count);
 
 /// This PE's control block of a team in that memory, filled in for kernels. Throws Error(unsupported): no
 /// place for the team, or too many members.
@@ -69,10 +32,5 @@ void release_kernel_control(TeamState& team) noexcept;
 
 /// The check made by waiting device functions on the host. Throws Error(pe_died, timeout, not_initialized).
 void look_from_host(const device::Watch& watch, const device::Report& waiting, unsigned long long waited_ns);
-
-/// "signal_wait_until".
-std::string operation_text(const device::Report& report);
-/// "signal_wait_until of team 2 in a kernel: found 3 at 0x…, waiting for >= 4, for PE 1, tag 7".
-std::string report_text(const device::Report& report);
 
 }  // namespace atl::core

@@ -5,7 +5,6 @@
 #include "core/context/context_state.hpp"
 #include "core/job/job_state.hpp"
 #include "gpu/heap/device_memory.hpp"
-#include "stream/stream_server.hpp"
 
 #include <algorithm>
 
@@ -42,7 +41,7 @@ device::Team Team::device(Memory memory, bool far) const {
         core::check_near(state(), "Kernels that are compiled without ATOLL_DEVICE_FAR=1",
                          "-DATOLL_DEVICE_FAR=1 for their source (CUDA C++, CuPy), the calls of the host");
     const device::Team team = core::kernel_team(state(), memory, far);
-    if (far && core::first_far(state()) >= 0) state().job().device()->stream_server().serve_kernels();
+    if (far && core::first_far(state()) >= 0) state().job().stream_services()->serve_kernels();
     return team;
 }
 

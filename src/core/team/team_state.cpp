@@ -2,6 +2,8 @@
 
 #include "core/context/context_state.hpp"
 #include "core/job/job_state.hpp"
+#include "core/team/group_place.hpp"
+#include "core/team/kernel_control.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -85,7 +87,7 @@ void TeamState::destroy() {
     complete();
     sync("team_destroy");
     destroyed_ = true;
-    if (job_.device()) job_.device()->end_streams_of(*this);
+    if (StreamServices* services = job_.stream_services()) services->end_team(*this);
     release_kernel_control(*this);
     release_attachments();
     // The owner may free the block only once all members have read their last flag in it.
@@ -168,8 +170,8 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     const TeamState::Within within(parent, "split");
     parent.agree(record);
     JobState& job = parent.job();
-    KernelPlaces::Offer offer(job.kernel_places());
-    KernelPlaces::Offer pages_offer(job.group_pages());
+    gpu::KernelPlaces::Offer offer(job.kernel_places());
+    gpu::KernelPlaces::Offer pages_offer(job.group_pages());
     const SplitWish wish{color, key, offer.bits(), pages_offer.bits()};
     parent.exchange("team_split", &wish, sizeof wish);
     const std::vector<int> members = color < 0 ? std::vector<int>{} : members_of(parent, color);
@@ -220,7 +222,7 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     auto team =
         std::make_shared<TeamState>(job, job.next_team_number(), std::move(world_members), my_pe, memory);
     team->set_kernel_place(offer.take(places));
-    team->set_group_pages(gpu::group_pages_for(*team, pages));
+    team->set_group_pages(group_pages_for(*team, pages));
     pages_offer.take_run(pages, team->group_pages().count());
     return team;
 }

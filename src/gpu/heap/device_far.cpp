@@ -1,13 +1,9 @@
-// Operations on device heaps that a transport reaches, for the host, streams and kernels. Creates the servers
-// of streams and kernels. The owner of the memory carries out the operations (device_owner.hpp). Memory on
-// this PE's own GPU is staged in pinned memory here.
-#include "atoll/device/control.hpp"
-#include "core/job/job_state.hpp"
+// Operations on device heaps that a transport reaches, for the host, streams and kernels. The owner of the
+// memory carries out the operations (device_server.hpp). Memory on this PE's own GPU is staged in pinned
+// memory here.
 #include "gpu/heap/device_memory.hpp"
-#include "stream/team_server.hpp"
 
 #include <algorithm>
-#include <new>
 #include <optional>
 
 namespace atl::gpu {
@@ -39,54 +35,6 @@ class Staging {
 };
 
 }  // namespace
-
-core::StreamServer& DeviceMemory::stream_server() const {
-    const std::lock_guard lock(stream_server_mutex_);
-    if (!stream_server_) {
-        auto* ring = new (heap_->pin(sizeof(FarRing))) FarRing{};
-        auto* tickets =
-            reinterpret_cast<unsigned long long*>(mine() + group_offset_ + group_bytes_ - core::line_bytes);
-        stream_server_ = std::make_unique<core::StreamServer>(job_, *this, ring, tickets);
-    }
-    return *stream_server_;
-}
-
-core::TeamServer& DeviceMemory::team_server(core::TeamState& team) const {
-    const auto place = static_cast<std::size_t>(team.kernel_place());
-    const std::lock_guard lock(stream_server_mutex_);
-    team_servers_.resize(device::most_teams);
-    std::unique_ptr<core::TeamServer>& server = team_servers_[place];
-    if (!server) {
-        char* const tickets = mine() + group_offset_ + group_bytes_ - core::line_bytes - team_tickets_bytes;
-        const auto way = [&](std::size_t kind) {
-            return core::TeamServer::Way{new (heap_->pin(sizeof(FarRing))) FarRing{},
-                                         reinterpret_cast<unsigned long long*>(tickets) + 2 * place + kind};
-        };
-        server = std::make_unique<core::TeamServer>(job_, *this, way(0), way(1));
-    }
-    server->serve(team);
-    return *server;
-}
-
-void DeviceMemory::end_streams_of(const core::TeamState& team) const {
-    const std::lock_guard lock(stream_server_mutex_);
-    if (team.kernel_place() < 0 || team_servers_.empty()) return;
-    if (const auto& server = team_servers_[static_cast<std::size_t>(team.kernel_place())]) server->forget();
-}
-
-void DeviceMemory::quiet_kernels() const {
-    core::StreamServer* server = nullptr;
-    {
-        const std::lock_guard lock(stream_server_mutex_);
-        server = stream_server_.get();
-    }
-    if (server) server->drain();
-}
-
-void DeviceMemory::end_streams() noexcept {
-    team_servers_.clear();
-    stream_server_.reset();
-}
 
 std::uint64_t DeviceMemory::far_offset(const void* symmetric) const noexcept {
     return offset_of(symmetric) | transport::in_device_heap;

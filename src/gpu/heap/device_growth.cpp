@@ -1,9 +1,7 @@
 // Physical memory of a device heap: chunks, each on every GPU or on none, and registered buffers. Descriptors
 // of both are sent to all PEs in the window.
-#include "atoll/detail/wait.hpp"
 #include "common/error_of.hpp"
 #include "common/text.hpp"
-#include "core/job/job_state.hpp"
 #include "gpu/heap/device_memory.hpp"
 
 #include <algorithm>
@@ -65,7 +63,7 @@ bool DeviceMemory::extend(std::size_t bytes, bool last_try) {
         heap_->withdraw();
         throw;
     }
-    if (server_) job_.transport()->add_device_chunk(taken_bytes_, mine() + taken_bytes_, bytes);
+    if (server_) job_.transport->add_device_chunk(taken_bytes_, mine() + taken_bytes_, bytes);
     taken_bytes_ += bytes;
     chunk_bytes_.push_back(bytes);
     return true;
@@ -77,16 +75,14 @@ void DeviceMemory::send_chunk(const common::Fd& chunk) {
     int next = 0;
     const auto all_sent = [&] {
         while (auto parcel = courier_->receive()) arrived_.push_back(std::move(*parcel));
-        for (; next < job_.n_pes(); ++next) {
+        for (; next < job_.n_pes; ++next) {
             if (next == me_ || slot_of(next) < 0) continue;
-            if (!courier_->send(couriers_[static_cast<std::size_t>(next)], job_.pe(), chunks_, chunk))
+            if (!courier_->send(couriers_[static_cast<std::size_t>(next)], job_.pe, chunks_, chunk))
                 return false;
         }
         return true;
     };
-    const detail::WaitReason reason{.operation = "allocate"};
-    const core::StartWaits::Scope bounded(job_.start_waits());
-    detail::wait(job_, 0, reason, -1, all_sent);
+    view_.wait_like_a_start(all_sent);
 }
 
 /// Maps the received chunks. All were sent, so they have arrived or are in the queue.
@@ -100,7 +96,7 @@ void DeviceMemory::map_chunks(const std::function<void(const common::FdCourier::
         map(parcel);
         ++mapped;
     }
-    const auto expected = static_cast<int>(job_.hosts().members.size());
+    const auto expected = static_cast<int>(job_.hosts.members.size());
     if (mapped != expected)
         throw Error(ErrorCode::system, "Descriptors of GPU memory came from " + std::to_string(mapped - 1) +
                                            " of " + std::to_string(expected - 1) + " other PEs.");
@@ -123,7 +119,7 @@ void* DeviceMemory::register_buffer(const void* memory, std::size_t bytes, std::
         // PEs map the parts in step, so they must have the same ones.
         std::vector<std::size_t> sizes;
         settle("register its buffer", common::error_of([&] { sizes = heap_->parts(memory, bytes); }));
-        job_.world_state().agree(core::call_record("register", bytes, 0, sizes.size(), hash_of(sizes)));
+        view_.agree_on_buffer(bytes, sizes.size(), hash_of(sizes));
         const auto* part = static_cast<const char*>(memory);
         std::size_t at = offset;
         for (const std::size_t size : sizes) {

@@ -4,10 +4,8 @@
 #include "common/error_of.hpp"
 #include "common/log.hpp"
 #include "common/text.hpp"
-#include "core/job/job_state.hpp"
 #include "gpu/device_server.hpp"
 #include "gpu/kernel_watch.hpp"
-#include "stream/team_server.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -26,7 +24,7 @@ struct Hello {
     std::uint32_t takes_turns : 1;       ///< DeviceFacts
     std::uint32_t process;               ///< GpuUse
 };
-static_assert(sizeof(Hello) <= core::exchange_bytes);
+static_assert(sizeof(Hello) <= JobView::message_bytes);
 
 int code_of(const std::exception_ptr& error) {
     if (!error) return 0;
@@ -41,15 +39,15 @@ int code_of(const std::exception_ptr& error) {
 
 /// The GPU choice of this PE. LOCAL_RANK counts the processes of a host; otherwise the PEs of one machine are
 /// counted, across pretended hosts.
-DeviceChoice choice(const core::JobState& job) {
-    const common::Settings& settings = job.settings();
-    return {settings.device < 0 ? job.hosts().machine_index : settings.device, settings.device_exact};
+DeviceChoice choice(const JobFacts& job) {
+    const common::Settings& settings = job.settings;
+    return {settings.device < 0 ? job.hosts.machine_index : settings.device, settings.device_exact};
 }
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(core::JobState& job, const OpenDevice& open, std::size_t control_bytes)
-    : job_(job), me_(job.pe()), control_bytes_(control_bytes) {
+DeviceMemory::DeviceMemory(JobView& job, const OpenDevice& open, std::size_t control_bytes)
+    : view_(job), job_(job.facts()), me_(job_.pe), control_bytes_(control_bytes) {
     const std::exception_ptr mine = common::error_of([&] {
         courier_.emplace();
         heap_ = open(choice(job_));
@@ -63,24 +61,24 @@ DeviceMemory::DeviceMemory(core::JobState& job, const OpenDevice& open, std::siz
         hello.resident_blocks = heap_->facts().resident_blocks & 0x7FFFFFFFu;
         hello.takes_turns = heap_->facts().takes_turns;
     }
-    job_.world_state().exchange("allocate", &hello, sizeof hello);
-    std::vector<Hello> hellos(static_cast<std::size_t>(job_.n_pes()));
-    for (int pe = 0; pe < job_.n_pes(); ++pe)
-        std::memcpy(&hellos[static_cast<std::size_t>(pe)], job_.world_state().exchanged(pe), sizeof hello);
+    view_.exchange(&hello, sizeof hello);
+    std::vector<Hello> hellos(static_cast<std::size_t>(job_.n_pes));
+    for (int pe = 0; pe < job_.n_pes; ++pe)
+        std::memcpy(&hellos[static_cast<std::size_t>(pe)], view_.exchanged(pe), sizeof hello);
     settle("open its GPU", mine);
     for (const Hello& other : hellos) couriers_.push_back(other.courier);
     settle("reach another PE's GPU", common::error_of([&] {
                std::vector<GpuUse> uses;
                std::vector<unsigned> blocks;
-               for (int pe = 0; pe < job_.n_pes(); ++pe) {
+               for (int pe = 0; pe < job_.n_pes; ++pe) {
                    const Hello& other = hellos[static_cast<std::size_t>(pe)];
                    if (slot_of(pe) >= 0) heap_->check_peer(other.uuid);
                    uses.push_back({other.uuid, other.process, other.takes_turns != 0});
                    blocks.push_back(other.resident_blocks);
                }
                share_gpu(uses, blocks);
-               heap_->reserve(job_.window().n_slots, slot_of(me_));
-               pinned_ = std::make_unique<PinnedHeap>(*heap_, job_.window().mine, job_.window().heap_bytes);
+               heap_->reserve(job_.window.n_slots, slot_of(me_));
+               pinned_ = std::make_unique<PinnedHeap>(*heap_, job_.window.mine, job_.window.heap_bytes);
                serve_others();
                blocks_ = std::make_unique<memory::Allocator>(views_offset());
                views_ = std::make_unique<memory::Allocator>(views_bytes());
@@ -108,19 +106,19 @@ void DeviceMemory::share_gpu(const std::vector<GpuUse>& uses, const std::vector<
 }
 
 DeviceMemory::~DeviceMemory() {
-    if (server_) job_.transport()->serve_device_heap(nullptr);
+    if (server_) job_.transport->serve_device_heap(nullptr);
 }
 
-int DeviceMemory::slot_of(int pe) const noexcept { return job_.host_slot(pe); }
+int DeviceMemory::slot_of(int pe) const noexcept { return job_.slots[static_cast<std::size_t>(pe)]; }
 
 /// Must run before any PE has memory there.
 void DeviceMemory::serve_others() {
     give_lane_back(take_pinned_lane());  // now, since later pinning may wait for kernels that wait
-    transport::Transport* transport = job_.transport();
+    transport::Transport* const transport = job_.transport;
     if (!transport || !transport->carries_device_heaps()) return;
     server_ = std::make_unique<DeviceServer>(*heap_, mine());
     transport->serve_device_heap(server_.get());
-    by_transport_ = job_.everything_routed();
+    by_transport_ = job_.everything_routed;
 }
 
 void DeviceMemory::open_control() {
@@ -128,7 +126,7 @@ void DeviceMemory::open_control() {
     grow_to(control_bytes_);
     settle("prepare its GPU for kernels", common::error_of([&] {
                heap_->fill(mine(), 0, control_bytes_);
-               watch_ = std::make_unique<KernelWatch>(job_);
+               watch_ = std::make_unique<KernelWatch>(view_);
                seen_watch_ =
                    static_cast<const device::Watch*>(heap_->show(&watch_->words(), KernelWatch::bytes));
            }));
@@ -137,10 +135,10 @@ void DeviceMemory::open_control() {
 /// Meets, and returns the first PE that failed, or -1.
 int DeviceMemory::first_failed(const std::exception_ptr& mine, ErrorCode& code) const {
     const std::int32_t my_code = code_of(mine);
-    job_.world_state().exchange("allocate", &my_code, sizeof my_code);
-    for (int pe = 0; pe < job_.n_pes(); ++pe) {
+    view_.exchange(&my_code, sizeof my_code);
+    for (int pe = 0; pe < job_.n_pes; ++pe) {
         std::int32_t theirs = 0;
-        std::memcpy(&theirs, job_.world_state().exchanged(pe), sizeof theirs);
+        std::memcpy(&theirs, view_.exchanged(pe), sizeof theirs);
         code = static_cast<ErrorCode>(theirs);
         if (theirs != 0) return pe;
     }
@@ -321,7 +319,7 @@ std::size_t DeviceMemory::offset_of(const void* address) const noexcept {
 bool DeviceMemory::in_window(const void* address) const noexcept {
     const auto distance =
         reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(heap_->slot(0));
-    return distance < heap_->stride() * static_cast<std::size_t>(job_.window().n_slots);
+    return distance < heap_->stride() * static_cast<std::size_t>(job_.window.n_slots);
 }
 
 /// The allocator for an offset in the slot. Changes `offset` to that allocator's.

@@ -4,7 +4,7 @@
 // `device_copies.cpp`: put, get and copies between any two memories, for PEs in the window.
 // `device_strided.cpp`: the same for strided arrays.
 // `device_groups.cpp`: memory for collectives on streams.
-// `device_far.cpp`: operations on PEs that a transport reaches; the servers of streams and kernels.
+// `device_far.cpp`: operations on PEs that a transport reaches.
 #pragma once
 
 #include "atoll/export.hpp"
@@ -12,7 +12,9 @@
 #include "common/descriptors/fd_courier.hpp"
 #include "gpu/device_heap.hpp"
 #include "gpu/gpu_sharing.hpp"
+#include "gpu/heap/group_pages.hpp"
 #include "gpu/host_memory.hpp"
+#include "gpu/job_view.hpp"
 #include "gpu/pinned_heap.hpp"
 #include "memory/allocator.hpp"
 #include "transport/transport.hpp"
@@ -29,13 +31,6 @@
 namespace atl::device {
 struct Watch;
 }
-
-namespace atl::core {
-class JobState;
-class StreamServer;
-class TeamServer;
-class TeamState;
-}  // namespace atl::core
 
 namespace atl::gpu {
 
@@ -58,7 +53,7 @@ class DeviceMemory {
   public:
     /// Collective over the world: every PE opens its GPU. Takes only `control_bytes` of zeroed GPU memory, at
     /// the start of every slot, for kernels (see kernel_control.hpp). An error is thrown on all PEs.
-    DeviceMemory(core::JobState& job, const OpenDevice& open, std::size_t control_bytes = 0);
+    DeviceMemory(JobView& job, const OpenDevice& open, std::size_t control_bytes = 0);
     ~DeviceMemory();
     DeviceMemory(const DeviceMemory&) = delete;
     DeviceMemory& operator=(const DeviceMemory&) = delete;
@@ -148,17 +143,12 @@ class DeviceMemory {
                              std::uint64_t compare) const;
     /// Like `strided`; `offset` as in put_far.
     void strided_far(const Far& far, const StridedCall& copy, std::uint64_t offset, bool is_put) const;
-    /// The server of stream operations for far PEs. Created by the first caller.
-    core::StreamServer& stream_server() const;
-    /// The server of stream collectives and messages of a team with far PEs, which must have a kernel place.
-    /// Created at the team's first call; not while a stream is captured. Throws Error(unsupported).
-    core::TeamServer& team_server(core::TeamState& team) const;
-    /// Releases the servers of a team that ends and has no work on streams.
-    void end_streams_of(const core::TeamState& team) const;
-    /// Completes the requests to far PEs of kernels that have ended.
-    void quiet_kernels() const;
-    /// Stops the servers. No stream may be in use any more.
-    void end_streams() noexcept;
+    /// Pinned memory of the host for requests to far PEs.
+    void* pin(std::size_t bytes) const { return heap_->pin(bytes); }
+    /// Two words in this GPU's memory for the requests of a team with this kernel place; zero at first.
+    unsigned long long* team_tickets(int kernel_place) const noexcept;
+    /// The word for the requests of single operations; zero at first.
+    unsigned long long* tickets() const noexcept;
     // The calls of DeviceHeap: in stream order, or complete on return.
     void check_stream(StreamHandle stream) const { heap_->check_stream(stream); }
     void start(const DeviceCall& call, StreamHandle stream) const { heap_->start(call, stream); }
@@ -174,16 +164,17 @@ class DeviceMemory {
     void give_lane_back(const Lane& lane) const;
     void pin(Lane& lane) const;
     Lane take_pinned_lane() const;
-    /// A team's memory for collectives on streams, in this PE's slot. Throws Error(unsupported).
+    /// A team's memory for collectives on streams, in this PE's slot.
     struct GroupPlace {
         char* address;
         unsigned words_bytes;
         char* messages;
         std::size_t bytes;
     };
-    GroupPlace group_place(const core::TeamState& team) const;
-    /// Zeroes the memory again, once no member uses it any more.
-    void clear_group_place(const core::TeamState& team) const;
+    /// The memory of the world team.
+    GroupPlace world_place() const noexcept;
+    /// The memory of another team, which has these pages.
+    GroupPlace group_place(int n_pes, const GroupPages& pages) const noexcept;
     Job::DeviceHeapUse use() const;
     /// Words that count the tickets of teams' servers: two for each kernel place.
     static constexpr std::size_t team_tickets_bytes = 64 * 2 * sizeof(std::uint64_t);
@@ -214,7 +205,8 @@ class DeviceMemory {
     void open_control();
     void share_gpu(const std::vector<GpuUse>& uses, const std::vector<unsigned>& resident_blocks);
 
-    core::JobState& job_;
+    JobView& view_;
+    const JobFacts& job_;
     const int me_;
     bool by_transport_ = false;  ///< ATOLL_TRANSPORT is forced: operations to other PEs use it
     std::size_t control_bytes_;
@@ -230,7 +222,7 @@ class DeviceMemory {
     std::vector<common::FdCourier::Address> couriers_;  // by PE
     std::vector<common::FdCourier::Parcel> arrived_;
     std::size_t group_offset_ = SIZE_MAX;
-    std::size_t group_bytes_ = 0;  ///< ends with the ticket counters of teams' servers and of stream_server()
+    std::size_t group_bytes_ = 0;  ///< ends with team_tickets() and tickets()
     std::uint64_t chunks_ = 0;     ///< number of chunks tried so far: the tag of descriptors
     std::size_t taken_bytes_ = 0;  ///< end of physical memory in each slot
     std::vector<std::size_t> chunk_bytes_;
@@ -243,9 +235,6 @@ class DeviceMemory {
     std::map<std::uint64_t, std::size_t> offset_of_serial_;
     std::map<std::size_t, std::vector<std::size_t>> view_parts_;  // offset of a view → offsets of its parts
     mutable std::vector<Lane> free_lanes_;
-    mutable std::mutex stream_server_mutex_;
-    mutable std::unique_ptr<core::StreamServer> stream_server_;
-    mutable std::vector<std::unique_ptr<core::TeamServer>> team_servers_;  ///< by kernel place
 };
 
 }  // namespace atl::gpu

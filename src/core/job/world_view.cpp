@@ -1,0 +1,43 @@
+#include "core/job/world_view.hpp"
+
+#include "atoll/detail/wait.hpp"
+#include "atoll/device/control.hpp"
+#include "core/job/job_state.hpp"
+#include "core/team/kernel_control.hpp"
+
+namespace atl::core {
+
+static_assert(gpu::JobView::message_bytes == exchange_bytes);
+
+WorldView::WorldView(JobState& job)
+    : job_(job), facts_{job.pe(),    job.n_pes(),     job.settings(),
+                        job.hosts(), job.window(),    job.slots(),
+                        job.board(), job.transport(), job.everything_routed()} {}
+
+void WorldView::exchange(const void* message, std::size_t bytes) {
+    job_.world_state().exchange("allocate", message, bytes);
+}
+
+const void* WorldView::exchanged(int pe) const { return job_.world_state().exchanged(pe); }
+
+void WorldView::agree_on_buffer(std::size_t bytes, std::size_t parts, std::uint64_t hash_of_parts) {
+    job_.world_state().agree(call_record("register", bytes, 0, parts, hash_of_parts));
+}
+
+void WorldView::wait_like_a_start(const std::function<bool()>& ready) {
+    const detail::WaitReason reason{.operation = "allocate"};
+    const StartWaits::Scope bounded(job_.start_waits());
+    detail::wait(job_, 0, reason, -1, ready);
+}
+
+void WorldView::abort(const std::string& text) {
+    job_.board().abort(job_.pe(), 1, text);
+    job_.bootstrap().abort(1, text);
+}
+
+void WorldView::set_host_look(device::Watch& watch) {
+    watch.look = look_from_host;
+    watch.job = &job_;
+}
+
+}  // namespace atl::core

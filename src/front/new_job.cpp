@@ -1,0 +1,31 @@
+#include "front/new_job.hpp"
+
+#include "collective/table.hpp"
+#include "stream/stream_servers.hpp"
+
+#include <utility>
+
+namespace atl::front {
+
+namespace {
+
+class Library final : public core::UpperLayers {
+  public:
+    void check(const common::Settings& settings) const override {
+        [[maybe_unused]] const collective::Wishes readable{settings.algorithms};
+    }
+    std::unique_ptr<core::StreamServices> stream_services(core::JobState& job,
+                                                          const gpu::DeviceMemory& device) const override {
+        return std::make_unique<core::StreamServers>(job, device);
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<core::JobState> new_job(std::unique_ptr<bootstrap::Bootstrap> bootstrap,
+                                        const common::Settings& settings) {
+    static const Library library;
+    return std::make_unique<core::JobState>(std::move(bootstrap), settings, library);
+}
+
+}  // namespace atl::front

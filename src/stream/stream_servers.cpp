@@ -1,0 +1,90 @@
+#include "stream/stream_servers.hpp"
+
+#include "atoll/device/control.hpp"
+#include "core/job/job_state.hpp"
+#include "stream/on_device.hpp"
+
+#include <new>
+
+namespace atl::core {
+
+namespace {
+
+gpu::FarRing* new_ring(const gpu::DeviceMemory& device) {
+    return new (device.pin(sizeof(gpu::FarRing))) gpu::FarRing{};
+}
+
+}  // namespace
+
+StreamServers::StreamServers(JobState& job, const gpu::DeviceMemory& device) : job_(job), device_(device) {}
+
+StreamServer& StreamServers::stream_server() {
+    const std::lock_guard lock(mutex_);
+    if (!stream_server_)
+        stream_server_ = std::make_unique<StreamServer>(job_, device_, new_ring(device_), device_.tickets());
+    return *stream_server_;
+}
+
+TeamServer& StreamServers::team_server(TeamState& team) {
+    const int place = team.kernel_place();
+    const std::lock_guard lock(mutex_);
+    team_servers_.resize(device::most_teams);
+    std::unique_ptr<TeamServer>& server = team_servers_[static_cast<std::size_t>(place)];
+    if (!server) {
+        unsigned long long* const tickets = device_.team_tickets(place);
+        server = std::make_unique<TeamServer>(job_, device_, TeamServer::Way{new_ring(device_), tickets},
+                                              TeamServer::Way{new_ring(device_), tickets + 1});
+    }
+    server->serve(team);
+    return *server;
+}
+
+StreamServices::Requests StreamServers::requests() {
+    const StreamServer& server = stream_server();
+    return {&server.ring(), server.tickets()};
+}
+
+void StreamServers::quiet_kernels() {
+    StreamServer* server = nullptr;
+    {
+        const std::lock_guard lock(mutex_);
+        server = stream_server_.get();
+    }
+    if (server) server->drain();
+}
+
+void StreamServers::end_team(const TeamState& team) {
+    const std::lock_guard lock(mutex_);
+    if (team.kernel_place() < 0 || team_servers_.empty()) return;
+    if (const auto& server = team_servers_[static_cast<std::size_t>(team.kernel_place())]) server->forget();
+}
+
+void StreamServers::end() noexcept {
+    team_servers_.clear();
+    stream_server_.reset();
+}
+
+std::size_t StreamServers::run_collective(TeamState& team, const Called& called,
+                                          const gpu::GroupArguments& arguments) {
+    collective::State& state = collective::State::of(team);
+    switch (arguments.kind) {
+        case gpu::Group::collect:
+            return stream::collect_on_device(state, called, arguments);
+        case gpu::Group::alltoalls:
+            stream::alltoalls_on_device(state, called, arguments);
+            return 0;
+        case gpu::Group::reduce:
+        case gpu::Group::reduce_scatter:
+        case gpu::Group::reduce_to:
+        case gpu::Group::inscan:
+        case gpu::Group::exscan:
+            check_reduction(arguments.type, arguments.op, arguments.scale);
+            break;
+        default:
+            break;
+    }
+    stream::run_on_device(state, called, arguments);
+    return 0;
+}
+
+}  // namespace atl::core

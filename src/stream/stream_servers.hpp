@@ -1,0 +1,45 @@
+// StreamServers: the threads of the host that carry out operations of streams and kernels, and the
+// collectives of the host on memory of GPUs.
+#pragma once
+
+#include "core/job/stream_services.hpp"
+#include "stream/stream_server.hpp"
+#include "stream/team_server.hpp"
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace atl::core {
+
+class StreamServers final : public StreamServices {
+  public:
+    StreamServers(JobState& job, const gpu::DeviceMemory& device);
+    /// The servers of a job with a device heap.
+    static StreamServers& of(const JobState& job) {
+        return static_cast<StreamServers&>(*job.stream_services());
+    }
+
+    /// The server of operations for single far PEs. Created by the first caller.
+    StreamServer& stream_server();
+    /// The server of collectives and messages of a team with far PEs, which must have a kernel place. Created
+    /// at the team's first call; not while a stream is captured. Throws Error(unsupported).
+    TeamServer& team_server(TeamState& team);
+
+    Requests requests() override;
+    void serve_kernels() override { stream_server().serve_kernels(); }
+    void quiet_kernels() override;
+    void end_team(const TeamState& team) override;
+    void end() noexcept override;
+    std::size_t run_collective(TeamState& team, const Called& called,
+                               const gpu::GroupArguments& arguments) override;
+
+  private:
+    JobState& job_;
+    const gpu::DeviceMemory& device_;
+    std::mutex mutex_;  // guards the members below
+    std::unique_ptr<StreamServer> stream_server_;
+    std::vector<std::unique_ptr<TeamServer>> team_servers_;  ///< by kernel place
+};
+
+}  // namespace atl::core
