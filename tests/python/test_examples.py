@@ -15,7 +15,13 @@ ATOLL = Path(sys.executable).with_name("atoll")
 PROGRAMS = ROOT / "build/release/examples"
 HANG_GUARD = 240
 # Small sizes, for examples that have one.
-ARGUMENTS = {"pingpong": ["2000"], "gups": ["50000"], "integer_sort": ["50000"], "life": ["60"]}
+ARGUMENTS = {
+    "pingpong": ["2000"],
+    "gups": ["50000"],
+    "integer_sort": ["50000"],
+    "life": ["60"],
+    "poisson": ["60"],
+}
 # Unbuffered, Python writes a line's end on its own, and lines of several PEs mix.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 NAMES = sorted(p.stem for p in ROOT.glob("examples/*/*.cpp"))
@@ -51,6 +57,12 @@ def test_cpp(name: str, n_pes: int, tmp_path: Path) -> None:
     if not program.exists():
         pytest.skip(f"{program} is not built (make test builds it)")
     assert run(n_pes, program, tmp_path)
+
+
+@pytest.mark.parametrize("n_pes", COUNTS)
+def test_poisson(n_pes: int, tmp_path: Path) -> None:
+    said = run(n_pes, ROOT / "examples/20_poisson/poisson.py", tmp_path)
+    assert re.fullmatch(r"60 x 60 unknowns on a grid of \(\d, \d\): \d+ steps, error \S+\n", said)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,0 +1,145 @@
+"""Exchange of halos: each PE puts its rim into its neighbours' halos and signals them, corners in the same step."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import atoll
+
+from ._layout import Layout, Width
+
+BORDERS = ("fixed", "periodic", "reflect")
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A neighbour in one direction: the PE, its signal's number here and there, and the rim that it gets."""
+
+    pe: int
+    here: int
+    there: int
+    source: tuple[slice, ...]
+    target: tuple[slice, ...]
+
+
+class Exchange:
+    """The exchange of one array's halo; used again for each exchange."""
+
+    def __init__(self, layout: Layout, block: np.ndarray[Any, Any]) -> None:
+        self._layout = layout
+        self._block = block
+        directions = 3 ** len(layout.axes)
+        self._ready = atoll.signal(directions)  # a neighbour's halo may be overwritten
+        self._arrived = atoll.signal(directions)
+        self._count = 0
+        self._border: tuple[str, ...] | None = None
+        self._plans: dict[tuple[str, ...], list[Neighbour]] = {}
+
+    def start(self, border: str | Sequence[str]) -> None:
+        """Tell the neighbours that this halo may be overwritten, and put the rims that they get."""
+        if self._border is not None:
+            raise ValueError("start_halo() twice without finish_halo() between.")
+        kinds = self._kinds(border)
+        if kinds not in self._plans:
+            self._plans[kinds] = self._neighbours(kinds)
+        self._border = kinds
+        self._count += 1
+        plan = self._plans[kinds]
+        for neighbour in plan:
+            atoll.signal_add(self._ready, 1, neighbour.pe, index=neighbour.there)
+        for neighbour in plan:
+            atoll.signal_wait_until(self._ready, atoll.GE, self._count, index=neighbour.here)
+            atoll.put(self._block[neighbour.target], self._block[neighbour.source], neighbour.pe)
+            atoll.fence()
+            atoll.signal_add(self._arrived, 1, neighbour.pe, index=neighbour.there)
+
+    def finish(self) -> None:
+        """Wait for the neighbours' rims, then mirror where the border reflects."""
+        if self._border is None:
+            raise ValueError("finish_halo() without start_halo().")
+        kinds, self._border = self._border, None
+        for neighbour in self._plans[kinds]:
+            atoll.signal_wait_until(self._arrived, atoll.GE, self._count, index=neighbour.here)
+        self._reflect(kinds)
+
+    def _kinds(self, border: str | Sequence[str]) -> tuple[str, ...]:
+        axes = len(self._layout.axes)
+        kinds = (border,) * axes if isinstance(border, str) else tuple(border)
+        wrong = [kind for kind in kinds if kind not in BORDERS]
+        if wrong or len(kinds) != axes:
+            raise ValueError(
+                f"border is {border!r}; expected one of {', '.join(BORDERS)}, or one for each of the {axes} axes."
+            )
+        if self._plans and kinds not in self._plans:
+            raise ValueError(
+                f"border is {kinds}, and was {next(iter(self._plans))}; an array keeps its borders."
+            )
+        return kinds
+
+    def _neighbours(self, kinds: tuple[str, ...]) -> list[Neighbour]:
+        layout = self._layout
+        mine = layout.coordinates(atoll.my_pe())
+        found = []
+        for number, direction in enumerate(itertools.product((-1, 0, 1), repeat=len(mine))):
+            if not any(direction):
+                continue
+            place = []
+            for step, at, axis, kind in zip(direction, mine, layout.axes, kinds, strict=True):
+                to = at + step
+                if kind == "periodic":
+                    to %= axis.parts
+                if not 0 <= to < axis.parts:
+                    break
+                place.append(to)
+            else:
+                pe = layout.pe_at(place)
+                source, target = self._rim(direction, layout.extents(pe))
+                opposite = 3 ** len(mine) - 1 - number
+                found.append(Neighbour(pe, number, opposite, source, target))
+        return found
+
+    def _rim(
+        self, direction: tuple[int, ...], extents: tuple[int, ...]
+    ) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+        """Return the rim that the neighbour in a direction gets, and its place in the neighbour's block."""
+        source, target = [], []
+        own = self._layout.extents(atoll.my_pe())
+        for step, (low, high), n, others in zip(direction, self._layout.halo, own, extents, strict=True):
+            if step == 0:
+                source.append(slice(low, low + n))
+                target.append(slice(low, low + others))
+            elif step > 0:
+                source.append(slice(n, low + n))
+                target.append(slice(0, low))
+            else:
+                source.append(slice(low, low + high))
+                target.append(slice(low + others, low + others + high))
+        return tuple(source), tuple(target)
+
+    def _reflect(self, kinds: tuple[str, ...]) -> None:
+        layout = self._layout
+        mine = layout.coordinates(atoll.my_pe())
+        view = self._block[layout.padded(atoll.my_pe())]
+        for number, (kind, axis, at) in enumerate(zip(kinds, layout.axes, mine, strict=True)):
+            if kind != "reflect":
+                continue
+            rows = np.moveaxis(view, number, 0)
+            width: Width = layout.halo[number]
+            _mirror(rows, width, at == 0, at == axis.parts - 1)
+
+
+def _mirror(rows: np.ndarray[Any, Any], width: Width, is_first: bool, is_last: bool) -> None:
+    """Mirror rows at the first and the last row of a part, which are not repeated."""
+    low, high = width
+    end = len(rows) - high
+    if is_first:
+        for i in range(1, low + 1):
+            rows[low - i] = rows[min(low + i, end - 1)]
+    if is_last:
+        for i in range(high):
+            rows[end + i] = rows[max(end - 2 - i, low)]

@@ -1,0 +1,278 @@
+"""The layout of a distributed array: its axes over a grid of PEs, and the pieces of a box."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import _axis
+from ._axis import Axis, Range
+
+Width = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a box on one PE: where it lies in the PE's block, and in the box."""
+
+    pe: int
+    local: tuple[slice, ...]
+    place: tuple[slice, ...]
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box of global indices: a range for each axis, which are reversed, and which are single indices."""
+
+    ranges: tuple[Range, ...]
+    reversed: tuple[int, ...] = ()
+    dropped: tuple[int, ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Indices along each axis; 1 for a single index."""
+        return tuple(given.count for given in self.ranges)
+
+    @property
+    def visible(self) -> tuple[int, ...]:
+        """The shape without the axes of single indices."""
+        return tuple(n for axis, n in enumerate(self.shape) if axis not in self.dropped)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The shape of an array, its distribution along each axis, and its halo. PEs are numbered in C order of the grid."""
+
+    axes: tuple[Axis, ...]
+    halo: tuple[Width, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Global indices along each axis."""
+        return tuple(axis.length for axis in self.axes)
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """Parts along each axis."""
+        return tuple(axis.parts for axis in self.axes)
+
+    @property
+    def block_shape(self) -> tuple[int, ...]:
+        """The shape of each PE's block, which has room for the largest part and its halo."""
+        return tuple(
+            axis.largest() + low + high for axis, (low, high) in zip(self.axes, self.halo, strict=True)
+        )
+
+    def same_distribution(self, other: Layout) -> bool:
+        """True if each PE owns the same indices in both; halos may differ."""
+        return self.axes == other.axes
+
+    def coordinates(self, pe: int) -> tuple[int, ...]:
+        """Return a PE's place in the grid."""
+        places = []
+        for parts in reversed(self.grid):
+            pe, place = divmod(pe, parts)
+            places.append(place)
+        return tuple(reversed(places))
+
+    def pe_at(self, coordinates: Sequence[int]) -> int:
+        """Return the PE at a place in the grid."""
+        pe = 0
+        for place, parts in zip(coordinates, self.grid, strict=True):
+            pe = pe * parts + place
+        return pe
+
+    def extents(self, pe: int) -> tuple[int, ...]:
+        """Return the shape of a PE's part."""
+        return tuple(axis.extent(part) for axis, part in zip(self.axes, self.coordinates(pe), strict=True))
+
+    def interior(self, pe: int) -> tuple[slice, ...]:
+        """Return the place of a PE's part in its block: all but the halo."""
+        return tuple(slice(low, low + n) for (low, _), n in zip(self.halo, self.extents(pe), strict=True))
+
+    def padded(self, pe: int) -> tuple[slice, ...]:
+        """Return the place of a PE's part and its halo in its block."""
+        widths = zip(self.halo, self.extents(pe), strict=True)
+        return tuple(slice(0, low + n + high) for (low, high), n in widths)
+
+    def whole(self) -> Box:
+        """Return the box of all indices."""
+        return Box(tuple(Range(0, axis.length) for axis in self.axes))
+
+    def box(self, key: Any) -> Box:
+        """Return the box that an index expression names: integers, slices and `...`.
+
+        Raises
+        ------
+        IndexError
+            If an integer is out of range, there are too many indices, or an index is of another kind.
+        """
+        keys = list(key) if isinstance(key, tuple) else [key]
+        if sum(k is Ellipsis for k in keys) > 1:
+            raise IndexError("an index has at most one '...'.")
+        if Ellipsis not in [k for k in keys if k is Ellipsis]:
+            keys.append(Ellipsis)
+        at = next(i for i, k in enumerate(keys) if k is Ellipsis)
+        missing = len(self.axes) - (len(keys) - 1)
+        if missing < 0:
+            raise IndexError(f"{len(keys) - 1} indices for an array of {len(self.axes)} axes.")
+        keys[at : at + 1] = [slice(None)] * missing
+        ranges, backwards, dropped = [], [], []
+        for number, (k, axis) in enumerate(zip(keys, self.axes, strict=True)):
+            if isinstance(k, slice):
+                found = range(*k.indices(axis.length))
+                if found.step < 0:
+                    backwards.append(number)
+                    found = found[::-1]
+                ranges.append(Range(found.start if len(found) else 0, len(found), found.step))
+            else:
+                ranges.append(Range(_single(k, number, axis.length), 1))
+                dropped.append(number)
+        return Box(tuple(ranges), tuple(backwards), tuple(dropped))
+
+    def pieces(self, box: Box) -> Iterator[Piece]:
+        """Yield the pieces of a box, PE after PE."""
+        by_axis = []
+        for axis, wanted, (low, _) in zip(self.axes, box.ranges, self.halo, strict=True):
+            found = [
+                (part, _shifted(segment.local, low), segment.place.slice)
+                for part in range(axis.parts)
+                for segment in axis.segments(part, wanted)
+            ]
+            by_axis.append(found)
+        for choice in itertools.product(*by_axis):
+            parts, local, place = zip(*choice, strict=True) if choice else ((), (), ())
+            yield Piece(self.pe_at(parts), tuple(local), tuple(place))
+
+    def owned(self, pe: int) -> Iterator[tuple[tuple[slice, ...], Box]]:
+        """Yield the boxes that a PE owns, each with its place in the PE's block."""
+        by_axis = [axis.owned(part) for axis, part in zip(self.axes, self.coordinates(pe), strict=True)]
+        for choice in itertools.product(*by_axis):
+            local = tuple(_shifted(s.local, low) for s, (low, _) in zip(choice, self.halo, strict=True))
+            yield local, Box(tuple(segment.place for segment in choice))
+
+
+def _shifted(given: Range, by: int) -> slice:
+    return Range(given.start + by, given.count, given.step).slice
+
+
+def _single(index: Any, axis: int, length: int) -> int:
+    try:
+        number = index.__index__()
+    except AttributeError:
+        raise IndexError(
+            f"an index of a distributed array is an integer, a slice or '...', not {type(index).__name__}; "
+            "a.at[...] takes arrays of indices."
+        ) from None
+    if not -length <= number < length:
+        raise IndexError(f"index {number} is out of bounds for axis {axis} with size {length}")
+    return int(number % length)
+
+
+def layout(
+    shape: Sequence[int] | int,
+    n_pes: int,
+    grid: Sequence[int] | None = None,
+    dist: str | Sequence[Any] = "block",
+    halo: int | Sequence[int | Width] = 0,
+) -> Layout:
+    """Return the layout of an array of `shape` over `n_pes` PEs; the arguments are those of `DistArray`.
+
+    Raises
+    ------
+    ValueError
+        If the grid, the distribution or the halo do not fit the shape or the number of PEs.
+    """
+    lengths = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    if any(n < 0 for n in lengths):
+        raise ValueError(f"shape {lengths} has a negative length.")
+    if not lengths:
+        raise ValueError("a distributed array has at least one axis; for one number use atoll.zeros(1).")
+    kinds = [dist] * len(lengths) if isinstance(dist, str) else list(dist)
+    if len(kinds) != len(lengths):
+        raise ValueError(f"dist has {len(kinds)} entries for {len(lengths)} axes.")
+    parts = _grid_of(lengths, n_pes, grid, kinds)
+    axes = tuple(_axis_of(n, p, kind) for n, p, kind in zip(lengths, parts, kinds, strict=True))
+    return Layout(axes, _halo_of(halo, axes))
+
+
+def _grid_of(
+    lengths: tuple[int, ...], n_pes: int, grid: Sequence[int] | None, kinds: Sequence[Any]
+) -> tuple[int, ...]:
+    fixed = [len(kind) - 1 if not isinstance(kind, str) else 1 if kind == "whole" else 0 for kind in kinds]
+    if grid is None:
+        rest = math.prod(n for n in fixed if n)
+        if not rest or n_pes % rest or (n_pes != rest and all(fixed)):
+            raise ValueError(
+                f"dist asks for {rest} parts in all, and the job has {n_pes} PEs; give other bounds."
+            )
+        free = best_grid([n for n, f in zip(lengths, fixed, strict=True) if not f], n_pes // rest)
+        left = iter(free)
+        return tuple(f or next(left) for f in fixed)
+    given = tuple(int(n) for n in grid)
+    if len(given) != len(lengths):
+        raise ValueError(f"grid {given} has {len(given)} axes, and the array has {len(lengths)}.")
+    if math.prod(given) != n_pes or any(n < 1 for n in given):
+        raise ValueError(f"grid {given} has {math.prod(given)} places, and the job has {n_pes} PEs.")
+    for number, (f, n) in enumerate(zip(fixed, given, strict=True)):
+        if f not in (0, n):
+            raise ValueError(f"axis {number}: grid asks for {n} parts, and dist for {f}.")
+    return given
+
+
+def best_grid(lengths: Sequence[int], n_pes: int) -> tuple[int, ...]:
+    """Return the grid of `n_pes` places whose parts touch the least; of equal ones, that which cuts early axes most."""
+
+    def grids(axes: int, n: int) -> Iterator[tuple[int, ...]]:
+        if axes == 0:
+            if n == 1:
+                yield ()
+            return
+        for first in range(n, 0, -1):
+            if n % first == 0:
+                for others in grids(axes - 1, n // first):
+                    yield (first, *others)
+
+    def cost(grid: tuple[int, ...]) -> tuple[int, float]:
+        empty = sum(max(p - n, 0) for p, n in zip(grid, lengths, strict=True))
+        return empty, sum((p - 1) / max(n, 1) for p, n in zip(grid, lengths, strict=True))
+
+    return min(grids(len(lengths), n_pes), key=cost)
+
+
+def _axis_of(length: int, parts: int, kind: Any) -> Axis:
+    if not isinstance(kind, str):
+        return _axis.irregular(length, kind)
+    match = re.fullmatch(r"cyclic(?:\((\d+)\))?", kind)
+    if kind in ("block", "whole") or (match and parts == 1):
+        return _axis.block(length, parts)
+    if match:
+        return _axis.cyclic(length, parts, int(match[1] or 1))
+    raise ValueError(
+        f"dist {kind!r} is not one of 'block', 'cyclic', 'cyclic(SIZE)', 'whole', or a list of bounds."
+    )
+
+
+def _halo_of(halo: int | Sequence[int | Width], axes: tuple[Axis, ...]) -> tuple[Width, ...]:
+    given = [halo] * len(axes) if isinstance(halo, int) else list(halo)
+    if len(given) != len(axes):
+        raise ValueError(f"halo has {len(given)} entries for {len(axes)} axes.")
+    widths = []
+    for number, (width, axis) in enumerate(zip(given, axes, strict=True)):
+        low, high = (width, width) if isinstance(width, int) else width
+        if low < 0 or high < 0:
+            raise ValueError(f"axis {number}: the halo {width} is negative.")
+        if (low or high) and not axis.is_contiguous:
+            raise ValueError(f"axis {number} is {axis.kind}: only 'block', 'whole' and bounds have a halo.")
+        smallest = min(axis.extent(part) for part in range(axis.parts))
+        if max(low, high) > smallest:
+            raise ValueError(
+                f"axis {number}: a halo of {max(low, high)} is wider than the smallest part, which has {smallest} "
+                f"of the {axis.length} indices; use fewer PEs along this axis, or a narrower halo."
+            )
+        widths.append((int(low), int(high)))
+    return tuple(widths)

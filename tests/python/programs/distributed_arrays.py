@@ -1,0 +1,342 @@
+"""Distributed arrays beside NumPy: every operation, for many shapes, grids and distributions. Each check is by all PEs."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import atoll
+import numpy as np
+from atoll import arrays
+from atoll.arrays import DistArray
+
+CHECKS: list[Callable[[random.Random], None]] = []
+
+
+def check(function: Callable[[random.Random], None]) -> Callable[[random.Random], None]:
+    """Register a check. It gets random numbers that are the same on every PE."""
+    CHECKS.append(function)
+    return function
+
+
+def some_array(
+    rng: random.Random, dtype: Any = None, kinds: str = "block cyclic whole bounds"
+) -> tuple[DistArray, Any]:
+    """Return an array of a random shape and distribution, and its elements in NumPy."""
+    axes = rng.randint(1, 3)
+    shape = tuple(rng.randint(1, 9) for _ in range(axes))
+    dtype = np.dtype(dtype or rng.choice(["i8", "f8", "f4", "i4", "c16"]))
+    whole = (np.arange(np.prod(shape)) * 7 % 23).reshape(shape).astype(dtype)
+    dist: list[Any] = []
+    for n in shape:
+        kind = rng.choice(kinds.split())
+        if kind == "cyclic" and rng.random() < 0.5:
+            kind = f"cyclic({rng.randint(2, 3)})"
+        dist.append("block" if kind == "bounds" else kind)
+        if kind == "bounds" and axes == 1:
+            cuts = sorted(rng.randint(0, n) for _ in range(atoll.n_pes() - 1))
+            dist[-1] = [0, *cuts, n]
+    if all(kind == "whole" for kind in dist) and atoll.n_pes() > 1:
+        dist[0] = "block"
+    return arrays.from_array(whole, dist=dist), whole
+
+
+def some_index(rng: random.Random, n: int) -> Any:
+    if rng.random() < 0.3:
+        return rng.randint(-n, n - 1)
+    first, last = rng.choice([None, *range(-n - 1, n + 2)]), rng.choice([None, *range(-n - 1, n + 2)])
+    return slice(first, last, rng.choice([None, 1, 2, 3, -1, -2]))
+
+
+def some_box(rng: random.Random, shape: tuple[int, ...]) -> Any:
+    box = [some_index(rng, n) for n in shape]
+    if rng.random() < 0.3:
+        box[rng.randint(0, len(box) - 1) :] = [Ellipsis]
+    return tuple(box)
+
+
+def equal(found: Any, wanted: Any) -> None:
+    np.testing.assert_array_equal(found, wanted)
+    assert np.asarray(found).dtype == np.asarray(wanted).dtype, (found, wanted)
+
+
+@check
+def boxes_are_read_from_any_side(rng: random.Random) -> None:
+    a, whole = some_array(rng)
+    atoll.barrier_all()
+    for _ in range(10):
+        box = some_box(rng, a.shape)
+        equal(a[box], whole[box])
+        out = np.empty(np.shape(whole[box]), whole.dtype)
+        if out.ndim:
+            assert a.get(box, out=out) is out
+            equal(out, whole[box])
+    equal(a.to_numpy(), whole)
+    root = rng.randint(0, atoll.n_pes() - 1)
+    gathered = a.gather(root)
+    if atoll.my_pe() == root:
+        equal(gathered, whole)
+    else:
+        assert gathered is None
+
+
+@check
+def boxes_are_written_from_any_side(rng: random.Random) -> None:
+    a, whole = some_array(rng)
+    atoll.barrier_all()
+    for turn in range(6):
+        box = some_box(rng, a.shape)
+        value: Any = np.full(np.shape(whole[box]), 3 * turn) if rng.random() < 0.6 else turn
+        whole[box] = value
+        if atoll.my_pe() == rng.randint(0, atoll.n_pes() - 1):
+            a[box] = value
+        atoll.barrier_all()
+        equal(a.to_numpy(), whole)
+
+
+@check
+def accumulation_loses_nothing(rng: random.Random) -> None:
+    a, whole = some_array(rng, rng.choice(["i8", "f8"]))
+    atoll.barrier_all()
+    box = some_box(rng, a.shape)
+    a.accumulate(box, np.ones(np.shape(whole[box]), whole.dtype), scale=2)
+    atoll.barrier_all()
+    whole[box] += 2 * atoll.n_pes()
+    equal(a.to_numpy(), whole)
+
+
+@check
+def elements_are_chosen_by_arrays_of_indices(rng: random.Random) -> None:
+    a, whole = some_array(rng, "f8")
+    atoll.barrier_all()
+    index = tuple(np.array([rng.randint(-n, n - 1) for _ in range(20)]) for n in a.shape)
+    equal(a.at[index].get(), whole[index])
+    atoll.barrier_all()
+    a.at[index].add(1.0)
+    atoll.barrier_all()
+    np.add.at(whole, index, float(atoll.n_pes()))
+    equal(a.to_numpy(), whole)
+    if atoll.my_pe() == 0:
+        a.at[index].set(5.0)
+    atoll.barrier_all()
+    whole[index] = 5.0
+    equal(a.to_numpy(), whole)
+
+
+@check
+def an_element_is_counted_up(rng: random.Random) -> None:
+    a, whole = some_array(rng, "i8")
+    index = tuple(rng.randint(0, n - 1) for n in a.shape)
+    atoll.barrier_all()
+    before = int(a.fetch_add(index, 1))
+    seen = sorted(atoll.allgather_object(before))
+    assert seen == list(range(int(whole[index]), int(whole[index]) + atoll.n_pes())), seen
+    assert 0 <= a.owner(index) < atoll.n_pes()
+
+
+@check
+def parts_are_the_owners(rng: random.Random) -> None:
+    a, whole = some_array(rng)
+    mine = np.ix_(*(a.global_indices(axis) for axis in range(a.ndim)))
+    equal(a.local, whole[mine])
+    if all(axis.is_contiguous for axis in a._layout.axes):
+        equal(a.local, whole[tuple(slice(*bounds) for bounds in a.bounds())])
+    for index in np.ndindex(a.shape):
+        inside = all(i in a.global_indices(axis) for axis, i in enumerate(index))
+        assert (a.owner(index) == atoll.my_pe()) == inside
+
+
+@check
+def elementwise_operations_are_numpys(rng: random.Random) -> None:
+    a, whole = some_array(rng)
+    with np.errstate(all="ignore"):
+        for function in (
+            lambda x: x + 1,
+            lambda x: 2 * x - x,
+            lambda x: -x * x,
+            lambda x: np.exp(x / 50),
+            lambda x: x == 3,
+            lambda x: abs(x),
+            lambda x: np.ones(x.shape[-1]) * x,
+        ):
+            result = function(a)
+            assert isinstance(result, DistArray)
+            equal(result.to_numpy(), function(whole))
+    a += 1
+    equal(a.to_numpy(), whole + 1)
+    b = a.copy()
+    b[...] = a * 2
+    equal(b.to_numpy(), (whole + 1) * 2)
+    equal(np.add(a, b, out=b).to_numpy(), (whole + 1) * 3)
+    if whole.dtype.kind == "f":
+        equal(np.modf(a)[1].to_numpy(), np.modf(whole + 1)[1])
+    equal(a.astype("c16").to_numpy(), (whole + 1).astype("c16"))
+    equal(a.map_blocks(np.square).to_numpy(), np.square(whole + 1))
+
+
+@check
+def reductions_are_numpys(rng: random.Random) -> None:
+    a, whole = some_array(rng)
+    choices = [None, *range(a.ndim), *([(0, a.ndim - 1)] if a.ndim > 1 else [])]
+    axis = rng.choice(choices)
+    keepdims = rng.random() < 0.5
+    names = ["sum", "any", "all", "mean", "var", "std"] + (["min", "max"] if whole.dtype.kind != "c" else [])
+    for name in names:
+        found = getattr(a, name)(axis=axis, keepdims=keepdims)
+        wanted = getattr(whole, name)(axis=axis, keepdims=keepdims)
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+        assert np.shape(found) == np.shape(wanted), (name, found, wanted)
+        if name not in ("mean", "var", "std"):
+            equal(np.asarray(found), np.asarray(wanted))
+    equal(np.sum(a, axis=axis), np.sum(whole, axis=axis))
+    equal(np.add.reduce(a), np.add.reduce(whole))
+    if whole.dtype.kind != "c":
+        assert a.argmin() == whole.argmin() and a.argmax() == whole.argmax()
+    if whole.dtype.kind == "i":
+        small = whole % 3 + 1
+        equal(arrays.from_array(small).prod(axis=-1), small.prod(axis=-1))
+
+
+@check
+def a_nan_wins(rng: random.Random) -> None:
+    whole = np.arange(12.0).reshape(3, 4)
+    whole[1, 2] = np.nan
+    a = arrays.from_array(whole)
+    equal(a.max(), whole.max())
+    equal(a.min(axis=0), whole.min(axis=0))
+    assert a.argmax() == whole.argmax() == 6
+
+
+@check
+def arrays_are_redistributed(rng: random.Random) -> None:
+    a, whole = some_array(rng)
+    again = a.redistribute(dist=rng.choice(["block", "cyclic", "cyclic(2)"]))
+    equal(again.to_numpy(), whole)
+    equal(again.redistribute(like=a).local, a.local)
+
+
+@check
+def halos_are_those_of_a_padded_array(rng: random.Random) -> None:
+    n, axes = atoll.n_pes(), rng.randint(1, 3)
+    border = [rng.choice(["fixed", "periodic", "reflect"]) for _ in range(axes)]
+    halo = [(rng.randint(0, 2), rng.randint(0, 2)) for _ in range(axes)]
+    halo[0] = (max(halo[0][0], 1), halo[0][1])
+    shape = tuple(3 * n + rng.randint(0, 3) if axis == 0 else rng.randint(4, 6) for axis in range(axes))
+    grid = (n, *(1,) * (axes - 1))
+    if axes > 1 and n % 2 == 0 and rng.random() < 0.5:
+        grid = (n // 2, 2, *(1,) * (axes - 2))
+    a = DistArray(shape, grid=grid, halo=halo)
+    a.local_with_halo[...] = -1.0
+    whole = np.arange(float(np.prod(shape))).reshape(shape)
+    a.local[...] = whole[np.ix_(*(a.global_indices(axis) for axis in range(axes)))]
+    modes = {"fixed": "constant", "periodic": "wrap", "reflect": "reflect"}
+    for _ in range(3):
+        a.start_halo(border)
+        a.finish_halo()
+        padded = whole
+        # NumPy pads an axis after the other; so do mirrored and unchanged borders.
+        for axis, kind in enumerate(border):
+            widths = [halo[axis] if other == axis else (0, 0) for other in range(axes)]
+            fill = {"constant_values": -1.0} if kind == "fixed" else {}
+            padded = np.pad(padded, widths, mode=modes[kind], **fill)  # type: ignore[call-overload]
+        outside = tuple(
+            slice(start, stop + low + high)
+            for (start, stop), (low, high) in zip(a.bounds(), halo, strict=True)
+        )
+        wanted = padded[outside]
+        # Where a fixed border meets another, the corner keeps what it had.
+        known = wanted != -1.0
+        np.testing.assert_array_equal(a.local_with_halo[known], wanted[known])
+        equal(a.local, whole[tuple(slice(*bounds) for bounds in a.bounds())])
+        whole = whole + 100.0
+        a.local[...] += 100.0
+
+
+@check
+def random_numbers_do_not_depend_on_the_distribution(rng: random.Random) -> None:
+    a = arrays.random((5, 8), seed=4)
+    b = arrays.random((5, 8), seed=4, dist="cyclic")
+    whole = a.to_numpy()
+    equal(whole, b.to_numpy())
+    assert whole.min() >= 0 and whole.max() < 1 and len(np.unique(whole)) == 40
+    if atoll.my_pe() == 0:
+        print("random", whole.sum().hex())  # the test compares it over numbers of PEs
+
+
+@check
+def files_hold_the_array(rng: random.Random) -> None:
+    a, whole = some_array(rng)
+    path = atoll.bcast_object(f"{sys.argv[1]}/{rng.randint(0, 10**9)}.npy")
+    arrays.save(path, a)
+    equal(np.load(path), whole)
+    equal(arrays.load(path, dist="cyclic").to_numpy(), whole)
+
+
+@check
+def what_numpy_may_not_do_is_refused(rng: random.Random) -> None:
+    a = arrays.ones((4, 5))
+    for function, words in (
+        (lambda: np.sort(a), "numpy.sort does not work on distributed arrays"),
+        (lambda: np.add.accumulate(a), "numpy.add.accumulate does not work"),
+        (lambda: np.matmul(a, a), "numpy.matmul does not work"),
+        (lambda: np.asarray(a), "a.to_numpy()"),
+        (lambda: a + np.ones(3), "does not broadcast to (4, 5)"),
+        (lambda: a + arrays.ones((4, 6)), "shapes (4, 5) and (4, 6)"),
+        (lambda: a[1, 2, 3], "3 indices for an array of 2 axes"),
+        (lambda: a[4], "index 4 is out of bounds for axis 0 with size 4"),
+        (lambda: a[[1, 2]], "a.at[...] takes arrays"),
+        (lambda: a[None], "not NoneType"),
+        (lambda: a.at[1], "one array of indices for each of the 2 axes"),
+        (lambda: a.at[1, 9], "index 9 is out of bounds"),
+        (lambda: a.put(0, np.ones(4)), "does not broadcast to the box, (5,)"),
+        (lambda: a.get(0, out=np.ones(4)), "out has shape (4,)"),
+        (lambda: a.sum(axis=2), "axis 2 is out of bounds"),
+        (lambda: a.sum(axis=(0, 0)), "names an axis twice"),
+        (lambda: a.exchange_halo(), "this array has no halo"),
+        (lambda: a.map_blocks(lambda x: x[:0]), "the function returned shape"),
+        (lambda: DistArray((4, 5), grid=(9, 9)), "grid (9, 9) has 81 places, and the job has"),
+        (lambda: DistArray((4, 5), dist="blok"), "dist 'blok' is not one of"),
+        (lambda: DistArray(4, dist=[[0] * atoll.n_pes() + [3]]), "do not ascend from 0 to 4"),
+        (lambda: DistArray((4, 5), halo=9), "a halo of 9 is wider than the smallest part"),
+        (lambda: DistArray((40, 50), dist="cyclic", halo=1), "is cyclic: only"),
+        (lambda: DistArray(()), "at least one axis"),
+        (lambda: arrays.ones(0).max(), "an axis has no elements"),
+        (lambda: arrays.from_array(None), "needs an array on every PE"),
+    ):
+        try:
+            function()
+        except (TypeError, ValueError, IndexError) as error:
+            if words not in str(error) and not ("cyclic" in words and atoll.n_pes() == 1):
+                raise AssertionError(f"{error!r} does not have {words!r}") from error
+        else:
+            assert "cyclic" in words and atoll.n_pes() == 1, words
+
+
+@check
+def makers_make(rng: random.Random) -> None:
+    equal(arrays.arange(17).to_numpy(), np.arange(17))
+    equal(arrays.ones((3, 4), "i4").to_numpy(), np.ones((3, 4), "i4"))
+    equal(arrays.full(5, 2.5).to_numpy(), np.full(5, 2.5))
+    equal(arrays.zeros((2, 9)).to_numpy(), np.zeros((2, 9)))
+    f = arrays.from_function(lambda i, j, k: i * 100 + j * 10 + k, (3, 4, 5), int, dist="cyclic")
+    equal(f.to_numpy(), np.fromfunction(lambda i, j, k: i * 100 + j * 10 + k, (3, 4, 5), dtype=int))
+    root = atoll.n_pes() - 1
+    given = np.arange(12).reshape(4, 3) if atoll.my_pe() == root else None
+    equal(arrays.from_array(given, root=root).to_numpy(), np.arange(12).reshape(4, 3))
+
+
+def main() -> None:
+    """Run every check several times."""
+    atoll.init()
+    rounds = int(sys.argv[2])
+    for function in CHECKS:
+        for seed in range(rounds if function.__code__.co_argcount else 1):
+            function(random.Random(f"{function.__name__} {seed}"))
+            atoll.barrier_all()
+    if atoll.my_pe() == 0:
+        print(f"{len(CHECKS)} checks")
+
+
+main()
