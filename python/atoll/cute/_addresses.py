@@ -8,7 +8,7 @@ import cutlass.cute as cute
 from cutlass import Constexpr, Float, Int32, Int64, Uint64
 
 from .. import _ptx
-from .._ptx import AT
+from .._kernels.checks import CHECKS
 from ._primitives import apart, asm, kernel_name, load
 from ._types import Team, global_memory, is_shared, kind_of, pointer_of, tensor_in_memory
 
@@ -87,7 +87,7 @@ def at_peer(team: Team, at: Int64, pe: Int32):
 @cute.jit
 def refuse_pe(team: Team, name: Constexpr, pe: Int32):
     if (pe < 0) | (pe >= team.n_pes):
-        words, kernel = [pe, team.n_pes, team.control, Int32(AT[f"check {name}"])], kernel_name()
+        words, kernel = [pe, team.n_pes, team.control, Int32(CHECKS[name])], kernel_name()
         apart(f"atoll_refuse_pe_{kernel}", _ptx.check_pe("$3", kernel=kernel), "r,r,l,r", None, words)
 
 
@@ -102,7 +102,7 @@ def refuse_place(team: Team, operation: Constexpr, at: Int64):
 def check_place(team: Team, name: str, at) -> None:
     """Check that an address is in this PE's slot; without checks of addresses, do nothing."""
     if _ptx.CHECKS_ADDRESSES:
-        refuse_place(team, AT[f"check {name}" if f"check {name}" in AT else name], at)
+        refuse_place(team, CHECKS[name], at)
 
 
 def team_of(name: str, given) -> Team:

@@ -118,24 +118,15 @@ def _until(
                 if looked == _ptx.LOOKS:
                     looked = Int32(0)
                     at = address(ivars)
-                    since = look_around(
-                        team,
-                        call,
-                        reported(kind, cmp),
-                        Int32(-1),
-                        at,
-                        to_bits(kind, _value_at(kind, values, 0)),
-                        to_bits(kind, load(kind, at, SYSTEM)),
-                        since,
-                    )
+                    wanted = to_bits(kind, _value_at(kind, values, 0))
+                    seen = to_bits(kind, load(kind, at, SYSTEM))
+                    since = look_around(team, call, reported(kind, cmp), Int32(-1), at, wanted, seen, since)
                 first, found, left = _count(kind, ivars, status, cmp, values, indices)
     return first, found, left
 
 
-def _many(
-    name: str, team, ivars, status, cmp, values, wait: str, tag, scope, bound_ns=0, indices=None,
-    vector: bool = False,
-):  # fmt: skip
+def _many(name: str, team, ivars, status, cmp, values, scope, tag=0, bound_ns=0, indices=None):
+    """Wait for the words, or test them, as `name` says: wait_until or test, all, any or some, and _vector."""
     team_of(name, team)
     kind = word(name, "ivars", ivars, WORDS)
     one_of(Compare, name, cmp)
@@ -144,13 +135,14 @@ def _many(
         if x is not None and not isinstance(x, cute.Tensor):
             either = "None or a cute.Tensor of integers" if which == "status" else "a cute.Tensor"
             raise TypeError(f"atoll.cute.{name}: {which} is {type(x).__name__}; it must be {either}")
-    if vector and not isinstance(values, cute.Tensor):
+    if not name.endswith("_vector"):
+        values = number(name, "value", values, kind)
+    elif not isinstance(values, cute.Tensor):
         raise TypeError(
             f"atoll.cute.{name}: values is {type(values).__name__}; it must be a cute.Tensor, a value for each word"
         )
-    if not vector:
-        values = number(name, "value", values, kind)
     call = call_of(name, tag, bound_ns, "wait_until")
+    wait = "" if name.startswith("test") else "all" if "_all" in name else "any"
     first, found, left = _until(team, kind, ivars, status, cmp, values, indices, wait, call, scope)
     if indices is not None:
         return share(team, scope, found)
@@ -160,67 +152,50 @@ def _many(
 
 
 def wait_until_all(team, ivars, status, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    _many("wait_until_all", team, ivars, status, cmp, value, "all", tag, scope, bound_ns)
+    _many("wait_until_all", team, ivars, status, cmp, value, scope, tag, bound_ns)
 
 
 def wait_until_all_vector(team, ivars, status, cmp, values, scope: Scope = THREAD, tag=0, bound_ns=0):
-    _many("wait_until_all_vector", team, ivars, status, cmp, values, "all", tag, scope, bound_ns, vector=True)
+    _many("wait_until_all_vector", team, ivars, status, cmp, values, scope, tag, bound_ns)
 
 
 def wait_until_any(team, ivars, status, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    return _many("wait_until_any", team, ivars, status, cmp, value, "any", tag, scope, bound_ns)
+    return _many("wait_until_any", team, ivars, status, cmp, value, scope, tag, bound_ns)
 
 
 def wait_until_any_vector(team, ivars, status, cmp, values, scope: Scope = THREAD, tag=0, bound_ns=0):
-    return _many(
-        "wait_until_any_vector", team, ivars, status, cmp, values, "any", tag, scope, bound_ns, vector=True
-    )
+    return _many("wait_until_any_vector", team, ivars, status, cmp, values, scope, tag, bound_ns)
 
 
 def wait_until_some(team, ivars, indices, status, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    return _many("wait_until_some", team, ivars, status, cmp, value, "any", tag, scope, bound_ns, indices)
+    return _many("wait_until_some", team, ivars, status, cmp, value, scope, tag, bound_ns, indices)
 
 
 def wait_until_some_vector(
     team, ivars, indices, status, cmp, values, scope: Scope = THREAD, tag=0, bound_ns=0
 ):
-    return _many(
-        "wait_until_some_vector",
-        team,
-        ivars,
-        status,
-        cmp,
-        values,
-        "any",
-        tag,
-        scope,
-        bound_ns,
-        indices,
-        vector=True,
-    )
+    return _many("wait_until_some_vector", team, ivars, status, cmp, values, scope, tag, bound_ns, indices)
 
 
 def test_all(team, ivars, status, cmp, value, scope: Scope = THREAD):
-    return _many("test_all", team, ivars, status, cmp, value, "", 0, scope)
+    return _many("test_all", team, ivars, status, cmp, value, scope)
 
 
 def test_all_vector(team, ivars, status, cmp, values, scope: Scope = THREAD):
-    return _many("test_all_vector", team, ivars, status, cmp, values, "", 0, scope, vector=True)
+    return _many("test_all_vector", team, ivars, status, cmp, values, scope)
 
 
 def test_any(team, ivars, status, cmp, value, scope: Scope = THREAD):
-    return _many("test_any", team, ivars, status, cmp, value, "", 0, scope)
+    return _many("test_any", team, ivars, status, cmp, value, scope)
 
 
 def test_any_vector(team, ivars, status, cmp, values, scope: Scope = THREAD):
-    return _many("test_any_vector", team, ivars, status, cmp, values, "", 0, scope, vector=True)
+    return _many("test_any_vector", team, ivars, status, cmp, values, scope)
 
 
 def test_some(team, ivars, indices, status, cmp, value, scope: Scope = THREAD):
-    return _many("test_some", team, ivars, status, cmp, value, "", 0, scope, indices=indices)
+    return _many("test_some", team, ivars, status, cmp, value, scope, indices=indices)
 
 
 def test_some_vector(team, ivars, indices, status, cmp, values, scope: Scope = THREAD):
-    return _many(
-        "test_some_vector", team, ivars, status, cmp, values, "", 0, scope, indices=indices, vector=True
-    )
+    return _many("test_some_vector", team, ivars, status, cmp, values, scope, indices=indices)

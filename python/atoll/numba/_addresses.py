@@ -7,7 +7,7 @@ from numba.core import types
 
 from .. import _ptx
 from .._device import DeviceTeam
-from .._ptx import AT
+from .._kernels.checks import CHECKS
 from . import _primitives as p
 from ._registration import HOST, TARGETS, emit, helper, implement, vocabulary
 from ._types import array
@@ -15,7 +15,7 @@ from ._types import array
 i32, i64 = types.int32, types.int64
 I64 = ir.IntType(64)
 TEAM = DeviceTeam._fields
-CHECK_PEER = AT["check peer"]
+CHECK_PEER = CHECKS["peer"]
 
 
 @helper

@@ -10,7 +10,7 @@ from typing import Any
 
 from numba.core import types
 
-from .._ptx import AT
+from .._kernels.checks import CHECKS
 from . import _primitives as prim
 from ._addresses import peer_for
 from ._registration import vocabulary
@@ -18,7 +18,7 @@ from ._types import FLOATS, NARROW, WORDS, number, word
 
 SINGLE = WORDS + FLOATS + NARROW + (types.boolean,)
 u8 = types.uint8
-ATOMIC, P, G = AT["check atomic"], AT["check p"], AT["check g"]
+ATOMIC, P, G = CHECKS["atomic"], CHECKS["p"], CHECKS["g"]
 
 
 def _checked(name: str, dst, value, kinds: tuple[Any, ...]):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from numba.core import types
 
+from .._kernels.checks import CHECKS
 from .._ptx import AT
 from . import _primitives as prim
 from ._addresses import at_peer, check_place, implement_check
@@ -22,7 +23,7 @@ from ._types import ACQUIRE_RELEASE, GE, RELAXED, THREAD, item, one_of, same, sc
 
 i64 = types.int64
 SYNC_EPOCH, ARRIVED, COUNTS = AT["sync_epoch"], AT["arrived"], AT["counts"]
-ROOT = AT["check broadcast"]
+ROOT = CHECKS["broadcast"]
 SYNC, BARRIER, BROADCAST = AT["sync"], AT["barrier"], AT["broadcast"]
 FCOLLECT, COLLECT, ALLTOALL = AT["fcollect"], AT["collect"], AT["alltoall"]
 REDUCE, REDUCE_SCATTER = AT["reduce"], AT["reduce_scatter"]

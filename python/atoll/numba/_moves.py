@@ -10,15 +10,15 @@ from __future__ import annotations
 from numba.core import types
 from numba.core.errors import TypingError
 
-from .._ptx import AT
+from .._kernels.checks import CHECKS
 from . import _primitives as prim
 from ._addresses import lesser, peer_for
 from ._registration import vocabulary
 from ._types import FLOATS, GRID, THREAD, array, item, same, scope_of
 
-PUT, GET, IPUT, IGET = AT["check put"], AT["check get"], AT["check iput"], AT["check iget"]
+PUT, GET, IPUT, IGET = CHECKS["put"], CHECKS["get"], CHECKS["iput"], CHECKS["iget"]
 UNSIGNED = {1: types.uint8, 2: types.uint16}
-ASYNC_PUT = AT["check async_put"]
+ASYNC_PUT = CHECKS["async_put"]
 
 
 @vocabulary

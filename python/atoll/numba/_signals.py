@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from .._ptx import AT
+from .._kernels.checks import CHECKS
 from . import _primitives as prim
 from ._addresses import at_peer, check_place, lesser, peer_for
 from ._polling import CONSUME, SIGNAL_WAIT, call_of, wait_word
 from ._registration import vocabulary
 from ._types import GE, SET, THREAD, WORDS, item, number, one_of, same, scope_of, word
 
-SET_SIGNAL, ADD_SIGNAL, PUT_SIGNAL = AT["check signal_set"], AT["check signal_add"], AT["check put_signal"]
+SET_SIGNAL, ADD_SIGNAL, PUT_SIGNAL = CHECKS["signal_set"], CHECKS["signal_add"], CHECKS["put_signal"]
 
 
 @vocabulary

@@ -10,6 +10,7 @@ from __future__ import annotations
 from numba.core import types
 from numba.core.errors import TypingError
 
+from .._kernels.checks import CHECKS
 from .._ptx import AT
 from . import _primitives as prim
 from ._addresses import at_peer, check_place, lesser, peer_for
@@ -20,7 +21,7 @@ from ._registration import DEVICE, HOST, helper, implement, vocabulary
 from ._types import THREAD, Kind, array, item, scope_of
 
 i64 = types.int64
-TILE_PUT, TILE_GET = AT["check tile_put"], AT["check tile_get"]
+TILE_PUT, TILE_GET = CHECKS["tile_put"], CHECKS["tile_get"]
 REDUCE, ALLGATHER = AT["tile_reduce"], AT["tile_allgather"]
 
 

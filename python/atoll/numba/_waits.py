@@ -123,19 +123,20 @@ def pause(team, kind, ivars, cmp, values, call, looks, since):
     return since
 
 
-def _words(name: str, ivars, status, values, vector: bool):
+def _words(name: str, ivars, status, values, scope):
+    """Return the type of the words and the scope."""
     kind = word(name, "ivars", ivars, WORDS)
     array(name, "ivars", ivars)
     if not isinstance(plain(status), types.NoneType) and not isinstance(
         array(name, "status", status, contiguous=False), types.Integer
     ):
         raise TypingError(f"atoll.numba.{name}: status is {status}; None or an array of integers")
-    if vector:
+    if name.endswith("_vector"):
         if not isinstance(array(name, "values", values, contiguous=False), types.Integer):
             raise TypingError(f"atoll.numba.{name}: values is {values}; an array of integers")
     else:
         number(name, "value", values, kind)
-    return kind
+    return kind, scope_of(name, scope)
 
 
 @vocabulary
@@ -167,40 +168,6 @@ def test(team, ivar, cmp, value, scope=THREAD):
     return impl
 
 
-def _wait_all(name: str, ivars, status, values, scope, vector: bool = False):
-    kind, which = _words(name, ivars, status, values, vector), scope_of(name, scope)
-
-    def scalar(team, ivars, status, cmp, value, scope=THREAD, tag=0, bound_ns=None):
-        i, call = prim.rank(which), call_of(WAIT, tag, bound_ns)
-        while i < ivars.size:
-            if counts(status, i):
-                at = prim.address(ivars) + i * bytes_of(kind)
-                wait_word(kind, team.control, at, cmp, value_at(kind, value, i), call, -1)
-            i += prim.size(which)
-        prim.meet(team.control, which)
-
-    def vectors(team, ivars, status, cmp, values, scope=THREAD, tag=0, bound_ns=None):
-        i, call = prim.rank(which), call_of(WAIT, tag, bound_ns)
-        while i < ivars.size:
-            if counts(status, i):
-                at = prim.address(ivars) + i * bytes_of(kind)
-                wait_word(kind, team.control, at, cmp, value_at(kind, values, i), call, -1)
-            i += prim.size(which)
-        prim.meet(team.control, which)
-
-    return vectors if vector else scalar
-
-
-@vocabulary
-def wait_until_all(team, ivars, status, cmp, value, scope=THREAD, tag=0, bound_ns=None):
-    return _wait_all("wait_until_all", ivars, status, value, scope)
-
-
-@vocabulary
-def wait_until_all_vector(team, ivars, status, cmp, values, scope=THREAD, tag=0, bound_ns=None):
-    return _wait_all("wait_until_all_vector", ivars, status, values, scope, True)
-
-
 @helper
 def any_now(team, kind, ivars, status, cmp, values, call):
     since = i64(0)
@@ -225,66 +192,6 @@ def some_now(team, kind, ivars, indices, status, cmp, values, call):
     return max(found, i64(0))
 
 
-@vocabulary
-def wait_until_any(team, ivars, status, cmp, value, scope=THREAD, tag=0, bound_ns=None):
-    kind, which = (
-        _words("wait_until_any", ivars, status, value, False),
-        scope_of("wait_until_any", scope),
-    )
-
-    def impl(team, ivars, status, cmp, value, scope=THREAD, tag=0, bound_ns=None):
-        index = i64(-1)
-        if prim.rank(which) == 0:
-            index = any_now(team, kind, ivars, status, cmp, value, call_of(WAIT, tag, bound_ns))
-        return prim.share(team.control, which, index)
-
-    return impl
-
-
-@vocabulary
-def wait_until_any_vector(team, ivars, status, cmp, values, scope=THREAD, tag=0, bound_ns=None):
-    name = "wait_until_any_vector"
-    kind, which = _words(name, ivars, status, values, True), scope_of(name, scope)
-
-    def impl(team, ivars, status, cmp, values, scope=THREAD, tag=0, bound_ns=None):
-        index = i64(-1)
-        if prim.rank(which) == 0:
-            index = any_now(team, kind, ivars, status, cmp, values, call_of(WAIT, tag, bound_ns))
-        return prim.share(team.control, which, index)
-
-    return impl
-
-
-@vocabulary
-def wait_until_some(team, ivars, indices, status, cmp, value, scope=THREAD, tag=0, bound_ns=None):
-    kind, which = (
-        _words("wait_until_some", ivars, status, value, False),
-        scope_of("wait_until_some", scope),
-    )
-
-    def impl(team, ivars, indices, status, cmp, value, scope=THREAD, tag=0, bound_ns=None):
-        found = i64(0)
-        if prim.rank(which) == 0:
-            found = some_now(team, kind, ivars, indices, status, cmp, value, call_of(WAIT, tag, bound_ns))
-        return prim.share(team.control, which, found)
-
-    return impl
-
-
-@vocabulary
-def wait_until_some_vector(team, ivars, indices, status, cmp, values, scope=THREAD, tag=0, bound_ns=None):
-    name = "wait_until_some_vector"
-    kind, which = _words(name, ivars, status, values, True), scope_of(name, scope)
-
-    def impl(team, ivars, indices, status, cmp, values, scope=THREAD, tag=0, bound_ns=None):
-        found = i64(0)
-        if prim.rank(which) == 0:
-            found = some_now(team, kind, ivars, indices, status, cmp, values, call_of(WAIT, tag, bound_ns))
-        return prim.share(team.control, which, found)
-
-    return impl
-
-
 @helper
 def all_hold(kind, ivars, status, cmp, values):
     for i in range(ivars.size):
@@ -293,79 +200,151 @@ def all_hold(kind, ivars, status, cmp, values):
     return i64(1)
 
 
+# The rank 0 of a scope waits or tests, and tells the others.
+
+
+@helper
+def wait_for_all(team, kind, ivars, status, cmp, values, call, scope):
+    i = prim.rank(scope)
+    while i < ivars.size:
+        if counts(status, i):
+            at = prim.address(ivars) + i * bytes_of(kind)
+            wait_word(kind, team.control, at, cmp, value_at(kind, values, i), call, -1)
+        i += prim.size(scope)
+    prim.meet(team.control, scope)
+
+
+@helper
+def wait_for_any(team, kind, ivars, status, cmp, values, call, scope):
+    index = i64(-1)
+    if prim.rank(scope) == 0:
+        index = any_now(team, kind, ivars, status, cmp, values, call)
+    return prim.share(team.control, scope, index)
+
+
+@helper
+def wait_for_some(team, kind, ivars, indices, status, cmp, values, call, scope):
+    found = i64(0)
+    if prim.rank(scope) == 0:
+        found = some_now(team, kind, ivars, indices, status, cmp, values, call)
+    return prim.share(team.control, scope, found)
+
+
+@helper
+def whether_all(team, kind, ivars, status, cmp, values, scope):
+    hold = i64(0)
+    if prim.rank(scope) == 0:
+        hold = all_hold(kind, ivars, status, cmp, values)
+    return prim.share(team.control, scope, hold) != 0
+
+
+@helper
+def which_first(team, kind, ivars, status, cmp, values, scope):
+    index = i64(-1)
+    if prim.rank(scope) == 0:
+        index = max(first(kind, ivars, status, cmp, values), i64(-1))
+    return prim.share(team.control, scope, index)
+
+
+@helper
+def which_hold(team, kind, ivars, indices, status, cmp, values, scope):
+    found = i64(0)
+    if prim.rank(scope) == 0:
+        found = max(all_of(kind, ivars, status, cmp, values, indices), i64(0))
+    return prim.share(team.control, scope, found)
+
+
+@vocabulary
+def wait_until_all(team, ivars, status, cmp, value, scope=THREAD, tag=0, bound_ns=None):
+    kind, which = _words("wait_until_all", ivars, status, value, scope)
+    return lambda team, ivars, status, cmp, value, scope=THREAD, tag=0, bound_ns=None: wait_for_all(
+        team, kind, ivars, status, cmp, value, call_of(WAIT, tag, bound_ns), which
+    )
+
+
+@vocabulary
+def wait_until_all_vector(team, ivars, status, cmp, values, scope=THREAD, tag=0, bound_ns=None):
+    kind, which = _words("wait_until_all_vector", ivars, status, values, scope)
+    return lambda team, ivars, status, cmp, values, scope=THREAD, tag=0, bound_ns=None: wait_for_all(
+        team, kind, ivars, status, cmp, values, call_of(WAIT, tag, bound_ns), which
+    )
+
+
+@vocabulary
+def wait_until_any(team, ivars, status, cmp, value, scope=THREAD, tag=0, bound_ns=None):
+    kind, which = _words("wait_until_any", ivars, status, value, scope)
+    return lambda team, ivars, status, cmp, value, scope=THREAD, tag=0, bound_ns=None: wait_for_any(
+        team, kind, ivars, status, cmp, value, call_of(WAIT, tag, bound_ns), which
+    )
+
+
+@vocabulary
+def wait_until_any_vector(team, ivars, status, cmp, values, scope=THREAD, tag=0, bound_ns=None):
+    kind, which = _words("wait_until_any_vector", ivars, status, values, scope)
+    return lambda team, ivars, status, cmp, values, scope=THREAD, tag=0, bound_ns=None: wait_for_any(
+        team, kind, ivars, status, cmp, values, call_of(WAIT, tag, bound_ns), which
+    )
+
+
+@vocabulary
+def wait_until_some(team, ivars, indices, status, cmp, value, scope=THREAD, tag=0, bound_ns=None):
+    kind, which = _words("wait_until_some", ivars, status, value, scope)
+    return lambda team, ivars, indices, status, cmp, value, scope=THREAD, tag=0, bound_ns=None: wait_for_some(
+        team, kind, ivars, indices, status, cmp, value, call_of(WAIT, tag, bound_ns), which
+    )
+
+
+@vocabulary
+def wait_until_some_vector(team, ivars, indices, status, cmp, values, scope=THREAD, tag=0, bound_ns=None):
+    kind, which = _words("wait_until_some_vector", ivars, status, values, scope)
+    return lambda team, ivars, indices, status, cmp, values, scope=THREAD, tag=0, bound_ns=None: (
+        wait_for_some(team, kind, ivars, indices, status, cmp, values, call_of(WAIT, tag, bound_ns), which)
+    )
+
+
 @vocabulary
 def test_all(team, ivars, status, cmp, value, scope=THREAD):
-    kind, which = _words("test_all", ivars, status, value, False), scope_of("test_all", scope)
-
-    def impl(team, ivars, status, cmp, value, scope=THREAD):
-        hold = i64(0)
-        if prim.rank(which) == 0:
-            hold = all_hold(kind, ivars, status, cmp, value)
-        return prim.share(team.control, which, hold) != 0
-
-    return impl
+    kind, which = _words("test_all", ivars, status, value, scope)
+    return lambda team, ivars, status, cmp, value, scope=THREAD: whether_all(
+        team, kind, ivars, status, cmp, value, which
+    )
 
 
 @vocabulary
 def test_all_vector(team, ivars, status, cmp, values, scope=THREAD):
-    kind, which = _words("test_all_vector", ivars, status, values, True), scope_of("test_all_vector", scope)
-
-    def impl(team, ivars, status, cmp, values, scope=THREAD):
-        hold = i64(0)
-        if prim.rank(which) == 0:
-            hold = all_hold(kind, ivars, status, cmp, values)
-        return prim.share(team.control, which, hold) != 0
-
-    return impl
+    kind, which = _words("test_all_vector", ivars, status, values, scope)
+    return lambda team, ivars, status, cmp, values, scope=THREAD: whether_all(
+        team, kind, ivars, status, cmp, values, which
+    )
 
 
 @vocabulary
 def test_any(team, ivars, status, cmp, value, scope=THREAD):
-    kind, which = _words("test_any", ivars, status, value, False), scope_of("test_any", scope)
-
-    def impl(team, ivars, status, cmp, value, scope=THREAD):
-        index = i64(-1)
-        if prim.rank(which) == 0:
-            index = max(first(kind, ivars, status, cmp, value), i64(-1))
-        return prim.share(team.control, which, index)
-
-    return impl
+    kind, which = _words("test_any", ivars, status, value, scope)
+    return lambda team, ivars, status, cmp, value, scope=THREAD: which_first(
+        team, kind, ivars, status, cmp, value, which
+    )
 
 
 @vocabulary
 def test_any_vector(team, ivars, status, cmp, values, scope=THREAD):
-    kind, which = _words("test_any_vector", ivars, status, values, True), scope_of("test_any_vector", scope)
-
-    def impl(team, ivars, status, cmp, values, scope=THREAD):
-        index = i64(-1)
-        if prim.rank(which) == 0:
-            index = max(first(kind, ivars, status, cmp, values), i64(-1))
-        return prim.share(team.control, which, index)
-
-    return impl
+    kind, which = _words("test_any_vector", ivars, status, values, scope)
+    return lambda team, ivars, status, cmp, values, scope=THREAD: which_first(
+        team, kind, ivars, status, cmp, values, which
+    )
 
 
 @vocabulary
 def test_some(team, ivars, indices, status, cmp, value, scope=THREAD):
-    kind, which = _words("test_some", ivars, status, value, False), scope_of("test_some", scope)
-
-    def impl(team, ivars, indices, status, cmp, value, scope=THREAD):
-        found = i64(0)
-        if prim.rank(which) == 0:
-            found = max(all_of(kind, ivars, status, cmp, value, indices), i64(0))
-        return prim.share(team.control, which, found)
-
-    return impl
+    kind, which = _words("test_some", ivars, status, value, scope)
+    return lambda team, ivars, indices, status, cmp, value, scope=THREAD: which_hold(
+        team, kind, ivars, indices, status, cmp, value, which
+    )
 
 
 @vocabulary
 def test_some_vector(team, ivars, indices, status, cmp, values, scope=THREAD):
-    kind, which = _words("test_some_vector", ivars, status, values, True), scope_of("test_some_vector", scope)
-
-    def impl(team, ivars, indices, status, cmp, values, scope=THREAD):
-        found = i64(0)
-        if prim.rank(which) == 0:
-            found = max(all_of(kind, ivars, status, cmp, values, indices), i64(0))
-        return prim.share(team.control, which, found)
-
-    return impl
+    kind, which = _words("test_some_vector", ivars, status, values, scope)
+    return lambda team, ivars, indices, status, cmp, values, scope=THREAD: which_hold(
+        team, kind, ivars, indices, status, cmp, values, which
+    )

@@ -8,7 +8,7 @@ from triton import constexpr_function, jit
 
 from .. import _ptx
 from .._device import DeviceTeam
-from .._ptx import AT
+from .._kernels.checks import CHECKS
 from ._primitives import at_int64
 from ._types import INTERPRETED, MOST_PES, integer_pe
 
@@ -20,7 +20,7 @@ else:
 
 def checks(name):
     """Return the number of `name` in reports of a wrong PE or of an address that is not symmetric."""
-    return tl.constexpr(AT[f"check {name}"])
+    return tl.constexpr(CHECKS[name])
 
 
 _PEER = checks("peer")
