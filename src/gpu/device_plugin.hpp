@@ -1,7 +1,7 @@
 // Finds libatoll_cuda.so when a GPU is first used.
 #pragma once
 
-#include "gpu/device_heap.hpp"
+#include "gpu/gpu.hpp"
 
 #include <string>
 

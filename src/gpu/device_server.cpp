@@ -8,15 +8,18 @@
 
 namespace atl::gpu {
 
-DeviceServer::DeviceServer(DeviceHeap& heap, char* base)
-    : heap_(heap),
+DeviceServer::DeviceServer(Gpu& gpu, char* base, std::size_t bytes)
+    : facts_(gpu.facts()),
+      executor_(gpu.executor()),
+      pinning_(gpu.pinning()),
       base_(base),
-      stream_(heap.make_stream()),
-      ring_(static_cast<char*>(heap.pin(ring_bytes + sizeof *fetched_))),
+      bytes_(bytes),
+      stream_(executor_.make_stream()),
+      ring_(static_cast<char*>(pinning_.pin(ring_bytes + sizeof *fetched_))),
       fetched_(reinterpret_cast<std::uint64_t*>(ring_ + ring_bytes)) {}
 
 char* DeviceServer::place(std::uint64_t offset, std::size_t bytes) const {
-    if (offset <= heap_.stride() && bytes <= heap_.stride() - offset) return base_ + offset;
+    if (offset <= bytes_ && bytes <= bytes_ - offset) return base_ + offset;
     throw Error(ErrorCode::not_symmetric, "another PE sent an operation on " + std::to_string(bytes) +
                                               " bytes at " + std::to_string(offset) +
                                               ", outside of a device heap");
@@ -39,18 +42,18 @@ char* DeviceServer::staged(const void* src, std::size_t bytes) {
 }
 
 void DeviceServer::put(std::uint64_t offset, const void* src, std::size_t bytes) {
-    heap_.begin_copy(place(offset, bytes), staged(src, bytes), bytes, stream_);
+    executor_.begin_copy(place(offset, bytes), staged(src, bytes), bytes, stream_);
 }
 
 void DeviceServer::get(void* dst, std::uint64_t offset, std::size_t bytes) {
-    heap_.begin_copy(dst, place(offset, bytes), bytes, stream_);
+    executor_.begin_copy(dst, place(offset, bytes), bytes, stream_);
     settle();
 }
 
 void DeviceServer::put_blocks(std::uint64_t offset, const void* src, const transport::Blocks& blocks) {
     const std::size_t reach = detail::extent_bytes(static_cast<std::ptrdiff_t>(blocks.remote_stride),
                                                    blocks.block_bytes, blocks.n_blocks, 1);
-    heap_.start(
+    executor_.start(
         StridedCall{place(offset, reach), staged(src, blocks.block_bytes * blocks.n_blocks),
                     static_cast<std::int64_t>(blocks.remote_stride),
                     static_cast<std::int64_t>(blocks.block_bytes), blocks.block_bytes, blocks.n_blocks},
@@ -62,7 +65,7 @@ void DeviceServer::get_blocks(void* dst, std::uint64_t offset, const transport::
     const std::size_t reach = detail::extent_bytes(static_cast<std::ptrdiff_t>(blocks.remote_stride),
                                                    blocks.block_bytes, blocks.n_blocks, 1);
     char* packed = ring_for(bytes);
-    heap_.start(
+    executor_.start(
         StridedCall{packed, place(offset, reach), static_cast<std::int64_t>(blocks.block_bytes),
                     static_cast<std::int64_t>(blocks.remote_stride), blocks.block_bytes, blocks.n_blocks},
         stream_);
@@ -74,7 +77,7 @@ std::uint64_t DeviceServer::atomic(std::uint64_t offset, AtomicOp op, DType type
                                    std::uint64_t compare) {
     const bool fetches = transport::is_fetching(op);
     if (fetches) *fetched_ = 0;
-    heap_.start(
+    executor_.start(
         WordCall{place(offset, size_of(type)), fetches ? fetched_ : nullptr, value, compare, op, type},
         stream_);
     if (!fetches) return 0;

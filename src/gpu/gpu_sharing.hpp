@@ -2,7 +2,7 @@
 #pragma once
 
 #include "atoll/export.hpp"
-#include "gpu/device_heap.hpp"
+#include "gpu/gpu.hpp"
 
 #include <cstdint>
 #include <string>

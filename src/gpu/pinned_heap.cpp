@@ -4,6 +4,7 @@
 #include "common/text.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace atl::gpu {
 

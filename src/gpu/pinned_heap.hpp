@@ -2,7 +2,7 @@
 // named, never the whole sparse heap.
 #pragma once
 
-#include "gpu/device_heap.hpp"
+#include "gpu/gpu_pinning.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -21,7 +21,7 @@ class PinnedHeap {
     };
     static constexpr std::size_t chunk_bytes = std::size_t{2} << 20;
 
-    PinnedHeap(DeviceHeap& gpu, char* heap, std::size_t bytes) : gpu_(gpu), heap_(heap), bytes_(bytes) {}
+    PinnedHeap(GpuPinning& gpu, char* heap, std::size_t bytes) : gpu_(gpu), heap_(heap), bytes_(bytes) {}
 
     /// Pins the chunks of the range that are not pinned yet. Throws Error(system, unsupported).
     void pin(Range range);
@@ -46,7 +46,7 @@ class PinnedHeap {
     /// The run that contains an offset, else the next after it.
     std::map<std::size_t, std::size_t>::const_iterator run_at(std::size_t offset) const;
 
-    DeviceHeap& gpu_;
+    GpuPinning& gpu_;
     char* const heap_;
     const std::size_t bytes_;
     mutable std::mutex mutex_;

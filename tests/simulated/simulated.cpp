@@ -4,7 +4,7 @@
 // reverse is not guaranteed.
 #include "atoll/device/device.hpp"
 #include "atoll/export.hpp"
-#include "gpu/device_heap.hpp"
+#include "gpu/gpu.hpp"
 #include "simulated/elements.hpp"
 #include "simulated/groups.hpp"
 #include "simulated/mailbox.hpp"
@@ -194,9 +194,9 @@ class Messages {
 
 void perform(const gpu::MessagesCall& call) { Messages(call).run(); }
 
-class SimulatedHeap final : public gpu::DeviceHeap {
+class SimulatedGpu final : public gpu::Gpu, gpu::GpuMemory, gpu::GpuExecutor, gpu::GpuPinning {
   public:
-    SimulatedHeap() {
+    SimulatedGpu() {
         facts_.number = 0;
         facts_.name = "simulated";
         facts_.granularity_bytes = granule;
@@ -204,20 +204,24 @@ class SimulatedHeap final : public gpu::DeviceHeap {
         facts_.admits_networks = true;
         facts_.takes_turns = std::getenv("ATOLL_SIMULATED_TURNS") != nullptr;
     }
-    ~SimulatedHeap() override { ::munmap(window_, slot_bytes * static_cast<std::size_t>(n_slots_)); }
-    SimulatedHeap(const SimulatedHeap&) = delete;
-    SimulatedHeap& operator=(const SimulatedHeap&) = delete;
+    ~SimulatedGpu() override { ::munmap(window_, slot_bytes * static_cast<std::size_t>(n_slots_)); }
+    SimulatedGpu(const SimulatedGpu&) = delete;
+    SimulatedGpu& operator=(const SimulatedGpu&) = delete;
 
     const gpu::DeviceFacts& facts() const noexcept override { return facts_; }
+    gpu::GpuMemory& memory() noexcept override { return *this; }
+    gpu::GpuExecutor& executor() noexcept override { return *this; }
+    gpu::GpuPinning& pinning() noexcept override { return *this; }
+
     void check_peer(const gpu::DeviceUuid&) const override {}
     void limit_blocks(unsigned) override {}
-    void reserve(int n_slots, int my_slot) override {
+    gpu::DeviceWindow reserve(int n_slots, int my_slot) override {
         n_slots_ = n_slots;
         my_slot_ = my_slot;
         window_ = static_cast<char*>(place(nullptr, slot_bytes * static_cast<std::size_t>(n_slots)));
+        return {window_, slot_bytes};
     }
-    std::size_t stride() const noexcept override { return slot_bytes; }
-    char* slot(int i) const noexcept override { return window_ + slot_bytes * static_cast<std::size_t>(i); }
+    char* slot(int i) const noexcept { return window_ + slot_bytes * static_cast<std::size_t>(i); }
     common::Fd extend(std::size_t bytes) override {
         if (end_ + bytes > slot_bytes)
             throw Error(ErrorCode::out_of_memory, "The simulated GPU has 1 GiB of memory.");
@@ -374,12 +378,10 @@ class SimulatedHeap final : public gpu::DeviceHeap {
     std::size_t last_ = 0, end_ = 0;
 };
 
-std::unique_ptr<gpu::DeviceHeap> open_heap(const gpu::DeviceChoice&) {
-    return std::make_unique<SimulatedHeap>();
-}
+std::unique_ptr<gpu::Gpu> open_gpu(const gpu::DeviceChoice&) { return std::make_unique<SimulatedGpu>(); }
 
 }  // namespace
 }  // namespace atl
 
-extern "C" ATOLL_API const atl::gpu::DevicePlugin atoll_device_plugin{ATOLL_VERSION, atl::open_heap,
+extern "C" ATOLL_API const atl::gpu::DevicePlugin atoll_device_plugin{ATOLL_VERSION, atl::open_gpu,
                                                                       "a simulated GPU"};

@@ -4,7 +4,7 @@
 
 #include "atoll/atoll.hpp"
 #include "core/job/job_state.hpp"
-#include "gpu/device_heap.hpp"
+#include "gpu/gpu.hpp"
 #include "support/setups.hpp"
 
 #include <gtest/gtest.h>

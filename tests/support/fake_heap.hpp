@@ -76,7 +76,10 @@ class FakeMeetings {
     std::map<std::tuple<std::size_t, int, int>, Meeting> meetings_;
 };
 
-class FakeHeap final : public gpu::DeviceHeap {
+class FakeHeap final : public gpu::Gpu,
+                       public gpu::GpuMemory,
+                       public gpu::GpuExecutor,
+                       public gpu::GpuPinning {
   public:
     explicit FakeHeap(const Faults& faults, std::size_t slot_bytes = std::size_t{8} << 20,
                       std::size_t granularity_bytes = granule, const FakeGpu& gpu = {})
@@ -94,17 +97,21 @@ class FakeHeap final : public gpu::DeviceHeap {
     FakeHeap& operator=(const FakeHeap&) = delete;
 
     const gpu::DeviceFacts& facts() const noexcept override { return facts_; }
+    gpu::GpuMemory& memory() noexcept override { return *this; }
+    gpu::GpuExecutor& executor() noexcept override { return *this; }
+    gpu::GpuPinning& pinning() noexcept override { return *this; }
+
     void check_peer(const gpu::DeviceUuid&) const override {}
     void limit_blocks(unsigned blocks) override { most_blocks_ = blocks; }
     unsigned most_blocks() const { return most_blocks_; }
-    void reserve(int n_slots, int my_slot) override {
+    gpu::DeviceWindow reserve(int n_slots, int my_slot) override {
         if (faults_.cannot_reserve) throw Error(ErrorCode::out_of_memory, "no addresses in this test");
         n_slots_ = n_slots;
         my_slot_ = my_slot;
         window_ = static_cast<char*>(place(nullptr, slot_bytes_ * static_cast<std::size_t>(n_slots)));
+        return {window_, slot_bytes_};
     }
-    std::size_t stride() const noexcept override { return slot_bytes_; }
-    char* slot(int i) const noexcept override { return window_ + slot_bytes_ * static_cast<std::size_t>(i); }
+    char* slot(int i) const noexcept { return window_ + slot_bytes_ * static_cast<std::size_t>(i); }
     common::Fd extend(std::size_t bytes) override {
         if (end_ + bytes > faults_.memory_bytes)
             throw Error(ErrorCode::out_of_memory, "no memory in this test");

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gpu/cuda/driver.hpp"
-#include "gpu/device_heap.hpp"
+#include "gpu/gpu.hpp"
 
 namespace atl::cuda {
 

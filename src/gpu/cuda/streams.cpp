@@ -1,7 +1,7 @@
 // Stream-ordered operations of the device heap; selects copy engine or kernel.
 #include "atoll/error.hpp"
 #include "common/text.hpp"
-#include "gpu/cuda/heap.hpp"
+#include "gpu/cuda/cuda_gpu.hpp"
 
 namespace atl::cuda {
 
@@ -16,12 +16,12 @@ constexpr std::uint64_t one_block_bytes = std::uint64_t{32} << 10;
 
 }  // namespace
 
-bool Heap::in_window(const void* address) const noexcept {
+bool CudaGpu::in_window(const void* address) const noexcept {
     return reinterpret_cast<CUdeviceptr>(address) - window_ <
            stride_bytes * static_cast<std::size_t>(n_slots_);
 }
 
-bool Heap::reaches(const void* address) const {
+bool CudaGpu::reaches(const void* address) const {
     if (in_window(address)) return true;
     const auto at = reinterpret_cast<CUdeviceptr>(address);
     // Queried together: then an unknown address is not an error, which tools would report.
@@ -38,7 +38,7 @@ bool Heap::reaches(const void* address) const {
     return true;
 }
 
-bool Heap::is_on_gpu(const void* address) const {
+bool CudaGpu::is_on_gpu(const void* address) const {
     if (in_window(address)) return true;
     unsigned type = 0;
     unsigned managed = 0;
@@ -49,7 +49,7 @@ bool Heap::is_on_gpu(const void* address) const {
            managed == 0;
 }
 
-void Heap::check_stream(gpu::StreamHandle stream) const {
+void CudaGpu::check_stream(gpu::StreamHandle stream) const {
     if (stream && stream == known_stream_.load(std::memory_order_relaxed)) return;
     std::optional<PrimaryContext::Current> current;
     // The legacy stream and CUDA's stream of each thread (handles 0, 1, 2) belong to the current context.
@@ -66,14 +66,14 @@ void Heap::check_stream(gpu::StreamHandle stream) const {
     known_stream_.store(stream, std::memory_order_relaxed);
 }
 
-bool Heap::is_capturing(gpu::StreamHandle stream) const {
+bool CudaGpu::is_capturing(gpu::StreamHandle stream) const {
     const PrimaryContext::Current current(context_);
     CUstreamCaptureStatus status{};
     return stream && driver_.is_capturing(static_cast<CUstream>(stream), &status) == CUDA_SUCCESS &&
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-void Heap::copy_on(const gpu::CopyCall& call, CUstream stream) {
+void CudaGpu::copy_on(const gpu::CopyCall& call, CUstream stream) {
     check_local(call.dst);
     check_local(call.src);
     if (call.bytes <= one_block_bytes || (call.bytes < engine_from_bytes && !call.signal))
@@ -93,9 +93,9 @@ void Heap::copy_on(const gpu::CopyCall& call, CUstream stream) {
     kernels_->launch(signal, stream);
 }
 
-/// Starts any operation of a stream. The calls come from core/stream*.cpp, or from stream/on_device.cpp
-/// for calls of the host. kernels.cpp selects kernel and grid, and kernels/*.cu has the kernels.
-void Heap::start(const gpu::DeviceCall& call, gpu::StreamHandle stream) {
+/// Starts any operation of a stream. The calls come from src/stream. kernels.cpp selects kernel and grid, and
+/// kernels/*.cu has the kernels.
+void CudaGpu::start(const gpu::DeviceCall& call, gpu::StreamHandle stream) {
     const PrimaryContext::Current current(context_);
     const auto on = static_cast<CUstream>(stream);
     if (const auto* copy = std::get_if<gpu::CopyCall>(&call)) return copy_on(*copy, on);
@@ -129,7 +129,7 @@ void Heap::start(const gpu::DeviceCall& call, gpu::StreamHandle stream) {
         call);
 }
 
-gpu::StreamHandle Heap::make_stream() {
+gpu::StreamHandle CudaGpu::make_stream() {
     const PrimaryContext::Current current(context_);
     CUstream stream = nullptr;
     driver_.check(driver_.create_stream(&stream, CU_STREAM_NON_BLOCKING), "make a stream");
@@ -138,12 +138,12 @@ gpu::StreamHandle Heap::make_stream() {
     return stream;
 }
 
-void Heap::finish(gpu::StreamHandle stream) {
+void CudaGpu::finish(gpu::StreamHandle stream) {
     const PrimaryContext::Current current(context_);
     driver_.check(driver_.synchronize(static_cast<CUstream>(stream)), "finish what was begun on its stream");
 }
 
-void* Heap::pin(std::size_t bytes) {
+void* CudaGpu::pin(std::size_t bytes) {
     const PrimaryContext::Current current(context_);
     void* memory = nullptr;
     driver_.check(driver_.allocate_pinned(&memory, bytes, 0),
@@ -153,7 +153,7 @@ void* Heap::pin(std::size_t bytes) {
     return memory;
 }
 
-std::uint64_t Heap::run_word(gpu::WordCall call) {
+std::uint64_t CudaGpu::run_word(gpu::WordCall call) {
     const std::lock_guard lock(word_mutex_);
     *word_ = 0;
     call.result = word_;

@@ -1,21 +1,21 @@
 // Maps existing memory of the GPU into the window.
 #include "atoll/error.hpp"
 #include "common/text.hpp"
-#include "gpu/cuda/heap.hpp"
+#include "gpu/cuda/cuda_gpu.hpp"
 
 #include <algorithm>
 
 namespace atl::cuda {
 
 /// The identity of the physical allocation at an address; 0: none.
-std::uint64_t Heap::physical_block(const char* address) const noexcept {
+std::uint64_t CudaGpu::physical_block(const char* address) const noexcept {
     std::uint64_t id = 0;
     const CUresult result = driver_.pointer_attribute(&id, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID,
                                                       reinterpret_cast<CUdeviceptr>(address));
     return result == CUDA_SUCCESS ? id : 0;
 }
 
-gpu::DeviceRange Heap::enclosing(const void* memory, std::size_t bytes) const {
+gpu::DeviceRange CudaGpu::enclosing(const void* memory, std::size_t bytes) const {
     const PrimaryContext::Current current(context_);
     const std::size_t granule = facts_.granularity_bytes;
     const auto down = [&](const char* address) {
@@ -37,7 +37,7 @@ gpu::DeviceRange Heap::enclosing(const void* memory, std::size_t bytes) const {
     return {begin, static_cast<std::size_t>(last - begin) + granule};
 }
 
-std::vector<std::size_t> Heap::parts(const void* memory, std::size_t bytes) const {
+std::vector<std::size_t> CudaGpu::parts(const void* memory, std::size_t bytes) const {
     const PrimaryContext::Current current(context_);
     const std::size_t granule = facts_.granularity_bytes;
     if (!memory || bytes % granule != 0) return {bytes};
@@ -53,7 +53,7 @@ std::vector<std::size_t> Heap::parts(const void* memory, std::size_t bytes) cons
 }
 
 /// The allocation at an address, which it must fill. Throws Error(invalid_argument).
-CUmemGenericAllocationHandle Heap::retained(const void* memory, std::size_t bytes) const {
+CUmemGenericAllocationHandle CudaGpu::retained(const void* memory, std::size_t bytes) const {
     const std::string what =
         "register_buffer: " + common::bytes_text(bytes) + " at " + common::address_text(memory);
     const auto refuse = [&](const std::string& why) {
@@ -92,7 +92,7 @@ CUmemGenericAllocationHandle Heap::retained(const void* memory, std::size_t byte
     return handle;
 }
 
-common::Fd Heap::adopt(std::size_t offset, const void* memory, std::size_t bytes) {
+common::Fd CudaGpu::adopt(std::size_t offset, const void* memory, std::size_t bytes) {
     const PrimaryContext::Current current(context_);
     const CUmemGenericAllocationHandle handle = retained(memory, bytes);
     common::Fd descriptor;
@@ -112,12 +112,12 @@ common::Fd Heap::adopt(std::size_t offset, const void* memory, std::size_t bytes
     return descriptor;
 }
 
-void Heap::map_view(int slot, std::size_t offset, std::size_t, const common::Fd& memory) {
+void CudaGpu::map_view(int slot, std::size_t offset, std::size_t, const common::Fd& memory) {
     for (Chunk& view : views_)
         if (view.offset == offset) map(view, slot, import_memory(slot, memory));
 }
 
-void Heap::unmap_view(std::size_t offset) noexcept {
+void CudaGpu::unmap_view(std::size_t offset) noexcept {
     const auto view =
         std::find_if(views_.begin(), views_.end(), [&](const Chunk& v) { return v.offset == offset; });
     if (view == views_.end()) return;

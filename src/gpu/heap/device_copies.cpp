@@ -19,7 +19,7 @@ void DeviceMemory::copy(void* dst, const void* src, std::size_t bytes) const {
     auto* to = static_cast<char*>(dst);
     for (const auto* from = static_cast<const char*>(src); bytes != 0;) {
         const std::size_t part = std::min(pinned_->piece(to, bytes), pinned_->piece(from, bytes));
-        heap_->copy(to, from, part);
+        gpu_->executor().copy(to, from, part);
         to += part;
         from += part;
         bytes -= part;
@@ -28,7 +28,7 @@ void DeviceMemory::copy(void* dst, const void* src, std::size_t bytes) const {
 
 void* DeviceMemory::at(const void* local, int pe) const noexcept {
     const int slot = slot_of(pe);
-    return slot < 0 ? nullptr : heap_->slot(slot) + offset_of(local);
+    return slot < 0 ? nullptr : window_.slot(slot) + offset_of(local);
 }
 
 void DeviceMemory::put(void* dst, const void* local, std::size_t bytes, int pe) const {
@@ -40,23 +40,23 @@ void DeviceMemory::get(void* local, const void* src, std::size_t bytes, int pe) 
 }
 
 void DeviceMemory::fill(void* dst, unsigned char value, std::size_t bytes) const {
-    heap_->fill(dst, value, bytes);
+    gpu_->executor().fill(dst, value, bytes);
 }
 
 bool DeviceMemory::is_on_gpu(const void* address) const {
     if (in_window(address)) return true;
     if (!address || pinned_->has(address) || host_.surely_has(address)) return false;
-    return heap_->is_on_gpu(address);
+    return gpu_->pinning().is_on_gpu(address);
 }
 
 bool DeviceMemory::reaches(const void* address, std::size_t bytes) const {
-    return pinned_->has(address) ? pinned_->covers(address, bytes) : heap_->reaches(address);
+    return pinned_->has(address) ? pinned_->covers(address, bytes) : gpu_->pinning().reaches(address);
 }
 
 void DeviceMemory::copy_to_host(void* dst, const void* src, std::size_t bytes) const {
     if (bytes > bounced_bytes) return copy(dst, src, bytes);
     alignas(bounced_bytes) char words[bounced_bytes];
-    heap_->copy(words, src, bytes);
+    gpu_->executor().copy(words, src, bytes);
     detail::copy(dst, words, bytes);
 }
 
@@ -64,7 +64,7 @@ void DeviceMemory::copy_from_host(void* dst, const void* src, std::size_t bytes)
     if (bytes > bounced_bytes) return copy(dst, src, bytes);
     alignas(bounced_bytes) char words[bounced_bytes];
     detail::copy(words, src, bytes);
-    heap_->copy(dst, words, bytes);
+    gpu_->executor().copy(dst, words, bytes);
 }
 
 void DeviceMemory::check_pinned(const void* address, std::size_t bytes) const {

@@ -52,7 +52,7 @@ void DeviceMemory::put_far(const Far& far, std::uint64_t offset, const void* src
     const Staging staging(*this, far);
     for (std::size_t at = 0; at < bytes; at += Staging::bytes) {
         const std::size_t part = std::min(bytes - at, Staging::bytes);
-        heap_->copy(staging.pinned(), static_cast<const char*>(src) + at, part);
+        gpu_->executor().copy(staging.pinned(), static_cast<const char*>(src) + at, part);
         send(offset + at, staging.pinned(), part, at + part == bytes);
     }
 }
@@ -68,7 +68,7 @@ void DeviceMemory::get_far(const Far& far, void* dst, std::uint64_t offset, std:
         const std::size_t part = std::min(bytes - at, Staging::bytes);
         char* to = static_cast<char*>(dst) + at;
         fetch(here ? staging->pinned() : to, at, part);
-        if (here) heap_->copy(to, staging->pinned(), part);
+        if (here) gpu_->executor().copy(to, staging->pinned(), part);
     }
 }
 

@@ -29,7 +29,7 @@ std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1
 
 void DeviceMemory::grow_to(std::size_t end) {
     if (end <= taken_bytes_) return;
-    const std::size_t granule = heap_->facts().granularity_bytes;
+    const std::size_t granule = gpu_->facts().granularity_bytes;
     const std::size_t need = round_up(end - taken_bytes_, granule);
     const std::size_t ahead = round_up(std::min(taken_bytes_ / 4, most_ahead_bytes), granule);
     if (ahead > need && extend(ahead, false)) return;
@@ -40,11 +40,11 @@ void DeviceMemory::grow_to(std::size_t end) {
 bool DeviceMemory::extend(std::size_t bytes, bool last_try) {
     ++chunks_;
     common::Fd chunk;
-    const std::exception_ptr none_left = common::error_of([&] { chunk = heap_->extend(bytes); });
+    const std::exception_ptr none_left = common::error_of([&] { chunk = gpu_->memory().extend(bytes); });
     ErrorCode code{};
     const int failed = first_failed(none_left, code);
     if (failed >= 0) {
-        if (!none_left) heap_->withdraw();
+        if (!none_left) gpu_->memory().withdraw();
         if (!last_try) return false;
         if (none_left) std::rethrow_exception(none_left);
         throw Error(code,
@@ -56,11 +56,11 @@ bool DeviceMemory::extend(std::size_t bytes, bool last_try) {
         settle("send its GPU memory's descriptor", common::error_of([&] { send_chunk(chunk); }));
         settle("map another PE's GPU memory", common::error_of([&] {
                    map_chunks([&](const common::FdCourier::Parcel& parcel) {
-                       heap_->map_peer(slot_of(parcel.sender), parcel.fd);
+                       gpu_->memory().map_peer(slot_of(parcel.sender), parcel.fd);
                    });
                }));
     } catch (...) {
-        heap_->withdraw();
+        gpu_->memory().withdraw();
         throw;
     }
     if (server_) job_.transport->add_device_chunk(taken_bytes_, mine() + taken_bytes_, bytes);
@@ -118,7 +118,7 @@ void* DeviceMemory::register_buffer(const void* memory, std::size_t bytes, std::
     try {
         // PEs map the parts in step, so they must have the same ones.
         std::vector<std::size_t> sizes;
-        settle("register its buffer", common::error_of([&] { sizes = heap_->parts(memory, bytes); }));
+        settle("register its buffer", common::error_of([&] { sizes = gpu_->memory().parts(memory, bytes); }));
         view_.agree_on_buffer(bytes, sizes.size(), hash_of(sizes));
         const auto* part = static_cast<const char*>(memory);
         std::size_t at = offset;
@@ -145,23 +145,23 @@ void DeviceMemory::share_part(std::size_t offset, const char* memory, std::size_
     ++chunks_;
     common::Fd descriptor;
     settle("register its buffer",
-           common::error_of([&] { descriptor = heap_->adopt(offset, memory, bytes); }));
+           common::error_of([&] { descriptor = gpu_->memory().adopt(offset, memory, bytes); }));
     settle("send its buffer's descriptor", common::error_of([&] { send_chunk(descriptor); }));
     settle("map another PE's buffer", common::error_of([&] {
                map_chunks([&](const common::FdCourier::Parcel& parcel) {
-                   heap_->map_view(slot_of(parcel.sender), offset, bytes, parcel.fd);
+                   gpu_->memory().map_view(slot_of(parcel.sender), offset, bytes, parcel.fd);
                });
            }));
 }
 
 void DeviceMemory::unmap_parts(std::size_t offset) noexcept {
-    for (const std::size_t part : view_parts_[offset]) heap_->unmap_view(part);
+    for (const std::size_t part : view_parts_[offset]) gpu_->memory().unmap_view(part);
     view_parts_.erase(offset);
 }
 
 DeviceRange DeviceMemory::enclosing(const void* memory, std::size_t bytes) const {
     DeviceRange whole;
-    settle("register its buffer", common::error_of([&] { whole = heap_->enclosing(memory, bytes); }));
+    settle("register its buffer", common::error_of([&] { whole = gpu_->memory().enclosing(memory, bytes); }));
     return whole;
 }
 

@@ -50,16 +50,16 @@ DeviceMemory::DeviceMemory(JobView& job, const OpenDevice& open, std::size_t con
     : view_(job), job_(job.facts()), me_(job_.pe), control_bytes_(control_bytes) {
     const std::exception_ptr mine = common::error_of([&] {
         courier_.emplace();
-        heap_ = open(choice(job_));
+        gpu_ = open(choice(job_));
     });
     Hello hello{};
     if (courier_) hello.courier = courier_->address();
     hello.code = code_of(mine);
     hello.process = GpuUse::this_process();
-    if (heap_) {
-        hello.uuid = heap_->facts().uuid;
-        hello.resident_blocks = heap_->facts().resident_blocks & 0x7FFFFFFFu;
-        hello.takes_turns = heap_->facts().takes_turns;
+    if (gpu_) {
+        hello.uuid = gpu_->facts().uuid;
+        hello.resident_blocks = gpu_->facts().resident_blocks & 0x7FFFFFFFu;
+        hello.takes_turns = gpu_->facts().takes_turns;
     }
     view_.exchange(&hello, sizeof hello);
     std::vector<Hello> hellos(static_cast<std::size_t>(job_.n_pes));
@@ -72,13 +72,14 @@ DeviceMemory::DeviceMemory(JobView& job, const OpenDevice& open, std::size_t con
                std::vector<unsigned> blocks;
                for (int pe = 0; pe < job_.n_pes; ++pe) {
                    const Hello& other = hellos[static_cast<std::size_t>(pe)];
-                   if (slot_of(pe) >= 0) heap_->check_peer(other.uuid);
+                   if (slot_of(pe) >= 0) gpu_->memory().check_peer(other.uuid);
                    uses.push_back({other.uuid, other.process, other.takes_turns != 0});
                    blocks.push_back(other.resident_blocks);
                }
                share_gpu(uses, blocks);
-               heap_->reserve(job_.window.n_slots, slot_of(me_));
-               pinned_ = std::make_unique<PinnedHeap>(*heap_, job_.window.mine, job_.window.heap_bytes);
+               window_ = gpu_->memory().reserve(job_.window.n_slots, slot_of(me_));
+               pinned_ =
+                   std::make_unique<PinnedHeap>(gpu_->pinning(), job_.window.mine, job_.window.heap_bytes);
                serve_others();
                blocks_ = std::make_unique<memory::Allocator>(views_offset());
                views_ = std::make_unique<memory::Allocator>(views_bytes());
@@ -96,13 +97,13 @@ void DeviceMemory::share_gpu(const std::vector<GpuUse>& uses, const std::vector<
         const unsigned share = share_of(resident_blocks[pe], at_once == 1 ? 1 : 2 * at_once);
         blocks = std::min(blocks, std::max(share, 1u));
     }
-    heap_->limit_blocks(blocks);
+    gpu_->executor().limit_blocks(blocks);
     sharing_ = sharing[static_cast<std::size_t>(me_)];
-    shared_gpu_.emplace(heap_->facts().number, sharing_.at_once);
+    shared_gpu_.emplace(gpu_->facts().number, sharing_.at_once);
     const auto first =
         std::find_if(sharing.begin(), sharing.end(), [](const GpuSharing& gpu) { return gpu.takes_turns(); });
     if (first != sharing.end() && first - sharing.begin() == me_)
-        common::say(turns_text(sharing_, heap_->facts()));
+        common::say(turns_text(sharing_, gpu_->facts()));
 }
 
 DeviceMemory::~DeviceMemory() {
@@ -116,7 +117,7 @@ void DeviceMemory::serve_others() {
     give_lane_back(take_pinned_lane());  // now, since later pinning may wait for kernels that wait
     transport::Transport* const transport = job_.transport;
     if (!transport || !transport->carries_device_heaps()) return;
-    server_ = std::make_unique<DeviceServer>(*heap_, mine());
+    server_ = std::make_unique<DeviceServer>(*gpu_, mine(), stride());
     transport->serve_device_heap(server_.get());
     by_transport_ = job_.everything_routed;
 }
@@ -125,10 +126,10 @@ void DeviceMemory::open_control() {
     blocks_->allocate(control_bytes_, device_alignment);
     grow_to(control_bytes_);
     settle("prepare its GPU for kernels", common::error_of([&] {
-               heap_->fill(mine(), 0, control_bytes_);
+               gpu_->executor().fill(mine(), 0, control_bytes_);
                watch_ = std::make_unique<KernelWatch>(view_);
-               seen_watch_ =
-                   static_cast<const device::Watch*>(heap_->show(&watch_->words(), KernelWatch::bytes));
+               seen_watch_ = static_cast<const device::Watch*>(
+                   gpu_->pinning().show(&watch_->words(), KernelWatch::bytes));
            }));
 }
 
@@ -242,7 +243,7 @@ void* DeviceMemory::reallocate(void* block, std::size_t bytes) {
 
 void DeviceMemory::fill_on_all(void* dst, unsigned char value, std::size_t bytes) const {
     settle("fill " + common::bytes_text(bytes) + " of its GPU's memory",
-           common::error_of([&] { heap_->fill(dst, value, bytes); }));
+           common::error_of([&] { gpu_->executor().fill(dst, value, bytes); }));
 }
 
 // ---- lanes
@@ -260,7 +261,7 @@ DeviceMemory::Lane DeviceMemory::take_lane(bool pinned) const {
             return lane;
         }
     }
-    return {heap_->make_stream(), nullptr};
+    return {gpu_->executor().make_stream(), nullptr};
 }
 
 void DeviceMemory::give_lane_back(const Lane& lane) const {
@@ -269,7 +270,7 @@ void DeviceMemory::give_lane_back(const Lane& lane) const {
 }
 
 void DeviceMemory::pin(Lane& lane) const {
-    if (!lane.pinned) lane.pinned = static_cast<char*>(heap_->pin(lane_pinned_bytes));
+    if (!lane.pinned) lane.pinned = static_cast<char*>(gpu_->pinning().pin(lane_pinned_bytes));
 }
 
 DeviceMemory::Lane DeviceMemory::take_pinned_lane() const {
@@ -280,7 +281,7 @@ DeviceMemory::Lane DeviceMemory::take_pinned_lane() const {
 
 void DeviceMemory::finish(StreamHandle stream) const {
     const KernelWatch::Finish finish(watch_.get());
-    heap_->finish(stream);
+    gpu_->executor().finish(stream);
 }
 
 void DeviceMemory::check_kernels() const {
@@ -303,7 +304,7 @@ void DeviceMemory::reset() {
     serial_of_.clear();
     offset_of_serial_.clear();
     for (; chunk_bytes_.size() > own_chunks_; chunk_bytes_.pop_back()) {
-        heap_->withdraw();
+        gpu_->memory().withdraw();
         taken_bytes_ -= chunk_bytes_.back();
     }
 }
@@ -313,13 +314,13 @@ void DeviceMemory::reset() {
 std::size_t DeviceMemory::offset_of(const void* address) const noexcept {
     const auto offset = static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(address) -
                                                  reinterpret_cast<std::uintptr_t>(mine()));
-    return offset < heap_->stride() ? offset : SIZE_MAX;
+    return offset < window_.stride ? offset : SIZE_MAX;
 }
 
 bool DeviceMemory::in_window(const void* address) const noexcept {
     const auto distance =
-        reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(heap_->slot(0));
-    return distance < heap_->stride() * static_cast<std::size_t>(job_.window.n_slots);
+        reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(window_.begin);
+    return distance < window_.stride * static_cast<std::size_t>(job_.window.n_slots);
 }
 
 /// The allocator for an offset in the slot. Changes `offset` to that allocator's.
@@ -368,11 +369,11 @@ std::size_t DeviceMemory::checked_block(const void* block, const char* operation
 
 std::uint64_t DeviceMemory::atomic(AtomicOp op, DType type, void* dst, std::uint64_t value,
                                    std::uint64_t compare, int pe) const {
-    return heap_->run_word({at(dst, pe), nullptr, value, compare, op, type});
+    return gpu_->executor().run_word({at(dst, pe), nullptr, value, compare, op, type});
 }
 
 Job::DeviceHeapUse DeviceMemory::use() const {
-    const DeviceFacts& facts = heap_->facts();
+    const DeviceFacts& facts = gpu_->facts();
     const std::lock_guard lock(mutex_);
     const std::size_t own = (control_bytes_ == 0 ? 0u : 1u) + (group_bytes_ == 0 ? 0u : 1u);
     return {facts.number,

@@ -10,7 +10,7 @@
 #include "atoll/export.hpp"
 #include "atoll/job.hpp"
 #include "common/descriptors/fd_courier.hpp"
-#include "gpu/device_heap.hpp"
+#include "gpu/gpu.hpp"
 #include "gpu/gpu_sharing.hpp"
 #include "gpu/heap/group_pages.hpp"
 #include "gpu/host_memory.hpp"
@@ -38,7 +38,7 @@ class DeviceServer;
 class KernelWatch;
 
 /// Opens a GPU and its part of the device heap: libatoll_cuda.so, or a test in its place.
-using OpenDevice = std::function<std::unique_ptr<DeviceHeap>(const DeviceChoice&)>;
+using OpenDevice = std::function<std::unique_ptr<Gpu>(const DeviceChoice&)>;
 
 void copy_on_host(const StridedCall& copy);
 
@@ -94,9 +94,9 @@ class DeviceMemory {
     void check_kernels() const;
     /// Implements Job::note_kernel.
     void note_kernel(std::string_view name, unsigned blocks, unsigned threads) const;
-    char* slot(int i) const noexcept { return heap_->slot(i); }
-    char* mine() const noexcept { return heap_->slot(slot_of(me_)); }
-    std::size_t stride() const noexcept { return heap_->stride(); }
+    char* slot(int i) const noexcept { return window_.slot(i); }
+    char* mine() const noexcept { return window_.slot(slot_of(me_)); }
+    std::size_t stride() const noexcept { return window_.stride; }
     /// The same offset in a PE's slot: an address for kernels. Null outside the window.
     void* at(const void* local, int pe) const noexcept;
     /// `local` is memory of any kind. Complete, and visible to every PE, on return.
@@ -144,17 +144,17 @@ class DeviceMemory {
     /// Like `strided`; `offset` as in put_far.
     void strided_far(const Far& far, const StridedCall& copy, std::uint64_t offset, bool is_put) const;
     /// Pinned memory of the host for requests to far PEs.
-    void* pin(std::size_t bytes) const { return heap_->pin(bytes); }
+    void* pin(std::size_t bytes) const { return gpu_->pinning().pin(bytes); }
     /// Two words in this GPU's memory for the requests of a team with this kernel place; zero at first.
     unsigned long long* team_tickets(int kernel_place) const noexcept;
     /// The word for the requests of single operations; zero at first.
     unsigned long long* tickets() const noexcept;
-    // The calls of DeviceHeap: in stream order, or complete on return.
-    void check_stream(StreamHandle stream) const { heap_->check_stream(stream); }
-    void start(const DeviceCall& call, StreamHandle stream) const { heap_->start(call, stream); }
+    // The calls of GpuExecutor: in stream order, or complete on return.
+    void check_stream(StreamHandle stream) const { gpu_->executor().check_stream(stream); }
+    void start(const DeviceCall& call, StreamHandle stream) const { gpu_->executor().start(call, stream); }
     void finish(StreamHandle stream) const;
-    bool is_capturing(StreamHandle stream) const { return heap_->is_capturing(stream); }
-    void check_local(const void* address) const { heap_->check_local(address); }
+    bool is_capturing(StreamHandle stream) const { return gpu_->executor().is_capturing(stream); }
+    void check_local(const void* address) const { gpu_->pinning().check_local(address); }
     /// True if kernels can access the whole range. Throws Error(invalid_argument) for memory of another GPU.
     ATOLL_API bool reaches(const void* address, std::size_t bytes) const;
     /// Checks that memory of the host heap for streams is pinned. Throws Error(invalid_argument).
@@ -197,8 +197,8 @@ class DeviceMemory {
     void share_part(std::size_t offset, const char* memory, std::size_t bytes);
     void unmap_parts(std::size_t offset) noexcept;
     /// Views use the last quarter of a slot, blocks the rest.
-    std::size_t views_offset() const noexcept { return heap_->stride() / 4 * 3; }
-    std::size_t views_bytes() const noexcept { return heap_->stride() - views_offset(); }
+    std::size_t views_offset() const noexcept { return window_.stride / 4 * 3; }
+    std::size_t views_bytes() const noexcept { return window_.stride - views_offset(); }
     bool is_view(std::size_t offset) const noexcept { return offset >= views_offset(); }
     memory::Allocator& allocator_of(std::size_t& offset) const;
 
@@ -212,7 +212,8 @@ class DeviceMemory {
     std::size_t control_bytes_;
     std::unique_ptr<KernelWatch> watch_;  // before the heap, which pins its pages
     const device::Watch* seen_watch_ = nullptr;
-    std::unique_ptr<DeviceHeap> heap_;
+    std::unique_ptr<Gpu> gpu_;
+    DeviceWindow window_;
     GpuSharing sharing_;
     std::optional<SharedGpu> shared_gpu_;
     std::unique_ptr<PinnedHeap> pinned_;

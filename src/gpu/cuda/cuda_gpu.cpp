@@ -1,4 +1,4 @@
-#include "gpu/cuda/heap.hpp"
+#include "gpu/cuda/cuda_gpu.hpp"
 
 #include "atoll/error.hpp"
 #include "common/text.hpp"
@@ -25,7 +25,7 @@ PrimaryContext::Current::~Current() {
     driver_.pop_context(&popped);
 }
 
-Heap::Heap(const gpu::DeviceChoice& choice)
+CudaGpu::CudaGpu(const gpu::DeviceChoice& choice)
     : driver_(Driver::get()),
       device_(choose_device(driver_, choice)),
       facts_(describe_device(driver_, device_)),
@@ -38,7 +38,7 @@ Heap::Heap(const gpu::DeviceChoice& choice)
 }
 
 /// Errors are ignored: at the end of a process the driver may already be unloaded.
-Heap::~Heap() {
+CudaGpu::~CudaGpu() {
     const bool is_current = driver_.push_context(context_.get()) == CUDA_SUCCESS;
     while (!chunks_.empty()) withdraw();
     for (const Chunk& view : views_) unmap(view);
@@ -51,7 +51,7 @@ Heap::~Heap() {
     if (is_current) driver_.pop_context(&popped);
 }
 
-void Heap::check_peer(const gpu::DeviceUuid& peer) const {
+void CudaGpu::check_peer(const gpu::DeviceUuid& peer) const {
     if (peer == facts_.uuid) return;
     const CUdevice other = find_device(driver_, peer);
     if (other < 0) return;  // not visible to this process; mapping its memory will report it
@@ -78,7 +78,7 @@ void Heap::check_peer(const gpu::DeviceUuid& peer) const {
                         "that NVLink connects, see `nvidia-smi topo -p2p a`.");
 }
 
-void Heap::reserve(int n_slots, int my_slot) {
+gpu::DeviceWindow CudaGpu::reserve(int n_slots, int my_slot) {
     const std::size_t bytes = stride_bytes * static_cast<std::size_t>(n_slots);
     const CUresult result = driver_.reserve(&window_, bytes, gpu::device_alignment, 0, 0);
     if (result != CUDA_SUCCESS)
@@ -88,13 +88,14 @@ void Heap::reserve(int n_slots, int my_slot) {
                                                   "; lift the address space limit (ulimit -v).");
     n_slots_ = n_slots;
     my_slot_ = my_slot;
+    return {slot(0), stride_bytes};
 }
 
-char* Heap::slot(int i) const noexcept {
+char* CudaGpu::slot(int i) const noexcept {
     return reinterpret_cast<char*>(window_ + stride_bytes * static_cast<std::size_t>(i));
 }
 
-CUmemGenericAllocationHandle Heap::create(std::size_t bytes) const {
+CUmemGenericAllocationHandle CudaGpu::create(std::size_t bytes) const {
     CUmemAllocationProp properties = shared_memory_on(device_);
     properties.allocFlags.gpuDirectRDMACapable = facts_.admits_networks ? 1 : 0;
     CUmemGenericAllocationHandle memory = 0;
@@ -114,7 +115,7 @@ CUmemGenericAllocationHandle Heap::create(std::size_t bytes) const {
 
 /// Maps memory as a chunk of a slot, for loads and stores of this PE's GPU. Releases the handle; the mapping
 /// keeps the memory.
-void Heap::map(Chunk& chunk, int slot, CUmemGenericAllocationHandle memory) {
+void CudaGpu::map(Chunk& chunk, int slot, CUmemGenericAllocationHandle memory) {
     const CUdeviceptr at = reinterpret_cast<CUdeviceptr>(this->slot(slot) + chunk.offset);
     CUresult result = driver_.map(at, chunk.bytes, 0, memory, 0);
     if (result == CUDA_SUCCESS) {
@@ -134,7 +135,7 @@ void Heap::map(Chunk& chunk, int slot, CUmemGenericAllocationHandle memory) {
     chunk.mapped[static_cast<std::size_t>(slot)] = true;
 }
 
-common::Fd Heap::export_memory(CUmemGenericAllocationHandle memory) const {
+common::Fd CudaGpu::export_memory(CUmemGenericAllocationHandle memory) const {
     int fd = -1;
     driver_.check(driver_.export_handle(&fd, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
                   "make a descriptor of its memory (see `ulimit -n`)");
@@ -142,7 +143,7 @@ common::Fd Heap::export_memory(CUmemGenericAllocationHandle memory) const {
     return common::Fd(fd);
 }
 
-common::Fd Heap::extend(std::size_t bytes) {
+common::Fd CudaGpu::extend(std::size_t bytes) {
     const CUmemGenericAllocationHandle memory = create(bytes);
     common::Fd descriptor;
     try {
@@ -162,7 +163,7 @@ common::Fd Heap::extend(std::size_t bytes) {
     return descriptor;
 }
 
-CUmemGenericAllocationHandle Heap::import_memory(int slot, const common::Fd& memory) const {
+CUmemGenericAllocationHandle CudaGpu::import_memory(int slot, const common::Fd& memory) const {
     CUmemGenericAllocationHandle handle = 0;
     driver_.check(
         driver_.import_handle(&handle, reinterpret_cast<void*>(static_cast<std::intptr_t>(memory.get())),
@@ -171,22 +172,22 @@ CUmemGenericAllocationHandle Heap::import_memory(int slot, const common::Fd& mem
     return handle;
 }
 
-void Heap::map_peer(int slot, const common::Fd& chunk) {
+void CudaGpu::map_peer(int slot, const common::Fd& chunk) {
     map(chunks_.back(), slot, import_memory(slot, chunk));
 }
 
-void Heap::unmap(const Chunk& chunk) noexcept {
+void CudaGpu::unmap(const Chunk& chunk) noexcept {
     for (int i = 0; i < n_slots_; ++i)
         if (chunk.mapped[static_cast<std::size_t>(i)])
             driver_.unmap(reinterpret_cast<CUdeviceptr>(slot(i) + chunk.offset), chunk.bytes);
 }
 
-void Heap::withdraw() noexcept {
+void CudaGpu::withdraw() noexcept {
     unmap(chunks_.back());
     chunks_.pop_back();
 }
 
-void* Heap::show(void* pages, std::size_t bytes) {
+void* CudaGpu::show(void* pages, std::size_t bytes) {
     const PrimaryContext::Current current(context_);
     driver_.check(
         driver_.register_host(pages, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP),
@@ -200,20 +201,20 @@ void* Heap::show(void* pages, std::size_t bytes) {
     return reinterpret_cast<void*>(seen);
 }
 
-void Heap::show_network_puts() {
+void CudaGpu::show_network_puts() {
     const PrimaryContext::Current current(context_);
     driver_.check(driver_.show_network_writes(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
                                               CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES),
                   "show what networks wrote into its memory");
 }
 
-void Heap::make_current() const {
+void CudaGpu::make_current() const {
     CUcontext current = nullptr;
     if (driver_.current_context(&current) == CUDA_SUCCESS && current == context_.get()) return;
     driver_.check(driver_.push_context(context_.get()), "use its context");
 }
 
-void Heap::hide(void* pages) noexcept {
+void CudaGpu::hide(void* pages) noexcept {
     const bool is_current = driver_.push_context(context_.get()) == CUDA_SUCCESS;
     driver_.unregister_host(pages);
     CUcontext popped = nullptr;
@@ -222,28 +223,28 @@ void Heap::hide(void* pages) noexcept {
     std::erase(shown_, pages);
 }
 
-void Heap::finish_copy(CUresult started, const char* doing, const void* dst, std::size_t bytes) const {
+void CudaGpu::finish_copy(CUresult started, const char* doing, const void* dst, std::size_t bytes) const {
     const CUresult result = started == CUDA_SUCCESS ? driver_.synchronize(stream_) : started;
     if (result != CUDA_SUCCESS) [[unlikely]]
         driver_.fail(result, std::string(doing) + " " + common::bytes_text(bytes) + " to " +
                                  common::address_text(dst));
 }
 
-void Heap::copy(void* dst, const void* src, std::size_t bytes) {
+void CudaGpu::copy(void* dst, const void* src, std::size_t bytes) {
     const PrimaryContext::Current current(context_);
     finish_copy(
         driver_.copy(reinterpret_cast<CUdeviceptr>(dst), reinterpret_cast<CUdeviceptr>(src), bytes, stream_),
         "copy", dst, bytes);
 }
 
-void Heap::begin_copy(void* dst, const void* src, std::size_t bytes, gpu::StreamHandle stream) {
+void CudaGpu::begin_copy(void* dst, const void* src, std::size_t bytes, gpu::StreamHandle stream) {
     const PrimaryContext::Current current(context_);
     driver_.check(driver_.copy(reinterpret_cast<CUdeviceptr>(dst), reinterpret_cast<CUdeviceptr>(src), bytes,
                                static_cast<CUstream>(stream)),
                   "copy " + common::bytes_text(bytes));
 }
 
-void Heap::fill(void* dst, unsigned char value, std::size_t bytes) {
+void CudaGpu::fill(void* dst, unsigned char value, std::size_t bytes) {
     const PrimaryContext::Current current(context_);
     finish_copy(driver_.fill(reinterpret_cast<CUdeviceptr>(dst), value, bytes, stream_), "fill", dst, bytes);
 }

@@ -1,10 +1,10 @@
-// The device heap on CUDA's virtual memory: a reserved range of addresses (the window), in which chunks of
-// all PEs' GPUs are mapped.
+// A GPU of CUDA. Its memory is CUDA's virtual memory: a reserved range of addresses (the window), in which
+// chunks of all PEs' GPUs are mapped.
 #pragma once
 
 #include "gpu/cuda/driver.hpp"
 #include "gpu/cuda/kernels.hpp"
-#include "gpu/device_heap.hpp"
+#include "gpu/gpu.hpp"
 
 #include <atomic>
 #include <mutex>
@@ -42,19 +42,24 @@ class PrimaryContext {
     CUcontext context_ = nullptr;
 };
 
-class Heap final : public gpu::DeviceHeap {
+/// Its parts are in files of their own: memory and pinning in cuda_gpu.cpp, existing memory in views.cpp, the
+/// executor in streams.cpp.
+class CudaGpu final : public gpu::Gpu, gpu::GpuMemory, gpu::GpuExecutor, gpu::GpuPinning {
   public:
-    explicit Heap(const gpu::DeviceChoice& choice);
-    ~Heap() override;
-    Heap(const Heap&) = delete;
-    Heap& operator=(const Heap&) = delete;
+    explicit CudaGpu(const gpu::DeviceChoice& choice);
+    ~CudaGpu() override;
+    CudaGpu(const CudaGpu&) = delete;
+    CudaGpu& operator=(const CudaGpu&) = delete;
 
     const gpu::DeviceFacts& facts() const noexcept override { return facts_; }
+    gpu::GpuMemory& memory() noexcept override { return *this; }
+    gpu::GpuExecutor& executor() noexcept override { return *this; }
+    gpu::GpuPinning& pinning() noexcept override { return *this; }
+
+  private:
     void check_peer(const gpu::DeviceUuid& peer) const override;
     void limit_blocks(unsigned blocks) override { kernels_->limit_blocks(blocks); }
-    void reserve(int n_slots, int my_slot) override;
-    std::size_t stride() const noexcept override { return stride_bytes; }
-    char* slot(int i) const noexcept override;
+    gpu::DeviceWindow reserve(int n_slots, int my_slot) override;
     common::Fd extend(std::size_t bytes) override;
     void map_peer(int slot, const common::Fd& chunk) override;
     void withdraw() noexcept override;
@@ -80,7 +85,6 @@ class Heap final : public gpu::DeviceHeap {
     bool reaches(const void* address) const override;
     bool is_on_gpu(const void* address) const override;
 
-  private:
     /// Larger than the memory of any GPU; reserved addresses cost nothing.
     static constexpr std::size_t stride_bytes = std::size_t{1} << 40;
     struct Chunk {
@@ -88,6 +92,7 @@ class Heap final : public gpu::DeviceHeap {
         std::size_t bytes;
         std::vector<bool> mapped;  ///< by slot
     };
+    char* slot(int i) const noexcept;
     void map(Chunk& chunk, int slot, CUmemGenericAllocationHandle memory);
     void unmap(const Chunk& chunk) noexcept;
     common::Fd export_memory(CUmemGenericAllocationHandle memory) const;

@@ -1,0 +1,54 @@
+// Gpu: a PE's GPU, by three interfaces. The plug-in libatoll_cuda.so implements them and is loaded when a GPU
+// is first used. So the rest of the library contains no CUDA.
+#pragma once
+
+#include "atoll/version.hpp"
+#include "gpu/gpu_executor.hpp"
+#include "gpu/gpu_memory.hpp"
+#include "gpu/gpu_pinning.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace atl::gpu {
+
+/// The GPU that a PE takes, among those that its process sees.
+struct DeviceChoice {
+    int number = 0;
+    bool exact = false;  ///< else modulo their number
+};
+
+struct DeviceFacts {
+    int number = -1;  ///< among those that this process sees
+    std::string name;
+    DeviceUuid uuid{};
+    std::size_t granularity_bytes = 0;  ///< chunks are multiples of it
+    unsigned resident_blocks = 0;       ///< of the library's collective kernels, at once
+    bool is_gpu_memory = true;          ///< the host cannot load and store it
+    /// Processes time-slice the GPU, since MPS is not running. False if that is unknown.
+    bool takes_turns = false;
+    /// Networks can read and write its memory, and their writes can be made visible to every PE.
+    bool admits_networks = false;
+};
+
+/// Each interface lives as long as the GPU.
+class Gpu {
+  public:
+    virtual ~Gpu() = default;
+    virtual const DeviceFacts& facts() const noexcept = 0;
+    virtual GpuMemory& memory() noexcept = 0;
+    virtual GpuExecutor& executor() noexcept = 0;
+    virtual GpuPinning& pinning() noexcept = 0;
+};
+
+/// The symbol `device_plugin_symbol` of libatoll_cuda.so. Both sides must be of one release: the interface
+/// between them is not stable.
+struct DevicePlugin {
+    const char* release;  ///< ATOLL_VERSION
+    std::unique_ptr<Gpu> (*open)(const DeviceChoice& choice);
+    const char* built;  ///< for people: "CUDA 13.0, kernels for sm_90"
+};
+inline constexpr const char* device_plugin_symbol = "atoll_device_plugin";
+
+}  // namespace atl::gpu
