@@ -92,7 +92,7 @@ class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
         made._make(its, np.dtype(dtype))
         return made
 
-    # What it is.
+    # Its shape, type and distribution.
 
     @property
     def shape(self) -> tuple[int, ...]:

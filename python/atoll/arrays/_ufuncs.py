@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ._array import DistArray
     from ._layout import Layout
 
-# Reductions that ufunc.reduce stands for.
+# Methods that do the work of ufunc.reduce.
 _REDUCTIONS = {
     "add": "sum",
     "multiply": "prod",

@@ -246,7 +246,7 @@ def halos_are_those_of_a_padded_array(rng: random.Random) -> None:
             for (start, stop), (low, high) in zip(a.bounds(), halo, strict=True)
         )
         wanted = padded[outside]
-        # Where a fixed border meets another, the corner keeps what it had.
+        # A corner between two borders keeps what it had if one of them is fixed.
         known = wanted != -1.0
         np.testing.assert_array_equal(a.local_with_halo[known], wanted[known])
         equal(a.local, whole[tuple(slice(*bounds) for bounds in a.bounds())])
