@@ -1,0 +1,33 @@
+"""Registers the backend `atoll` of torch.distributed. PyTorch calls `register` at the end of its own import.
+
+This module imports nothing of atoll: the package is loaded when a program first makes a group. Nothing here
+may make `import torch` fail, so every exception is dropped; a program that wants the backend then gets
+PyTorch's own error for an unknown backend.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+BACKEND = "atoll"
+DEVICES = ["cpu", "cuda"]
+
+
+def register() -> None:
+    """Register the backend with PyTorch, if its distributed package is there."""
+    try:
+        import torch.distributed as dist
+
+        if dist.is_available() and BACKEND not in dist.Backend.backend_list:
+            dist.Backend.register_backend(BACKEND, _create, extended_api=True, devices=DEVICES)
+    except Exception as error:
+        if sys.flags.dev_mode:
+            print(f"atoll: the backend of torch.distributed was not registered: {error!r}", file=sys.stderr)
+
+
+def _create(group: Any, options: Any) -> Any:
+    """Make the backend of one group."""
+    from atoll._c10d import create
+
+    return create(group, options)

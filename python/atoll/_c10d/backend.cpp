@@ -1,0 +1,411 @@
+#include "backend.hpp"
+
+namespace atoll_c10d {
+
+int AtollBackend::root_of(std::int64_t root, const char* operation) const {
+    TORCH_CHECK_VALUE(root >= 0 && root < size_, operation, " was given root rank ", root,
+                      "; the group has ranks 0 to ", size_ - 1, ".");
+    return static_cast<int>(root);
+}
+
+/// Starts an operation, or carries it out if the caller waits anyway.
+WorkPtr AtollBackend::go(Buffers& buffers, atoll_call call, bool async) {
+    const std::uint64_t sequence = ++sequence_;
+    Job job = buffers.take_job();
+    if (async) {
+        WorkPtr work = AtollWork::start(group_, call, rank_, std::move(job), sequence);
+        if (coalescing_) coalesced_.push_back(work);
+        return work;
+    }
+    const int result = table->run(group_, &call, run_signal_handlers);
+    if (result < 0) throw_failure(result, table->last_error());
+    if (job.finish) job.finish();
+    return AtollWork::completed(rank_, std::move(job), sequence, result);
+}
+
+void AtollBackend::startCoalescing() {
+    coalescing_ = true;
+    coalesced_.clear();
+}
+
+WorkPtr AtollBackend::endCoalescing() {
+    coalescing_ = false;
+    return c10::make_intrusive<ManyWork>(rank_, OpType::COALESCED, std::exchange(coalesced_, {}));
+}
+
+// ---- barriers
+
+WorkPtr AtollBackend::barrier(const c10d::BarrierOptions& opts) {
+    Buffers buffers("barrier", OpType::BARRIER);
+    return go(buffers, buffers.call(ATOLL_BARRIER, limit(opts.timeout)), opts.asyncOp);
+}
+
+int AtollBackend::wait_for_message(int kind, int other, int tag, char* byte, Milliseconds timeout) {
+    const atoll_span span{byte, 1};
+    atoll_call call{};
+    call.kind = kind;
+    call.root = other;
+    call.tag = tag;
+    call.timeout_s = std::max(std::chrono::duration<double>(timeout).count(), 1e-3);
+    (kind == ATOLL_SEND ? call.in : call.out) = &span;
+    (kind == ATOLL_SEND ? call.n_in : call.n_out) = 1;
+    return table->run(group_, &call, run_signal_handlers);
+}
+
+/// Rank 0 hears from every rank, then answers each. So it can name those that did not come.
+void AtollBackend::monitoredBarrier(const c10d::BarrierOptions& opts, bool wait_all_ranks) {
+    // Tags of programs are not negative.
+    const int tag = -1 - ++monitored_;
+    const Milliseconds timeout = limit(opts.timeout);
+    const auto end = std::chrono::steady_clock::now() + timeout;
+    const auto left = [&] {
+        return std::chrono::duration_cast<Milliseconds>(end - std::chrono::steady_clock::now());
+    };
+    char byte = 0;
+    if (rank_ != 0) {
+        int result = wait_for_message(ATOLL_SEND, 0, tag, &byte, left());
+        if (result >= 0) result = wait_for_message(ATOLL_RECEIVE, 0, tag, &byte, left());
+        if (result == ATOLL_INTERRUPTED) throw_failure(result, table->last_error());
+        if (result < 0)
+            throw_failure(
+                result,
+                c10::str("Rank ", name_of(rank_), " reached monitoredBarrier, but rank ", name_of(0),
+                         " did not answer; its error names the missing ranks. (", table->last_error(), ")"));
+        return;
+    }
+    std::string missing;
+    for (int other = 1; other < size_; ++other) {
+        const int result = wait_for_message(ATOLL_RECEIVE, other, tag, &byte, left());
+        if (result == ATOLL_INTERRUPTED) throw_failure(result, table->last_error());
+        if (result >= 0) continue;
+        missing += (missing.empty() ? "" : ", ") + name_of(other);
+        if (!wait_all_ranks) break;
+    }
+    if (!missing.empty())
+        throw_failure(ATOLL_TIMED_OUT,
+                      c10::str("[Rank ", name_of(0), "]: ", wait_all_ranks ? "Ranks " : "Rank ", missing,
+                               " failed to pass monitoredBarrier in ", timeout.count(), " ms"));
+    for (int other = 1; other < size_; ++other) {
+        const int result = wait_for_message(ATOLL_SEND, other, tag, &byte, left());
+        if (result < 0) throw_failure(result, table->last_error());
+    }
+}
+
+// ---- one tensor for all
+
+WorkPtr AtollBackend::broadcast(Tensors& tensors, const c10d::BroadcastOptions& opts) {
+    const char* const operation = "broadcast";
+    const at::Tensor& tensor = single(tensors, operation);
+    Buffers buffers(operation, OpType::BROADCAST);
+    const int root = root_of(opts.rootRank, operation);
+    if (root == rank_) {
+        buffers.input(tensor);
+        buffers.result(tensor);
+    } else {
+        buffers.output(tensor);
+    }
+    atoll_call call = buffers.call(ATOLL_BROADCAST, limit(opts.timeout));
+    call.root = root;
+    return go(buffers, call, opts.asyncOp);
+}
+
+WorkPtr AtollBackend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) {
+    const char* const operation = "all_reduce";
+    if (tensors.size() == 1 && tensors[0].layout() == at::kSparse) return allreduce_sparse(tensors, opts);
+    const at::Tensor& tensor = single(tensors, operation);
+    Buffers buffers(operation, OpType::ALLREDUCE);
+    buffers.both(tensor);
+    atoll_call call = buffers.call(ATOLL_ALL_REDUCE, limit(opts.timeout));
+    set_op(call, opts.reduceOp, tensor, operation);
+    return go(buffers, call, opts.asyncOp);
+}
+
+WorkPtr AtollBackend::allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& opts) {
+    return many(OpType::ALLREDUCE_COALESCED, tensors.size(), [&](std::size_t i) {
+        Tensors one{tensors[i]};
+        return allreduce(one, opts);
+    });
+}
+
+WorkPtr AtollBackend::reduce(Tensors& tensors, const c10d::ReduceOptions& opts) {
+    const char* const operation = "reduce";
+    const at::Tensor& tensor = single(tensors, operation);
+    const int root = root_of(opts.rootRank, operation);
+    Buffers buffers(operation, OpType::REDUCE);
+    if (root == rank_) {
+        buffers.both(tensor);
+    } else {
+        buffers.input(tensor);
+        buffers.result(tensor);
+    }
+    atoll_call call = buffers.call(ATOLL_REDUCE, limit(opts.timeout));
+    call.root = root;
+    set_op(call, opts.reduceOp, tensor, operation);
+    return go(buffers, call, opts.asyncOp);
+}
+
+// ---- gathers and scatters
+
+WorkPtr AtollBackend::allgather(std::vector<Tensors>& outputs, Tensors& inputs,
+                                const c10d::AllgatherOptions& opts) {
+    const char* const operation = "all_gather";
+    const at::Tensor& input = single(inputs, operation);
+    TORCH_CHECK_VALUE(outputs.size() == 1 && outputs[0].size() == static_cast<std::size_t>(size_), operation,
+                      " takes an output tensor for each of the ", size_, " ranks; it was given ",
+                      outputs.size() == 1 ? outputs[0].size() : outputs.size(), ".");
+    Buffers buffers(operation, OpType::ALLGATHER);
+    buffers.input(input);
+    for (const at::Tensor& output : outputs[0]) {
+        check_alike(output, input, operation);
+        buffers.output(output);
+    }
+    return go(buffers, buffers.call(ATOLL_ALL_GATHER, limit(opts.timeout)), opts.asyncOp);
+}
+
+WorkPtr AtollBackend::allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs,
+                                          const c10d::AllgatherOptions& opts) {
+    TORCH_CHECK_VALUE(outputs.size() == static_cast<std::size_t>(size_),
+                      "all_gather_coalesced takes a list for each of the ", size_, " ranks; it was given ",
+                      outputs.size(), ".");
+    return many(OpType::ALLGATHER_COALESCED, inputs.size(), [&](std::size_t i) {
+        std::vector<Tensors> out(1);
+        for (const Tensors& of_rank : outputs) {
+            TORCH_CHECK_VALUE(of_rank.size() == inputs.size(),
+                              "all_gather_coalesced takes equally many outputs of each rank and inputs.");
+            out[0].push_back(of_rank[i]);
+        }
+        Tensors one{inputs[i]};
+        return allgather(out, one, opts);
+    });
+}
+
+WorkPtr AtollBackend::_allgather_base(at::Tensor& output, at::Tensor& input,
+                                      const c10d::AllgatherOptions& opts) {
+    const char* const operation = "all_gather_single";
+    check_cpu(input, operation);
+    check_alike(output, input, operation);
+    TORCH_CHECK_VALUE(output.numel() == input.numel() * size_, operation, ": the output has ", output.numel(),
+                      " elements; ", size_, " inputs of ", input.numel(), " make ", input.numel() * size_,
+                      ".");
+    Buffers buffers(operation, OpType::_ALLGATHER_BASE);
+    buffers.input(input);
+    buffers.output_pieces(output, std::vector<std::size_t>(static_cast<std::size_t>(size_), input.nbytes()));
+    return go(buffers, buffers.call(ATOLL_ALL_GATHER, limit(opts.timeout)), opts.asyncOp);
+}
+
+WorkPtr AtollBackend::allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                                      const c10d::AllgatherOptions& opts) {
+    TORCH_CHECK_VALUE(outputs.size() == inputs.size(),
+                      "all_gather_single_coalesced takes an output for each input.");
+    return many(OpType::ALLGATHER_INTO_TENSOR_COALESCED, inputs.size(),
+                [&](std::size_t i) { return _allgather_base(outputs[i], inputs[i], opts); });
+}
+
+WorkPtr AtollBackend::gather(std::vector<Tensors>& outputs, Tensors& inputs,
+                             const c10d::GatherOptions& opts) {
+    const char* const operation = "gather";
+    const at::Tensor& input = single(inputs, operation);
+    const int root = root_of(opts.rootRank, operation);
+    Buffers buffers(operation, OpType::GATHER);
+    buffers.input(input);
+    if (root == rank_) {
+        TORCH_CHECK_VALUE(outputs.size() == 1 && outputs[0].size() == static_cast<std::size_t>(size_),
+                          operation, " takes an output tensor for each of the ", size_,
+                          " ranks on its root.");
+        for (const at::Tensor& output : outputs[0]) {
+            check_alike(output, input, operation);
+            buffers.output(output);
+        }
+    } else {
+        TORCH_CHECK_VALUE(outputs.empty(), operation, " takes outputs on its root only.");
+    }
+    atoll_call call = buffers.call(ATOLL_GATHER, limit(opts.timeout));
+    call.root = root;
+    return go(buffers, call, opts.asyncOp);
+}
+
+WorkPtr AtollBackend::scatter(Tensors& outputs, std::vector<Tensors>& inputs,
+                              const c10d::ScatterOptions& opts) {
+    const char* const operation = "scatter";
+    const at::Tensor& output = single(outputs, operation);
+    const int root = root_of(opts.rootRank, operation);
+    Buffers buffers(operation, OpType::SCATTER);
+    if (root == rank_) {
+        TORCH_CHECK_VALUE(inputs.size() == 1 && inputs[0].size() == static_cast<std::size_t>(size_),
+                          operation, " takes an input tensor for each of the ", size_, " ranks on its root.");
+        for (const at::Tensor& input : inputs[0]) {
+            check_alike(input, output, operation);
+            TORCH_CHECK_VALUE(input.numel() == output.numel(), operation,
+                              " takes inputs of the output's size, ", output.numel(), " elements; one has ",
+                              input.numel(), ".");
+            buffers.input(input);
+        }
+    } else {
+        TORCH_CHECK_VALUE(inputs.empty(), operation, " takes inputs on its root only.");
+    }
+    buffers.output(output);
+    atoll_call call = buffers.call(ATOLL_SCATTER, limit(opts.timeout));
+    call.root = root;
+    return go(buffers, call, opts.asyncOp);
+}
+
+WorkPtr AtollBackend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs,
+                                     const c10d::ReduceScatterOptions& opts) {
+    const char* const operation = "reduce_scatter";
+    const at::Tensor& output = single(outputs, operation);
+    TORCH_CHECK_VALUE(inputs.size() == 1 && inputs[0].size() == static_cast<std::size_t>(size_), operation,
+                      " takes an input tensor for each of the ", size_, " ranks.");
+    Buffers buffers(operation, OpType::REDUCE_SCATTER);
+    for (const at::Tensor& input : inputs[0]) {
+        check_alike(input, output, operation);
+        buffers.input(input);
+    }
+    buffers.output(output);
+    atoll_call call = buffers.call(ATOLL_REDUCE_SCATTER, limit(opts.timeout));
+    set_op(call, opts.reduceOp, output, operation);
+    return go(buffers, call, opts.asyncOp);
+}
+
+WorkPtr AtollBackend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
+                                           const c10d::ReduceScatterOptions& opts) {
+    const char* const operation = "reduce_scatter_single";
+    check_cpu(input, operation);
+    check_alike(output, input, operation);
+    TORCH_CHECK_VALUE(input.numel() == output.numel() * size_, operation, ": the input has ", input.numel(),
+                      " elements; ", size_, " outputs of ", output.numel(), " make ", output.numel() * size_,
+                      ".");
+    Buffers buffers(operation, OpType::_REDUCE_SCATTER_BASE);
+    buffers.input_pieces(input, std::vector<std::size_t>(static_cast<std::size_t>(size_), output.nbytes()));
+    buffers.output(output);
+    atoll_call call = buffers.call(ATOLL_REDUCE_SCATTER, limit(opts.timeout));
+    set_op(call, opts.reduceOp, output, operation);
+    return go(buffers, call, opts.asyncOp);
+}
+
+WorkPtr AtollBackend::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                                      const c10d::ReduceScatterOptions& opts) {
+    TORCH_CHECK_VALUE(outputs.size() == inputs.size(),
+                      "reduce_scatter_single_coalesced takes an output for each input.");
+    return many(OpType::REDUCE_SCATTER_TENSOR_COALESCED, inputs.size(),
+                [&](std::size_t i) { return _reduce_scatter_base(outputs[i], inputs[i], opts); });
+}
+
+WorkPtr AtollBackend::alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& opts) {
+    const char* const operation = "all_to_all";
+    const auto n = static_cast<std::size_t>(size_);
+    TORCH_CHECK_VALUE(inputs.size() == n && outputs.size() == n, operation, " takes ", n,
+                      " input and output tensors, one for each rank; it was given ", inputs.size(), " and ",
+                      outputs.size(), ".");
+    Buffers buffers(operation, OpType::ALLTOALL);
+    for (const at::Tensor& input : inputs) {
+        check_alike(input, inputs[0], operation);
+        buffers.input(input);
+    }
+    for (const at::Tensor& output : outputs) {
+        check_alike(output, inputs[0], operation);
+        buffers.output(output);
+    }
+    return go(buffers, buffers.call(ATOLL_ALL_TO_ALL, limit(opts.timeout)), opts.asyncOp);
+}
+
+WorkPtr AtollBackend::alltoall_base(at::Tensor& output, at::Tensor& input,
+                                    std::vector<std::int64_t>& output_splits,
+                                    std::vector<std::int64_t>& input_splits,
+                                    const c10d::AllToAllOptions& opts) {
+    const char* const operation = "all_to_all_single";
+    check_cpu(input, operation);
+    check_alike(output, input, operation);
+    Buffers buffers(operation, OpType::ALLTOALL_BASE);
+    buffers.input_pieces(input, split_bytes(input, input_splits, size_, operation, "input"));
+    buffers.output_pieces(output, split_bytes(output, output_splits, size_, operation, "output"));
+    return go(buffers, buffers.call(ATOLL_ALL_TO_ALL, limit(opts.timeout)), opts.asyncOp);
+}
+
+// ---- messages
+
+WorkPtr AtollBackend::send(Tensors& tensors, int to, int tag) {
+    const char* const operation = "send";
+    const at::Tensor& tensor = single(tensors, operation);
+    TORCH_CHECK_VALUE(tag >= 0, operation, " was given the tag ", tag, "; tags are 0 or more.");
+    Buffers buffers(operation, OpType::SEND);
+    buffers.input(tensor);
+    atoll_call call = buffers.call(ATOLL_SEND, options_->timeout);
+    call.root = to;
+    call.tag = tag;
+    return go(buffers, call, true);
+}
+
+WorkPtr AtollBackend::recv(Tensors& tensors, int from, int tag) {
+    const char* const operation = "recv";
+    const at::Tensor& tensor = single(tensors, operation);
+    TORCH_CHECK_VALUE(tag >= 0, operation, " was given the tag ", tag, "; tags are 0 or more.");
+    TORCH_CHECK_VALUE(from != ATOLL_ANY_SOURCE, operation, " was given the source ", from, ".");
+    Buffers buffers(operation, OpType::RECV);
+    buffers.output(tensor);
+    atoll_call call = buffers.call(ATOLL_RECEIVE, options_->timeout);
+    call.root = from;
+    call.tag = tag;
+    return go(buffers, call, true);
+}
+
+WorkPtr AtollBackend::recvAnysource(Tensors& tensors, int tag) {
+    const char* const operation = "recv";
+    const at::Tensor& tensor = single(tensors, operation);
+    TORCH_CHECK_VALUE(tag >= 0, operation, " was given the tag ", tag, "; tags are 0 or more.");
+    Buffers buffers(operation, OpType::RECVANYSOURCE);
+    buffers.output(tensor);
+    atoll_call call = buffers.call(ATOLL_RECEIVE, options_->timeout);
+    call.root = ATOLL_ANY_SOURCE;
+    call.tag = tag;
+    return go(buffers, call, true);
+}
+
+// ---- sparse tensors
+
+/// The tensor of each rank, which has `rows[rank]` rows.
+Tensors AtollBackend::gather_all(const at::Tensor& tensor, const std::vector<std::int64_t>& rows,
+                                 Milliseconds timeout) {
+    std::vector<Tensors> outputs(1);
+    for (const std::int64_t n : rows) {
+        auto sizes = tensor.sizes().vec();
+        sizes[0] = n;
+        outputs[0].push_back(at::empty(sizes, tensor.options()));
+    }
+    Tensors input{tensor};
+    c10d::AllgatherOptions opts;
+    opts.timeout = timeout;
+    opts.asyncOp = false;
+    allgather(outputs, input, opts);
+    return outputs[0];
+}
+
+WorkPtr AtollBackend::sum_sparse(at::Tensor& tensor, const c10d::AllreduceOptions& opts) {
+    const at::Tensor mine = tensor.coalesce();
+    const at::Tensor counts = at::full({1}, mine._nnz(), at::kLong);
+    std::vector<std::int64_t> rows;
+    for (const at::Tensor& count :
+         gather_all(counts, std::vector<std::int64_t>(std::size_t(size_), 1), opts.timeout))
+        rows.push_back(count.item<std::int64_t>());
+    // Indices are gathered by element, so with one row an element.
+    const Tensors indices = gather_all(mine.indices().t().contiguous(), rows, opts.timeout);
+    const Tensors values = gather_all(mine.values().contiguous(), rows, opts.timeout);
+    const at::Tensor all =
+        at::sparse_coo_tensor(at::cat(indices).t(), at::cat(values), tensor.sizes(), tensor.options());
+    tensor.copy_(all.coalesce());
+    Job job;
+    job.type = OpType::_ALLREDUCE_SPARSE;
+    job.results = {tensor};
+    return AtollWork::completed(rank_, std::move(job), ++sequence_, 0);
+}
+
+WorkPtr AtollBackend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& opts) {
+    TORCH_CHECK_VALUE(
+        tensors.size() == 1 && tensors[0].layout() == at::kSparse && tensors[0].device().is_cpu(),
+        "A sparse all_reduce takes one sparse CPU tensor (COO) a rank.");
+    TORCH_CHECK_VALUE(opts.reduceOp == c10d::ReduceOp::SUM,
+                      "A sparse all_reduce takes the operator SUM only.");
+    const at::NoGradGuard no_grad;
+    return sum_sparse(tensors[0], opts);
+}
+
+}  // namespace atoll_c10d

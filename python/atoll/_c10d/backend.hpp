@@ -1,0 +1,118 @@
+// Backend: the operations of torch.distributed on CPU tensors, carried out by a group of libatoll.
+#pragma once
+
+#include "buffers.hpp"
+
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include <optional>
+
+namespace atoll_c10d {
+
+using WorkPtr = c10::intrusive_ptr<c10d::Work>;
+
+class AtollBackend : public c10d::Backend {
+  public:
+    AtollBackend(atoll_group* group, int rank, int size, Milliseconds timeout, std::vector<int> names)
+        : Backend(rank, size),
+          group_(group),
+          names_(std::move(names)),
+          options_(c10::make_intrusive<Options>("atoll", timeout)) {}
+    ~AtollBackend() override { table->leave(group_); }
+
+    const std::string getBackendName() const override { return "atoll"; }
+    c10::intrusive_ptr<Options> getBackendOptions() override { return options_; }
+    void setTimeout(Milliseconds timeout) override { options_->timeout = timeout; }
+    std::uint64_t getSequenceNumberForGroup() override { return sequence_.load(); }
+    void abort() override {
+        table->abort(group_, c10::str("rank ", name_of(rank_), " aborted the group.").c_str());
+    }
+
+    bool supportsCoalescing() const override { return true; }
+    void startCoalescing() override;
+    WorkPtr endCoalescing() override;
+
+    WorkPtr barrier(const c10d::BarrierOptions& opts) override;
+    void monitoredBarrier(const c10d::BarrierOptions& opts, bool wait_all_ranks) override;
+
+    WorkPtr broadcast(Tensors& tensors, const c10d::BroadcastOptions& opts) override;
+    WorkPtr allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) override;
+    WorkPtr allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& opts) override;
+    WorkPtr allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& opts) override;
+    WorkPtr reduce(Tensors& tensors, const c10d::ReduceOptions& opts) override;
+
+    WorkPtr allgather(std::vector<Tensors>& outputs, Tensors& inputs,
+                      const c10d::AllgatherOptions& opts) override;
+    WorkPtr allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs,
+                                const c10d::AllgatherOptions& opts) override;
+    WorkPtr _allgather_base(at::Tensor& output, at::Tensor& input,
+                            const c10d::AllgatherOptions& opts) override;
+    WorkPtr allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                            const c10d::AllgatherOptions& opts) override;
+    WorkPtr gather(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::GatherOptions& opts) override;
+    WorkPtr scatter(Tensors& outputs, std::vector<Tensors>& inputs,
+                    const c10d::ScatterOptions& opts) override;
+
+    WorkPtr reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs,
+                           const c10d::ReduceScatterOptions& opts) override;
+    WorkPtr _reduce_scatter_base(at::Tensor& output, at::Tensor& input,
+                                 const c10d::ReduceScatterOptions& opts) override;
+    WorkPtr reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                            const c10d::ReduceScatterOptions& opts) override;
+
+    WorkPtr alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& opts) override;
+    WorkPtr alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<std::int64_t>& output_splits,
+                          std::vector<std::int64_t>& input_splits,
+                          const c10d::AllToAllOptions& opts) override;
+
+    WorkPtr send(Tensors& tensors, int to, int tag) override;
+    WorkPtr recv(Tensors& tensors, int from, int tag) override;
+    WorkPtr recvAnysource(Tensors& tensors, int tag) override;
+
+#ifdef C10D_BACKEND_HAS_WINDOW
+    // Until there are windows, the refusal is ours, with the cure.
+    c10::intrusive_ptr<c10d::Window> new_window(const std::optional<at::Tensor>&) override {
+        C10_THROW_ERROR(
+            NotImplementedError,
+            "Windows: not in this version of Atoll's backend; atoll.array, put and get of Atoll itself "
+            "are one-sided.");
+    }
+#endif
+
+  private:
+    std::string name_of(int rank) const { return std::to_string(names_[static_cast<std::size_t>(rank)]); }
+    Milliseconds limit(Milliseconds given) const {
+        return given == c10d::kUnsetTimeout ? options_->timeout : given;
+    }
+    int root_of(std::int64_t root, const char* operation) const;
+    WorkPtr go(Buffers& buffers, atoll_call call, bool async);
+    WorkPtr sum_sparse(at::Tensor& tensor, const c10d::AllreduceOptions& opts);
+    Tensors gather_all(const at::Tensor& tensor, const std::vector<std::int64_t>& rows, Milliseconds timeout);
+    void set_op(atoll_call& call, const c10d::ReduceOp& op, const at::Tensor& tensor,
+                const char* operation) const {
+        call.type = type_of(tensor.scalar_type(), operation);
+        call.op = op_of(op, tensor.scalar_type(), operation);
+    }
+    template <class Each> WorkPtr many(OpType type, std::size_t n, Each&& each) {
+        std::vector<WorkPtr> parts;
+        for (std::size_t i = 0; i < n; ++i) parts.push_back(each(i));
+        return c10::make_intrusive<ManyWork>(rank_, type, std::move(parts));
+    }
+    int wait_for_message(int kind, int other, int tag, char* byte, Milliseconds timeout);
+
+    atoll_group* group_;
+    std::vector<int> names_;  ///< global rank of each rank
+    c10::intrusive_ptr<Options> options_;
+    std::atomic<std::uint64_t> sequence_{0};
+    int monitored_ = 0;
+    bool coalescing_ = false;
+    std::vector<WorkPtr> coalesced_;
+};
+
+/// Makes the backend of a group, whose store connects its ranks. Collective over the group.
+c10::intrusive_ptr<c10d::Backend> create_backend(const c10::intrusive_ptr<c10d::Store>& store, int rank,
+                                                 int size, double timeout_s, const std::string& group_id,
+                                                 std::vector<int> names);
+
+}  // namespace atoll_c10d

@@ -1,0 +1,232 @@
+// Work: operations of the backend as PyTorch sees them.
+#pragma once
+
+#include <atoll/groups.h>
+
+#include <torch/csrc/distributed/c10d/Work.hpp>
+#include <torch/csrc/utils/pybind.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace atoll_c10d {
+
+using Tensors = std::vector<at::Tensor>;
+using c10d::OpType;
+using Milliseconds = std::chrono::milliseconds;
+
+/// The table of libatoll; set when the module is loaded.
+inline const atoll_groups_table* table = nullptr;
+
+/// An exception of a signal handler, on its way from a wait to the caller.
+inline thread_local std::unique_ptr<pybind11::error_already_set> from_handler;
+
+/// Runs Python's signal handlers during a wait. Returns nonzero if one raised.
+inline int run_signal_handlers() {
+    const pybind11::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() == 0) return 0;
+    from_handler = std::make_unique<pybind11::error_already_set>();
+    return 1;
+}
+
+/// Throws PyTorch's exception for a failure of the library.
+[[noreturn]] inline void throw_failure(int failure, const std::string& text) {
+    if (failure == ATOLL_INTERRUPTED && from_handler) {
+        const std::unique_ptr<pybind11::error_already_set> error = std::move(from_handler);
+        throw pybind11::error_already_set(*error);
+    }
+    if (failure == ATOLL_WRONG_CALL) C10_THROW_ERROR(ValueError, text);
+    C10_THROW_ERROR(DistBackendError, text);
+}
+
+/// What an operation needs until it is done: its tensors, and the step that follows the transfer.
+struct Job {
+    OpType type = OpType::UNKNOWN;
+    Tensors kept;                  ///< contiguous tensors that the transfer reads and writes
+    Tensors results;               ///< as the caller gave them
+    std::function<void()> finish;  ///< copies to tensors that are not contiguous; may be empty
+};
+
+class AtollWork : public c10d::Work {
+  public:
+    AtollWork(int rank, Job job, std::uint64_t sequence)
+        : Work(rank, job.type), job_(std::move(job)), sequence_(sequence) {}
+    ~AtollWork() override {
+        if (request_ != nullptr) table->release(request_);
+    }
+
+    /// Starts the operation. Throws for a call that the library refuses.
+    static c10::intrusive_ptr<AtollWork> start(atoll_group* group, const atoll_call& call, int rank, Job job,
+                                               std::uint64_t sequence) {
+        auto work = c10::make_intrusive<AtollWork>(rank, std::move(job), sequence);
+        auto held = std::make_unique<c10::intrusive_ptr<AtollWork>>(work);
+        const atoll_callbacks callbacks{held.get(), &AtollWork::finish_state, &AtollWork::notify_state};
+        atoll_request* request = table->start(group, &call, &callbacks);
+        if (request == nullptr) throw_failure(table->last_failure(), table->last_error());
+        held.release();  // notify_state takes it, possibly already
+        work->request_ = request;
+        return work;
+    }
+    /// An operation that is done.
+    static c10::intrusive_ptr<AtollWork> completed(int rank, Job job, std::uint64_t sequence, int source) {
+        auto work = c10::make_intrusive<AtollWork>(rank, std::move(job), sequence);
+        work->source_ = source;
+        work->settle(nullptr);
+        return work;
+    }
+
+    bool isCompleted() override {
+        if (!over_.load(std::memory_order_acquire) && request_ != nullptr) table->test(request_);
+        return over_.load(std::memory_order_acquire);
+    }
+    bool isSuccess() const override {
+        const std::lock_guard lock(state_);
+        return over_.load() && !failure_;
+    }
+    std::exception_ptr exception() const override {
+        const std::lock_guard lock(state_);
+        return failure_;
+    }
+    int sourceRank() const override { return request_ != nullptr ? table->source(request_) : source_; }
+    std::vector<at::Tensor> result() override { return job_.results; }
+    void synchronize() override {}
+
+    bool wait(Milliseconds timeout) override {
+        constexpr double slice_s = 0.05;
+        double left_s = timeout == kNoTimeout ? -1 : std::chrono::duration<double>(timeout).count();
+        const double limit_s = left_s;
+        while (!over_.load(std::memory_order_acquire)) {
+            const double slice = limit_s < 0 ? slice_s : std::min(slice_s, left_s);
+            if (table->wait(request_, slice) != 0) {
+                // Another thread may still be within notify.
+                while (!over_.load(std::memory_order_acquire)) std::this_thread::yield();
+                break;
+            }
+            if (run_signal_handlers() != 0) throw_failure(ATOLL_INTERRUPTED, "Interrupted while waiting.");
+            left_s -= slice;
+            if (limit_s >= 0 && left_s <= 0) {
+                table->describe_wait(request_, limit_s);
+                throw_failure(ATOLL_TIMED_OUT, table->last_error());
+            }
+        }
+        if (const std::exception_ptr failure = exception()) std::rethrow_exception(failure);
+        return true;
+    }
+    void abort() override {
+        TORCH_CHECK(false, "A single operation of Atoll cannot be aborted; abort its group instead.");
+    }
+
+    c10::intrusive_ptr<c10::ivalue::Future> getFuture() override {
+        const std::lock_guard lock(state_);
+        if (!future_) {
+            future_ = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
+            if (over_.load()) mark(*future_);
+        }
+        return future_;
+    }
+    std::uint64_t getSequencenumber() const override { return sequence_; }
+
+  private:
+    static void finish_state(void* state) {
+        AtollWork& work = **static_cast<c10::intrusive_ptr<AtollWork>*>(state);
+        if (work.job_.finish) work.job_.finish();
+    }
+    static void notify_state(void* state, int failure, const char* text) {
+        const std::unique_ptr<c10::intrusive_ptr<AtollWork>> held(
+            static_cast<c10::intrusive_ptr<AtollWork>*>(state));
+        (*held)->settle(failure == 0 ? nullptr : failure_of(failure, text));
+    }
+    static std::exception_ptr failure_of(int failure, const char* text) {
+        try {
+            throw_failure(failure, text);
+        } catch (...) {
+            return std::current_exception();
+        }
+    }
+
+    void settle(std::exception_ptr failure) {
+        c10::intrusive_ptr<c10::ivalue::Future> future;
+        {
+            const std::lock_guard lock(state_);
+            failure_ = std::move(failure);
+            job_.kept.clear();
+            job_.finish = nullptr;
+            over_.store(true, std::memory_order_release);
+            future = future_;
+        }
+        if (future) mark(*future);
+    }
+    void mark(c10::ivalue::Future& future) {
+        if (failure_)
+            future.setError(failure_);
+        else
+            future.markCompleted(c10::IValue(job_.results));
+    }
+
+    Job job_;
+    const std::uint64_t sequence_;
+    int source_ = -1;
+    atoll_request* request_ = nullptr;
+    std::atomic<bool> over_{false};
+    mutable std::mutex state_;
+    std::exception_ptr failure_;
+    c10::intrusive_ptr<c10::ivalue::Future> future_;
+};
+
+/// Several operations as one.
+class ManyWork : public c10d::Work {
+  public:
+    ManyWork(int rank, OpType type, std::vector<c10::intrusive_ptr<c10d::Work>> parts)
+        : Work(rank, type), parts_(std::move(parts)) {}
+
+    bool isCompleted() override {
+        bool all = true;
+        for (const auto& part : parts_) all = part->isCompleted() && all;
+        return all;
+    }
+    bool isSuccess() const override {
+        return std::all_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->isSuccess(); });
+    }
+    std::exception_ptr exception() const override {
+        for (const auto& part : parts_)
+            if (const std::exception_ptr failure = part->exception()) return failure;
+        return nullptr;
+    }
+    std::vector<at::Tensor> result() override {
+        Tensors all;
+        for (const auto& part : parts_) {
+            const Tensors some = part->result();
+            all.insert(all.end(), some.begin(), some.end());
+        }
+        return all;
+    }
+    void synchronize() override {}
+    bool wait(Milliseconds timeout) override {
+        for (const auto& part : parts_) part->wait(timeout);
+        return true;
+    }
+    c10::intrusive_ptr<c10::ivalue::Future> getFuture() override {
+        auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
+        auto left = std::make_shared<std::atomic<std::size_t>>(parts_.size());
+        if (parts_.empty()) future->markCompleted(c10::IValue(Tensors{}));
+        auto self = c10::intrusive_ptr<ManyWork>::reclaim_copy(this);
+        for (const auto& part : parts_)
+            part->getFuture()->addCallback([future, left, self](c10::ivalue::Future&) {
+                if (left->fetch_sub(1) != 1) return;
+                if (const std::exception_ptr failure = self->exception())
+                    future->setError(failure);
+                else
+                    future->markCompleted(c10::IValue(self->result()));
+            });
+        return future;
+    }
+
+  private:
+    std::vector<c10::intrusive_ptr<c10d::Work>> parts_;
+};
+
+}  // namespace atoll_c10d

@@ -1,0 +1,226 @@
+// The plain C interface of groups (atoll/groups.h).
+#include "atoll/groups.h"
+
+#include "collective/requests/group.hpp"
+#include "collective/requests/segment.hpp"
+
+#include <cstring>
+
+using atl::Error;
+using atl::ErrorCode;
+using atl::requests::Call;
+using atl::requests::Group;
+using atl::requests::Kind;
+using atl::requests::Membership;
+using atl::requests::Request;
+using atl::requests::RequestPtr;
+using atl::requests::Segment;
+using atl::requests::Status;
+
+struct atoll_group {  // NOLINT(readability-identifier-naming): names of C
+    std::shared_ptr<Group> group;
+};
+struct atoll_request {  // NOLINT(readability-identifier-naming)
+    std::shared_ptr<Group> group;
+    RequestPtr request;
+};
+
+namespace atl::requests {
+namespace {
+
+static_assert(static_cast<int>(Kind::receive) == ATOLL_RECEIVE);
+static_assert(static_cast<int>(DType::bfloat16) == ATOLL_BFLOAT16);
+static_assert(float8_e4m3 == ATOLL_FLOAT8_E4M3);
+static_assert(static_cast<int>(ReduceOp::avg) == ATOLL_AVG);
+
+thread_local std::string last_text;
+thread_local int last_kind = 0;
+
+int failure_of(ErrorCode code) {
+    switch (code) {
+        case ErrorCode::timeout:
+            return ATOLL_TIMED_OUT;
+        case ErrorCode::pe:
+        case ErrorCode::shape_mismatch:
+        case ErrorCode::dtype_mismatch:
+        case ErrorCode::invalid_argument:
+        case ErrorCode::unsupported:
+            return ATOLL_WRONG_CALL;
+        case ErrorCode::interrupted:
+            return ATOLL_INTERRUPTED;
+        default:
+            return ATOLL_FAILED;
+    }
+}
+
+/// Calls `body`; an exception becomes last_error and a negative number.
+template <class Body> int guarded_call(Body&& body) {
+    try {
+        return body();
+    } catch (const Error& error) {
+        last_text = error.what();
+        return last_kind = failure_of(error.code());
+    } catch (const std::exception& error) {
+        last_text = error.what();
+        return last_kind = ATOLL_FAILED;
+    }
+}
+
+std::vector<Span> spans_of(const atoll_span* spans, std::size_t n) {
+    std::vector<Span> result(n);
+    for (std::size_t i = 0; i < n; ++i) result[i] = {static_cast<char*>(spans[i].data), spans[i].bytes};
+    return result;
+}
+
+Call call_of(const atoll_call& from) {
+    Call call;
+    call.kind = static_cast<Kind>(from.kind);
+    call.root = from.root;
+    call.tag = from.tag;
+    call.type = from.type;
+    call.op = static_cast<ReduceOp>(from.op);
+    call.in = spans_of(from.in, from.n_in);
+    call.out = spans_of(from.out, from.n_out);
+    return call;
+}
+
+/// The group's own thread may drop the last reference, but cannot end itself.
+void destroy_elsewhere(Group* group) {
+    if (group->is_own_thread())
+        std::thread([group] { delete group; }).detach();
+    else
+        delete group;
+}
+
+atoll_group* group_on(const std::shared_ptr<Segment>& segment, int rank, int size, const int* names,
+                      const char* label) {
+    Membership membership;
+    membership.rank = rank;
+    membership.n = size;
+    for (int i = 0; i < size; ++i) membership.areas.push_back(segment->area(i));
+    if (names != nullptr) membership.names.assign(names, names + size);
+    if (label != nullptr && *label != '\0') membership.group = std::string(" of group ") + label;
+    membership.memory = segment;
+    membership.end_of = [segment](int member) { return segment->end_of(member); };
+    return new atoll_group{std::shared_ptr<Group>(new Group(std::move(membership)), destroy_elsewhere)};
+}
+
+void check_rank(int rank, int size) {
+    if (rank < 0 || rank >= size)
+        throw Error(ErrorCode::invalid_argument, "Rank " + std::to_string(rank) + " of a group of " +
+                                                     std::to_string(size) + " was wanted; ranks are 0 to " +
+                                                     std::to_string(size - 1) + ".");
+}
+
+const char* last_error() { return last_text.c_str(); }
+int last_failure() { return last_kind; }
+
+atoll_group* create_group(int rank, int size, const int* names, const char* label, char* address,
+                          std::size_t room) {
+    atoll_group* made = nullptr;
+    guarded_call([&] {
+        check_rank(rank, size);
+        const std::shared_ptr<Segment> segment = Segment::create(size);
+        if (segment->address().size() >= room)
+            throw Error(ErrorCode::invalid_argument, "The place for a group's address is too small.");
+        std::memcpy(address, segment->address().c_str(), segment->address().size() + 1);
+        made = group_on(segment, rank, size, names, label);
+        return 0;
+    });
+    return made;
+}
+
+atoll_group* join_group(const char* address, int rank, int size, const int* names, const char* label) {
+    atoll_group* made = nullptr;
+    guarded_call([&] {
+        check_rank(rank, size);
+        made = group_on(Segment::join(address, size), rank, size, names, label);
+        return 0;
+    });
+    return made;
+}
+
+void leave_group(atoll_group* group) { delete group; }
+
+void abort_group(atoll_group* group, const char* reason) {
+    guarded_call([&] {
+        group->group->abort(reason);
+        return 0;
+    });
+}
+
+int run_call(atoll_group* group, const atoll_call* call, int (*interrupted)()) {
+    return guarded_call([&] {
+        std::function<void()> look;
+        if (interrupted != nullptr)
+            look = [interrupted] {
+                if (interrupted() != 0) throw Error(ErrorCode::interrupted, "Interrupted while waiting.");
+            };
+        const RequestPtr request = group->group->run(call_of(*call), call->timeout_s, look);
+        return call->kind == ATOLL_RECEIVE ? request->source : 0;
+    });
+}
+
+atoll_request* start_call(atoll_group* group, const atoll_call* call, const atoll_callbacks* callbacks) {
+    atoll_request* started = nullptr;
+    guarded_call([&] {
+        std::function<void()> finish;
+        std::function<void(const Request&)> notify;
+        if (callbacks != nullptr && callbacks->finish != nullptr)
+            finish = [given = *callbacks] { given.finish(given.state); };
+        if (callbacks != nullptr && callbacks->notify != nullptr)
+            notify = [given = *callbacks](const Request& request) {
+                const bool failed = request.status.load() == Status::failed;
+                given.notify(given.state, failed ? failure_of(request.code) : 0, request.error.c_str());
+            };
+        const RequestPtr request =
+            group->group->start(call_of(*call), call->timeout_s, std::move(finish), std::move(notify));
+        started = new atoll_request{group->group, request};
+        return 0;
+    });
+    return started;
+}
+
+int result_of(const Request& request) {
+    const Status status = request.status.load(std::memory_order_acquire);
+    if (status == Status::pending) return 0;
+    if (status == Status::done) return 1;
+    last_text = request.error;
+    return last_kind = failure_of(request.code);
+}
+
+int test_request(atoll_request* request) {
+    return guarded_call([&] {
+        request->group->test(request->request);
+        return result_of(*request->request);
+    });
+}
+
+int wait_request(atoll_request* request, double seconds) {
+    return guarded_call([&] {
+        request->group->wait(request->request, seconds);
+        return result_of(*request->request);
+    });
+}
+
+int source_of(atoll_request* request) {
+    return request->request->is_over() ? request->request->source : ATOLL_ANY_SOURCE;
+}
+
+void describe_wait(atoll_request* request, double seconds) {
+    guarded_call([&]() -> int { request->group->throw_late(*request->request, seconds); });
+}
+
+void release_request(atoll_request* request) { delete request; }
+
+}  // namespace
+}  // namespace atl::requests
+
+extern "C" const atoll_groups_table* atoll_groups(void) {
+    using namespace atl::requests;
+    static const atoll_groups_table table = {ATOLL_GROUPS_VERSION, last_error,     last_failure, create_group,
+                                             join_group,           leave_group,    abort_group,  run_call,
+                                             start_call,           test_request,   wait_request, source_of,
+                                             describe_wait,        release_request};
+    return &table;
+}

@@ -1,0 +1,105 @@
+// Call: the arguments of one non-blocking operation, and Request: its state until it is done.
+#pragma once
+
+#include "atoll/error.hpp"
+#include "collective/requests/folding.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace atl::requests {
+
+enum class Kind : std::uint8_t {
+    barrier,
+    broadcast,
+    reduce,
+    all_reduce,
+    all_gather,
+    gather,
+    scatter,
+    reduce_scatter,
+    all_to_all,
+    send,
+    receive,
+};
+inline constexpr int n_kinds = 11;
+const char* name_of(Kind kind);
+
+/// Memory of the caller, valid until the request is done.
+struct Span {
+    char* data = nullptr;
+    std::size_t bytes = 0;
+};
+
+/// The sender of a receive that takes a message of any member.
+inline constexpr int any_source = -1;
+
+struct Call {
+    Kind kind = Kind::barrier;
+    int root = 0;  ///< root, or the other member of a message, or any_source
+    int tag = 0;   ///< of a message
+    int type = 0;  ///< DType, or an 8-bit type of folding.hpp; only reductions use it
+    ReduceOp op = ReduceOp::sum;
+    /// The data that this member gives: one span, or one for each member (scatter at the root,
+    /// reduce_scatter, all_to_all).
+    std::vector<Span> in;
+    /// The place for what it receives: one span, or one for each member (all_gather, gather at the root,
+    /// all_to_all).
+    std::vector<Span> out;
+
+    /// The part of a call that all members must give alike.
+    std::uint32_t fingerprint() const;
+    /// "all_reduce (sum) of 16 bytes".
+    std::string text(std::uint64_t bytes) const;
+    bool is_message() const { return kind == Kind::send || kind == Kind::receive; }
+    bool folds() const {
+        return kind == Kind::reduce || kind == Kind::all_reduce || kind == Kind::reduce_scatter;
+    }
+};
+/// The text of a call that another member announced.
+std::string text_of(std::uint32_t fingerprint, std::uint64_t bytes);
+
+enum class Status : int { pending, done, failed };
+
+/// An operation in progress. The group writes it under its lock. After `status` has changed, anyone may read
+/// it.
+struct Request {
+    Call call;
+    Folding folding;
+    std::uint64_t deadline_ns = 0;  ///< 0: none
+    double timeout_s = 0;
+    /// Runs once with the data in place, before `status` becomes done; under the group's lock.
+    std::function<void()> finish;
+    /// Runs once after `status` has changed, without the lock. The request then drops what these two hold.
+    std::function<void(const Request&)> notify;
+
+    std::atomic<Status> status{Status::pending};
+    ErrorCode code = ErrorCode::system;
+    std::string error;
+    int source = -1;             ///< the sender of a received message
+    std::uint64_t received = 0;  ///< its size
+
+    // ---- progress of a collective
+    bool started = false;
+    std::uint32_t number = 0;
+    std::uint64_t bytes = 0;  ///< that the members compare
+    std::size_t piece = 0;    ///< bytes for one member in one round
+    std::uint32_t rounds = 1;
+    std::uint32_t published = 0, consumed = 0;
+    int arrived = 0;      ///< members whose data of the current round has been handled
+    bool sends = false;   ///< this member publishes
+    bool sliced = false;  ///< an all_reduce of two rounds a chunk
+
+    // ---- progress of a message
+    std::uint64_t moved = 0;
+
+    bool is_over() const { return status.load(std::memory_order_acquire) != Status::pending; }
+};
+using RequestPtr = std::shared_ptr<Request>;
+
+}  // namespace atl::requests

@@ -1,0 +1,143 @@
+#include "collective/requests/folding.hpp"
+
+#include "atoll/error.hpp"
+#include "collective/halves.hpp"
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace atl::requests {
+namespace {
+
+/// Layout of an 8-bit type. e4m3 (fn) has no infinity: its largest code is NaN.
+struct Format {
+    int mantissa_bits;
+    int bias;
+    bool has_infinity;
+};
+constexpr Format e4m3{3, 7, false};
+constexpr Format e5m2{2, 15, true};
+
+float value_of(std::uint8_t code, Format format) {
+    const int exponent_bits = 7 - format.mantissa_bits;
+    const int exponent = code >> format.mantissa_bits & ((1 << exponent_bits) - 1);
+    const int fraction = code & ((1 << format.mantissa_bits) - 1);
+    const bool top = exponent == (1 << exponent_bits) - 1;
+    float size = 0;
+    if (top && format.has_infinity)
+        size =
+            fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+    else if (top && fraction == (1 << format.mantissa_bits) - 1)
+        size = std::numeric_limits<float>::quiet_NaN();
+    else if (exponent == 0)
+        size = std::ldexp(static_cast<float>(fraction), 1 - format.bias - format.mantissa_bits);
+    else
+        size = std::ldexp(static_cast<float>(fraction + (1 << format.mantissa_bits)),
+                          exponent - format.bias - format.mantissa_bits);
+    return (code & 0x80) != 0 ? -size : size;
+}
+
+/// Rounds to nearest, ties to even, as PyTorch does: too large values become NaN (e4m3) or infinity (e5m2).
+std::uint8_t code_of(float value, Format format) {
+    const std::uint8_t sign = std::signbit(value) ? 0x80 : 0;
+    const int most_exponent = (1 << (7 - format.mantissa_bits)) - 1;
+    const auto nan = static_cast<std::uint8_t>(sign | 0x7f);
+    const auto beyond =
+        static_cast<std::uint8_t>(format.has_infinity ? sign | most_exponent << format.mantissa_bits : nan);
+    if (std::isnan(value)) return nan;
+    const float size = std::fabs(value);
+    if (std::isinf(size)) return beyond;
+    if (size == 0) return sign;
+    const int exponent = std::max(std::ilogb(size), 1 - format.bias);
+    const float steps = std::nearbyint(std::ldexp(size, format.mantissa_bits - exponent));
+    // Steps of the first binade include subnormal numbers; a carry moves to the next one by itself.
+    const int code = static_cast<int>(steps) + ((exponent + format.bias - 1) << format.mantissa_bits);
+    const int largest = format.has_infinity ? (most_exponent << format.mantissa_bits) - 1 : 0x7e;
+    return code > largest ? beyond : static_cast<std::uint8_t>(sign | code);
+}
+
+using Values = std::array<float, 256>;
+Values table_of(Format format) {
+    Values values;
+    for (int code = 0; code < 256; ++code)
+        values[static_cast<std::size_t>(code)] = value_of(static_cast<std::uint8_t>(code), format);
+    return values;
+}
+
+const Values& values_of(int type) {
+    static const Values of_e4m3 = table_of(e4m3), of_e5m2 = table_of(e5m2);
+    return type == float8_e4m3 ? of_e4m3 : of_e5m2;
+}
+
+bool is_eight_bit(int type) { return type == float8_e4m3 || type == float8_e5m2; }
+
+[[noreturn]] void refuse_bits(const char* op) {
+    throw Error(ErrorCode::dtype_mismatch,
+                std::string(op) +
+                    " of a floating-point type of 16 or 8 bits is not defined; these types take "
+                    "sum, product, min, max and average.");
+}
+
+ReduceOp folded(ReduceOp op) { return op == ReduceOp::avg ? ReduceOp::sum : op; }
+
+}  // namespace
+
+Folding::Folding(int type, ReduceOp op) : type_(type), average_(op == ReduceOp::avg) {
+    if (type < 0 || type > float8_e5m2)
+        throw Error(ErrorCode::dtype_mismatch, "There is no element type " + std::to_string(type) + ".");
+    const bool is_half = type < dtype_count && collective::is_half(static_cast<DType>(type));
+    narrow_ = is_half || is_eight_bit(type);
+    if (narrow_) {
+        if (op >= ReduceOp::bit_and && op <= ReduceOp::bit_xor) refuse_bits("A bitwise reduction");
+        element_bytes_ = is_half ? 2 : 1;
+        kernel_ = collective::kernel_for(DType::float32, folded(op));
+        return;
+    }
+    element_bytes_ = size_of(static_cast<DType>(type));
+    kernel_ = collective::kernel_for(static_cast<DType>(type), folded(op));
+    if (average_) divide(nullptr, 0, 1);
+}
+
+void Folding::widen(float* to, const char* from, std::size_t count) const {
+    if (!is_eight_bit(type_)) {
+        collective::widen(to, from, count, static_cast<DType>(type_));
+        return;
+    }
+    const Values& values = values_of(type_);
+    for (std::size_t i = 0; i < count; ++i) to[i] = values[static_cast<std::uint8_t>(from[i])];
+}
+
+void Folding::narrow(char* to, const float* from, std::size_t count) const {
+    if (!is_eight_bit(type_)) {
+        collective::narrow(to, from, count, static_cast<DType>(type_));
+        return;
+    }
+    const Format format = type_ == float8_e4m3 ? e4m3 : e5m2;
+    for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<char>(code_of(from[i], format));
+}
+
+void Folding::divide(char* dst, std::size_t bytes, int n) const {
+    const auto by = [&]<class T>(T) {
+        auto* values = reinterpret_cast<T*>(dst);
+        for (std::size_t i = 0; i < bytes / sizeof(T); ++i) values[i] /= static_cast<T>(n);
+    };
+    switch (static_cast<DType>(type_)) {
+        case DType::float32:
+        case DType::complex64:
+            return by(float{});
+        case DType::float64:
+        case DType::complex128:
+            return by(double{});
+        case DType::long_double:
+            return by(0.0L);
+        default:
+            throw Error(ErrorCode::dtype_mismatch,
+                        "An average of integers is not defined; sum them and divide, or convert them to a "
+                        "floating-point type.");
+    }
+}
+
+}  // namespace atl::requests

@@ -1,0 +1,62 @@
+// Folding: the reduction of several members' elements, in rank order, for non-blocking operations.
+#pragma once
+
+#include "collective/fold.hpp"
+
+#include <cstddef>
+
+namespace atl::requests {
+
+/// The element types of reductions: those of DType, then the 8-bit floating-point types.
+inline constexpr int float8_e4m3 = dtype_count;
+inline constexpr int float8_e5m2 = dtype_count + 1;
+
+class Folding {
+  public:
+    Folding() = default;
+    /// Throws Error(dtype_mismatch) for a type that the operator does not take.
+    Folding(int type, ReduceOp op);
+
+    std::size_t element_bytes() const { return element_bytes_; }
+
+    /// Stores source(0) op source(1) op … op source(n - 1) to dst, which may be one of the sources. Types of
+    /// 16 and 8 bits are accumulated in float and rounded once.
+    template <class SourceOf> void fold(int n, SourceOf&& source, std::size_t bytes, char* dst) const {
+        if (narrow_) {
+            fold_narrow(n, source, bytes, dst);
+            return;
+        }
+        collective::fold_to(kernel_, n, source, bytes, dst);
+        if (average_) divide(dst, bytes, n);
+    }
+
+  private:
+    static constexpr std::size_t block_elements = 1024;
+
+    template <class SourceOf> void fold_narrow(int n, SourceOf&& source, std::size_t bytes, char* dst) const {
+        alignas(64) float sum[block_elements], next[block_elements];
+        const std::size_t block = block_elements * element_bytes_;
+        for (std::size_t at = 0; at < bytes; at += block) {
+            const std::size_t count = std::min(block, bytes - at) / element_bytes_;
+            widen(sum, source(0) + at, count);
+            for (int i = 1; i < n; ++i) {
+                widen(next, source(i) + at, count);
+                kernel_.fold(sum, sum, next, count);
+            }
+            if (average_)
+                for (std::size_t i = 0; i < count; ++i) sum[i] /= static_cast<float>(n);
+            narrow(dst + at, sum, count);
+        }
+    }
+    void widen(float* to, const char* from, std::size_t count) const;
+    void narrow(char* to, const float* from, std::size_t count) const;
+    void divide(char* dst, std::size_t bytes, int n) const;
+
+    int type_ = 0;
+    std::size_t element_bytes_ = 1;
+    bool narrow_ = false;
+    bool average_ = false;
+    collective::Kernel kernel_;
+};
+
+}  // namespace atl::requests

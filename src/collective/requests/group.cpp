@@ -1,0 +1,470 @@
+#include "collective/requests/group.hpp"
+
+#include "common/clock.hpp"
+#include "common/settings.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace atl::requests {
+namespace {
+
+// A waiter spins for some tens of microseconds, then sleeps. It does not yield: on a busy machine that takes
+// as long as the other programs run, while a sleeper is woken at once.
+constexpr int many_spins = 400, few_spins = 10;
+constexpr int yields_of_thread = 5;
+constexpr std::uint64_t longest_nap_ns = 20'000'000;  // bounds the detection of deaths and time-outs
+constexpr std::uint64_t look_interval_ns = 20'000'000;
+/// The group's thread leaves a request so long to a caller that may wait for it.
+constexpr std::uint64_t grace_ns = 50'000;
+
+std::uint64_t nanoseconds(double seconds) {
+    return static_cast<std::uint64_t>(std::min(std::max(seconds, 0.0), 1e9) * 1e9);
+}
+
+void pause_a_moment() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+std::string seconds_text(double seconds) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g", seconds);
+    return text;
+}
+
+/// Counts a waiter, to whom the group's thread leaves the work.
+class CountedWaiter {
+  public:
+    explicit CountedWaiter(std::atomic<int>& count) : count_(count) { ++count_; }
+    ~CountedWaiter() { --count_; }
+    CountedWaiter(const CountedWaiter&) = delete;
+    CountedWaiter& operator=(const CountedWaiter&) = delete;
+
+  private:
+    std::atomic<int>& count_;
+};
+
+}  // namespace
+
+Group::Group(Membership membership)
+    : members_(std::move(membership)), process_(::getpid()), rounds_(members_), messages_(members_) {
+    spins_ = members_.n() > common::usable_cpus() ? few_spins : many_spins;
+    MemberState& state = members_.mine().head().state;
+    state.process = process_;
+    state.stage.store(static_cast<std::uint32_t>(Stage::joined), std::memory_order_release);
+}
+
+Group::~Group() {
+    if (::getpid() != process_) return;  // a forked child has neither the thread nor the membership
+    Done done;
+    {
+        std::lock_guard lock(mutex_);
+        if (!is_idle())
+            break_up(ErrorCode::pe_died,
+                     members_.me() + " destroyed the group" + members_.membership().group +
+                         " with operations in flight.",
+                     done);
+    }
+    notify(done);
+    {
+        std::lock_guard lock(thread_mutex_);
+        ending_ = true;
+        thread_call_.notify_all();
+    }
+    Bell& bell = members_.mine().head().bell;
+    bell.word.fetch_add(1);
+    common::futex_wake_all(bell.word);
+    thread_.reset();
+    auto joined = static_cast<std::uint32_t>(Stage::joined);
+    members_.mine().head().state.stage.compare_exchange_strong(joined,
+                                                               static_cast<std::uint32_t>(Stage::left));
+    members_.ring_all();
+}
+
+// ---- starting
+
+void Group::refuse_if_broken() const {
+    if (::getpid() != process_)
+        throw Error(ErrorCode::unsupported, "This process was forked after its parent had joined the group" +
+                                                members_.membership().group +
+                                                "; only the parent can use it. Start new processes instead.");
+    if (!broken_.empty())
+        throw Error(broken_code_, "The group" + members_.membership().group + " is unusable: " + broken_ +
+                                      " Destroy it and make a new one.");
+}
+
+RequestPtr Group::enqueue(Call&& call, double timeout_s, std::function<void()>&& finish,
+                          std::function<void(const Request&)>&& notify) {
+    auto request = std::make_shared<Request>();
+    if (call.is_message()) {
+        const bool any = call.kind == Kind::receive && call.root == any_source;
+        if (!any && (call.root < 0 || call.root >= n() || call.root == rank()))
+            throw Error(ErrorCode::pe, std::string(name_of(call.kind)) + " with member " +
+                                           std::to_string(call.root) + ": the group has the members 0 to " +
+                                           std::to_string(n() - 1) + ", and this is member " +
+                                           std::to_string(rank()) + ".");
+    } else {
+        Rounds::check(call, members_);
+        if (call.folds()) request->folding = Folding(call.type, call.op);
+    }
+    request->call = std::move(call);
+    request->finish = std::move(finish);
+    request->notify = std::move(notify);
+    request->timeout_s = timeout_s;
+    if (timeout_s > 0) request->deadline_ns = common::now_ns() + nanoseconds(timeout_s);
+    return request;
+}
+
+RequestPtr Group::begin(Call&& call, double timeout_s, std::function<void()>&& finish,
+                        std::function<void(const Request&)>&& notify_after) {
+    RequestPtr request = enqueue(std::move(call), timeout_s, std::move(finish), std::move(notify_after));
+    Done done;
+    {
+        std::lock_guard lock(mutex_);
+        refuse_if_broken();
+        if (request->call.is_message())
+            messages_.post(request);
+        else
+            collectives_.push_back(request);
+        move(done);
+    }
+    notify(done);
+    return request;
+}
+
+RequestPtr Group::start(Call call, double timeout_s, std::function<void()> finish,
+                        std::function<void(const Request&)> notify_after) {
+    RequestPtr request = begin(std::move(call), timeout_s, std::move(finish), std::move(notify_after));
+    if (!request->is_over()) call_thread();
+    return request;
+}
+
+RequestPtr Group::run(Call call, double timeout_s, const std::function<void()>& interrupted) {
+    RequestPtr request = begin(std::move(call), timeout_s, {}, {});
+    constexpr double slice_s = 0.05;
+    while (!request->is_over()) {
+        if (wait(request, slice_s) || !interrupted) continue;
+        try {
+            interrupted();
+        } catch (...) {
+            // The caller's memory may go, so the request must not outlive this call.
+            abort(members_.me() + " was interrupted in " + request->call.text(request->bytes) + ".");
+            throw;
+        }
+    }
+    rethrow(*request);
+    return request;
+}
+
+void Group::rethrow(const Request& request) {
+    if (request.status.load(std::memory_order_acquire) == Status::failed)
+        throw Error(request.code, request.error);
+}
+
+// ---- moving
+
+bool Group::advance(Done& done) {
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    return lock && move(done);
+}
+
+bool Group::move(Done& done) {
+    if (!broken_.empty()) return false;
+    try {
+        bool moved = false;
+        while (!collectives_.empty()) {
+            const RequestPtr& head = collectives_.front();
+            moved |= rounds_.advance(*head);
+            if (!Rounds::is_complete(*head)) break;
+            const RequestPtr request = head;
+            collectives_.pop_front();
+            settle(request, done);
+        }
+        std::vector<RequestPtr> complete;
+        moved |= messages_.advance(complete);
+        for (const RequestPtr& request : complete) settle(request, done);
+        return moved;
+    } catch (const Error& error) {
+        break_up(error.code(), error.what(), done);
+        return true;
+    }
+}
+
+void Group::settle(const RequestPtr& request, Done& done) {
+    try {
+        if (request->finish) request->finish();
+    } catch (const std::exception& error) {
+        fail(request, ErrorCode::system, error.what(), done);
+        return;
+    }
+    request->status.store(Status::done, std::memory_order_release);
+    done.push_back(request);
+}
+
+void Group::fail(const RequestPtr& request, ErrorCode code, const std::string& text, Done& done) {
+    if (request->is_over()) return;
+    request->code = code;
+    request->error = text;
+    request->status.store(Status::failed, std::memory_order_release);
+    done.push_back(request);
+}
+
+void Group::notify(Done& done) {
+    for (const RequestPtr& request : done) {
+        auto after = std::move(request->notify);
+        request->notify = nullptr;
+        request->finish = nullptr;
+        if (after) after(*request);
+    }
+    done.clear();
+}
+
+bool Group::test(const RequestPtr& request) {
+    if (request->is_over()) return true;
+    Done done;
+    advance(done);
+    notify(done);
+    return request->is_over();
+}
+
+bool Group::wait(const RequestPtr& request, double seconds) {
+    const CountedWaiter counted(waiters_);
+    const std::uint64_t end = seconds < 0 ? 0 : common::now_ns() + nanoseconds(seconds);
+    Done done;
+    int idle = 0;
+    while (!request->is_over()) {
+        const bool moved = advance(done);
+        notify(done);
+        if (request->is_over()) break;
+        if (moved) {
+            idle = 0;
+        } else if (++idle <= spins_) {
+            pause_a_moment();
+        } else {
+            const std::uint64_t now = common::now_ns();
+            if (end != 0 && now >= end) return false;
+            look(done);
+            notify(done);
+            sleep_on_bell(end == 0 ? longest_nap_ns : std::min(longest_nap_ns, end - now), request.get());
+        }
+    }
+    return true;
+}
+
+void Group::sleep_on_bell(std::uint64_t most_ns, const Request* request) {
+    Bell& bell = members_.mine().head().bell;
+    bell.sleepers.fetch_add(1, std::memory_order_seq_cst);
+    const std::uint32_t seen = bell.word.load(std::memory_order_seq_cst);
+    Done done;
+    // Looks once more: the others ring only for sleepers that they see.
+    const bool moved = advance(done);
+    const bool over = request != nullptr && request->is_over();
+    if (!moved && done.empty() && !over && !ending_.load()) common::futex_wait(bell.word, seen, most_ns);
+    bell.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+    if (!done.empty()) {
+        // Another thread of this member may sleep on a request that has just ended.
+        bell.word.fetch_add(1, std::memory_order_seq_cst);
+        common::futex_wake_all(bell.word);
+    }
+    notify(done);
+}
+
+// ---- ends
+
+std::vector<int> Group::missing(const Request& request) {
+    return request.call.is_message() ? messages_.missing(request) : rounds_.missing(request);
+}
+
+std::string Group::late_text(const Request& request, double seconds) {
+    std::string text = "Timed out after " + seconds_text(seconds) + " s in " +
+                       request.call.text(request.bytes) + members_.membership().group + " on " +
+                       members_.me();
+    const Request* waited = &request;
+    if (!request.call.is_message() && !request.started && !collectives_.empty()) {
+        waited = collectives_.front().get();
+        text += ", behind " + waited->call.text(waited->bytes);
+    }
+    const std::vector<int> late = missing(*waited);
+    if (!late.empty()) text += "; waiting for " + list_of(members_, late);
+    return text + ".";
+}
+
+void Group::throw_late(const Request& request, double seconds) {
+    std::string text;
+    {
+        std::lock_guard lock(mutex_);
+        text = late_text(request, seconds);
+    }
+    throw Error(ErrorCode::timeout, text);
+}
+
+void Group::look(Done& done) {
+    std::string over;
+    if (members_.membership().look) {
+        try {
+            members_.membership().look();
+        } catch (const Error& error) {
+            over = error.what();
+        }
+    }
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock || !broken_.empty()) return;
+    if (!over.empty()) {
+        break_up(ErrorCode::pe_died, over, done);
+        return;
+    }
+    const std::uint64_t now = common::now_ns();
+    if (now - last_look_ns_ < look_interval_ns) return;
+    last_look_ns_ = now;
+    expire(done);
+    for (int i = 0; i < n() && broken_.empty(); ++i)
+        if (i != rank()) look_at(i, done);
+}
+
+/// Ends the requests that wait for a member that does nothing more.
+void Group::look_at(int member, Done& done) {
+    const Area& area = members_.area(member);
+    if (!area) return;
+    const MemberState& state = area.head().state;
+    const auto stage = static_cast<Stage>(state.stage.load(std::memory_order_acquire));
+    if (stage == Stage::broken) {
+        const std::string reason = state.reason;
+        // A reason that was passed on already names its origin.
+        const bool passed_on = reason.find(" reported: ") != std::string::npos;
+        break_up(ErrorCode::pe_died, passed_on ? reason : members_.name(member) + " reported: " + reason,
+                 done);
+        return;
+    }
+    const auto& end_of = members_.membership().end_of;
+    std::string end = stage == Stage::left ? "has left the group" : end_of ? end_of(member) : "";
+    // Its last data may have arrived meanwhile.
+    if (end.empty() || move(done)) return;
+    if (const Request* request = waiter_for(member))
+        break_up(ErrorCode::pe_died,
+                 members_.name(member) + " " + end + members_.membership().group + ", so " +
+                     request->call.text(request->bytes) + " on " + members_.me() + " cannot end.",
+                 done);
+}
+
+/// A request that waits for the member; null if none does.
+const Request* Group::waiter_for(int member) {
+    std::vector<RequestPtr> all(collectives_.begin(), collectives_.end());
+    messages_.append_all(all);
+    for (const RequestPtr& request : all) {
+        const std::vector<int> late = missing(*request);
+        // Another member may still send what any member may.
+        const bool any = request->call.is_message() && request->call.root == any_source && late.size() > 1;
+        if (!any && std::find(late.begin(), late.end(), member) != late.end()) return request.get();
+    }
+    return nullptr;
+}
+
+void Group::expire(Done& done) {
+    const std::uint64_t now = common::now_ns();
+    std::vector<RequestPtr> all(collectives_.begin(), collectives_.end());
+    messages_.append_all(all);
+    for (const RequestPtr& request : all) {
+        if (request->deadline_ns == 0 || now < request->deadline_ns || request->is_over()) continue;
+        const std::string text = late_text(*request, request->timeout_s);
+        if (request->call.is_message() && messages_.withdraw(*request)) {
+            fail(request, ErrorCode::timeout, text, done);
+            continue;
+        }
+        break_up(ErrorCode::timeout, text, done);
+        return;
+    }
+}
+
+void Group::break_up(ErrorCode code, const std::string& text, Done& done) {
+    if (!broken_.empty()) return;
+    broken_ = text.empty() ? "its operations were aborted." : text;
+    broken_code_ = code;
+    std::vector<RequestPtr> all(collectives_.begin(), collectives_.end());
+    messages_.append_all(all);
+    for (const RequestPtr& request : all) fail(request, code, broken_, done);
+    collectives_.clear();
+    messages_.clear();
+    MemberState& state = members_.mine().head().state;
+    state.reason[broken_.copy(state.reason, reason_bytes - 1)] = '\0';
+    state.stage.store(static_cast<std::uint32_t>(Stage::broken), std::memory_order_release);
+    members_.ring_all();
+    Bell& bell = members_.mine().head().bell;
+    bell.word.fetch_add(1, std::memory_order_seq_cst);
+    common::futex_wake_all(bell.word);
+}
+
+void Group::abort(const std::string& reason) {
+    Done done;
+    {
+        std::lock_guard lock(mutex_);
+        break_up(ErrorCode::pe_died, reason, done);
+    }
+    notify(done);
+}
+
+std::string Group::broken_reason() {
+    std::lock_guard lock(mutex_);
+    return broken_;
+}
+
+std::uint64_t Group::calls() {
+    std::lock_guard lock(mutex_);
+    return rounds_.calls();
+}
+
+// ---- the group's thread
+
+void Group::call_thread() {
+    std::lock_guard lock(thread_mutex_);
+    if (!thread_) thread_ = std::make_unique<common::QuietThread>([this] { serve(); });
+    if (called_) return;
+    called_ = true;
+    thread_call_.notify_one();
+}
+
+void Group::serve() {
+    thread_id_ = std::this_thread::get_id();
+    Done done;
+    std::unique_lock lock(thread_mutex_);
+    while (!ending_.load()) {
+        thread_call_.wait(lock, [this] { return called_ || ending_.load(); });
+        if (ending_.load()) return;
+        lock.unlock();
+        timespec grace{0, static_cast<long>(grace_ns)};
+        ::nanosleep(&grace, nullptr);
+        int idle = 0;
+        bool pending = true;
+        while (pending && !ending_.load()) {
+            if (waiters_.load() > 0) {
+                idle = yields_of_thread + 1;
+                ::nanosleep(&grace, nullptr);
+            } else if (advance(done)) {
+                idle = 0;
+            } else if (++idle <= yields_of_thread) {
+                ::sched_yield();
+            } else {
+                look(done);
+                notify(done);
+                sleep_on_bell(longest_nap_ns, nullptr);
+            }
+            notify(done);
+            std::lock_guard state(mutex_);
+            pending = !is_idle();
+            if (!pending) {
+                std::lock_guard call(thread_mutex_);
+                called_ = false;
+            }
+        }
+        lock.lock();
+    }
+}
+
+}  // namespace atl::requests

@@ -1,0 +1,98 @@
+// Group: the non-blocking operations of one set of members. Any thread may start, test and wait; whoever
+// waits moves the data, and a thread of the group does so for requests for which nobody waits.
+#pragma once
+
+#include "collective/requests/messages.hpp"
+#include "collective/requests/rounds.hpp"
+#include "common/quiet_thread.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace atl::requests {
+
+class Group {
+  public:
+    explicit Group(Membership membership);
+    /// Tells the others that this member has left; does not wait for them.
+    ~Group();
+    Group(const Group&) = delete;
+    Group& operator=(const Group&) = delete;
+
+    /// Starts an operation. Collectives of a group are carried out in the order in which they were started,
+    /// on every member. Throws Error for wrong arguments, without having taken part, and if the group is
+    /// broken.
+    RequestPtr start(Call call, double timeout_s, std::function<void()> finish = {},
+                     std::function<void(const Request&)> notify = {});
+    /// Carries out an operation in the calling thread: start, then wait, without a thread of the group.
+    /// `interrupted` is called now and then during a long wait, and may throw.
+    RequestPtr run(Call call, double timeout_s, const std::function<void()>& interrupted = {});
+    /// Moves data. Returns true if the request is over. Never waits.
+    bool test(const RequestPtr& request);
+    /// Waits at most `seconds` (negative: without limit), and returns true if the request is over.
+    bool wait(const RequestPtr& request, double seconds);
+    /// Throws the error of a failed request.
+    static void rethrow(const Request& request);
+    /// Throws Error(timeout) that names the members for which a pending request waits.
+    [[noreturn]] void throw_late(const Request& request, double seconds);
+
+    /// Ends all requests with an error, here and on the other members. The group is unusable afterwards.
+    void abort(const std::string& reason);
+    /// Why the group is unusable; empty if it is not.
+    std::string broken_reason();
+    std::uint64_t calls();
+    int n() const { return members_.n(); }
+    int rank() const { return members_.rank(); }
+    const Members& members() const { return members_; }
+    /// True in the group's thread, which must not destroy the group.
+    bool is_own_thread() const { return thread_id_.load() == std::this_thread::get_id(); }
+
+  private:
+    using Done = std::vector<RequestPtr>;
+
+    bool advance(Done& done);
+    bool move(Done& done);
+    void settle(const RequestPtr& request, Done& done);
+    void fail(const RequestPtr& request, ErrorCode code, const std::string& text, Done& done);
+    void break_up(ErrorCode code, const std::string& text, Done& done);
+    static void notify(Done& done);
+    void look(Done& done);
+    void look_at(int member, Done& done);
+    const Request* waiter_for(int member);
+    void expire(Done& done);
+    std::string late_text(const Request& request, double seconds);
+    std::vector<int> missing(const Request& request);
+    RequestPtr enqueue(Call&& call, double timeout_s, std::function<void()>&& finish,
+                       std::function<void(const Request&)>&& notify);
+    RequestPtr begin(Call&& call, double timeout_s, std::function<void()>&& finish,
+                     std::function<void(const Request&)>&& notify);
+    bool is_idle() const { return collectives_.empty() && messages_.is_idle(); }
+    void refuse_if_broken() const;
+    void sleep_on_bell(std::uint64_t most_ns, const Request* request);
+    void call_thread();
+    void serve();
+
+    Members members_;
+    int process_;
+    int spins_;
+    std::mutex mutex_;
+    Rounds rounds_;
+    Messages messages_;
+    std::deque<RequestPtr> collectives_;
+    ErrorCode broken_code_ = ErrorCode::system;
+    std::string broken_;
+    std::uint64_t last_look_ns_ = 0;
+    std::atomic<int> waiters_{0};
+
+    std::mutex thread_mutex_;
+    std::condition_variable thread_call_;
+    std::unique_ptr<common::QuietThread> thread_;
+    std::atomic<std::thread::id> thread_id_{};
+    bool called_ = false;
+    std::atomic<bool> ending_{false};
+};
+
+}  // namespace atl::requests

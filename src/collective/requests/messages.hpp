@@ -1,0 +1,71 @@
+// Messages: sends and receives between two members of a group, in rings, as state machines.
+#pragma once
+
+#include "collective/requests/call.hpp"
+#include "collective/requests/members.hpp"
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace atl::requests {
+
+class Messages {
+  public:
+    explicit Messages(Members& members)
+        : members_(members), sends_(std::size_t(members.n())), incoming_(std::size_t(members.n())) {}
+
+    /// Queues a send or a receive. Messages of one sender and tag are received in their order.
+    void post(const RequestPtr& request);
+    /// Moves data as far as it can without waiting, and appends the requests that are complete. Returns true
+    /// if any data moved.
+    bool advance(std::vector<RequestPtr>& complete);
+    bool is_idle() const { return n_sends_ == 0 && receives_.empty(); }
+    std::vector<int> missing(const Request& request) const;
+    /// Removes a request of which no byte has moved. Returns false if some have.
+    bool withdraw(const Request& request);
+    void append_all(std::vector<RequestPtr>& requests) const;
+    void clear();
+
+  private:
+    /// The frame of a message in a ring, followed by its data. Both have multiples of its size.
+    struct Frame {
+        std::uint64_t bytes;
+        std::int64_t tag;
+    };
+    /// A message that arrived before its receive.
+    struct Early {
+        std::int64_t tag = 0;
+        std::vector<char> data;
+    };
+    /// The message at the end of a ring.
+    struct Incoming {
+        bool open = false;
+        Frame frame{};
+        std::uint64_t got = 0;
+        RequestPtr receive;  ///< null: `early` is filled
+        Early early;
+        std::deque<Early> earlier;
+    };
+
+    bool push(int to, std::vector<RequestPtr>& complete);
+    bool push_one(Request& request, int to);
+    bool pull(int from, std::vector<RequestPtr>& complete);
+    bool open(int from);
+    bool take(int from);
+    void close(int from, std::vector<RequestPtr>& complete);
+    bool give_early(Request& request);
+    RequestPtr matching(int from, std::int64_t tag);
+    static void fill(Request& request, int from, std::uint64_t bytes);
+    bool expects(int from) const;
+
+    Members& members_;
+    std::vector<std::deque<RequestPtr>> sends_;
+    std::deque<RequestPtr> receives_;  ///< not matched yet, in the order of the calls
+    std::vector<Incoming> incoming_;
+    std::vector<RequestPtr> given_;  ///< receives that an early message has completed
+    std::size_t n_sends_ = 0;
+    int n_open_ = 0;
+};
+
+}  // namespace atl::requests

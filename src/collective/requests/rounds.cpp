@@ -1,0 +1,449 @@
+#include "collective/requests/rounds.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace atl::requests {
+namespace {
+
+constexpr std::size_t least_sliced_bytes = 32 * 1024;
+/// Chunks of a sliced all_reduce that travel together: members then wait for each other less often.
+constexpr std::uint32_t chunks_together = n_slots / 2;
+
+std::uint32_t rounds_for(std::size_t bytes, std::size_t piece) {
+    return static_cast<std::uint32_t>(std::max<std::size_t>((bytes + piece - 1) / piece, 1));
+}
+
+std::size_t most_bytes(const std::vector<Span>& spans) {
+    std::size_t most = 0;
+    for (const Span& span : spans) most = std::max(most, span.bytes);
+    return most;
+}
+
+std::size_t total_bytes(const std::vector<Span>& spans) {
+    std::size_t total = 0;
+    for (const Span& span : spans) total += span.bytes;
+    return total;
+}
+
+/// The part of a span in one round.
+Span part_of(const Span& span, std::size_t piece, std::uint32_t round) {
+    const std::size_t at = std::min(piece * round, span.bytes);
+    return {span.data + at, std::min(piece, span.bytes - at)};
+}
+
+void copy_bytes(char* to, const char* from, std::size_t bytes) {
+    if (bytes != 0 && to != from) std::memmove(to, from, bytes);
+}
+
+/// One span for each member in `in` or `out`, or a single one.
+struct Shape {
+    bool in_each = false, out_each = false;
+    bool in_any = true, out_any = true;
+};
+
+Shape shape_of(const Call& call, int rank) {
+    const bool root = call.root == rank;
+    switch (call.kind) {
+        case Kind::all_gather:
+            return {.out_each = true};
+        case Kind::gather:
+            return {.out_each = root, .out_any = root};
+        case Kind::scatter:
+            return {.in_each = root, .in_any = root};
+        case Kind::reduce_scatter:
+            return {.in_each = true};
+        case Kind::all_to_all:
+            return {.in_each = true, .out_each = true};
+        case Kind::reduce:
+            return {.out_any = root};
+        case Kind::broadcast:
+            return {.in_any = root, .out_any = !root};
+        case Kind::barrier:
+            return {.in_any = false, .out_any = false};
+        default:
+            return {};
+    }
+}
+
+[[noreturn]] void refuse_spans(const Call& call, const char* which, std::size_t given, std::size_t expected) {
+    throw Error(ErrorCode::invalid_argument, std::string(name_of(call.kind)) + " was given " +
+                                                 std::to_string(given) + " " + which + " arrays; it takes " +
+                                                 std::to_string(expected) + " here.");
+}
+
+}  // namespace
+
+void Rounds::check(const Call& call, const Members& members) {
+    const auto n = static_cast<std::size_t>(members.n());
+    if (call.root < 0 || call.root >= members.n())
+        throw Error(ErrorCode::pe, std::string(name_of(call.kind)) + " with root " +
+                                       std::to_string(call.root) + ": the group has the members 0 to " +
+                                       std::to_string(n - 1) + ".");
+    const Shape shape = shape_of(call, members.rank());
+    const std::size_t ins = !shape.in_any ? 0 : shape.in_each ? n : 1;
+    const std::size_t outs = !shape.out_any ? 0 : shape.out_each ? n : 1;
+    if (call.in.size() != ins) refuse_spans(call, "input", call.in.size(), ins);
+    if (call.out.size() != outs) refuse_spans(call, "output", call.out.size(), outs);
+    const auto me = static_cast<std::size_t>(members.rank());
+    const auto unequal = [&](std::size_t in, std::size_t out) {
+        if (in == out) return;
+        throw Error(ErrorCode::shape_mismatch, std::string(name_of(call.kind)) + ": the input has " +
+                                                   std::to_string(in) +
+                                                   " bytes, and its place in the output " +
+                                                   std::to_string(out) + "; they must be equal.");
+    };
+    if (ins == 0 || outs == 0) return;
+    unequal(call.in[shape.in_each ? me : 0].bytes, call.out[shape.out_each ? me : 0].bytes);
+}
+
+void Rounds::plan(Request& request) const {
+    const Call& call = request.call;
+    const auto n = static_cast<std::size_t>(members_.n());
+    const bool root = call.root == members_.rank();
+    const std::size_t share = slot_bytes / n / line_of_area * line_of_area;  // of each member in a slot
+    const auto first = [](const std::vector<Span>& in, const std::vector<Span>& out) {
+        return !in.empty() ? in[0].bytes : out.empty() ? 0 : out[0].bytes;
+    };
+    request.piece = slot_bytes;
+    request.sends = true;
+    request.bytes = first(call.in, call.out);
+    std::size_t longest = request.bytes;
+    switch (call.kind) {
+        case Kind::broadcast:
+            request.sends = root;
+            break;
+        case Kind::reduce:
+        case Kind::gather:
+            request.sends = !root;
+            break;
+        case Kind::all_gather:
+            longest = most_bytes(call.out);
+            break;
+        case Kind::scatter:
+            request.sends = root;
+            request.piece = share;
+            break;
+        case Kind::reduce_scatter:
+            request.piece = share;
+            request.bytes = total_bytes(call.in);
+            longest = most_bytes(call.in);
+            break;
+        case Kind::all_to_all:
+            request.piece = share;
+            request.bytes = 0;
+            longest = std::max(most_bytes(call.in), most_bytes(call.out));
+            break;
+        case Kind::all_reduce:
+            request.sliced = n > 1 && request.bytes >= least_sliced_bytes;
+            if (request.sliced) request.piece = share;
+            break;
+        default:
+            break;
+    }
+    request.rounds = request.sliced ? 2 * rounds_for(longest, share * n) : rounds_for(longest, request.piece);
+}
+
+void Rounds::start(Request& request) {
+    request.started = true;
+    request.number = number_++;
+    plan(request);
+    if (!request.sends) request.published = request.rounds;
+}
+
+bool Rounds::advance(Request& request) {
+    if (!request.started) start(request);
+    bool moved = false;
+    for (;;) {
+        const bool published = publish(request);
+        const bool consumed = consume(request);
+        if (!published && !consumed) break;
+        moved = true;
+    }
+    if (is_complete(request)) complete(request);
+    return moved;
+}
+
+void Rounds::complete(Request& request) {
+    base_ += request.rounds;
+    members_.mine().head().consumed.value.store(base_, std::memory_order_release);
+    members_.ring_all();
+}
+
+// ---- what this member gives
+
+bool Rounds::has_room(std::uint64_t round) {
+    if (round < free_until_) return true;
+    std::uint64_t least = ~std::uint64_t{0};
+    for (int i = 0; i < members_.n(); ++i) {
+        if (i == members_.rank()) continue;
+        const Area& area = members_.area(i);
+        least = std::min(least, area ? area.head().consumed.value.load(std::memory_order_acquire) : 0);
+    }
+    free_until_ = members_.n() == 1 ? round + 1 : least + n_slots;
+    return round < free_until_;
+}
+
+/// Several chunks travel unfolded, then the same ones folded.
+Rounds::Step Rounds::step_of(const Request& request, std::uint32_t round) const {
+    const std::uint32_t first = round / n_slots * chunks_together;
+    const std::uint32_t together = std::min(chunks_together, request.rounds / 2 - first);
+    const std::uint32_t within = round % n_slots;
+    return {first + within % together, within >= together, together};
+}
+
+/// The second round of a chunk has the slice that this member folds in the first.
+bool Rounds::may_publish(const Request& request) const {
+    if (!request.sliced) return true;
+    const Step step = step_of(request, request.published);
+    return !step.folded || request.consumed + step.apart > request.published;
+}
+
+/// True if the round has a piece for each member, rather than one for all.
+bool Rounds::gives_pieces(const Request& request, std::uint32_t round) const {
+    switch (request.call.kind) {
+        case Kind::scatter:
+        case Kind::reduce_scatter:
+        case Kind::all_to_all:
+            return true;
+        default:
+            return request.sliced && !step_of(request, round).folded;
+    }
+}
+
+bool Rounds::publish(Request& request) {
+    bool any = false;
+    while (request.published < request.rounds && may_publish(request)) {
+        const std::uint64_t round = base_ + request.published;
+        if (!has_room(round)) break;
+        const Area& area = members_.mine();
+        SlotHeader& header = area.head().headers[round % n_slots];
+        write_round(request, area, header, round);
+        header.round.store(round + 1, std::memory_order_release);
+        members_.ring_all();
+        ++request.published;
+        any = true;
+    }
+    return any;
+}
+
+void Rounds::write_round(Request& request, const Area& area, SlotHeader& header, std::uint64_t round) {
+    const Call& call = request.call;
+    header.bytes = request.bytes;
+    header.call = call.fingerprint();
+    header.number = request.number;
+    header.rounds = request.rounds;
+    if (members_.n() == 1) return;
+    if (call.kind == Kind::all_to_all && request.published == 0)
+        for (std::size_t i = 0; i < call.in.size(); ++i) area.sizes(round)[i] = call.in[i].bytes;
+    if (gives_pieces(request, request.published)) {
+        write_pieces(request, area.slot(round), request.published);
+        return;
+    }
+    const Span piece = shared_piece(request, request.published);
+    const bool fits = piece.bytes <= inline_bytes;
+    copy_bytes(fits ? reinterpret_cast<char*>(header.data) : area.slot(round), piece.data, piece.bytes);
+}
+
+void Rounds::write_pieces(const Request& request, char* slot, std::uint32_t round) const {
+    const Call& call = request.call;
+    for (int i = 0; i < members_.n(); ++i) {
+        if (i == members_.rank()) continue;
+        Span piece;
+        if (request.sliced) {
+            const Slice of = slice(request, step_of(request, round).chunk, i);
+            piece = {call.in[0].data + of.at, of.bytes};
+        } else {
+            piece = part_of(call.in[std::size_t(i)], request.piece, round);
+        }
+        copy_bytes(slot + std::size_t(i) * request.piece, piece.data, piece.bytes);
+    }
+}
+
+/// The data of a round that all readers take whole.
+Span Rounds::shared_piece(const Request& request, std::uint32_t round) const {
+    if (request.sliced) {
+        const Slice mine = slice(request, step_of(request, round).chunk, members_.rank());
+        return {request.call.out[0].data + mine.at, mine.bytes};
+    }
+    return request.call.in.empty() ? Span{} : part_of(request.call.in[0], request.piece, round);
+}
+
+/// The part of a chunk that `member` folds.
+Rounds::Slice Rounds::slice(const Request& request, std::uint32_t chunk, int member) const {
+    const auto n = static_cast<std::size_t>(members_.n());
+    const std::size_t start = chunk * request.piece * n;
+    const std::size_t length = std::min(request.piece * n, request.bytes - start);
+    const std::size_t each = (length + n * line_of_area - 1) / (n * line_of_area) * line_of_area;
+    const std::size_t at = std::min(each * std::size_t(member), length);
+    return {start + at, std::min(each, length - at)};
+}
+
+// ---- what it takes from the others
+
+bool Rounds::reads(const Request& request, int member) const {
+    if (member == members_.rank()) return false;
+    switch (request.call.kind) {
+        case Kind::broadcast:
+        case Kind::scatter:
+            return member == request.call.root;
+        case Kind::reduce:
+        case Kind::gather:
+            return request.call.root == members_.rank();
+        default:
+            return true;
+    }
+}
+
+bool Rounds::has_arrived(Request& request, int member) {
+    const Area& area = members_.area(member);
+    if (!area) return false;
+    const std::uint64_t round = base_ + request.consumed;
+    const SlotHeader& header = area.head().headers[round % n_slots];
+    const std::uint64_t there = header.round.load(std::memory_order_acquire);
+    if (there < round + 1) return false;
+    if (request.consumed == 0 || there != round + 1) compare(request, member, header);
+    if (request.call.kind == Kind::all_to_all && request.consumed == 0) {
+        compare_sizes(request, member);
+        request.rounds = std::max(request.rounds, header.rounds);
+    }
+    return true;
+}
+
+bool Rounds::consume(Request& request) {
+    bool any = false;
+    while (request.consumed < request.rounds) {
+        for (; request.arrived < members_.n(); ++request.arrived) {
+            if (!reads(request, request.arrived)) continue;
+            if (!has_arrived(request, request.arrived)) return any;
+            const bool folded = request.sliced && step_of(request, request.consumed).folded;
+            if (folded || !request.call.folds()) copy_from(request, request.arrived);
+        }
+        // The data that this member sends is still needed until it is published.
+        if (request.sends && request.published <= request.consumed) return any;
+        if (request.consumed == 0) copy_own(request);
+        fold_round(request);
+        request.arrived = 0;
+        ++request.consumed;
+        any = true;
+        if (request.consumed < request.rounds) {
+            members_.mine().head().consumed.value.store(base_ + request.consumed, std::memory_order_release);
+            members_.ring_all();
+        }
+    }
+    return any;
+}
+
+const char* Rounds::data_of(const Request& request, int member, std::uint32_t round) const {
+    const Area& area = members_.area(member);
+    const std::uint64_t number = base_ + round;
+    const Call& call = request.call;
+    const auto me = static_cast<std::size_t>(members_.rank());
+    if (gives_pieces(request, round)) return area.slot(number) + me * request.piece;
+    std::size_t bytes = 0;
+    if (request.sliced) {
+        bytes = slice(request, step_of(request, round).chunk, member).bytes;
+    } else {
+        const bool out_each = call.kind == Kind::all_gather || call.kind == Kind::gather;
+        const std::size_t all = out_each ? call.out[std::size_t(member)].bytes : request.bytes;
+        bytes = part_of({nullptr, all}, request.piece, round).bytes;
+    }
+    return bytes <= inline_bytes ? reinterpret_cast<const char*>(area.head().headers[number % n_slots].data)
+                                 : area.slot(number);
+}
+
+void Rounds::copy_from(const Request& request, int member) {
+    const Call& call = request.call;
+    if (call.out.empty()) return;
+    const std::uint32_t round = request.consumed;
+    Span to;
+    if (request.sliced) {
+        const Slice of = slice(request, step_of(request, round).chunk, member);
+        to = {call.out[0].data + of.at, of.bytes};
+    } else {
+        to = part_of(call.out[call.out.size() > 1 ? std::size_t(member) : 0], request.piece, round);
+    }
+    copy_bytes(to.data, data_of(request, member, round), to.bytes);
+}
+
+void Rounds::copy_own(const Request& request) const {
+    const Call& call = request.call;
+    if (call.folds() || call.in.empty() || call.out.empty()) return;
+    const auto me = static_cast<std::size_t>(members_.rank());
+    const Span& from = call.in[call.in.size() > 1 ? me : 0];
+    copy_bytes(call.out[call.out.size() > 1 ? me : 0].data, from.data, from.bytes);
+}
+
+void Rounds::fold_round(const Request& request) {
+    const Call& call = request.call;
+    const std::uint32_t round = request.consumed;
+    if (!call.folds() || call.out.empty() || (request.sliced && step_of(request, round).folded)) return;
+    const auto me = static_cast<std::size_t>(members_.rank());
+    Span mine = part_of(call.in[call.in.size() > 1 ? me : 0], request.piece, round);
+    Span to = part_of(call.out[0], request.piece, round);
+    if (request.sliced) {
+        const Slice of = slice(request, step_of(request, round).chunk, members_.rank());
+        mine = {call.in[0].data + of.at, of.bytes};
+        to = {call.out[0].data + of.at, of.bytes};
+    }
+    const auto source = [&](int member) -> const char* {
+        return member == members_.rank() ? mine.data : data_of(request, member, round);
+    };
+    if (to.bytes != 0) request.folding.fold(members_.n(), source, to.bytes, to.data);
+}
+
+// ---- differences between members
+
+void Rounds::compare(const Request& request, int member, const SlotHeader& header) const {
+    const Call& call = request.call;
+    const std::uint64_t expected =
+        call.kind == Kind::all_gather ? call.out[std::size_t(member)].bytes : request.bytes;
+    if (header.number == request.number && header.call == call.fingerprint() && header.bytes == expected)
+        return;
+    throw Error(ErrorCode::collective_mismatch,
+                members_.name(member) + " called " + text_of(header.call, header.bytes) + " (its call " +
+                    std::to_string(header.number + 1) + members_.membership().group + "), but " +
+                    members_.me() + " called " + call.text(expected) + " (its call " +
+                    std::to_string(request.number + 1) +
+                    "); all members must make the same calls in the same order, with equal sizes.");
+}
+
+void Rounds::compare_sizes(const Request& request, int member) const {
+    const std::uint64_t sent = members_.area(member).sizes(base_)[members_.rank()];
+    const std::size_t expected = request.call.out[std::size_t(member)].bytes;
+    if (sent == expected) return;
+    throw Error(ErrorCode::collective_mismatch,
+                members_.name(member) + " sends " + std::to_string(sent) + " bytes to " + members_.me() +
+                    " in all_to_all, which expects " + std::to_string(expected) +
+                    " from it; the sender's input sizes must match the receiver's output sizes.");
+}
+
+std::vector<int> Rounds::missing(const Request& request) {
+    std::vector<int> ranks;
+    if (!request.started) return ranks;
+    const std::uint64_t round = base_ + request.consumed;
+    for (int i = 0; i < members_.n(); ++i) {
+        if (i == members_.rank()) continue;
+        const Area& area = members_.area(i);
+        bool waits = !area;
+        if (area && request.consumed < request.rounds && reads(request, i))
+            waits = area.head().headers[round % n_slots].round.load(std::memory_order_acquire) < round + 1;
+        if (area && request.published < request.rounds && may_publish(request))
+            waits = waits || area.head().consumed.value.load(std::memory_order_acquire) + n_slots <=
+                                 base_ + request.published;
+        if (waits) ranks.push_back(i);
+    }
+    return ranks;
+}
+
+std::string list_of(const Members& members, const std::vector<int>& ranks) {
+    std::string text = members.membership().noun + (ranks.size() == 1 ? "" : "s");
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+        const auto& names = members.membership().names;
+        const int number = names.empty() ? ranks[i] : names[std::size_t(ranks[i])];
+        text += (i == 0 ? " " : ", ") + std::to_string(number);
+    }
+    return text;
+}
+
+}  // namespace atl::requests
