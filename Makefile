@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all demo demo-shmem4py test ci sanitize cross clusters cute lint hostile bench soak wheel stubs format setup setup-network setup-test setup-cross clean distclean help
+.PHONY: all demo demo-shmem4py test ci sanitize cross clusters cute torch lint hostile bench soak wheel stubs format setup setup-network setup-test setup-cross clean distclean help
 
 all: setup ## a ready environment: .venv/bin/atoll, and `import atoll` in .venv/bin/python
 	@scripts/install.sh
@@ -17,7 +17,7 @@ demo-shmem4py: all ## a program of shmem4py's by `from atoll import shmem`, then
 test: setup setup-test ## release build, C++ and Python tests, layout, formatters and linters; one closing line
 	@scripts/test.sh
 
-ci: ## test, lint, hostile, cute, wheel, clusters, sanitize and cross, with one closing line
+ci: ## test, lint, hostile, cute, torch, wheel, clusters, sanitize and cross, with one closing line
 	@scripts/ci.sh
 
 sanitize: setup setup-test ## the C++ tests under ASan + UBSan, then TSan
@@ -37,6 +37,9 @@ clusters: setup setup-test ## jobs over several hosts (network namespaces; needs
 
 cute: setup ## kernels in NVIDIA's CuTe DSL, compiled for GPUs (none is needed; 100 MB to fetch)
 	@scripts/cute.sh
+
+torch: setup ## the backend of torch.distributed against gloo (installs PyTorch, several GB)
+	@scripts/torch.sh
 
 bench: setup ## Atoll against its peers (Open MPI, shmem4py) in one run: a table of ratios, and bench/results/host.json
 	@scripts/bench.sh

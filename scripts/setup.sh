@@ -11,6 +11,7 @@
 #   setup.sh triton      an environment with Triton, for tests of its kernels on CPUs, in build/triton
 #   setup.sh numba-cuda  one with numba-cuda, for tests that compile Numba's kernels for GPUs, in build/numba-cuda; needs nvcc
 #   setup.sh cute        one with NVIDIA's CuTe DSL (a download of 100 MB), for tests that compile its kernels, in build/cute
+#   setup.sh torch       one with PyTorch (a download of several GB), for tests of its backend, in build/torch
 source "$(dirname "$0")/lib.sh"
 
 build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev python3 python3-venv python3-dev)
@@ -123,6 +124,18 @@ cute() {
     echo "${packages[*]} $below" >"$env/packages"
 }
 
+# Uses the atoll of .venv, with its entry points. ATOLL_BUILD_TORCH is the version to install.
+torch() {
+    local env=build/torch packages below
+    packages=("torch==${ATOLL_BUILD_TORCH:-2.15.*}" 'numpy>=2')
+    below=$("$python" -c 'import sysconfig; print("import site; site.addsitedir(" + repr(sysconfig.get_path("purelib")) + ")")')
+    [ "$(cat "$env/packages" 2>/dev/null)" = "${packages[*]} $below" ] && return 0
+    step "environment in $env" "$("$python" -c 'import sys; print(sys._base_executable)')" -m venv "$env"
+    step "PyTorch" again "$env/bin/python" -m pip install --disable-pip-version-check "${packages[@]}"
+    echo "$below" >"$("$env/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/below.pth"
+    echo "${packages[*]} $below" >"$env/packages"
+}
+
 # The comparison runs without the missing peers and reports them.
 peers() {
     (need "${bench_packages[@]}") || true
@@ -141,5 +154,6 @@ case "${1:-}" in
     triton) triton ;;
     numba-cuda) numba_cuda ;;
     cute) cute ;;
-    *) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    torch) torch ;;
+    *) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

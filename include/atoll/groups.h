@@ -57,10 +57,10 @@ enum atoll_op { ATOLL_SUM, ATOLL_PROD, ATOLL_MIN, ATOLL_MAX, ATOLL_AND, ATOLL_OR
 
 /* Kinds of errors, returned as negative numbers. */
 enum atoll_failure {
-    ATOLL_FAILED = -1,     /* a member died, left or aborted, or the system failed */
-    ATOLL_TIMED_OUT = -2,  /* a time limit ran out */
-    ATOLL_WRONG_CALL = -3, /* arguments that make no sense here; the call has not taken part */
-    ATOLL_INTERRUPTED = -4 /* the caller's function asked to end the wait */
+    ATOLL_FAILED = -1,     /* A member died, left or aborted, or the system failed. */
+    ATOLL_TIMED_OUT = -2,  /* A time limit ran out. */
+    ATOLL_WRONG_CALL = -3, /* Wrong arguments. The call has not taken part. */
+    ATOLL_INTERRUPTED = -4 /* The caller's function asked to end the wait. */
 };
 
 #define ATOLL_ANY_SOURCE (-1)
@@ -76,22 +76,22 @@ struct atoll_span {
 
 struct atoll_call {
     int kind;
-    int root; /* or the other member of a message, or ATOLL_ANY_SOURCE */
-    int tag;  /* of a message */
-    int type; /* of a reduction */
-    int op;   /* of a reduction */
-    /* One span, or one for each member: in of scatter (at the root), reduce_scatter and all_to_all; out of
-       all_gather, gather (at the root) and all_to_all. None where a member gives or gets nothing. */
+    int root; /* Or the other member of a message, or ATOLL_ANY_SOURCE. */
+    int tag;  /* Of a message. */
+    int type; /* Of a reduction. */
+    int op;   /* Of a reduction. */
+    /* One span, or one for each member. `in` has one for each in scatter (at the root), reduce_scatter and
+       all_to_all; `out` in all_gather, gather (at the root) and all_to_all. It is empty without data. */
     const struct atoll_span* in;
     size_t n_in;
     const struct atoll_span* out;
     size_t n_out;
-    double timeout_s; /* 0: none */
+    double timeout_s; /* 0: none. */
 };
 
-/* Functions for an operation in progress, called once each by any thread: `finish` with the data in place,
-   before the operation counts as done; then `notify`, after which `state` is not used. `failure` is 0 or a
-   negative atoll_failure, with its text. */
+/* Functions for an operation in progress. Any thread calls them, once each. `finish` is called with the data
+   in place, before the operation counts as done. Then `notify` is called, the last use of `state`. `failure`
+   is 0 or a negative atoll_failure, with its text. */
 struct atoll_callbacks {
     void* state;
     void (*finish)(void* state);
@@ -109,7 +109,7 @@ struct atoll_groups_table {
     /* Joins a group that another process of this host made. `names` are the members' numbers in errors, or
        null; `label` follows the word "group" in errors. */
     atoll_group* (*join)(const char* address, int rank, int size, const int* names, const char* label);
-    /* Leaves: local, waits for nobody. Operations in flight fail on all members. */
+    /* Leaves. Local; does not wait. Operations in flight fail on all members. */
     void (*leave)(atoll_group* group);
     /* Fails all operations of the group, on all members. */
     void (*abort)(atoll_group* group, const char* reason);

@@ -1,7 +1,7 @@
 """Registers the backend `atoll` of torch.distributed. PyTorch calls `register` at the end of its own import.
 
 This module imports nothing of atoll: the package is loaded when a program first makes a group. Nothing here
-may make `import torch` fail, so every exception is dropped; a program that wants the backend then gets
+may make `import torch` fail, so every exception is dropped. A program that wants the backend then gets
 PyTorch's own error for an unknown backend.
 """
 

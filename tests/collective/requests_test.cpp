@@ -29,7 +29,7 @@ std::unique_ptr<Group> group_of(const std::shared_ptr<char>& memory, int rank, i
     return std::make_unique<Group>(std::move(membership));
 }
 
-/// Runs `body` as each member, in a thread of its own.
+/// Runs `body` as each member, in a separate thread.
 template <class Body> void as_members(int n, Body&& body) {
     const auto memory = memory_for(n);
     std::vector<std::thread> threads;

@@ -4,31 +4,44 @@
 
 #include <pybind11/chrono.h>
 
-#include <map>
-
 namespace atoll_c10d {
 namespace {
 
 constexpr std::size_t address_room = 512;
 
-/// Groups of one name that this process has made. A store may outlive a group, so each group has its own
-/// keys.
-int generation_of(const std::string& group_id) {
-    static std::mutex mutex;
-    static std::map<std::string, int> made;
-    const std::lock_guard lock(mutex);
-    return made[group_id]++;
-}
-
-std::string first_address(c10d::Store& store, const std::string& key, int first, Milliseconds timeout) {
+/// Waits for a key of the store, and throws an error that names the missing step.
+std::string awaited(c10d::Store& store, const std::string& key, const std::string& step,
+                    Milliseconds timeout) {
     try {
         store.wait({key}, timeout);
     } catch (const std::exception& error) {
-        throw_failure(ATOLL_TIMED_OUT,
-                      c10::str("Rank ", first, " did not make the group's memory within ",
-                               std::chrono::duration<double>(timeout).count(), " s: ", error.what()));
+        throw_failure(
+            ATOLL_TIMED_OUT,
+            c10::str(step, " within ", std::chrono::duration<double>(timeout).count(), " s: ", error.what()));
     }
     return store.get_to_str(key);
+}
+
+/// The keys of one group. A store may outlive a group, so every group of a store has its own keys: those of
+/// its first, second, ... set of `size` tickets.
+std::string keys_of_group(c10d::Store& store, int size) {
+    const std::int64_t ticket = store.add("atoll/tickets", 1);
+    return "atoll/" + std::to_string((ticket - 1) / size);
+}
+
+constexpr const char* all_joined = "all joined";
+
+atoll_group* join_members(c10d::Store& store, const std::string& keys, int rank, int size,
+                          const std::vector<int>& names, const std::string& label, Milliseconds timeout) {
+    if (rank == 0) {
+        char address[address_room];
+        atoll_group* made = table->create(rank, size, names.data(), label.c_str(), address, sizeof address);
+        if (made != nullptr) store.set(keys + "/address", std::string(address));
+        return made;
+    }
+    const std::string step = c10::str("Rank ", names[0], " did not make the group's memory");
+    const std::string address = awaited(store, keys + "/address", step, timeout);
+    return table->join(address.c_str(), rank, size, names.data(), label.c_str());
 }
 
 }  // namespace
@@ -39,18 +52,20 @@ c10::intrusive_ptr<c10d::Backend> create_backend(const c10::intrusive_ptr<c10d::
     if (names.empty())
         for (int i = 0; i < size; ++i) names.push_back(i);
     const Milliseconds timeout(static_cast<std::int64_t>(timeout_s * 1e3));
-    const std::string key = "atoll/" + std::to_string(generation_of(group_id));
-    atoll_group* group = nullptr;
-    if (rank == 0) {
-        char address[address_room];
-        group = table->create(rank, size, names.data(), group_id.c_str(), address, sizeof address);
-        if (group != nullptr) store->set(key, std::string(address));
-    } else {
-        const std::string address = first_address(*store, key, names[0], timeout);
-        group = table->join(address.c_str(), rank, size, names.data(), group_id.c_str());
+    const std::string keys = keys_of_group(*store, size);
+    atoll_group* group = join_members(*store, keys, rank, size, names, group_id, timeout);
+    if (group == nullptr) {
+        const int failure = table->last_failure();
+        const std::string text = table->last_error();
+        store->set(keys + "/end",
+                   c10::str("rank ", names[static_cast<std::size_t>(rank)], " could not join: ", text));
+        throw_failure(failure, text);
     }
-    if (group == nullptr) throw_failure(table->last_failure(), table->last_error());
-    return c10::make_intrusive<AtollBackend>(group, rank, size, timeout, std::move(names));
+    auto backend = c10::make_intrusive<AtollBackend>(group, rank, size, timeout, std::move(names));
+    if (store->add(keys + "/joined", 1) == size) store->set(keys + "/end", std::string(all_joined));
+    const std::string end = awaited(*store, keys + "/end", "Not all ranks joined the group", timeout);
+    if (end != all_joined) throw_failure(ATOLL_FAILED, "The group was not made, since " + end);
+    return backend;
 }
 
 }  // namespace atoll_c10d

@@ -43,7 +43,7 @@ inline int run_signal_handlers() {
     C10_THROW_ERROR(DistBackendError, text);
 }
 
-/// What an operation needs until it is done: its tensors, and the step that follows the transfer.
+/// The tensors that an operation needs until it is done, and the step that follows the transfer.
 struct Job {
     OpType type = OpType::UNKNOWN;
     Tensors kept;                  ///< contiguous tensors that the transfer reads and writes

@@ -6,23 +6,12 @@
 
 #include <cstring>
 
-using atl::Error;
-using atl::ErrorCode;
-using atl::requests::Call;
-using atl::requests::Group;
-using atl::requests::Kind;
-using atl::requests::Membership;
-using atl::requests::Request;
-using atl::requests::RequestPtr;
-using atl::requests::Segment;
-using atl::requests::Status;
-
 struct atoll_group {  // NOLINT(readability-identifier-naming): names of C
-    std::shared_ptr<Group> group;
+    std::shared_ptr<atl::requests::Group> group;
 };
 struct atoll_request {  // NOLINT(readability-identifier-naming)
-    std::shared_ptr<Group> group;
-    RequestPtr request;
+    std::shared_ptr<atl::requests::Group> group;
+    atl::requests::RequestPtr request;
 };
 
 namespace atl::requests {

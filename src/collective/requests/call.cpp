@@ -1,6 +1,6 @@
 #include "collective/requests/call.hpp"
 
-#include "core/call_text.hpp"
+#include "core/team/call_text.hpp"
 
 namespace atl::requests {
 namespace {

@@ -1,7 +1,7 @@
 #include "collective/requests/folding.hpp"
 
 #include "atoll/error.hpp"
-#include "collective/halves.hpp"
+#include "collective/folds/halves.hpp"
 
 #include <array>
 #include <bit>

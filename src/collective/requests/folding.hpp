@@ -1,7 +1,7 @@
 // Folding: the reduction of several members' elements, in rank order, for non-blocking operations.
 #pragma once
 
-#include "collective/fold.hpp"
+#include "collective/folds/fold.hpp"
 
 #include <cstddef>
 

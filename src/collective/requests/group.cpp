@@ -1,7 +1,7 @@
 #include "collective/requests/group.hpp"
 
 #include "common/clock.hpp"
-#include "common/settings.hpp"
+#include "common/settings/settings.hpp"
 
 #include <sched.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ std::string seconds_text(double seconds) {
     return text;
 }
 
-/// Counts a waiter, to whom the group's thread leaves the work.
+/// Counts a waiter. While there is one, the group's thread leaves the work to it.
 class CountedWaiter {
   public:
     explicit CountedWaiter(std::atomic<int>& count) : count_(count) { ++count_; }

@@ -1,5 +1,5 @@
-// Group: the non-blocking operations of one set of members. Any thread may start, test and wait; whoever
-// waits moves the data, and a thread of the group does so for requests for which nobody waits.
+// Group: the non-blocking operations of one set of members. Any thread may start, test and wait. A thread
+// that waits moves the data. A thread of the group moves the data of requests for which no thread waits.
 #pragma once
 
 #include "collective/requests/messages.hpp"

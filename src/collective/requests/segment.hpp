@@ -2,7 +2,7 @@
 #pragma once
 
 #include "collective/requests/members.hpp"
-#include "common/fd.hpp"
+#include "common/descriptors/fd.hpp"
 
 #include <memory>
 #include <string>

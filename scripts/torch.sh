@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# The backend of torch.distributed against gloo, in an environment with PyTorch. Only this script installs PyTorch, a
+# download of several GB.
+#
+#   torch.sh [ARGUMENTS OF PYTEST...]
+source "$(dirname "$0")/lib.sh"
+begin torch
+check "ready environment" scripts/install.sh
+scripts/setup.sh torch || true # without it the tests are skipped, and say so
+check "backend of PyTorch" --junit "$results/torch.xml" \
+    limited "$python" -m pytest -q -rs tests/torch --junit-xml="$results/torch.xml" "$@"
+grep -h '^SKIPPED' "$logs/backend-of-PyTorch.log" | sed 's/^/  /' | cut -c1-200 || true
+[ -n "${ATOLL_BUILD_NO_CLOSING:-}" ] || closing torch

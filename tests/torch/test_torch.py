@@ -1,0 +1,184 @@
+"""The backend atoll of torch.distributed: cases.py on 4 ranks, and how programs start and end.
+
+The environment build/torch has PyTorch (scripts/setup.sh torch). Without it the tests are skipped.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+PYTHON = HERE.parents[1] / "build" / "torch" / "bin" / "python"
+pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason="no build/torch; scripts/setup.sh torch makes it")
+
+
+def case_names() -> list[str]:
+    """Return the names of the cases, read from the text because this Python may lack PyTorch."""
+    lines = (HERE / "cases.py").read_text().splitlines()
+    pairs = itertools.pairwise(lines)
+    return [line.split("(")[0].removeprefix("def ") for before, line in pairs if before == "@case"]
+
+
+def run(*command: str, seconds: int = 240, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run PyTorch's Python on a command and capture its output."""
+    return subprocess.run(
+        [str(PYTHON), *command],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=seconds,
+        env=os.environ | environment,
+    )
+
+
+@functools.cache
+def results(size: int, folder: Path) -> tuple[dict[str, dict[str, str]], str]:
+    """Run all cases on `size` ranks. Return the errors of each case by rank, and the output of rank 0."""
+    store = str(folder / f"store-{size}")
+    command = [str(PYTHON), str(HERE / "cases.py")]
+    others = [
+        subprocess.Popen(
+            [*command, str(rank), str(size), store], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        for rank in range(1, size)
+    ]
+    try:
+        first = run(*command[1:], "0", str(size), store)
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    lines = [json.loads(line) for line in first.stdout.splitlines() if line.startswith("{")]
+    return {line["name"]: line["errors"] for line in lines}, first.stderr
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder for the files by which ranks find each other."""
+    return tmp_path_factory.mktemp("torch")
+
+
+@pytest.mark.parametrize("name", case_names())
+def test_on_four_ranks(name: str, folder: Path) -> None:
+    errors, output = results(4, folder)
+    assert name in errors, output[-3000:]
+    assert not errors[name], "\n".join(f"rank {rank}: {text}" for rank, text in errors[name].items())
+
+
+PROGRAM = """
+import os, torch, torch.distributed as dist
+dist.init_process_group("atoll")
+tensor = torch.ones(3)
+dist.all_reduce(tensor)
+assert tensor.tolist() == [dist.get_world_size()] * 3
+print("rank", dist.get_rank(), "of", dist.get_world_size(), dist.get_backend())
+dist.destroy_process_group()
+"""
+
+
+def test_torchrun_needs_no_import_of_atoll(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    done = run("-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone", str(program))
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.split("\n"))[1:] == ["rank 0 of 2 atoll", "rank 1 of 2 atoll"]
+
+
+def test_import_of_torch_loads_nothing_of_atoll() -> None:
+    done = run("-c", "import torch, sys; print([m for m in sys.modules if m.split('.')[0] == 'atoll'])")
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_import_of_torch_survives_a_broken_registration() -> None:
+    program = (
+        "import torch.distributed as dist, _atoll_torch\n"
+        "dist.Backend.backend_list.remove('atoll')\n"
+        "def fail(*args, **kwargs): raise RuntimeError('broken')\n"
+        "dist.Backend.register_backend = fail\n"
+        "_atoll_torch.register()\n"
+        "print('alive')"
+    )
+    done = run("-c", program)
+    assert done.stdout == "alive\n", done.stderr
+
+
+REINIT = """
+import sys, torch, torch.distributed as dist
+rank = int(sys.argv[1])
+store = dist.FileStore(sys.argv[2], 3)
+for turn, size in enumerate((3, 2, 3)):
+    if rank < size:
+        dist.init_process_group("atoll", store=dist.PrefixStore(str(turn), store), rank=rank, world_size=size)
+        tensor = torch.ones(1)
+        dist.all_reduce(tensor)
+        assert tensor.item() == size, tensor
+        dist.destroy_process_group()
+"""
+
+
+def test_a_world_can_be_made_again_with_another_size(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(REINIT)
+    ranks = [
+        subprocess.Popen(
+            [str(PYTHON), str(program), str(rank), str(tmp_path / "store")], stderr=subprocess.PIPE, text=True
+        )
+        for rank in range(3)
+    ]
+    for rank in ranks:
+        _, errors = rank.communicate(timeout=120)
+        assert rank.returncode == 0, errors
+
+
+DEATH = """
+import os, sys, torch, torch.distributed as dist
+rank = int(sys.argv[1])
+dist.init_process_group("atoll", store=dist.FileStore(sys.argv[2], 2), rank=rank, world_size=2)
+dist.barrier()
+if rank == 1:
+    os._exit(3)
+try:
+    dist.all_reduce(torch.ones(4))
+except RuntimeError as error:
+    print(error)
+"""
+
+
+def test_a_rank_that_dies_is_named(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(DEATH)
+    other = subprocess.Popen([str(PYTHON), str(program), "1", str(tmp_path / "store")])
+    done = run(str(program), "0", str(tmp_path / "store"))
+    assert other.wait() == 3
+    assert "rank 1 (process " in done.stdout, done.stdout + done.stderr
+    assert "ended without leaving the group" in done.stdout
+
+
+LOAD = "from atoll._c10d import _build\n_build.load()"
+
+
+def test_without_a_compiler_the_error_has_both_ways_out(tmp_path: Path) -> None:
+    done = run("-c", LOAD, ATOLL_TORCH_CACHE=str(tmp_path / "empty"), CXX="no-such-compiler")
+    assert done.returncode != 0
+    assert "CXX is no-such-compiler, which is not there. Install one" in done.stderr
+    assert "copy the folder" in done.stderr
+
+
+def test_a_cache_that_others_may_write_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    done = run("-c", LOAD, ATOLL_TORCH_CACHE=str(tmp_path / "open"))
+    assert "others may write it" in done.stderr
+
+
+def test_other_versions_of_pytorch_are_refused() -> None:
+    program = "from atoll._c10d import _build\n_build._check_version('2.99.1')"
+    done = run("-c", program)
+    assert "supports PyTorch 2.11 to 2.15; this is 2.99.1" in done.stderr
