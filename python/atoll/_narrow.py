@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 
-def narrowed(name: str, value: Any) -> np.ndarray[Any, Any]:
-    """Return `value` in the codes of type `name`: an array of uint8 or uint16.
-
-    Each number is rounded to the nearest, ties to even.
+def _type(name: str) -> np.dtype[Any]:
+    """Return ml_dtypes' type of that name.
 
     Raises
     ------
@@ -24,7 +22,30 @@ def narrowed(name: str, value: Any) -> np.ndarray[Any, Any]:
             f"values of {name} need the package ml_dtypes, which is not installed; install it (pip install ml_dtypes), "
             "or pass a tensor of that dtype."
         ) from None
-    target = np.dtype(getattr(ml_dtypes, name))
+    return np.dtype(getattr(ml_dtypes, name))
+
+
+def narrowed(name: str, value: Any) -> np.ndarray[Any, Any]:
+    """Return `value` in the codes of type `name`: an array of uint8 or uint16.
+
+    Each number is rounded to the nearest, ties to even.
+
+    Raises
+    ------
+    ImportError
+        If ml_dtypes is missing.
+    """
+    target = _type(name)
     # A number that is too large becomes infinity, or NaN in a type without infinity.
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(value, np.float64).astype(target).view(np.dtype(f"u{target.itemsize}"))
+
+
+def code_of(name: str, number: float) -> int:
+    """Return the code of one number in an 8-bit type. The module `_atoll` calls it."""
+    return int(narrowed(name, number))
+
+
+def number_of(name: str, code: int) -> float:
+    """Return the number that a code of an 8-bit type means. The module `_atoll` calls it."""
+    return float(np.array(code, np.uint8).view(_type(name)))
