@@ -15,7 +15,7 @@ from jobs import ROOT
 nanobind = pytest.importorskip("nanobind")
 
 ROW = """
-#include "call.hpp"
+#include "calls/call.hpp"
 namespace atl::python {{
 Spec spec;
 PyObject* body(const Arguments<{n}>&) {{ return nullptr; }}
