@@ -65,6 +65,7 @@ tests() {
         on "$n" 60 cupy $programs/cupy_kernels.py
         on "$n" 90 triton $programs/triton_kernels.py
         on "$n" 120 numba $programs/numba_kernels.py cuda
+        on "$n" 120 "numba, messages and collectives" $programs/numba_messages.py cuda
     done
     on 2 60 "numba, kept kernels" $programs/numba_kernels.py cuda
     on 2 60 "numba, kernels to keep" $programs/kept_kernels.py cuda first
@@ -73,6 +74,7 @@ tests() {
 }
 mlir() {
     on 2 300 "numba-cuda-mlir" $programs/numba_kernels.py mlir
+    on 2 300 "numba-cuda-mlir, messages and collectives" $programs/numba_messages.py mlir
     on 2 60 "numba-cuda-mlir, kept kernels" $programs/numba_kernels.py mlir
 }
 cute() {

@@ -13,7 +13,8 @@ import atoll.cupy
 import numpy as np
 import pytest
 from atoll import _atoll, _resident
-from jobs import HANG_GUARD, PROGRAMS, ROOT, Job, environment, launcher, python
+from jobs import HANG_GUARD, PROGRAMS, ROOT, Done, Job, environment, launcher, python
+from kernel_checks import Outcomes, checks_of
 from simulated import needs_plugin
 
 
@@ -113,15 +114,23 @@ def test_tritons_launch_refuses_wrong_arguments(package: str) -> None:
     assert done.returncode == 0 and "all checks passed" in done.stdout, done.stdout + done.stderr
 
 
+@pytest.fixture(scope="module")
+def outcomes() -> Outcomes:
+    return Outcomes()
+
+
 @pytest.mark.timeout(700)  # the interpreter is slow: docs/measurements/2026-11-24-constants.md
 @pytest.mark.parametrize("n", [1, 2, 4])
-def test_triton_on_cpus(package: str, n: int) -> None:
-    done = subprocess.run(
-        [launcher(), "run", "-n", str(n), with_triton(True), str(PROGRAMS / "triton_interpreted.py")],
-        env=environment(TRITON_INTERPRET="1", PYTHONPATH=package), capture_output=True, text=True, timeout=600,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 0 and "all checks passed" in done.stdout, done.stdout + done.stderr
+@pytest.mark.parametrize(("program", "check"), checks_of("triton_interpreted.py"))
+def test_triton_on_cpus(package: str, outcomes: Outcomes, program: str, check: str, n: int) -> None:
+    def run() -> Done:
+        return subprocess.run(
+            [launcher(), "run", "-n", str(n), with_triton(True), str(PROGRAMS / program)],
+            env=environment(TRITON_INTERPRET="1", PYTHONPATH=package), capture_output=True, text=True,
+            timeout=600, check=False,
+        )  # fmt: skip
+
+    outcomes.expect(program, n, check, run)
 
 
 @pytest.mark.timeout(2 * HANG_GUARD)

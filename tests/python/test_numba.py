@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from jobs import ROOT, Job
+from kernel_checks import Outcomes, checks_of
 
 pytest.importorskip("numba", reason="Numba is not installed (pip install numba)")
 import atoll.numba as dev
@@ -20,10 +21,18 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("numba")
 
 
+@pytest.fixture(scope="module")
+def outcomes() -> Outcomes:
+    return Outcomes()
+
+
 @pytest.mark.timeout(700)  # the first one compiles them, slowly: docs/measurements/2026-11-24-constants.md
 @pytest.mark.parametrize("n", [1, 2, 4])
-def test_every_function(job: Job, n: int, cache: Path) -> None:
-    assert "all checks passed" in job("numba_kernels.py", n, timeout=600, NUMBA_CACHE_DIR=str(cache)).stdout
+@pytest.mark.parametrize(("program", "check"), checks_of("numba_kernels.py", "numba_messages.py"))
+def test_every_function(job: Job, outcomes: Outcomes, program: str, check: str, n: int, cache: Path) -> None:
+    outcomes.expect(
+        program, n, check, lambda: job(program, n, ok=False, timeout=600, NUMBA_CACHE_DIR=str(cache))
+    )
 
 
 def test_a_wait_that_never_ends_is_an_exception(job: Job, cache: Path) -> None:

@@ -53,8 +53,8 @@ def compile_kernels(python: str, package: str, found: Path, *by: str) -> Path:
 
 @pytest.mark.timeout(5 * HANG_GUARD)  # compiles slowly: docs/measurements/2026-11-24-constants.md
 def test_the_same_kernels_compile_for_gpus(compiled: Path) -> None:
-    """Every kernel of the program."""
-    source = (PROGRAMS / "numba_kernels.py").read_text()
+    """Every kernel of the programs."""
+    source = "".join((PROGRAMS / f"numba_{name}.py").read_text() for name in ("kernels", "messages"))
     wanted = set(re.findall(r"^ *@kernel\n *def (\w+)", source, re.M))
     assert len(wanted) > 10
     assert {name.split()[0] for name, *_ in json.loads(compiled.read_text())} == wanted

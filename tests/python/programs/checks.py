@@ -126,6 +126,8 @@ def run(checks: dict[str, Any]) -> None:
             print(f"{name} failed on PE {atoll.my_pe()} of {atoll.n_pes()}", file=sys.stderr, flush=True)
             atoll.abort(f"{name}: {error}")
         atoll.barrier_all()
+        if atoll.my_pe() == 0:
+            print("passed:", name, flush=True)  # test_numba.py and others make a case of each
     if atoll.my_pe() == 0:
         print("all checks passed")
     atoll.finalize()

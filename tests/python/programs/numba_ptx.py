@@ -1,4 +1,4 @@
-"""Compiles the kernels of numba_kernels.py for GPUs on a machine without one: typing and PTX, not results.
+"""Compiles the kernels of numba_kernels.py and numba_messages.py for GPUs on a machine without one: typing and PTX, not results.
 
 By numba-cuda, or as `numba_ptx.py mlir` by numba-cuda-mlir. The kernels' accesses to memory are written to
 the file that the last argument names.
@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import atoll
@@ -113,12 +113,32 @@ def launch(function: Any, grid: Any, block: Any, **options: Any) -> Any:
     return start
 
 
+def run_all(names: dict[str, Any]) -> None:
+    """checks.run of a program that another one follows: without its end of the job."""
+    for name, check in list(names.items()):
+        if name.startswith("check_"):
+            check()
+
+
 real_launch, dev.launch = dev.launch, launch
 checks.equal = checks.CollectiveInputs.check = lambda *_: None
-source = Path(__file__).with_name("numba_kernels.py").read_text()
-# Nothing runs, so no results are compared; all arrays are in the host's memory.
-source = source.replace("    assert ", "    0 and ").replace('"cuda" in sys.argv or MLIR', "False")
-source = source.replace("if MLIR:\n    from", "if True:\n    from") if MLIR else source
-exec(compile(source, "numba_kernels.py", "exec"), {"__name__": "kernels"})
+
+
+def execute(program: str) -> dict[str, Any]:
+    """Run a program whose arrays are all in the host's memory. Nothing runs, so no results are compared."""
+    source = Path(__file__).with_name(f"{program}.py").read_text().replace("    assert ", "    0 and ")
+    source = source.replace('"cuda" in sys.argv or MLIR', "False")
+    source = source.replace("if MLIR:\n    from", "if True:\n    from") if MLIR else source
+    names: dict[str, Any] = {"__name__": program}
+    exec(compile(source, f"{program}.py", "exec"), names)
+    return names
+
+
+checks.run = run_all
+setup = sys.modules["numba_setup"] = ModuleType("numba_setup")
+vars(setup).update(execute("numba_setup"))
+for program in ("numba_kernels", "numba_messages"):
+    execute(program)
+atoll.finalize()
 print(len(compiled), "kernels")
 Path(sys.argv[-1]).write_text(json.dumps(sorted(compiled.values()), indent=1))

@@ -1,0 +1,40 @@
+"""The checks of a program of kernels as test cases: the program runs once, and each of its checks is a case."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+import pytest
+from jobs import PROGRAMS, Done
+
+
+def checks_of(*programs: str) -> list[tuple[str, str]]:
+    """Return each program with each of its checks, in the order in which they run."""
+    return [
+        (program, node.name)
+        for program in programs
+        for node in ast.parse((PROGRAMS / program).read_text()).body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("check_")
+    ]
+
+
+class Outcomes:
+    """The results of programs, each of which runs once for each number of PEs."""
+
+    def __init__(self) -> None:
+        self._done: dict[tuple[str, int], Done] = {}
+
+    def expect(self, program: str, n: int, check: str, run: Callable[[], Done]) -> None:
+        """Fail unless the check passed. `run` runs the program, if it has not run yet."""
+        if (program, n) not in self._done:
+            self._done[program, n] = run()
+        done = self._done[program, n]
+        lines = done.stdout.splitlines()
+        if f"passed: {check}" not in lines:
+            why = "failed" if f"{check} failed" in done.stderr else "did not run, since an earlier one failed"
+            pytest.fail(f"{check} {why}\n{done.stdout}\n{done.stderr}", pytrace=False)
+        if done.returncode != 0 and check == checks_of(program)[-1][1]:
+            pytest.fail(
+                f"{program} ended with {done.returncode}\n{done.stdout}\n{done.stderr}", pytrace=False
+            )
