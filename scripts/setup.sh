@@ -130,6 +130,11 @@ torch() {
     packages=("torch==${ATOLL_BUILD_TORCH:-2.15.*}" 'numpy>=2')
     below=$("$python" -c 'import sysconfig; print("import site; site.addsitedir(" + repr(sysconfig.get_path("purelib")) + ")")')
     [ "$(cat "$env/packages" 2>/dev/null)" = "${packages[*]} $below" ] && return 0
+    # The environment takes 5.5 GB, and pip as much for its downloads in between.
+    if [ "$(df --output=avail -BG . | tail -n 1 | tr -dc 0-9)" -lt 14 ]; then
+        say "  PyTorch is not installed: its environment needs 14 GB of free disk space"
+        return 1
+    fi
     step "environment in $env" "$("$python" -c 'import sys; print(sys._base_executable)')" -m venv "$env"
     step "PyTorch" again "$env/bin/python" -m pip install --disable-pip-version-check "${packages[@]}"
     echo "$below" >"$("$env/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/below.pth"
