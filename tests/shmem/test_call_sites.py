@@ -79,3 +79,24 @@ def test_a_function_where_no_line_can_be_read(options: str, tree: Path, start: R
 def test_an_offset_where_all_names_are_gone(tree: Path, start: Run, tmp_path: Path) -> None:
     said = said_by(compiled("call_site.c", tree, start, tmp_path, "-O1", "-s"), tree, start)
     assert re.search(r"barrier\(\) at (main|program)\+0x[0-9a-f]+", said), said
+
+
+@pytest.mark.parametrize(
+    ("mistake", "before", "after"),
+    [
+        ("wait", "wait_until on byte 8 of the 64 bytes allocated at ", ": found 0"),
+        ("past", "reach past the end of their block.* Block: the 64 bytes allocated at ", r"\."),
+        ("inside", "inside a block.* Block: byte 16 of the 64 bytes allocated at ", r"\."),
+        ("freed", "freed already.* Block: byte 24 of the 64 bytes allocated at ", r", freed since\."),
+    ],
+)
+def test_errors_name_the_allocation_of_a_block(
+    mistake: str, before: str, after: str, tree: Path, start: Run, tmp_path: Path
+) -> None:
+    program = compiled("allocation_site.c", tree, start, tmp_path, "-O0", "-g")
+    settings = {"ATOLL_CHECK": "args", "ATOLL_WAIT_TIMEOUT": "0.1"}
+    done = start(tree / "bin/atoll", "run", "-n", 1, program, mistake, **settings)
+    assert done.returncode != 0
+    line = line_of("allocation_site.c", "allocation")
+    place = rf"allocation_site\.c:{line} \(main\+0x[0-9a-f]+\)"
+    assert re.search(before + place + after, done.stderr), done.stderr

@@ -61,9 +61,12 @@ void fail_read_only(const Spec& spec, const char* which, PyArrayObject* array) {
          spec.name, which, shape_of(array).get(), descr_object(array));
 }
 
-void fail_freed(const Spec& spec, const char* which) {
+void fail_freed(const Spec& spec, const char* which, const Block* block) {
+    const std::string* name = block->parent != nullptr ? block->parent->freed_name : block->freed_name;
+    const std::string origin = name != nullptr ? " (" + *name + ")" : std::string();
     fail(ErrorCode::use_after_free,
-         "%s(): the memory of %s was freed by atoll.free(); allocate another array.", spec.name, which);
+         "%s(): the memory of %s%s was freed by atoll.free(); allocate another array.", spec.name, which,
+         origin.c_str());
 }
 
 void check_present(const Spec& spec, const char* which, const Block* block) {
@@ -72,7 +75,7 @@ void check_present(const Spec& spec, const char* which, const Block* block) {
 }
 
 void fail_gone(const Spec& spec, const char* which, const Block* block) {
-    if (is_freed(block)) fail_freed(spec, which);
+    if (is_freed(block)) fail_freed(spec, which, block);
     fail(ErrorCode::use_after_free, "%s(): %s belongs to a job that was finalized; allocate it again.",
          spec.name, which);
 }
@@ -104,16 +107,30 @@ void fail_output_dtype(const Spec& spec, const char* input, PyArrayObject* x, co
          spec.name, output, dtype_name(y).get(), input, dtype_name(x).get(), output, input);
 }
 
+/// Sentences that name the symmetric arrays of an error: " dst: the float64 array of shape (8,) allocated at
+/// ring.py:12."
+static std::string origins_of(std::initializer_list<std::pair<const char*, PyArrayObject*>> arrays) {
+    std::string text;
+    for (const auto& [which, array] : arrays) {
+        const Block* block = block_of(array);
+        const std::string name = block != nullptr && !block->foreign ? array_name(block->address) : "";
+        if (!name.empty()) text += std::string(" ") + which + ": " + name + ".";
+    }
+    return text;
+}
+
 void fail_shapes(const Spec& spec, const char* a, PyArrayObject* x, const char* b, PyArrayObject* y) {
     const std::size_t n = size_of(x);
     const std::size_t m = size_of(y);
+    const std::string origins = origins_of({{a, x}, {b, y}});
     if (n == m)
         fail(ErrorCode::shape_mismatch,
-             "%s(): %s has shape %S, but %s has %S; they have as many elements, so reshape one of them.",
-             spec.name, a, shape_of(x).get(), b, shape_of(y).get());
+             "%s(): %s has shape %S, but %s has %S; they have as many elements, so reshape one of them.%s",
+             spec.name, a, shape_of(x).get(), b, shape_of(y).get(), origins.c_str());
     fail(ErrorCode::shape_mismatch,
-         "%s(): %s has shape %S (%zu elements), but %s has %S (%zu); pass arrays of one shape, e.g. a slice.",
-         spec.name, a, shape_of(x).get(), n, b, shape_of(y).get(), m);
+         "%s(): %s has shape %S (%zu elements), but %s has %S (%zu); pass arrays of one shape, e.g. a "
+         "slice.%s",
+         spec.name, a, shape_of(x).get(), n, b, shape_of(y).get(), m, origins.c_str());
 }
 
 void check_dtype_slow(const Spec& spec, const char* which, PyArrayObject* array) {
@@ -165,7 +182,7 @@ void check_symmetric_slow(const Spec& spec, const char* which, PyArrayObject* ar
         try {
             g.job->check_symmetric(low, bytes);
         } catch (const Error& error) {
-            if (error.code() == ErrorCode::use_after_free) fail_freed(spec, which);
+            if (error.code() == ErrorCode::use_after_free) fail_freed(spec, which, block);
         }
         fail(ErrorCode::not_symmetric,
              "%s(): %s (shape %S) is in the memory of a GPU, but not in this PE's symmetric memory: allocate "

@@ -11,7 +11,7 @@ namespace atl::python {
 
 [[noreturn, gnu::cold]] void fail_not_array(const Spec& spec, const char* which, PyObject* value);
 [[noreturn, gnu::cold]] void fail_read_only(const Spec& spec, const char* which, PyArrayObject* array);
-[[noreturn, gnu::cold]] void fail_freed(const Spec& spec, const char* which);
+[[noreturn, gnu::cold]] void fail_freed(const Spec& spec, const char* which, const Block* block);
 /// Throws if the block is_gone.
 void check_present(const Spec& spec, const char* which, const Block* block);
 /// True for memory of a GPU outside the window of device heaps, such as another library's.

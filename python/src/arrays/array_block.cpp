@@ -97,6 +97,7 @@ void dealloc(PyObject* self) {
     drop(block);
     Py_XDECREF(reinterpret_cast<PyObject*>(block->parent));
     delete block->memory;
+    delete block->freed_name;
     PyTypeObject* type = Py_TYPE(self);
     reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
     Py_DECREF(type);
@@ -231,6 +232,8 @@ Ref make_registered_block(const Job::Registered& registered, std::size_t bytes, 
 
 void free_block(Block* block) noexcept {
     forget_block(block);
+    if (std::string name = array_name(block->address); !name.empty())
+        block->freed_name = new std::string(std::move(name));
     forget_name(block->address);
     block->freed = true;
     Py_CLEAR(block->keeps);

@@ -5,6 +5,7 @@
 #include "calls/state.hpp"
 
 #include <memory>
+#include <string>
 
 namespace atl::python {
 
@@ -23,6 +24,7 @@ struct Block {
     bool foreign;
     char* whole;      ///< what the job knows the block by: `address`, or for atoll.register where that begins
     PyObject* keeps;  ///< null, or the array whose memory atoll.register has mapped
+    std::string* freed_name;  ///< null, or the name of the array once it was freed
 };
 
 extern PyTypeObject* block_type;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -73,25 +74,40 @@ struct Frame {
     }
 };
 
+/// The first frame of the program behind those of the library.
+std::string site_in(std::span<void* const> frames) {
+    bool in_library = false;
+    std::optional<Frame> site;
+    for (void* frame : frames) {
+        Dl_info info{};
+        if (::dladdr(frame, &info) == 0 || !info.dli_fname) continue;
+        if (is_ours(info))
+            in_library = true;
+        else if (in_library) {
+            site.emplace(frame, info);
+            if (!site->is_of_headers()) break;
+        }
+    }
+    return site ? site->text() : std::string();
+}
+
 }  // namespace
 
 std::string call_site(void* hook_state) {
     if (wait_hooks().call_site) return wait_hooks().call_site(hook_state);
     std::array<void*, 64> frames;
     const int n = ::backtrace(frames.data(), static_cast<int>(frames.size()));
-    bool in_library = false;
-    std::optional<Frame> site;
-    for (int i = 0; i < n; ++i) {
-        Dl_info info{};
-        if (::dladdr(frames[static_cast<std::size_t>(i)], &info) == 0 || !info.dli_fname) continue;
-        if (is_ours(info))
-            in_library = true;
-        else if (in_library) {
-            site.emplace(frames[static_cast<std::size_t>(i)], info);
-            if (!site->is_of_headers()) break;
-        }
-    }
-    return site ? site->text() : std::string();
+    return site_in({frames.data(), static_cast<std::size_t>(n)});
+}
+
+CallFrames CallFrames::here() noexcept {
+    CallFrames frames;
+    frames.count = ::backtrace(frames.addresses.data(), static_cast<int>(frames.addresses.size()));
+    return frames;
+}
+
+std::string call_site_of(const CallFrames& frames) {
+    return site_in({frames.addresses.data(), static_cast<std::size_t>(frames.count)});
 }
 
 }  // namespace atl::common

@@ -1,6 +1,7 @@
 // The place in the program that called the library, for errors: file and line, or function and offset.
 #pragma once
 
+#include <array>
 #include <string>
 
 namespace atl::common {
@@ -9,5 +10,15 @@ namespace atl::common {
 /// (program)" without, "main+0x4f, near solver.cpp:12" within an inlined function of our headers. Empty where
 /// it cannot be known. Slow. `hook_state` is the result of WaitHooks::enter, null outside a wait.
 std::string call_site(void* hook_state);
+
+/// The return addresses of a call of the library: taken at once, named only for a report.
+struct CallFrames {
+    std::array<void*, 16> addresses{};
+    int count = 0;
+
+    static CallFrames here() noexcept;
+};
+/// `call_site` of C and C++ for frames that were taken earlier.
+std::string call_site_of(const CallFrames& frames);
 
 }  // namespace atl::common

@@ -7,6 +7,7 @@
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/hosts.hpp"
 #include "common/settings/settings.hpp"
+#include "core/job/allocation_sites.hpp"
 #include "core/job/start_waits.hpp"
 #include "core/job/stream_services.hpp"
 #include "core/team/team_state.hpp"
@@ -69,6 +70,7 @@ class JobState {
     int pauses_of_a_line() const { return pauses_of_a_line_; }
     int usable_cpus() const { return usable_cpus_; }
     const common::Settings& settings() const { return settings_; }
+    const AllocationSites& sites() const { return sites_; }
     const detail::Window& window() const { return window_; }
     const std::shared_ptr<memory::Mapping>& mapping() const { return mapping_; }
     const common::BoardView& board() const { return segment_.board; }
@@ -184,6 +186,7 @@ class JobState {
     bool is_on_device(const void* block) const { return device() && device()->in_window(block); }
     std::size_t block_offset(const void* block, const char* operation) const;
     template <class Check> std::size_t checked_alike(const char* operation, Check&& check);
+    std::string site_text(const void* address) const;
     std::size_t checked_block(const void* block, const char* operation) const;
 
     common::Settings settings_;
@@ -212,6 +215,7 @@ class JobState {
     detail::Window window_;
     std::shared_ptr<transport::Transport> transport_;
 
+    AllocationSites sites_;
     mutable std::mutex heap_mutex_;
     std::unique_ptr<memory::Allocator> heap_;
     std::unique_ptr<memory::FreedPages> freed_;

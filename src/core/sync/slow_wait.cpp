@@ -69,10 +69,10 @@ std::uint64_t place_of(const core::JobState& job, const void* word) {
     return common::address_place | address;
 }
 
-/// The front's name of a word, or empty.
-std::string name_of(const void* word) {
+/// The front's name of a word, else its allocation. Empty if neither is known.
+std::string name_of(const core::JobState& job, const void* word) {
     const auto name = common::wait_hooks().name;
-    return name != nullptr ? name(word) : std::string();
+    return name != nullptr ? name(word) : job.sites().name(word);
 }
 
 /// "signal_wait_until on heap+0x40: found 3, waiting for >= 4" or "barrier of team 2".
@@ -80,7 +80,7 @@ std::string describe(const core::JobState& job, const WaitReason& reason, std::u
     std::string text = reason.operation;
     if (reason.team != 0) text += " of team " + std::to_string(reason.team);
     if (reason.word) {
-        const std::string name = name_of(reason.word);
+        const std::string name = name_of(job, reason.word);
         text += " on " + (name.empty() ? common::place_text(place_of(job, reason.word)) : name);
     }
     if (reason.word_bytes != 0)
@@ -237,13 +237,17 @@ void SlowWait::publish() {
     common::WaitCopy values;
     if (published_) {
         std::memcpy(values.name, record.name, sizeof values.name);
+        // Only now: debug information is read slowly, and most waits have ended.
+        if (values.name[0] == '\0' && reason_.word != nullptr)
+            name_of(job_, reason_.word).copy(values.name, sizeof values.name - 1);
     } else {
         // One of several waiting threads is shown; when its wait ends, another takes the record.
         std::uint32_t nobody = 0;
         if (!record.active.compare_exchange_strong(nobody, 1, std::memory_order_acq_rel)) return;
         entry.waits.fetch_add(1, std::memory_order_relaxed);
         published_ = true;
-        if (reason_.word != nullptr) name_of(reason_.word).copy(values.name, sizeof values.name - 1);
+        if (reason_.word != nullptr && common::wait_hooks().name != nullptr)
+            name_of(job_, reason_.word).copy(values.name, sizeof values.name - 1);
     }
     values.active = 1;
     std::strncpy(values.operation, reason_.operation, sizeof values.operation - 1);
