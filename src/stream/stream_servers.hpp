@@ -2,6 +2,7 @@
 // collectives of the host on memory of GPUs.
 #pragma once
 
+#include "core/job/job_state.hpp"
 #include "core/job/stream_services.hpp"
 #include "stream/stream_server.hpp"
 #include "stream/team_server.hpp"
