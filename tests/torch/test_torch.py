@@ -182,3 +182,12 @@ def test_other_versions_of_pytorch_are_refused() -> None:
     program = "from atoll._c10d import _build\n_build._check_version('2.99.1')"
     done = run("-c", program)
     assert "supports PyTorch 2.11 to 2.15; this is 2.99.1" in done.stderr
+
+
+def test_the_language_model_has_the_same_losses_as_with_gloo() -> None:
+    program = str(HERE.parents[1] / "examples" / "21_torch_language" / "train.py")
+    launcher = ("-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone")
+    mine, theirs = (run(*launcher, program, backend) for backend in ("atoll", "gloo"))
+    assert mine.returncode == 0, mine.stderr
+    assert mine.stdout.count("loss") == 6
+    assert mine.stdout == theirs.stdout

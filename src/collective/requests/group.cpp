@@ -3,7 +3,6 @@
 #include "common/clock.hpp"
 #include "common/settings/settings.hpp"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,7 +15,6 @@ namespace {
 // A waiter spins for some tens of microseconds, then sleeps. It does not yield: on a busy machine that takes
 // as long as the other programs run, while a sleeper is woken at once.
 constexpr int many_spins = 400, few_spins = 10;
-constexpr int yields_of_thread = 5;
 constexpr std::uint64_t longest_nap_ns = 20'000'000;  // bounds the detection of deaths and time-outs
 constexpr std::uint64_t look_interval_ns = 20'000'000;
 /// The group's thread leaves a request so long to a caller that may wait for it.
@@ -444,12 +442,12 @@ void Group::serve() {
         bool pending = true;
         while (pending && !ending_.load()) {
             if (waiters_.load() > 0) {
-                idle = yields_of_thread + 1;
+                idle = few_spins + 1;
                 ::nanosleep(&grace, nullptr);
             } else if (advance(done)) {
                 idle = 0;
-            } else if (++idle <= yields_of_thread) {
-                ::sched_yield();
+            } else if (++idle <= few_spins) {
+                pause_a_moment();
             } else {
                 look(done);
                 notify(done);
