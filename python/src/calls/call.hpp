@@ -65,9 +65,9 @@ struct Function {
     const char* doc;
 
     template <int N>
-    constexpr Function(const char* name_, Entry<N> entry_, std::type_identity_t<Signature<N>> signature_,
-                       const char* doc_)
-        : name(name_), call(entry_.call), spec(entry_.spec), signature(signature_.text), doc(doc_) {}
+    constexpr Function(const char* its_name, Entry<N> entry, std::type_identity_t<Signature<N>> checked,
+                       const char* its_doc)
+        : name(its_name), call(entry.call), spec(entry.spec), signature(checked.text), doc(its_doc) {}
 };
 
 void register_functions(PyObject* module, std::span<const Function> functions);
