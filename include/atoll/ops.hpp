@@ -98,11 +98,12 @@ struct atoll {
     // context.hpp:
     ATOLL_CONTEXT_FUNCTION(ptr)
 
-    // Members of Team, from team.hpp:
+    // Members of Team, from detail/team_operations.hpp:
     ATOLL_TEAM_FUNCTION(broadcast) ATOLL_TEAM_FUNCTION(fcollect) ATOLL_TEAM_FUNCTION(collect)
     ATOLL_TEAM_FUNCTION(alltoall) ATOLL_TEAM_FUNCTION(alltoalls) ATOLL_TEAM_FUNCTION(gather) ATOLL_TEAM_FUNCTION(scatter)
     ATOLL_TEAM_FUNCTION(reduce) ATOLL_TEAM_FUNCTION(sum_reduce) ATOLL_TEAM_FUNCTION(prod_reduce) ATOLL_TEAM_FUNCTION(min_reduce)
     ATOLL_TEAM_FUNCTION(max_reduce) ATOLL_TEAM_FUNCTION(and_reduce) ATOLL_TEAM_FUNCTION(or_reduce) ATOLL_TEAM_FUNCTION(xor_reduce)
+    ATOLL_TEAM_FUNCTION(avg_reduce) ATOLL_TEAM_FUNCTION(premul_sum_reduce) ATOLL_TEAM_FUNCTION(premul_sum_reduce_scatter)
     ATOLL_TEAM_FUNCTION(reduce_to) ATOLL_TEAM_FUNCTION(reduce_scatter) ATOLL_TEAM_FUNCTION(sum_inscan) ATOLL_TEAM_FUNCTION(sum_exscan)
     ATOLL_TEAM_FUNCTION(send) ATOLL_TEAM_FUNCTION(recv)
     // clang-format on

@@ -222,6 +222,13 @@ class ATOLL_API StreamContext : public detail::StreamWaits {
 /// Beyond exchange size so must the root's `dst` of reduce_to and `src` of scatter. Otherwise they throw
 /// not_symmetric.
 ///
+/// A `dst` of collect that is too small stops the kernel and the job with a report.
+///
+/// Messages: the stream continues once the message was received. PEs that both send first use a
+/// StreamMessageGroup. A source is anywhere in the device heap; a target is memory that the GPU can access.
+/// Only one stream of a PE at a time may have messages of a team. Unequal sizes stop the receiver's kernel
+/// and the job with a report.
+///
 /// Reductions are evaluated in PE order, half types in float, so all members and all runs get the same bits.
 /// `dst` may be `src` in reductions, reduce_to, scans and `broadcast`. In fcollect, gather and scatter a PE's
 /// `src` may be its own block of `dst`. Other overlaps are not allowed.
@@ -230,131 +237,17 @@ class ATOLL_API StreamContext : public detail::StreamWaits {
 /// device memory, see Team::device). If only a transport reaches some members, threads of the host carry out
 /// the calls. These do not interfere with the program's own calls on that team; their errors end the job with
 /// a report.
-class ATOLL_API StreamTeam {
+class ATOLL_API StreamTeam : public detail::TeamOperations<StreamTeam> {
   public:
     StreamTeam(const Team& team, Stream stream);
 
     /// Waits in stream order until all members' streams have arrived. Earlier work of each is visible to all.
     void sync() const;
     void barrier() const;
-    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
-    void broadcast(Dst&& dst, detail::SourceFor<Dst> src, int root) const {
-        broadcast_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes(), root);
-    }
-    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
-    void fcollect(Dst&& dst, detail::SourceFor<Dst> src) const {
-        fcollect_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes());
-    }
-    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
-    void alltoall(Dst&& dst, detail::SourceFor<Dst> src) const {
-        alltoall_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes());
-    }
-    /// Like fcollect with sizes that differ between PEs, including 0. `src` may lie at different offsets on
-    /// different PEs. A `dst` that is too small stops the kernel and the job with a report.
-    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
-    void collect(Dst&& dst, detail::SourceFor<Dst> src) const {
-        collect_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes());
-    }
-    /// alltoall of `count` elements a block, strided: element i of block j at (j * count + i) * stride.
-    template <Symmetric T>
-    void alltoalls(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride,
-                   std::size_t count) const {
-        alltoalls_bytes(dst, src, dst_stride, src_stride, count, sizeof(T));
-    }
-    /// Gathers to `root`. `dst` is used only there.
-    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
-    void gather(Dst&& dst, detail::SourceFor<Dst> src, int root) const {
-        gather_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes(), root);
-    }
-    /// Block i of the root's `src` goes to member i.
-    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
-    void scatter(Dst&& dst, detail::SourceFor<Dst> src, int root) const {
-        scatter_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes(), root);
-    }
-    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
-    void reduce(Dst&& dst, detail::SourceFor<Dst> src, ReduceOp op) const {
-        reduce_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, op);
-    }
-    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
-    void sum_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
-        reduce(dst, src, ReduceOp::sum);
-    }
-    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
-    void prod_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
-        reduce(dst, src, ReduceOp::prod);
-    }
-    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
-    void min_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
-        reduce(dst, src, ReduceOp::min);
-    }
-    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
-    void max_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
-        reduce(dst, src, ReduceOp::max);
-    }
-    template <detail::Array Dst, BitwiseReducible T = detail::ElementOf<Dst>>
-    void and_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
-        reduce(dst, src, ReduceOp::bit_and);
-    }
-    template <detail::Array Dst, BitwiseReducible T = detail::ElementOf<Dst>>
-    void or_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
-        reduce(dst, src, ReduceOp::bit_or);
-    }
-    template <detail::Array Dst, BitwiseReducible T = detail::ElementOf<Dst>>
-    void xor_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
-        reduce(dst, src, ReduceOp::bit_xor);
-    }
-    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
-    void reduce_scatter(Dst&& dst, detail::SourceFor<Dst> src, ReduceOp op) const {
-        reduce_scatter_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, op);
-    }
 
-    /// Stores the result only on `root`. `dst` is used only there.
-    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
-    void reduce_to(Dst&& dst, detail::SourceFor<Dst> src, ReduceOp op, int root) const {
-        reduce_to_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, op, root);
-    }
-    /// dst = sum over PEs 0 … my_pe.
-    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
-    void sum_inscan(Dst&& dst, detail::SourceFor<Dst> src) const {
-        Team::check_equal(std::size(dst), src.size());
-        scan_erased(std::data(dst), src.data(), src.size(), dtype<T>, ReduceOp::sum, true);
-    }
-    /// dst = sum over PEs 0 … my_pe - 1; 0 on the first.
-    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
-    void sum_exscan(Dst&& dst, detail::SourceFor<Dst> src) const {
-        Team::check_equal(std::size(dst), src.size());
-        scan_erased(std::data(dst), src.data(), src.size(), dtype<T>, ReduceOp::sum, false);
-    }
-
-    /// The mean, for float, double and the half types.
-    template <detail::Array Dst, Averaged T = detail::ElementOf<Dst>>
-    void avg_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
-        reduce(dst, src, ReduceOp::avg);
-    }
-    /// Sums `factor` (the same on all members) times each element; half types are scaled in float.
-    template <detail::Array Dst, Averaged T = detail::ElementOf<Dst>>
-    void premul_sum_reduce(Dst&& dst, detail::SourceFor<Dst> src, double factor) const {
-        reduce_scaled_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, ReduceOp::sum,
-                             factor);
-    }
-    template <detail::Array Dst, Averaged T = detail::ElementOf<Dst>>
-    void premul_sum_reduce_scatter(Dst&& dst, detail::SourceFor<Dst> src, double factor) const {
-        reduce_scatter_scaled_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>,
-                                     ReduceOp::sum, factor);
-    }
-
-    // ---- two-sided: matched in order between a pair. The stream continues once the message was received.
-    // PEs that both send first use a StreamMessageGroup. A source is anywhere in the device heap; a target is
-    // memory that the GPU can access. Only one stream of a PE at a time may have messages of a team. Unequal
-    // sizes stop the receiver's kernel and the job with a report
-    template <detail::Array Src> void send(const Src& src, int pe) const {
-        send_bytes(std::data(src), detail::size_bytes(src), pe);
-    }
-    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>> void recv(Dst&& dst, int pe) const {
-        recv_bytes(std::data(dst), detail::size_bytes(dst), pe);
-    }
-    void send_bytes(const void* src, std::size_t bytes, int pe) const;
-    void recv_bytes(void* dst, std::size_t bytes, int pe) const;
+    // ---- type-erased forms. The elements of messages are not compared
+    void send_bytes(const void* src, std::size_t bytes, int pe, MessageElements elements = {}) const;
+    void recv_bytes(void* dst, std::size_t bytes, int pe, MessageElements elements = {}) const;
 
     void broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
                          int root) const;
@@ -380,6 +273,11 @@ class ATOLL_API StreamTeam {
     /// The inclusive scan also takes operators other than sum.
     void scan_erased(void* dst, const void* src, std::size_t count, DType type, ReduceOp op,
                      bool inclusive) const;
+    void scan_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count, DType type,
+                     ReduceOp op, bool inclusive) const {
+        Team::check_equal(dst_count, src_count);
+        scan_erased(dst, src, src_count, type, op, inclusive);
+    }
 
   private:
     Team team_;

@@ -2,26 +2,14 @@
 // 9.3, 9.11).
 #pragma once
 
-#include "atoll/context.hpp"
+#include "atoll/detail/team_operations.hpp"
 #include "atoll/device/team.hpp"
 
 #include <cstdint>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 namespace atl {
-
-/// The elements of a message, which sender and receiver compare if both give them and ATOLL_CHECK is not
-/// none.
-struct MessageElements {
-    char kind = '\0';         ///< NumPy's letter, such as 'f'; '\0': only sizes are compared
-    std::uint32_t bytes = 0;  ///< of one; 0: not given
-};
-/// Numbers of more than one byte are compared by size. Bytes and classes are sent as raw memory.
-template <class T>
-inline constexpr MessageElements message_elements{
-    '\0', std::is_arithmetic_v<T> && sizeof(T) > 1 ? static_cast<std::uint32_t>(sizeof(T)) : 0};
 
 /// An ordered set of PEs and its collectives. All members call a collective in the same order, with the same
 /// sizes, roots and operators (compared unless ATOLL_CHECK=none). Completion is local: on return this PE's
@@ -32,8 +20,13 @@ inline constexpr MessageElements message_elements{
 /// std::span takes: SymmetricArray, std::vector, std::array, a subspan. A call that throws for its arguments
 /// has not taken part: the others wait until this PE repeats it correctly.
 ///
+/// Messages are matched in order between a pair, by one thread at a time for each pair and direction. A send
+/// may wait until it is received; PEs that both send first use a MessageGroup. Throws Error: pe, timeout,
+/// pe_died. Unequal sizes throw shape_mismatch on the receiver, numbers of another size dtype_mismatch, and
+/// the message is dropped; its send returns.
+///
 /// A handle: copies name the same team. `destroy` is explicit and collective; the destructor is local.
-class ATOLL_API Team {
+class ATOLL_API Team : public detail::TeamOperations<Team> {
   public:
     Team() = default;
     explicit Team(std::shared_ptr<core::TeamState> state) : state_(std::move(state)) {}
@@ -79,132 +72,8 @@ class ATOLL_API Team {
     /// quiet on the team's default context, then sync.
     void barrier() const;
 
-    // ---- data
-    /// dst of every member, the root too, = src of `root`.
-    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
-    void broadcast(Dst&& dst, detail::SourceFor<Dst> src, int root) const {
-        broadcast_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes(), root);
-    }
-    /// dst = src of PE 0, 1, …, all of one size; dst holds n_pes times src.
-    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
-    void fcollect(Dst&& dst, detail::SourceFor<Dst> src) const {
-        fcollect_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes());
-    }
-    /// Like fcollect with sizes that differ between PEs. Returns the number of received elements.
-    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
-    std::size_t collect(Dst&& dst, detail::SourceFor<Dst> src) const {
-        return collect_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes()) /
-               sizeof(T);
-    }
-    /// Block j of my src becomes block my_pe of PE j's dst; `count` elements a block.
-    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
-    void alltoall(Dst&& dst, detail::SourceFor<Dst> src) const {
-        alltoall_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes());
-    }
-    /// alltoall of `count` elements a block, strided: element i of block j at (j * count + i) * stride.
-    template <Symmetric T>
-    void alltoalls(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride,
-                   std::size_t count) const {
-        alltoalls_bytes(dst, src, dst_stride, src_stride, count, sizeof(T));
-    }
-    /// dst on root = src of PE 0, 1, …; dst may be empty elsewhere.
-    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
-    void gather(Dst&& dst, detail::SourceFor<Dst> src, int root) const {
-        gather_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes(), root);
-    }
-    /// dst = block my_pe of root's src; src may be empty elsewhere.
-    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
-    void scatter(Dst&& dst, detail::SourceFor<Dst> src, int root) const {
-        scatter_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes(), root);
-    }
-
-    // ---- reductions: element-wise over the members; dst may be src
-    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
-    void reduce(Dst&& dst, detail::SourceFor<Dst> src, ReduceOp op) const {
-        check_equal(std::size(dst), src.size());
-        reduce_erased(std::data(dst), src.data(), src.size(), dtype<T>, op);
-    }
-    template <detail::Array Dst, SumReducible T = detail::ElementOf<Dst>>
-    void sum_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
-        reduce(dst, src, ReduceOp::sum);
-    }
-    /// The mean, for floating-point elements.
-    template <detail::Array Dst, Averaged T = detail::ElementOf<Dst>>
-    void avg_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
-        reduce(dst, src, ReduceOp::avg);
-    }
-    /// Sums `factor` (the same on all members) times each element.
-    template <detail::Array Dst, Averaged T = detail::ElementOf<Dst>>
-    void premul_sum_reduce(Dst&& dst, detail::SourceFor<Dst> src, double factor) const {
-        check_equal(std::size(dst), src.size());
-        reduce_scaled_erased(std::data(dst), src.data(), src.size(), dtype<T>, ReduceOp::sum, factor);
-    }
-    template <detail::Array Dst, SumReducible T = detail::ElementOf<Dst>>
-    void prod_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
-        reduce(dst, src, ReduceOp::prod);
-    }
-    template <detail::Array Dst, Ordered T = detail::ElementOf<Dst>>
-    void min_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
-        reduce(dst, src, ReduceOp::min);
-    }
-    template <detail::Array Dst, Ordered T = detail::ElementOf<Dst>>
-    void max_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
-        reduce(dst, src, ReduceOp::max);
-    }
-    template <detail::Array Dst, BitwiseReducible T = detail::ElementOf<Dst>>
-    void and_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
-        reduce(dst, src, ReduceOp::bit_and);
-    }
-    template <detail::Array Dst, BitwiseReducible T = detail::ElementOf<Dst>>
-    void or_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
-        reduce(dst, src, ReduceOp::bit_or);
-    }
-    template <detail::Array Dst, BitwiseReducible T = detail::ElementOf<Dst>>
-    void xor_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
-        reduce(dst, src, ReduceOp::bit_xor);
-    }
-    /// Result on `root` only; dst may be empty elsewhere.
-    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
-    void reduce_to(Dst&& dst, detail::SourceFor<Dst> src, ReduceOp op, int root) const {
-        reduce_to_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, op, root);
-    }
-    /// dst = block my_pe of the reduction; src holds n_pes blocks of dst's size.
-    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
-    void reduce_scatter(Dst&& dst, detail::SourceFor<Dst> src, ReduceOp op) const {
-        reduce_scatter_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, op);
-    }
-    /// Like premul_sum_reduce. For arrays in host memory it makes a scaled copy of src.
-    template <detail::Array Dst, Averaged T = detail::ElementOf<Dst>>
-    void premul_sum_reduce_scatter(Dst&& dst, detail::SourceFor<Dst> src, double factor) const {
-        reduce_scatter_scaled_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>,
-                                     ReduceOp::sum, factor);
-    }
-    /// dst = sum over PEs 0 … my_pe.
-    template <detail::Array Dst, SumReducible T = detail::ElementOf<Dst>>
-    void sum_inscan(Dst&& dst, detail::SourceFor<Dst> src) const {
-        check_equal(std::size(dst), src.size());
-        scan_erased(std::data(dst), src.data(), src.size(), dtype<T>, ReduceOp::sum, true);
-    }
-    /// dst = sum over PEs 0 … my_pe - 1; 0 on the first.
-    template <detail::Array Dst, SumReducible T = detail::ElementOf<Dst>>
-    void sum_exscan(Dst&& dst, detail::SourceFor<Dst> src) const {
-        check_equal(std::size(dst), src.size());
-        scan_erased(std::data(dst), src.data(), src.size(), dtype<T>, ReduceOp::sum, false);
-    }
-
-    // ---- two-sided: matched in order between a pair, by one thread at a time for each pair and direction. A
-    // send may wait until it is received; PEs that both send first use a MessageGroup. Throws Error: pe,
-    // timeout, pe_died. Unequal sizes throw shape_mismatch on the receiver, numbers of another size
-    // dtype_mismatch, and the message is dropped; its send returns.
-    template <detail::Array Src> void send(const Src& src, int pe) const {
-        using T = std::remove_cvref_t<decltype(*std::data(src))>;
-        send_bytes(std::data(src), detail::size_bytes(src), pe, message_elements<T>);
-    }
-    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>> void recv(Dst&& dst, int pe) const {
-        recv_bytes(std::data(dst), detail::size_bytes(dst), pe, message_elements<T>);
-    }
-
-    // ---- type-erased forms, for fronts that learn types at run time. Errors as above
+    // ---- type-erased forms, for fronts that learn types at run time. Errors as above. With two counts they
+    // also throw shape_mismatch
     void broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
                          int root) const;
     void fcollect_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const;
@@ -219,6 +88,21 @@ class ATOLL_API Team {
     void reduce_erased(void* dst, const void* src, std::size_t count, DType type, ReduceOp op) const;
     void reduce_scaled_erased(void* dst, const void* src, std::size_t count, DType type, ReduceOp op,
                               double factor) const;
+    void reduce_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count, DType type,
+                       ReduceOp op) const {
+        check_equal(dst_count, src_count);
+        reduce_erased(dst, src, src_count, type, op);
+    }
+    void reduce_scaled_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count,
+                              DType type, ReduceOp op, double factor) const {
+        check_equal(dst_count, src_count);
+        reduce_scaled_erased(dst, src, src_count, type, op, factor);
+    }
+    void scan_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count, DType type,
+                     ReduceOp op, bool inclusive) const {
+        check_equal(dst_count, src_count);
+        scan_erased(dst, src, src_count, type, op, inclusive);
+    }
     void reduce_to_erased(void* dst, std::size_t dst_count, const void* src, std::size_t count, DType type,
                           ReduceOp op, int root) const;
     void reduce_scatter_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count,

@@ -124,9 +124,9 @@ concept SumReducible = detail::HasDType<T> && !std::same_as<T, bool>;
 /// avg, and sums of scaled elements: floating point; the half types on GPUs only.
 template <class T>
 concept Averaged = std::floating_point<T> || std::same_as<T, float16> || std::same_as<T, bfloat16>;
-/// min and max: everything ordered.
+/// min and max: everything ordered; the half types on GPUs only.
 template <class T>
-concept Ordered = (std::integral<T> || std::floating_point<T>)&&!std::same_as<T, bool>;
+concept Ordered = (std::integral<T> && !std::same_as<T, bool>) || Averaged<T>;
 /// and, or, xor: integers and bool (bool is logical).
 template <class T>
 concept BitwiseReducible = std::integral<T>;

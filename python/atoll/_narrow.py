@@ -22,7 +22,8 @@ def _type(name: str) -> np.dtype[Any]:
             f"values of {name} need the package ml_dtypes, which is not installed; install it (pip install ml_dtypes), "
             "or pass a tensor of that dtype."
         ) from None
-    return np.dtype(getattr(ml_dtypes, name))
+    found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+    return found
 
 
 def narrowed(name: str, value: Any) -> np.ndarray[Any, Any]:

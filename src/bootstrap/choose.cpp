@@ -35,11 +35,12 @@ std::unique_ptr<Bootstrap> join_again(const common::Settings& settings) {
         "Finalize before another init, or set ATOLL_BOOTSTRAP=single for a job of this PE alone.");
 }
 
-std::unique_ptr<Bootstrap> by_name(const std::string& name, const common::Settings& settings) {
-    if (name == "single") return create_single(settings);
-    if (name == "tcp") return create_tcp(settings);
-    if (name == "pmix") return create_pmix(settings);
-    if (name == "pmi") return create_pmi(settings);
+std::unique_ptr<Bootstrap> by_choice(common::BootstrapChoice choice, const common::Settings& settings) {
+    using enum common::BootstrapChoice;
+    if (choice == single) return create_single(settings);
+    if (choice == tcp) return create_tcp(settings);
+    if (choice == pmix) return create_pmix(settings);
+    if (choice == pmi) return create_pmi(settings);
     if (auto again = join_again(settings)) return again;
     if (const std::string join = common::read_job_environment().join; !join.empty()) {
         std::unique_ptr<Bootstrap> bootstrap = create_joined(settings, join);
@@ -74,7 +75,8 @@ std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Setti
             ErrorCode::invalid_argument,
             "init was given pe=" + std::to_string(options.pe) + ", n_pes=" + std::to_string(options.n_pes) +
                 " but neither a unique id nor a store; get one with get_unique_id() and pass it to all PEs.");
-    if (settings.bootstrap != "auto") return by_name(settings.bootstrap, settings);
+    if (settings.bootstrap != common::BootstrapChoice::automatic)
+        return by_choice(settings.bootstrap, settings);
     const common::JobEnvironment environment = common::read_job_environment();
     if (!settings.no_launcher) {
         if (auto again = join_again(settings)) return again;
@@ -102,7 +104,7 @@ std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Setti
 }
 
 bool may_take_store(const common::Settings& settings) {
-    if (settings.bootstrap != "auto") return false;
+    if (settings.bootstrap != common::BootstrapChoice::automatic) return false;
     if (settings.no_launcher) return true;
     const common::JobEnvironment environment = common::read_job_environment();
     return joined != ::getpid() && joined_over_hosts != ::getpid() && environment.launched.empty() &&

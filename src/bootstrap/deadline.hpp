@@ -40,7 +40,7 @@ class Deadline {
     }
     /// Throws Error(interrupted) on Ctrl-C. A wait calls this about every 100 ms or more often. From the
     /// first call to the end of the wait Python's other threads run.
-    void answer_ctrl_c(const std::string& awaited) const {
+    void answer_ctrl_c(const std::string& awaited) {
         if (!hooks_) hooks_ = std::make_unique<common::HookedWait>();
         if (hooks_->interrupted())
             throw Error(ErrorCode::interrupted, "Interrupted while waiting for " + awaited + ".");
@@ -50,7 +50,7 @@ class Deadline {
   private:
     bool never_;
     Clock::time_point end_;
-    mutable std::unique_ptr<common::HookedWait> hooks_;
+    std::unique_ptr<common::HookedWait> hooks_;
 };
 
 }  // namespace atl::bootstrap

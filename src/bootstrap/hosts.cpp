@@ -27,7 +27,7 @@ enum Line : std::size_t { host_line, domain_line, machine_line, name_line, note_
 
 std::string told_by(int pe, const common::Settings& settings, const std::vector<int>& sharing,
                     const std::string& note) {
-    const std::string id = host_id_of(settings.host_id, pe);
+    const std::string id = host_id_of(settings.host_ids, pe);
     const std::string boot = machine();
     const std::string name = host_name();
     const std::string first = std::to_string(sharing.empty() ? pe : sharing.front());
@@ -65,16 +65,8 @@ Hosts Hosts::one(int n_pes, int my_pe) {
     return hosts;
 }
 
-std::string host_id_of(const std::string& setting, int pe) {
-    if (setting.find('\n') != std::string::npos)
-        throw Error(ErrorCode::settings, "ATOLL_HOST_ID holds a line break; give a name without.");
-    std::vector<std::string> names;
-    for (std::size_t at = 0; at <= setting.size();) {
-        const std::size_t end = std::min(setting.find(',', at), setting.size());
-        names.push_back(setting.substr(at, end - at));
-        at = end + 1;
-    }
-    return names[static_cast<std::size_t>(pe) % names.size()];
+std::string host_id_of(const std::vector<std::string>& names, int pe) {
+    return names.empty() ? std::string() : names[static_cast<std::size_t>(pe) % names.size()];
 }
 
 Hosts find_hosts(Bootstrap& bootstrap, const common::Settings& settings, const std::vector<int>& sharing,

@@ -25,9 +25,8 @@ struct Hosts {
     int n_hosts() const { return static_cast<int>(names.size()); }
 };
 
-/// The host name that ATOLL_HOST_ID gives to a PE: the whole text, or the PE's element of a list. Throws
-/// Error(settings).
-std::string host_id_of(const std::string& setting, int pe);
+/// The host name that ATOLL_HOST_ID gives to a PE: its element of the repeated list; empty if the list is.
+std::string host_id_of(const std::vector<std::string>& names, int pe);
 
 /// Collective: finds the host and domain of each PE. `sharing` lists the PEs that received this PE's memory
 /// (HostSegment::pes); ATOLL_HOST_ID may divide them further. `note` is an additional text that this PE sends

@@ -116,8 +116,12 @@ Json describe_gpus() {
 Json describe_settings_json() {
     Json settings = Json::array();
     for (const common::SettingRow& row : common::describe_settings()) {
-        settings.push_back(
-            {{"name", row.name}, {"value", row.value}, {"source", row.source}, {"meaning", row.meaning}});
+        settings.push_back({{"name", row.name},
+                            {"type", row.type},
+                            {"unit", row.unit},
+                            {"value", row.value},
+                            {"source", row.source},
+                            {"meaning", row.meaning}});
     }
     return settings;
 }

@@ -17,8 +17,7 @@ State& State::of(core::TeamState& team) {
 State::State(core::TeamState& team)
     : team_(team),
       job_(team.job()),
-      choices_(Wishes(team.job().settings().algorithms),
-               {team.crowded(), team.n_pes(), team.spread() != nullptr}) {}
+      choices_(team.job().settings().algorithms, {team.crowded(), team.n_pes(), team.spread() != nullptr}) {}
 
 void State::release() noexcept {
     if (staging_) job_.arena_free(staging_);

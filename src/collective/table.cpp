@@ -1,21 +1,14 @@
 #include "collective/table.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
-#include <string_view>
 
-#include "atoll/error.hpp"
 #include "core/sync/control_block.hpp"
 
 namespace atl::collective {
 namespace {
 
 using enum Algorithm;
-
-constexpr const char* collective_names[] = {"broadcast", "fcollect", "collect",   "alltoall",       "gather",
-                                            "scatter",   "reduce",   "reduce_to", "reduce_scatter", "scan"};
-constexpr const char* algorithm_names[] = {"line", "staged", "pull", "both", "push", "slices"};
 
 constexpr std::size_t never = SIZE_MAX;
 
@@ -80,71 +73,24 @@ constexpr Entry table[] = {
     {Collective::scan, slices, 4 * KiB, 16 * KiB, never, true},
 };
 
-bool has(Collective collective, Algorithm algorithm) {
+constexpr bool has_row(Collective collective, Algorithm algorithm) {
     return std::any_of(std::begin(table), std::end(table), [&](const Entry& entry) {
         return entry.collective == collective && entry.algorithm == algorithm;
     });
 }
 
-[[noreturn]] void refuse(const std::string& text, const std::string& sentence) {
-    throw Error(ErrorCode::settings, "ATOLL_COLLECTIVE=" + text + " cannot be read: " + sentence);
+constexpr bool rows_are_complete() {
+    for (int c = 0; c < collective_count; ++c)
+        for (int a = 0; a < common::algorithm_count; ++a) {
+            const auto collective = static_cast<Collective>(c);
+            const auto algorithm = static_cast<Algorithm>(a);
+            if (has_row(collective, algorithm) != common::has_algorithm(collective, algorithm)) return false;
+        }
+    return true;
 }
+static_assert(rows_are_complete(), "a row for each algorithm that ATOLL_COLLECTIVE may select");
 
-std::string list(const std::vector<std::string>& names) {
-    std::string text;
-    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-    return text;
-}
-
-Collective collective_named(const std::string& text, std::string_view name) {
-    const auto* found = std::find(std::begin(collective_names), std::end(collective_names), name);
-    if (found == std::end(collective_names))
-        refuse(text, "\"" + std::string(name) + "\" is not one of " +
-                         list({std::begin(collective_names), std::end(collective_names)}) + ".");
-    return static_cast<Collective>(found - collective_names);
-}
-
-Algorithm algorithm_named(const std::string& text, Collective collective, std::string_view name) {
-    std::vector<std::string> good;
-    for (const Algorithm algorithm : algorithms_of(collective)) {
-        if (name == name_of(algorithm)) return algorithm;
-        good.emplace_back(name_of(algorithm));
-    }
-    refuse(text, std::string(name_of(collective)) + " goes by " + list(good) + ", not by \"" +
-                     std::string(name) + "\".");
-}
-
-std::size_t size_named(const std::string& text, std::string_view digits) {
-    std::size_t bytes = 0;
-    const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
-    if (error != std::errc{} || rest != digits.data() + digits.size())
-        refuse(text, "\"" + std::string(digits) + "\" is not a number of bytes.");
-    return bytes;
-}
-
-}  // namespace
-
-Wishes::Wishes(const std::string& text) {
-    for (std::string_view rest = text; !rest.empty();) {
-        const std::string_view item = rest.substr(0, rest.find(','));
-        rest.remove_prefix(std::min(item.size() + 1, rest.size()));
-        const std::size_t equals = item.find('=');
-        if (equals == std::string_view::npos)
-            refuse(text,
-                   "expected COLLECTIVE[:BYTES]=ALGORITHM, such as broadcast:65536=pull,reduce=slices.");
-        const std::string_view left = item.substr(0, equals);
-        const std::size_t colon = left.find(':');
-        Wish wish{};
-        wish.collective = collective_named(text, left.substr(0, colon));
-        wish.algorithm = algorithm_named(text, wish.collective, item.substr(equals + 1));
-        if (colon != std::string_view::npos) wish.from_bytes = size_named(text, left.substr(colon + 1));
-        wishes_.push_back(wish);
-    }
-}
-
-namespace {
-
-/// False for an algorithm that is impossible between hosts; such a wish is ignored.
+/// False for an algorithm that is impossible between hosts; such a rule is ignored.
 bool goes(Collective collective, Algorithm algorithm, const TeamShape& team) {
     return std::any_of(std::begin(table), std::end(table), [&](const Entry& entry) {
         return entry.collective == collective && entry.algorithm == algorithm &&
@@ -152,9 +98,9 @@ bool goes(Collective collective, Algorithm algorithm, const TeamShape& team) {
     });
 }
 
-/// The last row whose size is reached, then the last wish. Of rows with equal sizes the first counts, so
+/// The last row whose size is reached, then the last rule. Of rows with equal sizes the first counts, so
 /// `line` is preferred to `staged`.
-Algorithm choose_at(std::size_t bytes, Collective collective, const Wishes& wishes, bool fits_line,
+Algorithm choose_at(std::size_t bytes, Collective collective, const AlgorithmRules& rules, bool fits_line,
                     const TeamShape& team) {
     const Entry* chosen = nullptr;
     const auto from = [&](const Entry& entry) { return entry.from(team); };
@@ -163,47 +109,37 @@ Algorithm choose_at(std::size_t bytes, Collective collective, const Wishes& wish
         if (bytes >= from(entry) && (!chosen || from(entry) > from(*chosen))) chosen = &entry;
     }
     Algorithm algorithm = chosen->algorithm;
-    for (const Wishes::Wish& wish : wishes.all())
-        if (wish.collective == collective && bytes >= wish.from_bytes &&
-            (wish.algorithm != line || fits_line) && goes(collective, wish.algorithm, team))
-            algorithm = wish.algorithm;
+    for (const common::AlgorithmRule& rule : rules)
+        if (rule.collective == collective && bytes >= rule.from_bytes &&
+            (rule.algorithm != line || fits_line) && goes(collective, rule.algorithm, team))
+            algorithm = rule.algorithm;
     return algorithm;
 }
 
 }  // namespace
 
-Choices::Choices(const Wishes& wishes, const TeamShape& team) {
+Choices::Choices(const AlgorithmRules& rules, const TeamShape& team) {
     for (int c = 0; c < collective_count; ++c)
         for (const bool fits_line : {false, true})
-            resolve(steps_[fits_line][static_cast<std::size_t>(c)], static_cast<Collective>(c), wishes,
+            resolve(steps_[fits_line][static_cast<std::size_t>(c)], static_cast<Collective>(c), rules,
                     fits_line, team);
 }
 
-void Choices::resolve(Steps& steps, Collective collective, const Wishes& wishes, bool fits_line,
+void Choices::resolve(Steps& steps, Collective collective, const AlgorithmRules& rules, bool fits_line,
                       const TeamShape& team) {
     std::set<std::size_t> sizes = {0};
     for (const Entry& entry : table)
         if (entry.collective == collective) sizes.insert(entry.from(team));
-    for (const Wishes::Wish& wish : wishes.all())
-        if (wish.collective == collective) sizes.insert(wish.from_bytes);
+    for (const common::AlgorithmRule& rule : rules)
+        if (rule.collective == collective) sizes.insert(rule.from_bytes);
     sizes.erase(never);
     std::size_t count = 0;
     for (const std::size_t bytes : sizes) {
-        const Algorithm algorithm = choose_at(bytes, collective, wishes, fits_line, team);
+        const Algorithm algorithm = choose_at(bytes, collective, rules, fits_line, team);
         if (count != 0 && steps[count - 1].algorithm == algorithm) continue;
-        // The last step stays empty: it ends the search. Further wishes are ignored.
+        // The last step stays empty: it ends the search. Further rules are ignored.
         if (count + 1 < steps.size()) steps[count++] = {bytes, algorithm};
     }
 }
-
-std::vector<Algorithm> algorithms_of(Collective collective) {
-    std::vector<Algorithm> all;
-    for (const Algorithm algorithm : {line, staged, pull, both, push, slices})
-        if (has(collective, algorithm)) all.push_back(algorithm);
-    return all;
-}
-
-const char* name_of(Collective collective) { return collective_names[static_cast<int>(collective)]; }
-const char* name_of(Algorithm algorithm) { return algorithm_names[static_cast<int>(algorithm)]; }
 
 }  // namespace atl::collective

@@ -5,54 +5,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <vector>
 
+#include "common/settings/algorithms.hpp"
 #include "core/sync/control_block.hpp"
 
 namespace atl::collective {
 
-enum class Collective : std::uint8_t {
-    broadcast,
-    fcollect,
-    collect,
-    alltoall,
-    gather,
-    scatter,
-    reduce,
-    reduce_to,
-    reduce_scatter,
-    scan,
-};
-
-enum class Algorithm : std::uint8_t {
-    line,    ///< data beside the flag in one cache line; one meeting
-    staged,  ///< every PE copies into staging, meets once, reads
-    pull,    ///< meet, read from the others' sources, meet
-    both,    ///< meet; owners and readers of the data copy towards each other; meet
-    push,    ///< meet, stream into the others' targets or staging, meet
-    slices,  ///< meet, each PE folds its slice of all sources into all targets, meet
-};
-
-inline constexpr int collective_count = 10;
-
-/// The algorithms that ATOLL_COLLECTIVE selects instead of the table's.
-class Wishes {
-  public:
-    /// Parses "broadcast:65536=pull,reduce=slices": each applies from that size on (default 0). Throws
-    /// Error(settings).
-    explicit Wishes(const std::string& text);
-
-    struct Wish {
-        Collective collective;
-        Algorithm algorithm;
-        std::size_t from_bytes;
-    };
-    const std::vector<Wish>& all() const { return wishes_; }
-
-  private:
-    std::vector<Wish> wishes_;
-};
+using common::Algorithm;
+using common::AlgorithmRules;
+using common::Collective;
+using common::collective_count;
 
 /// The properties of a team that the table uses.
 struct TeamShape {
@@ -61,10 +23,10 @@ struct TeamShape {
     bool spread = false;  ///< over several hosts
 };
 
-/// The algorithms of a team: the table and the wishes, resolved into a few comparisons.
+/// The algorithms of a team: the table and the rules of ATOLL_COLLECTIVE, resolved into a few comparisons.
 class Choices {
   public:
-    Choices(const Wishes& wishes, const TeamShape& team);
+    Choices(const AlgorithmRules& rules, const TeamShape& team);
 
     /// `bytes` is the size that docs/collectives.md defines for each: of a block, or of the whole if there
     /// are no blocks. `line_bytes` is the size that a member would put into its line.
@@ -82,15 +44,10 @@ class Choices {
         Algorithm algorithm{};
     };
     using Steps = std::array<Step, most_steps>;
-    void resolve(Steps& steps, Collective collective, const Wishes& wishes, bool fits_line,
+    void resolve(Steps& steps, Collective collective, const AlgorithmRules& rules, bool fits_line,
                  const TeamShape& team);
 
     std::array<std::array<Steps, collective_count>, 2> steps_;
 };
-
-/// The algorithms that ATOLL_COLLECTIVE may select for a collective.
-std::vector<Algorithm> algorithms_of(Collective);
-const char* name_of(Collective);
-const char* name_of(Algorithm);
 
 }  // namespace atl::collective

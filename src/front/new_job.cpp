@@ -1,6 +1,5 @@
 #include "front/new_job.hpp"
 
-#include "collective/table.hpp"
 #include "stream/stream_servers.hpp"
 
 #include <utility>
@@ -11,9 +10,6 @@ namespace {
 
 class Library final : public core::UpperLayers {
   public:
-    void check(const common::Settings& settings) const override {
-        [[maybe_unused]] const collective::Wishes readable{settings.algorithms};
-    }
     std::unique_ptr<core::StreamServices> stream_services(core::JobState& job,
                                                           const gpu::DeviceMemory& device) const override {
         return std::make_unique<core::StreamServers>(job, device);

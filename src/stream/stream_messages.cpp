@@ -70,11 +70,11 @@ void enqueue(const Team& team, Stream stream, const std::vector<MessageGroup::Me
 
 }  // namespace
 
-void StreamTeam::send_bytes(const void* src, std::size_t bytes, int pe) const {
+void StreamTeam::send_bytes(const void* src, std::size_t bytes, int pe, MessageElements /*elements*/) const {
     enqueue(team_, stream_, {{const_cast<void*>(src), bytes, pe, true}});
 }
 
-void StreamTeam::recv_bytes(void* dst, std::size_t bytes, int pe) const {
+void StreamTeam::recv_bytes(void* dst, std::size_t bytes, int pe, MessageElements /*elements*/) const {
     enqueue(team_, stream_, {{dst, bytes, pe, false}});
 }
 

@@ -5,8 +5,8 @@
 
 namespace atl::transport {
 
-void Transport::fetch_atomic(ContextId context, int pe, std::uint64_t offset, AtomicOp op, DType type,
-                             std::uint64_t value, std::uint64_t compare, void* result) {
+void Atomics::fetch_atomic(ContextId context, int pe, std::uint64_t offset, AtomicOp op, DType type,
+                           std::uint64_t value, std::uint64_t compare, void* result) {
     const std::uint64_t before = atomic(context, pe, offset, op, type, value, compare);
     std::memcpy(result, &before, size_of(type));
 }
@@ -21,15 +21,15 @@ void Transport::put_signal(ContextId context, int pe, std::uint64_t offset, cons
     atomic(context, pe, signal.offset, op, DType::uint64, signal.value, 0);
 }
 
-void Transport::put_blocks(ContextId context, int pe, std::uint64_t offset, const void* src,
-                           const Blocks& blocks) {
+void Movement::put_blocks(ContextId context, int pe, std::uint64_t offset, const void* src,
+                          const Blocks& blocks) {
     const auto* from = static_cast<const char*>(src);
     for (std::size_t i = 0; i < blocks.n_blocks; ++i)
         put(context, pe, offset + i * blocks.remote_stride, from + i * blocks.local_stride,
             blocks.block_bytes, Completion::local);
 }
 
-void Transport::get_blocks(ContextId context, int pe, std::uint64_t offset, void* dst, const Blocks& blocks) {
+void Movement::get_blocks(ContextId context, int pe, std::uint64_t offset, void* dst, const Blocks& blocks) {
     auto* to = static_cast<char*>(dst);
     for (std::size_t i = 0; i < blocks.n_blocks; ++i)
         get(context, pe, offset + i * blocks.remote_stride, to + i * blocks.local_stride, blocks.block_bytes,

@@ -452,7 +452,7 @@ TEST(Tcp, NamesSettingsThatDiffer) {
     const auto outcomes = run_forked(2, [&](int pe) {
         set_torchrun(pe, 2, port);
         common::Settings settings = quick_settings();
-        if (pe == 1) settings.transport = "loopback";
+        if (pe == 1) settings.transport = common::TransportChoice::loopback;
         return exercise(*create_tcp(settings));
     });
     for (const Outcome& outcome : outcomes)
@@ -543,7 +543,7 @@ TEST(Choose, SettingsComeBeforeTheEnvironment) {
     const Outcome outcome = Forked([]() -> std::string {
                                 set_torchrun(1, 2, 1);
                                 common::Settings settings = quick_settings();
-                                settings.bootstrap = "single";
+                                settings.bootstrap = common::BootstrapChoice::single;
                                 return std::string(choose({}, settings)->name());
                             }).wait();
     EXPECT_EQ(outcome.text, "single");

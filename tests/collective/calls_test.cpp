@@ -313,25 +313,28 @@ INSTANTIATE_TEST_SUITE_P(Pes, Calls, ::testing::ValuesIn(pe_counts));
 
 TEST(CollectiveSettings, ReadByNameAndSize) {
     using namespace collective;
-    const Choices choices(Wishes("broadcast:65536=pull,reduce=slices,broadcast:100=staged"), {false, 2});
+    const Choices choices(common::parse_algorithms("broadcast:65536=pull,reduce=slices,broadcast:100=staged"),
+                          {false, 2});
     EXPECT_EQ(choices.choose(Collective::broadcast, 8, 8), Algorithm::line);
     EXPECT_EQ(choices.choose(Collective::broadcast, 200, 200), Algorithm::staged);
     EXPECT_EQ(choices.choose(Collective::broadcast, 1 << 20, 1 << 20), Algorithm::staged)
-        << "the last wish counts";
+        << "the last rule counts";
     EXPECT_EQ(choices.choose(Collective::reduce, 8, 8), Algorithm::slices);
-    EXPECT_EQ(Choices(Wishes("gather=line"), {false, 2}).choose(Collective::gather, 1000, 1000),
-              Algorithm::staged)
+    EXPECT_EQ(
+        Choices(common::parse_algorithms("gather=line"), {false, 2}).choose(Collective::gather, 1000, 1000),
+        Algorithm::staged)
         << "a line holds 48 bytes, so the table's next counts";
 }
 
 TEST(CollectiveSettings, WhatCannotBeReadNamesWhatCan) {
-    using collective::Wishes;
+    using common::parse_algorithms;
     expect_error(ErrorCode::settings, {"ATOLL_COLLECTIVE", "shout", "broadcast", "reduce_scatter"},
-                 [] { Wishes("shout=line"); });
+                 [] { parse_algorithms("shout=line"); });
     expect_error(ErrorCode::settings, {"broadcast", "tree", "line", "staged", "pull"},
-                 [] { Wishes("broadcast=tree"); });
-    expect_error(ErrorCode::settings, {"64k", "bytes"}, [] { Wishes("broadcast:64k=line"); });
-    expect_error(ErrorCode::settings, {"COLLECTIVE[:BYTES]=ALGORITHM"}, [] { Wishes("broadcast"); });
+                 [] { parse_algorithms("broadcast=tree"); });
+    expect_error(ErrorCode::settings, {"64k", "bytes"}, [] { parse_algorithms("broadcast:64k=line"); });
+    expect_error(ErrorCode::settings, {"COLLECTIVE[:BYTES]=ALGORITHM"},
+                 [] { parse_algorithms("broadcast"); });
     ThreadJobOptions options;
     options.algorithms = "broadcast=tree";
     expect_error(ErrorCode::settings, {"tree"}, [&] {

@@ -113,9 +113,11 @@ TEST(ReadSettings, ReadsEveryKind) {
     EXPECT_EQ(settings.stall_warn_s, 0);
     EXPECT_EQ(settings.spin, 10);
     EXPECT_TRUE(settings.info);
-    EXPECT_EQ(settings.transport, "loopback");
+    EXPECT_EQ(settings.transport, TransportChoice::loopback);
     EXPECT_EQ(settings.nontemporal_bytes, 128u << 10);
-    EXPECT_EQ(settings.algorithms, "reduce=slices");
+    ASSERT_EQ(settings.algorithms.size(), 1u);
+    EXPECT_EQ(settings.algorithms[0].collective, Collective::reduce);
+    EXPECT_EQ(settings.algorithms[0].algorithm, Algorithm::slices);
     EXPECT_EQ(settings.reduce_engines_bytes, 16u << 20);
     EXPECT_NE(agreed_settings(settings).find("ATOLL_REDUCE_ENGINES=16777216"), std::string::npos);
 }

@@ -11,6 +11,19 @@
 
 namespace {
 
+TEST(CurrentJob, ShortNamesOfAveragesAndScaledSums) {
+    atl::init();
+    const float src[] = {1, 2, 3};
+    float dst[3] = {};
+    atoll::avg_reduce(dst, src);
+    EXPECT_EQ(dst[2], 3);
+    atoll::premul_sum_reduce(dst, src, 0.5);
+    EXPECT_EQ(dst[2], 1.5f);
+    atoll::premul_sum_reduce_scatter(dst, src, 2);
+    EXPECT_EQ(dst[2], 6);
+    atl::finalize();
+}
+
 TEST(CurrentJob, AnArrayOfMainIsDestroyedAfterFinalize) {
     atl::SymmetricArray<int> x(atl::init(), 10);
     x[9] = 3;

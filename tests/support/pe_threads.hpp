@@ -19,8 +19,8 @@ namespace atl::testing {
 struct ThreadJobOptions {
     std::size_t heap_bytes = std::size_t{16} << 20;
     common::CheckLevel check = common::CheckLevel::all;
-    std::string transport = "auto";
-    std::string hosts;  ///< like ATOLL_HOST_ID
+    std::string transport = "auto";  ///< like ATOLL_TRANSPORT
+    std::string hosts;               ///< like ATOLL_HOST_ID
     double wait_timeout_s = 60;
     std::string algorithms;  ///< like ATOLL_COLLECTIVE
     bool finalize = true;
@@ -32,10 +32,10 @@ inline void run_pes(int n, const std::function<void(Job&)>& body, const ThreadJo
     common::Settings settings;
     settings.heap_bytes = options.heap_bytes;
     settings.check = options.check;
-    settings.transport = options.transport;
-    settings.host_id = options.hosts;
+    settings.transport = common::parse_transport(options.transport);
+    settings.host_ids = common::parse_host_ids(options.hosts);
     settings.wait_timeout_s = options.wait_timeout_s;
-    settings.algorithms = options.algorithms;
+    settings.algorithms = common::parse_algorithms(options.algorithms);
     const auto layout = memory::layout_for(options.heap_bytes);
     const auto hub = bootstrap::create_hub(n, layout.stride() * static_cast<std::size_t>(n));
     std::vector<std::exception_ptr> errors(static_cast<std::size_t>(n));

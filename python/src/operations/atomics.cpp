@@ -148,6 +148,7 @@ struct Made {
     std::vector<Function> functions;
     std::deque<std::string> texts;
 
+    void add(const Function& function) { functions.push_back(function); }
     const char* keep(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
 };
 
@@ -205,8 +206,8 @@ template <Op O, bool Nbi> void add(Made& made, const char* name, const char* wha
         else
             return entry<n, spec_of<O, Nbi>, body<O, spec_of<O, Nbi>, n>>;
     }();
-    made.functions.push_back({made.keep(std::string("atomic_") + name + (Nbi ? "_nbi" : "")), call,
-                              signature_of<O, Nbi>.data, made.keep(document_of(O, Nbi, what))});
+    made.add({made.keep(std::string("atomic_") + name + (Nbi ? "_nbi" : "")), call, signature_of<O, Nbi>.data,
+              made.keep(document_of(O, Nbi, what))});
 }
 
 template <Op O> void add_both(Made& made, const char* name, const char* what, const char* what_nbi) {

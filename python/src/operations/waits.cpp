@@ -306,6 +306,7 @@ struct Made {
     std::vector<Function> functions;
     std::deque<std::string> texts;
 
+    void add(const Function& function) { functions.push_back(function); }
     const char* keep(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
 };
 
@@ -355,8 +356,8 @@ template <Form F> void add_many(Made& made, const char* name, const char* out, c
     if (finds(F)) text += out_doc(out);
     text += F.waits ? wait_tail : test_tail;
     text += stream_doc(F.vector, finds(F));
-    made.functions.push_back({name, entry<arguments_of(F), spec_of<F>, many_body<F>>, signature_of<F>.data,
-                              made.keep(std::move(text))});
+    made.add({name, entry<arguments_of(F), spec_of<F>, many_body<F>>, signature_of<F>.data,
+              made.keep(std::move(text))});
 }
 
 template <Kind K>
@@ -375,7 +376,7 @@ void register_waits(PyObject* module) {
     constexpr const char* yes_or_no = "1 or 0";
     constexpr const char* one_index = "the lowest such index, or -1 for None";
     constexpr const char* indices = "their number, followed by the indices: n + 1 elements for n words";
-    made.functions.push_back(
+    made.add(
         {"wait_until", entry<6, wait_spec, wait_body>,
          "(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | None = None, index: int | None = "
          "None, stream: Stream = None) -> int | None\n"
@@ -387,7 +388,7 @@ void register_waits(PyObject* module) {
          made.keep(
              std::string("Wait until `ivar[index] cmp value` is true on this PE; return the value found.") +
              parameters + word_doc + compare_doc + value_doc + timeout_doc + index_doc + wait_tail)});
-    made.functions.push_back(
+    made.add(
         {"test", entry<6, test_spec, test_body>,
          "(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = None, *, out: AnyArray | None "
          "= "

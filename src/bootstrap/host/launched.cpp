@@ -212,7 +212,7 @@ class Launched final : public Bootstrap {
     /// Returns the body of the launcher's next packet, which must be of `type`. Wakes periodically to check
     /// whether the job is over.
     std::string await(char type, const std::string& awaited) {
-        const Deadline deadline(timeout_s_);
+        Deadline deadline(timeout_s_);
         pollfd readable{socket_.get(), POLLIN, 0};
         while (::poll(&readable, 1, deadline.poll_ms(100)) <= 0) {
             throw_if_aborted(board_.view());

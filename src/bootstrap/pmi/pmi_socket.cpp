@@ -95,7 +95,7 @@ std::string PmiSocket::receive(std::size_t bytes) {
 }
 
 void PmiSocket::read_more(const std::string& what) {
-    const Deadline deadline(timeout_s_);
+    Deadline deadline(timeout_s_);
     pollfd readable{fd_, POLLIN, 0};
     while (::poll(&readable, 1, deadline.poll_ms(50)) <= 0) {
         if (deadline.passed())

@@ -176,7 +176,7 @@ class Client {
             (*owner)->changed.notify_all();
         };
         check(pmix_.fence_nb(&job, 1, &collect, 1, done, state), "PMIx_Fence");
-        const Deadline deadline(timeout_s_);
+        Deadline deadline(timeout_s_);
         std::unique_lock lock(fence->mutex);
         while (!fence->changed.wait_for(lock, std::chrono::milliseconds(50), [&] { return fence->done; })) {
             if (deadline.passed())

@@ -91,7 +91,7 @@ class NetLink final : public StoreLink {
         common::Fd board_fd;
         board_ = MappedBoard::create_shared(n_pes_, board_fd);
         segment.heap_fd = make_heap_fd();
-        const Deadline deadline(timeout_s_);
+        Deadline deadline(timeout_s_);
         for (const int pe : segment.pes) {
             if (pe == pe_) continue;
             const common::FdCourier::Address to = decode(client_->get(courier_key(pe)));
@@ -101,7 +101,7 @@ class NetLink final : public StoreLink {
     }
 
     void take_up(const common::FdCourier& courier, HostSegment& segment) {
-        const Deadline deadline(timeout_s_);
+        Deadline deadline(timeout_s_);
         while (!board_ || !segment.heap_fd) {
             std::optional<common::FdCourier::Parcel> parcel = courier.receive();
             if (!parcel)
@@ -114,7 +114,7 @@ class NetLink final : public StoreLink {
         }
     }
 
-    void pause(const Deadline& deadline, int other) {
+    void pause(Deadline& deadline, int other) {
         if (deadline.passed())
             throw_bootstrap("PE " + std::to_string(pe_) + " waited " + seconds_text(timeout_s_) +
                             " (ATOLL_INIT_TIMEOUT) for PE " + std::to_string(other) +

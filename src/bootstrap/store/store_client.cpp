@@ -22,7 +22,7 @@ constexpr double stranger_patience_s = 10;
 StoreClient::StoreClient(const Connect& connect, const std::string& place, const Identity& hello,
                          double timeout_s)
     : hello_(hello), timeout_s_(timeout_s) {
-    const Deadline deadline(timeout_s);
+    Deadline deadline(timeout_s);
     bool answered = false;
     auto pause = first_pause;
     for (;;) {
@@ -50,7 +50,7 @@ StoreClient::StoreClient(const Connect& connect, const std::string& place, const
 }
 
 /// False if the listener is not (yet) our server: a foreign program, or a server that is closing.
-bool StoreClient::greet(const Deadline& deadline) {
+bool StoreClient::greet(Deadline& deadline) {
     const auto say = [&](const std::string& bytes) {
         return common::send_with_fds(fd_.get(), bytes.data(), bytes.size(), {}) ==
                static_cast<ssize_t>(bytes.size());
@@ -61,7 +61,7 @@ bool StoreClient::greet(const Deadline& deadline) {
                       hello_.settings};
     Frame frame;
     // A foreign listener may never answer, while our server is still to start. The wait is therefore bounded.
-    const Deadline soon(stranger_patience_s);
+    Deadline soon(stranger_patience_s);
     while (!deadline.passed() && !soon.passed()) {
         const Came came = receive(frame, deadline.poll_ms(100));
         if (came == Came::end || reader_.broken()) return false;
@@ -121,7 +121,7 @@ StoreClient::Came StoreClient::receive(Frame& frame, int poll_ms) {
 }
 
 std::string StoreClient::await(char type, const std::string& awaited) {
-    const Deadline deadline(timeout_s_);
+    Deadline deadline(timeout_s_);
     Frame frame;
     for (;;) {
         const Came came = receive(frame, deadline.poll_ms(100));
@@ -228,7 +228,7 @@ void StoreClient::throw_late(const std::string& awaited) {
 /// the server is gone.
 std::optional<Frame> StoreClient::ask(const std::string& request, char type) {
     if (common::send_with_fds(fd_.get(), request.data(), request.size(), {}) < 0) return std::nullopt;
-    const Deadline deadline(2);  // a live server answers at once
+    Deadline deadline(2);  // a live server answers at once
     Frame frame;
     while (!deadline.passed()) {
         const Came came = receive(frame, deadline.poll_ms(100));

@@ -65,7 +65,7 @@ class StoreClient {
   private:
     enum class Came { frame, nothing, end };
 
-    bool greet(const Deadline& deadline);
+    bool greet(Deadline& deadline);
     void send(const std::string& bytes);
     Came receive(Frame& frame, int poll_ms);
     std::string await(char type, const std::string& awaited);

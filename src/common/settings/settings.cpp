@@ -85,28 +85,53 @@ int parse_device(const Raw& raw) {
     return number;
 }
 
-std::string parse_choice(const Raw& raw, std::initializer_list<const char*> choices) {
+/// The words of an enumeration, in the order of its values.
+template <class Enum> struct ChoiceWords;
+template <> struct ChoiceWords<CheckLevel> {
+    static constexpr const char* all[] = {"none", "basic", "args", "all"};
+};
+template <> struct ChoiceWords<TransportChoice> {
+    static constexpr const char* all[] = {"auto", "window", "loopback", "ucx"};
+};
+template <> struct ChoiceWords<BootstrapChoice> {
+    static constexpr const char* all[] = {"auto", "single", "launcher", "tcp", "pmix", "pmi"};
+};
+template <> struct ChoiceWords<UcxRma> {
+    static constexpr const char* all[] = {"auto", "on", "device", "off"};
+};
+/// Choices whose two values are false and true.
+enum class UcxConnect { lazy, all };
+template <> struct ChoiceWords<UcxConnect> { static constexpr const char* all[] = {"lazy", "all"}; };
+enum class UcxProgress { none, thread };
+template <> struct ChoiceWords<UcxProgress> { static constexpr const char* all[] = {"none", "thread"}; };
+
+template <class Enum> Enum parse_choice(const Raw& raw) {
     std::string expected;
-    for (const char* choice : choices) {
-        if (raw.value == choice) return raw.value;
-        expected += (expected.empty() ? "" : ", ") + std::string(choice);
+    for (std::size_t i = 0; i < std::size(ChoiceWords<Enum>::all); ++i) {
+        if (raw.value == ChoiceWords<Enum>::all[i]) return static_cast<Enum>(i);
+        expected += (i == 0 ? "" : ", ") + std::string(ChoiceWords<Enum>::all[i]);
     }
     refuse(raw.variable, raw.value, "one of " + expected);
 }
 
-CheckLevel parse_check(const Raw& raw) {
-    const std::string level = parse_choice(raw, {"none", "basic", "args", "all"});
-    return level == "none"    ? CheckLevel::none
-           : level == "basic" ? CheckLevel::basic
-           : level == "args"  ? CheckLevel::args
-                              : CheckLevel::all;
+enum class SettingType { size, seconds, count, port, gpu, flag, choice, name, names, rules };
+
+constexpr const char* name_of(SettingType type) {
+    constexpr const char* names[] = {"size", "seconds", "count", "port",  "GPU",
+                                     "flag", "choice",  "name",  "names", "rules"};
+    return names[static_cast<int>(type)];
+}
+
+constexpr const char* unit_of(SettingType type) {
+    return type == SettingType::size ? "bytes" : type == SettingType::seconds ? "s" : "";
 }
 
 /// One row of the table below.
 struct Variable {
     const char* name;
     std::array<const char*, 2> aliases;  ///< names in other libraries; ours wins, then the first of these
-    const char* fallback;                ///< the default, as text
+    SettingType type;
+    const char* fallback;  ///< the default, as text
     const char* meaning;
     void (*apply)(Settings&, const Raw&);
 };
@@ -115,143 +140,160 @@ struct Variable {
 constexpr Variable variables[] = {
     {"ATOLL_HEAP_SIZE",
      {"SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE"},
+     SettingType::size,
      "half of the memory, divided among the PEs",
      "limit of a PE's symmetric heap, such as 512m or 1.5G; only pages in use take memory",
      [](Settings& s, const Raw& raw) { s.heap_bytes = parse_heap_size(raw.value, raw.variable); }},
     {"ATOLL_HEAP_KEEP",
      {},
+     SettingType::size,
      "an eighth of the heap's limit",
-     "freed memory of its host heap that a PE keeps for later blocks, such as 256m; less if the host runs "
-     "short of memory; 0 returns all of it at once",
+     "freed memory of its host heap that a PE keeps for later blocks, such as 256m. It is less if the host "
+     "runs short of memory; 0 returns all of it at once",
      [](Settings& s, const Raw& raw) { s.heap_keep_bytes = parse_size(raw.value, raw.variable); }},
     {"ATOLL_CHECK",
      {},
+     SettingType::choice,
      "basic (args in Python)",
-     "level of checks: none; basic (null pointers, PEs, bounds of symmetric memory, fingerprints of "
-     "collective "
-     "calls); args (also blocks of the heap, use after free); all (also collective calls in full, and that "
-     "arrays in kernels are symmetric)",
+     "level of checks: none, basic, args or all. With basic: null pointers, PEs, bounds of symmetric "
+     "memory, fingerprints of collective calls. With args: also blocks of the heap and use after free. "
+     "With all: also collective calls in full, and that arrays in kernels are symmetric",
      [](Settings& s, const Raw& raw) {
-         s.check = parse_check(raw);
+         s.check = parse_choice<CheckLevel>(raw);
          s.check_given = true;
      }},
     {"ATOLL_WAIT_TIMEOUT",
      {},
+     SettingType::seconds,
      "0",
      "seconds after which a wait after init fails and names what it waited for; 0: no limit",
      [](Settings& s, const Raw& raw) { s.wait_timeout_s = parse_seconds(raw); }},
     {"ATOLL_STALL_WARN",
      {},
+     SettingType::seconds,
      "30",
      "seconds without progress, while all PEs wait, after which atoll run reports a stall; 0: never",
      [](Settings& s, const Raw& raw) { s.stall_warn_s = parse_seconds(raw); }},
     {"ATOLL_INIT_TIMEOUT",
      {},
+     SettingType::seconds,
      "60",
-     "seconds that init waits for the other PEs; if set, also PEs of one host for each other, or while they "
-     "open their GPUs; 0: no limit",
+     "seconds that init waits for the other PEs. If it is set, PEs of one host also wait so long for each "
+     "other, or while they open their GPUs. 0: no limit",
      [](Settings& s, const Raw& raw) {
          s.init_timeout_s = parse_seconds(raw);
          s.init_timeout_given = true;
      }},
     {"ATOLL_SPIN",
      {},
+     SettingType::count,
      "-1",
      "polls of a wait before it yields the core; -1: by PEs and cores",
      [](Settings& s, const Raw& raw) { s.spin = parse_spin(raw); }},
     {"ATOLL_INFO",
      {"SHMEM_INFO", "SMA_INFO"},
+     SettingType::flag,
      "0",
      "1: PE 0 prints version and settings when the job starts",
      [](Settings& s, const Raw& raw) { s.info = parse_flag(raw); }},
     {"SHMEM_VERSION",
      {"SMA_VERSION"},
+     SettingType::flag,
      "not set",
      "if set: PE 0 prints the version when the job starts",
      [](Settings& s, const Raw& raw) { s.version = parse_flag(raw); }},
     {"SHMEM_DEBUG",
      {"SMA_DEBUG"},
+     SettingType::flag,
      "not set",
      "if set: OpenSHMEM's C calls print the reason of an error status",
      [](Settings& s, const Raw& raw) { s.debug = parse_flag(raw); }},
     {"ATOLL_TRANSPORT",
      {},
+     SettingType::choice,
      "auto",
-     "how PEs reach each other: auto, window (shared memory; auto's choice on one host), ucx (auto's choice "
-     "between hosts) or loopback (reference); in a job of several hosts it applies between them",
-     [](Settings& s, const Raw& raw) {
-         s.transport = parse_choice(raw, {"auto", "window", "loopback", "ucx"});
-     }},
+     "how PEs reach each other: auto, window, ucx or loopback. By auto it is window (shared memory) on "
+     "one host, and ucx between hosts. The transport loopback is a reference. In a job of several hosts "
+     "it applies between them",
+     [](Settings& s, const Raw& raw) { s.transport = parse_choice<TransportChoice>(raw); }},
     {"ATOLL_HOST_ID",
      {},
+     SettingType::names,
      "",
-     "names this PE's host: PEs with different names share no memory; or names for PEs 0, 1, ..., as in "
-     "a,a,b (repeated if there are more PEs)",
-     [](Settings& s, const Raw& raw) { s.host_id = raw.value; }},
+     "name of this PE's host: PEs with different names share no memory. Or names for PEs 0, 1, ..., as in "
+     "a,a,b, repeated if there are more PEs",
+     [](Settings& s, const Raw& raw) { s.host_ids = parse_host_ids(raw.value); }},
     {"ATOLL_UCX_CONNECT",
      {},
+     SettingType::choice,
      "lazy",
      "when a PE connects to others by UCX: lazy (at the first use) or all (at init)",
      [](Settings& s, const Raw& raw) {
-         s.ucx_connect_all = parse_choice(raw, {"lazy", "all"}) == "all";
+         s.ucx_connect_all = parse_choice<UcxConnect>(raw) == UcxConnect::all;
      }},
     {"ATOLL_UCX_PROGRESS",
      {},
+     SettingType::choice,
      "thread",
      "progress of UCX while the program computes: thread, or none (then only within calls of Atoll)",
      [](Settings& s, const Raw& raw) {
-         s.ucx_thread = parse_choice(raw, {"thread", "none"}) == "thread";
+         s.ucx_thread = parse_choice<UcxProgress>(raw) == UcxProgress::thread;
      }},
     {"ATOLL_UCX_RMA",
      {},
+     SettingType::choice,
      "auto",
-     "implementation of large puts and gets between hosts: UCX itself (on; device: of GPUs' memory too, if "
-     "the network can access it), the target's CPU (off), or UCX if the network needs no CPU for it (auto: "
-     "InfiniBand and RoCE, with UCX from 1.14 on)",
-     [](Settings& s, const Raw& raw) {
-         s.ucx_rma = parse_choice(raw, {"auto", "on", "device", "off"});
-     }},
+     "implementation of large puts and gets between hosts: on, device, off or auto. With on: UCX itself. "
+     "With device: of GPUs' memory too, if the network can access it. With off: the target's CPU. With "
+     "auto: UCX if the network needs no CPU for it (InfiniBand and RoCE, with UCX from 1.14 on)",
+     [](Settings& s, const Raw& raw) { s.ucx_rma = parse_choice<UcxRma>(raw); }},
     {"ATOLL_UCX_RMA_BYTES",
      {},
+     SettingType::size,
      "8k",
      "from this size on a put or get is large; up to 4,096 bytes, which are copied into a message, it never "
      "is",
      [](Settings& s, const Raw& raw) { s.ucx_rma_bytes = parse_size(raw.value, raw.variable); }},
     {"ATOLL_UCX_LIBRARY",
      {},
+     SettingType::name,
      "a UCX in the process, else the system's, else that of pip install 'atoll[ucx]'",
      "path of the libucp.so.0 to load",
      [](Settings& s, const Raw& raw) { s.ucx_library = raw.value; }},
     {"ATOLL_COLLECTIVE",
      {},
+     SettingType::rules,
      "",
      "algorithms by size, such as broadcast:65536=pull,reduce=slices",
-     [](Settings& s, const Raw& raw) { s.algorithms = raw.value; }},
+     [](Settings& s, const Raw& raw) { s.algorithms = parse_algorithms(raw.value); }},
     {"ATOLL_BOOTSTRAP",
      {},
+     SettingType::choice,
      "auto",
      "how PEs find each other: auto, single (a job of one), launcher, tcp (torchrun's variables), pmix or "
      "pmi",
-     [](Settings& s, const Raw& raw) {
-         s.bootstrap = parse_choice(raw, {"auto", "single", "launcher", "tcp", "pmix", "pmi"});
-     }},
+     [](Settings& s, const Raw& raw) { s.bootstrap = parse_choice<BootstrapChoice>(raw); }},
     {"ATOLL_SECRET",
      {},
+     SettingType::name,
      "not set",
      "secret that PEs of several hosts prove to know when they find each other by torchrun's variables",
      [](Settings& s, const Raw& raw) { s.secret = raw.value; }},
     {"ATOLL_PORT",
      {},
+     SettingType::port,
      "a free one, or MASTER_PORT",
      "the port at which PE 0 listens for the PEs of other hosts",
      [](Settings& s, const Raw& raw) { s.port = parse_port(raw); }},
     {"ATOLL_INTERFACE",
      {},
+     SettingType::name,
      "all",
      "network interface, or address, at which other hosts reach PE 0's host, such as eth1",
      [](Settings& s, const Raw& raw) { s.interface = raw.value; }},
     {"ATOLL_PEER_TIMEOUT",
      {},
+     SettingType::seconds,
      "3",
      "seconds after which a host that does not answer ends the job",
      [](Settings& s, const Raw& raw) {
@@ -260,12 +302,14 @@ constexpr Variable variables[] = {
      }},
     {"ATOLL_AGENT",
      {},
+     SettingType::name,
      "ssh",
      "command with which atoll run --hosts starts programs on other hosts; gets the host's name and a "
      "command",
      [](Settings& s, const Raw& raw) { s.agent = raw.value; }},
     {"ATOLL_NONTEMPORAL",
      {},
+     SettingType::size,
      "0",
      "from this size on, data that the peer reads next bypass the writer's cache (0: never)",
      [](Settings& s, const Raw& raw) {
@@ -274,6 +318,7 @@ constexpr Variable variables[] = {
      }},
     {"ATOLL_DEVICE",
      {"LOCAL_RANK"},
+     SettingType::gpu,
      "the PE's number, modulo the number of GPUs",
      "the GPU of this PE's device heap, among those that CUDA_VISIBLE_DEVICES lets it see",
      [](Settings& s, const Raw& raw) {
@@ -282,21 +327,25 @@ constexpr Variable variables[] = {
      }},
     {"ATOLL_MPS",
      {},
+     SettingType::flag,
      "0",
      "1: as atoll run --mps, PEs that share a GPU run on it at once",
      [](Settings& s, const Raw& raw) { s.mps = parse_flag(raw); }},
     {"ATOLL_REDUCE_ENGINES",
      {},
+     SettingType::size,
      "96M between 2 PEs, 12M for each of more",
      "from this size on, the GPUs' copy engines distribute the result of a reduce",
      [](Settings& s, const Raw& raw) { s.reduce_engines_bytes = parse_size(raw.value, raw.variable); }},
     {"ATOLL_NVTX",
      {},
+     SettingType::flag,
      "0",
      "1: in Python every call of Atoll is an NVTX range, for Nsight's time lines",
      [](Settings& s, const Raw& raw) { s.nvtx = parse_flag(raw); }},
     {"ATOLL_COMPAT",
      {},
+     SettingType::names,
      "",
      "packages, separated by commas, whose names programs in Python find in Atoll: shmem4py (read by atoll "
      "run and "
@@ -304,11 +353,13 @@ constexpr Variable variables[] = {
      [](Settings&, const Raw&) {}},
     {"ATOLL_NO_LAUNCHER",
      {},
+     SettingType::flag,
      "0",
      "1: init takes no notice of the launcher that started the program",
      [](Settings& s, const Raw& raw) { s.no_launcher = parse_flag(raw); }},
     {"ATOLL_PYTHON",
      {},
+     SettingType::name,
      "that of an active environment with Atoll, else the one beside atoll, else python3",
      "interpreter with which atoll run starts .py files",
      [](Settings& s, const Raw& raw) { s.python = raw.value; }},
@@ -362,6 +413,26 @@ void warn_about_unknown_names() {
 
 }  // namespace
 
+TransportChoice parse_transport(const std::string& text) {
+    return parse_choice<TransportChoice>({"ATOLL_TRANSPORT", text});
+}
+
+const char* name_of(TransportChoice choice) {
+    return ChoiceWords<TransportChoice>::all[static_cast<int>(choice)];
+}
+
+std::vector<std::string> parse_host_ids(const std::string& text) {
+    if (text.find('\n') != std::string::npos)
+        throw Error(ErrorCode::settings, "ATOLL_HOST_ID holds a line break; give a name without.");
+    std::vector<std::string> names;
+    for (std::size_t at = 0; !text.empty() && at <= text.size();) {
+        const std::size_t end = std::min(text.find(',', at), text.size());
+        names.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    return names;
+}
+
 std::uint64_t parse_size(const std::string& text, const std::string& variable) {
     constexpr const char* expected = "a size in bytes, or one such as 512k, 64m, 1.5G, 2t";
     const char* end = text.data() + text.size();
@@ -407,17 +478,19 @@ std::string agreed_settings(const Settings& settings) {
     // PEs in Python and in C have different defaults, and may be in one job.
     static constexpr const char* levels[] = {"none", "basic or args", "basic or args", "all"};
     return std::string("ATOLL_CHECK=") + levels[static_cast<int>(settings.check)] +
-           " ATOLL_TRANSPORT=" + settings.transport + " ATOLL_COLLECTIVE=" + settings.algorithms +
+           " ATOLL_TRANSPORT=" + name_of(settings.transport) +
+           " ATOLL_COLLECTIVE=" + text_of(settings.algorithms) +
            (settings.reduce_engines_bytes == 0
                 ? ""
                 : " ATOLL_REDUCE_ENGINES=" + std::to_string(settings.reduce_engines_bytes)) +
-           (settings.host_id.empty() ? "" : " ATOLL_HOST_ID (set)");
+           (settings.host_ids.empty() ? "" : " ATOLL_HOST_ID (set)");
 }
 
 std::vector<SettingRow> describe_settings() {
     std::vector<SettingRow> rows;
     for (const Variable& variable : variables) {
-        SettingRow row{variable.name, variable.fallback, "default", variable.meaning};
+        SettingRow row{variable.name, name_of(variable.type), unit_of(variable.type), variable.fallback,
+                       "default",     variable.meaning};
         Raw raw;
         if (lookup(variable, raw)) {
             row.value = variable.name == std::string_view("ATOLL_SECRET") ? "(set)" : raw.value;

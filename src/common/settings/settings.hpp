@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "common/settings/algorithms.hpp"
+
 namespace atl::common {
 
 /// Levels of ATOLL_CHECK. Each includes the previous ones.
@@ -14,6 +16,18 @@ enum class CheckLevel {
     args,   ///< blocks of the heap and freed memory, in C overlap and alignment too
     all,    ///< collective calls in full, by one more meeting each
 };
+
+enum class TransportChoice { automatic, window, loopback, ucx };
+enum class BootstrapChoice { automatic, single, launcher, tcp, pmix, pmi };
+
+/// Selects how large puts and gets are carried out: by UCX's own remote memory access, or by messages.
+enum class UcxRma : std::uint8_t {
+    automatic,  ///< UCX's own where the network does it without the target's CPU, else messages
+    on,         ///< UCX's own; UCX itself sends messages where the network does not do it
+    device,     ///< the same, and device heaps where the network reaches GPUs' memory (GPUDirect RDMA)
+    off,
+};
+
 inline constexpr std::uint64_t never_nontemporal = UINT64_MAX;
 inline constexpr std::uint64_t keep_by_heap_limit = UINT64_MAX;
 
@@ -32,21 +46,21 @@ struct Settings {
     bool mps = false;                      ///< ATOLL_MPS
     bool version = false;                  ///< SHMEM_VERSION
     bool debug = false;                    ///< SHMEM_DEBUG
-    std::string transport = "auto";        ///< ATOLL_TRANSPORT: auto, window, loopback, ucx
-    std::string host_id;                   ///< ATOLL_HOST_ID: a name, or a list with one for each PE
-    bool ucx_connect_all = false;          ///< ATOLL_UCX_CONNECT
-    bool ucx_thread = true;                ///< ATOLL_UCX_PROGRESS
-    std::string ucx_rma = "auto";          ///< ATOLL_UCX_RMA: auto, on, device, off
-    std::uint64_t ucx_rma_bytes = std::uint64_t{8} << 10;  ///< ATOLL_UCX_RMA_BYTES
-    std::string ucx_library;                               ///< ATOLL_UCX_LIBRARY; empty = searched for
-    std::string algorithms;          ///< ATOLL_COLLECTIVE: "broadcast:65536=pull,reduce=slices,…"
-    std::string bootstrap = "auto";  ///< ATOLL_BOOTSTRAP: auto, single, launcher, tcp, pmix, pmi
-    std::string secret;              ///< ATOLL_SECRET
-    int port = 0;                    ///< ATOLL_PORT; 0 = any free one, or MASTER_PORT
-    std::string interface;           ///< ATOLL_INTERFACE: an interface's name or an address; empty = all
-    double peer_timeout_s = 3;       ///< ATOLL_PEER_TIMEOUT
-    std::string agent;               ///< ATOLL_AGENT: command with which `atoll run --hosts` reaches hosts;
-                                     ///< empty = ssh
+    TransportChoice transport = TransportChoice::automatic;  ///< ATOLL_TRANSPORT
+    std::vector<std::string> host_ids;   ///< ATOLL_HOST_ID: names of PEs 0, 1, ..., repeated
+    bool ucx_connect_all = false;        ///< ATOLL_UCX_CONNECT
+    bool ucx_thread = true;              ///< ATOLL_UCX_PROGRESS
+    UcxRma ucx_rma = UcxRma::automatic;  ///< ATOLL_UCX_RMA
+    std::uint64_t ucx_rma_bytes = std::uint64_t{8} << 10;    ///< ATOLL_UCX_RMA_BYTES
+    std::string ucx_library;                                 ///< ATOLL_UCX_LIBRARY; empty = searched for
+    AlgorithmRules algorithms;                               ///< ATOLL_COLLECTIVE
+    BootstrapChoice bootstrap = BootstrapChoice::automatic;  ///< ATOLL_BOOTSTRAP
+    std::string secret;                                      ///< ATOLL_SECRET
+    int port = 0;                                            ///< ATOLL_PORT; 0 = any free one, or MASTER_PORT
+    std::string interface;      ///< ATOLL_INTERFACE: an interface's name or an address; empty = all
+    double peer_timeout_s = 3;  ///< ATOLL_PEER_TIMEOUT
+    std::string agent;          ///< ATOLL_AGENT: command with which `atoll run --hosts` reaches hosts;
+                                ///< empty = ssh
     std::uint64_t nontemporal_bytes = never_nontemporal;  ///< ATOLL_NONTEMPORAL
     std::uint64_t reduce_engines_bytes = 0;               ///< ATOLL_REDUCE_ENGINES; 0 = by the number of PEs
     bool no_launcher = false;  ///< ATOLL_NO_LAUNCHER: init ignores the launcher that started the program
@@ -67,6 +81,8 @@ struct Settings {
 /// One row of `atoll info`.
 struct SettingRow {
     std::string name;
+    std::string type;  ///< such as "size"
+    std::string unit;  ///< such as "bytes"; empty: none
     std::string value;
     std::string source;  ///< "default", "environment", or "SHMEM_SYMMETRIC_SIZE" when an alias was read
     std::string meaning;
@@ -83,6 +99,11 @@ std::string agreed_settings(const Settings& settings);
 /// `value`.
 std::vector<SettingRow> describe_settings();
 
+/// Parses ATOLL_TRANSPORT. Throws Error(settings).
+TransportChoice parse_transport(const std::string& text);
+const char* name_of(TransportChoice choice);
+/// Parses ATOLL_HOST_ID: names separated by commas; none if the text is empty. Throws Error(settings).
+std::vector<std::string> parse_host_ids(const std::string& text);
 /// Parses "512m", "1.5G", ".5m", "4096": only the suffix's first letter (k, m, g, t) counts, 1024-based.
 /// Throws Error(settings).
 std::uint64_t parse_size(const std::string& text, const std::string& variable);

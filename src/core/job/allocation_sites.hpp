@@ -30,8 +30,8 @@ class AllocationSites {
         std::size_t bytes;
         common::CallFrames frames;
         bool is_freed = false;
-        mutable bool is_named = false;
-        mutable std::string text{};  ///< cached, since debug information is read slowly
+        mutable bool is_named = false;  ///< cache: `text` is known
+        mutable std::string text{};     ///< cached, since debug information is read slowly
     };
     std::string found(const void* address, bool freed) const;
     void forget_between(const char* begin, const char* end);

@@ -76,7 +76,6 @@ void JobState::announce_start() const {
 
 void JobState::join() {
     const StartWaits::Scope start(start_waits_);
-    upper_.check(settings_);  // now, not at the first collective
     find_hosts();
     usable_cpus_ = segment_.board.header().usable_cpus;
     const bool has_cores = machine_pes() <= usable_cpus_;
@@ -85,7 +84,8 @@ void JobState::join() {
     map_window();
     if (uses_ucx()) agree_on_ucx(*this);
     std::optional<StartWatch> watch;
-    if (hosts_.n_domains > 1 && settings_.transport != "loopback") watch.emplace(*this);
+    if (hosts_.n_domains > 1 && settings_.transport != common::TransportChoice::loopback)
+        watch.emplace(*this);
     make_transport();
     segment_.board.set_state(pe_, common::PeState::running);
     make_world();

@@ -16,7 +16,7 @@ void JobState::find_hosts() {
     const bool one_board = static_cast<int>(segment_.pes.size()) == n_pes_;
     if (one_board)
         layout_ = memory::agree_on_layout(segment_.board, settings_, static_data_.bytes(), pe_, n_pes_);
-    if (one_board && settings_.host_id.empty()) {
+    if (one_board && settings_.host_ids.empty()) {
         hosts_ = bootstrap::Hosts::one(n_pes_, pe_);
         return;
     }
@@ -48,12 +48,13 @@ int JobState::pe_of_slot(int slot) const {
 }
 
 bool JobState::uses_ucx() const {
-    return settings_.transport == "ucx" || (settings_.transport == "auto" && hosts_.n_domains > 1);
+    return settings_.transport == common::TransportChoice::ucx ||
+           (settings_.transport == common::TransportChoice::automatic && hosts_.n_domains > 1);
 }
 
 void JobState::make_transport() {
     const bool several = hosts_.n_domains > 1;
-    if (settings_.transport == "loopback")
+    if (settings_.transport == common::TransportChoice::loopback)
         transport_ = make_loopback();
     else if (uses_ucx())
         transport_ = make_ucx(*this);
@@ -83,7 +84,7 @@ std::unique_ptr<transport::Transport> JobState::make_loopback() const {
 
 /// Throws for the first PE that neither the window nor a transport reaches.
 void JobState::check_reached() const {
-    const bool one_memory_only = settings_.transport == "loopback";
+    const bool one_memory_only = settings_.transport == common::TransportChoice::loopback;
     for (int pe = 0; pe < n_pes_; ++pe) {
         if (host_slot(pe) >= 0) continue;
         if (transport_ && transport_->reaches(pe) && !(one_memory_only && file_slot_of(pe) < 0)) continue;
@@ -91,12 +92,13 @@ void JobState::check_reached() const {
             return "PE " + std::to_string(of) + " (host " +
                    hosts_.names[static_cast<std::size_t>(hosts_.host_of[static_cast<std::size_t>(of)])] + ")";
         };
-        throw Error(ErrorCode::unsupported,
-                    place(pe_) + " cannot reach " + place(pe) +
-                        ": they share no memory, and with ATOLL_TRANSPORT=" + settings_.transport +
-                        (transport_ ? " (" + std::string(transport_->name()) + ") nothing goes"
-                                    : " there is no transport") +
-                        " between them. `atoll info` lists the transports of this installation.");
+        throw Error(
+            ErrorCode::unsupported,
+            place(pe_) + " cannot reach " + place(pe) +
+                ": they share no memory, and with ATOLL_TRANSPORT=" + common::name_of(settings_.transport) +
+                (transport_ ? " (" + std::string(transport_->name()) + ") nothing goes"
+                            : " there is no transport") +
+                " between them. `atoll info` lists the transports of this installation.");
     }
 }
 

@@ -47,8 +47,6 @@ class StreamServices {
 class UpperLayers {
   public:
     virtual ~UpperLayers() = default;
-    /// Throws Error(invalid_argument) for settings of these layers that cannot be read.
-    virtual void check(const common::Settings& settings) const = 0;
     /// Makes the services of a job that opens this device heap.
     virtual std::unique_ptr<StreamServices> stream_services(JobState& job,
                                                             const gpu::DeviceMemory& device) const = 0;

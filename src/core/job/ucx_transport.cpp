@@ -19,12 +19,6 @@ static std::string place_of(const JobState& job) {
     return "PE " + std::to_string(pe) + " (host " + job.hosts().names[host] + ")";
 }
 
-static transport::UcxRma rma_of(const std::string& setting) {
-    if (setting == "on") return transport::UcxRma::on;
-    if (setting == "device") return transport::UcxRma::device;
-    return setting == "off" ? transport::UcxRma::off : transport::UcxRma::automatic;
-}
-
 /// Compares UCX's version between PEs. Otherwise a difference would show when two PEs first communicate,
 /// possibly hours later. The answer contains each version once, so it costs a PE one small message.
 void agree_on_ucx(JobState& job) {
@@ -62,7 +56,7 @@ std::unique_ptr<transport::Transport> make_ucx(JobState& job) {
     options.memory = job.mapping();
     options.library = job.settings().ucx_library;
     options.progress_thread = job.settings().ucx_thread;
-    options.rma = rma_of(job.settings().ucx_rma);
+    options.rma = job.settings().ucx_rma;
     options.rma_bytes = job.settings().ucx_rma_bytes;
     options.publish = [&job](const std::string& address) { job.bootstrap().put(key_of(job.pe()), address); };
     options.find = [&job](int pe) { return job.bootstrap().get(key_of(pe)); };

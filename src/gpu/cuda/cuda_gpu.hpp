@@ -115,7 +115,7 @@ class CudaGpu final : public gpu::Gpu, gpu::GpuMemory, gpu::GpuExecutor, gpu::Gp
     int my_slot_ = 0;
     std::optional<Kernels> kernels_;
     /// The last stream that was found to belong to this GPU; the next call mostly has the same.
-    mutable std::atomic<gpu::StreamHandle> known_stream_{nullptr};
+    mutable std::atomic<gpu::StreamHandle> known_stream_{nullptr};  // cache: saves a call of the driver
     std::mutex word_mutex_;
     std::uint64_t* word_ = nullptr;  ///< pinned: where a kernel leaves what an atomic found
     std::vector<Chunk> chunks_;

@@ -235,7 +235,7 @@ class DeviceMemory {
     std::map<std::size_t, std::uint64_t> serial_of_;  // offset → serial
     std::map<std::uint64_t, std::size_t> offset_of_serial_;
     std::map<std::size_t, std::vector<std::size_t>> view_parts_;  // offset of a view → offsets of its parts
-    mutable std::vector<Lane> free_lanes_;
+    mutable std::vector<Lane> free_lanes_;  // cache: a stream takes longer to make than a copy
 };
 
 }  // namespace atl::gpu

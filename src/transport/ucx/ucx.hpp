@@ -6,6 +6,7 @@
 // Acknowledgements carry one number, "carried out up to here"; quiet of any context waits for it.
 #pragma once
 
+#include "common/settings/settings.hpp"
 #include "transport/transport.hpp"
 
 #include <functional>
@@ -14,13 +15,7 @@
 
 namespace atl::transport {
 
-/// Selects how large puts and gets are carried out: by UCX's own remote memory access, or by messages.
-enum class UcxRma : std::uint8_t {
-    automatic,  ///< UCX's own where the network does it without the target's CPU, else messages
-    on,         ///< UCX's own; UCX itself sends messages where the network does not do it
-    device,     ///< the same, and device heaps where the network reaches GPUs' memory (GPUDirect RDMA)
-    off,
-};
+using common::UcxRma;
 
 struct UcxOptions {
     int pe = 0;

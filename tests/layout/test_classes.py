@@ -1,0 +1,122 @@
+"""Classes stay small: at most 25 public methods, and `mutable` only for what const may change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from test_layout import name_of, tracked
+
+MOST_METHODS = 25
+# A class, and the reason why it may have more public methods. Constructors and operators do not count;
+# overloads count once.
+MORE = {
+    "Team": "public: OpenSHMEM's teams, and an erased form of each collective for the fronts",
+    "StreamContext": "public: OpenSHMEM's RMA, atomics and signals in stream order",
+    "JobState": "is to be divided: issue 21, section 4",
+    "TeamState": "is to be divided: issue 21, section 4",
+    "DeviceMemory": "is to be divided: issue 21, section 4",
+    "Engine": "the state of UCX, which callbacks of the library reach",
+}
+
+COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"', re.DOTALL)
+CLASS = re.compile(
+    r"^[ \t]*(?:template <[^;{]*> ?)?(class|struct) (?:ATOLL_API |alignas\(\w+\) )?(\w+)[^;(){}]*\{",
+    re.MULTILINE,
+)
+ACCESS = re.compile(r"\b(public|protected|private):")
+KEYWORDS = {"if", "for", "while", "switch", "return", "sizeof", "alignas", "decltype", "noexcept", "requires"}
+
+
+def block_end(text: str, start: int) -> int:
+    """The position after the brace that closes the one before `start`."""
+    depth = 1
+    for at in range(start, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        if depth == 0:
+            return at + 1
+    return len(text)
+
+
+def without_blocks(body: str) -> str:
+    """A class body whose nested blocks are empty: definitions become declarations."""
+    kept, at = [], 0
+    while (brace := body.find("{", at)) >= 0:
+        end = block_end(body, brace + 1)
+        # `= {...};` and `member{...};` initialise; the others are bodies, which need no semicolon.
+        kept.append(body[at:brace] + ("" if body[end : end + 1] in (";", ",", ")", " ") else ";"))
+        at = end
+    return "".join([*kept, body[at:]])
+
+
+def public_methods(kind: str, name: str, body: str) -> set[str]:
+    """The names of a class's public methods."""
+    methods, access = set(), "public" if kind == "struct" else "private"
+    for part in re.split(r"(\b(?:public|protected|private):)", without_blocks(body)):
+        if ACCESS.fullmatch(part):
+            access = part[:-1]
+        elif access == "public":
+            for declaration in part.split(";"):
+                if re.match(r"\s*(using|friend|typedef|static_assert|enum|class|struct)\b", declaration):
+                    continue
+                head = re.sub(r"<[^<>()]*>", "", declaration).split("=")[0]
+                found = re.search(
+                    r"([~\w]+)\s*\(", re.sub(r"\b(alignas|noexcept|requires|decltype)\s*\(", "", head)
+                )
+                if (
+                    found
+                    and "operator" not in head
+                    and found[1].lstrip("~") != name
+                    and found[1] not in KEYWORDS
+                ):
+                    methods.add(found[1])
+    return methods
+
+
+def classes(text: str) -> Iterator[tuple[str, str, str]]:
+    """(class or struct, name, body) of every class that a header defines, nested ones too."""
+    plain = COMMENT.sub("", text)
+    for match in CLASS.finditer(plain):
+        yield match[1], match[2], plain[match.end() : block_end(plain, match.end()) - 1]
+
+
+def headers() -> list[Path]:
+    return [
+        file
+        for file in tracked(".hpp", ".cuh", ".h")
+        if name_of(file).startswith(("src/", "include/", "python/src/")) and "generated" not in name_of(file)
+    ]
+
+
+def large_classes() -> dict[str, int]:
+    sizes = {
+        name: len(public_methods(kind, name, body))
+        for file in headers()
+        for kind, name, body in classes(file.read_text())
+    }
+    return {name: size for name, size in sizes.items() if size > MOST_METHODS}
+
+
+def test_classes_are_small() -> None:
+    large = large_classes()
+    assert not set(large) - set(MORE), f"more than {MOST_METHODS} public methods: {large}"
+    assert not set(MORE) - set(large), "these are no longer large; remove their reasons"
+
+
+def test_a_large_class_is_found() -> None:
+    methods = "".join(
+        f"    int method_{i}(int value = f({{1}}), int b = 2) const {{ return {{}}; }}\n" for i in range(30)
+    )
+    text = f"class Owner final : public Base {{\n  public:\n    Owner();\n    ~Owner();\n{methods}    int member_{{0}};\n  private:\n    void hidden();\n}};\n"
+    ((kind, name, body),) = classes(text)
+    assert (kind, name) == ("class", "Owner")
+    assert public_methods(kind, name, body) == {f"method_{i}" for i in range(30)}
+
+
+def test_const_means_it() -> None:
+    """A mutable member is a mutex, or a cache with its reason in a comment beside it."""
+    for file in headers():
+        for line in file.read_text().splitlines():
+            if re.match(r"\s*mutable\s", line) and not re.search(r"\bstd::(shared_)?mutex\b", line):
+                assert re.search(r"//.*\bcache", line), f"{name_of(file)}: {line.strip()}"
