@@ -129,7 +129,7 @@ int agent_command(const Arguments&) {
     const common::QuietThread listener([&, fd = orders.get()] { obey(fd, std::move(reader), is_quiet); });
     const int status = run_order(options);
     std::fflush(nullptr);
-    ::_exit(status);  // the thread still listens
+    ::_exit(status);  // without destructors: the listener would block its join
 }
 
 }  // namespace atl::cli

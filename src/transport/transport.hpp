@@ -15,7 +15,7 @@
 
 namespace atl::transport {
 
-/// All roles of a way to other PEs, its capabilities and its lifetime. Thread-safe. A permanent failure
+/// All roles of a route to other PEs, its capabilities and its lifetime. Thread-safe. A permanent failure
 /// throws Error(pe_died) that names the PE.
 class Transport : public Contexts, public Movement, public Atomics, public Progress, public DeviceHeaps {
   public:

@@ -73,7 +73,7 @@ def _common_layout(name: str, arrays: list[DistArray]) -> Layout:
 
 
 def part_of(value: Any, its: Layout) -> Any:
-    """Return the part of an operand that belongs to this PE's part: of a NumPy array, which is the same on every PE."""
+    """Return the part of an operand that matches this PE's part. A NumPy operand is the same on every PE."""
     from ._array import DistArray
 
     if isinstance(value, DistArray):

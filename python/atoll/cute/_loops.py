@@ -1,7 +1,7 @@
 """Mailboxes and repeated syncs in loops, with counters in registers from `outbox`, `inbox`, `meeting` until
 `close`.
 
-As Outbox, Inbox and Meeting of atoll/device/mailbox.hpp and sync.hpp. They are values: each call returns the
+They correspond to Outbox, Inbox and Meeting of atoll/device/mailbox.hpp and sync.hpp. They are values: each call returns the
 next one, which replaces the old one, also in loops and branches of the kernel.
 """
 

@@ -45,8 +45,8 @@ def wait_until(team, ivar, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0)
     wait_one("wait_until", "ivar", team, ivar, cmp, value, scope, tag, bound_ns)
 
 
-# Words for communication between the blocks of one PE's kernel. No other PE sees them, so they need the order
-# of this PE's threads only, which costs less than system scope.
+# Words for communication between the blocks of one PE's kernel. No other PE sees them, so ordering
+# among this PE's threads suffices, at less cost than system scope.
 def local_set(team, words, value):
     kind = word("local_set", "words", words, WORDS)
     store(kind, address(words), number("local_set", "value", value, kind), ".release.gpu.global")

@@ -279,7 +279,7 @@ Rounds::Slice Rounds::slice(const Request& request, std::uint32_t chunk, int mem
     return {start + at, std::min(each, length - at)};
 }
 
-// ---- what it takes from the others
+// ---- reading the slots of other members
 
 bool Rounds::reads(const Request& request, int member) const {
     if (member == members_.rank()) return false;

@@ -243,9 +243,8 @@ constexpr Variable variables[] = {
      {},
      SettingType::choice,
      "auto",
-     "implementation of large puts and gets between hosts: on, device, off or auto. With on: UCX itself. "
-     "With device: of GPUs' memory too, if the network can access it. With off: the target's CPU. With "
-     "auto: UCX if the network needs no CPU for it (InfiniBand and RoCE, with UCX from 1.14 on)",
+     "engine of large puts and gets between hosts: on (UCX), device (UCX, for memory of GPUs too), off (the "
+     "target's CPU) or auto. With auto it is UCX on InfiniBand and RoCE, from UCX 1.14 on",
      [](Settings& s, const Raw& raw) { s.ucx_rma = parse_choice<UcxRma>(raw); }},
     {"ATOLL_UCX_RMA_BYTES",
      {},

@@ -125,7 +125,7 @@ void TeamState::wait_in_pair(detail::Flag& flag, std::uint32_t epoch, Arrival mi
         wait_slowly(mine.call, flag, epoch, 1 - my_pe_, nullptr);
 }
 
-/// In each round a member passes on the fingerprint of all members that it has heard of, or that they differ.
+/// In each round a member passes on the fingerprint of all members that reached it, or that they differ.
 /// So all members get the same result in the end.
 bool TeamState::sync_rounds(Arrival arrival) {
     const int n = n_pes();

@@ -295,7 +295,7 @@ class TeamState {
     std::atomic<bool> ready_for_kernels_[2] = {};
     bool crowded_ = false;
     bool checks_all_ = false;      ///< ATOLL_CHECK is `all`
-    bool checks_threads_ = false;  ///< it is `args` or `all`: two threads in a meeting are always detected
+    bool checks_threads_ = false;  ///< `args` or `all`: two threads in a meeting are always detected
     std::uint32_t compared_ = 0;   ///< the compared bits of fingerprints: all or none
     std::atomic<const void*> caller_{nullptr};  ///< the thread that is in a collective of this team
     /// The operation of `caller_`. A literal, since another thread may read it after that call has ended.

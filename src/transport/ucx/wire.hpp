@@ -19,9 +19,9 @@ enum class Kind : std::uint8_t {
     get_blocks,  ///< as many bytes as `a` says, in blocks of `b`, the next one `c` bytes further on
     ask_key,     ///< to `a` bytes from `offset`, for UCX's own puts and gets
     show_puts,   ///< once carried out, UCX's own puts into the device heap are visible to every PE
-    value,       ///< `a` is what was fetched
-    data,        ///< of a get, from `a` on
-    key,         ///< data: what opens `offset` to `a`, whose address is `b`; nothing, where `a` is `offset`
+    value,       ///< `a` is the fetched value
+    data,        ///< the data of a get, from byte `a` on
+    key,         ///< the key for `offset` to `a`, whose address is `b`; empty if `a` is `offset`
     nothing,     ///< only the acknowledgement that all messages carry
     bye,         ///< the sender's job is over; that its connections end is no death
 };

@@ -48,8 +48,8 @@ bool is_device(const std::string& name) {
            std::filesystem::exists("/sys/class/infiniband/" + name);
 }
 
-/// The devices of this host that UCX was told to use; device names may differ between hosts. Empty if UCX was
-/// not told. Without any of them UCX would go on until the first connection fails.
+/// The devices of this host that UCX is configured to use; device names may differ between hosts. Empty if
+/// UCX is not configured. Without any of them UCX would go on until the first connection fails.
 std::string devices_asked_for() {
     const std::string asked = common::foreign_variable("UCX_NET_DEVICES").value_or("all");
     if (asked == "all" || asked.find_first_of("^*?[") != std::string::npos) return {};
@@ -98,8 +98,8 @@ bool Worker::knows_cuda() const {
 }
 
 /// A UCX with CUDA also pins registered host memory for the GPU, after which the GPU's driver refuses to pin
-/// it again for kernels (`Job::pin`). UCX is therefore told not to use CUDA unless it is to access GPUs'
-/// memory. A UCX without CUDA would warn of the unknown setting, so it is not told.
+/// it again for kernels (`Job::pin`). UCX is therefore configured not to use CUDA unless it is to access
+/// GPUs' memory. A UCX without CUDA would warn of the unknown setting, so it gets none.
 void Worker::open_context() {
     open_context(nullptr);
     if (access_ != OwnAccess::host_memory || !knows_cuda() || common::foreign_variable("UCX_TLS")) return;

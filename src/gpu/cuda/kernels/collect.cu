@@ -17,7 +17,7 @@ __device__ unsigned long long* told_by(const GroupCall& call, int at, int from) 
                                                  memory.told_at(blockIdx.x, from));
 }
 
-/// Call it before the blocks meet. The old values were read before the second meeting of the previous
+/// Publishes the offset and the size of src to the members. Call before the blocks meet. The old values were read before the second meeting of the previous
 /// collect.
 __device__ void tell_source(const GroupCall& call) {
     const auto offset = static_cast<unsigned long long>(
