@@ -18,7 +18,7 @@ PROGRAM = Path(__file__).resolve().parents[2] / "build" / "release" / "multi" / 
         ),
         ({"UCX_NET_DEVICES": "nosuch0"}, ["UCX_NET_DEVICES=nosuch0", "Network devices here: ", "lo"]),
         ({"ATOLL_UCX_CONNECT": "sometimes"}, ["ATOLL_UCX_CONNECT=sometimes", "one of lazy, all"]),
-        ({"ATOLL_UCX_PROGRESS": "magic"}, ["ATOLL_UCX_PROGRESS=magic", "one of thread, none"]),
+        ({"ATOLL_UCX_PROGRESS": "magic"}, ["ATOLL_UCX_PROGRESS=magic", "one of none, thread"]),
         ({"ATOLL_UCX_RMA": "maybe"}, ["ATOLL_UCX_RMA=maybe", "one of auto, on, device, off"]),
     ],
 )

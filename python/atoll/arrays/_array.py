@@ -14,7 +14,7 @@ from ._layout import Box, Layout, Width, layout
 from ._reductions import Reductions
 
 Array = np.ndarray[Any, Any]
-Dist = str | Sequence[str | Sequence[int]]
+Dist = str | Sequence[int] | Sequence[str | Sequence[int]]
 
 
 class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
@@ -38,8 +38,8 @@ class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
         (dealt in turn), "cyclic(16)" (blocks of 16 dealt in turn), "whole" (not distributed), or a list of bounds:
         part i owns bounds[i] to bounds[i + 1].
     halo
-        Width of the halo: rows of the neighbours that each part keeps a copy of. One number, one for each axis, or a
-        pair (before, after) for each axis.
+        Width of the halo: rows of the neighbours that each part keeps a copy of. One number, or for each axis a number
+        or a pair (before, after). An array of one axis takes its bounds, grid and pair without a list around them.
 
     Raises
     ------
@@ -72,7 +72,7 @@ class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
         shape: int | Sequence[int],
         dtype: Any = None,
         *,
-        grid: Sequence[int] | None = None,
+        grid: int | Sequence[int] | None = None,
         dist: Dist = "block",
         halo: int | Sequence[int | Width] = 0,
     ) -> None:
@@ -130,9 +130,9 @@ class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
         """This PE's part with its halo, a view."""
         return self._block[self._layout.padded(atoll.my_pe())]
 
-    def owner(self, index: Sequence[int]) -> int:
+    def owner(self, index: int | Sequence[int]) -> int:
         """Return the PE that owns an element, given by one index for each axis."""
-        box = self._layout.box(tuple(index))
+        box = self._layout.box(_key(index))
         places = [int(axis.owner(r.start)) for axis, r in zip(self._layout.axes, box.ranges, strict=True)]
         return self._layout.pe_at(places)
 
@@ -157,6 +157,8 @@ class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
 
     def global_indices(self, axis: int, pe: int | None = None) -> Array:
         """Return the global indices along an axis of a PE's part, ascending; of this PE by default."""
+        if not -self.ndim <= axis < self.ndim:
+            raise IndexError(f"axis {axis} is out of bounds for an array of {self.ndim} axes.")
         return self._layout.axes[axis].indices(self._layout.coordinates(self._pe(pe))[axis])
 
     def _pe(self, pe: int | None) -> int:
@@ -168,6 +170,26 @@ class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ValueError(
+                "the truth value of a distributed array of more or less than one element is ambiguous; use a.any() or "
+                "a.all()."
+            )
+        return bool(self[(0,) * self.ndim])
+
+    def __copy__(self) -> DistArray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> DistArray:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a distributed array cannot be pickled, since its parts lie on all PEs; use a.to_numpy(), or "
+            "atoll.arrays.save."
+        )
 
     def __repr__(self) -> str:
         kinds = " x ".join(axis.kind for axis in self._layout.axes)
@@ -188,7 +210,10 @@ class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
     # Boxes: one-sided reads and writes.
 
     def __getitem__(self, key: Any) -> Any:
-        return self.get(key)
+        found = self.get(key)
+        if isinstance(found, np.ndarray):
+            found.flags.writeable = False  # else a[0][1] = 5 would change a copy, and be lost
+        return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.put(key, value)
@@ -208,7 +233,8 @@ class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
         Returns
         -------
         numpy.ndarray or scalar
-            A scalar if all indices are integers.
+            A copy; a scalar if all indices are integers. `a[box]` is the same, but read-only: writes to it would not
+            reach the array.
 
         Raises
         ------
@@ -266,14 +292,7 @@ class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
         if isinstance(value, DistArray):
             self._assign(wanted, value)
             return
-        given = np.asarray(value)
-        try:
-            given = np.broadcast_to(given, wanted.visible)
-        except ValueError:
-            raise atoll.ShapeMismatch(
-                f"a[...] = value: the value has shape {given.shape}, which does not broadcast to the box, {wanted.visible}."
-            ) from None
-        self._write(wanted, np.flip(given.reshape(wanted.shape), wanted.reversed))
+        self._write(wanted, _fitted("a[...] = value", np.asarray(value), wanted))
 
     def _write(self, box: Box, given: Array) -> None:
         me = atoll.my_pe()
@@ -315,8 +334,7 @@ class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
             If this dtype is not an integer of 32 or 64 bits, float32 or float64.
         """
         wanted = self._layout.box(box)
-        given = np.asarray(np.multiply(value, scale)).astype(self.dtype, casting="same_kind")
-        given = np.flip(np.broadcast_to(given, wanted.visible).reshape(wanted.shape), wanted.reversed)
+        given = _fitted("a.accumulate()", _summand(np.multiply(value, scale), self.dtype), wanted)
         for piece in self._layout.pieces(wanted):
             numbers = _numbers(self._block.shape, piece.local)
             atoll.add_at(
@@ -328,7 +346,7 @@ class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
         """Elements by arrays of indices: `a.at[rows, columns].get()`, `.set(x)`, `.add(x)`."""
         return At(self)
 
-    def fetch_add(self, index: Sequence[int], value: Any) -> Any:
+    def fetch_add(self, index: int | Sequence[int], value: Any) -> Any:
         """Add to one element atomically, and return its value before.
 
         Not collective.
@@ -340,7 +358,7 @@ class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
         value
             A number.
         """
-        chosen = self.at[tuple(index)]
+        chosen = self.at[_key(index)]
         return atoll.atomic_fetch_add(self._block, value, int(chosen.pes), index=int(chosen.numbers))
 
     # Collective operations.
@@ -355,7 +373,7 @@ class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
         border
             What the halo has beyond the array's ends, one word or one for each axis. "fixed": what it had.
             "periodic": the elements of the other end. "reflect": the elements mirrored at the first one, which is
-            not repeated (`numpy.pad` calls it so).
+            not repeated (`numpy.pad` calls it so). An array keeps the border of its first exchange.
 
         Raises
         ------
@@ -381,21 +399,23 @@ class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
 
     def redistribute(
         self,
-        grid: Sequence[int] | None = None,
         dist: Dist = "block",
-        halo: int | Sequence[int | Width] = 0,
         *,
+        grid: int | Sequence[int] | None = None,
+        halo: int | Sequence[int | Width] = 0,
         like: DistArray | None = None,
     ) -> DistArray:
         """Return the same elements in another distribution. Collective; each PE puts what it has.
 
         Parameters
         ----------
-        grid, dist, halo
+        dist, grid, halo
             As for `DistArray`.
         like
             An array of the same shape, whose distribution and halo are taken instead.
         """
+        if like is not None and not isinstance(like, DistArray):
+            raise TypeError(f"redistribute(like=b): b is {type(like).__name__}, not a distributed array.")
         if like is not None and like.shape != self.shape:
             raise atoll.ShapeMismatch(
                 f"redistribute(like=b): b has shape {like.shape}, this array {self.shape}."
@@ -503,12 +523,50 @@ class Chosen:
         atoll.put_at(self._array._block, self.numbers, np.asarray(values, self._array.dtype), self.pes)
 
     def add(self, values: Any) -> None:
-        """Add to the elements, each atomically, so that equal indices get every value. Not collective."""
-        atoll.add_at(self._array._block, self.numbers, np.asarray(values, self._array.dtype), self.pes)
+        """Add to the elements, each atomically, so that equal indices get every value. Not collective.
+
+        Raises
+        ------
+        TypeError
+            If the values are not of this kind of numbers, such as 1.5 for integers.
+        """
+        atoll.add_at(self._array._block, self.numbers, _summand(values, self._array.dtype), self.pes)
+
+
+def _key(index: Any) -> tuple[Any, ...]:
+    """Return one index for each axis as a tuple; an array of one axis takes an integer."""
+    return tuple(index) if isinstance(index, (tuple, list, np.ndarray)) and np.ndim(index) else (index,)
+
+
+def _fitted(call: str, given: Array, box: Box) -> Array:
+    """Return values in the shape and order of a box's ranges."""
+    try:
+        given = np.broadcast_to(given, box.visible)
+    except ValueError:
+        raise atoll.ShapeMismatch(
+            f"{call}: the value has shape {given.shape}, which does not broadcast to the box, {box.visible}."
+        ) from None
+    return np.flip(given.reshape(box.shape), box.reversed)
+
+
+def _summand(values: Any, dtype: np.dtype[Any]) -> Array:
+    """Return values to add as numbers of a dtype, if they are of its kind."""
+    given = np.asarray(values)
+    converted = given.astype(dtype)
+    integers = given.dtype.kind in "iub" and dtype.kind in "iu"
+    if np.can_cast(given.dtype, dtype, "same_kind") or (integers and np.array_equal(converted, given)):
+        return converted
+    raise TypeError(
+        f"values of {given.dtype} cannot be added to elements of {dtype} without loss; convert them first."
+    )
 
 
 def _wrapped(given: Any, length: int) -> Any:
+    if isinstance(given, slice):
+        raise IndexError("a.at[...] takes integers and arrays of integers, not slices; a[box] takes those.")
     index = np.asarray(given)
+    if index.size == 0:
+        index = index.astype(np.int64)
     if index.dtype.kind not in "iu":
         raise IndexError(f"a.at[...] takes integers, not {index.dtype}.")
     if index.size and (index.min() < -length or index.max() >= length):

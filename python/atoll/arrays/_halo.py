@@ -75,6 +75,15 @@ class Exchange:
             raise ValueError(
                 f"border is {border!r}; expected one of {', '.join(BORDERS)}, or one for each of the {axes} axes."
             )
+        for number, (kind, axis, width) in enumerate(
+            zip(kinds, self._layout.axes, self._layout.halo, strict=True)
+        ):
+            smallest = min(axis.extent(0), axis.extent(axis.parts - 1))
+            if kind == "reflect" and max(width) >= smallest:
+                raise ValueError(
+                    f"axis {number}: the border 'reflect' mirrors {max(width)} elements beside the first one, and a part at "
+                    f"an end has {smallest} in all; use fewer PEs along this axis, or a narrower halo."
+                )
         if self._plans and kinds not in self._plans:
             raise ValueError(
                 f"border is {kinds}, and was {next(iter(self._plans))}; an array keeps its borders."
@@ -139,7 +148,7 @@ def _mirror(rows: np.ndarray[Any, Any], width: Width, is_first: bool, is_last: b
     end = len(rows) - high
     if is_first:
         for i in range(1, low + 1):
-            rows[low - i] = rows[min(low + i, end - 1)]
+            rows[low - i] = rows[low + i]
     if is_last:
         for i in range(high):
-            rows[end + i] = rows[max(end - 2 - i, low)]
+            rows[end + i] = rows[end - 2 - i]

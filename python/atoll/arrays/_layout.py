@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from . import _axis
 from ._axis import Axis, Range
@@ -162,6 +165,8 @@ def _shifted(given: Range, by: int) -> slice:
 
 def _single(index: Any, axis: int, length: int) -> int:
     try:
+        if isinstance(index, (bool, np.bool_)):
+            raise AttributeError
         number = index.__index__()
     except AttributeError:
         raise IndexError(
@@ -176,7 +181,7 @@ def _single(index: Any, axis: int, length: int) -> int:
 def layout(
     shape: Sequence[int] | int,
     n_pes: int,
-    grid: Sequence[int] | None = None,
+    grid: int | Sequence[int] | None = None,
     dist: str | Sequence[Any] = "block",
     halo: int | Sequence[int | Width] = 0,
 ) -> Layout:
@@ -187,12 +192,14 @@ def layout(
     ValueError
         If the grid, the distribution or the halo do not fit the shape or the number of PEs.
     """
-    lengths = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    lengths = tuple(operator.index(n) for n in (shape if isinstance(shape, Iterable) else (shape,)))
     if any(n < 0 for n in lengths):
         raise ValueError(f"shape {lengths} has a negative length.")
     if not lengths:
         raise ValueError("a distributed array has at least one axis; for one number use atoll.zeros(1).")
     kinds = [dist] * len(lengths) if isinstance(dist, str) else list(dist)
+    if len(lengths) == 1 and kinds and not isinstance(kinds[0], (str, Sequence, np.ndarray)):
+        kinds = [kinds]  # bounds of the only axis
     if len(kinds) != len(lengths):
         raise ValueError(f"dist has {len(kinds)} entries for {len(lengths)} axes.")
     parts = _grid_of(lengths, n_pes, grid, kinds)
@@ -201,22 +208,25 @@ def layout(
 
 
 def _grid_of(
-    lengths: tuple[int, ...], n_pes: int, grid: Sequence[int] | None, kinds: Sequence[Any]
+    lengths: tuple[int, ...], n_pes: int, grid: int | Sequence[int] | None, kinds: Sequence[Any]
 ) -> tuple[int, ...]:
     fixed = [len(kind) - 1 if not isinstance(kind, str) else 1 if kind == "whole" else 0 for kind in kinds]
     if grid is None:
         rest = math.prod(n for n in fixed if n)
         if not rest or n_pes % rest or (n_pes != rest and all(fixed)):
             raise ValueError(
-                f"dist asks for {rest} parts in all, and the job has {n_pes} PEs; give other bounds."
+                f"dist makes {rest} parts in all, and the job has {n_pes} PEs; give bounds for as many parts, or leave "
+                "an axis to 'block' or 'cyclic'."
             )
         free = best_grid([n for n, f in zip(lengths, fixed, strict=True) if not f], n_pes // rest)
         left = iter(free)
         return tuple(f or next(left) for f in fixed)
-    given = tuple(int(n) for n in grid)
+    given = tuple(operator.index(n) for n in (grid if isinstance(grid, Iterable) else (grid,)))
     if len(given) != len(lengths):
         raise ValueError(f"grid {given} has {len(given)} axes, and the array has {len(lengths)}.")
-    if math.prod(given) != n_pes or any(n < 1 for n in given):
+    if any(n < 1 for n in given):
+        raise ValueError(f"grid {given}: each axis has 1 part or more.")
+    if math.prod(given) != n_pes:
         raise ValueError(f"grid {given} has {math.prod(given)} places, and the job has {n_pes} PEs.")
     for number, (f, n) in enumerate(zip(fixed, given, strict=True)):
         if f not in (0, n):
@@ -258,12 +268,14 @@ def _axis_of(length: int, parts: int, kind: Any) -> Axis:
 
 
 def _halo_of(halo: int | Sequence[int | Width], axes: tuple[Axis, ...]) -> tuple[Width, ...]:
-    given = [halo] * len(axes) if isinstance(halo, int) else list(halo)
+    given: list[Any] = list(halo) if isinstance(halo, Iterable) else [halo] * len(axes)
+    if len(axes) == 1 and len(given) == 2:
+        given = [given]  # the pair of the only axis
     if len(given) != len(axes):
         raise ValueError(f"halo has {len(given)} entries for {len(axes)} axes.")
     widths = []
     for number, (width, axis) in enumerate(zip(given, axes, strict=True)):
-        low, high = (width, width) if isinstance(width, int) else width
+        low, high = map(operator.index, width if isinstance(width, Iterable) else (width, width))
         if low < 0 or high < 0:
             raise ValueError(f"axis {number}: the halo {width} is negative.")
         if (low or high) and not axis.is_contiguous:

@@ -38,10 +38,13 @@ def ones(shape: int | Sequence[int], dtype: Any = None, **distribution: Any) -> 
     return full(shape, 1, np.float64 if dtype is None else dtype, **distribution)
 
 
-def arange(stop: int, dtype: Any = None, **distribution: Any) -> DistArray:
-    """Return the numbers from 0 to stop - 1. Collective."""
-    made = DistArray(stop, np.int64 if dtype is None else dtype, **distribution)
-    made.local[...] = made.global_indices(0)
+def arange(
+    start: int, stop: int | None = None, step: int = 1, dtype: Any = None, **distribution: Any
+) -> DistArray:
+    """Return the integers that `range` of the same arguments has. Collective."""
+    numbers = range(start) if stop is None else range(start, stop, step)
+    made = DistArray(len(numbers), np.int64 if dtype is None else dtype, **distribution)
+    made.local[...] = numbers.start + numbers.step * made.global_indices(0)
     return made
 
 
@@ -83,6 +86,8 @@ def random(shape: int | Sequence[int], seed: int = 0, dtype: Any = None, **distr
     distribution
         grid, dist and halo of `DistArray`.
     """
+    if seed < 0:
+        raise ValueError(f"random(seed={seed}): a seed is 0 or more.")
     made = DistArray(shape, dtype, **distribution)
     own = [made.global_indices(axis) for axis in range(made.ndim)]
     rows = made.local.reshape(-1, len(own[-1])) if made.ndim > 1 else made.local[np.newaxis]
@@ -142,8 +147,8 @@ def load(path: str | Path, **distribution: Any) -> DistArray:
     OSError, ValueError
         If the file cannot be read, or is not a .npy file.
     """
-    whole = np.load(path, mmap_mode="r")
-    made = DistArray(whole.shape, whole.dtype, **distribution)
+    whole = np.lib.format.open_memmap(path, mode="r")
+    made = DistArray(whole.shape, whole.dtype.newbyteorder("="), **distribution)
     for local, box in made._layout.owned(atoll.my_pe()):
         made._block[local] = whole[tuple(given.slice for given in box.ranges)]
     return made
@@ -157,6 +162,10 @@ def save(path: str | Path, array: DistArray) -> None:
     OSError
         If the file cannot be written. The PEs that cannot raise it.
     """
+    if not isinstance(array, DistArray):
+        raise TypeError(
+            f"save(path, array): the second argument is {type(array).__name__}, not a distributed array."
+        )
     problem = None
     if atoll.my_pe() == 0:
         try:

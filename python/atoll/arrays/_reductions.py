@@ -88,9 +88,24 @@ def _axes(array: DistArray, axis: Axes) -> tuple[int, ...]:
     return axes
 
 
+def _require_numbers(array: DistArray, name: str) -> None:
+    if array.dtype.kind not in "biufc" or array.dtype == np.float16:
+        cure = (
+            "a.astype(np.float32)"
+            if array.dtype == np.float16
+            else "a.local for this PE's part, or a.to_numpy()"
+        )
+        raise atoll.DtypeMismatch(
+            f"a.{name}(): elements of {array.dtype} are not combined over PEs; use {cure}."
+        )
+
+
 def _by_ufunc(
     array: DistArray, ufunc: np.ufunc, function: Callable[..., Any], start: int, axis: Axes, keepdims: bool
 ) -> Any:
+    _require_numbers(
+        array, {"add": "sum", "multiply": "prod", "logical_or": "any"}.get(ufunc.__name__, "all")
+    )
     part = np.asarray(ufunc.reduce(array.local, axis=_axes(array, axis), keepdims=True))
     is_bool = part.dtype == np.bool_
     result = _combine(array, part.view(np.uint8) if is_bool else part, axis, keepdims, function, start)
@@ -122,8 +137,9 @@ def _extreme(array: DistArray, axis: Axes, keepdims: bool, which: str) -> Any:
     axes = _axes(array, axis)
     _require_elements(array, axes, which)
     kind = array.dtype.kind
-    if kind not in "iufb":
-        raise TypeError(f"{which} of a distributed array: the dtype {array.dtype} has no order.")
+    _require_numbers(array, which)
+    if kind == "c":
+        raise TypeError(f"a.{which}(): complex numbers have no order.")
     ufunc, reduce = (np.minimum, atoll.min_reduce) if which == "min" else (np.maximum, atoll.max_reduce)
     local = array.local.view(np.uint8) if kind == "b" else array.local
     start = _bound(local.dtype, which)
@@ -154,6 +170,7 @@ def _count(array: DistArray, axis: Axes) -> int:
 def _mean(array: DistArray, axis: Axes, keepdims: bool) -> Any:
     axes = _axes(array, axis)
     _require_elements(array, axes, "mean")
+    _require_numbers(array, "mean")
     wide = array.dtype if array.dtype.kind in "fc" else np.dtype(np.float64)
     part = np.add.reduce(array.local, axis=axes, dtype=wide, keepdims=True)
     return _combine(array, part, axis, keepdims, atoll.sum_reduce, 0) / wide.type(_count(array, axis))

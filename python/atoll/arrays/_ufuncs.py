@@ -95,7 +95,9 @@ def part_of(value: Any, its: Layout) -> Any:
 _METHODS = {
     getattr(np, name): name
     for name in ("sum", "prod", "min", "max", "any", "all", "mean", "var", "std", "argmin", "argmax", "copy")
-}
+} | {np.amin: "min", np.amax: "max"}
+# Functions that work element by element.
+_ELEMENTWISE = {np.where, np.clip, np.round, np.isclose, np.nan_to_num, np.real, np.imag, np.angle}
 _ATTRIBUTES = {np.shape: "shape", np.ndim: "ndim", np.size: "size"}
 
 
@@ -111,11 +113,26 @@ def call(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dic
         return getattr(arguments[0], _ATTRIBUTES[function])
     if function in _METHODS:
         return getattr(arguments[0], _METHODS[function])(*arguments[1:], **keywords)
+    if function in _ELEMENTWISE and (function is not np.where or len(arguments) == 3):
+        return _by_part(function, arguments, keywords)
     if function in (np.zeros_like, np.empty_like, np.ones_like, np.full_like) and len(arguments) <= 2:
         return _like(function, *arguments, **keywords)
     raise TypeError(
-        f"numpy.{function.__name__} does not work on distributed arrays; use a.local for this PE's part, or a.to_numpy()."
+        f"{function.__module__}.{function.__name__} does not work on distributed arrays; use a.local for this PE's part, "
+        "or a.to_numpy()."
     )
+
+
+def _by_part(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    from ._array import DistArray
+
+    given = [x for x in (*arguments, *keywords.values()) if isinstance(x, DistArray)]
+    its = _common_layout(function.__name__, given)
+    parts = [part_of(x, its) for x in arguments]
+    named = {
+        name: part_of(x, its) if isinstance(x, (DistArray, np.ndarray)) else x for name, x in keywords.items()
+    }
+    return _distributed(its, np.asarray(function(*parts, **named)))
 
 
 def _like(function: Callable[..., Any], array: DistArray, fill: Any = 0, dtype: Any = None) -> DistArray:

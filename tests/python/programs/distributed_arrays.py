@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
 import sys
 from collections.abc import Callable
@@ -166,6 +168,17 @@ def elementwise_operations_are_numpys(rng: random.Random) -> None:
             equal(result.to_numpy(), function(whole))
     a += 1
     equal(a.to_numpy(), whole + 1)
+    for function in (
+        lambda x: np.where(x == 3, x, -x),
+        lambda x: np.round(x, 1),
+        lambda x: np.isclose(x, 4),
+        lambda x: np.real(x) + np.imag(x),
+    ):
+        equal(function(a).to_numpy(), function(whole + 1))
+    if whole.dtype.kind != "c":
+        equal(np.clip(a, 2, 9).to_numpy(), np.clip(whole + 1, 2, 9))
+    b = copy.deepcopy(a)
+    b[...] = 0
     b = a.copy()
     b[...] = a * 2
     equal(b.to_numpy(), (whole + 1) * 2)
@@ -223,7 +236,7 @@ def halos_are_those_of_a_padded_array(rng: random.Random) -> None:
     border = [rng.choice(["fixed", "periodic", "reflect"]) for _ in range(axes)]
     halo = [(rng.randint(0, 2), rng.randint(0, 2)) for _ in range(axes)]
     halo[0] = (max(halo[0][0], 1), halo[0][1])
-    shape = tuple(3 * n + rng.randint(0, 3) if axis == 0 else rng.randint(4, 6) for axis in range(axes))
+    shape = tuple(3 * n + rng.randint(0, 3) if axis == 0 else rng.randint(6, 8) for axis in range(axes))
     grid = (n, *(1,) * (axes - 1))
     if axes > 1 and n % 2 == 0 and rng.random() < 0.5:
         grid = (n // 2, 2, *(1,) * (axes - 2))
@@ -298,7 +311,29 @@ def what_numpy_may_not_do_is_refused(rng: random.Random) -> None:
         (lambda: a.map_blocks(lambda x: x[:0]), "the function returned shape"),
         (lambda: DistArray((4, 5), grid=(9, 9)), "grid (9, 9) has 81 places, and the job has"),
         (lambda: DistArray((4, 5), dist="blok"), "dist 'blok' is not one of"),
-        (lambda: DistArray(4, dist=[[0] * atoll.n_pes() + [3]]), "do not ascend from 0 to 4"),
+        (lambda: DistArray(4, dist=[0] * atoll.n_pes() + [3]), "do not ascend from 0 to 4"),
+        (lambda: DistArray((6, 8.5)), "float"),
+        (lambda: DistArray(8, halo=0.5), "float"),
+        (lambda: DistArray(8, grid=-1), "each axis has 1 part or more"),
+        (lambda: bool(a), "use a.any() or a.all()"),
+        (lambda: a[True], "not bool"),
+        (lambda: a[0].__setitem__(1, 5), "read-only"),
+        (lambda: a.at[1:2, 0], "not slices"),
+        (lambda: arrays.zeros(4, int).at[[1]].add(1.5), "float64 cannot be added to elements of int64"),
+        (lambda: arrays.zeros(4, int).accumulate(0, 1.5), "float64 cannot be added to elements of int64"),
+        (lambda: a.accumulate(0, np.ones(7)), "does not broadcast to the box, (5,)"),
+        (lambda: a.redistribute(like=np.ones(3)), "b is ndarray, not a distributed array"),
+        (lambda: arrays.save(a, "q.npy"), "the second argument is str"),
+        (lambda: arrays.random(4, seed=-1), "a seed is 0 or more"),
+        (lambda: arrays.ones(4, np.float16).sum(), "use a.astype(np.float32)"),
+        (lambda: arrays.zeros(4, "U3").sum(), "elements of <U3 are not combined over PEs"),
+        (lambda: a.global_indices(2), "axis 2 is out of bounds"),
+        (lambda: np.linalg.norm(a), "numpy.linalg.norm does not work"),
+        (lambda: pickle.dumps(a), "cannot be pickled"),
+        (
+            lambda: DistArray(2 * atoll.n_pes(), halo=2).exchange_halo("reflect"),
+            "a part at an end has 2 in all",
+        ),
         (lambda: DistArray((4, 5), halo=9), "a halo of 9 is wider than the smallest part"),
         (lambda: DistArray((40, 50), dist="cyclic", halo=1), "is cyclic: only"),
         (lambda: DistArray(()), "at least one axis"),
@@ -317,6 +352,15 @@ def what_numpy_may_not_do_is_refused(rng: random.Random) -> None:
 @check
 def makers_make(rng: random.Random) -> None:
     equal(arrays.arange(17).to_numpy(), np.arange(17))
+    equal(arrays.arange(20, 3, -2).to_numpy(), np.arange(20, 3, -2))
+    n = atoll.n_pes()
+    line = arrays.zeros(3 * n, dist=list(range(0, 3 * n + 1, 3)), halo=(1, 2), grid=n)
+    assert line.bounds() == ((3 * atoll.my_pe(), 3 * atoll.my_pe() + 3),) and line.owner(3 * n - 1) == n - 1
+    line.at[[]].add(1)
+    atoll.barrier_all()
+    line.fetch_add(0, 1)
+    atoll.barrier_all()
+    assert line[0] == n and bool(line[:1].any())
     equal(arrays.ones((3, 4), "i4").to_numpy(), np.ones((3, 4), "i4"))
     equal(arrays.full(5, 2.5).to_numpy(), np.full(5, 2.5))
     equal(arrays.zeros((2, 9)).to_numpy(), np.zeros((2, 9)))
