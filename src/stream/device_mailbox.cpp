@@ -20,7 +20,6 @@ namespace atl {
 
 namespace {
 
-using gpu::BorrowedLane;
 using gpu::MailboxCall;
 using gpu::MailboxStep;
 

@@ -9,7 +9,6 @@ namespace atl::stream {
 
 namespace {
 
-using gpu::DeviceMemory;
 using gpu::Group;
 using gpu::GroupArguments;
 using gpu::GroupMemory;

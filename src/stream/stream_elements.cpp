@@ -19,7 +19,6 @@
 namespace atl {
 namespace {
 
-using gpu::DeviceMemory;
 using gpu::ElementsCall;
 
 constexpr std::size_t most_copied_bytes = sizeof ElementsCall::value;

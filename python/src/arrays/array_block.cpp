@@ -233,7 +233,7 @@ Ref make_registered_block(const Job::Registered& registered, std::size_t bytes, 
 void free_block(Block* block) noexcept {
     forget_block(block);
     if (std::string name = array_name(block->address); !name.empty())
-        block->freed_name = new std::string(std::move(name));
+        block->freed_name = new (std::nothrow) std::string(std::move(name));
     forget_name(block->address);
     block->freed = true;
     Py_CLEAR(block->keeps);
