@@ -79,7 +79,7 @@ tensor = torch.ones(3)
 dist.all_reduce(tensor)
 assert tensor.tolist() == [dist.get_world_size()] * 3
 # One write a line: torchrun gives both ranks the same pipe.
-os.write(1, f"rank {dist.get_rank()} of {dist.get_world_size()} {dist.get_backend()}\n".encode())
+os.write(1, f"rank {dist.get_rank()} of {dist.get_world_size()} {dist.get_backend()}\\n".encode())
 dist.destroy_process_group()
 """
 
