@@ -17,8 +17,8 @@ __device__ unsigned long long* told_by(const GroupCall& call, int at, int from) 
                                                  memory.told_at(blockIdx.x, from));
 }
 
-/// Publishes the offset and the size of src to the members. Call before the blocks meet. The old values were read before the second meeting of the previous
-/// collect.
+/// Publishes the offset and the size of src to the members. Call before the blocks meet. The old values were
+/// read before the second meeting of the previous collect.
 __device__ void tell_source(const GroupCall& call) {
     const auto offset = static_cast<unsigned long long>(
         static_cast<const char*>(call.src) - call.team.window - call.team.my_slot * call.team.stride);
