@@ -335,11 +335,13 @@ TEST_P(Mismatch, AThreadThatWaitsInACallKeepsOthersOut) {
                 const Team team = job.world().split(0);
                 std::vector<double> sum(3), ones(3, 1);
                 const auto reduce = [&] { team.sum_reduce(std::span(sum), std::span<const double>(ones)); };
+                reduce();  // makes the team's memory for collectives
                 if (job.my_pe() == 0) {
+                    core::TeamState& state = team.state();
+                    const auto before = state.member(0).called.meeting.load();
                     std::thread first(reduce);
                     // Its call is published once it waits. The others come after the barrier below.
-                    core::TeamState& state = team.state();
-                    while (state.member(0).called.meeting.load() == 0) std::this_thread::yield();
+                    while (state.member(0).called.meeting.load() == before) std::this_thread::yield();
                     for (const auto& call :
                          std::initializer_list<std::function<void()>>{reduce, [&] { team.barrier(); }})
                         expect_parts(mismatch_of(call), {"Two threads of PE 0", "reduce and "});
