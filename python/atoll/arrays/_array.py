@@ -92,6 +92,13 @@ class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
         made._make(its, np.dtype(dtype))
         return made
 
+    @classmethod
+    def _from_part(cls, its: Layout, part: Array) -> DistArray:
+        """Return a new array with a layout, of which `part` is this PE's part. Collective."""
+        made = cls._of(its, part.dtype)
+        made.local[...] = part
+        return made
+
     # Its shape, type and distribution.
 
     @property
@@ -157,9 +164,8 @@ class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
 
     def global_indices(self, axis: int, pe: int | None = None) -> Array:
         """Return the global indices along an axis of a PE's part, ascending; of this PE by default."""
-        if not -self.ndim <= axis < self.ndim:
-            raise IndexError(f"axis {axis} is out of bounds for an array of {self.ndim} axes.")
-        return self._layout.axes[axis].indices(self._layout.coordinates(self._pe(pe))[axis])
+        number = self._layout.axis_number(axis)
+        return self._layout.axes[number].indices(self._layout.coordinates(self._pe(pe))[number])
 
     def _pe(self, pe: int | None) -> int:
         if pe is None:
@@ -444,14 +450,12 @@ class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
 
     def copy(self) -> DistArray:
         """Return a copy of the same distribution. Collective."""
-        made = DistArray._of(self._layout, self.dtype)
-        made._block[...] = self._block
-        return made
+        return self.astype(self.dtype)
 
     def astype(self, dtype: Any) -> DistArray:
         """Return a copy of another dtype. Collective."""
         made = DistArray._of(self._layout, dtype)
-        made._block[...] = self._block.astype(dtype)
+        made._block[...] = self._block
         return made
 
     def map_blocks(self, function: Callable[[Array], Array], *, halo: bool = False) -> DistArray:
@@ -474,9 +478,7 @@ class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
             raise atoll.ShapeMismatch(
                 f"map_blocks: the function returned shape {result.shape}; this PE's part has {self.local.shape}."
             )
-        made = DistArray._of(self._layout, result.dtype)
-        made.local[...] = result
-        return made
+        return DistArray._from_part(self._layout, result)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
         return _ufuncs.apply(ufunc, method, inputs, keywords)

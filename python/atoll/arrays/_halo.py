@@ -37,22 +37,20 @@ class Exchange:
         self._ready = atoll.signal(directions)  # a neighbour's halo may be overwritten
         self._arrived = atoll.signal(directions)
         self._count = 0
-        self._border: tuple[str, ...] | None = None
-        self._plans: dict[tuple[str, ...], list[Neighbour]] = {}
+        self._kinds: tuple[str, ...] = ()  # of the first exchange, with its plan; they stay
+        self._plan: list[Neighbour] = []
+        self._is_started = False
 
     def start(self, border: str | Sequence[str]) -> None:
         """Tell the neighbours that this halo may be overwritten, and put the rims that they get."""
-        if self._border is not None:
+        if self._is_started:
             raise ValueError("start_halo() twice without finish_halo() between.")
-        kinds = self._kinds(border)
-        if kinds not in self._plans:
-            self._plans[kinds] = self._neighbours(kinds)
-        self._border = kinds
+        self._take(border)
+        self._is_started = True
         self._count += 1
-        plan = self._plans[kinds]
-        for neighbour in plan:
+        for neighbour in self._plan:
             atoll.signal_add(self._ready, 1, neighbour.pe, index=neighbour.there)
-        for neighbour in plan:
+        for neighbour in self._plan:
             atoll.signal_wait_until(self._ready, atoll.GE, self._count, index=neighbour.here)
             atoll.put(self._block[neighbour.target], self._block[neighbour.source], neighbour.pe)
             atoll.fence()
@@ -60,16 +58,19 @@ class Exchange:
 
     def finish(self) -> None:
         """Wait for the neighbours' rims, then mirror where the border reflects."""
-        if self._border is None:
+        if not self._is_started:
             raise ValueError("finish_halo() without start_halo().")
-        kinds, self._border = self._border, None
-        for neighbour in self._plans[kinds]:
+        self._is_started = False
+        for neighbour in self._plan:
             atoll.signal_wait_until(self._arrived, atoll.GE, self._count, index=neighbour.here)
-        self._reflect(kinds)
+        self._reflect()
 
-    def _kinds(self, border: str | Sequence[str]) -> tuple[str, ...]:
+    def _take(self, border: str | Sequence[str]) -> None:
+        """Check the border, and plan the first exchange by it."""
         axes = len(self._layout.axes)
         kinds = (border,) * axes if isinstance(border, str) else tuple(border)
+        if kinds == self._kinds:
+            return
         wrong = [kind for kind in kinds if kind not in BORDERS]
         if wrong or len(kinds) != axes:
             raise ValueError(
@@ -84,13 +85,12 @@ class Exchange:
                     f"axis {number}: the border 'reflect' mirrors {max(width)} elements beside the first one, and a part at "
                     f"an end has {smallest} in all; use fewer PEs along this axis, or a narrower halo."
                 )
-        if self._plans and kinds not in self._plans:
-            raise ValueError(
-                f"border is {kinds}, and was {next(iter(self._plans))}; an array keeps its borders."
-            )
-        return kinds
+        if self._kinds:
+            raise ValueError(f"border is {kinds}, and was {self._kinds}; an array keeps its borders.")
+        self._kinds = kinds
+        self._plan = self._neighbours()
 
-    def _neighbours(self, kinds: tuple[str, ...]) -> list[Neighbour]:
+    def _neighbours(self) -> list[Neighbour]:
         layout = self._layout
         mine = layout.coordinates(atoll.my_pe())
         found = []
@@ -98,7 +98,7 @@ class Exchange:
             if not any(direction):
                 continue
             place = []
-            for step, at, axis, kind in zip(direction, mine, layout.axes, kinds, strict=True):
+            for step, at, axis, kind in zip(direction, mine, layout.axes, self._kinds, strict=True):
                 to = at + step
                 if kind == "periodic":
                     to %= axis.parts
@@ -130,11 +130,11 @@ class Exchange:
                 target.append(slice(low + others, low + others + high))
         return tuple(source), tuple(target)
 
-    def _reflect(self, kinds: tuple[str, ...]) -> None:
+    def _reflect(self) -> None:
         layout = self._layout
         mine = layout.coordinates(atoll.my_pe())
         view = self._block[layout.padded(atoll.my_pe())]
-        for number, (kind, axis, at) in enumerate(zip(kinds, layout.axes, mine, strict=True)):
+        for number, (kind, axis, at) in enumerate(zip(self._kinds, layout.axes, mine, strict=True)):
             if kind != "reflect":
                 continue
             rows = np.moveaxis(view, number, 0)

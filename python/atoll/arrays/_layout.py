@@ -102,6 +102,23 @@ class Layout:
         widths = zip(self.halo, self.extents(pe), strict=True)
         return tuple(slice(0, low + n + high) for (low, high), n in widths)
 
+    def axis_number(self, axis: int) -> int:
+        """Return an axis's number from 0; negative ones count from the end.
+
+        Raises
+        ------
+        IndexError
+            If there is no such axis.
+        """
+        if not -len(self.axes) <= axis < len(self.axes):
+            raise IndexError(f"axis {axis} is out of bounds for an array of {len(self.axes)} axes.")
+        return axis % len(self.axes)
+
+    def mesh(self, pe: int) -> tuple[np.ndarray[Any, Any], ...]:
+        """Return the global indices of a PE's part, an array for each axis, which broadcast against each other."""
+        parts = zip(self.axes, self.coordinates(pe), strict=True)
+        return np.ix_(*(axis.indices(part) for axis, part in parts))
+
     def whole(self) -> Box:
         """Return the box of all indices."""
         return Box(tuple(Range(0, axis.length) for axis in self.axes))
@@ -115,11 +132,13 @@ class Layout:
             If an integer is out of range, there are too many indices, or an index is of another kind.
         """
         keys = list(key) if isinstance(key, tuple) else [key]
-        if sum(k is Ellipsis for k in keys) > 1:
+        places = [i for i, k in enumerate(keys) if k is Ellipsis]  # `in` would compare arrays
+        if len(places) > 1:
             raise IndexError("an index has at most one '...'.")
-        if Ellipsis not in [k for k in keys if k is Ellipsis]:
+        if not places:
+            places = [len(keys)]
             keys.append(Ellipsis)
-        at = next(i for i, k in enumerate(keys) if k is Ellipsis)
+        (at,) = places
         missing = len(self.axes) - (len(keys) - 1)
         if missing < 0:
             raise IndexError(f"{len(keys) - 1} indices for an array of {len(self.axes)} axes.")
@@ -148,8 +167,8 @@ class Layout:
             ]
             by_axis.append(found)
         for choice in itertools.product(*by_axis):
-            parts, local, place = zip(*choice, strict=True) if choice else ((), (), ())
-            yield Piece(self.pe_at(parts), tuple(local), tuple(place))
+            parts, local, place = zip(*choice, strict=True)
+            yield Piece(self.pe_at(parts), local, place)
 
     def owned(self, pe: int) -> Iterator[tuple[tuple[slice, ...], Box]]:
         """Yield the boxes that a PE owns, each with its place in the PE's block."""
@@ -165,17 +184,17 @@ def _shifted(given: Range, by: int) -> slice:
 
 def _single(index: Any, axis: int, length: int) -> int:
     try:
-        if isinstance(index, (bool, np.bool_)):
-            raise AttributeError
-        number = index.__index__()
-    except AttributeError:
+        number = None if isinstance(index, (bool, np.bool_)) else operator.index(index)
+    except TypeError:
+        number = None
+    if number is None:
         raise IndexError(
             f"an index of a distributed array is an integer, a slice or '...', not {type(index).__name__}; "
             "a.at[...] takes arrays of indices."
-        ) from None
+        )
     if not -length <= number < length:
         raise IndexError(f"index {number} is out of bounds for axis {axis} with size {length}")
-    return int(number % length)
+    return number % length
 
 
 def layout(

@@ -68,7 +68,7 @@ def from_function(
     array([10, 11, 12])
     """
     made = DistArray(shape, dtype, **distribution)
-    made.local[...] = function(*np.ix_(*(made.global_indices(axis) for axis in range(made.ndim))))
+    made.local[...] = function(*made._layout.mesh(atoll.my_pe()))
     return made
 
 
@@ -124,7 +124,7 @@ def from_array(array: Any = None, root: int | None = None, **distribution: Any) 
             raise ValueError("from_array() needs an array on every PE, or root= and an array there.")
         given = np.asarray(array)
         made = DistArray(given.shape, given.dtype, **distribution)
-        made.local[...] = given[np.ix_(*(made.global_indices(axis) for axis in range(made.ndim)))]
+        made.local[...] = given[made._layout.mesh(atoll.my_pe())]
         return made
     described = None
     if atoll.my_pe() == root:

@@ -79,10 +79,7 @@ def _axes(array: DistArray, axis: Axes) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(array.ndim))
     given = axis if isinstance(axis, tuple) else (axis,)
-    for number in given:
-        if not -array.ndim <= number < array.ndim:
-            raise IndexError(f"axis {number} is out of bounds for an array of {array.ndim} axes.")
-    axes = tuple(sorted(number % array.ndim for number in given))
+    axes = tuple(sorted(array._layout.axis_number(number) for number in given))
     if len(set(axes)) != len(axes):
         raise ValueError(f"axis {axis} names an axis twice.")
     return axes

@@ -35,26 +35,18 @@ def apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict[
         raise TypeError(
             f"numpy.{called} does not work on distributed arrays; use a.local for this PE's part, or a.to_numpy()."
         )
-    its = _common_layout(ufunc.__name__, [x for x in inputs if isinstance(x, DistArray)])
-    locals_ = [part_of(x, its) for x in inputs]
     outs = keywords.pop("out", None)
+    if not all(isinstance(out, DistArray) for out in outs or ()):
+        raise TypeError(f"numpy.{ufunc.__name__}: out= must be a distributed array, as the operands are.")
+    its = _common_layout(ufunc.__name__, [x for x in (*inputs, *(outs or ())) if isinstance(x, DistArray)])
+    locals_ = [part_of(x, its) for x in inputs]
     if outs is not None:
-        _common_layout(ufunc.__name__, [x for x in (*inputs, *outs) if isinstance(x, DistArray)])
-        if not all(isinstance(out, DistArray) for out in outs):
-            raise TypeError(f"numpy.{ufunc.__name__}: out= must be a distributed array, as the operands are.")
         ufunc(*locals_, out=tuple(out.local for out in outs), **keywords)
         return outs[0] if len(outs) == 1 else outs
     results = ufunc(*locals_, **keywords)
-    made = [_distributed(its, result) for result in (results if isinstance(results, tuple) else (results,))]
+    parts = results if isinstance(results, tuple) else (results,)
+    made = [DistArray._from_part(its, part) for part in parts]
     return made[0] if len(made) == 1 else tuple(made)
-
-
-def _distributed(its: Layout, part: Any) -> DistArray:
-    from ._array import DistArray
-
-    made = DistArray._of(its, part.dtype)
-    made.local[...] = part
-    return made
 
 
 def _common_layout(name: str, arrays: list[DistArray]) -> Layout:
@@ -87,8 +79,7 @@ def part_of(value: Any, its: Layout) -> Any:
         raise atoll.ShapeMismatch(
             f"an array of shape {given.shape} does not broadcast to {its.shape}, the shape of the distributed one."
         ) from None
-    places = its.coordinates(atoll.my_pe())
-    return whole[np.ix_(*(axis.indices(part) for axis, part in zip(its.axes, places, strict=True)))]
+    return whole[its.mesh(atoll.my_pe())]
 
 
 # Functions of NumPy that are methods here.
@@ -129,10 +120,8 @@ def _by_part(function: Callable[..., Any], arguments: tuple[Any, ...], keywords:
     given = [x for x in (*arguments, *keywords.values()) if isinstance(x, DistArray)]
     its = _common_layout(function.__name__, given)
     parts = [part_of(x, its) for x in arguments]
-    named = {
-        name: part_of(x, its) if isinstance(x, (DistArray, np.ndarray)) else x for name, x in keywords.items()
-    }
-    return _distributed(its, np.asarray(function(*parts, **named)))
+    named = {name: part_of(x, its) for name, x in keywords.items()}
+    return DistArray._from_part(its, np.asarray(function(*parts, **named)))
 
 
 def _like(function: Callable[..., Any], array: DistArray, fill: Any = 0, dtype: Any = None) -> DistArray:
