@@ -19,12 +19,6 @@ mps_start || exit 1
 
 # on N SECONDS NAME PROGRAM ARGUMENT...: tests a program in Python with N PEs.
 on() { try "$3, $1 PEs" job "$2" "$1" python3 "${@:4}"; }
-# checked COMMAND...: the same with all checks.
-checked() {
-    export ATOLL_CHECK=all
-    "$@"
-    unset ATOLL_CHECK
-}
 
 # reports WORDS COMMAND...: succeeds if the command fails and its output has these words.
 reports() {

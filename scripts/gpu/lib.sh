@@ -46,6 +46,13 @@ try() {
     fi
 }
 
+# checked COMMAND...: runs a command or function with all checks.
+checked() {
+    export ATOLL_CHECK=all
+    "$@"
+    unset ATOLL_CHECK
+}
+
 # job SECONDS N COMMAND...: runs a job of N PEs, which the launcher ends after SECONDS.
 job() { timeout $(($1 + 10)) "$built/bin/atoll" run -n "$2" --timeout "$1" "${@:3}"; }
 

@@ -268,11 +268,7 @@ if [ "$build" = yes ]; then
 fi
 export LD_LIBRARY_PATH="$PWD/$built/lib:$PWD/deps/lib/x86_64-linux-gnu"
 mps_start || exit 1
-if wanted tests; then
-    export ATOLL_CHECK=all
-    test_all
-    unset ATOLL_CHECK
-fi
+! wanted tests || checked test_all
 ! wanted soak || soak
 ! wanted bench || bench
 rm -f "$OUT/ends.rows"

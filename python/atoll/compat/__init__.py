@@ -65,6 +65,11 @@ def installed() -> tuple[str, ...]:
     return tuple(_FINDER.names)
 
 
+def names_in(text: str) -> list[str]:
+    """Return the names of a list that commas separate."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
 def install_from_environment() -> None:
     """Install the packages of ATOLL_COMPAT, names separated by commas.
 
@@ -73,9 +78,8 @@ def install_from_environment() -> None:
     ValueError
         If Atoll has no form of one of them.
     """
-    names = [name.strip() for name in os.environ.get("ATOLL_COMPAT", "").split(",")]
     try:
-        install(*filter(None, names))
+        install(*names_in(os.environ.get("ATOLL_COMPAT", "")))
     except ValueError as error:
         raise ValueError(f"ATOLL_COMPAT={os.environ['ATOLL_COMPAT']}: {error}") from None
 

@@ -7,7 +7,7 @@ import runpy
 import sys
 from pathlib import Path
 
-from . import install
+from . import install, names_in
 
 USAGE = "usage: python -m atoll.compat PACKAGE[,PACKAGE...] (PROGRAM | -m MODULE) [ARGUMENT...]"
 
@@ -41,7 +41,7 @@ def main() -> None:
         sys.exit(2)
     names, program, *rest = arguments
     try:
-        install(*filter(None, names.split(",")))
+        install(*names_in(names))
     except ValueError as error:
         print(f"{error}\n{USAGE}", file=sys.stderr)
         sys.exit(2)
