@@ -81,8 +81,7 @@ struct Request {
     std::atomic<Status> status{Status::pending};
     ErrorCode code = ErrorCode::system;
     std::string error;
-    int source = -1;             ///< the sender of a received message
-    std::uint64_t received = 0;  ///< its size
+    int source = -1;  ///< the sender of a received message
 
     // ---- progress of a collective
     bool started = false;

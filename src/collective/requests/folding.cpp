@@ -3,11 +3,12 @@
 #include "atoll/error.hpp"
 #include "collective/folds/halves.hpp"
 
+#include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 
 namespace atl::requests {
 namespace {
@@ -81,6 +82,24 @@ bool is_eight_bit(int type) { return type == float8_e4m3 || type == float8_e5m2;
                     "sum, product, min, max and average.");
 }
 
+/// The floating-point type by which the elements of an average are divided. Throws Error(dtype_mismatch).
+DType real_of(DType type) {
+    switch (type) {
+        case DType::float32:
+        case DType::float64:
+        case DType::long_double:
+            return type;
+        case DType::complex64:
+            return DType::float32;
+        case DType::complex128:
+            return DType::float64;
+        default:
+            throw Error(ErrorCode::dtype_mismatch,
+                        "An average of integers is not defined; sum them and divide, or convert them to a "
+                        "floating-point type.");
+    }
+}
+
 ReduceOp folded(ReduceOp op) { return op == ReduceOp::avg ? ReduceOp::sum : op; }
 
 }  // namespace
@@ -98,7 +117,7 @@ Folding::Folding(int type, ReduceOp op) : type_(type), average_(op == ReduceOp::
     }
     element_bytes_ = size_of(static_cast<DType>(type));
     kernel_ = collective::kernel_for(static_cast<DType>(type), folded(op));
-    if (average_) divide(nullptr, 0, 1);
+    if (average_) real_ = real_of(static_cast<DType>(type));
 }
 
 void Folding::widen(float* to, const char* from, std::size_t count) const {
@@ -117,27 +136,6 @@ void Folding::narrow(char* to, const float* from, std::size_t count) const {
     }
     const Format format = type_ == float8_e4m3 ? e4m3 : e5m2;
     for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<char>(code_of(from[i], format));
-}
-
-void Folding::divide(char* dst, std::size_t bytes, int n) const {
-    const auto by = [&]<class T>(T) {
-        auto* values = reinterpret_cast<T*>(dst);
-        for (std::size_t i = 0; i < bytes / sizeof(T); ++i) values[i] /= static_cast<T>(n);
-    };
-    switch (static_cast<DType>(type_)) {
-        case DType::float32:
-        case DType::complex64:
-            return by(float{});
-        case DType::float64:
-        case DType::complex128:
-            return by(double{});
-        case DType::long_double:
-            return by(0.0L);
-        default:
-            throw Error(ErrorCode::dtype_mismatch,
-                        "An average of integers is not defined; sum them and divide, or convert them to a "
-                        "floating-point type.");
-    }
 }
 
 }  // namespace atl::requests

@@ -1,6 +1,7 @@
 // Folding: the reduction of several members' elements, in rank order, for non-blocking operations.
 #pragma once
 
+#include "collective/folds/averages.hpp"
 #include "collective/folds/fold.hpp"
 
 #include <cstddef>
@@ -27,7 +28,7 @@ class Folding {
             return;
         }
         collective::fold_to(kernel_, n, source, bytes, dst);
-        if (average_) divide(dst, bytes, n);
+        if (average_) collective::finish_average(dst, bytes / size_of(real_), real_, ReduceOp::avg, n);
     }
 
   private:
@@ -43,19 +44,18 @@ class Folding {
                 widen(next, source(i) + at, count);
                 kernel_.fold(sum, sum, next, count);
             }
-            if (average_)
-                for (std::size_t i = 0; i < count; ++i) sum[i] /= static_cast<float>(n);
+            if (average_) collective::finish_average(sum, count, DType::float32, ReduceOp::avg, n);
             narrow(dst + at, sum, count);
         }
     }
     void widen(float* to, const char* from, std::size_t count) const;
     void narrow(char* to, const float* from, std::size_t count) const;
-    void divide(char* dst, std::size_t bytes, int n) const;
 
     int type_ = 0;
     std::size_t element_bytes_ = 1;
     bool narrow_ = false;
     bool average_ = false;
+    DType real_ = DType::float32;  ///< of averages: the type, or that of a complex type's two parts
     collective::Kernel kernel_;
 };
 

@@ -1,12 +1,13 @@
 #include "collective/requests/group.hpp"
 
+#include "atoll/detail/memory_ops.hpp"
+#include "bootstrap/deadline.hpp"
 #include "common/clock.hpp"
 #include "common/settings/settings.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 namespace atl::requests {
@@ -22,20 +23,6 @@ constexpr std::uint64_t grace_ns = 50'000;
 
 std::uint64_t nanoseconds(double seconds) {
     return static_cast<std::uint64_t>(std::min(std::max(seconds, 0.0), 1e9) * 1e9);
-}
-
-void pause_a_moment() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-}
-
-std::string seconds_text(double seconds) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3g", seconds);
-    return text;
 }
 
 /// Counts a waiter. While there is one, the group's thread leaves the work to it.
@@ -245,7 +232,7 @@ bool Group::wait(const RequestPtr& request, double seconds) {
         if (moved) {
             idle = 0;
         } else if (++idle <= spins_) {
-            pause_a_moment();
+            detail::cpu_pause();
         } else {
             const std::uint64_t now = common::now_ns();
             if (end != 0 && now >= end) return false;
@@ -282,7 +269,7 @@ std::vector<int> Group::missing(const Request& request) {
 }
 
 std::string Group::late_text(const Request& request, double seconds) {
-    std::string text = "Timed out after " + seconds_text(seconds) + " s in " +
+    std::string text = "Timed out after " + bootstrap::seconds_text(seconds) + " in " +
                        request.call.text(request.bytes) + members_.membership().group + " on " +
                        members_.me();
     const Request* waited = &request;
@@ -408,16 +395,6 @@ void Group::abort(const std::string& reason) {
     notify(done);
 }
 
-std::string Group::broken_reason() {
-    std::lock_guard lock(mutex_);
-    return broken_;
-}
-
-std::uint64_t Group::calls() {
-    std::lock_guard lock(mutex_);
-    return rounds_.calls();
-}
-
 // ---- the group's thread
 
 void Group::call_thread() {
@@ -447,7 +424,7 @@ void Group::serve() {
             } else if (advance(done)) {
                 idle = 0;
             } else if (++idle <= few_spins) {
-                pause_a_moment();
+                detail::cpu_pause();
             } else {
                 look(done);
                 notify(done);

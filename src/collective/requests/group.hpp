@@ -41,9 +41,6 @@ class Group {
 
     /// Ends all requests with an error, here and on the other members. The group is unusable afterwards.
     void abort(const std::string& reason);
-    /// Why the group is unusable; empty if it is not.
-    std::string broken_reason();
-    std::uint64_t calls();
     int n() const { return members_.n(); }
     int rank() const { return members_.rank(); }
     const Members& members() const { return members_; }

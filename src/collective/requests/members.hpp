@@ -52,22 +52,13 @@ class Members {
 
     /// Wakes a member that sleeps. Call it after each store that it may wait for.
     void ring(int member) {
-        const Area& of = area(member);
-        if (!of) return;
-        Bell& bell = of.head().bell;
-#if defined(__SANITIZE_THREAD__)
-        const std::uint32_t sleepers = bell.sleepers.fetch_add(0, std::memory_order_seq_cst);
-#else
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-        const std::uint32_t sleepers = bell.sleepers.load(std::memory_order_relaxed);
-#endif
-        if (sleepers == 0) return;
-        bell.word.fetch_add(1, std::memory_order_seq_cst);
-        common::futex_wake_all(bell.word);
+        order_before_sleepers();
+        wake_if_asleep(member);
     }
     void ring_all() {
+        order_before_sleepers();
         for (int i = 0; i < m_.n; ++i)
-            if (i != m_.rank) ring(i);
+            if (i != m_.rank) wake_if_asleep(i);
     }
 
     std::string name(int member) const {
@@ -77,6 +68,28 @@ class Members {
     std::string me() const { return name(m_.rank); }
 
   private:
+    /// A member that goes to sleep is counted, then looks at the words once more. So either it sees the store
+    /// before this, or this thread sees its count.
+    static void order_before_sleepers() {
+#if !defined( \
+    __SANITIZE_THREAD__)  // which does not know fences; the count is read by an atomic operation there
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+    }
+    void wake_if_asleep(int member) {
+        const Area& of = area(member);
+        if (!of) return;
+        Bell& bell = of.head().bell;
+#if defined(__SANITIZE_THREAD__)
+        const std::uint32_t sleepers = bell.sleepers.fetch_add(0, std::memory_order_seq_cst);
+#else
+        const std::uint32_t sleepers = bell.sleepers.load(std::memory_order_relaxed);
+#endif
+        if (sleepers == 0) return;
+        bell.word.fetch_add(1, std::memory_order_seq_cst);
+        common::futex_wake_all(bell.word);
+    }
+
     Membership m_;
     std::vector<Area> areas_;
 };

@@ -113,7 +113,6 @@ RequestPtr Messages::matching(int from, std::int64_t tag) {
 /// moved to memory of this process, so that it does not hold up the one behind it.
 bool Messages::open(int from) {
     Incoming& in = incoming_[std::size_t(from)];
-    if (in.open) return false;
     if (!expects(from)) return false;
     const Area& other = members_.area(from);
     if (!other) return false;
@@ -129,14 +128,18 @@ bool Messages::open(int from) {
     if (!in.receive) {
         in.early.tag = in.frame.tag;
         in.early.data.resize(in.frame.bytes);
-    } else if (in.receive->call.out[0].bytes < in.frame.bytes) {
-        throw Error(ErrorCode::shape_mismatch,
-                    members_.name(from) + " sent " + std::to_string(in.frame.bytes) + " bytes by tag " +
-                        std::to_string(in.frame.tag) + ", but the receive of " + members_.me() +
-                        " has room for " + std::to_string(in.receive->call.out[0].bytes) +
-                        "; both sides must give equal sizes.");
+    } else {
+        check_room(from, in.frame.tag, in.frame.bytes, in.receive->call.out[0]);
     }
     return true;
+}
+
+void Messages::check_room(int from, std::int64_t tag, std::uint64_t bytes, const Span& to) const {
+    if (bytes <= to.bytes) return;
+    throw Error(ErrorCode::shape_mismatch,
+                members_.name(from) + " sent " + std::to_string(bytes) + " bytes by tag " +
+                    std::to_string(tag) + ", but the receive of " + members_.me() + " has room for " +
+                    std::to_string(to.bytes) + "; both sides must give equal sizes.");
 }
 
 bool Messages::take(int from) {
@@ -175,11 +178,6 @@ bool Messages::pull(int from, std::vector<RequestPtr>& complete) {
     }
 }
 
-void Messages::fill(Request& request, int from, std::uint64_t bytes) {
-    request.source = from;
-    request.received = bytes;
-}
-
 void Messages::close(int from, std::vector<RequestPtr>& complete) {
     Incoming& in = incoming_[std::size_t(from)];
     in.open = false;
@@ -196,7 +194,7 @@ void Messages::close(int from, std::vector<RequestPtr>& complete) {
         }
         return;
     }
-    fill(*in.receive, from, in.frame.bytes);
+    in.receive->source = from;
     complete.push_back(std::move(in.receive));
     in.receive = nullptr;
 }
@@ -210,14 +208,9 @@ bool Messages::give_early(Request& request) {
                                      [&](const Early& early) { return early.tag == request.call.tag; });
         if (it == earlier.end()) continue;
         const Span& to = request.call.out[0];
-        if (it->data.size() > to.bytes)
-            throw Error(ErrorCode::shape_mismatch,
-                        members_.name(from) + " sent " + std::to_string(it->data.size()) + " bytes by tag " +
-                            std::to_string(it->tag) + ", but the receive of " + members_.me() +
-                            " has room for " + std::to_string(to.bytes) +
-                            "; both sides must give equal sizes.");
+        check_room(from, it->tag, it->data.size(), to);
         if (!it->data.empty()) std::memcpy(to.data, it->data.data(), it->data.size());
-        fill(request, from, it->data.size());
+        request.source = from;
         earlier.erase(it);
         return true;
     }

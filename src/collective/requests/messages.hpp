@@ -56,7 +56,7 @@ class Messages {
     void close(int from, std::vector<RequestPtr>& complete);
     bool give_early(Request& request);
     RequestPtr matching(int from, std::int64_t tag);
-    static void fill(Request& request, int from, std::uint64_t bytes);
+    void check_room(int from, std::int64_t tag, std::uint64_t bytes, const Span& to) const;
     bool expects(int from) const;
 
     Members& members_;

@@ -32,6 +32,11 @@ Span part_of(const Span& span, std::size_t piece, std::uint32_t round) {
     return {span.data + at, std::min(piece, span.bytes - at)};
 }
 
+/// A member's span, or the only one.
+const Span& span_for(const std::vector<Span>& spans, int member) {
+    return spans[spans.size() > 1 ? std::size_t(member) : 0];
+}
+
 void copy_bytes(char* to, const char* from, std::size_t bytes) {
     if (bytes != 0 && to != from) std::memmove(to, from, bytes);
 }
@@ -246,27 +251,25 @@ void Rounds::write_round(Request& request, const Area& area, SlotHeader& header,
 }
 
 void Rounds::write_pieces(const Request& request, char* slot, std::uint32_t round) const {
-    const Call& call = request.call;
     for (int i = 0; i < members_.n(); ++i) {
         if (i == members_.rank()) continue;
-        Span piece;
-        if (request.sliced) {
-            const Slice of = slice(request, step_of(request, round).chunk, i);
-            piece = {call.in[0].data + of.at, of.bytes};
-        } else {
-            piece = part_of(call.in[std::size_t(i)], request.piece, round);
-        }
+        const Span piece = part(request, span_for(request.call.in, i), round, i);
         copy_bytes(slot + std::size_t(i) * request.piece, piece.data, piece.bytes);
     }
 }
 
 /// The data of a round that all readers take whole.
 Span Rounds::shared_piece(const Request& request, std::uint32_t round) const {
-    if (request.sliced) {
-        const Slice mine = slice(request, step_of(request, round).chunk, members_.rank());
-        return {request.call.out[0].data + mine.at, mine.bytes};
-    }
-    return request.call.in.empty() ? Span{} : part_of(request.call.in[0], request.piece, round);
+    const Call& call = request.call;
+    if (!request.sliced && call.in.empty()) return {};
+    return part(request, request.sliced ? call.out[0] : call.in[0], round, members_.rank());
+}
+
+/// The part of a span that travels in a round; of a sliced all_reduce, the slice that `member` folds.
+Span Rounds::part(const Request& request, const Span& whole, std::uint32_t round, int member) const {
+    if (!request.sliced) return part_of(whole, request.piece, round);
+    const Slice of = slice(request, step_of(request, round).chunk, member);
+    return {whole.data + of.at, of.bytes};
 }
 
 /// The part of a chunk that `member` folds.
@@ -334,20 +337,12 @@ bool Rounds::consume(Request& request) {
     return any;
 }
 
-const char* Rounds::data_of(const Request& request, int member, std::uint32_t round) const {
+/// The `bytes` that another member sent to this one in a round.
+const char* Rounds::data_of(const Request& request, int member, std::uint32_t round,
+                            std::size_t bytes) const {
     const Area& area = members_.area(member);
     const std::uint64_t number = base_ + round;
-    const Call& call = request.call;
-    const auto me = static_cast<std::size_t>(members_.rank());
-    if (gives_pieces(request, round)) return area.slot(number) + me * request.piece;
-    std::size_t bytes = 0;
-    if (request.sliced) {
-        bytes = slice(request, step_of(request, round).chunk, member).bytes;
-    } else {
-        const bool out_each = call.kind == Kind::all_gather || call.kind == Kind::gather;
-        const std::size_t all = out_each ? call.out[std::size_t(member)].bytes : request.bytes;
-        bytes = part_of({nullptr, all}, request.piece, round).bytes;
-    }
+    if (gives_pieces(request, round)) return area.slot(number) + std::size_t(members_.rank()) * request.piece;
     return bytes <= inline_bytes ? reinterpret_cast<const char*>(area.head().headers[number % n_slots].data)
                                  : area.slot(number);
 }
@@ -356,38 +351,26 @@ void Rounds::copy_from(const Request& request, int member) {
     const Call& call = request.call;
     if (call.out.empty()) return;
     const std::uint32_t round = request.consumed;
-    Span to;
-    if (request.sliced) {
-        const Slice of = slice(request, step_of(request, round).chunk, member);
-        to = {call.out[0].data + of.at, of.bytes};
-    } else {
-        to = part_of(call.out[call.out.size() > 1 ? std::size_t(member) : 0], request.piece, round);
-    }
-    copy_bytes(to.data, data_of(request, member, round), to.bytes);
+    const Span to = part(request, span_for(call.out, member), round, member);
+    copy_bytes(to.data, data_of(request, member, round, to.bytes), to.bytes);
 }
 
 void Rounds::copy_own(const Request& request) const {
     const Call& call = request.call;
     if (call.folds() || call.in.empty() || call.out.empty()) return;
-    const auto me = static_cast<std::size_t>(members_.rank());
-    const Span& from = call.in[call.in.size() > 1 ? me : 0];
-    copy_bytes(call.out[call.out.size() > 1 ? me : 0].data, from.data, from.bytes);
+    const Span& from = span_for(call.in, members_.rank());
+    copy_bytes(span_for(call.out, members_.rank()).data, from.data, from.bytes);
 }
 
 void Rounds::fold_round(const Request& request) {
     const Call& call = request.call;
     const std::uint32_t round = request.consumed;
     if (!call.folds() || call.out.empty() || (request.sliced && step_of(request, round).folded)) return;
-    const auto me = static_cast<std::size_t>(members_.rank());
-    Span mine = part_of(call.in[call.in.size() > 1 ? me : 0], request.piece, round);
-    Span to = part_of(call.out[0], request.piece, round);
-    if (request.sliced) {
-        const Slice of = slice(request, step_of(request, round).chunk, members_.rank());
-        mine = {call.in[0].data + of.at, of.bytes};
-        to = {call.out[0].data + of.at, of.bytes};
-    }
+    const int me = members_.rank();
+    const Span mine = part(request, span_for(call.in, me), round, me);
+    const Span to = part(request, call.out[0], round, me);
     const auto source = [&](int member) -> const char* {
-        return member == members_.rank() ? mine.data : data_of(request, member, round);
+        return member == me ? mine.data : data_of(request, member, round, to.bytes);
     };
     if (to.bytes != 0) request.folding.fold(members_.n(), source, to.bytes, to.data);
 }

@@ -23,7 +23,6 @@ class Rounds {
     }
     /// Members that the request waits for now.
     std::vector<int> missing(const Request& request);
-    std::uint32_t calls() const { return number_; }
 
   private:
     struct Slice {
@@ -42,6 +41,7 @@ class Rounds {
     void write_round(Request& request, const Area& area, SlotHeader& header, std::uint64_t round);
     void write_pieces(const Request& request, char* slot, std::uint32_t round) const;
     Span shared_piece(const Request& request, std::uint32_t round) const;
+    Span part(const Request& request, const Span& whole, std::uint32_t round, int member) const;
     bool has_room(std::uint64_t round);
     bool may_publish(const Request& request) const;
     bool consume(Request& request);
@@ -52,7 +52,7 @@ class Rounds {
     void copy_from(const Request& request, int member);
     void copy_own(const Request& request) const;
     void fold_round(const Request& request);
-    const char* data_of(const Request& request, int member, std::uint32_t round) const;
+    const char* data_of(const Request& request, int member, std::uint32_t round, std::size_t bytes) const;
     Slice slice(const Request& request, std::uint32_t chunk, int member) const;
     Step step_of(const Request& request, std::uint32_t round) const;
     bool gives_pieces(const Request& request, std::uint32_t round) const;

@@ -1,5 +1,7 @@
 #include "collective/requests/segment.hpp"
 
+#include "common/log.hpp"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -34,7 +36,9 @@ std::string host_text() {
     return boot + ":" + std::to_string(known ? space.st_ino : 0) + ":" + name;
 }
 
-std::string system_text(const std::string& what) { return what + " failed: " + std::strerror(errno) + "."; }
+std::string system_text(const std::string& what) {
+    return what + " failed: " + common::errno_text(errno) + ".";
+}
 
 std::string name_of_host(const std::string& text) { return text.substr(text.rfind(':') + 1); }
 
@@ -62,7 +66,7 @@ std::shared_ptr<Segment> Segment::create(int n) {
         throw Error(ErrorCode::invalid_argument, "A group of " + std::to_string(n) +
                                                      " members was wanted; it can have 1 to " +
                                                      std::to_string(most_members) + ".");
-    common::Fd fd(static_cast<int>(::syscall(SYS_memfd_create, "atoll-group", 1u /* MFD_CLOEXEC */)));
+    common::Fd fd(::memfd_create("atoll-group", MFD_CLOEXEC));
     if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(segment_bytes(n))) != 0)
         throw Error(ErrorCode::system, system_text("Making shared memory for a group"));
     std::shared_ptr<Segment> segment(new Segment(n, std::move(fd)));
