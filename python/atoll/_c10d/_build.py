@@ -1,7 +1,7 @@
 """Compiles the C++ module for the installed PyTorch, once for each version, into a cache of the user.
 
 PyTorch's C++ classes have no stable ABI, so a module fits one version only. The cache has a folder for each
-combination of PyTorch, Python, processor, compiler and source. It belongs to the user, who alone may write it.
+combination of PyTorch, Python, processor, source and the variable CXX. It belongs to the user, who alone may write it.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def command(torch_folder: Path, source: Path, target: Path) -> list[str]:
 
 def _compile(torch_folder: Path, file: Path, version: str) -> None:
     """Compile the module, and move it to its place when it is complete."""
-    command(torch_folder, file, file)  # tells of a missing compiler before anything else
+    _compiler()  # an error about a missing compiler comes before anything else
     print(f"atoll: compiling the backend for PyTorch {version}, once, into {file.parent}", file=sys.stderr)
     with tempfile.TemporaryDirectory(dir=file.parent) as folder:
         # One source, because most of the time is spent on PyTorch's headers.

@@ -36,7 +36,7 @@ WorkPtr AtollBackend::endCoalescing() {
 // ---- barriers
 
 WorkPtr AtollBackend::barrier(const c10d::BarrierOptions& opts) {
-    Buffers buffers("barrier", OpType::BARRIER);
+    Buffers buffers(OpType::BARRIER);
     return go(buffers, buffers.call(ATOLL_BARRIER, limit(opts.timeout)), opts.asyncOp);
 }
 
@@ -96,7 +96,7 @@ void AtollBackend::monitoredBarrier(const c10d::BarrierOptions& opts, bool wait_
 WorkPtr AtollBackend::broadcast(Tensors& tensors, const c10d::BroadcastOptions& opts) {
     const char* const operation = "broadcast";
     const at::Tensor& tensor = single(tensors, operation);
-    Buffers buffers(operation, OpType::BROADCAST);
+    Buffers buffers(OpType::BROADCAST);
     const int root = root_of(opts.rootRank, operation);
     if (root == rank_) {
         buffers.input(tensor);
@@ -113,7 +113,7 @@ WorkPtr AtollBackend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& 
     const char* const operation = "all_reduce";
     if (tensors.size() == 1 && tensors[0].layout() == at::kSparse) return allreduce_sparse(tensors, opts);
     const at::Tensor& tensor = single(tensors, operation);
-    Buffers buffers(operation, OpType::ALLREDUCE);
+    Buffers buffers(OpType::ALLREDUCE);
     buffers.both(tensor);
     atoll_call call = buffers.call(ATOLL_ALL_REDUCE, limit(opts.timeout));
     set_op(call, opts.reduceOp, tensor, operation);
@@ -131,7 +131,7 @@ WorkPtr AtollBackend::reduce(Tensors& tensors, const c10d::ReduceOptions& opts) 
     const char* const operation = "reduce";
     const at::Tensor& tensor = single(tensors, operation);
     const int root = root_of(opts.rootRank, operation);
-    Buffers buffers(operation, OpType::REDUCE);
+    Buffers buffers(OpType::REDUCE);
     if (root == rank_) {
         buffers.both(tensor);
     } else {
@@ -153,7 +153,7 @@ WorkPtr AtollBackend::allgather(std::vector<Tensors>& outputs, Tensors& inputs,
     TORCH_CHECK_VALUE(outputs.size() == 1 && outputs[0].size() == static_cast<std::size_t>(size_), operation,
                       " takes an output tensor for each of the ", size_, " ranks; it was given ",
                       outputs.size() == 1 ? outputs[0].size() : outputs.size(), ".");
-    Buffers buffers(operation, OpType::ALLGATHER);
+    Buffers buffers(OpType::ALLGATHER);
     buffers.input(input);
     for (const at::Tensor& output : outputs[0]) {
         check_alike(output, input, operation);
@@ -187,7 +187,7 @@ WorkPtr AtollBackend::_allgather_base(at::Tensor& output, at::Tensor& input,
     TORCH_CHECK_VALUE(output.numel() == input.numel() * size_, operation, ": the output has ", output.numel(),
                       " elements; ", size_, " inputs of ", input.numel(), " make ", input.numel() * size_,
                       ".");
-    Buffers buffers(operation, OpType::_ALLGATHER_BASE);
+    Buffers buffers(OpType::_ALLGATHER_BASE);
     buffers.input(input);
     buffers.output_pieces(output, std::vector<std::size_t>(static_cast<std::size_t>(size_), input.nbytes()));
     return go(buffers, buffers.call(ATOLL_ALL_GATHER, limit(opts.timeout)), opts.asyncOp);
@@ -206,7 +206,7 @@ WorkPtr AtollBackend::gather(std::vector<Tensors>& outputs, Tensors& inputs,
     const char* const operation = "gather";
     const at::Tensor& input = single(inputs, operation);
     const int root = root_of(opts.rootRank, operation);
-    Buffers buffers(operation, OpType::GATHER);
+    Buffers buffers(OpType::GATHER);
     buffers.input(input);
     if (root == rank_) {
         TORCH_CHECK_VALUE(outputs.size() == 1 && outputs[0].size() == static_cast<std::size_t>(size_),
@@ -229,7 +229,7 @@ WorkPtr AtollBackend::scatter(Tensors& outputs, std::vector<Tensors>& inputs,
     const char* const operation = "scatter";
     const at::Tensor& output = single(outputs, operation);
     const int root = root_of(opts.rootRank, operation);
-    Buffers buffers(operation, OpType::SCATTER);
+    Buffers buffers(OpType::SCATTER);
     if (root == rank_) {
         TORCH_CHECK_VALUE(inputs.size() == 1 && inputs[0].size() == static_cast<std::size_t>(size_),
                           operation, " takes an input tensor for each of the ", size_, " ranks on its root.");
@@ -255,7 +255,7 @@ WorkPtr AtollBackend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inp
     const at::Tensor& output = single(outputs, operation);
     TORCH_CHECK_VALUE(inputs.size() == 1 && inputs[0].size() == static_cast<std::size_t>(size_), operation,
                       " takes an input tensor for each of the ", size_, " ranks.");
-    Buffers buffers(operation, OpType::REDUCE_SCATTER);
+    Buffers buffers(OpType::REDUCE_SCATTER);
     for (const at::Tensor& input : inputs[0]) {
         check_alike(input, output, operation);
         buffers.input(input);
@@ -274,7 +274,7 @@ WorkPtr AtollBackend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input
     TORCH_CHECK_VALUE(input.numel() == output.numel() * size_, operation, ": the input has ", input.numel(),
                       " elements; ", size_, " outputs of ", output.numel(), " make ", output.numel() * size_,
                       ".");
-    Buffers buffers(operation, OpType::_REDUCE_SCATTER_BASE);
+    Buffers buffers(OpType::_REDUCE_SCATTER_BASE);
     buffers.input_pieces(input, std::vector<std::size_t>(static_cast<std::size_t>(size_), output.nbytes()));
     buffers.output(output);
     atoll_call call = buffers.call(ATOLL_REDUCE_SCATTER, limit(opts.timeout));
@@ -296,7 +296,7 @@ WorkPtr AtollBackend::alltoall(Tensors& outputs, Tensors& inputs, const c10d::Al
     TORCH_CHECK_VALUE(inputs.size() == n && outputs.size() == n, operation, " takes ", n,
                       " input and output tensors, one for each rank; it was given ", inputs.size(), " and ",
                       outputs.size(), ".");
-    Buffers buffers(operation, OpType::ALLTOALL);
+    Buffers buffers(OpType::ALLTOALL);
     for (const at::Tensor& input : inputs) {
         check_alike(input, inputs[0], operation);
         buffers.input(input);
@@ -315,7 +315,7 @@ WorkPtr AtollBackend::alltoall_base(at::Tensor& output, at::Tensor& input,
     const char* const operation = "all_to_all_single";
     check_cpu(input, operation);
     check_alike(output, input, operation);
-    Buffers buffers(operation, OpType::ALLTOALL_BASE);
+    Buffers buffers(OpType::ALLTOALL_BASE);
     buffers.input_pieces(input, split_bytes(input, input_splits, size_, operation, "input"));
     buffers.output_pieces(output, split_bytes(output, output_splits, size_, operation, "output"));
     return go(buffers, buffers.call(ATOLL_ALL_TO_ALL, limit(opts.timeout)), opts.asyncOp);
@@ -327,7 +327,7 @@ WorkPtr AtollBackend::send(Tensors& tensors, int to, int tag) {
     const char* const operation = "send";
     const at::Tensor& tensor = single(tensors, operation);
     TORCH_CHECK_VALUE(tag >= 0, operation, " was given the tag ", tag, "; tags are 0 or more.");
-    Buffers buffers(operation, OpType::SEND);
+    Buffers buffers(OpType::SEND);
     buffers.input(tensor);
     atoll_call call = buffers.call(ATOLL_SEND, options_->timeout);
     call.root = to;
@@ -340,7 +340,7 @@ WorkPtr AtollBackend::recv(Tensors& tensors, int from, int tag) {
     const at::Tensor& tensor = single(tensors, operation);
     TORCH_CHECK_VALUE(tag >= 0, operation, " was given the tag ", tag, "; tags are 0 or more.");
     TORCH_CHECK_VALUE(from != ATOLL_ANY_SOURCE, operation, " was given the source ", from, ".");
-    Buffers buffers(operation, OpType::RECV);
+    Buffers buffers(OpType::RECV);
     buffers.output(tensor);
     atoll_call call = buffers.call(ATOLL_RECEIVE, options_->timeout);
     call.root = from;
@@ -352,7 +352,7 @@ WorkPtr AtollBackend::recvAnysource(Tensors& tensors, int tag) {
     const char* const operation = "recv";
     const at::Tensor& tensor = single(tensors, operation);
     TORCH_CHECK_VALUE(tag >= 0, operation, " was given the tag ", tag, "; tags are 0 or more.");
-    Buffers buffers(operation, OpType::RECVANYSOURCE);
+    Buffers buffers(OpType::RECVANYSOURCE);
     buffers.output(tensor);
     atoll_call call = buffers.call(ATOLL_RECEIVE, options_->timeout);
     call.root = ATOLL_ANY_SOURCE;

@@ -35,23 +35,19 @@ inline const at::Tensor& single(const Tensors& tensors, const char* operation) {
     return tensors[0];
 }
 
-/// The arguments of one call, and what must live until it is done.
+/// The arguments of one call, and what must live until it is done. The caller has checked the tensors, by
+/// `single` or `check_alike`.
 class Buffers {
   public:
-    explicit Buffers(const char* operation, OpType type) : operation_(operation) { job_.type = type; }
+    explicit Buffers(OpType type) { job_.type = type; }
 
-    void input(const at::Tensor& tensor) {
-        check_cpu(tensor, operation_);
-        push(in_, keep(tensor.contiguous()));
-    }
+    void input(const at::Tensor& tensor) { push(in_, keep(tensor.contiguous())); }
     void output(const at::Tensor& tensor) {
-        check_cpu(tensor, operation_);
         job_.results.push_back(tensor);
         push(out_, writable(tensor, false));
     }
     /// One tensor that is read and written.
     void both(const at::Tensor& tensor) {
-        check_cpu(tensor, operation_);
         job_.results.push_back(tensor);
         const at::Tensor flat = writable(tensor, true);
         push(in_, flat);
@@ -59,11 +55,9 @@ class Buffers {
     }
     /// A tensor in pieces along dimension 0, or in equal pieces of its elements.
     void input_pieces(const at::Tensor& tensor, const std::vector<std::size_t>& bytes) {
-        check_cpu(tensor, operation_);
         pieces(in_, keep(tensor.contiguous()), bytes);
     }
     void output_pieces(const at::Tensor& tensor, const std::vector<std::size_t>& bytes) {
-        check_cpu(tensor, operation_);
         job_.results.push_back(tensor);
         pieces(out_, writable(tensor, false), bytes);
     }
@@ -79,9 +73,6 @@ class Buffers {
         call.timeout_s = std::chrono::duration<double>(timeout).count();
         return call;
     }
-    void drop_inputs() { in_.clear(); }
-    void drop_outputs() { out_.clear(); }
-    const char* operation() const { return operation_; }
 
     Job take_job() {
         if (!back_.empty())
@@ -116,7 +107,6 @@ class Buffers {
         }
     }
 
-    const char* operation_;
     Job job_;
     Spans in_, out_;
     std::vector<std::pair<at::Tensor, at::Tensor>> back_;  ///< tensors of the caller, and their copies
