@@ -21,8 +21,8 @@ pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason="no build/torch; scr
 
 def case_names() -> list[str]:
     """Return the names of the cases, read from the text because this Python may lack PyTorch."""
-    lines = (HERE / "cases.py").read_text().splitlines()
-    pairs = itertools.pairwise(lines)
+    files = [HERE / f"{name}_cases.py" for name in ("data", "group", "training")]
+    pairs = itertools.pairwise(line for file in files for line in file.read_text().splitlines())
     return [line.split("(")[0].removeprefix("def ") for before, line in pairs if before == "@case"]
 
 

@@ -1,0 +1,210 @@
+"""Cases of groups: order, asynchronous calls, several groups at once, time-outs, wrong calls, ends."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+import traceback
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from ranks import LIMIT, Ranks, case, raises
+
+
+@case
+def asynchronous_calls_keep_their_order(ranks: Ranks) -> None:
+    group, works, tensors = ranks.atoll, [], []
+    for i in range(30):
+        tensor = torch.full((1 + 3000 * (i % 5),), float(i))
+        tensors.append(tensor)
+        if i % 3 == 2:
+            dist.all_reduce(tensor, group=group)
+        else:
+            works.append(dist.all_reduce(tensor, group=group, async_op=True))
+    for work in reversed(works):
+        work.wait()
+        assert work.is_completed() and work.is_success() and work.exception() is None
+    assert all(t.eq(i * ranks.size).all() for i, t in enumerate(tensors))
+
+
+@case
+def futures(ranks: Ranks) -> None:
+    tensor = torch.ones(100_000)
+    work = dist.all_reduce(tensor, group=ranks.atoll, async_op=True)
+    doubled = work.get_future().then(lambda future: future.value()[0] * 2)
+    assert doubled.wait().eq(2 * ranks.size).all()
+
+
+@case
+def work_goes_on_without_a_waiter(ranks: Ranks) -> None:
+    tensor = torch.ones(500_000)
+    work = dist.all_reduce(tensor, group=ranks.atoll, async_op=True)
+    end = time.monotonic() + LIMIT.total_seconds()
+    while not tensor[-1].eq(ranks.size) or not tensor[0].eq(ranks.size):  # never asks the work
+        assert time.monotonic() < end
+        time.sleep(0.001)
+    work.wait()
+
+
+@case
+def overlapping_groups_in_several_threads(ranks: Ranks) -> None:
+    groups = [dist.new_group(backend="atoll", timeout=LIMIT) for _ in range(3)]
+    pairs = {}
+    for a, b in itertools.combinations(range(ranks.size), 2):
+        group = dist.new_group([a, b], backend="atoll", timeout=LIMIT)
+        if ranks.rank in (a, b):
+            pairs[a, b] = group
+    failures: list[str] = []
+
+    def use(group: Any, size: int, salt: int) -> None:
+        try:
+            for i in range(50):
+                tensor = torch.full((100 * (i + 1),), float(salt))
+                dist.all_reduce(tensor, group=group)
+                assert tensor.eq(salt * size).all()
+        except Exception:
+            failures.append(traceback.format_exc())
+
+    jobs = [(group, ranks.size, i + 1) for i, group in enumerate(groups)]
+    jobs += [(group, 2, 10 + a + 5 * b) for (a, b), group in pairs.items()]
+    if ranks.rank % 2:
+        jobs.reverse()
+    threads = [threading.Thread(target=use, args=job) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures
+
+
+@case
+def groups_used_in_different_orders(ranks: Ranks) -> None:
+    groups = [dist.new_group(backend="atoll", timeout=LIMIT) for _ in range(4)]
+    tensors = [torch.ones(60_000) for _ in groups]
+    order = list(range(4)) if ranks.rank % 2 else list(reversed(range(4)))
+    works = {i: dist.all_reduce(tensors[i], group=groups[i], async_op=True) for i in order[:-1]}
+    dist.all_reduce(tensors[order[-1]], group=groups[order[-1]])
+    for work in works.values():
+        work.wait()
+    assert all(t.eq(ranks.size).all() for t in tensors)
+    for group in groups:
+        dist.destroy_process_group(group)
+
+
+@case
+def device_mesh(ranks: Ranks) -> None:
+    mesh = dist.init_device_mesh("cpu", (2, ranks.size // 2), mesh_dim_names=("a", "b"))
+    for name in ("a", "b"):
+        group = mesh.get_group(name)
+        assert dist.get_backend(group) == "atoll"
+        tensor = torch.ones(10)
+        dist.all_reduce(tensor, group=group)
+        assert tensor.eq(dist.get_world_size(group)).all()
+
+
+@case
+def sequence_numbers(ranks: Ranks) -> None:
+    backend = ranks.atoll._get_backend(torch.device("cpu"))
+    before = backend._get_sequence_number_for_group()
+    dist.barrier(group=ranks.atoll)
+    assert backend._get_sequence_number_for_group() == before + 1
+    assert backend.name() == "atoll"
+
+
+@case
+def different_calls_are_named(ranks: Ranks) -> None:
+    with raises(RuntimeError, "all_reduce (sum) of 12 bytes", "barrier"):
+        if ranks.rank == 0:
+            dist.all_reduce(torch.ones(3), group=ranks.atoll)
+        else:
+            dist.barrier(group=ranks.atoll)
+        dist.barrier(group=ranks.atoll)
+        raise AssertionError("no rank found the difference")
+
+
+@case
+def time_outs_name_the_missing(ranks: Ranks) -> None:
+    if ranks.rank == ranks.size - 1:
+        ranks.meet()
+        return
+    group = ranks.atoll
+    options = dist.AllreduceOptions()
+    options.timeout = timedelta(milliseconds=200)
+    with raises(RuntimeError, "waiting for" if ranks.rank == 0 else "", f"rank {ranks.size - 1}"):
+        group.allreduce([torch.ones(3)], options).wait()
+    with raises(RuntimeError, "is unusable"):
+        dist.barrier(group=group)
+    ranks.meet()
+
+
+@case
+def a_wait_with_a_limit(ranks: Ranks) -> None:
+    if ranks.rank == 0:
+        tensor = torch.empty(1)
+        work = dist.irecv(tensor, 1, group=ranks.atoll)
+        with raises(RuntimeError, "Timed out after 0.05 s", "waiting for rank 1"):
+            work.wait(timedelta(milliseconds=50))
+        assert not work.is_completed()
+        ranks.meet()
+        work.wait()
+        assert tensor.item() == 3
+    else:
+        ranks.meet()
+        if ranks.rank == 1:
+            dist.send(torch.tensor([3.0]), 0, group=ranks.atoll)
+
+
+@case
+def monitored_barrier(ranks: Ranks) -> None:
+    dist.monitored_barrier(ranks.atoll, timeout=LIMIT)
+    last = ranks.size - 1
+    if ranks.rank == last:
+        ranks.meet()
+        return
+    backend = ranks.atoll._get_backend(torch.device("cpu"))
+    text = f"Ranks {last} failed to pass monitoredBarrier" if ranks.rank == 0 else "reached monitoredBarrier"
+    with raises(RuntimeError, text):
+        backend.monitored_barrier(timedelta(milliseconds=300), True)
+    ranks.meet()
+
+
+@case
+def wrong_arguments(ranks: Ranks) -> None:
+    group = ranks.atoll
+    with raises(TypeError, "takes tensors of one type"):
+        dist.all_gather_into_tensor(
+            torch.empty(2 * ranks.size, dtype=torch.int32), torch.ones(2), group=group
+        )
+    with raises(ValueError, "the output has 5 elements"):
+        dist.all_gather_into_tensor(torch.empty(5), torch.ones(2), group=group)
+    with raises(ValueError, "split sizes sum to"):
+        dist.all_to_all_single(torch.empty(4), torch.ones(4), [1] * ranks.size, [2] * ranks.size, group=group)
+    with raises(NotImplementedError, "Tensors of other devices: not in this version"):
+        backend = group._get_backend(torch.device("cpu"))
+        backend.allreduce([torch.empty(3, device="meta")])
+    dist.barrier(group=group)  # still usable
+
+
+@case
+def abort(ranks: Ranks) -> None:
+    if ranks.rank == 0:
+        ranks.atoll._get_backend(torch.device("cpu")).abort()
+    with raises(RuntimeError, "rank 0 aborted the group"):
+        dist.barrier(group=ranks.atoll)
+
+
+@case
+def many_groups_made_and_destroyed(ranks: Ranks) -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for i in range(30):
+        group = dist.new_group(backend="atoll", timeout=LIMIT)
+        tensor = torch.tensor([i])
+        dist.all_reduce(tensor, group=group)
+        assert tensor.item() == i * ranks.size
+        dist.destroy_process_group(group)
+        del group
+    assert len(list(Path("/proc/self/fd").iterdir())) < before + 20
