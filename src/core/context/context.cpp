@@ -80,6 +80,35 @@ transport::Completion completion(bool blocking) {
     return blocking ? transport::Completion::local : transport::Completion::at_quiet;
 }
 
+void put_by(core::ContextState& ctx, const Route& route, void* dst, const void* src, std::size_t bytes,
+            bool blocking) {
+    switch (route.path) {
+        case Path::window:
+            return store_by(route, src, bytes);
+        case Path::gpu:
+            return route.device->put(dst, src, bytes, route.pe);
+        case Path::staged:
+            return route.device->put_far(far(ctx, route), route.offset, src, bytes);
+        case Path::transport:
+            return ctx.job().transport()->put(ctx.id(), route.pe, route.offset, src, bytes,
+                                              completion(blocking));
+    }
+}
+
+std::uint64_t atomic_by(core::ContextState& ctx, const Route& route, AtomicOp op, DType type, void* dst,
+                        std::uint64_t value, std::uint64_t compare) {
+    switch (route.path) {
+        case Path::window:
+            return transport::apply_atomic(op, type, route.there, value, compare);
+        case Path::gpu:
+            return route.device->atomic(op, type, dst, value, compare, route.pe);
+        case Path::staged:
+        case Path::transport:
+            break;
+    }
+    return ctx.job().transport()->atomic(ctx.id(), route.pe, route.offset, op, type, value, compare);
+}
+
 }  // namespace
 
 bool ContextBase::in_device_heap(const core::JobState& job, const void* address) noexcept {
@@ -153,18 +182,7 @@ void RmaOps::strided_any(const StridedBlocks& b, int pe, bool is_put) const {
 
 void put_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe,
                 bool blocking) {
-    const Route route = route_of(ctx, Access::write, dst, src, pe);
-    switch (route.path) {
-        case Path::window:
-            return store_by(route, src, bytes);
-        case Path::gpu:
-            return route.device->put(dst, src, bytes, route.pe);
-        case Path::staged:
-            return route.device->put_far(far(ctx, route), route.offset, src, bytes);
-        case Path::transport:
-            return ctx.job().transport()->put(ctx.id(), route.pe, route.offset, src, bytes,
-                                              completion(blocking));
-    }
+    put_by(ctx, route_of(ctx, Access::write, dst, src, pe), dst, src, bytes, blocking);
 }
 
 void get_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe,
@@ -216,17 +234,7 @@ void blocks_routed(core::ContextState& ctx, const StridedBlocks& b, int pe, bool
 
 std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
                             std::uint64_t compare, int pe) {
-    const Route route = route_of(ctx, Access::write, dst, nullptr, pe);
-    switch (route.path) {
-        case Path::window:
-            return transport::apply_atomic(op, type, route.there, value, compare);
-        case Path::gpu:
-            return route.device->atomic(op, type, dst, value, compare, route.pe);
-        case Path::staged:
-        case Path::transport:
-            break;
-    }
-    return ctx.job().transport()->atomic(ctx.id(), route.pe, route.offset, op, type, value, compare);
+    return atomic_by(ctx, route_of(ctx, Access::write, dst, nullptr, pe), op, type, dst, value, compare);
 }
 
 void order_routed(core::ContextState& ctx, int pe, bool quiet) {
@@ -260,11 +268,11 @@ void put_signal_routed(core::ContextState& ctx, void* dst, const void* src, std:
     if (bytes != 0 && data.path == Path::window && !data.local_on_gpu) {
         copy_for_reader(data.there, src, bytes, ctx.job().window().nontemporal_bytes);
     } else if (bytes != 0) {
-        put_routed(ctx, dst, src, bytes, pe, true);
+        put_by(ctx, data, dst, src, bytes, true);
         if (data.path != Path::window && ctx.job().transport()) order_routed(ctx, pe, false);
     }
-    atomic_routed(ctx, op == SignalOp::set ? AtomicOp::set : AtomicOp::add, DType::uint64, signal, value, 0,
-                  pe);
+    atomic_by(ctx, word, op == SignalOp::set ? AtomicOp::set : AtomicOp::add, DType::uint64, signal, value,
+              0);
 }
 
 void progress_routed(core::JobState& job) { job.transport()->progress(); }

@@ -41,8 +41,7 @@ bool TeamState::exchange_alike(const Called& call, const void* mine, std::size_t
     if (n_pes() == 1) return true;
     try {
         const bool alike = meet_to_exchange({call, fingerprint_of(call)});
-        if (is_overtaken()) [[unlikely]]
-            fail_two_threads(call.operation());
+        check_overtaken(call.operation());
         return alike;
     } catch (...) {
         broken_ = true;  // others may have read this PE's line already
@@ -63,7 +62,7 @@ bool TeamState::exchange_spread(const Called& call, const void* mine, std::size_
     ++exchange_epoch_;
     try {
         const bool alike = spread_->exchange(call, fingerprint_of(call), mine, bytes);
-        if (is_overtaken()) fail_two_threads(call.operation());
+        check_overtaken(call.operation());
         exchanged_ = {spread_->rows(), exchange_bytes};
         return alike;
     } catch (...) {

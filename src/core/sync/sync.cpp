@@ -87,8 +87,7 @@ bool TeamState::meets_alike(const Called& call, std::uint32_t fingerprint) {
     if (n_pes() == 1) return true;
     try {
         const bool alike = spread_ ? spread_->sync(call, fingerprint) : meet_to_sync({call, fingerprint});
-        if (is_overtaken()) [[unlikely]]
-            fail_two_threads(call.operation());
+        check_overtaken(call.operation());
         return alike;
     } catch (...) {
         broken_ = true;  // this PE has arrived and cannot undo that

@@ -14,7 +14,6 @@ struct Watch;
 
 namespace atl::core {
 
-class JobState;
 class TeamState;
 
 /// This PE's control block of a team in that memory, filled in for kernels. Throws Error(unsupported): no

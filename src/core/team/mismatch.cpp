@@ -188,8 +188,8 @@ void TeamState::throw_mismatch(const Published& one, const Published& other) con
 }
 
 void TeamState::check_thread(const char* operation) const {
-    if (is_overtaken()) fail_two_threads(operation);
-    if (broken()) check_alive();  // the other one of two threads has failed
+    check_overtaken(operation);
+    if (broken()) fail_unusable();  // the other one of two threads has failed
 }
 
 void TeamState::fail_two_threads(const char* operation) const {

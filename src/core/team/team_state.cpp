@@ -71,9 +71,7 @@ void TeamState::fail_unusable() const {
         "PE " + std::to_string(job_.pe()) + " is out of step with " + name() +
             ": an earlier call in which its members meet ended here by an error (calls that differ, two "
             "threads, a timeout, Ctrl-C, a PE that died) after this PE had arrived. One-sided operations "
-            "still "
-            "work; for collectives "
-            "restart the job, or use another team.");
+            "still work; for collectives restart the job, or use another team.");
 }
 
 void TeamState::destroy() {

@@ -239,6 +239,10 @@ class TeamState {
     bool is_overtaken() const {
         return caller_.load(std::memory_order_relaxed) != __builtin_thread_pointer();
     }
+    void check_overtaken(const char* operation) const {
+        if (is_overtaken()) [[unlikely]]
+            fail_two_threads(operation);
+    }
     [[noreturn]] void fail_unusable() const;
     // ---- calls that differ (mismatch.cpp)
     /// Kind of words by which a meeting goes: members that use different kinds never meet.
