@@ -50,11 +50,10 @@ std::string AllocationSites::found(const void* address, bool freed) const {
     const auto& [begin, site] = *--it;
     const auto offset = static_cast<std::size_t>(at - begin);
     if (offset >= site.bytes || site.is_freed != freed) return {};
-    if (!site.is_named) site.text = common::call_site_of(site.frames);
-    site.is_named = true;
-    if (site.text.empty()) return {};
+    if (!site.text) site.text = common::call_site_of(site.frames);
+    if (site.text->empty()) return {};
     return (offset == 0 ? "" : "byte " + std::to_string(offset) + " of ") + "the " +
-           common::bytes_text(site.bytes) + " allocated at " + site.text;
+           common::bytes_text(site.bytes) + " allocated at " + *site.text;
 }
 
 }  // namespace atl::core

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace atl::core {
@@ -30,8 +31,7 @@ class AllocationSites {
         std::size_t bytes;
         common::CallFrames frames;
         bool is_freed = false;
-        mutable bool is_named = false;  ///< cache: `text` is known
-        mutable std::string text{};     ///< cached, since debug information is read slowly
+        mutable std::optional<std::string> text{};  ///< cache, since debug information is read slowly
     };
     std::string found(const void* address, bool freed) const;
     void forget_between(const char* begin, const char* end);

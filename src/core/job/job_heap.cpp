@@ -142,6 +142,7 @@ Allocation JobState::zeroed(std::size_t bytes, std::size_t align, const Allocati
             device_->fill_on_all(block.address, 0, bytes);
             return {block.address, true, block.serial};
         } catch (...) {
+            sites_.note_freed(block.address);
             device_->free(block.address);  // as on all PEs
             throw;
         }
@@ -275,6 +276,8 @@ void* JobState::reallocate(void* block, std::size_t bytes) {
     world_state().agree(call_record("realloc", offset, bytes, on_device ? allocation_bits::device : 0));
     if (on_device) {
         void* moved = device_->reallocate(block, bytes);
+        if (moved != block) sites_.note_freed(block);
+        sites_.note(moved, bytes);
         world_state().sync("realloc");
         return moved;
     }

@@ -1,7 +1,6 @@
 // StreamServices and UpperLayers: the parts of higher layers that `core` calls.
 #pragma once
 
-#include "common/settings/settings.hpp"
 #include "core/team/called.hpp"
 #include "gpu/group_arguments.hpp"
 
