@@ -1,6 +1,7 @@
 // Collectives on device memory in teams whose GPUs cannot all access each other. They run as collectives of
 // the host, on copies in the host's memory.
 #include "collective/folds/halves.hpp"
+#include "core/team/kernel_control.hpp"
 #include "stream/on_device.hpp"
 
 #include <algorithm>
@@ -148,11 +149,7 @@ void alltoalls_by_host(const Team& team, const gpu::DeviceMemory& device, const 
 
 }  // namespace
 
-bool is_far(const core::TeamState& team) {
-    for (int i = 0; i < team.n_pes(); ++i)
-        if (team.job().slot(team.world_pe(i)) < 0) return true;
-    return false;
-}
+bool is_far(const core::TeamState& team) { return core::first_far(team) >= 0; }
 
 void run_by_host(core::TeamState& state, const GroupArguments& arguments,
                  const gpu::DeviceMemory::Lane* lane) {
