@@ -347,8 +347,14 @@ constexpr Variable variables[] = {
      SettingType::names,
      "",
      "packages, separated by commas, whose names programs in Python find in Atoll: shmem4py (read by atoll "
-     "run and "
-     "import atoll)",
+     "run and import atoll)",
+     [](Settings&, const Raw&) {}},
+    {"ATOLL_TORCH_CACHE",
+     {},
+     SettingType::name,
+     "~/.cache/atoll/torch",
+     "folder of the modules that are compiled for PyTorch, which only its owner may write (read by the "
+     "backend)",
      [](Settings&, const Raw&) {}},
     {"ATOLL_NO_LAUNCHER",
      {},
