@@ -6,8 +6,12 @@
 #include "calls/signature.hpp"
 
 #include <cstddef>
+#include <deque>
 #include <span>
+#include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace atl::python {
 
@@ -68,6 +72,15 @@ struct Function {
     constexpr Function(const char* its_name, Entry<N> entry, std::type_identity_t<Signature<N>> checked,
                        const char* its_doc)
         : name(its_name), call(entry.call), spec(entry.spec), signature(checked.text), doc(its_doc) {}
+};
+
+/// Functions whose signatures and documentation are composed at run time, and the texts to which they point.
+struct ComposedFunctions {
+    std::vector<Function> functions;
+    std::deque<std::string> texts;
+
+    void add(const Function& function) { functions.push_back(function); }
+    const char* keep(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
 };
 
 void register_functions(PyObject* module, std::span<const Function> functions);

@@ -133,7 +133,6 @@ nb::dict layout() {
     operation("check signal_add", device::Operation::signal_add);
     operation("check put_signal", device::Operation::put_signal);
     operation("check put_signal_nbi", device::Operation::put_signal_nbi);
-    operation("check async_put", device::Operation::async_put);
     operation("check post", device::Operation::post);
     operation("check receive", device::Operation::receive);
     operation("check tile_put", device::Operation::tile_put);

@@ -143,15 +143,6 @@ constexpr int operands_of(const Op& op) {
     return op.operand == Operand::compare_value ? 2 : op.operand == Operand::value ? 1 : 0;
 }
 
-/// The functions, and the texts to which they point.
-struct Made {
-    std::vector<Function> functions;
-    std::deque<std::string> texts;
-
-    void add(const Function& function) { functions.push_back(function); }
-    const char* keep(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
-};
-
 template <Op O, bool Nbi>
 constexpr ConstantText<256> signature_of = [] {
     ConstantText<256> text;
@@ -198,7 +189,7 @@ std::string document_of(const Op& op, bool nbi, const char* what) {
            (nbi ? "_nbi" : "") + ").";
 }
 
-template <Op O, bool Nbi> void add(Made& made, const char* name, const char* what) {
+template <Op O, bool Nbi> void add(ComposedFunctions& made, const char* name, const char* what) {
     constexpr int n = operands_of(O) + 6 + (Nbi ? 1 : 0);
     constexpr auto call = [] {
         if constexpr (Nbi)
@@ -210,7 +201,8 @@ template <Op O, bool Nbi> void add(Made& made, const char* name, const char* wha
               made.keep(document_of(O, Nbi, what))});
 }
 
-template <Op O> void add_both(Made& made, const char* name, const char* what, const char* what_nbi) {
+template <Op O>
+void add_both(ComposedFunctions& made, const char* name, const char* what, const char* what_nbi) {
     add<O, false>(made, name, what);
     add<O, true>(made, name, what_nbi);
 }
@@ -218,7 +210,7 @@ template <Op O> void add_both(Made& made, const char* name, const char* what, co
 }  // namespace
 
 void register_atomics(PyObject* module) {
-    static Made made;
+    static ComposedFunctions made;
     add<op_set, false>(made, "set", "Set one element to value.");
     add<op_inc, false>(made, "inc", "Add 1 to one element; integers wrap.");
     add<op_add, false>(made, "add", "Add value to one element; integers wrap.");

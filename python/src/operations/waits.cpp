@@ -302,14 +302,6 @@ std::string stream_doc(bool has_values, bool has_out) {
     return text + "\nThe stream reads them when it reaches the call, and again in each replay of a graph.";
 }
 
-struct Made {
-    std::vector<Function> functions;
-    std::deque<std::string> texts;
-
-    void add(const Function& function) { functions.push_back(function); }
-    const char* keep(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
-};
-
 /// The type of a call's result on the host.
 constexpr const char* result_of(Form f) {
     switch (f.kind) {
@@ -347,7 +339,8 @@ constexpr ConstantText<768> signature_of = [] {
 }();
 
 /// `out` describes the results on a stream.
-template <Form F> void add_many(Made& made, const char* name, const char* out, const std::string& what) {
+template <Form F>
+void add_many(ComposedFunctions& made, const char* name, const char* out, const std::string& what) {
     std::string text = what + parameters + words_doc + compare_doc;
     text += F.vector ? "values\n    One for each word, of ivars' dtype, or a list of Python numbers.\n"
                      : "value\n    An integer that ivars' dtype holds.\n";
@@ -361,7 +354,7 @@ template <Form F> void add_many(Made& made, const char* name, const char* out, c
 }
 
 template <Kind K>
-void add_kind(Made& made, const char* const (&names)[4], const char* wait, const char* test,
+void add_kind(ComposedFunctions& made, const char* const (&names)[4], const char* wait, const char* test,
               const std::string& waits, const std::string& tests) {
     add_many<Form{K, true, false}>(made, names[0], wait, waits);
     add_many<Form{K, true, true}>(made, names[1], wait, waits + " Each word has a separate value.");
@@ -372,7 +365,7 @@ void add_kind(Made& made, const char* const (&names)[4], const char* wait, const
 }  // namespace
 
 void register_waits(PyObject* module) {
-    static Made made;
+    static ComposedFunctions made;
     constexpr const char* yes_or_no = "1 or 0";
     constexpr const char* one_index = "the lowest such index, or -1 for None";
     constexpr const char* indices = "their number, followed by the indices: n + 1 elements for n words";
