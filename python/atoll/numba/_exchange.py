@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from .._ptx import AT
 from . import _primitives as prim
 from ._addresses import at_peer
-from ._mailboxes import AREA, EXCHANGE_EPOCH, SLOTS, i64, pairs_of, u32
+from ._mailboxes import i64, pairs_of, u32
 from ._polling import wait_pair
 from ._registration import helper
+
+SLOTS, EXCHANGE_EPOCH, AREA = AT["slots"], AT["exchange_epoch"], AT["slot_area_pairs"]
 
 
 @helper

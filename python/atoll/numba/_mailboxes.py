@@ -14,10 +14,9 @@ from ._registration import TARGETS, helper, implement, vocabulary
 from ._types import GE, THREAD, array, item, scope_of
 
 i64, u8, u32 = types.int64, types.uint8, types.uint32
-SLOTS, EXCHANGE_EPOCH, AREA = AT["slots"], AT["exchange_epoch"], AT["slot_area_pairs"]
 DEPTH, ENTRY = AT["mailbox_depth"], AT["post_bytes"]
-POSTED, SEEN_TAKEN = AT["post_posted"], AT["post_seen_taken"]
 assert DEPTH & (DEPTH - 1) == 0
+POSTED, SEEN_TAKEN = AT["post_posted"], AT["post_seen_taken"]
 RECEIVED, TAKEN = AT["post_received"], AT["post_taken"]
 for on_gpu in TARGETS[1:]:  # on GPUs the check would cost each message a comparison
     implement(on_gpu, prim.check_room)(lambda control, nbytes, room: lambda control, nbytes, room: 0)

@@ -1,8 +1,4 @@
-"""Words for communication between the blocks of one PE's kernel.
-
-No other PE sees them, so they need the order of this PE's threads only. On a GPU that costs less than system
-scope. CUDA C++ has cuda::atomic_ref for it.
-"""
+"""Waits for and tests of this PE's own words, with acquire for all threads of the scope (atoll/device/waits.hpp)."""
 
 from __future__ import annotations
 
@@ -17,6 +13,8 @@ from ._types import THREAD, WORDS, array, item, number, plain, scope_of, word
 i64 = types.int64
 
 
+# Words for communication between the blocks of one PE's kernel. No other PE sees them, so ordering among this
+# PE's threads suffices, at less cost than system scope. CUDA C++ has cuda::atomic_ref for it.
 @helper
 def wait_local(kind, control, address, cmp, value, call):
     since = i64(0)
@@ -53,9 +51,6 @@ def local_wait_until(team, words, cmp, value, scope=THREAD, tag=0, bound_ns=None
         prim.meet(team.control, which)
 
     return impl
-
-
-i64 = types.int64
 
 
 @vocabulary

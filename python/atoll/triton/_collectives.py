@@ -14,7 +14,7 @@ from . import _exchange as exchange
 from ._addresses import check_pe, check_place, checks, reach
 from ._moves import put_nbi
 from ._polling import wait_word
-from ._primitives import at_int64, load, num_threads, store, thread, word_at
+from ._primitives import at_int64, bytes_of, load, num_threads, store, thread, word_at
 from ._types import ACQUIRE_RELEASE, GE, MOST_PES, ORDER, RELAXED, alike, constant
 
 _ROOT = checks("broadcast")
@@ -63,11 +63,6 @@ def sync(team, order: tl.constexpr = ACQUIRE_RELEASE, tag=0, bound_ns=0):
 @jit
 def barrier(team, tag=0, bound_ns=0):
     meet_members(team, _BARRIER, tag, bound_ns)
-
-
-@jit
-def bytes_of(x, n):
-    return at_int64(n) * (x.dtype.element_ty.primitive_bitwidth // 8)
 
 
 @jit

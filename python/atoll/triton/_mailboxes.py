@@ -11,6 +11,7 @@ from ._addresses import check_pe, check_place, checks, reach
 from ._polling import wait_both, wait_flagged, wait_word
 from ._primitives import (
     at_int64,
+    bytes_of,
     load,
     load_one,
     load_part,
@@ -36,11 +37,6 @@ def _box_slot(team, block, room, sender, number):
     """Return the address of message `number` of a sender."""
     slot = sender * _DEPTH + (number & (_DEPTH - 1))
     return block.to(tl.int64) + team.n_pes * _ENTRY + slot * pairs_of(room) * 16
-
-
-@jit
-def bytes_of(x, n):
-    return at_int64(n) * (x.dtype.element_ty.primitive_bitwidth // 8)
 
 
 @jit

@@ -167,6 +167,12 @@ def load_one(word):
 
 # ---- messages: bytes are sent in pairs of words {data 4, flag 4}, with 8 bytes of data in a pair
 @jit
+def bytes_of(x, n):
+    """Return the bytes of n elements of a pointer's type."""
+    return at_int64(n) * (x.dtype.element_ty.primitive_bitwidth // 8)
+
+
+@jit
 def pairs_of(nbytes):
     """Return how many pairs a message takes; one of 0 bytes takes one."""
     return tl.maximum((nbytes + 7) // 8, 1).to(tl.int32)

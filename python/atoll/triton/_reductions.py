@@ -9,8 +9,8 @@ from triton import jit
 from .._ptx import AT
 from . import _exchange as exchange
 from ._addresses import at_pe, check_place
-from ._collectives import bytes_of, meet_members
-from ._primitives import load_part, num_threads, pairs_of, store_part, thread
+from ._collectives import meet_members
+from ._primitives import bytes_of, load_part, num_threads, pairs_of, store_part, thread
 from ._types import AND, MAX, MIN, OR, PROD, SUM, foldable
 
 _REDUCE, _REDUCE_SCATTER = tl.constexpr(AT["reduce"]), tl.constexpr(AT["reduce_scatter"])
