@@ -14,7 +14,7 @@ from . import _exchange as exchange
 from ._addresses import check_pe, check_place, checks, reach
 from ._moves import put_nbi
 from ._polling import wait_word
-from ._primitives import at_int64, bytes_of, load, num_threads, store, thread, word_at
+from ._primitives import bytes_of, load, num_threads, store, thread, word_at
 from ._types import ACQUIRE_RELEASE, GE, MOST_PES, ORDER, RELAXED, alike, constant
 
 _ROOT = checks("broadcast")

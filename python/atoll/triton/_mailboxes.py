@@ -10,7 +10,6 @@ from .._ptx import AT
 from ._addresses import check_pe, check_place, checks, reach
 from ._polling import wait_both, wait_flagged, wait_word
 from ._primitives import (
-    at_int64,
     bytes_of,
     load,
     load_one,
