@@ -2,6 +2,8 @@
 // legal calls succeed.
 #include "support.hpp"
 
+#include "common/wait_hooks.hpp"
+
 #include <algorithm>
 #include <future>
 #include <thread>
@@ -296,6 +298,45 @@ TEST_P(Mismatch, NoneComparesNothing) {
             EXPECT_EQ(result, job.my_pe() == 0 ? job.n_pes() : 1);
         },
         common::CheckLevel::none);
+}
+
+/// True in a thread whose waits are to end as by Ctrl-C.
+thread_local bool gives_up = false;
+
+TEST(MembersOfATeam, HearThatAMemberFailed) {
+    common::set_wait_hooks({.enter = [] { return static_cast<void*>(nullptr); },
+                            .leave = [](void*) {},
+                            .interrupted = [](void*) { return gives_up; }});
+    for (const int n : {2, 3, 4, 7})
+        for (const auto level :
+             {common::CheckLevel::none, common::CheckLevel::basic, common::CheckLevel::all})
+            run_pes(
+                n,
+                [](Job& job) {
+                    const Team team = job.world().split(0);
+                    const auto error_of_sync = [&] {
+                        try {
+                            for (;;) team.sync();
+                        } catch (const Error& error) {
+                            return std::pair(error.code(), std::string(error.what()));
+                        }
+                    };
+                    if (job.my_pe() == 0) {
+                        gives_up = true;
+                        EXPECT_EQ(error_of_sync().first, ErrorCode::interrupted);
+                        gives_up = false;
+                        job.world().barrier();
+                    } else {
+                        job.world().barrier();
+                        const auto [code, text] = error_of_sync();
+                        EXPECT_EQ(code, ErrorCode::collective_mismatch) << text;
+                        expect_parts(
+                            text, {"cannot end: an earlier collective of this team ended by an error on PE"});
+                    }
+                    expect_team_works(job.world());
+                },
+                checked_options(level));
+    common::set_wait_hooks({});
 }
 
 TEST_P(Mismatch, TwoThreadsInOneTeamAtOnce) {

@@ -90,7 +90,8 @@ struct CallLine {
     std::atomic<std::uint32_t> way;            ///< kind of words by which that meeting goes
     std::atomic<std::uint64_t> record[words];  ///< CallRecord
     std::atomic<std::uint32_t> sited;          ///< meeting to which `site` belongs
-    std::atomic<char> site[188];               ///< "program.py:12", terminated by a zero
+    std::atomic<std::uint32_t> failed;         ///< 1: a meeting ended by an error here; none follows
+    std::atomic<char> site[184];               ///< "program.py:12", terminated by a zero
 };
 static_assert(sizeof(CallLine) == 4 * line_bytes);
 

@@ -44,7 +44,7 @@ bool TeamState::exchange_alike(const Called& call, const void* mine, std::size_t
         check_overtaken(call.operation());
         return alike;
     } catch (...) {
-        broken_ = true;  // others may have read this PE's line already
+        mark_broken();  // others may have read this PE's line already
         throw;
     }
 }
@@ -66,7 +66,7 @@ bool TeamState::exchange_spread(const Called& call, const void* mine, std::size_
         exchanged_ = {spread_->rows(), exchange_bytes};
         return alike;
     } catch (...) {
-        broken_ = true;
+        mark_broken();
         throw;
     }
 }

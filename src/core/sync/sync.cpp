@@ -58,7 +58,7 @@ void TeamState::wait_flag(const Called& call, detail::Flag& flag, std::uint32_t 
 
 void TeamState::wait_slowly(const Called& call, detail::Flag& flag, std::uint32_t value, int peer,
                             Missing missing) {
-    const Waiting waiting{*this, call};
+    const Waiting waiting{*this, call, flag, value, peer, missing};
     detail::WaitReason reason;
     reason.operation = call.operation();
     reason.team = number_;
@@ -90,7 +90,7 @@ bool TeamState::meets_alike(const Called& call, std::uint32_t fingerprint) {
         check_overtaken(call.operation());
         return alike;
     } catch (...) {
-        broken_ = true;  // this PE has arrived and cannot undo that
+        mark_broken();  // this PE has arrived and cannot undo that
         throw;
     }
 }

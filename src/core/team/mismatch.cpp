@@ -149,13 +149,44 @@ void TeamState::fail_mismatch(const Called& call) {
 }
 
 void TeamState::look_for_mismatch(const void* waiting, void* hook_state) {
-    const auto& [self, call] = *static_cast<const Waiting*>(waiting);
-    self.check_thread(call.operation());
-    if (self.compared_ == 0 || self.reporting_) return;
-    if (self.own_call_line().meeting.load(std::memory_order_relaxed) != self.meeting())
-        self.publish(call);
-    else
+    const auto& wait = *static_cast<const Waiting*>(waiting);
+    TeamState& self = wait.team;
+    self.check_thread(wait.call.operation());
+    if (self.compared_ != 0 && !self.reporting_) {
+        if (self.own_call_line().meeting.load(std::memory_order_relaxed) != self.meeting())
+            return self.publish(wait.call);
         self.compare_waiting(hook_state);
+    }
+    if (!self.spread_) look_for_failed(wait);
+}
+
+/// Throws if the awaited member's own call ended by an error: it never arrives.
+void TeamState::look_for_failed(const Waiting& wait) {
+    TeamState& self = wait.team;
+    // It may have arrived before it failed. What it stored before `failed` is then visible.
+    const auto never_comes = [&](int i) {
+        if (self.member(i).called.failed.load(std::memory_order_acquire) == 0) return false;
+        if (detail::reached(wait.flag.value.load(std::memory_order_acquire), wait.value)) return false;
+        if (wait.peer >= 0) return true;
+        std::vector<int> missing(static_cast<std::size_t>(self.n_pes()));
+        const int n = wait.missing(&wait, missing.data(), self.n_pes());
+        return std::find(missing.begin(), missing.begin() + n, self.world_pe(i)) != missing.begin() + n;
+    };
+    for (int i = 0; i < self.n_pes(); ++i) {
+        if (i == self.my_pe_ || (wait.peer >= 0 && wait.peer != i) || !never_comes(i)) continue;
+        const std::string pe = "PE " + std::to_string(self.world_pe(i));
+        std::string text = wait.call.operation();
+        text.append(" of ").append(self.name());
+        text.append(" cannot end: an earlier collective of this team ended by an error on ").append(pe);
+        text.append(". See the error of ").append(pe);
+        text.append("; then restart the job, or use another team.");
+        throw Error(ErrorCode::collective_mismatch, text);
+    }
+}
+
+void TeamState::mark_broken() noexcept {
+    broken_ = true;
+    own_call_line().failed.store(1, std::memory_order_release);
 }
 
 void TeamState::compare_waiting(void* hook_state) {

@@ -206,6 +206,10 @@ class TeamState {
     struct Waiting {
         TeamState& team;
         const Called& call;
+        const detail::Flag& flag;
+        std::uint32_t value;  ///< of `flag` that ends the wait
+        int peer;             ///< the team PE that sets `flag`; -1: see `missing`
+        int (*missing)(const void* waiting, int* pes, int most);  ///< null unless `peer` is -1
     };
     /// Fills in the missing world PEs; `waiting` is a Waiting.
     using Missing = int (*)(const void* waiting, int* pes, int most);
@@ -255,6 +259,8 @@ class TeamState {
     std::vector<Published> all_published();
     static void look_for_mismatch(const void* waiting, void* hook_state);
     void compare_waiting(void* hook_state);
+    static void look_for_failed(const Waiting& waiting);
+    void mark_broken() noexcept;
     [[noreturn]] void fail_mismatch(const Called& call);
     [[noreturn]] void fail_two_threads(const char* operation) const;
     [[noreturn]] void throw_mismatch(const Published& one, const Published& other) const;
