@@ -243,6 +243,8 @@ if(TARGET atoll_cli)
             # A library of its own: the flags of our sources are not nvcc's.
             file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/gpu/*.cu")
             add_library(gpu_kernels STATIC ${_sources})
+            # CMake 3.31 and newer would merge CUDA sources, too, whose file-local names are equal.
+            set_target_properties(gpu_kernels PROPERTIES UNITY_BUILD OFF)
             set_source_files_properties("${PROJECT_SOURCE_DIR}/tests/gpu/far.cu" PROPERTIES COMPILE_DEFINITIONS ATOLL_DEVICE_FAR=1)
             option(ATOLL_TEST_ALL_TYPES "Tests of kernels for all types, not only those that stand for others" OFF)
             if(ATOLL_TEST_ALL_TYPES)
