@@ -184,8 +184,15 @@ void TeamState::look_for_failed(const Waiting& wait) {
     }
 }
 
+/// Called while an exception is handled. Every member finds a death itself, and reports it as such.
 void TeamState::mark_broken() noexcept {
     broken_ = true;
+    try {
+        throw;
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::pe_died) return;
+    } catch (...) {
+    }
     own_call_line().failed.store(1, std::memory_order_release);
 }
 
