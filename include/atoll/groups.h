@@ -134,6 +134,46 @@ struct atoll_groups_table {
 
 __attribute__((visibility("default"))) const struct atoll_groups_table* atoll_groups(void);
 
+/* Groups for memory of GPUs: operations in the order of a CUDA stream. They return once the work is
+   enqueued, and can be captured in CUDA graphs. The members are processes of one host. */
+typedef struct atoll_device_group atoll_device_group;
+
+/* A store that connects the members while they join. `get` waits for a value and calls `give` once. Both
+   return 0, or another number if they failed. */
+struct atoll_store {
+    void* state;
+    int (*put)(void* state, const char* key, const char* value, size_t bytes);
+    int (*get)(void* state, const char* key, void* sink,
+               void (*give)(void* sink, const char* value, size_t bytes));
+};
+
+struct atoll_device_options {
+    int rank, size;
+    int device;       /* The GPU's number in this process. */
+    int for_messages; /* Not 0: a group of two members that only sends and receives. */
+    double timeout_s; /* Of joining, and of the waits of kernels. 0: none for kernels. */
+};
+
+struct atoll_device_table {
+    int version;
+    /* Joins a group. Collective over its members; the store, or a prefix of its keys, serves one group. */
+    atoll_device_group* (*join)(const struct atoll_store* store, const struct atoll_device_options* options);
+    /* Leaves. The group's work on streams must be done. Local; does not wait for other members. */
+    void (*leave)(atoll_device_group* group);
+    /* Enqueues a collective, or up to `n` messages that progress together. Spans are memory that the GPU can
+       access. A collective has one span on each side, with the members' pieces one after another; all_to_all
+       may also have one for each member. Tags and time-outs of calls are not used, nor ATOLL_ANY_SOURCE.
+       Messages of a
+       group for messages may be on two streams, one for each direction. The caller orders all other work of
+       a group. Returns 0 or a failure. */
+    int (*start)(atoll_device_group* group, const struct atoll_call* calls, size_t n, void* stream);
+    /* 1 if the stream is captured in a CUDA graph, else 0. */
+    int (*is_capturing)(atoll_device_group* group, void* stream);
+};
+
+/* Errors are reported by last_error and last_failure of atoll_groups_table. */
+__attribute__((visibility("default"))) const struct atoll_device_table* atoll_device_groups(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -44,7 +44,8 @@ bool goes_in_pieces(gpu::Group kind, const Ordinary& ordinary) {
             "stream.");
 }
 
-/// Sends messages through the team's own memory alone, one after another on the stream.
+}  // namespace
+
 void start_in_pieces(const gpu::DeviceMemory& device, const gpu::GroupCall& call, std::uint64_t most,
                      gpu::StreamHandle stream) {
     for (std::uint64_t at = 0; at < call.bytes; at += most) {
@@ -55,8 +56,6 @@ void start_in_pieces(const gpu::DeviceMemory& device, const gpu::GroupCall& call
         device.start(piece, stream);
     }
 }
-
-}  // namespace
 
 Ordinary check_arrays(const TeamState& team, const gpu::DeviceMemory& device, const char* operation,
                       const GroupArguments& arguments) {

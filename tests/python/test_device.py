@@ -58,6 +58,13 @@ def test_memory_that_is_gone(job: Job, package: str, n: int) -> None:
     assert done.stdout.count("done") == n
 
 
+@needs_plugin
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_groups_of_the_plain_c_interface(job: Job, package: str, tmp_path: Path, n: int) -> None:
+    done = job("device_groups.py", n, str(tmp_path), PYTHONPATH=package)
+    assert done.stdout.count("done") == n
+
+
 needs_ucx = pytest.mark.skipif(
     not re.search("UCX [0-9]", subprocess.run([launcher(), "info"], capture_output=True, text=True).stdout),
     reason="no UCX was found",

@@ -183,7 +183,7 @@ def wrong_arguments(ranks: Ranks) -> None:
         dist.all_gather_into_tensor(torch.empty(5), torch.ones(2), group=group)
     with raises(ValueError, "split sizes sum to"):
         dist.all_to_all_single(torch.empty(4), torch.ones(4), [1] * ranks.size, [2] * ranks.size, group=group)
-    with raises(NotImplementedError, "Tensors of other devices: not in this version"):
+    with raises(NotImplementedError, "moves tensors of CPUs and CUDA GPUs"):
         backend = group._get_backend(torch.device("cpu"))
         backend.allreduce([torch.empty(3, device="meta")])
     dist.barrier(group=group)  # still usable

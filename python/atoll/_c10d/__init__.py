@@ -12,21 +12,22 @@ from . import _build
 __all__ = ["create", "module"]
 
 
-def _functions() -> int:
-    """Return the address of libatoll's table of functions (atoll/groups.h)."""
+def _tables() -> tuple[int, int]:
+    """Return the addresses of libatoll's tables of functions (atoll/groups.h)."""
     assert _atoll.__file__  # importing it has loaded the library
     library = ctypes.CDLL("libatoll.so")
-    library.atoll_groups.restype = ctypes.c_void_p
-    address = library.atoll_groups()
-    assert isinstance(address, int)
-    return address
+    addresses = []
+    for function in (library.atoll_groups, library.atoll_device_groups):
+        function.restype = ctypes.c_void_p
+        addresses.append(int(function()))
+    return addresses[0], addresses[1]
 
 
 @functools.cache
 def module() -> Any:
     """Return the C++ module for the PyTorch of this process, compiled if need be."""
     loaded = _build.load()
-    loaded.load(_functions())
+    loaded.load(*_tables())
     return loaded
 
 

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 NAME = "_atoll_c10d"
-SOURCES = ("backend.cpp", "module.cpp")
-HEADERS = ("work.hpp", "buffers.hpp", "backend.hpp")
+SOURCES = ("gpu.cpp", "backend.cpp", "module.cpp")
+HEADERS = ("work.hpp", "gpu.hpp", "buffers.hpp", "backend.hpp")
 OLDEST, NEWEST = (2, 11), (2, 15)
 WAIT_SECONDS = 600
 FOLDER = Path(__file__).resolve().parent

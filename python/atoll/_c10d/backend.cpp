@@ -8,15 +8,26 @@ int AtollBackend::root_of(std::int64_t root, const char* operation) const {
     return static_cast<int>(root);
 }
 
-/// Starts an operation, or carries it out if the caller waits anyway.
-WorkPtr AtollBackend::go(Buffers& buffers, atoll_call call, bool async) {
+GpuSide& AtollBackend::gpu(c10::Device device) {
+    const std::lock_guard lock(gpus_mutex_);
+    auto& side = gpus_[device.index()];
+    if (!side) side = std::make_unique<GpuSide>(meeting_, device);
+    return *side;
+}
+
+WorkPtr AtollBackend::go(Buffers& buffers, const atoll_call& call, c10::Device device, bool async,
+                         bool uneven) {
     const std::uint64_t sequence = ++sequence_;
     Job job = buffers.take_job();
-    if (async) {
-        WorkPtr work = AtollWork::start(group_, call, rank_, std::move(job), sequence);
-        if (coalescing_) coalesced_.push_back(work);
-        return work;
-    }
+    WorkPtr work = device.is_cuda() ? gpu(device).collective(call, std::move(job), uneven, async, sequence)
+                                    : go_on_cpu(std::move(job), call, async, sequence);
+    if (async && coalescing_) coalesced_.push_back(work);
+    return work;
+}
+
+/// Starts an operation, or carries it out if the caller waits anyway.
+WorkPtr AtollBackend::go_on_cpu(Job job, const atoll_call& call, bool async, std::uint64_t sequence) {
+    if (async) return AtollWork::start(group_, call, rank_, std::move(job), sequence);
     const int result = table->run(group_, &call, run_signal_handlers);
     if (result < 0) throw_failure(result, table->last_error());
     if (job.finish) job.finish();
@@ -30,14 +41,22 @@ void AtollBackend::startCoalescing() {
 
 WorkPtr AtollBackend::endCoalescing() {
     coalescing_ = false;
-    return c10::make_intrusive<ManyWork>(rank_, OpType::COALESCED, std::exchange(coalesced_, {}));
+    std::vector<WorkPtr> works = std::exchange(coalesced_, {});
+    {
+        const std::lock_guard lock(gpus_mutex_);
+        for (const auto& [index, side] : gpus_)
+            if (side->has_messages()) works.push_back(side->messages(++sequence_));
+    }
+    if (works.size() == 1) return works[0];
+    return c10::make_intrusive<ManyWork>(rank_, OpType::COALESCED, std::move(works));
 }
 
 // ---- barriers
 
 WorkPtr AtollBackend::barrier(const c10d::BarrierOptions& opts) {
     Buffers buffers(OpType::BARRIER);
-    return go(buffers, buffers.call(ATOLL_BARRIER, limit(opts.timeout)), opts.asyncOp);
+    const c10::Device device = opts.device.value_or(c10::Device(c10::kCPU));
+    return go(buffers, buffers.call(ATOLL_BARRIER, limit(opts.timeout)), device, opts.asyncOp);
 }
 
 int AtollBackend::wait_for_message(int kind, int other, int tag, char* byte, Milliseconds timeout) {
@@ -106,18 +125,18 @@ WorkPtr AtollBackend::broadcast(Tensors& tensors, const c10d::BroadcastOptions& 
     }
     atoll_call call = buffers.call(ATOLL_BROADCAST, limit(opts.timeout));
     call.root = root;
-    return go(buffers, call, opts.asyncOp);
+    return go(buffers, call, tensor.device(), opts.asyncOp);
 }
 
 WorkPtr AtollBackend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) {
     const char* const operation = "all_reduce";
     if (tensors.size() == 1 && tensors[0].layout() == at::kSparse) return allreduce_sparse(tensors, opts);
     const at::Tensor& tensor = single(tensors, operation);
-    Buffers buffers(OpType::ALLREDUCE);
+    Buffers buffers(OpType::ALLREDUCE, true);
     buffers.both(tensor);
     atoll_call call = buffers.call(ATOLL_ALL_REDUCE, limit(opts.timeout));
     set_op(call, opts.reduceOp, tensor, operation);
-    return go(buffers, call, opts.asyncOp);
+    return go(buffers, call, tensor.device(), opts.asyncOp);
 }
 
 WorkPtr AtollBackend::allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& opts) {
@@ -131,7 +150,7 @@ WorkPtr AtollBackend::reduce(Tensors& tensors, const c10d::ReduceOptions& opts) 
     const char* const operation = "reduce";
     const at::Tensor& tensor = single(tensors, operation);
     const int root = root_of(opts.rootRank, operation);
-    Buffers buffers(OpType::REDUCE);
+    Buffers buffers(OpType::REDUCE, true);
     if (root == rank_) {
         buffers.both(tensor);
     } else {
@@ -141,7 +160,7 @@ WorkPtr AtollBackend::reduce(Tensors& tensors, const c10d::ReduceOptions& opts) 
     atoll_call call = buffers.call(ATOLL_REDUCE, limit(opts.timeout));
     call.root = root;
     set_op(call, opts.reduceOp, tensor, operation);
-    return go(buffers, call, opts.asyncOp);
+    return go(buffers, call, tensor.device(), opts.asyncOp);
 }
 
 // ---- gathers and scatters
@@ -159,7 +178,7 @@ WorkPtr AtollBackend::allgather(std::vector<Tensors>& outputs, Tensors& inputs,
         check_alike(output, input, operation);
         buffers.output(output);
     }
-    return go(buffers, buffers.call(ATOLL_ALL_GATHER, limit(opts.timeout)), opts.asyncOp);
+    return go(buffers, buffers.call(ATOLL_ALL_GATHER, limit(opts.timeout)), input.device(), opts.asyncOp);
 }
 
 WorkPtr AtollBackend::allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs,
@@ -182,7 +201,7 @@ WorkPtr AtollBackend::allgather_coalesced(std::vector<Tensors>& outputs, Tensors
 WorkPtr AtollBackend::_allgather_base(at::Tensor& output, at::Tensor& input,
                                       const c10d::AllgatherOptions& opts) {
     const char* const operation = "all_gather_single";
-    check_cpu(input, operation);
+    check_place(input, operation);
     check_alike(output, input, operation);
     TORCH_CHECK_VALUE(output.numel() == input.numel() * size_, operation, ": the output has ", output.numel(),
                       " elements; ", size_, " inputs of ", input.numel(), " make ", input.numel() * size_,
@@ -190,14 +209,14 @@ WorkPtr AtollBackend::_allgather_base(at::Tensor& output, at::Tensor& input,
     Buffers buffers(OpType::_ALLGATHER_BASE);
     buffers.input(input);
     buffers.output_pieces(output, std::vector<std::size_t>(static_cast<std::size_t>(size_), input.nbytes()));
-    return go(buffers, buffers.call(ATOLL_ALL_GATHER, limit(opts.timeout)), opts.asyncOp);
+    return go(buffers, buffers.call(ATOLL_ALL_GATHER, limit(opts.timeout)), input.device(), opts.asyncOp);
 }
 
 WorkPtr AtollBackend::allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                                       const c10d::AllgatherOptions& opts) {
     TORCH_CHECK_VALUE(outputs.size() == inputs.size(),
                       "all_gather_single_coalesced takes an output for each input.");
-    return many(OpType::ALLGATHER_INTO_TENSOR_COALESCED, inputs.size(),
+    return many(OpType::COALESCED, inputs.size(),
                 [&](std::size_t i) { return _allgather_base(outputs[i], inputs[i], opts); });
 }
 
@@ -221,7 +240,7 @@ WorkPtr AtollBackend::gather(std::vector<Tensors>& outputs, Tensors& inputs,
     }
     atoll_call call = buffers.call(ATOLL_GATHER, limit(opts.timeout));
     call.root = root;
-    return go(buffers, call, opts.asyncOp);
+    return go(buffers, call, input.device(), opts.asyncOp);
 }
 
 WorkPtr AtollBackend::scatter(Tensors& outputs, std::vector<Tensors>& inputs,
@@ -246,7 +265,7 @@ WorkPtr AtollBackend::scatter(Tensors& outputs, std::vector<Tensors>& inputs,
     buffers.output(output);
     atoll_call call = buffers.call(ATOLL_SCATTER, limit(opts.timeout));
     call.root = root;
-    return go(buffers, call, opts.asyncOp);
+    return go(buffers, call, output.device(), opts.asyncOp);
 }
 
 WorkPtr AtollBackend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs,
@@ -255,7 +274,7 @@ WorkPtr AtollBackend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inp
     const at::Tensor& output = single(outputs, operation);
     TORCH_CHECK_VALUE(inputs.size() == 1 && inputs[0].size() == static_cast<std::size_t>(size_), operation,
                       " takes an input tensor for each of the ", size_, " ranks.");
-    Buffers buffers(OpType::REDUCE_SCATTER);
+    Buffers buffers(OpType::REDUCE_SCATTER, true);
     for (const at::Tensor& input : inputs[0]) {
         check_alike(input, output, operation);
         buffers.input(input);
@@ -263,30 +282,30 @@ WorkPtr AtollBackend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inp
     buffers.output(output);
     atoll_call call = buffers.call(ATOLL_REDUCE_SCATTER, limit(opts.timeout));
     set_op(call, opts.reduceOp, output, operation);
-    return go(buffers, call, opts.asyncOp);
+    return go(buffers, call, output.device(), opts.asyncOp);
 }
 
 WorkPtr AtollBackend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
                                            const c10d::ReduceScatterOptions& opts) {
     const char* const operation = "reduce_scatter_single";
-    check_cpu(input, operation);
+    check_place(input, operation);
     check_alike(output, input, operation);
     TORCH_CHECK_VALUE(input.numel() == output.numel() * size_, operation, ": the input has ", input.numel(),
                       " elements; ", size_, " outputs of ", output.numel(), " make ", output.numel() * size_,
                       ".");
-    Buffers buffers(OpType::_REDUCE_SCATTER_BASE);
-    buffers.input_pieces(input, std::vector<std::size_t>(static_cast<std::size_t>(size_), output.nbytes()));
+    Buffers buffers(OpType::_REDUCE_SCATTER_BASE, true);
+    buffers.input_pieces(input, static_cast<std::size_t>(size_));
     buffers.output(output);
     atoll_call call = buffers.call(ATOLL_REDUCE_SCATTER, limit(opts.timeout));
     set_op(call, opts.reduceOp, output, operation);
-    return go(buffers, call, opts.asyncOp);
+    return go(buffers, call, output.device(), opts.asyncOp);
 }
 
 WorkPtr AtollBackend::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                                       const c10d::ReduceScatterOptions& opts) {
     TORCH_CHECK_VALUE(outputs.size() == inputs.size(),
                       "reduce_scatter_single_coalesced takes an output for each input.");
-    return many(OpType::REDUCE_SCATTER_TENSOR_COALESCED, inputs.size(),
+    return many(OpType::COALESCED, inputs.size(),
                 [&](std::size_t i) { return _reduce_scatter_base(outputs[i], inputs[i], opts); });
 }
 
@@ -305,7 +324,8 @@ WorkPtr AtollBackend::alltoall(Tensors& outputs, Tensors& inputs, const c10d::Al
         check_alike(output, inputs[0], operation);
         buffers.output(output);
     }
-    return go(buffers, buffers.call(ATOLL_ALL_TO_ALL, limit(opts.timeout)), opts.asyncOp);
+    return go(buffers, buffers.call(ATOLL_ALL_TO_ALL, limit(opts.timeout)), inputs[0].device(), opts.asyncOp,
+              true);
 }
 
 WorkPtr AtollBackend::alltoall_base(at::Tensor& output, at::Tensor& input,
@@ -313,51 +333,54 @@ WorkPtr AtollBackend::alltoall_base(at::Tensor& output, at::Tensor& input,
                                     std::vector<std::int64_t>& input_splits,
                                     const c10d::AllToAllOptions& opts) {
     const char* const operation = "all_to_all_single";
-    check_cpu(input, operation);
+    check_place(input, operation);
     check_alike(output, input, operation);
     Buffers buffers(OpType::ALLTOALL_BASE);
     buffers.input_pieces(input, split_bytes(input, input_splits, size_, operation, "input"));
     buffers.output_pieces(output, split_bytes(output, output_splits, size_, operation, "output"));
-    return go(buffers, buffers.call(ATOLL_ALL_TO_ALL, limit(opts.timeout)), opts.asyncOp);
+    return go(buffers, buffers.call(ATOLL_ALL_TO_ALL, limit(opts.timeout)), input.device(), opts.asyncOp,
+              !input_splits.empty() || !output_splits.empty());
 }
 
 // ---- messages
 
+WorkPtr AtollBackend::message(Buffers& buffers, int kind, const at::Tensor& tensor, int other, int tag) {
+    TORCH_CHECK_VALUE(tag >= 0, kind == ATOLL_SEND ? "send" : "recv", " was given the tag ", tag,
+                      "; tags are 0 or more.");
+    atoll_call call = buffers.call(kind, options_->timeout);
+    call.root = other;
+    call.tag = tag;
+    if (tensor.device().is_cpu()) return go(buffers, call, tensor.device(), true);
+    GpuSide& side = gpu(tensor.device());
+    Job job = buffers.take_job();
+    if (!coalescing_) return side.message(call, std::move(job), ++sequence_);
+    side.add(call, std::move(job));
+    return c10::make_intrusive<ManyWork>(rank_, OpType::COALESCED, std::vector<WorkPtr>{});
+}
+
 WorkPtr AtollBackend::send(Tensors& tensors, int to, int tag) {
-    const char* const operation = "send";
-    const at::Tensor& tensor = single(tensors, operation);
-    TORCH_CHECK_VALUE(tag >= 0, operation, " was given the tag ", tag, "; tags are 0 or more.");
+    const at::Tensor& tensor = single(tensors, "send");
     Buffers buffers(OpType::SEND);
     buffers.input(tensor);
-    atoll_call call = buffers.call(ATOLL_SEND, options_->timeout);
-    call.root = to;
-    call.tag = tag;
-    return go(buffers, call, true);
+    return message(buffers, ATOLL_SEND, tensor, to, tag);
 }
 
 WorkPtr AtollBackend::recv(Tensors& tensors, int from, int tag) {
-    const char* const operation = "recv";
-    const at::Tensor& tensor = single(tensors, operation);
-    TORCH_CHECK_VALUE(tag >= 0, operation, " was given the tag ", tag, "; tags are 0 or more.");
-    TORCH_CHECK_VALUE(from != ATOLL_ANY_SOURCE, operation, " was given the source ", from, ".");
+    const at::Tensor& tensor = single(tensors, "recv");
+    TORCH_CHECK_VALUE(from != ATOLL_ANY_SOURCE, "recv was given the source ", from, ".");
     Buffers buffers(OpType::RECV);
     buffers.output(tensor);
-    atoll_call call = buffers.call(ATOLL_RECEIVE, options_->timeout);
-    call.root = from;
-    call.tag = tag;
-    return go(buffers, call, true);
+    return message(buffers, ATOLL_RECEIVE, tensor, from, tag);
 }
 
 WorkPtr AtollBackend::recvAnysource(Tensors& tensors, int tag) {
-    const char* const operation = "recv";
-    const at::Tensor& tensor = single(tensors, operation);
-    TORCH_CHECK_VALUE(tag >= 0, operation, " was given the tag ", tag, "; tags are 0 or more.");
+    const at::Tensor& tensor = single(tensors, "recv");
+    if (tensor.device().is_cuda())
+        C10_THROW_ERROR(NotImplementedError,
+                        "recv from any rank is for CPU tensors, as with NCCL; name the source.");
     Buffers buffers(OpType::RECVANYSOURCE);
     buffers.output(tensor);
-    atoll_call call = buffers.call(ATOLL_RECEIVE, options_->timeout);
-    call.root = ATOLL_ANY_SOURCE;
-    call.tag = tag;
-    return go(buffers, call, true);
+    return message(buffers, ATOLL_RECEIVE, tensor, ATOLL_ANY_SOURCE, tag);
 }
 
 // ---- sparse tensors

@@ -1,7 +1,9 @@
-// Backend: the operations of torch.distributed on CPU tensors, carried out by a group of libatoll.
+// Backend: the operations of torch.distributed, carried out by groups of libatoll: one for CPU tensors,
+// others for CUDA tensors.
 #pragma once
 
 #include "buffers.hpp"
+#include "gpu.hpp"
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
@@ -10,16 +12,18 @@
 
 namespace atoll_c10d {
 
-using WorkPtr = c10::intrusive_ptr<c10d::Work>;
-
 class AtollBackend : public c10d::Backend {
   public:
-    AtollBackend(atoll_group* group, int rank, int size, Milliseconds timeout, std::vector<int> names)
-        : Backend(rank, size),
+    AtollBackend(atoll_group* group, const Meeting& meeting, Milliseconds timeout, std::vector<int> names)
+        : Backend(meeting.rank, meeting.size),
           group_(group),
+          meeting_(meeting),
           names_(std::move(names)),
           options_(c10::make_intrusive<Options>("atoll", timeout)) {}
-    ~AtollBackend() override { table->leave(group_); }
+    ~AtollBackend() override {
+        gpus_.clear();
+        table->leave(group_);
+    }
 
     const std::string getBackendName() const override { return "atoll"; }
     c10::intrusive_ptr<Options> getBackendOptions() override { return options_; }
@@ -86,13 +90,19 @@ class AtollBackend : public c10d::Backend {
         return given == c10d::kUnsetTimeout ? options_->timeout : given;
     }
     int root_of(std::int64_t root, const char* operation) const;
-    WorkPtr go(Buffers& buffers, atoll_call call, bool async);
+    /// Starts an operation on tensors of this device. `uneven`: pieces of an all_to_all may differ in size.
+    WorkPtr go(Buffers& buffers, const atoll_call& call, c10::Device device, bool async, bool uneven = false);
+    WorkPtr go_on_cpu(Job job, const atoll_call& call, bool async, std::uint64_t sequence);
+    GpuSide& gpu(c10::Device device);
+    WorkPtr message(Buffers& buffers, int kind, const at::Tensor& tensor, int other, int tag);
     WorkPtr sum_sparse(at::Tensor& tensor, const c10d::AllreduceOptions& opts);
     Tensors gather_all(const at::Tensor& tensor, const std::vector<std::int64_t>& rows, Milliseconds timeout);
     void set_op(atoll_call& call, const c10d::ReduceOp& op, const at::Tensor& tensor,
                 const char* operation) const {
-        call.type = type_of(tensor.scalar_type(), operation);
-        call.op = op_of(op, tensor.scalar_type(), operation);
+        const at::ScalarType type = tensor.scalar_type();
+        call.type = type_of(type, operation);
+        call.op = op_of(op, type, operation);
+        if (tensor.device().is_cuda()) call.type = type_on_gpu(type, call);
     }
     template <class Each> WorkPtr many(OpType type, std::size_t n, Each&& each) {
         std::vector<WorkPtr> parts;
@@ -102,6 +112,9 @@ class AtollBackend : public c10d::Backend {
     int wait_for_message(int kind, int other, int tag, char* byte, Milliseconds timeout);
 
     atoll_group* group_;
+    Meeting meeting_;
+    std::mutex gpus_mutex_;
+    std::map<c10::DeviceIndex, std::unique_ptr<GpuSide>> gpus_;
     std::vector<int> names_;  ///< global rank of each rank
     c10::intrusive_ptr<Options> options_;
     std::atomic<std::uint64_t> sequence_{0};

@@ -1,5 +1,5 @@
-// Tensors as spans of bytes: checks of devices and types, and contiguous copies of tensors that are not
-// contiguous.
+// Tensors as spans of bytes. Checks devices and types. Copies tensors that are not contiguous, and those of a
+// type that a GPU does not reduce.
 #pragma once
 
 #include "work.hpp"
@@ -8,30 +8,34 @@
 
 namespace atoll_c10d {
 
-inline void check_cpu(const at::Tensor& tensor, const char* operation) {
+inline void check_place(const at::Tensor& tensor, const char* operation) {
     TORCH_CHECK_VALUE(tensor.defined(), operation, " was given an undefined tensor.");
-    if (!tensor.device().is_cpu())
-        C10_THROW_ERROR(
-            NotImplementedError,
-            c10::str(tensor.device().is_cuda() ? "CUDA tensors" : "Tensors of other devices",
-                     ": not in this version of Atoll's backend, which moves CPU tensors; ", operation,
-                     " was given one on ", tensor.device(),
-                     ". Copy it to the CPU, or choose init_process_group(\"cpu:atoll,cuda:nccl\")."));
+    if (!tensor.device().is_cpu() && !tensor.device().is_cuda())
+        C10_THROW_ERROR(NotImplementedError,
+                        c10::str("Atoll's backend moves tensors of CPUs and CUDA GPUs; ", operation,
+                                 " was given one on ", tensor.device(), ". Copy it to the CPU first."));
     TORCH_CHECK_VALUE(tensor.layout() == at::kStrided, operation,
                       " takes dense tensors; it was given one of layout ", tensor.layout(), ".");
 }
 
 inline void check_alike(const at::Tensor& tensor, const at::Tensor& first, const char* operation) {
-    check_cpu(tensor, operation);
+    check_place(tensor, operation);
     TORCH_CHECK_TYPE(tensor.scalar_type() == first.scalar_type(), operation,
                      " takes tensors of one type; it was given ", first.scalar_type(), " and ",
                      tensor.scalar_type(), ".");
+    TORCH_CHECK_VALUE(tensor.device() == first.device(), operation,
+                      " takes tensors of one device; it was given tensors on ", first.device(), " and ",
+                      tensor.device(), ".");
+}
+
+inline bool is_eight_bit_float(at::ScalarType type) {
+    return type == at::kFloat8_e4m3fn || type == at::kFloat8_e5m2;
 }
 
 inline const at::Tensor& single(const Tensors& tensors, const char* operation) {
     TORCH_CHECK_VALUE(tensors.size() == 1, operation, " takes one tensor a rank; it was given ",
                       tensors.size(), ".");
-    check_cpu(tensors[0], operation);
+    check_place(tensors[0], operation);
     return tensors[0];
 }
 
@@ -39,9 +43,9 @@ inline const at::Tensor& single(const Tensors& tensors, const char* operation) {
 /// `single` or `check_alike`.
 class Buffers {
   public:
-    explicit Buffers(OpType type) { job_.type = type; }
+    explicit Buffers(OpType type, bool reduces = false) : reduces_(reduces) { job_.type = type; }
 
-    void input(const at::Tensor& tensor) { push(in_, keep(tensor.contiguous())); }
+    void input(const at::Tensor& tensor) { push(in_, keep(readable(tensor))); }
     void output(const at::Tensor& tensor) {
         job_.results.push_back(tensor);
         push(out_, writable(tensor, false));
@@ -55,11 +59,16 @@ class Buffers {
     }
     /// A tensor in pieces along dimension 0, or in equal pieces of its elements.
     void input_pieces(const at::Tensor& tensor, const std::vector<std::size_t>& bytes) {
-        pieces(in_, keep(tensor.contiguous()), bytes);
+        pieces(in_, keep(readable(tensor)), bytes);
     }
     void output_pieces(const at::Tensor& tensor, const std::vector<std::size_t>& bytes) {
         job_.results.push_back(tensor);
         pieces(out_, writable(tensor, false), bytes);
+    }
+    /// A tensor in `n` equal pieces.
+    void input_pieces(const at::Tensor& tensor, std::size_t n) {
+        const at::Tensor& flat = keep(readable(tensor));
+        pieces(in_, flat, std::vector<std::size_t>(n, flat.nbytes() / n));
     }
     void result(const at::Tensor& tensor) { job_.results.push_back(tensor); }
 
@@ -86,13 +95,21 @@ class Buffers {
   private:
     using Spans = std::vector<atoll_span>;
 
+    /// GPUs reduce 8-bit floating-point numbers as float32; they are rounded once, at the end.
+    bool widens(const at::Tensor& tensor) const {
+        return reduces_ && tensor.device().is_cuda() && is_eight_bit_float(tensor.scalar_type());
+    }
+    at::Tensor readable(const at::Tensor& tensor) const {
+        return widens(tensor) ? tensor.detach().to(at::kFloat).contiguous() : tensor.contiguous();
+    }
     const at::Tensor& keep(at::Tensor tensor) {
         job_.kept.push_back(std::move(tensor));
         return job_.kept.back();
     }
     at::Tensor writable(const at::Tensor& tensor, bool read) {
-        if (tensor.is_contiguous()) return keep(tensor);
-        at::Tensor flat = read ? tensor.contiguous() : at::empty(tensor.sizes(), tensor.options());
+        if (tensor.is_contiguous() && !widens(tensor)) return keep(tensor);
+        const auto options = widens(tensor) ? tensor.options().dtype(at::kFloat) : tensor.options();
+        at::Tensor flat = read ? readable(tensor) : at::empty(tensor.sizes(), options);
         back_.emplace_back(tensor.detach(), flat);
         return keep(flat);
     }
@@ -107,6 +124,7 @@ class Buffers {
         }
     }
 
+    const bool reduces_;
     Job job_;
     Spans in_, out_;
     std::vector<std::pair<at::Tensor, at::Tensor>> back_;  ///< tensors of the caller, and their copies
@@ -181,6 +199,15 @@ inline int type_of(at::ScalarType type, const char* operation) {
         default:
             TORCH_CHECK_TYPE(false, operation, " does not reduce tensors of type ", type, ".");
     }
+}
+
+/// The type by which a GPU reduces: sums and averages of complex numbers are those of their two parts.
+inline int type_on_gpu(at::ScalarType type, const atoll_call& call) {
+    if (is_eight_bit_float(type)) return ATOLL_FLOAT32;
+    const bool by_part = call.op == ATOLL_SUM || call.op == ATOLL_AVG;
+    if (by_part && type == at::kComplexFloat) return ATOLL_FLOAT32;
+    if (by_part && type == at::kComplexDouble) return ATOLL_FLOAT64;
+    return call.type;
 }
 
 /// The library's number of an operator. On booleans a sum and a maximum are "or", a product and a minimum

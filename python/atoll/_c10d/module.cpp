@@ -1,5 +1,5 @@
 // The module: makes backends for PyTorch. It is compiled for one version of PyTorch (see _build.py) and
-// reaches libatoll through a table of functions.
+// reaches libatoll through tables of functions.
 #include "backend.hpp"
 
 #include <pybind11/chrono.h>
@@ -61,7 +61,8 @@ c10::intrusive_ptr<c10d::Backend> create_backend(const c10::intrusive_ptr<c10d::
                    c10::str("rank ", names[static_cast<std::size_t>(rank)], " could not join: ", text));
         throw_failure(failure, text);
     }
-    auto backend = c10::make_intrusive<AtollBackend>(group, rank, size, timeout, std::move(names));
+    const Meeting meeting{store, keys, rank, size, timeout_s};
+    auto backend = c10::make_intrusive<AtollBackend>(group, meeting, timeout, std::move(names));
     if (store->add(keys + "/joined", 1) == size) store->set(keys + "/end", std::string(all_joined));
     const std::string end = awaited(*store, keys + "/end", "Not all ranks joined the group", timeout);
     if (end != all_joined) throw_failure(ATOLL_FAILED, "The group was not made, since " + end);
@@ -74,13 +75,14 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     using namespace atoll_c10d;
     m.def(
         "load",
-        [](std::uintptr_t address) {
+        [](std::uintptr_t address, std::uintptr_t device_address) {
             table = reinterpret_cast<const atoll_groups_table*>(address);
+            device_table = reinterpret_cast<const atoll_device_table*>(device_address);
             TORCH_CHECK(table->version == ATOLL_GROUPS_VERSION,
                         "Atoll's module for PyTorch was compiled for version ", ATOLL_GROUPS_VERSION,
                         " of libatoll's groups; the library has version ", table->version, ".");
         },
-        pybind11::arg("table"));
+        pybind11::arg("table"), pybind11::arg("device_table"));
     m.def("create_backend", &create_backend, pybind11::arg("store"), pybind11::arg("rank"),
           pybind11::arg("size"), pybind11::arg("timeout_s"), pybind11::arg("group_id"),
           pybind11::arg("names"), pybind11::call_guard<pybind11::gil_scoped_release>());

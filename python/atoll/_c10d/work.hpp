@@ -16,6 +16,7 @@
 namespace atoll_c10d {
 
 using Tensors = std::vector<at::Tensor>;
+using WorkPtr = c10::intrusive_ptr<c10d::Work>;
 using c10d::OpType;
 using Milliseconds = std::chrono::milliseconds;
 

@@ -1,6 +1,7 @@
 // The plain C interface of groups (atoll/groups.h).
 #include "atoll/groups.h"
 
+#include "collective/requests/c_interface.hpp"
 #include "collective/requests/group.hpp"
 #include "collective/requests/segment.hpp"
 
@@ -15,15 +16,6 @@ struct atoll_request {  // NOLINT(readability-identifier-naming)
 };
 
 namespace atl::requests {
-namespace {
-
-static_assert(static_cast<int>(Kind::receive) == ATOLL_RECEIVE);
-static_assert(static_cast<int>(DType::bfloat16) == ATOLL_BFLOAT16);
-static_assert(float8_e4m3 == ATOLL_FLOAT8_E4M3);
-static_assert(static_cast<int>(ReduceOp::avg) == ATOLL_AVG);
-
-thread_local std::string last_text;
-thread_local int last_kind = 0;
 
 int failure_of(ErrorCode code) {
     switch (code) {
@@ -42,24 +34,15 @@ int failure_of(ErrorCode code) {
     }
 }
 
-/// Calls `body`; an exception becomes last_error and a negative number.
-template <class Body> int guarded_call(Body&& body) {
-    try {
-        return body();
-    } catch (const Error& error) {
-        last_text = error.what();
-        return last_kind = failure_of(error.code());
-    } catch (const std::exception& error) {
-        last_text = error.what();
-        return last_kind = ATOLL_FAILED;
-    }
-}
+namespace {
 
 std::vector<Span> spans_of(const atoll_span* spans, std::size_t n) {
     std::vector<Span> result(n);
     for (std::size_t i = 0; i < n; ++i) result[i] = {static_cast<char*>(spans[i].data), spans[i].bytes};
     return result;
 }
+
+}  // namespace
 
 Call call_of(const atoll_call& from) {
     Call call;
@@ -72,6 +55,13 @@ Call call_of(const atoll_call& from) {
     call.out = spans_of(from.out, from.n_out);
     return call;
 }
+
+namespace {
+
+static_assert(static_cast<int>(Kind::receive) == ATOLL_RECEIVE);
+static_assert(static_cast<int>(DType::bfloat16) == ATOLL_BFLOAT16);
+static_assert(float8_e4m3 == ATOLL_FLOAT8_E4M3);
+static_assert(static_cast<int>(ReduceOp::avg) == ATOLL_AVG);
 
 /// The group's own thread may drop the last reference, but cannot end itself.
 void destroy_elsewhere(Group* group) {

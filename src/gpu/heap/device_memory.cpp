@@ -97,6 +97,7 @@ void DeviceMemory::share_gpu(const std::vector<GpuUse>& uses, const std::vector<
         const unsigned share = share_of(resident_blocks[pe], at_once == 1 ? 1 : 2 * at_once);
         blocks = std::min(blocks, std::max(share, 1u));
     }
+    if (const unsigned most = job_.settings.stream_blocks; most != 0) blocks = std::min(blocks, most);
     gpu_->executor().limit_blocks(blocks);
     sharing_ = sharing[static_cast<std::size_t>(me_)];
     shared_gpu_.emplace(gpu_->facts().number, sharing_.at_once);

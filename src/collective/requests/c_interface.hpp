@@ -1,0 +1,32 @@
+// Errors and calls of the plain C interface of groups (atoll/groups.h).
+#pragma once
+
+#include "atoll/groups.h"
+#include "collective/requests/call.hpp"
+
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace atl::requests {
+
+inline thread_local std::string last_text;
+inline thread_local int last_kind = 0;
+
+int failure_of(ErrorCode code);
+Call call_of(const atoll_call& from);
+
+/// Calls `body`; an exception becomes last_error and a negative number.
+template <class Body> int guarded_call(Body&& body) {
+    try {
+        return body();
+    } catch (const Error& error) {
+        last_text = error.what();
+        return last_kind = failure_of(error.code());
+    } catch (const std::exception& error) {
+        last_text = error.what();
+        return last_kind = ATOLL_FAILED;
+    }
+}
+
+}  // namespace atl::requests
