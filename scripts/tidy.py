@@ -11,10 +11,12 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -22,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "tidy"
 INCLUDES = (ROOT / "include", ROOT / "src", BUILD / "generated" / "include")
 FOLDERS = (ROOT / "src", ROOT / "python" / "src")
+MOST_IN_A_BATCH = 12
 DEFAULT_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "atoll" / "tidy"
 
 
@@ -49,8 +52,17 @@ def read_by(file: Path) -> list[Path]:
     return sorted(seen)
 
 
-def sources() -> Iterator[tuple[Path, str]]:
-    """Each compiled source of ours with a key of all that its result depends on."""
+@dataclass(frozen=True)
+class Source:
+    """A compiled source, and a key of all that its result depends on."""
+
+    file: Path
+    command: str
+    key: str
+
+
+def sources() -> Iterator[Source]:
+    """Yield each compiled source of ours."""
     version = subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
     seen = set()
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
@@ -62,19 +74,18 @@ def sources() -> Iterator[tuple[Path, str]]:
         total.update(entry["command"].replace(str(ROOT), "").encode())
         for part in read_by(file):
             total.update(digest(part))
-        yield file, total.hexdigest()
+        yield Source(file, entry["command"], total.hexdigest())
 
 
-def look(file: Path) -> str:
-    """The findings of clang-tidy in a file; empty if it passes."""
-    # The compile commands are those of the compiler that built it, which may know warnings that clang does
-    # not.
+def look(file: Path, commands: Path = BUILD) -> str:
+    """Return the findings of clang-tidy in a file; empty if it passes. `commands` has its compile commands."""
+    # The compile commands are those of the compiler that built it, which may know warnings that clang does not.
     command = [
         "clang-tidy",
         "--quiet",
         "--extra-arg=-Wno-unknown-warning-option",
         "-p",
-        str(BUILD),
+        str(commands),
         str(file),
     ]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -85,6 +96,46 @@ def look(file: Path) -> str:
     )
 
 
+def batches(waiting: list[Source]) -> Iterator[list[Source]]:
+    """Yield the sources in groups of one folder and one set of flags."""
+    alike: dict[tuple[Path, str], list[Source]] = {}
+    for source in waiting:
+        folder = source.file.parent
+        # The module's sources define the same macros, so they cannot be one file.
+        together = folder.is_relative_to(ROOT / "src")
+        flags = re.sub(r" -o \S+ -c \S+", "", source.command) if together else str(source.file)
+        alike.setdefault((folder, flags), []).append(source)
+    for group in alike.values():
+        for first in range(0, len(group), MOST_IN_A_BATCH):
+            yield group[first : first + MOST_IN_A_BATCH]
+
+
+def passes_together(batch: list[Source], folder: Path) -> bool:
+    """Check the sources as one file, written to `folder`. False also if they cannot be compiled together."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy(ROOT / ".clang-tidy", folder)
+    joined = folder / "joined.cpp"
+    joined.write_text("".join(f'#line 1 "{source.file}"\n{source.file.read_text()}\n' for source in batch))
+    first = batch[0]
+    command = first.command.replace(f"-c {first.file}", f"-iquote {first.file.parent} -c {joined}")
+    entry = {"directory": str(BUILD), "command": command, "file": str(joined)}
+    (folder / "compile_commands.json").write_text(json.dumps([entry]))
+    return not look(joined, folder)
+
+
+def examine(number: int, batch: list[Source], passed: Path) -> int:
+    """Check the sources of a batch, report findings, and note what passed; return the number of files with findings."""
+    found = 0
+    together = len(batch) > 1 and passes_together(batch, BUILD / "together" / str(number))
+    for source in batch:
+        if not together and (report := look(source.file)):
+            print(report, flush=True)
+            found += 1
+        else:
+            (passed / source.key).touch()
+    return found
+
+
 def main() -> int:
     """Run, report, remember."""
     if not (BUILD / "compile_commands.json").exists():
@@ -93,19 +144,11 @@ def main() -> int:
     passed = Path(os.environ.get("ATOLL_BUILD_TIDY_CACHE") or DEFAULT_CACHE)
     passed.mkdir(parents=True, exist_ok=True)
     files = list(sources())
-    waiting = [(file, key) for file, key in files if not (passed / key).exists()]
-
-    def examine(work: tuple[Path, str]) -> bool:
-        file, key = work
-        if report := look(file):
-            print(report, flush=True)
-            return False
-        (passed / key).touch()
-        return True
-
+    waiting = [source for source in files if not (passed / source.key).exists()]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        found = list(pool.map(examine, waiting)).count(False)
-    compiled = {file for file, _ in files}
+        work = [pool.submit(examine, number, batch, passed) for number, batch in enumerate(batches(waiting))]
+        found = sum(one.result() for one in work)
+    compiled = {source.file for source in files}
     apart = [str(f.relative_to(ROOT)) for d in FOLDERS for f in sorted(d.rglob("*.cpp")) if f not in compiled]
     print(
         f"clang-tidy: {len(files)} files, {len(files) - len(waiting)} of them known to be right, {found} with findings"
