@@ -3,8 +3,7 @@
 # the launcher run natively in `make test`: qemu-user emulates what they need of the kernel in part, and very slowly.
 source "$(dirname "$0")/lib.sh"
 begin cross
-check "build (aarch64)" bash -c "source scripts/lib.sh; configure cross-aarch64 && \
-    build cross-aarch64 atoll atoll_cli atoll_shmem {common,bootstrap,memory,transport,gpu_unit,core,collective}_tests"
+check "build (aarch64)" bash -c "source scripts/lib.sh; build_cross"
 [ "$checked" -ne 0 ] || check "C++ tests (aarch64, qemu)" --junit "$results/cxx-aarch64.xml" \
     limited python3 scripts/gtests.py --junit "$results/cxx-aarch64.xml" --jobs "$jobs" \
     --emulator "qemu-aarch64 -L /usr/aarch64-linux-gnu" build/cross-aarch64/bin/{common,bootstrap,memory,transport,gpu_unit,core,collective}_tests
