@@ -3,12 +3,18 @@ reference of all languages, docs/kernel-operations.md."""
 
 from __future__ import annotations
 
+import importlib
 import re
+import sys
 import textwrap
 from pathlib import Path
 from typing import Any
 
-HEADERS = Path(__file__).resolve().parents[1] / "include/atoll/device"
+ROOT = Path(__file__).resolve().parents[1]
+HEADERS, SHARED = ROOT / "include/atoll/device", ROOT / "python/atoll/_kernels"
+sys.path.insert(0, str(SHARED.parent))  # so that it needs no atoll, which needs the compiled library
+documentation: Any = importlib.import_module("_kernels.documentation")
+Language, paragraph = documentation.Language, documentation.paragraph
 BEGIN, END = "<!-- coverage: api/kernels.py -->", "<!-- end of coverage -->"
 ORDER_OF_TITLES = ("cpp", "numba", "triton", "cute")
 CALLERS = {"any": "any thread", "thread": "one thread", "scope": "all threads of the scope"}
@@ -89,8 +95,7 @@ def signatures(of: dict[str, Any], operation: dict[str, Any]) -> str:
     for language, words in of["languages"].items():
         if language in operation.get("absent", {}):
             continue
-        listed = str(operation.get(language, operation["arguments"])).split(", ")
-        listed = [one for one in listed if language != "triton" or not one.startswith("scope")]
+        listed = Language(language, of).arguments(operation)
         title = "C++" if language == "cpp" else words["title"].split(" ")[0]
         calls.setdefault(f"`{operation['name']}({', '.join(listed)})`", []).append(title)
     return "; ".join(f"{', '.join(languages)} {call}" for call, languages in calls.items())

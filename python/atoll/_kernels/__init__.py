@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from . import rules
 from .constants import COMPARE, ORDER, REDUCE_OP, SCOPE, SIGNAL_OP
-from .documentation import absent, publish
+from .documentation import absent, operations, publish
 
-__all__ = ["COMPARE", "ORDER", "REDUCE_OP", "SCOPE", "SIGNAL_OP", "absent", "publish"]
+__all__ = ["COMPARE", "ORDER", "REDUCE_OP", "SCOPE", "SIGNAL_OP", "absent", "operations", "publish", "rules"]

@@ -5,11 +5,5 @@ from __future__ import annotations
 from .._ptx import AT
 from .documentation import table
 
-
-def _names() -> set[str]:
-    """Return the names of all checks: the keys `check` and `check_LANGUAGE` of the table."""
-    operations = table()["operations"].values()
-    return {value for one in operations for key, value in one.items() if key.startswith("check")}
-
-
-CHECKS = {name: AT.get(f"check {name}") or AT[name] for name in sorted(_names())}
+NAMES = {one["check"] for one in table()["operations"].values() if "check" in one}
+CHECKS = {name: AT.get(f"check {name}") or AT[name] for name in sorted(NAMES)}

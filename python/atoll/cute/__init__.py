@@ -30,6 +30,7 @@ from . import _installed as _installed  # the first import: it raises an error i
 # isort: split
 from .. import _kernels
 from .._kernels.arguments import mailbox_bytes
+from ._checks import checked
 from ._host import mailbox, most_resident_blocks, tensor
 from ._loops import Meeting
 from ._mailboxes import Inbox, Mailbox, Outbox
@@ -46,4 +47,4 @@ __all__ = [
     "most_resident_blocks",
     "team",
 ]
-__all__ += ["tensor", *_kernels.publish("cute", globals())]
+__all__ += ["tensor", *_kernels.publish("cute", globals(), checked)]

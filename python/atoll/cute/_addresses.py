@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import cutlass
 import cutlass.cute as cute
-from cutlass import Constexpr, Float, Int32, Int64, Uint64
+from cutlass import Constexpr, Int32, Int64, Uint64
 
 from .. import _ptx
 from .._kernels.checks import CHECKS
 from ._primitives import apart, asm, kernel_name, load
-from ._types import Team, global_memory, is_shared, kind_of, pointer_of, tensor_in_memory
+from ._types import Team, is_shared, kind_of, pointer_of
 
 
 # ---- numbers and addresses of PEs
@@ -34,22 +34,18 @@ def translate_pe(team: Team, pe: Int32, to: Team):
 
 
 def ptr(team, x, pe):
-    kind = kind_of("ptr", "x", x)
-    global_memory("ptr", "x", x)
     at = peer_for(team, "peer", address(x), pe)
-    return cute.make_ptr(kind, at, cute.AddressSpace.gmem, assumed_align=words_at(x))
+    return cute.make_ptr(kind_of("x", x), at, cute.AddressSpace.gmem, assumed_align=words_at(x))
 
 
 def peer(team, x, pe):
-    tensor_in_memory("peer", "x", x)
-    return there("peer", "x", team, x, pe)
+    return there("peer", team, x, pe)
 
 
 # ---- put, get
-def there(name: str, which: str, team, x, pe):
+def there(name: str, team, x, pe):
     """Return PE `pe`'s copy of a tensor."""
-    global_memory(name, which, x)
-    return moved(x, peer_for(team, name.removesuffix("_nbi"), address(x), pe))
+    return moved(x, peer_for(team, name, address(x), pe))
 
 
 # ---- addresses
@@ -105,35 +101,11 @@ def check_place(team: Team, name: str, at) -> None:
         refuse_place(team, CHECKS[name], at)
 
 
-def team_of(name: str, given) -> Team:
-    """Return the team that an argument is."""
-    if not isinstance(given, Team):
-        raise TypeError(
-            f"atoll.cute.{name}: team is {type(given).__name__}; it must be the result of dev.team(team) on the host, as the "
-            "kernel's argument `team: dev.Team`"
-        )
-    return given
-
-
-def pe_of(name: str, pe):
-    """Return a PE's number as an Int32."""
-    if isinstance(pe, (float, Float, cute.Tensor, cute.Pointer, tuple, str)) or pe is None:
-        raise TypeError(
-            f"atoll.cute.{name}: pe is {type(pe).__name__}; it must be an integer, a PE's number in the team"
-        )
-    return Int32(pe)
-
-
-def check_pe(team: Team, name: str, pe) -> None:
-    """Check a PE's number; a correct one costs one comparison."""
-    team_of(name, team)
-    refuse_pe(team, name, pe_of(name, pe))
-
-
 def peer_for(team: Team, name: str, at, pe):
-    check_pe(team, name, pe)
+    """at_peer, for a PE that the program named: its number and the address are checked."""
+    refuse_pe(team, name, pe)
     check_place(team, name, at)
-    return at_peer(team, at, Int32(pe))
+    return at_peer(team, at, pe)
 
 
 def moved(x, at, aligned: int = 0):

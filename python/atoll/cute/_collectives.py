@@ -16,13 +16,13 @@ import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
 from .._ptx import AT
-from ._addresses import address, at_peer, check_pe, check_place, team_of, words_at
+from ._addresses import address, at_peer, check_place, refuse_pe, words_at
 from ._copies import copy_bytes, dense, fits, is_whole, size_in_bytes
 from ._exchange import end_exchange, most_bytes, next_epoch, part, send
 from ._polling import Call, call_of, wait_relaxed, wait_word
 from ._primitives import RELEASE, SYSTEM, complete_bulk, load, pairs_of, store, store_part
 from ._threads import meet_threads, rank_of, size_of
-from ._types import ACQUIRE_RELEASE, GE, RELAXED, THREAD, Order, Scope, Team, global_memory, one_of, same
+from ._types import ACQUIRE_RELEASE, GE, RELAXED, THREAD, Order, Scope, Team
 
 SYNC_EPOCH, ARRIVED, COUNTS = AT["sync_epoch"], AT["arrived"], AT["counts"]
 
@@ -71,14 +71,13 @@ def meet_members(call: Call, team, scope: Scope, order: Order) -> None:
 
 
 def sync(team, scope: Scope = THREAD, order: Order = ACQUIRE_RELEASE, tag=0, bound_ns=0):
-    call = call_of("sync", tag, bound_ns)
-    meet_members(call, team_of("sync", team), one_of(Scope, "sync", scope), one_of(Order, "sync", order))
+    meet_members(call_of("sync", tag, bound_ns), team, scope, order)
 
 
 def barrier(team, scope: Scope = THREAD, tag=0, bound_ns=0):
     call = call_of("barrier", tag, bound_ns)
     complete_bulk()
-    meet_members(call, team_of("barrier", team), one_of(Scope, "barrier", scope), ACQUIRE_RELEASE)
+    meet_members(call, team, scope, ACQUIRE_RELEASE)
 
 
 @cute.jit
@@ -207,44 +206,40 @@ def _alltoall(
         end_exchange(team, epoch, scope)
 
 
-def both_of(name: str, team, dst, src, scope):
+def both_of(name: str, dst, src):
     """Return the addresses of both tensors, the size of src in bytes, the unit that divides it, and whether
     src is whole.
 
     Whole: 8-byte units at multiples of 8.
     """
-    team_of(name, team)
-    kind = same(name, dst, src)
     dense(name, "dst", dst)
     dense(name, "src", src)
-    one_of(Scope, name, scope)
     if name in ("broadcast", "reduce", "alltoall", "fcollect"):
         fits(name, dst, src)
-    item = kind.width // 8
+    item = src.element_type.width // 8
     whole = is_whole(src) and words_at(dst) % 8 == 0
     return address(dst), address(src), size_in_bytes(src), item, min(item & -item, 8), whole
 
 
 def broadcast(team, dst, src, root, scope: Scope = THREAD, tag=0, bound_ns=0):
-    to, source, nbytes, _, least, whole = both_of("broadcast", team, dst, src, scope)
+    to, source, nbytes, _, least, whole = both_of("broadcast", dst, src)
     call = call_of("broadcast", tag, bound_ns)
-    check_pe(team, "broadcast", root)
-    _broadcast(team, to, source, nbytes, Int32(root), least, whole, scope, call)
+    refuse_pe(team, "broadcast", root)
+    _broadcast(team, to, source, nbytes, root, least, whole, scope, call)
 
 
 def fcollect(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
-    to, source, nbytes, _, least, whole = both_of("fcollect", team, dst, src, scope)
+    to, source, nbytes, _, least, whole = both_of("fcollect", dst, src)
     gather(call_of("fcollect", tag, bound_ns), team, to, source, nbytes, least, whole, scope)
 
 
 def collect(team, dst, src, count, scope: Scope = THREAD, tag=0, bound_ns=0):
-    to, source, _, item, least, _ = both_of("collect", team, dst, src, scope)
-    global_memory("collect", "dst", dst)
+    to, source, _, item, least, _ = both_of("collect", dst, src)
     call = call_of("collect", tag, bound_ns)
     return _collect(team, to, source, Int64(count), item, least, scope, call)
 
 
 def alltoall(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
-    to, source, nbytes, item, least, _ = both_of("alltoall", team, dst, src, scope)
+    to, source, nbytes, item, least, _ = both_of("alltoall", dst, src)
     call = call_of("alltoall", tag, bound_ns)
     _alltoall(team, to, source, nbytes // item // team.n_pes * item, least, scope, call)

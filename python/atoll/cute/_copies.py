@@ -11,7 +11,7 @@ from .. import _ptx
 from ._addresses import address, words_at
 from ._primitives import asm
 from ._threads import place_of
-from ._types import Scope, is_swizzled, tensor_in_memory
+from ._types import Scope, is_swizzled
 
 
 def is_whole(x) -> bool:
@@ -21,7 +21,6 @@ def is_whole(x) -> bool:
 
 
 def dense(name: str, which: str, x) -> None:
-    tensor_in_memory(name, which, x)
     if not is_dense(x):
         raise TypeError(
             f"atoll.cute.{name}: {which} is not known to be contiguous ({x.layout}); copy it first"

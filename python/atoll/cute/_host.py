@@ -64,72 +64,12 @@ def tensor(x, assumed_align: int | None = None):
 
 
 def mailbox(block, room: int | None = None) -> Mailbox:
-    """Return a kernel's mailbox. On the host.
-
-    Parameters
-    ----------
-    block
-        A symmetric uint8 array of zeros in GPU memory, mailbox_bytes(n_pes, room) long, or an atoll.Mailbox
-        of the GPU, alone. It must be kept as long as the mailbox is used.
-    room
-        The longest message, in bytes.
-
-    Returns
-    -------
-    Mailbox
-        The argument of post and receive in kernels.
-
-    Raises
-    ------
-    TypeError, UseAfterFree, NotSymmetric
-        `block` is not an array in GPU memory, was freed, or is not symmetric.
-    ValueError
-        `block` is too small even for a single PE.
-    Unsupported
-        `block` is an atoll.Mailbox of the host.
-
-    Notes
-    -----
-    Local.
-    """
     block, room = mailbox_parts(block, room, "atoll.cute.mailbox")
     address = mailbox_address("atoll.cute.mailbox", block, room, mailbox_bytes(1, max(room, 0)))
     return Mailbox(Int64(address), Int64(room))
 
 
 def most_resident_blocks(compiled, threads: int, shared: int = 0) -> int:
-    """Return the most blocks of a kernel that this PE may run at once on the current GPU.
-
-    Kernels whose blocks wait for one another, also on other PEs, may have no larger grid. PEs that share a
-    GPU through NVIDIA's MPS get equal shares of fifteen sixteenths of it. PEs that take turns on a GPU have
-    all of it. Where grids must be equal on all PEs, take the minimum over them.
-
-    Parameters
-    ----------
-    compiled
-        The result of cute.compile(run, ...). If it starts several kernels, the smallest number counts.
-    threads
-        Threads of a block.
-    shared
-        Dynamic shared memory of a block, in bytes.
-
-    Returns
-    -------
-    int
-        The number of blocks.
-
-    Raises
-    ------
-    TypeError
-        `compiled` is not compiled.
-    RuntimeError
-        An error of CUDA.
-
-    Notes
-    -----
-    With `.launch(..., cooperative=True)` the driver refuses a grid that is larger than the GPU, but does not
-    count other PEs there. On the host. Local.
-    """
     kernels = getattr(compiled, "kernel_info", None)
     if not kernels:
         raise TypeError(

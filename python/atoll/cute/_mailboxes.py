@@ -11,12 +11,12 @@ import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
 from .._ptx import AT
-from ._addresses import address, at_peer, check_pe, check_place, pe_of
+from ._addresses import address, at_peer, check_place, refuse_pe
 from ._copies import dense, is_whole, size_in_bytes
 from ._polling import Call, call_of, wait_pair, wait_pairs, wait_word
 from ._primitives import SYSTEM, load, load_flagged, load_part, pairs_of, store, store_flagged, store_part
 from ._threads import meet_threads, rank_of, share, size_of
-from ._types import GE, THREAD, Scope, Team, one_of
+from ._types import GE, THREAD, Scope, Team
 
 DEPTH, ENTRY = AT["mailbox_depth"], AT["post_bytes"]
 POSTED, SEEN_TAKEN, RECEIVED, TAKEN = (
@@ -34,8 +34,8 @@ class Mailbox(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Outbox:
-    """The sending end of a pair of PEs, with the pair's counters as values: outbox() of _loops.py."""
+class End:
+    """One end of a pair of PEs, with the pair's counters as values."""
 
     team: Team
     scope: Constexpr
@@ -43,36 +43,28 @@ class Outbox:
     mine: Int64
     """The pair's counters in this PE's mailbox."""
     slots: Int64
-    """This PE's slots at the other PE."""
+    """The sender's slots at the receiver."""
     slot_bytes: Int64
     number: Int64
-    """The number of messages sent."""
+    """The number of messages sent, or received."""
     taken: Int64
-    """The number of these that the other PE has received, when last loaded."""
+    """Of an Outbox, the number of messages that the other PE has received, when last loaded. Of an Inbox, the
+    address at which the other PE learns that number.
+    """
     tag: Int32
     bound: Int64 | None
     """The limit of each wait, as in Call."""
+
+
+class Outbox(End):
+    """The sending end: outbox() of _loops.py."""
 
     def call(self) -> Call:
         return Call("post", self.tag, self.bound)
 
 
-@dataclass(frozen=True)
-class Inbox:
-    """The receiving end of a pair of PEs: inbox() of _loops.py."""
-
-    team: Team
-    scope: Constexpr
-    pe: Int32
-    mine: Int64
-    slots: Int64
-    """The other PE's slots here."""
-    slot_bytes: Int64
-    number: Int64
-    taken: Int64
-    """The address at which the other PE learns how many were received."""
-    tag: Int32
-    bound: Int64 | None
+class Inbox(End):
+    """The receiving end: inbox() of _loops.py."""
 
     def call(self) -> Call:
         return Call("receive", self.tag, self.bound)
@@ -101,9 +93,8 @@ def flag_of(box):
 
 
 def open_outbox(name: str, team, box, pe, scope, tag, bound_ns) -> Outbox:
-    one_of(Scope, name, scope)
-    box, pe, call = mailbox_of(name, box), pe_of(name, pe), call_of(name, tag, bound_ns)
-    check_pe(team, "post", pe)
+    box, call = mailbox_of(name, box), call_of(name, tag, bound_ns)
+    refuse_pe(team, "post", pe)
     check_place(team, "post", box.block)
     mine = box.block + Int64(pe) * ENTRY
     slots = at_peer(team, box_slots(team, box, team.my_pe), pe)
@@ -118,9 +109,8 @@ def close_outbox(out: Outbox) -> None:
 
 
 def open_inbox(name: str, team, box, pe, scope, tag, bound_ns) -> Inbox:
-    one_of(Scope, name, scope)
-    box, pe, call = mailbox_of(name, box), pe_of(name, pe), call_of(name, tag, bound_ns)
-    check_pe(team, "receive", pe)
+    box, call = mailbox_of(name, box), call_of(name, tag, bound_ns)
+    refuse_pe(team, "receive", pe)
     check_place(team, "receive", box.block)
     mine = box.block + Int64(pe) * ENTRY
     taken = at_peer(team, box.block + Int64(team.my_pe) * ENTRY, pe) + TAKEN
@@ -290,7 +280,7 @@ def _receive_if(come: Constexpr, dst: cute.Tensor, here: Int32):
 def post(team, box, src, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
     dense("post", "src", src)
     source, nbytes, whole = address(src), size_in_bytes(src), is_whole(src)
-    data = own_part(source, nbytes, whole, one_of(Scope, "post", scope))
+    data = own_part(source, nbytes, whole, scope)
     out = open_outbox("post", team, box, pe, scope, tag, bound_ns)
     close_outbox(send_message(out, source, nbytes, whole, data))
 

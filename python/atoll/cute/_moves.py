@@ -10,19 +10,17 @@ from ._addresses import address, there
 from ._copies import copy_tensor, fits, is_dense, size_in_bytes
 from ._primitives import asm, complete_bulk, full_fence, has_bulk, read_bulk
 from ._threads import meet_threads, place_of, rank_of
-from ._types import GRID, THREAD, Scope, Team, is_shared, is_swizzled, one_of, same
+from ._types import GRID, THREAD, Scope, Team, is_shared, is_swizzled
 
 
 def _put(name: str, team, dst, src, pe, scope) -> None:
-    same(name, dst, src)
     fits(name, dst, src)
-    copy_tensor(there(name, "dst", team, dst, pe), src, one_of(Scope, name, scope))
+    copy_tensor(there(name, team, dst, pe), src, scope)
 
 
 def _get(name: str, team, dst, src, pe, scope) -> None:
-    same(name, dst, src)
     fits(name, dst, src)
-    copy_tensor(dst, there(name, "src", team, src, pe), one_of(Scope, name, scope))
+    copy_tensor(dst, there(name, team, src, pe), scope)
 
 
 def put(team, dst, src, pe, scope: Scope = THREAD):
@@ -43,10 +41,8 @@ def get_nbi(team, dst, src, pe, scope: Scope = THREAD):
     _get("get_nbi", team, dst, src, pe, scope)
 
 
-BULK_UNIT, LEAST_BULK = (
-    16,
-    1024,
-)  # bytes: the divisor of addresses and sizes; below it, stores by threads are as fast
+BULK_UNIT, LEAST_BULK = 16, 1024
+"""Bytes: the divisor of addresses and sizes, and the size below which stores by threads are as fast."""
 
 
 @cute.jit
@@ -63,10 +59,8 @@ def _async_put(team: Team, dst: cute.Tensor, src: cute.Tensor, scope: Constexpr)
 
 
 def async_put(team, dst, src, pe, scope: Scope = THREAD):
-    same("async_put", dst, src)
     fits("async_put", dst, src)
-    one_of(Scope, "async_put", scope)
-    dst = there("async_put", "dst", team, dst, pe)
+    dst = there("async_put", team, dst, pe)
     if has_bulk() and scope is not GRID and is_shared(src) and is_dense(dst) and is_dense(src):
         _async_put(team, dst, src, scope)
     else:
@@ -84,26 +78,23 @@ def copy_strided(
         i += step
 
 
-def _strided(name: str, dst, src):
-    kind = same(name, dst, src)
+def refuse_swizzled(name: str, dst, src) -> None:
     for which, x in (("dst", dst), ("src", src)):
         if is_swizzled(x):
             raise TypeError(f"atoll.cute.{name}: {which} is swizzled; its elements have no strides")
-    if kind.width not in (8, 16, 32, 64):
-        raise TypeError(f"atoll.cute.{name}: elements of {kind.width} bits; of 8, 16, 32 or 64")
 
 
 def iput(team, dst, src, dst_stride, src_stride, count, pe, scope: Scope = THREAD):
-    _strided("iput", dst, src)
-    dst = there("iput", "dst", team, dst, pe)
-    copy_strided(dst, src, Int64(dst_stride), Int64(src_stride), Int64(count), one_of(Scope, "iput", scope))
+    refuse_swizzled("iput", dst, src)
+    dst = there("iput", team, dst, pe)
+    copy_strided(dst, src, Int64(dst_stride), Int64(src_stride), Int64(count), scope)
     meet_threads(team, scope)
 
 
 def iget(team, dst, src, dst_stride, src_stride, count, pe, scope: Scope = THREAD):
-    _strided("iget", dst, src)
-    src = there("iget", "src", team, src, pe)
-    copy_strided(dst, src, Int64(dst_stride), Int64(src_stride), Int64(count), one_of(Scope, "iget", scope))
+    refuse_swizzled("iget", dst, src)
+    src = there("iget", team, src, pe)
+    copy_strided(dst, src, Int64(dst_stride), Int64(src_stride), Int64(count), scope)
     meet_threads(team, scope)
 
 
@@ -116,7 +107,7 @@ def _fence(scope: Constexpr):
 
 def quiet(team, scope: Scope = THREAD):
     complete_bulk()
-    meet_threads(team, one_of(Scope, "quiet", scope))
+    meet_threads(team, scope)
     _fence(scope)
     meet_threads(team, scope)
 
@@ -127,4 +118,4 @@ def fence(team, scope: Scope = THREAD):
 
 def flush(team, scope: Scope = THREAD):
     read_bulk()
-    meet_threads(team, one_of(Scope, "flush", scope))
+    meet_threads(team, scope)

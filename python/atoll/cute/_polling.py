@@ -89,16 +89,8 @@ def wait_word(
         looks += 1
         if looks == _ptx.LOOKS:
             looks = Int32(0)
-            since = look_around(
-                team,
-                call,
-                reported(kind, cmp),
-                peer,
-                at,
-                to_bits(kind, value),
-                to_bits(kind, found),
-                since,
-            )
+            wanted, seen = to_bits(kind, value), to_bits(kind, found)
+            since = look_around(team, call, reported(kind, cmp), peer, at, wanted, seen, since)
         found = load(kind, at, order)
     return found
 

@@ -7,30 +7,13 @@ import cutlass
 import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
-from ._addresses import address, at_peer, check_place
+from ._addresses import at_peer, check_place
 from ._collectives import both_of, meet_members
 from ._exchange import end_exchange, most_bytes, next_epoch, part, send
 from ._polling import call_of
 from ._primitives import asm, from_bits, load_part, pairs_of, store_part, to_bits
 from ._threads import meet_threads, rank_of, size_of
-from ._types import (
-    ACQUIRE_RELEASE,
-    AND,
-    FLOATS,
-    FORMS,
-    MIN,
-    OR,
-    PROD,
-    SUM,
-    THREAD,
-    WORDS,
-    XOR,
-    ReduceOp,
-    Scope,
-    Team,
-    one_of,
-    same,
-)
+from ._types import ACQUIRE_RELEASE, FLOATS, FORMS, THREAD, ReduceOp, Scope, Team
 
 
 # ---- reductions
@@ -39,15 +22,15 @@ def combine(kind, op: ReduceOp, a, b):
     form, letter = FORMS[kind]
     floating = kind in FLOATS
     text = {
-        SUM: f"add.{form} $0, $1, $2;",
-        PROD: f"mul.{form} $0, $1, $2;" if floating else f"mul.lo.{form} $0, $1, $2;",
-        AND: f"and.b{kind.width} $0, $1, $2;",
-        OR: f"or.b{kind.width} $0, $1, $2;",
-        XOR: f"xor.b{kind.width} $0, $1, $2;",
+        ReduceOp.SUM: f"add.{form} $0, $1, $2;",
+        ReduceOp.PROD: f"mul.{form} $0, $1, $2;" if floating else f"mul.lo.{form} $0, $1, $2;",
+        ReduceOp.AND: f"and.b{kind.width} $0, $1, $2;",
+        ReduceOp.OR: f"or.b{kind.width} $0, $1, $2;",
+        ReduceOp.XOR: f"xor.b{kind.width} $0, $1, $2;",
     }.get(op)
     if text is None:
         nan = f"setp.nan.or.{form} p, $2, $2, p; " if floating else ""
-        text = f"{{ .reg .pred p; setp.{'lt' if op is MIN else 'gt'}.{form} p, $2, $1; {nan}selp.{form} $0, $2, $1, p; }}"
+        text = f"{{ .reg .pred p; setp.{'lt' if op is ReduceOp.MIN else 'gt'}.{form} p, $2, $1; {nan}selp.{form} $0, $2, $1, p; }}"
     return asm(text, f"={letter},{letter},{letter}", kind, [a, b])
 
 
@@ -186,27 +169,13 @@ def _reduce_scatter(
         meet_members(call, team, scope, ACQUIRE_RELEASE)
 
 
-def reducible(name: str, kind, op) -> None:
-    """Refuse an operator that elements of that kind do not have; the TypeError lists the kinds that have it."""
-    allowed = WORDS if op in (AND, OR, XOR) else WORDS + FLOATS
-    if kind not in allowed:
-        listed = ", ".join(one.__name__ for one in allowed)
-        raise TypeError(f"atoll.cute.{name}: {op.name} of {kind.__name__}; it takes {listed}")
-
-
-def _reduction(name: str, team, dst, src, op, scope):
-    kind = same(name, dst, src)
-    reducible(name, kind, one_of(ReduceOp, name, op))
-    return kind, both_of(name, team, dst, src, scope)[-1]
-
-
 def reduce(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
-    kind, whole = _reduction("reduce", team, dst, src, op, scope)
+    to, source, *_, whole = both_of("reduce", dst, src)
     call = call_of("reduce", tag, bound_ns)
-    _reduce(team, kind, op, address(dst), address(src), Int64(cute.size(src)), whole, scope, call)
+    _reduce(team, src.element_type, op, to, source, Int64(cute.size(src)), whole, scope, call)
 
 
 def reduce_scatter(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
-    kind, _ = _reduction("reduce_scatter", team, dst, src, op, scope)
+    to, source, *_ = both_of("reduce_scatter", dst, src)
     call = call_of("reduce_scatter", tag, bound_ns)
-    _reduce_scatter(team, kind, op, address(dst), address(src), Int64(cute.size(dst)), scope, call)
+    _reduce_scatter(team, src.element_type, op, to, source, Int64(cute.size(dst)), scope, call)

@@ -7,30 +7,26 @@ import cutlass
 import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
-from ._addresses import address, at_peer, check_place, moved, peer_for, team_of
+from ._addresses import address, at_peer, check_place, moved, peer_for
 from ._copies import copy_tensor, fits
 from ._polling import call_of, wait_word
-from ._primitives import add_release, load, store, update
+from ._primitives import ACQUIRE, RELEASE, add_release, load, store, update
 from ._threads import meet_threads, rank_of
-from ._types import GE, SET, THREAD, WORDS, Scope, SignalOp, Team, global_memory, number, one_of, same, word
+from ._types import GE, SET, THREAD, Scope, Team, kind_of
 from ._waits import wait_one
 
 
-# ---- signals: words that are written after the data that they announce
 def signal_set(team, signal, value, pe):
-    kind = word("signal_set", "signal", signal, WORDS)
     at = peer_for(team, "signal_set", address(signal), pe)
-    store(kind, at, number("signal_set", "value", value, kind), ".release.sys.global")
+    store(kind_of("signal", signal), at, value, RELEASE)
 
 
 def signal_add(team, signal, value, pe):
-    kind = word("signal_add", "signal", signal, WORDS)
-    at = peer_for(team, "signal_add", address(signal), pe)
-    add_release(kind, at, number("signal_add", "value", value, kind))
+    add_release(kind_of("signal", signal), peer_for(team, "signal_add", address(signal), pe), value)
 
 
 def signal_fetch(team, signal):
-    return load(word("signal_fetch", "signal", signal, WORDS), address(signal), ".acquire.sys.global")
+    return load(kind_of("signal", signal), address(signal), ACQUIRE)
 
 
 @cute.jit
@@ -38,23 +34,18 @@ def _announce(team: Team, kind: Constexpr, at: Int64, value, setting: Constexpr,
     if rank_of(scope) == 0:
         there = at_peer(team, at, pe)
         if cutlass.const_expr(setting):
-            store(kind, there, value, ".release.sys.global")
+            store(kind, there, value, RELEASE)
         else:
             add_release(kind, there, value)
 
 
 def _put_signal(name: str, team, dst, src, signal, value, op, pe, scope) -> None:
-    same(name, dst, src)
     fits(name, dst, src)
-    kind = word(name, "signal", signal, WORDS)
-    setting = one_of(SignalOp, name, op) is SET
-    one_of(Scope, name, scope)
-    global_memory(name, "dst", dst)
-    there = peer_for(team, "put_signal", address(dst), pe)
-    check_place(team, "put_signal", address(signal))
+    there = peer_for(team, name, address(dst), pe)
+    check_place(team, name, address(signal))
     copy_tensor(moved(dst, there), src, scope)
     meet_threads(team, scope)
-    _announce(team, kind, address(signal), number(name, "value", value, kind), setting, Int32(pe), scope)
+    _announce(team, kind_of("signal", signal), address(signal), value, op is SET, pe, scope)
 
 
 def put_signal(team, dst, src, signal, value, op, pe, scope: Scope = THREAD):
@@ -66,7 +57,7 @@ def put_signal_nbi(team, dst, src, signal, value, op, pe, scope: Scope = THREAD)
 
 
 def signal_wait_until(team, signal, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    wait_one("signal_wait_until", "signal", team, signal, cmp, value, scope, tag, bound_ns)
+    wait_one(team, signal, cmp, value, scope, call_of("signal_wait_until", tag, bound_ns))
 
 
 @cute.jit
@@ -77,9 +68,6 @@ def _consume(team: Team, kind: Constexpr, at: Int64, n, call: Constexpr, scope: 
 
 
 def signal_consume(team, signal, n, scope: Scope = THREAD, tag=0, bound_ns=0):
-    name = "signal_consume"
-    team_of(name, team)
-    kind = word(name, "signal", signal, WORDS)
-    n, scope, call = number(name, "n", n, kind), one_of(Scope, name, scope), call_of(name, tag, bound_ns)
-    _consume(team, kind, address(signal), n, call, scope)
+    call = call_of("signal_consume", tag, bound_ns)
+    _consume(team, kind_of("signal", signal), address(signal), n, call, scope)
     meet_threads(team, scope)

@@ -10,19 +10,19 @@ from .. import _ptx
 from .._ptx import AT
 from ._polling import Call, look_around
 from ._primitives import SYSTEM, asm, load, store, threads_along
-from ._types import BLOCK, GRID, THREAD, WARP, Scope, Team, one_of
+from ._types import BLOCK, GRID, THREAD, WARP, Scope, Team
 
 
 def rank(scope: Scope = GRID):
-    return rank_of(one_of(Scope, "rank", scope))
+    return rank_of(scope)
 
 
 def size(scope: Scope = GRID):
-    return size_of(one_of(Scope, "size", scope))
+    return size_of(scope)
 
 
 def meet(team, scope: Scope = BLOCK):
-    meet_threads(team, one_of(Scope, "meet", scope))
+    meet_threads(team, scope)
 
 
 # ---- the threads of a scope

@@ -18,9 +18,9 @@ from ._addresses import address, at_peer, check_place, moved, there
 from ._collectives import meet_members
 from ._polling import call_of
 from ._primitives import asm
-from ._reductions import combine, load_many, reducible, store_many
+from ._reductions import combine, load_many, store_many
 from ._threads import meet_threads, place_of, rank_of, size_of
-from ._types import ACQUIRE_RELEASE, THREAD, ReduceOp, Scope, Team, global_memory, is_swizzled, one_of, same
+from ._types import ACQUIRE_RELEASE, THREAD, Scope, Team, is_swizzled
 
 IN_FLIGHT = 4
 
@@ -40,24 +40,14 @@ def _tile(x) -> Rows:
     return Rows(address(x), Int64(x.stride[0]) * item, Int64(x.stride[1]) * item)
 
 
-def _tiles(name: str, dst, src, scope):
-    """Return the element type of both tiles."""
-    kind = same(name, dst, src)
-    for which, x in (("dst", dst), ("src", src)):
-        if cute.rank(x) != 2 or any(isinstance(extent, tuple) for extent in x.shape):
-            raise TypeError(
-                f"atoll.cute.{name}: {which} has the shape {x.shape}; it must have two flat modes"
-            )
-    one_of(Scope, name, scope)
-    if kind.width not in (8, 16, 32, 64):
-        raise TypeError(f"atoll.cute.{name}: elements of {kind.width} bits; of 8, 16, 32 or 64")
+def _fits(name: str, dst, src) -> None:
+    """Refuse a dst that is known to be smaller than src."""
     for mode in (0, 1) if name != "tile_allgather" else (1,):
         room, n = dst.shape[mode], src.shape[mode]
         if isinstance(room, int) and isinstance(n, int) and room < n:
             raise ValueError(
                 f"atoll.cute.{name}: dst has the shape {dst.shape}, and src {src.shape}; pass a part of src that fits dst"
             )
-    return kind
 
 
 def _place(tile: Rows, stride, in_row, i):
@@ -111,14 +101,14 @@ def _copy_tile(dst, src, shape, scope) -> None:
 
 
 def tile_put(team, dst, src, pe, scope: Scope = THREAD):
-    _tiles("tile_put", dst, src, scope)
-    _copy_tile(there("tile_put", "dst", team, dst, pe), src, src.shape, scope)
+    _fits("tile_put", dst, src)
+    _copy_tile(there("tile_put", team, dst, pe), src, src.shape, scope)
     meet_threads(team, scope)
 
 
 def tile_get(team, dst, src, pe, scope: Scope = THREAD):
-    _tiles("tile_get", dst, src, scope)
-    _copy_tile(dst, there("tile_get", "src", team, src, pe), dst.shape, scope)
+    _fits("tile_get", dst, src)
+    _copy_tile(dst, there("tile_get", team, src, pe), dst.shape, scope)
     meet_threads(team, scope)
 
 
@@ -131,8 +121,7 @@ def _gather(team: Team, dst: cute.Tensor, src: cute.Tensor, mine: Int64, scope: 
 
 
 def tile_allgather(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
-    _tiles("tile_allgather", dst, src, scope)
-    global_memory("tile_allgather", "dst", dst)
+    _fits("tile_allgather", dst, src)
     to = _tile(dst)
     mine = to.at + Int64(team.my_pe) * Int64(src.shape[0]) * to.pitch
     call = call_of("tile_allgather", tag, bound_ns)
@@ -185,9 +174,16 @@ def _reduce(
 
 
 def tile_reduce(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
-    kind = _tiles("tile_reduce", dst, src, scope)
-    for which, x in (("dst", dst), ("src", src)):
-        global_memory("tile_reduce", which, x)
-    reducible("tile_reduce", kind, one_of(ReduceOp, "tile_reduce", op))
+    _fits("tile_reduce", dst, src)
     call = call_of("tile_reduce", tag, bound_ns)
-    _reduce(team, kind, op, _tile(dst), _tile(src), Int32(src.shape[0]), Int32(src.shape[1]), scope, call)
+    _reduce(
+        team,
+        src.element_type,
+        op,
+        _tile(dst),
+        _tile(src),
+        Int32(src.shape[0]),
+        Int32(src.shape[1]),
+        scope,
+        call,
+    )

@@ -16,13 +16,11 @@ from cutlass import (
     Int16,
     Int32,
     Int64,
-    Numeric,
     Uint8,
     Uint16,
     Uint32,
     Uint64,
 )
-from cutlass._mlir import ir
 
 from .. import _atoll
 from .._device import DeviceTeam
@@ -82,24 +80,13 @@ NARROW = (Int8, Uint8, Int16, Uint16, *HALVES)
 """Types for p, g and (16-bit floats) atomic_add; waits do not take them."""
 
 
-def one_of(kind, name: str, given):
-    """Return the constant that an argument is. A TypeError lists the allowed ones."""
-    if not isinstance(given, kind):
-        allowed = ", ".join(f"dev.{one.name}" for one in kind)
-        shown = f"dev.{given.name}" if isinstance(given, enum.Enum) else repr(given)
-        raise TypeError(f"atoll.cute.{name}: {shown} is given; it must be one of {allowed}")
-    return given
-
-
-def kind_of(name: str, which: str, x):
-    """Return the element type of a tensor or pointer."""
+def kind_of(which: str, x):
+    """Return the element type of a tensor or pointer, which is the argument `which`."""
     if isinstance(x, cute.Tensor):
         return x.element_type
     if isinstance(x, cute.Pointer):
         return x.value_type
-    raise TypeError(
-        f"atoll.cute.{name}: {which} is {type(x).__name__}; it must be a cute.Tensor or a cute.Pointer"
-    )
+    raise TypeError(f"{which} is {type(x).__name__}; it must be a cute.Tensor or a cute.Pointer")
 
 
 def pointer_of(x):
@@ -119,73 +106,24 @@ def is_swizzled(x) -> bool:
     return swizzled_layout or pointer_of(x).value.type.is_swizzled
 
 
-def addressed(name: str, which: str, x) -> None:
+def addressed(which: str, x) -> None:
     """Refuse a tensor that is neither in global nor in shared memory."""
     pointer = pointer_of(x)
     space = "no memory" if pointer is None else pointer.memspace.name
     if space not in ("gmem", "generic", "smem"):
         where = {"rmem": "registers", "tmem": "tensor memory"}.get(space, space)
         raise TypeError(
-            f"atoll.cute.{name}: {which} is in {where}; copy it to shared or global memory first, or move words by p and g"
+            f"{which} is in {where}; copy it to shared or global memory first, or move words by p and g"
         )
 
 
-def global_memory(name: str, which: str, x) -> None:
+def global_memory(which: str, x) -> None:
     """Refuse memory that other PEs or blocks cannot access."""
-    addressed(name, which, x)
+    addressed(which, x)
     if is_shared(x):
         raise TypeError(
-            f"atoll.cute.{name}: {which} is in shared memory, which other blocks and PEs cannot access; it must be in global "
-            "memory, and symmetric if it is another PE's"
+            f"{which} is in shared memory, which other blocks and PEs cannot access; it must be in global memory, and symmetric if "
+            "it is another PE's"
         )
     if is_swizzled(x):
-        raise TypeError(
-            f"atoll.cute.{name}: {which} is swizzled in global memory; pass it without its swizzle"
-        )
-
-
-def word(name: str, which: str, x, allowed=WORDS + FLOATS):
-    """Return the type of a word in global memory."""
-    kind = kind_of(name, which, x)
-    global_memory(name, which, x)
-    if kind not in allowed:
-        listed = ", ".join(one.__name__ for one in allowed)
-        raise TypeError(f"atoll.cute.{name}: {which} is of {kind.__name__}; it must be of {listed}")
-    return kind
-
-
-def tensor_in_memory(name: str, which: str, x) -> None:
-    if not isinstance(x, cute.Tensor):
-        raise TypeError(f"atoll.cute.{name}: {which} is {type(x).__name__}; it must be a cute.Tensor")
-    addressed(name, which, x)
-
-
-def same(name: str, dst, src):
-    """Return the element type that both tensors have."""
-    tensor_in_memory(name, "dst", dst)
-    tensor_in_memory(name, "src", src)
-    if dst.element_type is not src.element_type:
-        raise TypeError(
-            f"atoll.cute.{name}: dst is of {dst.element_type.__name__}, src of {src.element_type.__name__}; they must have one type"
-        )
-    return dst.element_type
-
-
-def number(name: str, which: str, value, kind):
-    """Return a value as the type of the word that it is for; a float for an integer is refused."""
-    if not isinstance(value, (int, float, Numeric, ir.Value)):
-        raise TypeError(
-            f"atoll.cute.{name}: {which} is {type(value).__name__}; it must be a number, for a word of {kind.__name__}"
-        )
-    floating = isinstance(value, (float, Float16, BFloat16, Float32, Float64))
-    if floating and kind not in FLOATS + HALVES:
-        raise TypeError(
-            f"atoll.cute.{name}: {which} is {type(value).__name__}, and the word of {kind.__name__}; convert one to the other"
-        )
-    if (
-        isinstance(value, int)
-        and kind not in FLOATS + HALVES
-        and not -(1 << kind.width - 1) <= value < 1 << kind.width
-    ):
-        raise OverflowError(f"atoll.cute.{name}: {which} is {value}, which does not fit {kind.__name__}")
-    return kind(value)
+        raise TypeError(f"{which} is swizzled in global memory; pass it without its swizzle")

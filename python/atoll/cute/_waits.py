@@ -14,11 +14,11 @@ import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
 from .. import _ptx
-from ._addresses import address, team_of
+from ._addresses import address
 from ._polling import call_of, holds, look_around, reported, wait_word
 from ._primitives import ACQUIRE, SYSTEM, load, store, to_bits
 from ._threads import meet_threads, rank_of, share
-from ._types import THREAD, WORDS, Compare, Scope, Team, number, one_of, word
+from ._types import THREAD, Scope, Team, kind_of
 
 
 @cute.jit
@@ -30,32 +30,24 @@ def _wait(
         wait_word(team, kind, at, cmp, value, call, Int32(-1), order)
 
 
-def wait_one(name: str, which: str, team, x, cmp, value, scope, tag, bound_ns, order: str = ACQUIRE) -> None:
-    team_of(name, team)
-    kind = word(name, which, x, WORDS)
-    one_of(Compare, name, cmp)
-    value = number(name, "value", value, kind)
-    operation = "wait_until" if name == "local_wait_until" else name
-    scope, call = one_of(Scope, name, scope), call_of(name, tag, bound_ns, operation)
-    _wait(team, kind, address(x), cmp, value, call, scope, order)
+def wait_one(team, x, cmp, value, scope, call, order: str = ACQUIRE) -> None:
+    _wait(team, kind_of("ivar", x), address(x), cmp, value, call, scope, order)
     meet_threads(team, scope)
 
 
 def wait_until(team, ivar, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    wait_one("wait_until", "ivar", team, ivar, cmp, value, scope, tag, bound_ns)
+    wait_one(team, ivar, cmp, value, scope, call_of("wait_until", tag, bound_ns))
 
 
 # Words for communication between the blocks of one PE's kernel. No other PE sees them, so ordering
 # among this PE's threads suffices, at less cost than system scope.
 def local_set(team, words, value):
-    kind = word("local_set", "words", words, WORDS)
-    store(kind, address(words), number("local_set", "value", value, kind), ".release.gpu.global")
+    store(kind_of("words", words), address(words), value, ".release.gpu.global")
 
 
 def local_wait_until(team, words, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    wait_one(
-        "local_wait_until", "words", team, words, cmp, value, scope, tag, bound_ns, ".acquire.gpu.global"
-    )
+    call = call_of("local_wait_until", tag, bound_ns, "wait_until")
+    wait_one(team, words, cmp, value, scope, call, ".acquire.gpu.global")
 
 
 @cute.jit
@@ -67,11 +59,7 @@ def _test(team: Team, kind: Constexpr, at: Int64, cmp: Constexpr, value, scope: 
 
 
 def test(team, ivar, cmp, value, scope: Scope = THREAD):
-    team_of("test", team)
-    kind = word("test", "ivar", ivar, WORDS)
-    one_of(Compare, "test", cmp)
-    value = number("test", "value", value, kind)
-    return share(team, scope, _test(team, kind, address(ivar), cmp, value, one_of(Scope, "test", scope))) != 0
+    return share(team, scope, _test(team, kind_of("ivar", ivar), address(ivar), cmp, value, scope)) != 0
 
 
 # ---- many words: the consecutive words of a tensor
@@ -127,20 +115,7 @@ def _until(
 
 def _many(name: str, team, ivars, status, cmp, values, scope, tag=0, bound_ns=0, indices=None):
     """Wait for the words, or test them, as `name` says: wait_until or test, all, any or some, and _vector."""
-    team_of(name, team)
-    kind = word(name, "ivars", ivars, WORDS)
-    one_of(Compare, name, cmp)
-    one_of(Scope, name, scope)
-    for which, x in (("ivars", ivars), ("status", status), ("indices", indices)):
-        if x is not None and not isinstance(x, cute.Tensor):
-            either = "None or a cute.Tensor of integers" if which == "status" else "a cute.Tensor"
-            raise TypeError(f"atoll.cute.{name}: {which} is {type(x).__name__}; it must be {either}")
-    if not name.endswith("_vector"):
-        values = number(name, "value", values, kind)
-    elif not isinstance(values, cute.Tensor):
-        raise TypeError(
-            f"atoll.cute.{name}: values is {type(values).__name__}; it must be a cute.Tensor, a value for each word"
-        )
+    kind = ivars.element_type
     call = call_of(name, tag, bound_ns, "wait_until")
     wait = "" if name.startswith("test") else "all" if "_all" in name else "any"
     first, found, left = _until(team, kind, ivars, status, cmp, values, indices, wait, call, scope)

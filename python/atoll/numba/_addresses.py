@@ -9,8 +9,9 @@ from .. import _ptx
 from .._device import DeviceTeam
 from .._kernels.checks import CHECKS
 from . import _primitives as p
-from ._registration import HOST, TARGETS, emit, helper, implement, vocabulary
-from ._types import array
+from ._checks import check
+from ._registration import HOST, TARGETS, emit, helper, implement, operation, vocabulary
+from ._types import item
 
 i32, i64 = types.int32, types.int64
 I64 = ir.IntType(64)
@@ -23,6 +24,25 @@ def lesser(a, b):
     """Return the smaller of two sizes of arrays; numba-cuda-mlir's own min does not take these types."""
     first, second = i64(a), i64(b)
     return first if first < second else second
+
+
+@vocabulary
+def kind_of(x):
+    """Return the type of an array's elements, as a function that converts to it."""
+    kind = x.dtype
+    return lambda x: kind
+
+
+@vocabulary
+def item_of(x):
+    """Return the bytes of an element of an array, or of a type."""
+    each = item(x.dtype)
+    return lambda x: each
+
+
+@helper
+def bytes_of(x):
+    return x.size * item_of(x)
 
 
 @helper
@@ -78,25 +98,24 @@ def same_slot(team, pe, to):
     return i64(-1)
 
 
-@vocabulary
+@operation
 def my_pe(team):
-    return lambda team: team.my_pe
+    return team.my_pe
 
 
-@vocabulary
+@operation
 def n_pes(team):
-    return lambda team: team.n_pes
+    return team.n_pes
 
 
-@vocabulary
+@operation
 def translate_pe(team, pe, to):
-    return lambda team, pe, to: same_slot(team, pe, to)
+    return same_slot(team, pe, to)
 
 
-@vocabulary
+@operation
 def ptr(team, x, pe):
-    array("ptr", "x", x, contiguous=False)
-    return lambda team, x, pe: peer_for(team, CHECK_PEER, p.address(x), pe)
+    return peer_for(team, CHECK_PEER, p.address(x), pe)
 
 
 def peer(team, x, pe):
@@ -128,7 +147,7 @@ def looked_at(team, x, pe):
 
 
 def _peer(team, x, pe):
-    array("peer", "x", x, contiguous=False)
+    check("peer", {"team": team, "x": x, "pe": pe})
 
     def build(context, builder, values):
         if isinstance(builder, ir.IRBuilder):

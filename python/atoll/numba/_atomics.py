@@ -1,156 +1,117 @@
 """Single loads, stores and atomic updates of a PE's words, never torn and without order.
 
-Those that fetch are complete when they return. Words have 4 or 8 bytes, for p and g also 1 and 2. While a
-kernel on a GPU updates a word, the host must not update it.
+Those that fetch are complete when they return. While a kernel on a GPU updates a word, the host must not
+update it.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from numba.core import types
 
 from .._kernels.checks import CHECKS
 from . import _primitives as prim
-from ._addresses import peer_for
-from ._registration import vocabulary
-from ._types import FLOATS, NARROW, WORDS, number, word
+from ._addresses import kind_of, peer_for
+from ._moves import unit_of
+from ._registration import helper, operation, vocabulary
 
-SINGLE = WORDS + FLOATS + NARROW + (types.boolean,)
 u8 = types.uint8
 ATOMIC, P, G = CHECKS["atomic"], CHECKS["p"], CHECKS["g"]
 
 
-def _checked(name: str, dst, value, kinds: tuple[Any, ...]):
-    kind = word(name, "dst", dst, kinds)
-    number(name, "value", value, kind)
-    return kind
-
-
-def _stored(name: str, dst, value):
-    operation, kinds = (P, SINGLE) if name == "p" else (ATOMIC, WORDS + FLOATS)
-    kind = _checked(name, dst, value, kinds)
-
-    def impl(team, dst, value, pe):
-        prim.store_relaxed(kind, peer_for(team, operation, prim.address(dst), pe), value)
-
-    def of_bool(team, dst, value, pe):
-        byte = u8(1) if value else u8(0)
-        prim.store_relaxed(u8, peer_for(team, operation, prim.address(dst), pe), byte)
-
-    return of_bool if kind == types.boolean else impl
-
-
-def _loaded(name: str, src):
-    operation, kinds = (G, SINGLE) if name == "g" else (ATOMIC, WORDS + FLOATS)
-    kind = word(name, "src", src, kinds)
-    if kind == types.boolean:
-        return lambda team, src, pe: (
-            prim.load_relaxed(u8, peer_for(team, operation, prim.address(src), pe)) != 0
-        )
-    return lambda team, src, pe: prim.load_relaxed(kind, peer_for(team, operation, prim.address(src), pe))
-
-
-def _fetching(name: str, update, dst, value, kinds: tuple[Any, ...] = WORDS + FLOATS):
-    kind = _checked(name, dst, value, kinds)
-    return lambda team, dst, value, pe: update(kind, peer_for(team, ATOMIC, prim.address(dst), pe), value)
-
-
-def _updating(name: str, update, dst, value, kinds: tuple[Any, ...] = WORDS + FLOATS):
-    kind = _checked(name, dst, value, kinds)
-
-    def impl(team, dst, value, pe):
-        update(kind, peer_for(team, ATOMIC, prim.address(dst), pe), value)
-
-    return impl
+@helper
+def there(team, x, pe):
+    """Return the address of PE `pe`'s copy of a word."""
+    return peer_for(team, ATOMIC, prim.address(x), pe)
 
 
 @vocabulary
+def as_unit(dst, value):
+    """Return a value as it is stored: for bool as a byte."""
+    if dst.dtype == types.boolean:
+        return lambda dst, value: u8(1) if value else u8(0)
+    return lambda dst, value: value
+
+
+@vocabulary
+def of_unit(src, found):
+    return (lambda src, found: found != 0) if src.dtype == types.boolean else (lambda src, found: found)
+
+
+@operation
 def p(team, dst, value, pe):
-    return _stored("p", dst, value)
+    prim.store_relaxed(unit_of(dst), peer_for(team, P, prim.address(dst), pe), as_unit(dst, value))
 
 
-@vocabulary
+@operation
 def g(team, src, pe):
-    return _loaded("g", src)
+    return of_unit(src, prim.load_relaxed(unit_of(src), peer_for(team, G, prim.address(src), pe)))
 
 
-@vocabulary
+@operation
 def atomic_fetch(team, src, pe):
-    return _loaded("atomic_fetch", src)
+    return prim.load_relaxed(kind_of(src), there(team, src, pe))
 
 
-@vocabulary
+@operation
 def atomic_set(team, dst, value, pe):
-    return _stored("atomic_set", dst, value)
+    prim.store_relaxed(kind_of(dst), there(team, dst, pe), value)
 
 
-@vocabulary
+@operation
 def atomic_swap(team, dst, value, pe):
-    return _fetching("atomic_swap", prim.swap, dst, value)
+    return prim.swap(kind_of(dst), there(team, dst, pe), value)
 
 
-@vocabulary
+@operation
 def atomic_compare_swap(team, dst, condition, value, pe):
-    kind = word("atomic_compare_swap", "dst", dst)
-    number("atomic_compare_swap", "condition", condition, kind)
-    number("atomic_compare_swap", "value", value, kind)
-    return lambda team, dst, condition, value, pe: prim.compare_swap(
-        kind, peer_for(team, ATOMIC, prim.address(dst), pe), condition, value
-    )
+    return prim.compare_swap(kind_of(dst), there(team, dst, pe), condition, value)
 
 
-@vocabulary
+@operation
 def atomic_fetch_add(team, dst, value, pe):
-    return _fetching("atomic_fetch_add", prim.fetch_add, dst, value)
+    return prim.fetch_add(kind_of(dst), there(team, dst, pe), value)
 
 
-@vocabulary
+@operation
 def atomic_add(team, dst, value, pe):
-    return _updating("atomic_add", prim.fetch_add, dst, value)
+    prim.fetch_add(kind_of(dst), there(team, dst, pe), value)
 
 
-@vocabulary
+@operation
 def atomic_fetch_inc(team, dst, pe):
-    kind = word("atomic_fetch_inc", "dst", dst, WORDS)
-    return lambda team, dst, pe: prim.fetch_add(kind, peer_for(team, ATOMIC, prim.address(dst), pe), 1)
+    return prim.fetch_add(kind_of(dst), there(team, dst, pe), 1)
 
 
-@vocabulary
+@operation
 def atomic_inc(team, dst, pe):
-    kind = word("atomic_inc", "dst", dst, WORDS)
-
-    def impl(team, dst, pe):
-        prim.fetch_add(kind, peer_for(team, ATOMIC, prim.address(dst), pe), 1)
-
-    return impl
+    prim.fetch_add(kind_of(dst), there(team, dst, pe), 1)
 
 
-@vocabulary
+@operation
 def atomic_fetch_and(team, dst, value, pe):
-    return _fetching("atomic_fetch_and", prim.fetch_and, dst, value, WORDS)
+    return prim.fetch_and(kind_of(dst), there(team, dst, pe), value)
 
 
-@vocabulary
+@operation
 def atomic_and(team, dst, value, pe):
-    return _updating("atomic_and", prim.fetch_and, dst, value, WORDS)
+    prim.fetch_and(kind_of(dst), there(team, dst, pe), value)
 
 
-@vocabulary
+@operation
 def atomic_fetch_or(team, dst, value, pe):
-    return _fetching("atomic_fetch_or", prim.fetch_or, dst, value, WORDS)
+    return prim.fetch_or(kind_of(dst), there(team, dst, pe), value)
 
 
-@vocabulary
+@operation
 def atomic_or(team, dst, value, pe):
-    return _updating("atomic_or", prim.fetch_or, dst, value, WORDS)
+    prim.fetch_or(kind_of(dst), there(team, dst, pe), value)
 
 
-@vocabulary
+@operation
 def atomic_fetch_xor(team, dst, value, pe):
-    return _fetching("atomic_fetch_xor", prim.fetch_xor, dst, value, WORDS)
+    return prim.fetch_xor(kind_of(dst), there(team, dst, pe), value)
 
 
-@vocabulary
+@operation
 def atomic_xor(team, dst, value, pe):
-    return _updating("atomic_xor", prim.fetch_xor, dst, value, WORDS)
+    prim.fetch_xor(kind_of(dst), there(team, dst, pe), value)

@@ -14,12 +14,12 @@ from numba.core import types
 from .._kernels.checks import CHECKS
 from .._ptx import AT
 from . import _primitives as prim
-from ._addresses import at_peer, check_place, implement_check
+from ._addresses import at_peer, bytes_of, check_place, implement_check, item_of
 from ._exchange import end_exchange, most_bytes, next_epoch, part, send
 from ._mailboxes import pairs_of
 from ._polling import call_of, wait_relaxed, wait_word
-from ._registration import helper, vocabulary
-from ._types import ACQUIRE_RELEASE, GE, RELAXED, THREAD, item, one_of, same, scope_of
+from ._registration import helper, operation, vocabulary
+from ._types import ACQUIRE_RELEASE, GE, RELAXED, THREAD, constant
 
 i64 = types.int64
 SYNC_EPOCH, ARRIVED, COUNTS = AT["sync_epoch"], AT["arrived"], AT["counts"]
@@ -93,24 +93,20 @@ def meet_members(call, team, scope, relaxed):
 
 
 @vocabulary
+def is_relaxed(order):
+    found = constant(order) is RELAXED
+    return lambda order: found
+
+
+@operation
 def sync(team, scope=THREAD, order=ACQUIRE_RELEASE, tag=0, bound_ns=None):
-    which, relaxed = scope_of("sync", scope), one_of("order", "sync", order) is RELAXED
-
-    def impl(team, scope=THREAD, order=ACQUIRE_RELEASE, tag=0, bound_ns=None):
-        meet_members(call_of(SYNC, tag, bound_ns), team, which, relaxed)
-
-    return impl
+    meet_members(call_of(SYNC, tag, bound_ns), team, scope, is_relaxed(order))
 
 
-@vocabulary
+@operation
 def barrier(team, scope=THREAD, tag=0, bound_ns=None):
-    which = scope_of("barrier", scope)
-
-    def impl(team, scope=THREAD, tag=0, bound_ns=None):
-        prim.complete_bulk()
-        meet_members(call_of(BARRIER, tag, bound_ns), team, which, False)
-
-    return impl
+    prim.complete_bulk()
+    meet_members(call_of(BARRIER, tag, bound_ns), team, scope, False)
 
 
 @helper
@@ -140,39 +136,33 @@ def put_to_all(team, to, source, nbytes, scope):
     copy_own(to, source, nbytes, scope)
 
 
-@vocabulary
+@operation
 def broadcast(team, dst, src, root, scope=THREAD, tag=0, bound_ns=None):
-    each, which = item(same("broadcast", dst, src)), scope_of("broadcast", scope)
-
-    def impl(team, dst, src, root, scope=THREAD, tag=0, bound_ns=None):
-        prim.check_pe(team.control, team.n_pes, ROOT, root)
-        call = call_of(BROADCAST, tag, bound_ns)
-        nbytes = src.size * each
-        check_large(team, BROADCAST, dst, nbytes)
-        to, source = prim.address(dst), prim.address(src)
-        if nbytes > most_bytes(team):
-            meet_members(call, team, which, False)
-            if team.my_pe == root:
-                put_to_all(team, to, source, nbytes, which)
-            meet_members(call, team, which, False)
-        else:
-            epoch = next_epoch(team)
-            send(team, epoch, nbytes if team.my_pe == root else 0, source, 0, which)
-            pairs = pairs_of(nbytes)
-            k = prim.rank(which)
-            while k < pairs * team.n_pes:
-                pe = prim.quotient(k, pairs)
-                i = k - pe * pairs
-                if pe != team.my_pe and (pe == root or i == 0):  # messages of the other members have no bytes
-                    data = part(call, team, epoch, pe, i)
-                    if pe == root:
-                        prim.store_part(to, nbytes, i, data)
-                k += prim.size(which)
-            if team.my_pe == root:
-                copy_own(to, source, nbytes, which)
-            end_exchange(team, epoch, which)
-
-    return impl
+    prim.check_pe(team.control, team.n_pes, ROOT, root)
+    call, nbytes = call_of(BROADCAST, tag, bound_ns), bytes_of(src)
+    check_large(team, BROADCAST, dst, nbytes)
+    to, source = prim.address(dst), prim.address(src)
+    if nbytes > most_bytes(team):
+        meet_members(call, team, scope, False)
+        if team.my_pe == root:
+            put_to_all(team, to, source, nbytes, scope)
+        meet_members(call, team, scope, False)
+    else:
+        epoch = next_epoch(team)
+        send(team, epoch, nbytes if team.my_pe == root else 0, source, 0, scope)
+        pairs = pairs_of(nbytes)
+        k = prim.rank(scope)
+        while k < pairs * team.n_pes:
+            pe = prim.quotient(k, pairs)
+            i = k - pe * pairs
+            if pe != team.my_pe and (pe == root or i == 0):  # messages of the other members have no bytes
+                data = part(call, team, epoch, pe, i)
+                if pe == root:
+                    prim.store_part(to, nbytes, i, data)
+            k += prim.size(scope)
+        if team.my_pe == root:
+            copy_own(to, source, nbytes, scope)
+        end_exchange(team, epoch, scope)
 
 
 @helper
@@ -189,71 +179,50 @@ def gather(call, team, to, source, nbytes, scope):
         end_exchange(team, epoch, scope)
 
 
-@vocabulary
+@operation
 def fcollect(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
-    each, which = item(same("fcollect", dst, src)), scope_of("fcollect", scope)
-
-    def impl(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
-        check_large(team, FCOLLECT, dst, src.size * each)
-        gather(
-            call_of(FCOLLECT, tag, bound_ns),
-            team,
-            prim.address(dst),
-            prim.address(src),
-            src.size * each,
-            which,
-        )
-
-    return impl
+    check_large(team, FCOLLECT, dst, bytes_of(src))
+    call = call_of(FCOLLECT, tag, bound_ns)
+    gather(call, team, prim.address(dst), prim.address(src), bytes_of(src), scope)
 
 
-@vocabulary
+@operation
 def collect(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
-    each, which = item(same("collect", dst, src)), scope_of("collect", scope)
-
-    def impl(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
-        call, counts = call_of(COLLECT, tag, bound_ns), team.control + COUNTS
-        check_place(team, COLLECT, dst)
-        # gather() reads each member's count from that member's own entry.
-        if prim.rank(which) == 0:
-            prim.store_relaxed(i64, counts + 8 * team.my_pe, src.size)
-        prim.meet(team.control, which)
-        gather(call, team, counts, counts + 8 * team.my_pe, 8, which)
-        before = i64(0)
-        arrived = i64(0)
-        for pe in range(team.n_pes):
-            count = prim.load_relaxed(i64, counts + 8 * pe)
-            if pe < team.my_pe:
-                before += count
-            arrived += count
-        meet_members(call, team, which, False)
-        put_to_all(team, prim.address(dst) + before * each, prim.address(src), src.size * each, which)
-        meet_members(call, team, which, False)
-        return arrived
-
-    return impl
+    call, counts = call_of(COLLECT, tag, bound_ns), team.control + COUNTS
+    check_place(team, COLLECT, dst)
+    # gather() reads each member's count from that member's own entry.
+    if prim.rank(scope) == 0:
+        prim.store_relaxed(i64, counts + 8 * team.my_pe, src.size)
+    prim.meet(team.control, scope)
+    gather(call, team, counts, counts + 8 * team.my_pe, 8, scope)
+    before = i64(0)
+    arrived = i64(0)
+    for pe in range(team.n_pes):
+        count = prim.load_relaxed(i64, counts + 8 * pe)
+        if pe < team.my_pe:
+            before += count
+        arrived += count
+    meet_members(call, team, scope, False)
+    put_to_all(team, prim.address(dst) + before * item_of(dst), prim.address(src), bytes_of(src), scope)
+    meet_members(call, team, scope, False)
+    return arrived
 
 
-@vocabulary
+@operation
 def alltoall(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
-    each, which = item(same("alltoall", dst, src)), scope_of("alltoall", scope)
-
-    def impl(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
-        call, nbytes = call_of(ALLTOALL, tag, bound_ns), src.size // team.n_pes * each
-        check_large(team, ALLTOALL, dst, nbytes)
-        to, source = prim.address(dst), prim.address(src)
-        mine = team.my_pe * nbytes
-        if nbytes > most_bytes(team):
-            meet_members(call, team, which, False)
-            for k in range(team.n_pes):
-                pe = (team.my_pe + k) % team.n_pes
-                prim.copy(at_peer(team, to + mine, pe), source + pe * nbytes, nbytes, which)
-            meet_members(call, team, which, False)
-        else:
-            epoch = next_epoch(team)
-            send(team, epoch, nbytes, source, nbytes, which)
-            take(call, team, epoch, nbytes, to, nbytes, which)
-            copy_own(to + mine, source + mine, nbytes, which)
-            end_exchange(team, epoch, which)
-
-    return impl
+    call, nbytes = call_of(ALLTOALL, tag, bound_ns), src.size // team.n_pes * item_of(src)
+    check_large(team, ALLTOALL, dst, nbytes)
+    to, source = prim.address(dst), prim.address(src)
+    mine = team.my_pe * nbytes
+    if nbytes > most_bytes(team):
+        meet_members(call, team, scope, False)
+        for k in range(team.n_pes):
+            pe = (team.my_pe + k) % team.n_pes
+            prim.copy(at_peer(team, to + mine, pe), source + pe * nbytes, nbytes, scope)
+        meet_members(call, team, scope, False)
+    else:
+        epoch = next_epoch(team)
+        send(team, epoch, nbytes, source, nbytes, scope)
+        take(call, team, epoch, nbytes, to, nbytes, scope)
+        copy_own(to + mine, source + mine, nbytes, scope)
+        end_exchange(team, epoch, scope)

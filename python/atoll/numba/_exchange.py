@@ -26,9 +26,8 @@ def next_epoch(team):
 @helper
 def end_exchange(team, epoch, scope):
     prim.meet(team.control, scope)
-    prim.store_own(
-        u32, team.control + EXCHANGE_EPOCH, u32(epoch)
-    )  # by every thread, to read its own store later
+    # By every thread, to read its own store later.
+    prim.store_own(u32, team.control + EXCHANGE_EPOCH, u32(epoch))
 
 
 @helper

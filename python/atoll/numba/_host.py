@@ -48,34 +48,6 @@ class Mailbox(NamedTuple):
 def mailbox(
     room: int | _atoll.Mailbox, team: Any = None, *, count: int | None = None, **where: Any
 ) -> Mailbox:
-    """Return a mailbox for messages between all PEs of a team.
-
-    Parameters
-    ----------
-    room
-        The longest message, in bytes. An atoll.Mailbox of the GPU is used as it is, and must be kept; that
-        call is local.
-    team
-        The team; None: atoll.WORLD.
-    count
-        Make that many mailboxes, for blocks that each have one: dev.nth(boxes, k) in kernels.
-    **where
-        As for atoll.zeros: device="cuda" for kernels on GPUs.
-
-    Returns
-    -------
-    Mailbox
-        The argument of post and receive in kernels.
-
-    Raises
-    ------
-    ValueError, TypeError
-        An argument is wrong; and the errors of atoll.zeros.
-
-    Notes
-    -----
-    Collective over all PEs, as atoll.zeros. Eight messages from one PE to another may be in flight.
-    """
     if isinstance(room, _atoll.Mailbox):
         if team is not None or count is not None or where:
             raise TypeError(
@@ -180,33 +152,6 @@ def kernel(*, compiler: str | None = None, **options: Any) -> Callable[[Callable
 
 
 def kernel(function: Callable[..., Any] | None = None, *, compiler: str | None = None, **options: Any) -> Any:
-    """Make a kernel of a function: `@dev.kernel` or `@dev.kernel(cache=True)`.
-
-    Parameters
-    ----------
-    function
-        A Python function.
-    compiler
-        The compiler for GPUs, "numba-cuda" or "numba-cuda-mlir". None: numba-cuda, or numba-cuda-mlir if only
-        that is installed.
-    **options
-        Options of Numba's jit; those for GPUs only (max_registers, launch_bounds) are not passed to the
-        host's.
-
-    Returns
-    -------
-    Kernel
-        The kernel, which `launch` starts.
-
-    Raises
-    ------
-    ValueError, TypeError
-        `compiler` is not one of these, or `function` is not a Python function.
-
-    Notes
-    -----
-    Local.
-    """
     if compiler not in (None, *COMPILERS):
         raise ValueError(
             f"atoll.numba.kernel: compiler is {compiler!r}; it must be one of {', '.join(COMPILERS)}"
@@ -347,36 +292,6 @@ def _whole_blocks(kernel: Kernel, block: Any, shared: int, values: list[Any]) ->
 
 
 def most_resident_blocks(kernel: Kernel, block: Any, *arguments: Any, shared: int = 0) -> int:
-    """Return the most blocks of a kernel that this PE may run at once on the GPU of its arguments. Local.
-
-    PEs that share a GPU through NVIDIA's MPS get equal shares of fifteen sixteenths of it. PEs that take
-    turns on a GPU have all of it. Where grids must be equal on all PEs, take the minimum over them.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        It is compiled for the arguments, and not started.
-    block : int or tuple of int
-        Threads of a block.
-    *arguments
-        Those of the launch.
-    shared : int
-        Dynamic shared memory of a block, in bytes.
-
-    Returns
-    -------
-    int
-        0: not even one. On the host, where one thread runs a kernel: 1.
-
-    Raises
-    ------
-    TypeError
-        `kernel` is none, or the arguments are not those that it takes.
-
-    Examples
-    --------
-    >>> blocks = dev.most_resident_blocks(ring, 256, atoll.WORLD, x) # doctest: +SKIP
-    """
     if not isinstance(kernel, Kernel):
         raise TypeError(
             f"atoll.numba.most_resident_blocks: {kernel!r} is not a kernel; decorate the function with @dev.kernel"

@@ -8,10 +8,10 @@ from numba.core import types
 
 from .._ptx import AT
 from . import _primitives as prim
-from ._addresses import at_peer, check_place
+from ._addresses import at_peer, bytes_of, check_place
 from ._polling import POST, RECEIVE, Call, call_of, flag_of, wait_pair, wait_pairs, wait_word
-from ._registration import TARGETS, helper, implement, vocabulary
-from ._types import GE, THREAD, array, item, scope_of
+from ._registration import TARGETS, helper, implement, operation
+from ._types import GE, THREAD
 
 i64, u8, u32 = types.int64, types.uint8, types.uint32
 DEPTH, ENTRY = AT["mailbox_depth"], AT["post_bytes"]
@@ -126,22 +126,21 @@ def slot_here(box):
 
 
 @helper
+def with_counters(out, number, taken):
+    """Return the Outbox with these counters."""
+    return Outbox(
+        out.team, out.scope, out.tag, out.bound, out.pe, out.mine, out.slots, out.slot_bytes, number, taken
+    )
+
+
+@helper
 def begin_out(out):
     """Return the Outbox with the next message's number, once its slot is free."""
     number, taken = out.number + 1, out.taken
     if number > taken + DEPTH:
-        taken = wait_word(
-            i64,
-            out.team.control,
-            out.mine + TAKEN,
-            GE,
-            number - DEPTH,
-            Call(POST, out.tag, out.bound),
-            out.pe,
-        )
-    return Outbox(
-        out.team, out.scope, out.tag, out.bound, out.pe, out.mine, out.slots, out.slot_bytes, number, taken
-    )
+        call, control = Call(POST, out.tag, out.bound), out.team.control
+        taken = wait_word(i64, control, out.mine + TAKEN, GE, number - DEPTH, call, out.pe)
+    return with_counters(out, number, taken)
 
 
 @helper
@@ -149,18 +148,7 @@ def end_out(out):
     taken = out.taken
     if out.number & (DEPTH // 2 - 1) == 0:  # for the next message, which need not wait for this load
         taken = prim.load_taken(out.mine + TAKEN)
-    return Outbox(
-        out.team,
-        out.scope,
-        out.tag,
-        out.bound,
-        out.pe,
-        out.mine,
-        out.slots,
-        out.slot_bytes,
-        out.number,
-        taken,
-    )
+    return with_counters(out, out.number, taken)
 
 
 @helper
@@ -214,6 +202,7 @@ def receive_parts(call, team, come, to, nbytes, flag, pe, scope):
 @helper
 def begin_in(box):
     """Return the Inbox with the next message's number."""
+    number = box.number + 1
     return Inbox(
         box.team,
         box.scope,
@@ -223,7 +212,7 @@ def begin_in(box):
         box.mine,
         box.slots,
         box.slot_bytes,
-        box.number + 1,
+        number,
         box.taken,
     )
 
@@ -316,38 +305,23 @@ def close_inbox(box):
     prim.store_own(i64, box.mine + RECEIVED, box.number)
 
 
-@vocabulary
+@operation
 def post(team, box, src, pe, scope=THREAD, tag=0, bound_ns=None):
-    each, which = item(array("post", "src", src)), scope_of("post", scope)
-
-    def impl(team, box, src, pe, scope=THREAD, tag=0, bound_ns=None):
-        source, nbytes = prim.address(src), src.size * each
-        data, call = own_part(source, nbytes, which), call_of(POST, tag, bound_ns)
-        close_outbox(send_message(open_outbox(call, team, box, pe, which), data, source, nbytes))
-
-    return impl
+    source, nbytes = prim.address(src), bytes_of(src)
+    data, call = own_part(source, nbytes, scope), call_of(POST, tag, bound_ns)
+    close_outbox(send_message(open_outbox(call, team, box, pe, scope), data, source, nbytes))
 
 
-@vocabulary
+@operation
 def receive(team, box, dst, pe, scope=THREAD, tag=0, bound_ns=None):
-    each, which = item(array("receive", "dst", dst)), scope_of("receive", scope)
-
-    def impl(team, box, dst, pe, scope=THREAD, tag=0, bound_ns=None):
-        opened = open_inbox(call_of(RECEIVE, tag, bound_ns), team, box, pe, which)
-        close_inbox(receive_message(opened, prim.address(dst), dst.size * each))
-
-    return impl
+    opened = open_inbox(call_of(RECEIVE, tag, bound_ns), team, box, pe, scope)
+    close_inbox(receive_message(opened, prim.address(dst), bytes_of(dst)))
 
 
-@vocabulary
+@operation
 def try_receive(team, box, dst, pe, scope=THREAD, tag=0, bound_ns=None):
-    each, which = item(array("try_receive", "dst", dst)), scope_of("try_receive", scope)
-
-    def impl(team, box, dst, pe, scope=THREAD, tag=0, bound_ns=None):
-        opened = open_inbox(call_of(RECEIVE, tag, bound_ns), team, box, pe, which)
-        if not has_come(opened):
-            return False
-        close_inbox(receive_message(opened, prim.address(dst), dst.size * each))
-        return True
-
-    return impl
+    opened = open_inbox(call_of(RECEIVE, tag, bound_ns), team, box, pe, scope)
+    if not has_come(opened):
+        return False
+    close_inbox(receive_message(opened, prim.address(dst), bytes_of(dst)))
+    return True

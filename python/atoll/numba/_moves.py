@@ -8,170 +8,136 @@ compiled with ATOLL_CHECK=all do.
 from __future__ import annotations
 
 from numba.core import types
-from numba.core.errors import TypingError
 
 from .._kernels.checks import CHECKS
 from . import _primitives as prim
-from ._addresses import lesser, peer_for
-from ._registration import vocabulary
-from ._types import FLOATS, GRID, THREAD, array, item, same, scope_of
+from ._addresses import item_of, lesser, peer_for
+from ._registration import helper, operation, vocabulary
+from ._types import FLOATS, GRID, THREAD, constant, item
 
 PUT, GET, IPUT, IGET = CHECKS["put"], CHECKS["get"], CHECKS["iput"], CHECKS["iget"]
+PUT_NBI, GET_NBI, ASYNC_PUT = CHECKS["put_nbi"], CHECKS["get_nbi"], CHECKS["async_put"]
 UNSIGNED = {1: types.uint8, 2: types.uint16}
-ASYNC_PUT = CHECKS["async_put"]
 
 
-@vocabulary
+@helper
+def copy_to(team, check, dst, src, pe, scope):
+    """Copy src to dst of PE `pe`, without a barrier."""
+    nbytes = lesser(dst.size, src.size) * item_of(dst)
+    prim.copy(peer_for(team, check, prim.address(dst), pe), prim.address(src), nbytes, scope)
+
+
+@helper
+def copy_from(team, check, dst, src, pe, scope):
+    """Copy src of PE `pe` to dst, without a barrier."""
+    nbytes = lesser(dst.size, src.size) * item_of(dst)
+    prim.copy(prim.address(dst), peer_for(team, check, prim.address(src), pe), nbytes, scope)
+
+
+@operation
 def put(team, dst, src, pe, scope=THREAD):
-    each, which = item(same("put", dst, src)), scope_of("put", scope)
-
-    def impl(team, dst, src, pe, scope=THREAD):
-        nbytes = lesser(dst.size, src.size) * each
-        prim.copy(peer_for(team, PUT, prim.address(dst), pe), prim.address(src), nbytes, which)
-        prim.meet(team.control, which)
-
-    return impl
+    copy_to(team, PUT, dst, src, pe, scope)
+    prim.meet(team.control, scope)
 
 
-@vocabulary
+@operation
 def get(team, dst, src, pe, scope=THREAD):
-    each, which = item(same("get", dst, src)), scope_of("get", scope)
-
-    def impl(team, dst, src, pe, scope=THREAD):
-        nbytes = lesser(dst.size, src.size) * each
-        prim.copy(prim.address(dst), peer_for(team, GET, prim.address(src), pe), nbytes, which)
-        prim.meet(team.control, which)
-
-    return impl
+    copy_from(team, GET, dst, src, pe, scope)
+    prim.meet(team.control, scope)
 
 
-@vocabulary
+@operation
 def put_nbi(team, dst, src, pe, scope=THREAD):
-    each, which = item(same("put_nbi", dst, src)), scope_of("put_nbi", scope)
-
-    def impl(team, dst, src, pe, scope=THREAD):
-        nbytes = lesser(dst.size, src.size) * each
-        prim.copy(peer_for(team, PUT, prim.address(dst), pe), prim.address(src), nbytes, which)
-
-    return impl
+    copy_to(team, PUT_NBI, dst, src, pe, scope)
 
 
-@vocabulary
+@operation
 def get_nbi(team, dst, src, pe, scope=THREAD):
-    each, which = item(same("get_nbi", dst, src)), scope_of("get_nbi", scope)
-
-    def impl(team, dst, src, pe, scope=THREAD):
-        nbytes = lesser(dst.size, src.size) * each
-        prim.copy(prim.address(dst), peer_for(team, GET, prim.address(src), pe), nbytes, which)
-
-    return impl
+    copy_from(team, GET_NBI, dst, src, pe, scope)
 
 
 @vocabulary
+def is_in_block(scope):
+    found = constant(scope) is not GRID
+    return lambda scope: found
+
+
+@operation
 def async_put(team, dst, src, pe, scope=THREAD):
-    each, which = item(same("async_put", dst, src)), scope_of("async_put", scope)
-    within_block = which is not GRID
-
-    def impl(team, dst, src, pe, scope=THREAD):
-        nbytes = lesser(dst.size, src.size) * each
-        to, source = peer_for(team, ASYNC_PUT, prim.address(dst), pe), prim.address(src)
-        if within_block and prim.can_bulk(to, source, nbytes):
-            prim.see_shared()
-            prim.meet(team.control, which)
-            if prim.rank(which) == 0:
-                prim.start_bulk(to, source, nbytes)
-        else:
-            prim.copy(to, source, nbytes, which)
-
-    return impl
+    nbytes = lesser(dst.size, src.size) * item_of(dst)
+    to, source = peer_for(team, ASYNC_PUT, prim.address(dst), pe), prim.address(src)
+    if is_in_block(scope) and prim.can_bulk(to, source, nbytes):
+        prim.see_shared()
+        prim.meet(team.control, scope)
+        if prim.rank(scope) == 0:
+            prim.start_bulk(to, source, nbytes)
+    else:
+        prim.copy(to, source, nbytes, scope)
 
 
-def _strided(name: str, dst, src):
-    """Return the type by which elements are moved.
-
-    The second result is the offset of the second half of an element that is moved in two parts, else 0.
-    """
-    to, source = (array(name, which, x, contiguous=False) for which, x in (("dst", dst), ("src", src)))
-    if to != source:
-        raise TypingError(f"atoll.numba.{name}: dst is of {to}, src of {source}; they must have one type")
-    if isinstance(to, types.Integer) or to in FLOATS:
-        return to, 0
-    if isinstance(to, types.Complex):  # complex numbers are aligned as their halves
-        return to.underlying_float, item(to.underlying_float)
-    if isinstance(to, (types.Boolean, types.Float)):
-        return UNSIGNED[item(to)], 0
-    raise TypingError(
-        f"atoll.numba.{name}: dst is of {to}; it must be of integers, floats, complex numbers or bool"
-    )
+def unit(kind):
+    """Return the type by which an element is moved, at once or in two halves."""
+    if isinstance(kind, types.Complex):  # complex numbers are aligned as their halves
+        return kind.underlying_float
+    if kind not in FLOATS and isinstance(kind, (types.Boolean, types.Float)):
+        return UNSIGNED[item(kind)]
+    return kind
 
 
 @vocabulary
+def unit_of(x):
+    kind = unit(x.dtype)
+    return lambda x: kind
+
+
+@vocabulary
+def half_of(x):
+    """Return the offset of the second half of an element that is moved in two, else 0."""
+    offset = item(x.dtype) // 2 if isinstance(x.dtype, types.Complex) else 0
+    return lambda x: offset
+
+
+@helper
+def copy_strided(dst, to, source, dst_stride, src_stride, count, scope):
+    kind, half, each = unit_of(dst), half_of(dst), item_of(dst)
+    i = prim.rank(scope)
+    while i < count:
+        prim.store(kind, to + i * dst_stride * each, prim.load(kind, source + i * src_stride * each))
+        if half:
+            second = source + i * src_stride * each + half
+            prim.store(kind, to + i * dst_stride * each + half, prim.load(kind, second))
+        i += prim.size(scope)
+
+
+@operation
 def iput(team, dst, src, dst_stride, src_stride, count, pe, scope=THREAD):
-    (kind, half), which = _strided("iput", dst, src), scope_of("iput", scope)
-    each = item(dst.dtype)
-
-    def impl(team, dst, src, dst_stride, src_stride, count, pe, scope=THREAD):
-        to, source = peer_for(team, IPUT, prim.address(dst), pe), prim.address(src)
-        i = prim.rank(which)
-        while i < count:
-            prim.store(kind, to + i * dst_stride * each, prim.load(kind, source + i * src_stride * each))
-            if half:
-                second = source + i * src_stride * each + half
-                prim.store(kind, to + i * dst_stride * each + half, prim.load(kind, second))
-            i += prim.size(which)
-        prim.meet(team.control, which)
-
-    return impl
+    to, source = peer_for(team, IPUT, prim.address(dst), pe), prim.address(src)
+    copy_strided(dst, to, source, dst_stride, src_stride, count, scope)
+    prim.meet(team.control, scope)
 
 
-@vocabulary
+@operation
 def iget(team, dst, src, dst_stride, src_stride, count, pe, scope=THREAD):
-    (kind, half), which = _strided("iget", dst, src), scope_of("iget", scope)
-    each = item(dst.dtype)
-
-    def impl(team, dst, src, dst_stride, src_stride, count, pe, scope=THREAD):
-        to, source = prim.address(dst), peer_for(team, IGET, prim.address(src), pe)
-        i = prim.rank(which)
-        while i < count:
-            prim.store(kind, to + i * dst_stride * each, prim.load(kind, source + i * src_stride * each))
-            if half:
-                second = source + i * src_stride * each + half
-                prim.store(kind, to + i * dst_stride * each + half, prim.load(kind, second))
-            i += prim.size(which)
-        prim.meet(team.control, which)
-
-    return impl
+    to, source = prim.address(dst), peer_for(team, IGET, prim.address(src), pe)
+    copy_strided(dst, to, source, dst_stride, src_stride, count, scope)
+    prim.meet(team.control, scope)
 
 
-def _quiet(name: str, scope):
-    which = scope_of(name, scope)
-
-    def impl(team, scope=THREAD):
-        prim.complete_bulk()
-        prim.meet(team.control, which)
-        if prim.rank(which) == 0:
-            prim.full_fence()
-        prim.meet(team.control, which)
-
-    return impl
-
-
-@vocabulary
+@operation
 def quiet(team, scope=THREAD):
-    return _quiet("quiet", scope)
+    prim.complete_bulk()
+    prim.meet(team.control, scope)
+    if prim.rank(scope) == 0:
+        prim.full_fence()
+    prim.meet(team.control, scope)
 
 
-@vocabulary
+@operation
 def fence(team, scope=THREAD):
-    return _quiet("fence", scope)
+    quiet(team, scope)
 
 
-@vocabulary
+@operation
 def flush(team, scope=THREAD):
-    which = scope_of("flush", scope)
-
-    def impl(team, scope=THREAD):
-        prim.read_bulk()
-        prim.meet(team.control, which)
-
-    return impl
+    prim.read_bulk()
+    prim.meet(team.control, scope)

@@ -8,6 +8,7 @@ from numba.core import types
 
 from .._ptx import AT
 from . import _primitives as p
+from ._addresses import kind_of
 from ._registration import HOST, helper, implement, vocabulary
 from ._types import EQ, GE, GT, LE, LEFT_OUT, LT, NE, constant, is_left_out, one_of
 
@@ -28,7 +29,7 @@ COMPARE = {
 
 @vocabulary
 def compare(found, cmp, value):
-    return COMPARE[one_of("cmp", "compare", cmp)]
+    return COMPARE[one_of("cmp", "cmp", cmp)]
 
 
 @vocabulary
@@ -36,7 +37,7 @@ def reported(kind, cmp):
     """The field `compare` of a report: the comparison and the words' type."""
     of = kind.instance_type if hasattr(kind, "instance_type") else kind
     values = AT[f"values int{of.bitwidth}"] if of.signed else AT["values unsigned_word"]
-    value = one_of("cmp", "compare", cmp).value | values << COMPARE_BITS
+    value = one_of("cmp", "cmp", cmp).value | values << COMPARE_BITS
     return lambda kind, cmp: value
 
 
@@ -151,6 +152,15 @@ def wait_word(kind, control, address, cmp, value, call, peer):
             return found
         wanted, seen = p.to_bits(kind, value), p.to_bits(kind, found)
         since = look_around(control, call, reported(kind, cmp), peer, address, wanted, seen, since)
+
+
+@helper
+def wait_one(team, word, cmp, value, call, scope):
+    """Wait for a word of this PE, by one thread of the scope."""
+    if p.rank(scope) == 0:
+        kind = kind_of(word)
+        wait_word(kind, team.control, p.address(word), cmp, kind(value), call, -1)
+    p.meet(team.control, scope)
 
 
 @helper

@@ -15,7 +15,8 @@ from numba.core.typing import templates
 
 from .. import _ptx, _versions
 from .._device import DeviceTeam
-from ._types import Kind, is_left_out, plain
+from ._checks import TEAM_CLASSES, check
+from ._types import Kind
 
 
 class Target(NamedTuple):
@@ -58,6 +59,9 @@ class CheckedTeam(DeviceTeam):
     """
 
 
+TEAM_CLASSES += [DeviceTeam, CheckedTeam]
+
+
 def checked_team(value, context):
     return types.NamedUniTuple(types.int64, len(DeviceTeam._fields), CheckedTeam)
 
@@ -91,48 +95,24 @@ def vocabulary(generator: F) -> F:
             f"atoll.numba.{generator.__name__} is for kernels (@dev.kernel, numba.njit, cuda.jit)"
         )
 
-    checked = _called_as(inspect.signature(generator), generator)
+    signature = inspect.signature(generator)
+
+    def checked(*kinds: Kind, **keywords: Kind):
+        try:
+            given = signature.bind(*kinds, **keywords).arguments
+        except TypeError as error:
+            raise TypingError(f"atoll.numba.{generator.__name__}: {error}; {_shown(signature)}") from None
+        check(generator.__name__, given)
+        return generator(*kinds, **keywords)
+
     for target in TARGETS:
         implement(target, outside)(checked)
     return outside  # type: ignore[return-value]
 
 
-NUMBERS = {"tag": "an integer", "bound_ns": "an integer, nanoseconds"}
-"""The types that these arguments of a wait may have, besides None."""
-
-
-def _called_as(signature: inspect.Signature, generator: F) -> F:
-    """Return the generator with checks of the arguments: their number, and that the first is a team if it
-    should be.
-    """
-    name = generator.__name__
-
-    @functools.wraps(generator)
-    def checked(*kinds: Kind, **keywords: Kind):
-        try:
-            given = signature.bind(*kinds, **keywords).arguments
-        except TypeError as error:
-            raise TypingError(f"atoll.numba.{name}: {error}; {_shown(signature)}") from None
-        if "team" in given and getattr(given["team"], "instance_class", None) not in (
-            DeviceTeam,
-            CheckedTeam,
-        ):
-            raise TypingError(
-                f"atoll.numba.{name}: team is {given['team']}; pass dev.launch(…)(…) an atoll.Team, such as "
-                "atoll.WORLD, and pass on the kernel's own argument, or pass team.device()"
-            )
-        for which in given.keys() & {"pe", "root"}:
-            if not isinstance(plain(given[which]), (types.Integer, types.Boolean)):
-                raise TypingError(f"atoll.numba.{name}: {which} is {given[which]}; it must be an integer")
-        for which in given.keys() & NUMBERS.keys():
-            if not is_left_out(given[which]) and not isinstance(plain(given[which]), types.Integer):
-                raise TypingError(
-                    f"atoll.numba.{name}: {which} is {given[which]}; it must be {NUMBERS[which]}"
-                )
-        return generator(*kinds, **keywords)
-
-    del checked.__wrapped__  # without this, Numba checks the arguments first
-    return checked  # type: ignore[return-value]
+def operation(function: F) -> F:
+    """Make an operation for kernels, which is compiled as it is written once its arguments were checked."""
+    return vocabulary(functools.wraps(function)(lambda *kinds, **keywords: function))  # type: ignore[return-value]
 
 
 def _shown(signature: inspect.Signature) -> str:

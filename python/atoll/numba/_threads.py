@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 from . import _primitives as p
-from ._registration import vocabulary
-from ._types import BLOCK, GRID, scope_of
+from ._registration import operation
+from ._types import BLOCK, GRID
 
 
-@vocabulary
+@operation
 def rank(scope=GRID):
-    which = scope_of("rank", scope)
-    return lambda scope=GRID: p.rank(which)
+    return p.rank(scope)
 
 
-@vocabulary
+@operation
 def size(scope=GRID):
-    which = scope_of("size", scope)
-    return lambda scope=GRID: p.size(which)
+    return p.size(scope)
 
 
-@vocabulary
+@operation
 def meet(team, scope=BLOCK):
-    which = scope_of("meet", scope)
-
-    def impl(team, scope=BLOCK):
-        p.meet(team.control, which)
-
-    return impl
+    p.meet(team.control, scope)
 
 
-@vocabulary
+@operation
 def grid_range(n):
-    return lambda n: range(p.thread(), n, p.threads())
+    return range(p.thread(), n, p.threads())

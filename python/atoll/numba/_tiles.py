@@ -8,39 +8,20 @@ or 8 bytes; a tile has fewer than 2^32 of them.
 from __future__ import annotations
 
 from numba.core import types
-from numba.core.errors import TypingError
 
 from .._kernels.checks import CHECKS
 from .._ptx import AT
 from . import _primitives as prim
-from ._addresses import at_peer, check_place, lesser, peer_for
+from ._addresses import at_peer, check_place, item_of, kind_of, lesser, peer_for
 from ._collectives import meet_members
 from ._polling import call_of
-from ._reductions import combine, combine_part, reduction_of
-from ._registration import DEVICE, HOST, helper, implement, vocabulary
-from ._types import THREAD, Kind, array, item, scope_of
+from ._reductions import combine, combine_part
+from ._registration import DEVICE, HOST, helper, implement, operation
+from ._types import THREAD
 
 i64 = types.int64
 TILE_PUT, TILE_GET = CHECKS["tile_put"], CHECKS["tile_get"]
 REDUCE, ALLGATHER = AT["tile_reduce"], AT["tile_allgather"]
-
-
-def tile(name: str, which: str, kind: Kind) -> Kind:
-    """Return the element type of a tile."""
-    element = array(name, which, kind, contiguous=False)
-    if kind.ndim != 2 or item(element) not in (1, 2, 4, 8):
-        raise TypingError(
-            f"atoll.numba.{name}: {which} is {kind}; it must have two axes, and elements of 1, 2, 4 or 8 bytes"
-        )
-    return element
-
-
-def tiles(name: str, dst: Kind, src: Kind) -> Kind:
-    """Return the element type of both tiles."""
-    to, source = tile(name, "dst", dst), tile(name, "src", src)
-    if to != source:
-        raise TypingError(f"atoll.numba.{name}: dst is of {to}, src of {source}; they must have one type")
-    return to
 
 
 @helper
@@ -140,62 +121,53 @@ if DEVICE is not None:
     implement(DEVICE, copy_tile)(_dealt)
 
 
-@vocabulary
+@helper
+def copy_between(at, dst, source, src, scope):
+    """Copy the tile src at the address `source` to the tile dst at the address `at`."""
+    rows, cols = lesser(dst.shape[0], src.shape[0]), lesser(dst.shape[1], src.shape[1])
+    copy_tile(
+        kind_of(src),
+        item_of(src),
+        at,
+        pitch(dst),
+        stride(dst),
+        source,
+        pitch(src),
+        stride(src),
+        rows,
+        cols,
+        scope,
+    )
+
+
+@operation
 def tile_put(team, dst, src, pe, scope=THREAD):
-    kind, which = tiles("tile_put", dst, src), scope_of("tile_put", scope)
-    each = item(kind)
-
-    def impl(team, dst, src, pe, scope=THREAD):
-        rows, cols = lesser(dst.shape[0], src.shape[0]), lesser(dst.shape[1], src.shape[1])
-        to = peer_for(team, TILE_PUT, prim.address(dst), pe)
-        copy_tile(
-            kind, each, to, pitch(dst), stride(dst),
-            prim.address(src), pitch(src), stride(src), rows, cols, which,
-        )  # fmt: skip
-        prim.meet(team.control, which)
-
-    return impl
+    copy_between(peer_for(team, TILE_PUT, prim.address(dst), pe), dst, prim.address(src), src, scope)
+    prim.meet(team.control, scope)
 
 
-@vocabulary
+@operation
 def tile_get(team, dst, src, pe, scope=THREAD):
-    kind, which = tiles("tile_get", dst, src), scope_of("tile_get", scope)
-    each = item(kind)
-
-    def impl(team, dst, src, pe, scope=THREAD):
-        rows, cols = lesser(dst.shape[0], src.shape[0]), lesser(dst.shape[1], src.shape[1])
-        source = peer_for(team, TILE_GET, prim.address(src), pe)
-        copy_tile(
-            kind, each, prim.address(dst), pitch(dst), stride(dst),
-            source, pitch(src), stride(src), rows, cols, which,
-        )  # fmt: skip
-        prim.meet(team.control, which)
-
-    return impl
+    copy_between(prim.address(dst), dst, peer_for(team, TILE_GET, prim.address(src), pe), src, scope)
+    prim.meet(team.control, scope)
 
 
-@vocabulary
+@operation
 def tile_allgather(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
-    kind, which = tiles("tile_allgather", dst, src), scope_of("tile_allgather", scope)
-    each = item(kind)
-
-    def impl(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
-        rows, cols = src.shape
-        call = call_of(ALLGATHER, tag, bound_ns)
-        check_place(team, ALLGATHER, dst)
-        mine = prim.address(dst) + team.my_pe * rows * pitch(dst)
-        meet_members(call, team, which, False)
-        pe, left = team.my_pe, team.n_pes
-        while left > 0:  # the next member first, so that not all store to one at once
-            pe = pe + 1 if pe + 1 < team.n_pes else 0
-            copy_tile(
-                kind, each, at_peer(team, mine, pe), pitch(dst), stride(dst),
-                prim.address(src), pitch(src), stride(src), rows, cols, which,
-            )  # fmt: skip
-            left = prim.uncounted(left - 1)
-        meet_members(call, team, which, False)
-
-    return impl
+    rows, cols = src.shape
+    kind, each, call = kind_of(src), item_of(src), call_of(ALLGATHER, tag, bound_ns)
+    check_place(team, ALLGATHER, dst)
+    mine = prim.address(dst) + team.my_pe * rows * pitch(dst)
+    meet_members(call, team, scope, False)
+    pe, left = team.my_pe, team.n_pes
+    while left > 0:  # the next member first, so that not all store to one at once
+        pe = pe + 1 if pe + 1 < team.n_pes else 0
+        copy_tile(
+            kind, each, at_peer(team, mine, pe), pitch(dst), stride(dst),
+            prim.address(src), pitch(src), stride(src), rows, cols, scope,
+        )  # fmt: skip
+        left = prim.uncounted(left - 1)
+    meet_members(call, team, scope, False)
 
 
 # ---- reductions: each member folds a part of the tile over the members, in PE order, and stores it at all of them
@@ -248,30 +220,19 @@ def fold_elements(
         i += prim.size(scope)
 
 
-@vocabulary
+@operation
 def tile_reduce(team, dst, src, op, scope=THREAD, tag=0, bound_ns=None):
-    kind, which = tiles("tile_reduce", dst, src), scope_of("tile_reduce", scope)
-    operator, each = reduction_of("tile_reduce", kind, op), item(kind)
-
-    def impl(team, dst, src, op, scope=THREAD, tag=0, bound_ns=None):
-        rows, cols = src.shape
-        call = call_of(REDUCE, tag, bound_ns)
-        check_place(team, REDUCE, dst)
-        check_place(team, REDUCE, src)
-        to, source = prim.address(dst), prim.address(src)
-        meet_members(call, team, which, False)
-        if whole(to, pitch(dst), stride(dst), each, cols) and whole(
-            source, pitch(src), stride(src), each, cols
-        ):
-            fold_units(
-                kind, operator, each, team, to, pitch(dst), source, pitch(src),
-                rows, (cols * each) >> 4, which,
-            )  # fmt: skip
-        else:
-            fold_elements(
-                kind, operator, team, to, pitch(dst), stride(dst),
-                source, pitch(src), stride(src), rows, cols, which,
-            )  # fmt: skip
-        meet_members(call, team, which, False)
-
-    return impl
+    rows, cols = src.shape
+    kind, each, call = kind_of(src), item_of(src), call_of(REDUCE, tag, bound_ns)
+    check_place(team, REDUCE, dst)
+    check_place(team, REDUCE, src)
+    to, source = prim.address(dst), prim.address(src)
+    meet_members(call, team, scope, False)
+    if whole(to, pitch(dst), stride(dst), each, cols) and whole(source, pitch(src), stride(src), each, cols):
+        in_row = (cols * each) >> 4
+        fold_units(kind, op, each, team, to, pitch(dst), source, pitch(src), rows, in_row, scope)
+    else:
+        fold_elements(
+            kind, op, team, to, pitch(dst), stride(dst), source, pitch(src), stride(src), rows, cols, scope
+        )
+    meet_members(call, team, scope, False)

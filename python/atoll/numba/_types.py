@@ -8,7 +8,7 @@ import numba
 from numba.core import types
 from numba.core.errors import TypingError
 
-from .._kernels import COMPARE, ORDER, REDUCE_OP, SCOPE, SIGNAL_OP
+from .._kernels import COMPARE, ORDER, REDUCE_OP, SCOPE, SIGNAL_OP, rules
 
 
 def item(kind):
@@ -55,7 +55,6 @@ SET, ADD = constants("op of a signal", *SIGNAL_OP)
 SUM, PROD, MIN, MAX, AND, OR, XOR = constants("op", *REDUCE_OP)
 ACQUIRE_RELEASE, RELAXED = constants("order", *ORDER)
 (LEFT_OUT,) = constants("what was not given", "LEFT_OUT")
-NARROW = (types.int8, types.int16, types.uint8, types.uint16)
 WORDS = (types.int32, types.int64, types.uint32, types.uint64)
 FLOATS = (types.float32, types.float64)
 
@@ -82,56 +81,31 @@ def constant(kind: Kind) -> Constant | None:
     return kind if isinstance(kind, Constant) else None
 
 
-def one_of(group: str, name: str, kind: Kind) -> Constant:
+def one_of(group: str, which: str, kind: Kind) -> Constant:
     """Return the constant that an argument is. A TypingError lists the allowed ones."""
     given = constant(kind)
     if given is None or given.group != group:
-        allowed = ", ".join(f"dev.{one.name}" for one in Constant.named.values() if one.group == group)
-        raise TypingError(f"atoll.numba.{name}: {group} is {kind}; it must be one of {allowed}")
+        allowed = (f"dev.{one.name}" for one in Constant.named.values() if one.group == group)
+        raise TypingError(rules.not_one_of(which, kind, allowed))
     return given
 
 
-def scope_of(name: str, kind: Kind) -> Constant:
-    return one_of("scope", name, kind)
-
-
-def array(name: str, which: str, kind: Kind, *, contiguous: bool = True) -> Kind:
+def array(which: str, kind: Kind, *, contiguous: bool = True) -> Kind:
     """Return the element type of an array. A TypingError tells the type of an argument that is not an array."""
     if not isinstance(kind, types.Array):
-        raise TypingError(f"atoll.numba.{name}: {which} is {kind}; it must be an array")
+        raise TypingError(f"{which} is {kind}; it must be an array")
     if which == "dst" and not kind.mutable:
-        raise TypingError(f"atoll.numba.{name}: dst is read-only ({kind}); pass an array that may be written")
+        raise TypingError(f"dst is read-only ({kind}); pass an array that may be written")
     if contiguous and kind.layout not in "CF":
-        raise TypingError(
-            f"atoll.numba.{name}: {which} is not contiguous ({kind}); copy it, or use iput and iget"
-        )
+        raise TypingError(f"{which} is not contiguous ({kind}); copy it, or use iput and iget")
     return kind.dtype
 
 
-def same(name: str, dst: Kind, src: Kind) -> Kind:
-    """Return the element type that both contiguous arrays have."""
-    to, source = array(name, "dst", dst), array(name, "src", src)
-    if to != source:
-        raise TypingError(f"atoll.numba.{name}: dst is of {to}, src of {source}; they must have one type")
-    return to
-
-
-def word(name: str, which: str, kind: Kind, allowed: tuple[Kind, ...] = WORDS + FLOATS) -> Kind:
-    """Return the element type of an array of words."""
-    element = array(name, which, kind, contiguous=False)
-    if element not in allowed:
-        raise TypingError(
-            f"atoll.numba.{name}: {which} is of {element}; it must be of "
-            + ", ".join(str(one) for one in allowed)
-        )
-    return element
-
-
-def number(name: str, which: str, kind: Kind, element: Kind) -> None:
+def number(which: str, kind: Kind, element: Kind) -> None:
     """Refuse a value that does not fit a word of that element type without loss."""
     value = plain(kind)
     good = isinstance(value, (types.Integer, types.Boolean)) or (
         isinstance(value, types.Float) and element in FLOATS
     )
     if not good:
-        raise TypingError(f"atoll.numba.{name}: {which} is {value}; the word is of {element}")
+        raise TypingError(f"{which} is {value}; the word is of {element}")

@@ -10,43 +10,33 @@ from numba.core import types
 from numba.core.errors import TypingError
 
 from . import _primitives as prim
-from ._registration import vocabulary
-from ._types import FLOATS, WORDS, array, number
+from ._addresses import item_of, kind_of
+from ._registration import helper, operation, vocabulary
+from ._types import item
 
 i64 = types.int64
 
 
-def element_of(name: str, x):
-    kind = array(name, "x", x)
-    if kind not in WORDS + FLOATS:
-        allowed = ", ".join(str(one) for one in WORDS + FLOATS)
-        raise TypingError(f"atoll.numba.{name}: x is of {kind}; it must be of {allowed}")
-    return kind
+@helper
+def place(x, i):
+    return prim.address(x) + i64(i) * item_of(x)
 
 
-@vocabulary
+@operation
 def load_wide(x, i):
-    kind = element_of("load_wide", x)
-    number("load_wide", "i", i, i64)
-    each = kind.bitwidth // 8
-
-    def impl(x, i):
-        return prim.load_wide(kind, prim.address(x) + i64(i) * each)
-
-    return impl
+    return prim.load_wide(kind_of(x), place(x, i))
 
 
 @vocabulary
 def store_wide(x, i, values):
-    kind = element_of("store_wide", x)
-    number("store_wide", "i", i, i64)
-    each = kind.bitwidth // 8
-    if values != types.UniTuple(kind, 16 // each):
+    kind = x.dtype
+    count = 16 // item(kind)
+    if values != types.UniTuple(kind, count):
         raise TypingError(
-            f"atoll.numba.store_wide: values is {values}; for x of {kind} it must be a tuple of {16 // each} of these"
+            f"atoll.numba.store_wide: values is {values}; for x of {kind} it must be a tuple of {count} of these"
         )
 
     def impl(x, i, values):
-        prim.store_wide(kind, prim.address(x) + i64(i) * each, values)
+        prim.store_wide(kind, place(x, i), values)
 
     return impl  # type: ignore[return-value]

@@ -7,36 +7,32 @@ import triton.language as tl
 from triton import jit
 
 from ._addresses import checks, peer_for
-from ._types import number, pointer, word
+from ._types import accept
 
 _P, _G, _ATOMIC = checks("p"), checks("g"), checks("atomic")
 
 
 @jit
 def atomic_fetch(team, src, pe):
-    word("atomic_fetch", "src", src, "words, floats and halves")
+    accept("atomic_fetch", (src,))
     return tl.load(peer_for(team, src, pe, _ATOMIC), volatile=True)
 
 
 @jit
 def atomic_set(team, dst, value, pe):
-    word("atomic_set", "dst", dst, "words and floats")
-    number("atomic_set", "value", value, "dst", dst)
+    accept("atomic_set", (dst, value))
     tl.atomic_xchg(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_swap(team, dst, value, pe):
-    word("atomic_swap", "dst", dst, "words and floats")
-    number("atomic_swap", "value", value, "dst", dst)
+    accept("atomic_swap", (dst, value))
     return tl.atomic_xchg(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_compare_swap(team, dst, condition, value, pe):
-    word("atomic_compare_swap", "dst", dst)
-    number("atomic_compare_swap", "condition", condition, "dst", dst)
-    number("atomic_compare_swap", "value", value, "dst", dst)
+    accept("atomic_compare_swap", (dst, condition, value))
     kind: tl.constexpr = dst.dtype.scalar.element_ty
     old, new = tl.cast(condition, kind), tl.cast(value, kind)
     return tl.atomic_cas(peer_for(team, dst, pe, _ATOMIC), old, new, sem="relaxed", scope="sys")
@@ -44,80 +40,71 @@ def atomic_compare_swap(team, dst, condition, value, pe):
 
 @jit
 def atomic_fetch_add(team, dst, value, pe):
-    word("atomic_fetch_add", "dst", dst, "words, floats and halves")
-    number("atomic_fetch_add", "value", value, "dst", dst)
+    accept("atomic_fetch_add", (dst, value))
     return tl.atomic_add(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_add(team, dst, value, pe):
-    word("atomic_add", "dst", dst, "words, floats and halves")
-    number("atomic_add", "value", value, "dst", dst)
+    accept("atomic_add", (dst, value))
     tl.atomic_add(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_fetch_inc(team, dst, pe):
-    word("atomic_fetch_inc", "dst", dst, "words, floats and halves")
+    accept("atomic_fetch_inc", (dst,))
     return tl.atomic_add(peer_for(team, dst, pe, _ATOMIC), 1, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_inc(team, dst, pe):
-    word("atomic_inc", "dst", dst, "words, floats and halves")
+    accept("atomic_inc", (dst,))
     tl.atomic_add(peer_for(team, dst, pe, _ATOMIC), 1, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_fetch_and(team, dst, value, pe):
-    word("atomic_fetch_and", "dst", dst)
-    number("atomic_fetch_and", "value", value, "dst", dst)
+    accept("atomic_fetch_and", (dst, value))
     return tl.atomic_and(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_and(team, dst, value, pe):
-    word("atomic_and", "dst", dst)
-    number("atomic_and", "value", value, "dst", dst)
+    accept("atomic_and", (dst, value))
     tl.atomic_and(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_fetch_or(team, dst, value, pe):
-    word("atomic_fetch_or", "dst", dst)
-    number("atomic_fetch_or", "value", value, "dst", dst)
+    accept("atomic_fetch_or", (dst, value))
     return tl.atomic_or(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_or(team, dst, value, pe):
-    word("atomic_or", "dst", dst)
-    number("atomic_or", "value", value, "dst", dst)
+    accept("atomic_or", (dst, value))
     tl.atomic_or(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_fetch_xor(team, dst, value, pe):
-    word("atomic_fetch_xor", "dst", dst)
-    number("atomic_fetch_xor", "value", value, "dst", dst)
+    accept("atomic_fetch_xor", (dst, value))
     return tl.atomic_xor(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_xor(team, dst, value, pe):
-    word("atomic_xor", "dst", dst)
-    number("atomic_xor", "value", value, "dst", dst)
+    accept("atomic_xor", (dst, value))
     tl.atomic_xor(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @jit
 def p(team, dst, value, pe):
-    pointer("p", "dst", dst)
-    number("p", "value", value, "dst", dst)
+    accept("p", (dst, value))
     tl.store(peer_for(team, dst, pe, _P), value)
 
 
 @jit
 def g(team, src, pe):
-    pointer("g", "src", src)
+    accept("g", (src,))
     return tl.load(peer_for(team, src, pe, _G), volatile=True)

@@ -15,7 +15,7 @@ from ._addresses import check_pe, check_place, checks, reach
 from ._moves import put_nbi
 from ._polling import wait_word
 from ._primitives import bytes_of, load, num_threads, store, thread, word_at
-from ._types import ACQUIRE_RELEASE, GE, MOST_PES, ORDER, RELAXED, alike, constant
+from ._types import ACQUIRE_RELEASE, GE, MOST_PES, RELAXED, accept
 
 _ROOT = checks("broadcast")
 _SYNC_EPOCH, _ARRIVED = tl.constexpr(AT["sync_epoch"]), tl.constexpr(AT["arrived"])
@@ -56,7 +56,7 @@ def meet_members(team, operation: tl.constexpr, tag, bound, order: tl.constexpr 
 
 @jit
 def sync(team, order: tl.constexpr = ACQUIRE_RELEASE, tag=0, bound_ns=0):
-    constant("sync", "order", order, ORDER)
+    accept("sync", (order,))
     meet_members(team, _SYNC, tag, bound_ns, order)
 
 
@@ -67,7 +67,7 @@ def barrier(team, tag=0, bound_ns=0):
 
 @jit
 def broadcast(team, dst, src, n, root, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    alike("broadcast", dst, src)
+    accept("broadcast", (dst, src))
     check_pe(team, root, _ROOT)
     nbytes = bytes_of(src, n)
     if exchange.is_small(team, nbytes):
@@ -109,13 +109,13 @@ def _gather(team, dst, src, n, BLOCK: tl.constexpr, operation: tl.constexpr, tag
 
 @jit
 def fcollect(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    alike("fcollect", dst, src)
+    accept("fcollect", (dst, src))
     _gather(team, dst, src, n, BLOCK, _FCOLLECT, tag, bound_ns)
 
 
 @jit
 def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    alike("alltoall", dst, src)
+    accept("alltoall", (dst, src))
     nbytes = bytes_of(src, n)
     if exchange.is_small(team, nbytes):
         epoch = exchange.begin(team)
@@ -135,7 +135,7 @@ def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
 
 @jit
 def collect(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    alike("collect", dst, src)
+    accept("collect", (dst, src))
     check_place(team, dst, _COLLECT)
     counts = word_at(team.control + _COUNTS)
     mine = counts + team.my_pe

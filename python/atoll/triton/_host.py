@@ -123,14 +123,6 @@ def named(made: Any) -> Any:
 
 
 def most_resident_blocks(kernel: Any, *arguments: Any, **options: Any) -> int:
-    """Return the most programs (Triton's blocks) of a kernel that this PE may run at once on the current GPU.
-
-    Kernels whose programs wait for one another, also on other PEs, may have no larger grid. The arguments and
-    options are those of the launch, `kernel[grid](*arguments, **options)`; the kernel is compiled for them,
-    and not started. With launch_cooperative_grid=True a larger grid is refused at the launch. PEs that share
-    a GPU through NVIDIA's MPS get equal shares of fifteen sixteenths of it. PEs that take turns on a GPU have
-    all of it. Where grids must be equal on all PEs, take the minimum over them. Local.
-    """
     return most_blocks(*_size_of(kernel.warmup(*arguments, grid=(1,), **options)))
 
 
@@ -164,9 +156,4 @@ def _check_resident(made: Any, start: Any, grid: Any, arguments: Any, keywords: 
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Make a kernel by triton.jit, whose first argument is `team`; all PEs compile the same kernel.
-
-    The launch takes an atoll.Team for it, and refuses freed arrays and arrays of NumPy (TypeError,
-    UseAfterFree, OverflowError). Errors of such a kernel name it. Local. Source: Atoll.
-    """
     return named(triton.jit(function, do_not_specialize=["team"]))

@@ -22,7 +22,7 @@ from ._primitives import (
     thread,
     word_at,
 )
-from ._types import GE, pointer
+from ._types import GE, accept
 
 _POST_TO, _RECEIVE_FROM = checks("post"), checks("receive")
 _RECEIVE, _POST = tl.constexpr(AT["receive"]), tl.constexpr(AT["post"])
@@ -40,7 +40,7 @@ def _box_slot(team, block, room, sender, number):
 
 @jit
 def post(team, block, room, src, n, pe, tag=0, bound_ns=0):
-    pointer("post", "src", src)
+    accept("post", (src,))
     check_pe(team, pe, _POST_TO)
     check_place(team, block, _POST_TO)
     mine = block.to(tl.int64) + pe * _ENTRY
@@ -84,7 +84,7 @@ def post(team, block, room, src, n, pe, tag=0, bound_ns=0):
 
 @jit
 def receive(team, block, room, dst, n, pe, tag=0, bound_ns=0):
-    pointer("receive", "dst", dst)
+    accept("receive", (dst,))
     check_pe(team, pe, _RECEIVE_FROM)
     check_place(team, block, _RECEIVE_FROM)
     mine = block.to(tl.int64) + pe * _ENTRY

@@ -7,7 +7,7 @@ import triton.language as tl
 from triton import jit
 
 from ._addresses import checks, peer_for
-from ._types import INTERPRETED, alike
+from ._types import INTERPRETED, accept
 
 _PUT, _GET = checks("put"), checks("get")
 _PUT_NBI, _GET_NBI = checks("put_nbi"), checks("get_nbi")
@@ -23,13 +23,13 @@ def copy(to, src, n, BLOCK: tl.constexpr):
 
 @jit
 def put_nbi(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
-    alike("put_nbi", dst, src)
+    accept("put_nbi", (dst, src))
     copy(peer_for(team, dst, pe, _PUT_NBI), src, n, BLOCK)
 
 
 @jit
 def put(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
-    alike("put", dst, src)
+    accept("put", (dst, src))
     copy(peer_for(team, dst, pe, _PUT), src, n, BLOCK)
     tl.debug_barrier()
 
@@ -43,20 +43,20 @@ def _fetch(dst, come, n, BLOCK: tl.constexpr):
 
 @jit
 def get_nbi(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
-    alike("get_nbi", dst, src)
+    accept("get_nbi", (dst, src))
     _fetch(dst, peer_for(team, src, pe, _GET_NBI), n, BLOCK)
 
 
 @jit
 def get(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
-    alike("get", dst, src)
+    accept("get", (dst, src))
     _fetch(dst, peer_for(team, src, pe, _GET), n, BLOCK)
     tl.debug_barrier()
 
 
 @jit
 def iput(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 1024):
-    alike("iput", dst, src)
+    accept("iput", (dst, src))
     to = peer_for(team, dst, pe, _IPUT)
     for begin in range(0, n, BLOCK):
         at = (begin + tl.arange(0, BLOCK)).to(tl.int64)
@@ -66,7 +66,7 @@ def iput(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 10
 
 @jit
 def iget(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 1024):
-    alike("iget", dst, src)
+    accept("iget", (dst, src))
     come = peer_for(team, src, pe, _IGET)
     for begin in range(0, n, BLOCK):
         at = (begin + tl.arange(0, BLOCK)).to(tl.int64)

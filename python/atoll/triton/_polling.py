@@ -27,25 +27,21 @@ def holds(found, cmp: tl.constexpr, value):
 
 
 _FORMS = [(form, compare) for form in ("s32", "u32", "s64", "u64") for compare in range(6)]
+_BOTH = (False, True)
 _WAITS = tl.constexpr(
-    {(*form, order): _ptx.wait_word(*form, order) for form in _FORMS for order in ("acquire", "relaxed")}
-)
-_BOUNDED_WAITS = tl.constexpr(
     {
-        (*form, order): _ptx.wait_word(*form, order, bounded=True)
+        (*form, order, bounded): _ptx.wait_word(*form, order, bounded=bounded)
         for form in _FORMS
         for order in ("acquire", "relaxed")
+        for bounded in _BOTH
     }
 )
 _LOOKS_AROUND = tl.constexpr(
-    {
-        (*form, bounded): _ptx.look_around_by_first(*form, bounded)
-        for form in _FORMS
-        for bounded in (False, True)
-    }
+    {(*form, bounded): _ptx.look_around_by_first(*form, bounded) for form in _FORMS for bounded in _BOTH}
 )
-_WAIT_ONE, _WAIT_TWO = (tl.constexpr(_ptx.wait_flagged(count)) for count in (1, 2))
-_BOUNDED_ONE, _BOUNDED_TWO = (tl.constexpr(_ptx.wait_flagged(count, bounded=True)) for count in (1, 2))
+_FLAGGED = tl.constexpr(
+    {(count, bounded): _ptx.wait_flagged(count, bounded=bounded) for count in (1, 2) for bounded in _BOTH}
+)
 
 
 @constexpr_function
@@ -60,28 +56,28 @@ def _form(kind):
 
 
 @constexpr_function
-def _wait_text(kind, compare, order):
-    return _WAITS.value[(_form(kind), compare, order)]
+def _wait_text(kind, compare, order, bounded):
+    return _WAITS.value[(_form(kind), compare, order, bounded)]
 
 
 @constexpr_function
-def _bounded_wait_text(kind, compare, order):
-    return _BOUNDED_WAITS.value[(_form(kind), compare, order)]
-
-
-@constexpr_function
-def _wait_letters(kind):
-    return f"=r,l,r,r,r,l,{letter(kind)},r"
-
-
-@constexpr_function
-def _bounded_wait_letters(kind):
-    return f"{_wait_letters(kind)},l"
+def _wait_letters(kind, bounded):
+    return f"=r,l,r,r,r,l,{letter(kind)},r{',l' if bounded else ''}"
 
 
 @constexpr_function
 def _look_around_text(kind, compare, bounded):
     return _LOOKS_AROUND.value[(_form(kind), compare, bounded)]
+
+
+@constexpr_function
+def _look_around_letters(bounded):
+    return f"=&l,l,r,r,l,l,l,r,l{',l' if bounded else ''}"
+
+
+@constexpr_function
+def _flagged_text(count, bounded):
+    return _FLAGGED.value[(count, bounded)]
 
 
 @jit
@@ -103,22 +99,15 @@ def wait_word(
                     team, address, _form(kind), cmp, number, found, operation, peer, tag, since, bound
                 )
                 found = tl.atomic_add(word, 0, sem="acquire", scope="sys")
-    elif is_given(bound):
-        tl.inline_asm_elementwise(
-            _bounded_wait_text(kind, cmp, ORDER), _bounded_wait_letters(kind),
-            [
-                team.control, at_int32(operation), at_int32(peer), at_int32(tag), at_int64(address), number,
-                at_int32(active), at_int64(bound),
-            ],
-            tl.int32, is_pure=False, pack=1,
-        )  # fmt: skip
     else:
+        operands = (
+            team.control, at_int32(operation), at_int32(peer), at_int32(tag), at_int64(address), number,
+            at_int32(active),
+        )  # fmt: skip
+        if is_given(bound):
+            operands = operands + (at_int64(bound),)
         tl.inline_asm_elementwise(
-            _wait_text(kind, cmp, ORDER), _wait_letters(kind),
-            [
-                team.control, at_int32(operation), at_int32(peer), at_int32(tag), at_int64(address), number,
-                at_int32(active),
-            ],
+            _wait_text(kind, cmp, ORDER, is_given(bound)), _wait_letters(kind, is_given(bound)), operands,
             tl.int32, is_pure=False, pack=1,
         )  # fmt: skip
 
@@ -148,24 +137,16 @@ def look_around(team, word, cmp: tl.constexpr, value, operation: tl.constexpr, t
     kind: tl.constexpr = word.dtype.element_ty
     if INTERPRETED:
         return pause(team, word, _form(kind), cmp, value, tl.load(word), operation, -1, tag, since, bound)
-    elif is_given(bound):  # noqa: RET505
+    else:  # noqa: RET505
         address = word.to(tl.int64)
-        return tl.inline_asm_elementwise(
-            _look_around_text(kind, cmp, True), "=&l,l,r,r,l,l,l,r,l,l",
-            [
-                team.control, at_int32(operation), at_int32(tag), address, value.to(tl.int64),
-                load(address, kind, ".relaxed.sys").to(tl.int64), thread(), since, at_int64(bound),
-            ],
-            tl.int64, is_pure=False, pack=1,
+        operands = (
+            team.control, at_int32(operation), at_int32(tag), address, value.to(tl.int64),
+            load(address, kind, ".relaxed.sys").to(tl.int64), thread(), since,
         )  # fmt: skip
-    else:
-        address = word.to(tl.int64)
+        if is_given(bound):
+            operands = operands + (at_int64(bound),)
         return tl.inline_asm_elementwise(
-            _look_around_text(kind, cmp, False), "=&l,l,r,r,l,l,l,r,l",
-            [
-                team.control, at_int32(operation), at_int32(tag), address, value.to(tl.int64),
-                load(address, kind, ".relaxed.sys").to(tl.int64), thread(), since,
-            ],
+            _look_around_text(kind, cmp, is_given(bound)), _look_around_letters(is_given(bound)), operands,
             tl.int64, is_pure=False, pack=1,
         )  # fmt: skip
 
@@ -185,21 +166,15 @@ def wait_flagged(team, address, flag, operation: tl.constexpr, peer, tag=0, boun
     """Wait for a pair until both words carry the flag, and return its data."""
     if INTERPRETED:
         return _found(team, address, flag, operation, peer, tag, bound)
-    elif is_given(tag) or is_given(bound):  # noqa: RET505
+    else:  # noqa: RET505
+        bounded: tl.constexpr = is_given(tag) or is_given(bound)
+        operands = (team.control, at_int32(operation), at_int32(peer), flag, at_int64(address))
+        if bounded:
+            operands = operands + (at_int32(tag), at_int64(bound))
+        letters: tl.constexpr = "=&l,l,r,r,r,l,r,l" if bounded else "=&l,l,r,r,r,l"
         return tl.inline_asm_elementwise(
-            _BOUNDED_ONE, "=&l,l,r,r,r,l,r,l",
-            [
-                team.control, at_int32(operation), at_int32(peer), flag, at_int64(address), at_int32(tag),
-                at_int64(bound),
-            ],
-            tl.int64, is_pure=False, pack=1,
-        )  # fmt: skip
-    else:
-        return tl.inline_asm_elementwise(
-            _WAIT_ONE, "=&l,l,r,r,r,l",
-            [team.control, at_int32(operation), at_int32(peer), flag, at_int64(address)],
-            tl.int64, is_pure=False, pack=1,
-        )  # fmt: skip
+            _flagged_text(1, bounded), letters, operands, tl.int64, is_pure=False, pack=1
+        )
 
 
 @jit
@@ -208,18 +183,19 @@ def wait_both(team, address, second, flag, operation: tl.constexpr, peer, tag=0,
     if INTERPRETED:
         first = _found(team, address, flag, operation, peer, tag, bound)
         return first, _found(team, second, flag, operation, peer, tag, bound)
-    elif is_given(tag) or is_given(bound):  # noqa: RET505
+    else:  # noqa: RET505
+        bounded: tl.constexpr = is_given(tag) or is_given(bound)
+        operands = (
+            team.control,
+            at_int32(operation),
+            at_int32(peer),
+            flag,
+            at_int64(address),
+            at_int64(second),
+        )
+        if bounded:
+            operands = operands + (at_int32(tag), at_int64(bound))
+        letters: tl.constexpr = "=&l,=&l,l,r,r,r,l,l,r,l" if bounded else "=&l,=&l,l,r,r,r,l,l"
         return tl.inline_asm_elementwise(
-            _BOUNDED_TWO, "=&l,=&l,l,r,r,r,l,l,r,l",
-            [
-                team.control, at_int32(operation), at_int32(peer), flag, at_int64(address), at_int64(second),
-                at_int32(tag), at_int64(bound),
-            ],
-            (tl.int64, tl.int64), is_pure=False, pack=1,
-        )  # fmt: skip
-    else:
-        return tl.inline_asm_elementwise(
-            _WAIT_TWO, "=&l,=&l,l,r,r,r,l,l",
-            [team.control, at_int32(operation), at_int32(peer), flag, at_int64(address), at_int64(second)],
-            (tl.int64, tl.int64), is_pure=False, pack=1,
-        )  # fmt: skip
+            _flagged_text(2, bounded), letters, operands, (tl.int64, tl.int64), is_pure=False, pack=1
+        )

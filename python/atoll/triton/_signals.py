@@ -11,7 +11,7 @@ from ._addresses import checks, peer_for
 from ._moves import copy
 from ._polling import wait_word
 from ._primitives import load_one, meet_threads, thread
-from ._types import COMPARE, GE, SET, SIGNAL_OP, alike, constant, number, single, word
+from ._types import GE, SET, accept
 
 _SIGNAL_SET, _SIGNAL_ADD = checks("signal_set"), checks("signal_add")
 _PUT_SIGNAL, _PUT_SIGNAL_NBI = checks("put_signal"), checks("put_signal_nbi")
@@ -20,23 +20,21 @@ _SIGNAL_WAIT, _CONSUME = tl.constexpr(AT["signal_wait_until"]), tl.constexpr(AT[
 
 @jit
 def signal_set(team, signal, value, pe):
-    word("signal_set", "signal", signal)
-    number("signal_set", "value", value, "signal", signal)
+    accept("signal_set", (signal, value))
     meet_threads()
     tl.atomic_xchg(peer_for(team, signal, pe, _SIGNAL_SET), value, sem="release", scope="sys")
 
 
 @jit
 def signal_add(team, signal, value, pe):
-    word("signal_add", "signal", signal)
-    number("signal_add", "value", value, "signal", signal)
+    accept("signal_add", (signal, value))
     meet_threads()
     tl.atomic_add(peer_for(team, signal, pe, _SIGNAL_ADD), value, sem="release", scope="sys")
 
 
 @jit
 def signal_fetch(team, signal):
-    single("signal_fetch", "signal", signal)
+    accept("signal_fetch", (signal,))
     return load_one(signal)
 
 
@@ -45,10 +43,7 @@ def _put_signal(
     team, dst, src, n, signal, value, op: tl.constexpr, pe, BLOCK: tl.constexpr, NAME: tl.constexpr,
     operation: tl.constexpr,
 ):  # fmt: skip
-    alike(NAME, dst, src)
-    word(NAME, "signal", signal)
-    number(NAME, "value", value, "signal", signal)
-    constant(NAME, "op", op, SIGNAL_OP)
+    accept(NAME, (dst, src, signal, value, op))
     to, there = peer_for(team, dst, pe, operation), peer_for(team, signal, pe, operation)
     copy(to, src, n, BLOCK)
     meet_threads()
@@ -78,15 +73,12 @@ def wait_one(team, signal, cmp: tl.constexpr, value, tag, bound, operation: tl.c
 
 @jit
 def signal_wait_until(team, signal, cmp: tl.constexpr, value, tag=0, bound_ns=0):
-    word("signal_wait_until", "signal", signal)
-    number("signal_wait_until", "value", value, "signal", signal)
-    constant("signal_wait_until", "cmp", cmp, COMPARE)
+    accept("signal_wait_until", (signal, cmp, value))
     wait_one(team, signal, cmp, value, tag, bound_ns, _SIGNAL_WAIT)
 
 
 @jit
 def signal_consume(team, signal, n, tag=0, bound_ns=0):
-    word("signal_consume", "signal", signal)
-    number("signal_consume", "n", n, "signal", signal)
+    accept("signal_consume", (signal, n))
     wait_one(team, signal, GE, n, tag, bound_ns, _CONSUME)
     tl.atomic_add(signal, -n, sem="relaxed", scope="sys")

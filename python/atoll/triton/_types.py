@@ -35,85 +35,84 @@ Compare = _Constant("Compare", _kernels.COMPARE, start=0)
 SignalOp = _Constant("SignalOp", _kernels.SIGNAL_OP, start=0)
 ReduceOp = _Constant("ReduceOp", _kernels.REDUCE_OP, start=0)
 Order = _Constant("Order", _kernels.ORDER, start=0)
-COMPARE, SIGNAL_OP, REDUCE_OP, ORDER = (
-    tl.constexpr(group.__name__) for group in (Compare, SignalOp, ReduceOp, Order)
-)
-_GROUPS = tl.constexpr({group.__name__: group for group in (Compare, SignalOp, ReduceOp, Order)})
+_GROUPS = tl.constexpr({"cmp": Compare, "op of a signal": SignalOp, "op": ReduceOp, "order": Order})
 _WORDS = ("int32", "uint32", "int64", "uint64")
-_WORDS_ONLY = tl.constexpr("words")
+_NUMBERS = (*_WORDS, "fp32", "fp64")
 _ALLOWED = tl.constexpr(
     {
-        "words": _WORDS,
-        "words and floats": (*_WORDS, "fp32", "fp64"),
-        "words, floats and halves": (*_WORDS, "fp32", "fp64", "fp16", "bf16"),
+        **dict.fromkeys(("words", "many", "bits", "compared"), _WORDS),
+        "numbers": _NUMBERS,
+        "element": (),
+        **dict.fromkeys(("summed", "added", "counted"), (*_NUMBERS, "fp16", "bf16")),
     }
 )
+"""The types of words, by the key of [dtypes] in the table; none: all types."""
+
+
+def _checked(name):
+    """Return the arguments of an operation that accept() checks: a name, a rule, and what that rule is about."""
+    found = []
+    for rule in _kernels.rules.rules("triton", name):
+        if rule.kind in ("same", "strided", "tile"):
+            found += [("dst", "array", ""), ("src", "alike", "")]
+        elif rule.kind in ("array", "word", "constant", "number", "reduction"):
+            found.append(tuple(rule))
+    return tuple(found)
+
+
+_RULES = tl.constexpr({name: _checked(name) for name in _kernels.operations("triton")})
 
 
 @constexpr_function
-def _wrong_pointer(name, which, x):
+def _wrong_pointer(which, x):
     kind = getattr(getattr(x, "dtype", None), "scalar", None)
     if kind is not None and kind.is_ptr():
         return ""
     given = type(x).__name__ if kind is None else str(kind)
-    return f"atoll.triton.{name}: {which} is {given}; it must be a pointer"
+    return f"{which} is {given}; it must be a pointer"
 
 
 @constexpr_function
-def _wrong_type(name, which, x, allowed):
-    kind = str(x.dtype.scalar.element_ty)
-    if kind in _ALLOWED.value[allowed]:
-        return ""
-    return f"atoll.triton.{name}: {which} is of {kind}; it must be of {', '.join(_ALLOWED.value[allowed])}"
+def _wrong_word(name, which, x, dtypes):
+    kind, allowed = str(x.dtype.scalar.element_ty), _ALLOWED.value[dtypes]
+    if allowed and kind not in allowed:
+        return f"{which} is of {kind}; it must be of {', '.join(allowed)}"
+    if name in ("signal_fetch", "test") and x.type.is_block():
+        return f"{which} is a block of pointers; it must be one pointer"
+    return ""
 
 
 @constexpr_function
-def _wrong_count(name, which, x):
-    if not x.type.is_block():
-        return ""
-    return f"atoll.triton.{name}: {which} is a block of pointers; it must be one pointer"
-
-
-@constexpr_function
-def _unlike(name, dst, src):
+def _unlike(dst, src):
     to, come = dst.dtype.scalar.element_ty, src.dtype.scalar.element_ty
-    return (
-        "" if to == come else f"atoll.triton.{name}: dst is of {to}, src of {come}; they must have one type"
-    )
+    return "" if to == come else f"dst is of {to}, src of {come}; they must have one type"
 
 
 @constexpr_function
-def _wrong_fold(name, x, op):
+def _wrong_fold(x, op):
     kind = x.dtype.scalar.element_ty
-    if op < ReduceOp.AND or kind.is_int():
-        return ""
-    return f"atoll.triton.{name}: {ReduceOp(op).name} of {kind}; it takes integers"
+    return "" if op < ReduceOp.AND or kind.is_int() else f"{ReduceOp(op).name} of {kind}; it takes integers"
 
 
 @constexpr_function
 def _given(x):
     """Return the text for a value in an error: a constant itself, else its type."""
-    return (
-        repr(x)
-        if isinstance(x, (int, float, str)) or x is None
-        else str(getattr(x, "dtype", type(x).__name__))
-    )
+    if isinstance(x, (int, float, str)) or x is None:
+        return repr(x)
+    return str(getattr(x, "dtype", type(x).__name__))
 
 
 @constexpr_function
-def _wrong_constant(name, which, given, group):
+def _wrong_constant(which, given, group):
     allowed = _GROUPS.value[group]
     # A number of the group is its constant, too: Inductor writes constants as numbers (inductor.py).
-    is_one = isinstance(given, allowed) or (type(given) is int and 0 <= given < len(allowed))
-    if is_one:
+    if isinstance(given, allowed) or (type(given) is int and 0 <= given < len(allowed)):
         return ""
-    return (
-        f"atoll.triton.{name}: {which} is {_given(given)}; it must be one of {', '.join(map(repr, allowed))}"
-    )
+    return f"{which} is {_given(given)}; it must be one of {', '.join(map(repr, allowed))}"
 
 
 @constexpr_function
-def _wrong_value(name, which, value, of, x):
+def _wrong_value(which, value, of, x):
     """Return the error text for a value that does not fit, or "". x: the pointer to its word.
 
     Negative numbers are numbers of unsigned types modulo 2^bits, as everywhere in C++.
@@ -121,7 +120,7 @@ def _wrong_value(name, which, value, of, x):
     kind = x.dtype.scalar.element_ty
     is_known = isinstance(value, (int, float))
     scalar = None if is_known else getattr(getattr(value, "dtype", None), "scalar", None)
-    begin = f"atoll.triton.{name}: {which} is {_given(value)}; it must"
+    begin = f"{which} is {_given(value)}; it must"
     if not is_known and (scalar is None or not (scalar.is_int() or scalar.is_floating())):
         return f"{begin} be a number"
     if not kind.is_int():
@@ -140,6 +139,33 @@ def _wrong_value(name, which, value, of, x):
 
 
 @constexpr_function
+def _wrong(name, which, rule, of, given):
+    """Return the error text for one of the given arguments, which are by name, or ""."""
+    x = given[which]
+    if rule == "constant":
+        return _wrong_constant(which, x, of)
+    if rule == "number":
+        return _wrong_value(which, x, of, given[of])
+    if rule == "reduction":
+        return _wrong_constant(which, x, "op") or _wrong_fold(given["src"], x)
+    text = _wrong_pointer(which, x)
+    if text == "" and rule == "word":
+        return _wrong_word(name, which, x, of)
+    return _unlike(given["dst"], x) if text == "" and rule == "alike" else text
+
+
+@constexpr_function
+def _refusal(name, *arguments):
+    checks = _RULES.value[name]
+    given = {check[0]: one for check, one in zip(checks, arguments, strict=True)}
+    for which, rule, of in checks:
+        text = _wrong(name, which, rule, of, given)
+        if text != "":
+            return f"atoll.triton.{name}: {text}"
+    return ""
+
+
+@constexpr_function
 def _wrong_pe(pe):
     scalar = getattr(getattr(pe, "dtype", None), "scalar", None)
     if isinstance(pe, int) or (scalar is not None and scalar.is_int()):
@@ -148,64 +174,17 @@ def _wrong_pe(pe):
 
 
 @jit
-def pointer(name: tl.constexpr, which: tl.constexpr, x):
-    said: tl.constexpr = _wrong_pointer(name, which, x)
-    tl.static_assert(said == "", said)
-
-
-@jit
-def word(name: tl.constexpr, which: tl.constexpr, x, ALLOWED: tl.constexpr = _WORDS_ONLY):
-    """Require that x is a pointer, or a block of them, to one of the types of that group."""
-    pointer(name, which, x)
-    said: tl.constexpr = _wrong_type(name, which, x, ALLOWED)
-    tl.static_assert(said == "", said)
-
-
-@jit
-def single(name: tl.constexpr, which: tl.constexpr, x):
-    """Require that x is a pointer to one such word."""
-    word(name, which, x)
-    said: tl.constexpr = _wrong_count(name, which, x)
-    tl.static_assert(said == "", said)
-
-
-@jit
-def alike(name: tl.constexpr, dst, src):
-    """Require that both are pointers to the same type."""
-    pointer(name, "dst", dst)
-    pointer(name, "src", src)
-    said: tl.constexpr = _unlike(name, dst, src)
-    tl.static_assert(said == "", said)
-
-
-@jit
-def constant(name: tl.constexpr, which: tl.constexpr, given, GROUP: tl.constexpr):
-    """Require that `given` is a constant of that group."""
-    said: tl.constexpr = _wrong_constant(name, which, given, GROUP)
-    tl.static_assert(said == "", said)
-
-
-@jit
-def number(name: tl.constexpr, which: tl.constexpr, given, of: tl.constexpr, x):
-    """Require that `given` is a number that fits x's type without loss, as far as is known; `of` names x."""
-    said: tl.constexpr = _wrong_value(name, which, given, of, x)
-    tl.static_assert(said == "", said)
+def accept(name: tl.constexpr, arguments):
+    """Require that the arguments of an operation, without team, PE and sizes, are as the table demands."""
+    text: tl.constexpr = _refusal(name, *arguments)
+    tl.static_assert(text == "", text)
 
 
 @jit
 def integer_pe(pe):
     """Require that pe is an integer, or a block of them."""
-    said: tl.constexpr = _wrong_pe(pe)
-    tl.static_assert(said == "", said)
-
-
-@jit
-def foldable(name: tl.constexpr, dst, src, op: tl.constexpr):
-    """Require that both are pointers to the same type, which the reduction takes."""
-    alike(name, dst, src)
-    constant(name, "op", op, REDUCE_OP)
-    said: tl.constexpr = _wrong_fold(name, src, op)
-    tl.static_assert(said == "", said)
+    text: tl.constexpr = _wrong_pe(pe)
+    tl.static_assert(text == "", text)
 
 
 INTERPRETED = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1")

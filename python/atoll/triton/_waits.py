@@ -18,7 +18,7 @@ from .._ptx import AT
 from ._polling import holds, look_around, wait_words
 from ._primitives import at_int32, load_one, load_words, num_threads
 from ._signals import wait_one
-from ._types import COMPARE, INTERPRETED, constant, number, single, word
+from ._types import INTERPRETED, accept
 
 _WAIT = tl.constexpr(AT["wait_until"])
 _LOOKS = tl.constexpr(1 if INTERPRETED else _ptx.LOOKS)  # loads in the interpreter are slow
@@ -108,111 +108,89 @@ def _index(found, n):
 
 @jit
 def wait_until_all(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
-    word("wait_until_all", "ivars", ivars)
-    constant("wait_until_all", "cmp", cmp, COMPARE)
-    number("wait_until_all", "value", value, "ivars", ivars)
+    accept("wait_until_all", (ivars, cmp, value))
     _wait_all(team, ivars, n, status, cmp, value, tag, bound_ns, False)
 
 
 @jit
 def wait_until_all_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
-    word("wait_until_all_vector", "ivars", ivars)
-    constant("wait_until_all_vector", "cmp", cmp, COMPARE)
+    accept("wait_until_all_vector", (ivars, cmp))
     _wait_all(team, ivars, n, status, cmp, values, tag, bound_ns, True)
 
 
 @jit
 def wait_until_any(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
-    word("wait_until_any", "ivars", ivars)
-    constant("wait_until_any", "cmp", cmp, COMPARE)
-    number("wait_until_any", "value", value, "ivars", ivars)
+    accept("wait_until_any", (ivars, cmp, value))
     return _index(_wait(team, ivars, n, None, status, cmp, value, tag, bound_ns, False, True), n)
 
 
 @jit
 def wait_until_any_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
-    word("wait_until_any_vector", "ivars", ivars)
-    constant("wait_until_any_vector", "cmp", cmp, COMPARE)
+    accept("wait_until_any_vector", (ivars, cmp))
     return _index(_wait(team, ivars, n, None, status, cmp, values, tag, bound_ns, True, True), n)
 
 
 @jit
 def wait_until_some(team, ivars, n, indices, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
-    word("wait_until_some", "ivars", ivars)
-    constant("wait_until_some", "cmp", cmp, COMPARE)
-    number("wait_until_some", "value", value, "ivars", ivars)
+    accept("wait_until_some", (ivars, cmp, value))
     return _wait(team, ivars, n, indices, status, cmp, value, tag, bound_ns, False, False)
 
 
 @jit
 def wait_until_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
-    word("wait_until_some_vector", "ivars", ivars)
-    constant("wait_until_some_vector", "cmp", cmp, COMPARE)
+    accept("wait_until_some_vector", (ivars, cmp))
     return _wait(team, ivars, n, indices, status, cmp, values, tag, bound_ns, True, False)
 
 
 @jit
 def test_all(team, ivars, n, status, cmp: tl.constexpr, value):
-    word("test_all", "ivars", ivars)
-    constant("test_all", "cmp", cmp, COMPARE)
-    number("test_all", "value", value, "ivars", ivars)
+    accept("test_all", (ivars, cmp, value))
     found, left = _test(ivars, n, None, status, cmp, value, False, False)
     return found == left
 
 
 @jit
 def test_all_vector(team, ivars, n, status, cmp: tl.constexpr, values):
-    word("test_all_vector", "ivars", ivars)
-    constant("test_all_vector", "cmp", cmp, COMPARE)
+    accept("test_all_vector", (ivars, cmp))
     found, left = _test(ivars, n, None, status, cmp, values, True, False)
     return found == left
 
 
 @jit
 def test_any(team, ivars, n, status, cmp: tl.constexpr, value):
-    word("test_any", "ivars", ivars)
-    constant("test_any", "cmp", cmp, COMPARE)
-    number("test_any", "value", value, "ivars", ivars)
+    accept("test_any", (ivars, cmp, value))
     found, _ = _test(ivars, n, None, status, cmp, value, False, True)
     return _index(found, n)
 
 
 @jit
 def test_any_vector(team, ivars, n, status, cmp: tl.constexpr, values):
-    word("test_any_vector", "ivars", ivars)
-    constant("test_any_vector", "cmp", cmp, COMPARE)
+    accept("test_any_vector", (ivars, cmp))
     found, _ = _test(ivars, n, None, status, cmp, values, True, True)
     return _index(found, n)
 
 
 @jit
 def test_some(team, ivars, n, indices, status, cmp: tl.constexpr, value):
-    word("test_some", "ivars", ivars)
-    constant("test_some", "cmp", cmp, COMPARE)
-    number("test_some", "value", value, "ivars", ivars)
+    accept("test_some", (ivars, cmp, value))
     found, _ = _test(ivars, n, indices, status, cmp, value, False, False)
     return found
 
 
 @jit
 def test_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values):
-    word("test_some_vector", "ivars", ivars)
-    constant("test_some_vector", "cmp", cmp, COMPARE)
+    accept("test_some_vector", (ivars, cmp))
     found, _ = _test(ivars, n, indices, status, cmp, values, True, False)
     return found
 
 
 @jit
 def wait_until(team, ivar, cmp: tl.constexpr, value, tag=0, bound_ns=0):
-    word("wait_until", "ivar", ivar)
-    number("wait_until", "value", value, "ivar", ivar)
-    constant("wait_until", "cmp", cmp, COMPARE)
+    accept("wait_until", (ivar, cmp, value))
     wait_one(team, ivar, cmp, value, tag, bound_ns, _WAIT)
 
 
 @jit
 def test(team, ivar, cmp: tl.constexpr, value):
-    single("test", "ivar", ivar)
-    number("test", "value", value, "ivar", ivar)
-    constant("test", "cmp", cmp, COMPARE)
+    accept("test", (ivar, cmp, value))
     return holds(load_one(ivar), cmp, value)

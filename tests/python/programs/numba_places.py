@@ -24,7 +24,8 @@ CALLS: dict[str, tuple[str, Any]] = {
     "g": ("g", lambda team, x, y, pe, box: dev.g(team, y[0], pe)),
     "put": ("put", lambda team, x, y, pe, box: dev.put(team, y[0], x[0], pe)),
     "get": ("get", lambda team, x, y, pe, box: dev.get(team, x[0], y[0], pe)),
-    "put_nbi": ("put", lambda team, x, y, pe, box: dev.put_nbi(team, y[0], x[0], pe)),
+    "put_nbi": ("put_nbi", lambda team, x, y, pe, box: dev.put_nbi(team, y[0], x[0], pe)),
+    "get_nbi": ("get_nbi", lambda team, x, y, pe, box: dev.get_nbi(team, x[0], y[0], pe)),
     "async_put": ("async_put", lambda team, x, y, pe, box: dev.async_put(team, y[0], x[0], pe)),
     "iput": ("iput", lambda team, x, y, pe, box: dev.iput(team, y[0], x[0], 1, 1, 2, pe)),
     "iget": ("iget", lambda team, x, y, pe, box: dev.iget(team, x[0], y[0], 1, 1, 2, pe)),
@@ -32,6 +33,9 @@ CALLS: dict[str, tuple[str, Any]] = {
     "signal_add": ("signal_add", lambda team, x, y, pe, box: dev.signal_add(team, y[0], 1, pe)),
     "put_signal, its dst": (
         "put_signal", lambda team, x, y, pe, box: dev.put_signal(team, y[0], x[0], x[1], 1, dev.SET, pe),
+    ),
+    "put_signal_nbi": (
+        "put_signal_nbi", lambda team, x, y, pe, box: dev.put_signal_nbi(team, y[0], x[0], x[1], 1, dev.SET, pe),
     ),
     "put_signal, its signal": (
         "put_signal", lambda team, x, y, pe, box: dev.put_signal(team, x[0], x[2], y[1], 1, dev.ADD, pe),

@@ -11,10 +11,11 @@ from typing import Any
 
 from numba_cuda_mlir import cuda, extending
 from numba_cuda_mlir._mlir import ir as mlir
+from numba_cuda_mlir._mlir.dialects import arith
 from numba_cuda_mlir.lowering_utilities import RangeObject, convert
 from numba_cuda_mlir.numba_cuda.typing import templates
 
-from .. import _gpu, _gpu_threads, _threads, _tiles
+from .. import _addresses, _gpu, _gpu_threads, _moves, _threads, _tiles
 from .._host import Mailbox
 from .._loops import Meeting
 from .._mailboxes import Inbox, Outbox
@@ -102,6 +103,13 @@ def bytes_along(axis: int):
     return lowered
 
 
+def type_value(lower, target, arguments, keywords):
+    """Build a type as a value, which is a number of that type; a function of numba-cuda-mlir cannot return it."""
+    kind = lower.get_numba_type(target.name).dtype
+    zero = 0.0 if isinstance(kind, theirs.Float) else 0
+    lower.store_var(target, arith.constant(lower.get_mlir_type(kind), zero))
+
+
 def own(stub, generic, lowered):
     OWN.add(stub)
     register(stub, generic, lowered)
@@ -126,6 +134,12 @@ def named_tuple(kind: type) -> None:
 for each in (Call, Mailbox, Meeting, Inbox, Outbox):
     named_tuple(each)
 own(_threads.grid_range, lambda self, kinds, keywords: theirs.range_state64_type(*kinds), shared_range)
+own(_addresses.kind_of, lambda self, kinds, keywords: theirs.NumberClass(kinds[0].dtype)(*kinds), type_value)
+own(
+    _moves.unit_of,
+    lambda self, kinds, keywords: theirs.NumberClass(back(_moves.unit(ours(kinds[0].dtype))))(*kinds),
+    type_value,
+)
 for axis, stub in enumerate((_tiles.pitch, _tiles.stride)):
     own(stub, lambda self, kinds, keywords: theirs.int64(*kinds), bytes_along(axis))
 for stub, function in _gpu_threads.by_names_of(cuda).items():
