@@ -11,7 +11,9 @@ host time is that of PyTorch's own dispatch.
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import multiprocessing
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -99,6 +101,8 @@ def measure_operation(body: Operation, groups: dict[str, Any], rounds: int) -> d
 
 def measure(rank: int, ranks: int, rounds: int, file: str) -> None:
     """Measure all operations as one rank; rank 0 prints the table."""
+    faulthandler.enable()
+    faulthandler.dump_traceback_later(60, exit=True)
     torch.cuda.set_device(rank % torch.cuda.device_count())
     store = dist.FileStore(file, ranks)
     limit = timedelta(minutes=2)
@@ -114,6 +118,7 @@ def measure(rank: int, ranks: int, rounds: int, file: str) -> None:
             f"{'':22}" + "".join(f"{text:>13}" for text in head) + f"{'eager ratio':>13}{'graph ratio':>13}"
         )
     for what, body in operations(ranks).items():
+        faulthandler.dump_traceback_later(30, exit=True)
         times = measure_operation(body, groups, rounds)
         row = [
             times.get(f"{name} {column}", float("nan")) for column in columns for name in ("atoll", "nccl")
@@ -144,6 +149,9 @@ def main() -> None:
             process.start()
         for process in ranks:
             process.join()
+        codes = [process.exitcode for process in ranks]
+    if any(codes):
+        sys.exit(f"the ranks ended with {codes}")
 
 
 if __name__ == "__main__":

@@ -20,10 +20,15 @@ try "module for PyTorch" python3 -c 'import atoll._c10d as c10d, torch; c10d.mod
 [ "$failed" -eq 0 ] || exit 1
 mps_start || exit 1
 
+# shown COMMAND...: copies the output to the terminal.
+exec 3>&1
+shown() { "$@" 2>&1 | tee /dev/fd/3; }
+
 if wanted tests; then
     for n in ${RANKS:-2 4}; do
+        # Shown while they run: what a case that hangs has done is then known, too.
         # shellcheck disable=SC2086
-        try "tests/torch/gpu.py, $n ranks" timeout 280 python3 tests/torch/gpu.py --ranks "$n" ${CASES:-}
+        try "tests/torch/gpu.py, $n ranks" shown timeout 280 python3 tests/torch/gpu.py --ranks "$n" ${CASES:-}
     done
 fi
 if wanted bench; then

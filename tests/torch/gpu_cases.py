@@ -35,6 +35,8 @@ def beside_gloo(ranks: Ranks, what: object, body: Callable[[Any, torch.device], 
 @case
 def all_reduce_of_every_type(ranks: Ranks) -> None:
     for dtype, op, shape in itertools.product(TYPES, OPS, SHAPES):
+        if shape == SHAPES[-1] and op != OPS[0]:
+            continue  # the path of the largest size does not depend on the operator
 
         def body(group: Any, device: torch.device) -> torch.Tensor:
             tensor = ranks.values(shape, dtype).to(device)  # noqa: B023 (called in this round)
