@@ -15,10 +15,11 @@ from nanobind.stubgen import ReplacePattern, StubGen
 
 HEADER = [
     "\\from typing import Any, Callable, Final, NoReturn, overload",
+    "from collections.abc import Generator",
     "import numpy",
     "from ._device import DeviceTeam",
     "from ._types import AnyArray, AnySource, Array, ArrayLike, CompareName, DeviceLike, GivenStream, IndexArray",
-    "from ._types import OutArray, ReduceName, SignalName, Stream, Value",
+    "from ._types import NotBlocking, OutArray, ReduceName, SignalName, Stream, Value",
     "from .shmem import Ctx",
     "",
 ]

@@ -8,5 +8,6 @@
 #include "atoll/lock.hpp"
 #include "atoll/mailbox.hpp"
 #include "atoll/ops.hpp"
+#include "atoll/requests.hpp"
 #include "atoll/team.hpp"
 #include "atoll/types.hpp"

@@ -32,7 +32,7 @@ Groups       Team, WORLD, SHARED, HOST, RAIL; split with WORLD.split(color). Con
 Collectives  broadcast collect fcollect gather scatter alltoall alltoalls; of Python objects: bcast_object
              gather_object allgather_object scatter_object alltoall_object reduce_object;
              sum_ prod_ min_ max_ avg_ and_ or_ xor_reduce, reduce (any operator, one root), reduce_scatter,
-             premul_sum_reduce premul_sum_reduce_scatter, sum_inscan sum_exscan.
+             premul_sum_reduce premul_sum_reduce_scatter, sum_inscan sum_exscan. blocking=False gives a Request.
 Locks        Lock. C++: include_dir (headers). PyTorch: the module atoll.torch. Kernels: check_kernels.
 Values       Compare (EQ NE GT GE LT LE), ReduceOp (SUM PROD MIN MAX AVG AND OR XOR), SignalOp (SIGNAL_SET SIGNAL_ADD).
 Errors       Error and its kinds: NotInitialized PeError NotSymmetric ShapeMismatch DtypeMismatch UseAfterFree
@@ -100,7 +100,7 @@ if _os.environ.get("ATOLL_COMPAT"):
 __all__ = [  # noqa: RUF022
     "AND", "AVG", "Block", "BootstrapError", "CollectiveMismatch", "Compare", "Context", "DeviceArray", "DtypeMismatch", "EQ", "Error",
     "GE", "GT", "HOST", "InvalidArgument", "KernelError", "LE", "LT", "LaunchError", "Lock", "MAX", "MIN", "Mailbox", "NE",
-    "NotInitialized", "NotSymmetric", "OR", "OutOfMemory", "PROD", "PeDied", "PeError", "RAIL", "ReduceOp", "SHARED",
+    "NotInitialized", "NotSymmetric", "OR", "OutOfMemory", "PROD", "PeDied", "PeError", "RAIL", "ReduceOp", "Request", "SHARED",
     "SIGNAL_ADD", "SIGNAL_SET", "SUM", "SettingsError", "ShapeMismatch", "SignalOp", "SystemFailure", "Team",
     "Timeout", "Unsupported", "UseAfterFree", "WORLD", "XOR", "abort", "add_at", "addr_accessible", "allgather_object", "alltoall",
     "alltoall_object", "alltoalls", "and_reduce", "array", "atomic_add", "atomic_and", "atomic_compare_swap",

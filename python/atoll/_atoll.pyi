@@ -2,10 +2,11 @@ import enum
 from typing import Any, Callable, Final, NoReturn, overload
 
 
+from collections.abc import Generator
 import numpy
 from ._device import DeviceTeam
 from ._types import AnyArray, AnySource, Array, ArrayLike, CompareName, DeviceLike, GivenStream, IndexArray
-from ._types import OutArray, ReduceName, SignalName, Stream, Value
+from ._types import NotBlocking, OutArray, ReduceName, SignalName, Stream, Value
 from .shmem import Ctx
 
 class Error(Exception):
@@ -2836,6 +2837,9 @@ def broadcast(dst: AnyArray, src: AnyArray, root: int = 0, *, team: Team | None 
         one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
         current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
         call. See "Streams" in docs/python.md.
+    blocking
+        False: start the collective and return a Request, with wait, test and await. For arrays in host
+        memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
     Raises
     ------
@@ -2854,6 +2858,12 @@ def broadcast(src: Array, root: int = 0, *, team: Team | None = None) -> Array: 
 
 @overload
 def broadcast(src: ArrayLike, root: int = 0, *, team: Team | None = None) -> Any: ...
+
+@overload
+def broadcast(dst: AnyArray, src: AnyArray, root: int = 0, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
+
+@overload
+def broadcast(src: ArrayLike, root: int = 0, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
 
 @overload
 def fcollect(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
@@ -2879,6 +2889,9 @@ def fcollect(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream:
         one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
         current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
         call. See "Streams" in docs/python.md.
+    blocking
+        False: start the collective and return a Request, with wait, test and await. For arrays in host
+        memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
     Raises
     ------
@@ -2894,6 +2907,12 @@ def fcollect(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream:
 
 @overload
 def fcollect(src: ArrayLike, *, team: Team | None = None) -> Array: ...
+
+@overload
+def fcollect(dst: AnyArray, src: AnySource, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
+
+@overload
+def fcollect(src: ArrayLike, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
 
 @overload
 def collect(dst: AnyArray, src: AnySource, *, team: Team | None = None) -> int:
@@ -2963,6 +2982,9 @@ def alltoall(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream:
         one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
         current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
         call. See "Streams" in docs/python.md.
+    blocking
+        False: start the collective and return a Request, with wait, test and await. For arrays in host
+        memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
     Raises
     ------
@@ -2978,6 +3000,12 @@ def alltoall(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream:
 
 @overload
 def alltoall(src: ArrayLike, *, team: Team | None = None) -> Array: ...
+
+@overload
+def alltoall(dst: AnyArray, src: AnySource, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
+
+@overload
+def alltoall(src: ArrayLike, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
 
 def alltoalls(dst: AnyArray, src: AnyArray, dst_stride: int, src_stride: int, nelems: int, *, team: Team | None = None, stream: Stream = None) -> None:
     """
@@ -3039,6 +3067,9 @@ def gather(dst: AnyArray | None, src: AnyArray, root: int = 0, *, team: Team | N
         one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
         current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
         call. See "Streams" in docs/python.md.
+    blocking
+        False: start the collective and return a Request, with wait, test and await. For arrays in host
+        memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
     Raises
     ------
@@ -3054,6 +3085,12 @@ def gather(dst: AnyArray | None, src: AnyArray, root: int = 0, *, team: Team | N
 
 @overload
 def gather(src: ArrayLike, root: int = 0, *, team: Team | None = None) -> Array | None: ...
+
+@overload
+def gather(dst: AnyArray | None, src: AnyArray, root: int = 0, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
+
+@overload
+def gather(src: ArrayLike, root: int = 0, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
 
 @overload
 def scatter(dst: AnyArray, src: AnyArray | None, root: int = 0, *, team: Team | None = None, stream: Stream = None) -> None:
@@ -3080,6 +3117,9 @@ def scatter(dst: AnyArray, src: AnyArray | None, root: int = 0, *, team: Team | 
         one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
         current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
         call. See "Streams" in docs/python.md.
+    blocking
+        False: start the collective and return a Request, with wait, test and await. For arrays in host
+        memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
     Raises
     ------
@@ -3095,6 +3135,12 @@ def scatter(dst: AnyArray, src: AnyArray | None, root: int = 0, *, team: Team | 
 
 @overload
 def scatter(src: Array, root: int = 0, *, team: Team | None = None) -> Array: ...
+
+@overload
+def scatter(dst: AnyArray, src: AnyArray | None, root: int = 0, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
+
+@overload
+def scatter(src: ArrayLike, root: int = 0, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
 
 @overload
 def sum_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
@@ -3120,6 +3166,9 @@ def sum_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
         one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
         current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
         call. See "Streams" in docs/python.md.
+    blocking
+        False: start the collective and return a Request, with wait, test and await. For arrays in host
+        memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
     Raises
     ------
@@ -3140,6 +3189,12 @@ def sum_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
 def sum_reduce(src: ArrayLike, *, team: Team | None = None) -> Any: ...
+
+@overload
+def sum_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
+
+@overload
+def sum_reduce(src: ArrayLike, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
 
 @overload
 def prod_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
@@ -3165,6 +3220,9 @@ def prod_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stre
         one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
         current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
         call. See "Streams" in docs/python.md.
+    blocking
+        False: start the collective and return a Request, with wait, test and await. For arrays in host
+        memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
     Raises
     ------
@@ -3185,6 +3243,12 @@ def prod_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
 def prod_reduce(src: ArrayLike, *, team: Team | None = None) -> Any: ...
+
+@overload
+def prod_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
+
+@overload
+def prod_reduce(src: ArrayLike, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
 
 @overload
 def min_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
@@ -3210,6 +3274,9 @@ def min_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
         one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
         current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
         call. See "Streams" in docs/python.md.
+    blocking
+        False: start the collective and return a Request, with wait, test and await. For arrays in host
+        memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
     Raises
     ------
@@ -3230,6 +3297,12 @@ def min_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
 def min_reduce(src: ArrayLike, *, team: Team | None = None) -> Any: ...
+
+@overload
+def min_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
+
+@overload
+def min_reduce(src: ArrayLike, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
 
 @overload
 def max_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
@@ -3255,6 +3328,9 @@ def max_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
         one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
         current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
         call. See "Streams" in docs/python.md.
+    blocking
+        False: start the collective and return a Request, with wait, test and await. For arrays in host
+        memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
     Raises
     ------
@@ -3275,6 +3351,12 @@ def max_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
 def max_reduce(src: ArrayLike, *, team: Team | None = None) -> Any: ...
+
+@overload
+def max_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
+
+@overload
+def max_reduce(src: ArrayLike, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
 
 @overload
 def avg_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
@@ -3300,6 +3382,9 @@ def avg_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
         one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
         current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
         call. See "Streams" in docs/python.md.
+    blocking
+        False: start the collective and return a Request, with wait, test and await. For arrays in host
+        memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
     Raises
     ------
@@ -3320,6 +3405,12 @@ def avg_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
 def avg_reduce(src: ArrayLike, *, team: Team | None = None) -> Any: ...
+
+@overload
+def avg_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
+
+@overload
+def avg_reduce(src: ArrayLike, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
 
 def premul_sum_reduce(dst: AnyArray, src: AnySource, factor: float, *, team: Team | None = None, stream: Stream = None) -> None:
     """
@@ -3402,6 +3493,9 @@ def and_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
         one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
         current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
         call. See "Streams" in docs/python.md.
+    blocking
+        False: start the collective and return a Request, with wait, test and await. For arrays in host
+        memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
     Raises
     ------
@@ -3422,6 +3516,12 @@ def and_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
 def and_reduce(src: ArrayLike, *, team: Team | None = None) -> Any: ...
+
+@overload
+def and_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
+
+@overload
+def and_reduce(src: ArrayLike, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
 
 @overload
 def or_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
@@ -3447,6 +3547,9 @@ def or_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream
         one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
         current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
         call. See "Streams" in docs/python.md.
+    blocking
+        False: start the collective and return a Request, with wait, test and await. For arrays in host
+        memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
     Raises
     ------
@@ -3467,6 +3570,12 @@ def or_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
 def or_reduce(src: ArrayLike, *, team: Team | None = None) -> Any: ...
+
+@overload
+def or_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
+
+@overload
+def or_reduce(src: ArrayLike, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
 
 @overload
 def xor_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
@@ -3492,6 +3601,9 @@ def xor_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
         one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
         current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
         call. See "Streams" in docs/python.md.
+    blocking
+        False: start the collective and return a Request, with wait, test and await. For arrays in host
+        memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
     Raises
     ------
@@ -3512,6 +3624,12 @@ def xor_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
 def xor_reduce(src: ArrayLike, *, team: Team | None = None) -> Any: ...
+
+@overload
+def xor_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
+
+@overload
+def xor_reduce(src: ArrayLike, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
 
 @overload
 def reduce(dst: AnyArray, src: AnySource, op: ReduceName, root: int | None = None, *, team: Team | None = None, stream: Stream = None) -> None:
@@ -3536,6 +3654,9 @@ def reduce(dst: AnyArray, src: AnySource, op: ReduceName, root: int | None = Non
         one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
         current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
         call. See "Streams" in docs/python.md.
+    blocking
+        False: start the collective and return a Request, with wait, test and await. For arrays in host
+        memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
     Raises
     ------
@@ -3559,6 +3680,12 @@ def reduce(src: Array, op: ReduceName, root: int, *, team: Team | None = None) -
 def reduce(src: ArrayLike, op: ReduceName, root: int | None = None, *, team: Team | None = None) -> Any: ...
 
 @overload
+def reduce(dst: AnyArray, src: AnySource, op: ReduceName, root: int | None = None, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
+
+@overload
+def reduce(src: ArrayLike, op: ReduceName, root: int | None = None, *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
+
+@overload
 def reduce_scatter(dst: AnyArray, src: AnyArray, op: ReduceName = 'sum', *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Reduce over PEs; each PE gets its own block of the result.
@@ -3578,10 +3705,19 @@ def reduce_scatter(dst: AnyArray, src: AnyArray, op: ReduceName = 'sum', *, team
         one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
         current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
         call. See "Streams" in docs/python.md.
+    blocking
+        False: start the collective and return a Request, with wait, test and await. For arrays in host
+        memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
     """
 
 @overload
 def reduce_scatter(src: Array, op: ReduceName = 'sum', *, team: Team | None = None) -> Array: ...
+
+@overload
+def reduce_scatter(dst: AnyArray, src: AnyArray, op: ReduceName = 'sum', *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
+
+@overload
+def reduce_scatter(src: Array, op: ReduceName = 'sum', *, team: Team | None = None, blocking: NotBlocking) -> Request: ...
 
 @overload
 def sum_inscan(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
@@ -3785,6 +3921,65 @@ class group:
     def __enter__(self) -> group: ...
 
     def __exit__(self, *args: object) -> None: ...
+
+class Request:
+    """
+    A collective that was started by blocking=False, and goes on.
+
+    Its arrays must not be used until it is done. All PEs of the team start the same collectives in the
+    same order, and wait for them in any order. A request that is dropped goes on, and keeps its arrays.
+
+    Examples
+    --------
+    >>> request = atoll.sum_reduce(dst, src, blocking=False)
+    >>> compute()
+    >>> request.wait()
+
+    In a coroutine:
+
+    >>> total = await atoll.sum_reduce(src, blocking=False)
+    """
+
+    def test(self) -> bool:
+        """
+        Return True if the collective is done; its dst is then complete here. Never waits.
+
+        Returns
+        -------
+        bool
+
+        Raises
+        ------
+        CollectiveMismatch, PeDied
+            The collective has failed.
+        """
+
+    def wait(self, timeout: float = 0.0) -> Any:
+        """
+        Wait until the collective is done, and return what the blocking call returns.
+
+        Other threads run meanwhile, and Ctrl-C interrupts the wait; the collective then goes on.
+
+        Parameters
+        ----------
+        timeout
+            In seconds; 0 is ATOLL_WAIT_TIMEOUT, by default no limit.
+
+        Returns
+        -------
+        Array, number or None
+            None if dst was passed.
+
+        Raises
+        ------
+        Timeout
+            The text names the PEs that have not started it. The request is as before.
+        CollectiveMismatch, PeDied
+            The collective has failed.
+        """
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        """Wait in a coroutine; other tasks run."""
 
 class Lock:
     """

@@ -38,6 +38,7 @@ GivenStream: TypeAlias = int | Literal["current"] | StreamLike | Any
 Stream: TypeAlias = GivenStream | None
 Shape: TypeAlias = int | Sequence[int]
 Order: TypeAlias = Literal["C", "F"]
+NotBlocking: TypeAlias = Literal[False]
 Hint: TypeAlias = Literal["atomics", "signal"]
 CompareName: TypeAlias = Union[Literal["==", "!=", ">", ">=", "<", "<="], "_atoll.Compare"]
 ReduceName: TypeAlias = Union[

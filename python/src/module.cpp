@@ -51,6 +51,7 @@ void register_all(nb::module_& module) {
     register_reductions(m);
     register_pool(m);
     register_messages(module);
+    register_requests(module);
     register_lock(module);
     register_mailbox(module);
     register_kernels(module);

@@ -19,6 +19,7 @@ void register_collectives(PyObject* module);
 void register_reductions(PyObject* module);
 void register_pool(PyObject* module);
 void register_messages(nb::module_& module);
+void register_requests(nb::module_& module);
 void register_enums(nb::module_& module);
 void register_team(nb::module_& module);
 void register_context(nb::module_& module);

@@ -45,17 +45,22 @@ constexpr std::string_view stream_entry =
     "    current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the\n"
     "    call. See \"Streams\" in docs/python.md.";
 
-/// Adds `stream_entry` to the section Parameters of a docstring; adds the section if it is missing.
-std::string with_stream(std::string document) {
+/// The parameter `blocking` in the docstring of every collective that can be started only.
+constexpr std::string_view blocking_entry =
+    "blocking\n"
+    "    False: start the collective and return a Request, with wait, test and await. For arrays in host\n"
+    "    memory of PEs that share it. See \"Collectives that do not block\" in docs/python.md.";
+
+/// Adds an entry to the section Parameters of a docstring; adds the section if it is missing.
+std::string with_entry(std::string document, std::string_view entry) {
     constexpr std::string_view heading = "Parameters\n----------\n";
     const std::size_t underline = document.find("\n---");
-    if (underline == std::string::npos)
-        return document + "\n\n" + std::string(heading) + std::string(stream_entry);
+    if (underline == std::string::npos) return document + "\n\n" + std::string(heading) + std::string(entry);
     const std::size_t first = document.rfind('\n', underline - 1) + 1;
     if (document.compare(first, heading.size(), heading) != 0)
-        return document.insert(first, std::string(heading) + std::string(stream_entry) + "\n\n");
+        return document.insert(first, std::string(heading) + std::string(entry) + "\n\n");
     const std::size_t end = std::min(document.find("\n\n", first), document.size());
-    return document.insert(end, "\n" + std::string(stream_entry));
+    return document.insert(end, "\n" + std::string(entry));
 }
 
 /// "shmem.put" is the put of atoll.shmem. The module registers it as _shmem_put, because it has another put.
@@ -80,8 +85,10 @@ void register_functions(PyObject* module, std::span<const Function> functions) {
         const std::string plain = read_signature(*f.spec, f.name, signature.substr(0, signature.find('\n')));
         const bool of_shmem = std::string_view(f.name).starts_with(shmem_prefix);
         const char* name = of_shmem ? f.name + shmem_prefix.size() : f.name;
-        const bool takes_stream = plain.find("stream=") != std::string::npos;
-        documents.push_back(name + plain + "\n--\n\n" + (takes_stream ? with_stream(f.doc) : f.doc));
+        std::string document = f.doc;
+        if (plain.find("stream=") != std::string::npos) document = with_entry(document, stream_entry);
+        if (plain.find("blocking=") != std::string::npos) document = with_entry(document, blocking_entry);
+        documents.push_back(name + plain + "\n--\n\n" + document);
         definitions.push_back({name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f.call)),
                                METH_FASTCALL | METH_KEYWORDS, documents.back().c_str()});
         Ref made(

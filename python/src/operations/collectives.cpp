@@ -1,5 +1,6 @@
 // Collectives that move data: broadcast, collect, fcollect, alltoall, alltoalls, gather, scatter.
 #include "arrays/staging.hpp"
+#include "operations/requests.hpp"
 #include "registry.hpp"
 
 #include <algorithm>
@@ -63,7 +64,26 @@ void run(const Spec& spec, const Team& team, PyObject* stream, const Adopted& ad
     to.finish();
 }
 
-PyObject* broadcast_body(const Arguments<5>& a) {
+/// Memory of an array that a started collective uses; null if it does not.
+struct Bytes {
+    char* data = nullptr;
+    std::size_t size = 0;
+};
+template <class Stage> Bytes bytes_of(const Stage* stage) {
+    return stage == nullptr ? Bytes{} : Bytes{stage->data(), stage->bytes()};
+}
+
+/// Starts a collective that uses the arrays of `pair` that are not null. Calls `call(requests, dst, src)`.
+template <class Call>
+PyObject* start(const Spec& spec, const Team& team, const Adopted& adopted, Pair& pair, Ref made,
+                Call&& call) {
+    return start_request(spec, team, adopted, pair, std::move(made), pair.src != nullptr, pair.dst != nullptr,
+                         [&](const Requests& to, TargetStage* dst, const SourceStage* src) {
+                             call(to, bytes_of(dst), bytes_of(src));
+                         });
+}
+
+PyObject* broadcast_body(const Arguments<6>& a) {
     const Spec& spec = broadcast_spec;
     const Team& team = team_of(spec, a[3]);
     Rooted r(spec, team, a[0], a[1], a[2], Sizes::equal);
@@ -76,13 +96,18 @@ PyObject* broadcast_body(const Arguments<5>& a) {
     }
     check_dtypes(spec, r.pair);
     if (!same_shape(r.pair.dst, r.pair.src)) fail_shapes(spec, "dst", r.pair.dst, "src", r.pair.src);
+    if (only_starts(spec, a[5]))
+        return start(spec, team, a.adopted, r.pair, std::move(made),
+                     [&](const auto& to, Bytes dst, Bytes src) {
+                         to.broadcast_bytes(dst.data, dst.size, src.data, src.size, r.root);
+                     });
     run(spec, team, a[4], a.adopted, r.pair, [&](const auto& on, TargetStage& to, const SourceStage& from) {
         on.broadcast_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
     });
     return r.pair.result(std::move(made));
 }
 
-PyObject* fcollect_body(const Arguments<4>& a) {
+PyObject* fcollect_body(const Arguments<5>& a) {
     const Spec& spec = fcollect_spec;
     const Team& team = team_of(spec, a[2]);
     Pair pair = pair_of(spec, a[0], a[1], Sizes::differ);
@@ -95,6 +120,10 @@ PyObject* fcollect_body(const Arguments<4>& a) {
     check_dtypes(spec, pair);
     const std::size_t needed = size_of(pair.src) * static_cast<std::size_t>(team.n_pes());
     if (size_of(pair.dst) != needed) fail_size(spec, size_of(pair.dst), needed, "n_pes times src's elements");
+    if (only_starts(spec, a[4]))
+        return start(spec, team, a.adopted, pair, std::move(made), [&](const auto& to, Bytes dst, Bytes src) {
+            to.fcollect_bytes(dst.data, dst.size, src.data, src.size);
+        });
     run(spec, team, a[3], a.adopted, pair, [&](const auto& on, TargetStage& to, const SourceStage& from) {
         on.fcollect_bytes(to.data(), to.bytes(), from.data(), from.bytes());
     });
@@ -146,7 +175,7 @@ PyObject* collect_body(const Arguments<4>& a) {
     return made.release();
 }
 
-PyObject* alltoall_body(const Arguments<4>& a) {
+PyObject* alltoall_body(const Arguments<5>& a) {
     const Spec& spec = alltoall_spec;
     const Team& team = team_of(spec, a[2]);
     Pair pair = pair_of(spec, a[0], a[1], Sizes::differ);
@@ -164,6 +193,10 @@ PyObject* alltoall_body(const Arguments<4>& a) {
              size_of(pair.src), n);
     if (size_of(pair.dst) != size_of(pair.src))
         fail_size(spec, size_of(pair.dst), size_of(pair.src), "those of src");
+    if (only_starts(spec, a[4]))
+        return start(spec, team, a.adopted, pair, std::move(made), [&](const auto& to, Bytes dst, Bytes src) {
+            to.alltoall_bytes(dst.data, dst.size, src.data, src.size);
+        });
     run(spec, team, a[3], a.adopted, pair, [&](const auto& on, TargetStage& to, const SourceStage& from) {
         on.alltoall_bytes(to.data(), to.bytes(), from.data(), from.bytes());
     });
@@ -210,12 +243,20 @@ PyObject* alltoalls_body(const Arguments<7>& a) {
     return none();
 }
 
-PyObject* gather_body(const Arguments<5>& a) {
+PyObject* gather_body(const Arguments<6>& a) {
     const Spec& spec = gather_spec;
     const Team& team = team_of(spec, a[3]);
     Rooted r(spec, team, a[0], a[1], a[2], Sizes::differ);
     if (r.pair.src == nullptr) fail_not_array(spec, "src", nullptr);
     r.pair.check_on_device(spec, team, a.adopted, a[4]);
+    const bool starts = only_starts(spec, a[5]);
+    const auto gather = [&](const auto& to, Bytes dst, Bytes src) {
+        to.gather_bytes(dst.data, dst.size, src.data, src.size, r.root);
+    };
+    if (team.my_pe() != r.root && starts) {
+        r.pair.dst = nullptr;
+        return start(spec, team, a.adopted, r.pair, Ref(), gather);
+    }
     if (team.my_pe() != r.root && !is_device_call(a.adopted, a[4])) {
         const SourceStage from(spec, "src", r.pair.src);
         {
@@ -234,13 +275,14 @@ PyObject* gather_body(const Arguments<5>& a) {
     const std::size_t needed = size_of(r.pair.src) * static_cast<std::size_t>(team.n_pes());
     if (size_of(r.pair.dst) != needed)
         fail_size(spec, size_of(r.pair.dst), needed, "n_pes times src's elements");
+    if (starts) return start(spec, team, a.adopted, r.pair, std::move(made), gather);
     run(spec, team, a[4], a.adopted, r.pair, [&](const auto& on, TargetStage& to, const SourceStage& from) {
         on.gather_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
     });
     return r.pair.result(std::move(made));
 }
 
-PyObject* scatter_body(const Arguments<5>& a) {
+PyObject* scatter_body(const Arguments<6>& a) {
     const Spec& spec = scatter_spec;
     const Team& team = team_of(spec, a[3]);
     Rooted r(spec, team, a[0], a[1], a[2], Sizes::differ);
@@ -257,6 +299,14 @@ PyObject* scatter_body(const Arguments<5>& a) {
         made = new_array(r.pair.src, PyArray_NDIM(r.pair.src) - 1, PyArray_DIMS(r.pair.src) + 1);
         r.pair.dst = made.array();
     }
+    const bool starts = only_starts(spec, a[5]);
+    const auto scatter = [&](const auto& to, Bytes dst, Bytes src) {
+        to.scatter_bytes(dst.data, dst.size, src.data, src.size, r.root);
+    };
+    if (team.my_pe() != r.root && starts) {
+        r.pair.src = nullptr;
+        return start(spec, team, a.adopted, r.pair, std::move(made), scatter);
+    }
     if (team.my_pe() != r.root && !is_device_call(a.adopted, a[4])) {
         TargetStage to(spec, "dst", r.pair.dst);
         {
@@ -272,6 +322,7 @@ PyObject* scatter_body(const Arguments<5>& a) {
         if (size_of(r.pair.src) != needed)
             fail(ErrorCode::shape_mismatch, "scatter(): src has %zu elements, but n_pes times dst's are %zu.",
                  size_of(r.pair.src), needed);
+        if (starts) return start(spec, team, a.adopted, r.pair, std::move(made), scatter);
         run(spec, team, a[4], a.adopted, r.pair,
             [&](const auto& on, TargetStage& to, const SourceStage& from) {
                 on.scatter_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
@@ -280,13 +331,14 @@ PyObject* scatter_body(const Arguments<5>& a) {
     return r.pair.result(std::move(made));
 }
 
-#define ATOLL_PAIR(returns)                                                                         \
-    "(dst: AnyArray | ArrayLike, src: AnySource | None = None, *, team: Team | None = None, "       \
-    "stream: Stream = None) "                                                                       \
-    "-> " returns                                                                                   \
-    "\n"                                                                                            \
-    "(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None\n" \
-    "(src: ArrayLike, *, team: Team | None = None) -> Array"
+#define ATOLL_STARTED_PAIR                                                                             \
+    "(dst: AnyArray | ArrayLike, src: AnySource | None = None, *, team: Team | None = None, "          \
+    "stream: Stream = None, blocking: bool = True) "                                                   \
+    "-> Array | Request | None\n"                                                                      \
+    "(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None\n"    \
+    "(src: ArrayLike, *, team: Team | None = None) -> Array\n"                                         \
+    "(dst: AnyArray, src: AnySource, *, team: Team | None = None, blocking: NotBlocking) -> Request\n" \
+    "(src: ArrayLike, *, team: Team | None = None, blocking: NotBlocking) -> Request"
 
 #define ATOLL_TAIL_OF(equal, compared)                                                                   \
     "\n\nCollective over the team, with equal " equal                                                    \
@@ -304,19 +356,22 @@ PyObject* scatter_body(const Arguments<5>& a) {
 #define ATOLL_ROOTED_TAIL ATOLL_TAIL_OF("sizes, dtypes and roots", "sizes and roots")
 
 const Function functions[] = {
-    {"broadcast", entry<5, broadcast_spec, broadcast_body>,
-     "(dst: AnyArray, src: Any = None, root: int = 0, *, team: Team | None = None, stream: Stream = None) -> "
-     "Array | None\n"
+    {"broadcast", entry<6, broadcast_spec, broadcast_body>,
+     "(dst: AnyArray, src: Any = None, root: int = 0, *, team: Team | None = None, stream: Stream = None, "
+     "blocking: bool = True) -> Array | Request | None\n"
      "(dst: AnyArray, src: AnyArray, root: int = 0, *, team: Team | None = None, stream: Stream = None) -> "
      "None\n"
      "(src: Array, root: int = 0, *, team: Team | None = None) -> Array\n"
-     "(src: ArrayLike, root: int = 0, *, team: Team | None = None) -> Any",
+     "(src: ArrayLike, root: int = 0, *, team: Team | None = None) -> Any\n"
+     "(dst: AnyArray, src: AnyArray, root: int = 0, *, team: Team | None = None, blocking: NotBlocking) -> "
+     "Request\n"
+     "(src: ArrayLike, root: int = 0, *, team: Team | None = None, blocking: NotBlocking) -> Request",
      "Give every PE the root's src.\n"
      "\n"
      "broadcast(dst, src, root) writes it into dst, on the root too. `broadcast(src, root)` returns it as a\n"
      "new ordinary array. src has dst's shape and dtype on every PE; only the root's contents are "
      "used." ATOLL_ROOTED_TAIL " (shmem_broadcast)."},
-    {"fcollect", entry<4, fcollect_spec, fcollect_body>, ATOLL_PAIR("Array | None"),
+    {"fcollect", entry<5, fcollect_spec, fcollect_body>, ATOLL_STARTED_PAIR,
      "Give every PE the src of all PEs, in PE order; src has one size on all.\n"
      "\n"
      "fcollect(dst, src) fills dst, which has n_pes times src's elements. `fcollect(src)` returns a new\n"
@@ -335,7 +390,7 @@ const Function functions[] = {
      "A dst that is too small is a ShapeMismatch, with arrays of a GPU on every PE. On a stream, None is\n"
      "returned, and a dst that is too small ends the job with a KernelError." ATOLL_TAIL_OF(
          "dtypes", "calls") " (shmem_collect)."},
-    {"alltoall", entry<4, alltoall_spec, alltoall_body>, ATOLL_PAIR("Array | None"),
+    {"alltoall", entry<5, alltoall_spec, alltoall_body>, ATOLL_STARTED_PAIR,
      "Exchange blocks: block j of this PE's src becomes block my_pe of PE j's dst.\n"
      "\n"
      "src consists of n_pes equal blocks in C order, such as an array of shape (n_pes, k). `alltoall(dst, "
@@ -347,23 +402,31 @@ const Function functions[] = {
      "alltoall of nelems elements a block, strided: element i of block j is at (j * nelems + i) * stride.\n"
      "\n"
      "dst and src are contiguous; strides are in elements, at least 1." ATOLL_TAIL " (shmem_alltoalls)."},
-    {"gather", entry<5, gather_spec, gather_body>,
+    {"gather", entry<6, gather_spec, gather_body>,
      "(dst: AnyArray | None, src: Any = None, root: int = 0, *, team: Team | None = None, stream: Stream = "
-     "None) -> Array | None\n"
+     "None, blocking: bool = True) -> Array | Request | None\n"
      "(dst: AnyArray | None, src: AnyArray, root: int = 0, *, team: Team | None = None, stream: Stream = "
      "None) -> None\n"
-     "(src: ArrayLike, root: int = 0, *, team: Team | None = None) -> Array | None",
+     "(src: ArrayLike, root: int = 0, *, team: Team | None = None) -> Array | None\n"
+     "(dst: AnyArray | None, src: AnyArray, root: int = 0, *, team: Team | None = None, blocking: "
+     "NotBlocking) -> "
+     "Request\n"
+     "(src: ArrayLike, root: int = 0, *, team: Team | None = None, blocking: NotBlocking) -> Request",
      "Give the root the src of all PEs, in PE order; src has one size on all.\n"
      "\n"
      "gather(dst, src, root) fills the root's dst, which has n_pes times src's elements. On other PEs dst\n"
      "is not used and may be None. `gather(src, root)` returns a new ordinary array of shape (n_pes,\n"
      "*src.shape) on the root, and None elsewhere." ATOLL_ROOTED_TAIL "."},
-    {"scatter", entry<5, scatter_spec, scatter_body>,
-     "(dst: AnyArray, src: Any = None, root: int = 0, *, team: Team | None = None, stream: Stream = None) -> "
-     "Array | None\n"
+    {"scatter", entry<6, scatter_spec, scatter_body>,
+     "(dst: AnyArray, src: Any = None, root: int = 0, *, team: Team | None = None, stream: Stream = None, "
+     "blocking: bool = True) -> Array | Request | None\n"
      "(dst: AnyArray, src: AnyArray | None, root: int = 0, *, team: Team | None = None, stream: Stream = "
      "None) -> None\n"
-     "(src: Array, root: int = 0, *, team: Team | None = None) -> Array",
+     "(src: Array, root: int = 0, *, team: Team | None = None) -> Array\n"
+     "(dst: AnyArray, src: AnyArray | None, root: int = 0, *, team: Team | None = None, blocking: "
+     "NotBlocking) -> "
+     "Request\n"
+     "(src: ArrayLike, root: int = 0, *, team: Team | None = None, blocking: NotBlocking) -> Request",
      "Give every PE its own block of the root's src.\n"
      "\n"
      "scatter(dst, src, root) fills dst; src has n_pes times dst's elements, and only the root's is used.\n"

@@ -3,6 +3,7 @@
 
 #include "calls/names.hpp"
 #include "calls/state.hpp"
+#include "operations/requests.hpp"
 #include "pool/pool.hpp"
 #include "registry.hpp"
 
@@ -117,6 +118,7 @@ PyObject* finalize_body(const Arguments<0>&) {
                  "init().");
         fail_not_initialized("finalize");
     }
+    if (g.inits <= 1) check_requests_done();
     ending = g.job;
     const int counted = g.inits > 0 ? 1 : 0;
     g.inits -= counted;

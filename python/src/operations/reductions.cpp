@@ -1,6 +1,7 @@
 // Reductions and scans over the PEs of a team.
 #include "arrays/staging.hpp"
 #include "calls/enums.hpp"
+#include "operations/requests.hpp"
 #include "registry.hpp"
 
 #include <utility>
@@ -94,9 +95,34 @@ PyObject* reduce_on_device(const Spec& spec, const Team& team, const Pair& pair,
     return none();
 }
 
-template <ReduceOp O> PyObject* reduce_body(const Arguments<4>& a) {
+/// Starts a reduction to every member, or to `root`.
+PyObject* start_reduction(const Spec& spec, const Team& team, const Adopted& adopted, Pair pair, ReduceOp op,
+                          int root = -1) {
+    const DType type = type_for(spec, pair.src, op);
+    const bool mine = root < 0 || team.my_pe() == root;
+    Ref made;
+    if (pair.dst == nullptr && mine) {
+        made = new_array(pair.src, PyArray_NDIM(pair.src), PyArray_DIMS(pair.src));
+        pair.dst = made.array();
+    } else if (mine) {
+        check_pair(spec, pair);
+    }
+    return start_request(spec, team, adopted, pair, std::move(made), true, mine,
+                         [&](const Requests& to, TargetStage* dst, const SourceStage* src) {
+                             char* const data = dst ? dst->data() : nullptr;
+                             const std::size_t size = dst ? dst->size() : 0;
+                             if (root < 0)
+                                 to.reduce_erased(data, size, src->data(), src->size(), type, op);
+                             else
+                                 to.reduce_to_erased(data, size, src->data(), src->size(), type, op, root);
+                         });
+}
+
+template <ReduceOp O> PyObject* reduce_body(const Arguments<5>& a) {
     const Spec& spec = reduce_spec<O>;
     const Team& team = team_of(spec, a[2]);
+    if (only_starts(spec, a[4])) [[unlikely]]
+        return start_reduction(spec, team, a.adopted, pair_of(spec, a[0], a[1], Sizes::equal), O);
     if (is_device_call(a.adopted, a[3])) [[unlikely]]
         return reduce_on_device(spec, team, pair_of(spec, a[0], a[1], Sizes::equal), O, a[3], a.adopted);
     return elementwise(spec, pair_of(spec, a[0], a[1], Sizes::equal), O,
@@ -201,11 +227,14 @@ PyObject* reduce_to(const Spec& spec, const Team& team, Pair pair, ReduceOp op, 
     return pair.result(std::move(made));
 }
 
-PyObject* any_body(const Arguments<6>& a) {
+PyObject* any_body(const Arguments<7>& a) {
     const Team& team = team_of(any_spec, a[4]);
     const Operands o(a[0], a[1], a[2], a[3]);
     const ReduceOp op = reduce_op_of(any_spec, o.op);
     Pair pair = pair_of(any_spec, o.first, o.second, Sizes::equal);
+    if (only_starts(any_spec, a[6])) [[unlikely]]
+        return start_reduction(any_spec, team, a.adopted, std::move(pair), op,
+                               given(o.root) ? pe_within(any_spec, o.root, team.n_pes(), "root") : -1);
     if (is_device_call(a.adopted, a[5])) [[unlikely]] {
         if (!given(o.root)) return reduce_on_device(any_spec, team, pair, op, a[5], a.adopted);
         const int root = pe_within(any_spec, o.root, team.n_pes(), "root");
@@ -223,7 +252,10 @@ PyObject* any_body(const Arguments<6>& a) {
                        });
 }
 
-PyObject* scatter(const Spec& spec, const Arguments<5>& a, Pair pair, ReduceOp op, double factor) {
+/// `starts`: only start it; then `factor` is 1.
+template <int N>
+PyObject* scatter(const Spec& spec, const Arguments<N>& a, Pair pair, ReduceOp op, double factor,
+                  bool starts = false) {
     const Team& team = team_of(spec, a[3]);
     pair.check_on_device(spec, team, a.adopted, a[4]);
     const DType type = type_for(spec, pair.src, op);
@@ -239,6 +271,12 @@ PyObject* scatter(const Spec& spec, const Arguments<5>& a, Pair pair, ReduceOp o
         pair.dst = made.array();
     }
     if (!same_dtype(pair.dst, pair.src)) fail_dtypes(spec, "dst", pair.dst, "src", pair.src);
+    if (starts)
+        return start_request(spec, team, a.adopted, pair, std::move(made), true, true,
+                             [&](const Requests& to, TargetStage* dst, const SourceStage* src) {
+                                 to.reduce_scatter_erased(dst->data(), dst->size(), src->data(), src->size(),
+                                                          type, op);
+                             });
     const SourceStage src(spec, "src", pair.src);
     TargetStage dst(spec, "dst", pair.dst);
     if (src.size() != dst.size() * static_cast<std::size_t>(n))
@@ -252,10 +290,11 @@ PyObject* scatter(const Spec& spec, const Arguments<5>& a, Pair pair, ReduceOp o
     return pair.result(std::move(made));
 }
 
-PyObject* scatter_body(const Arguments<5>& a) {
+PyObject* scatter_body(const Arguments<6>& a) {
     const Operands o(a[0], a[1], a[2], nullptr);
     const ReduceOp op = given(o.op) ? reduce_op_of(scatter_spec, o.op) : ReduceOp::sum;
-    return scatter(scatter_spec, a, pair_of(scatter_spec, o.first, o.second, Sizes::differ), op, 1);
+    return scatter(scatter_spec, a, pair_of(scatter_spec, o.first, o.second, Sizes::differ), op, 1,
+                   only_starts(scatter_spec, a[5]));
 }
 
 PyObject* scaled_scatter_body(const Arguments<5>& a) {
@@ -272,6 +311,16 @@ PyObject* scaled_scatter_body(const Arguments<5>& a) {
     "(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None\n" \
     "(src: Array, *, team: Team | None = None) -> Array\n"                                          \
     "(src: ArrayLike, *, team: Team | None = None) -> Any"
+
+#define ATOLL_STARTED_SIGNATURE                                                                        \
+    "(dst: AnyArray | ArrayLike, src: AnySource | None = None, *, team: Team | None = None, "          \
+    "stream: Stream = None, blocking: bool = True) "                                                   \
+    "-> Array | Request | None\n"                                                                      \
+    "(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None\n"    \
+    "(src: Array, *, team: Team | None = None) -> Array\n"                                             \
+    "(src: ArrayLike, *, team: Team | None = None) -> Any\n"                                           \
+    "(dst: AnyArray, src: AnySource, *, team: Team | None = None, blocking: NotBlocking) -> Request\n" \
+    "(src: ArrayLike, *, team: Team | None = None, blocking: NotBlocking) -> Request"
 
 #define ATOLL_SCALED_SIGNATURE                                                                            \
     "(dst: AnyArray, src: AnySource, factor: float, *, team: Team | None = None, stream: Stream = None) " \
@@ -301,7 +350,7 @@ PyObject* scaled_scatter_body(const Arguments<5>& a) {
          "Source: OpenSHMEM 1.6, section 9.11 (reductions)."
 
 template <ReduceOp O> constexpr Function reduction(const char* name, const char* doc) {
-    return {name, entry<4, reduce_spec<O>, reduce_body<O>>, ATOLL_REDUCE_SIGNATURE, doc};
+    return {name, entry<5, reduce_spec<O>, reduce_body<O>>, ATOLL_STARTED_SIGNATURE, doc};
 }
 
 #define ATOLL_SUM_TYPES "integers, float32, float64, long double or complex"
@@ -342,14 +391,18 @@ dst, src, factor, team
     reduction<ReduceOp::bit_xor>(
         "xor_reduce",
         ATOLL_REDUCE_DOC("Bitwise (bool: logical) exclusive or over PEs, on every PE.", "integers or bool")),
-    {"reduce", entry<6, any_spec, any_body>,
+    {"reduce", entry<7, any_spec, any_body>,
      "(dst: AnyArray, src: Any = None, op: Any = None, root: int | None = None, *, team: Team | None = None, "
-     "stream: Stream = None) -> Array | None\n"
+     "stream: Stream = None, blocking: bool = True) -> Array | Request | None\n"
      "(dst: AnyArray, src: AnySource, op: ReduceName, root: int | None = None, *, team: Team | None = None, "
      "stream: Stream = None) -> None\n"
      "(src: Array, op: ReduceName, *, team: Team | None = None) -> Array\n"
      "(src: Array, op: ReduceName, root: int, *, team: Team | None = None) -> Array | None\n"
-     "(src: ArrayLike, op: ReduceName, root: int | None = None, *, team: Team | None = None) -> Any",
+     "(src: ArrayLike, op: ReduceName, root: int | None = None, *, team: Team | None = None) -> Any\n"
+     "(dst: AnyArray, src: AnySource, op: ReduceName, root: int | None = None, *, team: Team | None = None, "
+     "blocking: NotBlocking) -> Request\n"
+     "(src: ArrayLike, op: ReduceName, root: int | None = None, *, team: Team | None = None, "
+     "blocking: NotBlocking) -> Request",
      R"(Reduce over PEs with an operator, on every PE or on one.
 
 reduce(dst, src, op, root=None) writes the result into dst. reduce(src, op, root=None) returns it as
@@ -375,12 +428,15 @@ PeError
 Notes
 -----
 Raises the errors of sum_reduce, too; op and root are compared between PEs.)"},
-    {"reduce_scatter", entry<5, scatter_spec, scatter_body>,
-     "(dst: AnyArray, src: Any = None, op: Any = 'sum', *, team: Team | None = None, stream: Stream = None) "
-     "-> Array | None\n"
+    {"reduce_scatter", entry<6, scatter_spec, scatter_body>,
+     "(dst: AnyArray, src: Any = None, op: Any = 'sum', *, team: Team | None = None, stream: Stream = None, "
+     "blocking: bool = True) -> Array | Request | None\n"
      "(dst: AnyArray, src: AnyArray, op: ReduceName = 'sum', *, team: Team | None = None, stream: Stream = "
      "None) -> None\n"
-     "(src: Array, op: ReduceName = 'sum', *, team: Team | None = None) -> Array",
+     "(src: Array, op: ReduceName = 'sum', *, team: Team | None = None) -> Array\n"
+     "(dst: AnyArray, src: AnyArray, op: ReduceName = 'sum', *, team: Team | None = None, "
+     "blocking: NotBlocking) -> Request\n"
+     "(src: Array, op: ReduceName = 'sum', *, team: Team | None = None, blocking: NotBlocking) -> Request",
      R"(Reduce over PEs; each PE gets its own block of the result.
 
 reduce_scatter(dst, src, op) writes block my_pe into dst; src has n_pes times dst's elements.

@@ -81,8 +81,10 @@ class Area {
         return base_ + slots_offset(n_) + n_slots * slot_bytes + std::size_t(to) * ring_bytes;
     }
 
-    static std::size_t bytes(int n) {
-        return slots_offset(std::size_t(n)) + n_slots * slot_bytes + std::size_t(n) * ring_bytes;
+    static std::size_t bytes(int n) { return bytes_without_rings(n) + std::size_t(n) * ring_bytes; }
+    /// The size of an area for collectives alone.
+    static std::size_t bytes_without_rings(int n) {
+        return slots_offset(std::size_t(n)) + n_slots * slot_bytes;
     }
 
   private:

@@ -47,10 +47,10 @@ struct Call {
     ReduceOp op = ReduceOp::sum;
     /// The data that this member gives: one span, or one for each member (scatter at the root,
     /// reduce_scatter, all_to_all).
-    std::vector<Span> in;
+    std::vector<Span> in{};
     /// The place for what it receives: one span, or one for each member (all_gather, gather at the root,
     /// all_to_all).
-    std::vector<Span> out;
+    std::vector<Span> out{};
 
     /// The part of a call that all members must give alike.
     std::uint32_t fingerprint() const;

@@ -83,7 +83,7 @@ void Group::refuse_if_broken() const {
                                                 "; only the parent can use it. Start new processes instead.");
     if (!broken_.empty())
         throw Error(broken_code_, "The group" + members_.membership().group + " is unusable: " + broken_ +
-                                      " Destroy it and make a new one.");
+                                      " " + members_.membership().cure);
 }
 
 RequestPtr Group::enqueue(Call&& call, double timeout_s, std::function<void()>&& finish,

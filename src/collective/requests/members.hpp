@@ -24,6 +24,7 @@ struct Membership {
     std::string noun = "rank";           ///< "rank" or "PE", in errors
     std::vector<int> names;              ///< the number of each member in errors; empty: its rank
     std::string group;                   ///< " of group 3", in errors; may be empty
+    std::string cure = "Destroy it and make a new one.";  ///< for a group that has become unusable
     /// Why a member will do nothing more, such as "(process 7) ended"; empty if it may. May be null.
     std::function<std::string(int)> end_of;
     /// Throws Error if a wait must end, such as at the end of the job. Called in long waits. May be null.

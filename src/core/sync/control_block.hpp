@@ -106,7 +106,9 @@ struct MemberBlock {
     SyncLine doorbell;  ///< rung for this member when it sleeps in a message call, see messages.cpp
     std::atomic<std::uint64_t>
         outbox;  ///< arena offset + 1 of the table of this member's channels; 0: not yet made
-    unsigned char outbox_pad[line_bytes - 8];
+    std::atomic<std::uint64_t>
+        requests;  ///< arena offset + 1 of the area of this member's non-blocking collectives; 0: not yet
+    unsigned char outbox_pad[line_bytes - 16];
 };
 
 struct ControlBlock {

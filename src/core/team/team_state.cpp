@@ -94,7 +94,7 @@ void TeamState::destroy() {
 }
 
 void TeamState::release_attachments() {
-    for (std::unique_ptr<TeamAttachment>* kept : {&collective_state, &device_lane, &messages}) {
+    for (std::unique_ptr<TeamAttachment>* kept : {&collective_state, &device_lane, &messages, &requests}) {
         if (*kept) (*kept)->release();
         kept->reset();
     }

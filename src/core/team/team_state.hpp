@@ -174,6 +174,9 @@ class TeamState {
     /// Channels of send and recv; `messages_once` guards their creation.
     std::unique_ptr<TeamAttachment> messages;
     std::once_flag messages_once;
+    /// Its non-blocking collectives; `requests_once` guards their creation.
+    std::unique_ptr<TeamAttachment> requests;
+    std::once_flag requests_once;
 
   private:
     /// The data of all members, at equal distances.

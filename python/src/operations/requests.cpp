@@ -1,0 +1,178 @@
+// Request: a collective that was started by blocking=False.
+#include "operations/requests.hpp"
+
+#include "registry.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace atl::python {
+namespace {
+
+using StartedPtr = std::shared_ptr<Started>;
+
+/// What finalize grants to collectives that are about to be done.
+constexpr double grace_s = 1;
+
+/// All that may not be done. Also keeps those whose Request was dropped, until they are.
+std::vector<StartedPtr>& unfinished() {
+    static auto& all = *new std::vector<StartedPtr>;
+    return all;
+}
+
+void forget(const StartedPtr& started) { std::erase(unfinished(), started); }
+
+/// Copies the data to a strided dst, and drops the arrays.
+void finish(const StartedPtr& started) {
+    if (started->is_finished) return;
+    started->is_finished = true;
+    forget(started);
+    if (started->dst) started->dst->finish();
+    started->src.reset();
+    started->dst.reset();
+    for (Ref& held : started->held) held = Ref();
+}
+
+/// Runs `body`, whose error means that the collective has failed.
+template <class Body> auto guarded(const StartedPtr& started, Body&& body) {
+    try {
+        return body();
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::interrupted && error.code() != ErrorCode::timeout) {
+            started->has_failed = true;
+            forget(started);
+        }
+        throw;
+    }
+}
+
+bool test(const StartedPtr& started) {
+    if (started->is_finished) return true;
+    if (!guarded(started, [&] { return started->requests.test(); })) return false;
+    finish(started);
+    return true;
+}
+
+/// Drops those that are done and have no Request.
+void sweep() {
+    for (const StartedPtr& started : std::vector<StartedPtr>(unfinished())) {
+        if (started.use_count() > 2) continue;  // of the list, of this copy, and of a Request
+        try {
+            test(started);
+        } catch (const Error&) {
+            // Nobody is left to hear of it; the team's next call tells the reason.
+        }
+    }
+}
+
+struct Request {
+    StartedPtr started;
+};
+
+nb::object wait(Request& request, double timeout) {
+    const StartedPtr& started = request.started;
+    if (!started->is_finished) {
+        guarded(started, [&] {
+            ReleaseGil released(true);
+            started->requests.wait(timeout);
+        });
+        finish(started);
+    }
+    if (!started->result) return nb::none();
+    if (!started->is_number) return nb::borrow(started->result.get());
+    Py_INCREF(started->result.get());
+    return nb::steal(PyArray_Return(started->result.array()));
+}
+
+}  // namespace
+
+bool only_starts(const Spec& spec, PyObject* blocking) {
+    if (blocking == nullptr || blocking == Py_True || blocking == Py_None) return false;
+    if (blocking == Py_False) return true;
+    fail(ErrorCode::invalid_argument, "%s(): blocking is %R; pass True or False.", spec.name, blocking);
+}
+
+PyObject* request_of(std::unique_ptr<Started> started) {
+    sweep();
+    StartedPtr shared = std::move(started);
+    unfinished().push_back(shared);
+    return nb::cast(Request{std::move(shared)}).release().ptr();
+}
+
+void check_requests_done() {
+    for (const StartedPtr& started : std::vector<StartedPtr>(unfinished())) {
+        try {
+            {
+                ReleaseGil released(true);
+                started->requests.wait(grace_s);
+            }
+            finish(started);
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::timeout) {
+                forget(started);  // it has failed already
+                continue;
+            }
+            fail(ErrorCode::invalid_argument,
+                 "finalize(): a %s(blocking=False) of this PE is not done; wait for its Request before. (%s)",
+                 started->function, error.what());
+        }
+    }
+}
+
+void register_requests(nb::module_& module) {
+    nb::class_<Request> request(module, "Request",
+                                R"(A collective that was started by blocking=False, and goes on.
+
+Its arrays must not be used until it is done. All PEs of the team start the same collectives in the
+same order, and wait for them in any order. A request that is dropped goes on, and keeps its arrays.
+
+Examples
+--------
+>>> request = atoll.sum_reduce(dst, src, blocking=False)
+>>> compute()
+>>> request.wait()
+
+In a coroutine:
+
+>>> total = await atoll.sum_reduce(src, blocking=False))");
+    request.def(
+        "test", [](Request& self) { return test(self.started); }, nb::sig("def test(self) -> bool"),
+        R"(Return True if the collective is done; its dst is then complete here. Never waits.
+
+Returns
+-------
+bool
+
+Raises
+------
+CollectiveMismatch, PeDied
+    The collective has failed.)");
+    request.def("wait", &wait, nb::arg("timeout") = 0.0,
+                nb::sig("def wait(self, timeout: float = 0.0) -> Any"),
+                R"(Wait until the collective is done, and return what the blocking call returns.
+
+Other threads run meanwhile, and Ctrl-C interrupts the wait; the collective then goes on.
+
+Parameters
+----------
+timeout
+    In seconds; 0 is ATOLL_WAIT_TIMEOUT, by default no limit.
+
+Returns
+-------
+Array, number or None
+    None if dst was passed.
+
+Raises
+------
+Timeout
+    The text names the PEs that have not started it. The request is as before.
+CollectiveMismatch, PeDied
+    The collective has failed.)");
+    request.def(
+        "__await__",
+        [](nb::object self) { return nb::module_::import_("atoll._requests").attr("awaiting")(self); },
+        nb::sig("def __await__(self) -> Generator[Any, None, Any]"), "Wait in a coroutine; other tasks run.");
+}
+
+}  // namespace atl::python

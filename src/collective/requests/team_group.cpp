@@ -1,0 +1,73 @@
+#include "collective/requests/team_group.hpp"
+
+#include "core/job/job_state.hpp"
+
+namespace atl::requests {
+namespace {
+
+/// The group may outlive the job's objects, so it keeps the memory and refers to no object.
+Membership membership_of(core::TeamState& team, char* area) {
+    const core::JobState& job = team.job();
+    Membership m;
+    m.rank = team.my_pe();
+    m.n = team.n_pes();
+    m.noun = "PE";
+    m.group = " of " + team.name();
+    m.cure = "Its blocking collectives are not affected; for others use another team.";
+    m.areas.assign(std::size_t(m.n), nullptr);
+    m.areas[std::size_t(m.rank)] = area;
+    m.memory = job.mapping();
+    std::vector<char*> slots;
+    for (int i = 0; i < m.n; ++i) {
+        m.names.push_back(team.world_pe(i));
+        slots.push_back(static_cast<char*>(job.arena_address(team.world_pe(i), 0)));
+    }
+    core::ControlBlock* const control = &team.control();
+    m.find = [control, slots](int member) -> char* {
+        const std::uint64_t place = control->member(member).requests.load(std::memory_order_acquire);
+        return place == 0 ? nullptr : slots[std::size_t(member)] + (place - 1);
+    };
+    const common::BoardView board = job.board();
+    m.end_of = [board, names = m.names](int member) -> std::string {
+        const common::PeState state = board.state(names[std::size_t(member)]);
+        return state < common::PeState::finalized ? std::string() : common::state_text(state);
+    };
+    m.look = [board] {
+        const common::BoardHeader& header = board.header();
+        if (header.abort.load(std::memory_order_acquire) != 0)
+            throw Error(ErrorCode::pe_died, header.abort_text);
+    };
+    return m;
+}
+
+}  // namespace
+
+const std::shared_ptr<Group>& TeamGroup::of(core::TeamState& team) {
+    team.check_alive();
+    std::call_once(team.requests_once, [&] {
+        if (team.spread() != nullptr)
+            throw Error(ErrorCode::unsupported,
+                        "Non-blocking collectives need members that share memory, and those of " +
+                            team.name() +
+                            " are on several hosts; use the blocking ones, or the job's team of one host.");
+        team.requests = std::make_unique<TeamGroup>(team);
+    });
+    return static_cast<TeamGroup&>(*team.requests).group_;
+}
+
+TeamGroup::TeamGroup(core::TeamState& team)
+    : team_(team),
+      area_(static_cast<char*>(team.job().arena_allocate(Area::bytes_without_rings(team.n_pes())))),
+      group_(std::make_shared<Group>(membership_of(team, area_))) {
+    const std::uint64_t place = team.job().arena_offset(area_) + 1;
+    team.member(team.my_pe()).requests.store(place, std::memory_order_release);
+}
+
+/// Called once no member starts anything more. Requests that are still held keep their memory.
+void TeamGroup::release() noexcept {
+    if (group_.use_count() > 1) return;
+    group_.reset();
+    team_.job().arena_free(area_);
+}
+
+}  // namespace atl::requests
