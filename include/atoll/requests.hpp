@@ -30,8 +30,8 @@ namespace atl {
 /// `test` and `wait`, on all members: collective_mismatch (members called differently), pe_died, timeout. The
 /// team's non-blocking collectives are unusable afterwards, and say why.
 ///
-/// The destructor is local. If a collective is not done then, its arrays may go, so it ends with an error
-/// that names this PE, here and on the others. Wait before that, and before finalize.
+/// The destructor is local. A collective that is not done then ends with an error, because its arrays may go.
+/// The error names this PE, here and on the others. Wait before that, and before finalize.
 class ATOLL_API Requests : public detail::TeamOperations<Requests> {
   public:
     /// Local. Throws Error(unsupported) for a team whose members do not share memory.

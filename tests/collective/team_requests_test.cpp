@@ -63,7 +63,7 @@ TEST(TeamRequests, WorkOnEveryTeam) {
         const Team half = job.world().split(job.my_pe() % 2), alone = job.world().split(job.my_pe());
         compare_requests<double>(half, 1000);
         compare_requests<double>(alone, 1000);
-        // Of two teams at once, in another order on each PE.
+        // Two teams at once, in another order on each PE.
         std::int64_t one = 1, sums[2] = {};
         Requests a(job.world()), b(half);
         const auto start = [&](Requests& requests, std::int64_t& sum) {

@@ -11,7 +11,7 @@ namespace {
 
 using StartedPtr = std::shared_ptr<Started>;
 
-/// What finalize grants to collectives that are about to be done.
+/// The time that finalize gives collectives that are about to be done.
 constexpr double grace_s = 1;
 
 /// All that may not be done. Also keeps those whose Request was dropped, until they are.
@@ -60,7 +60,7 @@ void sweep() {
         try {
             test(started);
         } catch (const Error&) {
-            // Nobody is left to hear of it; the team's next call tells the reason.
+            // Its Request was dropped. The team's next call tells the reason.
         }
     }
 }
