@@ -48,7 +48,7 @@ void alltoall_read(State& state, const core::Called& call, char* dst, const void
 void Team::alltoall_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const {
     using namespace collective;
     State& state = State::of(this->state());
-    const core::TeamState::Within within(state.team(), "alltoall");
+    const core::Meetings::Within within(state.team().meetings(), "alltoall");
     const core::Called call = check_call(state, "alltoall", {.bytes = src_bytes, .d = state.elements()});
     check_size("alltoall", "dst", dst_bytes, src_bytes);
     const std::size_t block = src_bytes / static_cast<std::size_t>(state.n_pes());
@@ -74,7 +74,7 @@ void Team::alltoalls_bytes(void* dst, const void* src, std::ptrdiff_t dst_stride
                            std::size_t count, std::size_t element_bytes) const {
     using namespace collective;
     State& state = State::of(this->state());
-    const core::TeamState::Within within(state.team(), "alltoalls");
+    const core::Meetings::Within within(state.team().meetings(), "alltoalls");
     const std::size_t block = count * element_bytes;
     const core::Called call = check_call(state, "alltoalls",
                                          {.bytes = block,

@@ -25,7 +25,7 @@ struct Alike {
 /// `in_full`, which also holds arguments that otherwise only the root uses.
 inline core::Called check_call(State& state, const core::Called& operation, const Alike& alike,
                                const Alike& in_full) {
-    if (state.team().checks_all()) [[unlikely]] {
+    if (state.team().meetings().checks_all()) [[unlikely]] {
         const core::Called full = in_full.call(operation);
         const auto& [a, b, c, d] = full.values();
         state.team().agree(core::call_record(operation.operation(), a, b, c, d));

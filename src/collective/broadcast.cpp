@@ -173,7 +173,7 @@ void Team::broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, st
                            int root) const {
     using namespace collective;
     State& state = State::of(this->state());
-    const core::TeamState::Within within(state.team(), "broadcast");
+    const core::Meetings::Within within(state.team().meetings(), "broadcast");
     // Only the root's source is read; on other members it may be empty.
     const std::size_t passed = state.my_pe() == root || src_bytes != 0 ? src_bytes : dst_bytes;
     const core::Called call = check_call(state, "broadcast", {dst_bytes, root, 0, state.elements()},

@@ -47,7 +47,7 @@ std::vector<std::size_t> block_offsets(const State& state, const Sources& source
 void Team::fcollect_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const {
     using namespace collective;
     State& state = State::of(this->state());
-    const core::TeamState::Within within(state.team(), "fcollect");
+    const core::Meetings::Within within(state.team().meetings(), "fcollect");
     const core::Called call = check_call(state, "fcollect", {.bytes = src_bytes, .d = state.elements()});
     check_size("fcollect", "dst", dst_bytes, times(src_bytes, state.n_pes()));
     if (is_on_device(state, "fcollect", dst, src)) [[unlikely]]
@@ -67,7 +67,7 @@ std::size_t Team::collect_bytes(void* dst, std::size_t dst_bytes, const void* sr
                                 std::size_t src_bytes) const {
     using namespace collective;
     State& state = State::of(this->state());
-    const core::TeamState::Within within(state.team(), "collect");
+    const core::Meetings::Within within(state.team().meetings(), "collect");
     // Sizes may differ, so only the call itself is compared. Each PE decides for itself whether to stage.
     const core::Called call = check_call(state, "collect", {.d = state.elements()});
     if (is_on_device(state, "collect", dst, src)) [[unlikely]]

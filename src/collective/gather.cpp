@@ -61,7 +61,7 @@ void Team::gather_bytes(void* dst, std::size_t dst_bytes, const void* src, std::
                         int root) const {
     using namespace collective;
     State& state = State::of(this->state());
-    const core::TeamState::Within within(state.team(), "gather");
+    const core::Meetings::Within within(state.team().meetings(), "gather");
     const std::size_t all = times(src_bytes, state.n_pes());
     const core::Called call =
         check_call(state, "gather", {src_bytes, root, 0, state.elements()},
@@ -86,7 +86,7 @@ void Team::scatter_bytes(void* dst, std::size_t dst_bytes, const void* src, std:
                          int root) const {
     using namespace collective;
     State& state = State::of(this->state());
-    const core::TeamState::Within within(state.team(), "scatter");
+    const core::Meetings::Within within(state.team().meetings(), "scatter");
     const std::size_t all = times(dst_bytes, state.n_pes());
     const core::Called call =
         check_call(state, "scatter", {dst_bytes, root, 0, state.elements()},

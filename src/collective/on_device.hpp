@@ -16,7 +16,7 @@ inline bool is_on_device(State& state, const char* operation, const void* dst, c
     if (!device) [[likely]]
         return false;
     const bool mine = device->is_on_gpu(dst) || device->is_on_gpu(src);
-    if (state.team().checks_all()) agree_on_device(state, operation, mine);
+    if (state.team().meetings().checks_all()) agree_on_device(state, operation, mine);
     return mine;
 }
 

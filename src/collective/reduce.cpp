@@ -84,7 +84,7 @@ void Team::reduce_scaled_erased(void* dst, const void* src, std::size_t count, D
                                 double factor) const {
     using namespace collective;
     State& state = State::of(this->state());
-    const core::TeamState::Within within(state.team(), "reduce");
+    const core::Meetings::Within within(state.team().meetings(), "reduce");
     const std::size_t bytes = count * size_of(type);
     const core::Called call = check_call(
         state, "reduce",
@@ -112,7 +112,7 @@ void Team::reduce_to_erased(void* dst, std::size_t dst_count, const void* src, s
                             ReduceOp op, int root) const {
     using namespace collective;
     State& state = State::of(this->state());
-    const core::TeamState::Within within(state.team(), "reduce_to");
+    const core::Meetings::Within within(state.team().meetings(), "reduce_to");
     const std::size_t bytes = count * size_of(type);
     const auto compared = [&](std::size_t size) {
         return Alike{size, root, static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(op)};

@@ -53,7 +53,7 @@ void Team::reduce_scatter_scaled_erased(void* dst, std::size_t dst_count, const 
                                         std::size_t src_count, DType type, ReduceOp op, double factor) const {
     using namespace collective;
     State& state = State::of(this->state());
-    const core::TeamState::Within within(state.team(), "reduce_scatter");
+    const core::Meetings::Within within(state.team().meetings(), "reduce_scatter");
     const std::size_t block = dst_count * size_of(type);
     const core::Called call = check_call(
         state, "reduce_scatter",

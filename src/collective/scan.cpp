@@ -81,7 +81,7 @@ void Team::scan_erased(void* dst, const void* src, std::size_t count, DType type
     State& state = State::of(this->state());
     const std::size_t bytes = count * size_of(type);
     static constexpr core::Called scans[] = {"exscan", "inscan"};
-    const core::TeamState::Within within(state.team(), scans[inclusive ? 1 : 0]);
+    const core::Meetings::Within within(state.team().meetings(), scans[inclusive ? 1 : 0]);
     const core::Called call = check_call(
         state, scans[inclusive ? 1 : 0],
         {.bytes = bytes, .c = static_cast<std::uint64_t>(type), .d = static_cast<std::uint64_t>(op)});

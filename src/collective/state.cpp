@@ -17,12 +17,13 @@ State& State::of(core::TeamState& team) {
 State::State(core::TeamState& team)
     : team_(team),
       job_(team.job()),
-      choices_(team.job().settings().algorithms, {team.crowded(), team.n_pes(), team.spread() != nullptr}) {}
+      choices_(team.job().settings().algorithms,
+               {team.meetings().crowded(), team.n_pes(), team.spread() != nullptr}) {}
 
 void State::release() noexcept {
-    if (staging_) job_.arena_free(staging_);
+    if (staging_) job_.arena().free(staging_);
     staging_ = nullptr;
-    if (fetched_owned_) job_.arena_free(fetched_);
+    if (fetched_owned_) job_.arena().free(fetched_);
     fetched_ = nullptr;
 }
 
@@ -33,23 +34,23 @@ char* State::fetched() {
     std::uint64_t place = 0;
     if (near.my_pe() == 0) {
         try {
-            fetched_ = static_cast<char*>(job_.arena_allocate(2 * fetched_bytes));
+            fetched_ = static_cast<char*>(job_.arena().allocate(2 * fetched_bytes));
             fetched_owned_ = true;
-            place = job_.arena_offset(fetched_) + 1;
+            place = job_.arena().offset(fetched_) + 1;
         } catch (const Error&) {
             place = 0;
         }
     }
     near.exchange("a collective", &place, sizeof place);
     std::memcpy(&place, near.exchanged(0), sizeof place);
-    fetched_ = place == 0 ? nullptr : static_cast<char*>(job_.arena_address(near.world_pe(0), place - 1));
+    fetched_ = place == 0 ? nullptr : static_cast<char*>(job_.arena().address(near.world_pe(0), place - 1));
     return fetched_;
 }
 
 char* State::staging() noexcept {
     if (!staging_) {
         try {
-            staging_ = static_cast<char*>(job_.arena_allocate(2 * half_bytes));
+            staging_ = static_cast<char*>(job_.arena().allocate(2 * half_bytes));
         } catch (const Error&) {
             return nullptr;
         }

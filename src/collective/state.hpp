@@ -38,8 +38,8 @@ class State final : public core::TeamAttachment {
     int my_pe() const { return team_.my_pe(); }
     int n_pes() const { return team_.n_pes(); }
     /// The kind of elements that this PE's call moves, see core/team/elements.hpp.
-    std::uint64_t elements() const { return team_.elements(); }
-    bool crowded() const { return team_.crowded(); }
+    std::uint64_t elements() const { return team_.elements; }
+    bool crowded() const { return team_.meetings().crowded(); }
 
     Algorithm choose(Collective collective, std::size_t bytes, std::size_t line_bytes) const {
         return choices_.choose(collective, bytes, line_bytes);
@@ -63,7 +63,7 @@ class State final : public core::TeamAttachment {
     bool is_far(int member) const { return spread() && !spread()->is_local(member); }
     /// The address of `offset` in the slot of a member that is not far.
     char* at(int member, std::uint64_t offset) const {
-        return static_cast<char*>(job_.arena_address(team_.world_pe(member), offset));
+        return static_cast<char*>(job_.arena().address(team_.world_pe(member), offset));
     }
 
     /// This PE's staging memory; null if the arena has no room for it.

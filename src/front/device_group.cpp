@@ -43,9 +43,9 @@ std::shared_ptr<core::JobState> join(const JobOptions::Store& store, const Devic
     const common::Settings settings = settings_of(options);
     std::shared_ptr<core::JobState> job =
         new_job(bootstrap::create_store(settings, store, options.rank, options.n), settings);
-    if (job->hosts().n_domains > 1)
+    if (job->topology().hosts().n_domains > 1)
         throw Error(ErrorCode::unsupported,
-                    "The members of this group run on " + std::to_string(job->hosts().n_hosts()) +
+                    "The members of this group run on " + std::to_string(job->topology().hosts().n_hosts()) +
                         " hosts, or in containers that share no memory. A group of Atoll's PyTorch backend "
                         "has one host in this version; use nccl for it.");
     return job;
@@ -119,7 +119,7 @@ DeviceGroup::DeviceGroup(const JobOptions::Store& store, const DeviceGroupOption
         throw Error(ErrorCode::invalid_argument,
                     "A group for messages has two members; " + std::to_string(options.n) + " were passed.");
     const std::size_t bytes = for_messages_ ? message_stage_bytes : stage_bytes;
-    auto* stage = static_cast<char*>(job_->allocate(bytes, 0, {.memory = Memory::device}).address);
+    auto* stage = static_cast<char*>(job_->heap().allocate(bytes, 0, {.memory = Memory::device}).address);
     const Team& world = job_->world();
     stages_.emplace_back(world, stage, bytes);
     // Messages of one team are on one stream at a time, so each direction has a team.

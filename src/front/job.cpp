@@ -47,38 +47,38 @@ core::JobState& Job::state() const {
 
 void Job::finalize() {
     state().finalize();
-    if (state_->is_waited_in()) keep_for_ever(std::move(state_));
+    if (state_->waits().are_left()) keep_for_ever(std::move(state_));
     state_.reset();
 }
 
 int Job::my_pe() const { return state().pe(); }
 int Job::n_pes() const { return state().n_pes(); }
 const Team& Job::world() const { return state().world(); }
-const Team& Job::shared() const { return state().shared(); }
-const Team& Job::host() const { return state().host_team(); }
-const Team& Job::rail() const { return state().rail(); }
+const Team& Job::shared() const { return state().teams().shared(); }
+const Team& Job::host() const { return state().teams().host(); }
+const Team& Job::rail() const { return state().teams().rail(); }
 const Context& Job::context() const { return state().world_state().context(); }
 
 Allocation Job::allocate(std::size_t bytes, std::size_t align, const AllocationHints& hints) {
-    return state().allocate(bytes, align, hints);
+    return state().heap().allocate(bytes, align, hints);
 }
 
 Allocation Job::allocate_zeroed(std::size_t bytes, std::size_t align, const AllocationHints& hints) {
-    return state().zeroed(bytes, align, hints);
+    return state().heap().zeroed(bytes, align, hints);
 }
 
 void* Job::calloc(std::size_t count, std::size_t bytes, Memory memory) {
     std::size_t total = 0;
     if (__builtin_mul_overflow(count, bytes, &total)) total = SIZE_MAX;
-    return state().zeroed(total, 0, {.memory = memory}).address;
+    return state().heap().zeroed(total, 0, {.memory = memory}).address;
 }
 
-void* Job::realloc(void* block, std::size_t bytes) { return state().reallocate(block, bytes); }
+void* Job::realloc(void* block, std::size_t bytes) { return state().heap().reallocate(block, bytes); }
 Allocation Job::register_buffer(void* memory, std::size_t bytes) {
-    return state().register_buffer(memory, bytes);
+    return state().heap().register_buffer(memory, bytes);
 }
 Job::Registered Job::register_range(void* memory, std::size_t bytes) {
-    return state().register_range(memory, bytes);
+    return state().heap().register_range(memory, bytes);
 }
 void Job::check_kernels() const {
     if (const gpu::DeviceMemory* device = state().device()) device->check_kernels();
@@ -86,19 +86,19 @@ void Job::check_kernels() const {
 void Job::note_kernel(std::string_view name, unsigned blocks, unsigned threads) const {
     if (const gpu::DeviceMemory* device = state().device()) device->note_kernel(name, blocks, threads);
 }
-void Job::reset_device_heap() { state().reset_device_heap(); }
-void Job::free(void* block) { state().free(block); }
-void Job::pin_bytes(const void* block, std::size_t bytes) const { state().pin(block, bytes); }
+void Job::reset_device_heap() { state().heap().reset_device_heap(); }
+void Job::free(void* block) { state().heap().free(block); }
+void Job::pin_bytes(const void* block, std::size_t bytes) const { state().heap().pin(block, bytes); }
 void Job::drop(std::uint64_t serial) noexcept {
-    if (state_) state_->drop(serial);
+    if (state_) state_->heap().drop(serial);
 }
 bool Job::is_symmetric(const void* address, std::size_t bytes) const {
-    return state().is_symmetric(address, bytes);
+    return state().heap().is_symmetric(address, bytes);
 }
 void Job::check_symmetric(const void* address, std::size_t bytes) const {
-    state().check_symmetric(address, bytes);
+    state().heap().check_symmetric(address, bytes);
 }
-Job::HeapUse Job::heap_use() const { return state().heap_use(); }
+Job::HeapUse Job::heap_use() const { return state().heap().heap_use(); }
 Job::DeviceHeapUse Job::device_heap_use() const {
     const gpu::DeviceMemory* device = state().device();
     return device ? device->use() : DeviceHeapUse{};

@@ -109,14 +109,14 @@ void check_local(const Context& context, const Area& area) {
             ErrorCode::invalid_argument, area.argument,
             "NULL was passed; pass memory of " + std::to_string(area.bytes) + " bytes" + ", or a size of 0.");
     if (context.window().heap_has(area.address) &&
-        !context.job().is_in_listed_block(area.address, area.bytes)) [[unlikely]]
+        !context.job().heap().is_in_listed_block(area.address, area.bytes)) [[unlikely]]
         naming(area.argument, [&] { current_job().check_symmetric(area.address, area.bytes); });
     check_aligned(area);
 }
 
 /// True for memory in one block of the heap, or among the program's variables.
 bool is_plainly_symmetric(const Context& context, const void* address, std::size_t bytes) noexcept {
-    return context.job().is_in_listed_block(address, bytes) ||
+    return context.job().heap().is_in_listed_block(address, bytes) ||
            (!context.window().heap_has(address) && context.window().shares(address, bytes));
 }
 
@@ -128,7 +128,7 @@ bool is_right(const Context& context, const void* remote, const void* local, std
     return (bits & (alignment - 1)) == 0 && local != nullptr && !context.window().heap_has(local) &&
            static_cast<unsigned>(pe) < static_cast<unsigned>(context.n_pes()) &&
            // Variables of this PE may overlap.
-           (pe == context.my_pe() ? context.job().is_in_listed_block(remote, bytes)
+           (pe == context.my_pe() ? context.job().heap().is_in_listed_block(remote, bytes)
                                   : is_plainly_symmetric(context, remote, bytes));
 }
 
@@ -140,7 +140,7 @@ bool is_right(const Context& context, const void* word, std::size_t bytes, int p
 
 void check_symmetric(const Context& context, const Area& area) {
     if (area.bytes == 0) return;
-    if (!context.job().is_in_listed_block(area.address, area.bytes)) [[unlikely]]
+    if (!context.job().heap().is_in_listed_block(area.address, area.bytes)) [[unlikely]]
         check_symmetric_elsewhere(context, area);
     check_aligned(area);
 }

@@ -23,7 +23,7 @@ device::Team stream_team(TeamState& team) {
 
 device::Team stream_team(TeamState& team, Stream stream, bool far_too) {
     const gpu::DeviceMemory* device = team.job().device();
-    if (device && !team.ready_for_kernels(Memory::device) && device->is_capturing(stream.handle))
+    if (device && !team.kernels.ready(Memory::device) && device->is_capturing(stream.handle))
         throw Error(
             ErrorCode::invalid_argument,
             "A team's first use on a GPU cannot be captured in a CUDA graph: it writes to the GPU. Make "

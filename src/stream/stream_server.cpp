@@ -123,7 +123,7 @@ template <class Call> void StreamServer::guarded(const gpu::FarRequest* request,
     try {
         call();
     } catch (const std::exception& error) {
-        if (stops_.load() || job_.is_over()) return;
+        if (stops_.load() || job_.waits().is_over()) return;
         const std::string text = "PE " + std::to_string(job_.pe()) + " could not carry out " +
                                  asked_text(request) + ": " + error.what();
         job_.board().abort(job_.pe(), 1, text);

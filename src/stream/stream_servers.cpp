@@ -26,7 +26,7 @@ StreamServer& StreamServers::stream_server() {
 }
 
 TeamServer& StreamServers::team_server(TeamState& team) {
-    const int place = team.kernel_place();
+    const int place = team.kernels.place;
     const std::lock_guard lock(mutex_);
     team_servers_.resize(device::most_teams);
     std::unique_ptr<TeamServer>& server = team_servers_[static_cast<std::size_t>(place)];
@@ -55,8 +55,8 @@ void StreamServers::quiet_kernels() {
 
 void StreamServers::end_team(const TeamState& team) {
     const std::lock_guard lock(mutex_);
-    if (team.kernel_place() < 0 || team_servers_.empty()) return;
-    if (const auto& server = team_servers_[static_cast<std::size_t>(team.kernel_place())]) server->forget();
+    if (team.kernels.place < 0 || team_servers_.empty()) return;
+    if (const auto& server = team_servers_[static_cast<std::size_t>(team.kernels.place)]) server->forget();
 }
 
 void StreamServers::end() noexcept {

@@ -16,7 +16,7 @@ void* own_words(const ContextState& context, const gpu::DeviceMemory& device, vo
     const JobState& job = context.job();
     const bool is_pinned = device.pinned().has(words);
     if (is_pinned) {
-        job.check_symmetric(words, bytes);
+        job.heap().check_symmetric(words, bytes);
         device.check_pinned(words, bytes);
     } else {
         check_on_device(job, device, words, bytes);

@@ -138,7 +138,7 @@ TEST_P(Mismatch, SizesOfAllKindsAreToldOnEveryPe) {
                 });
                 expect_parts(said, {"PE 0 called " + std::string(kind.name),
                                     "PE " + std::to_string(job.n_pes() - 1) + " called ", "they differ in"});
-                EXPECT_FALSE(team.state().broken());
+                EXPECT_FALSE(team.state().meetings().broken());
                 expect_team_works(team);
                 team.destroy();
             }
@@ -262,7 +262,7 @@ TEST_P(Mismatch, WhatMayDiffer) {
         expect_team_works(team);
         // A call that fails on this PE alone leaves no trace. At `all`, members compare calls before they
         // check arguments, so there it is a call that the others do not make.
-        if (is_root && !job.world().state().checks_all()) {
+        if (is_root && !job.world().state().meetings().checks_all()) {
             EXPECT_THROW(team.broadcast_bytes(one.data(), 8, one.data(), 8, 1 << 20), Error);
             EXPECT_THROW(team.fcollect_bytes(all.data(), 1, one.data(), 8), Error);
         }

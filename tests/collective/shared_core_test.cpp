@@ -52,7 +52,8 @@ TEST(SharedCore, OfAllMembersLeavesMeetingsRight) {
             }
             core::TeamState& team = world.state();
             // Crowded members group by core instead.
-            EXPECT_EQ(team.member(job.my_pe()).place.waits_on.load(), team.crowded() ? 0 : core + 1);
+            EXPECT_EQ(team.member(job.my_pe()).place.waits_on.load(),
+                      team.meetings().crowded() ? 0 : core + 1);
         });
 }
 

@@ -16,7 +16,7 @@ TEST(TwoThreads, AreFoundBetweenTheMeetingsOfACall) {
             [](Job& job) {
                 const Team team = job.world().split(0);
                 {
-                    const core::TeamState::Within within(team.state(), "broadcast");
+                    const core::Meetings::Within within(team.state().meetings(), "broadcast");
                     expect_team_works(team);
                     std::thread other([&] {
                         expect_parts(mismatch_of([&] { team.sync(); }), {"broadcast and sync"});

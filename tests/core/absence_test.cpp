@@ -118,7 +118,7 @@ TEST_P(Absence, AnAbortReachesEveryWait) {
             expect_error(ErrorCode::pe_died, {why, "wait_until"},
                          [&] { job.context().wait_until(word.data(), Compare::eq, 1); });
             // For a lock on another host the transport may report it first, with its own text.
-            const char* where = job.state().hosts().n_domains > 1 ? "noticed in" : "set_lock";
+            const char* where = job.state().topology().hosts().n_domains > 1 ? "noticed in" : "set_lock";
             if (job.my_pe() != 1)
                 expect_error(ErrorCode::pe_died, {why, where}, [&] { set_lock(job, lock.data()); });
             char byte = 0;

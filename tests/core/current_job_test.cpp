@@ -101,7 +101,7 @@ TEST(CurrentJob, AThreadThatWaitsHearsThatTheJobWasFinalized) {
             heard = error.code() == atl::ErrorCode::not_initialized;
         }
     });
-    while (!atl::current_job().state().is_waited_in()) std::this_thread::yield();
+    while (!atl::current_job().state().waits().are_left()) std::this_thread::yield();
     atl::finalize();
     waiting.join();
     EXPECT_TRUE(heard);

@@ -71,11 +71,11 @@ class PretendedMemory {
   public:
     PretendedMemory(Job& job, std::uint64_t available) : job_(job) {
         constexpr std::uint64_t total = std::uint64_t{1} << 40;
-        job.state().watch_memory_by(common::MemoryWatch([available] {
+        job.state().heap().watch_memory_by(common::MemoryWatch([available] {
             return common::MemoryState{available, total};
         }));
     }
-    ~PretendedMemory() { job_.state().watch_memory_by(common::MemoryWatch()); }
+    ~PretendedMemory() { job_.state().heap().watch_memory_by(common::MemoryWatch()); }
     PretendedMemory(const PretendedMemory&) = delete;
     PretendedMemory& operator=(const PretendedMemory&) = delete;
 

@@ -36,6 +36,25 @@ void check_reduction(const Team& team, std::size_t count, int round) {
             << "element " << i << " of " << count << " in round " << round;
 }
 
+TEST_P(Meetings, TheTeamsShapeSelectsTheStrategy) {
+    run([](Job& job) {
+        const core::Pace& pace = job.state().pace();
+        const bool has_cores = job.state().topology().machine_pes() <= pace.usable_cpus;
+        const auto expected = [&](const Team& team) -> std::string {
+            if (team.state().spread()) return "far";
+            if (team.n_pes() == 1) return "alone";
+            if (!has_cores) return "oversubscribed";
+            return team.n_pes() == 2 ? "pair" : "dissemination";
+        };
+        Team own = job.world().split(job.my_pe());
+        Team half = job.world().split(job.my_pe() % 2);
+        for (const Team& team : {job.world(), job.shared(), half, own})
+            EXPECT_EQ(team.state().meetings().strategy(), expected(team)) << team.state().name();
+        half.destroy();
+        own.destroy();
+    });
+}
+
 TEST_P(Meetings, MembersMayMoveBetweenCores) {
     run([](Job& job) {
         cpu_set_t usable;

@@ -206,7 +206,7 @@ TEST_P(Rma, BadAddressesAreNamed) {
         expect_error(ErrorCode::not_symmetric, {}, [&] { context.iput(x.data(), y, huge_stride, 1, 9, pe); });
         expect_error(ErrorCode::not_symmetric, {}, [&] { context.put<int>(nullptr, y, 1, pe); });
         if (const int neighbour = right_in_window(job); neighbour != job.my_pe()) {
-            int* theirs = context.window().at(x.data(), job.state().host_slot(neighbour));
+            int* theirs = context.window().at(x.data(), job.state().topology().host_slot(neighbour));
             expect_error(ErrorCode::not_symmetric, {"PE " + std::to_string(neighbour) + "'s memory"},
                          [&] { context.put(theirs, y, 10, pe); });
         }

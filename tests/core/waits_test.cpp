@@ -260,7 +260,7 @@ TEST_P(Waits, OnlyOwnWordsAreWaitedFor) {
             c.wait_until_all(x.data(), job.heap_use().limit_bytes, nullptr, Compare::eq, 0);
         });
         if (const int pe = right_in_window(job); pe != job.my_pe()) {
-            int* theirs = c.window().at(x.data(), job.state().host_slot(pe));
+            int* theirs = c.window().at(x.data(), job.state().topology().host_slot(pe));
             const std::string name = "PE " + std::to_string(pe) + "'s memory";
             expect_error(ErrorCode::not_symmetric, {name}, [&] { c.wait_until(theirs, Compare::eq, 0); });
             expect_error(ErrorCode::not_symmetric, {name},

@@ -33,7 +33,7 @@ TEST_P(TeamPages, AreTakenUntilThereAreNoneAndGivenBack) {
     run([](Job& job) {
         if (core::first_far(job.world().state()) >= 0) {  // such teams use threads of the host
             Team team = job.world().split(0);
-            EXPECT_EQ(team.state().group_pages().bits, 0u);
+            EXPECT_EQ(team.state().kernels.group_pages.bits, 0u);
             return team.destroy();
         }
         core::WorldView view(job.state());
@@ -47,7 +47,7 @@ TEST_P(TeamPages, AreTakenUntilThereAreNoneAndGivenBack) {
             std::uint64_t taken = 0;
             for (;;) {
                 teams.push_back(job.world().split(0));
-                const gpu::GroupPages& pages = teams.back().state().group_pages();
+                const gpu::GroupPages& pages = teams.back().state().kernels.group_pages;
                 std::uint64_t least = 0, most = 0;
                 job.world().min_reduce(std::span(&least, 1), std::span<const std::uint64_t>(&pages.bits, 1));
                 job.world().max_reduce(std::span(&most, 1), std::span<const std::uint64_t>(&pages.bits, 1));

@@ -26,7 +26,7 @@ class DeviceFar : public ::testing::Test {
         if (!library) throw std::runtime_error(::dlerror());
         const auto* plugin =
             static_cast<const gpu::DevicePlugin*>(::dlsym(library, gpu::device_plugin_symbol));
-        current_job().state().open_devices_by(plugin->open);
+        current_job().state().heap().devices().open_by(plugin->open);
     }
     void SetUp() override {
         if (is_without_gpu) GTEST_SKIP() << "builds with a sanitizer have no simulated GPU";
@@ -51,7 +51,7 @@ class DeviceFar : public ::testing::Test {
     /// True if a transport reaches some member of the world team.
     bool is_far() const {
         for (int pe = 0; pe < job_.n_pes(); ++pe)
-            if (job_.state().slot(pe) < 0) return true;
+            if (job_.state().topology().slot(pe) < 0) return true;
         return false;
     }
     std::vector<int> numbers(std::size_t n, int pe) const {

@@ -186,8 +186,8 @@ const char* far_here(const Context& ctx, const FarTransfer& t) {
     const gpu::DeviceMemory* device = job.device();
     if (device == nullptr || static_cast<unsigned>(t.pe) >= static_cast<unsigned>(ctx.n_pes()))
         return nullptr;
-    const int slot = job.host_slot(ctx.state().team().world_pe(t.pe));
-    const char* const mine = device->slot(job.host_slot(job.pe()));
+    const int slot = job.topology().host_slot(ctx.state().team().world_pe(t.pe));
+    const char* const mine = device->slot(job.topology().host_slot(job.pe()));
     const bool holds = t.far >= mine && t.far < mine + device->stride();
     return slot < 0 || !holds ? nullptr : device->slot(slot) + (t.far - mine);
 }

@@ -42,8 +42,8 @@ Messages::Messages(core::TeamState& team)
 
 void Messages::release() noexcept {
     for (const Endpoint& end : senders_)
-        if (end.channel) team_.job().arena_free(end.channel);
-    if (outbox_) team_.job().arena_free(outbox_);
+        if (end.channel) team_.job().arena().free(end.channel);
+    if (outbox_) team_.job().arena().free(outbox_);
 }
 
 /// Requests delivery of letters and returned cells. Without it they could overwrite later memory at that
@@ -61,17 +61,17 @@ void Messages::open(int pe) {
     core::JobState& job = team_.job();
     const std::lock_guard lock(mutex_);
     if (team_.spread()) {  // the letter will contain its address
-        sender(pe).channel = static_cast<Channel*>(job.arena_allocate(Channel::total_bytes(ring_)));
+        sender(pe).channel = static_cast<Channel*>(job.arena().allocate(Channel::total_bytes(ring_)));
         return;
     }
     if (!outbox_) {
-        outbox_ =
-            static_cast<Entry*>(job.arena_allocate(sizeof(Entry) * static_cast<std::size_t>(team_.n_pes())));
-        team_.member(team_.my_pe()).outbox.store(job.arena_offset(outbox_) + 1, std::memory_order_release);
+        outbox_ = static_cast<Entry*>(
+            job.arena().allocate(sizeof(Entry) * static_cast<std::size_t>(team_.n_pes())));
+        team_.member(team_.my_pe()).outbox.store(job.arena().offset(outbox_) + 1, std::memory_order_release);
     }
-    auto* channel = static_cast<Channel*>(job.arena_allocate(Channel::total_bytes(ring_)));
+    auto* channel = static_cast<Channel*>(job.arena().allocate(Channel::total_bytes(ring_)));
     sender(pe).channel = channel;
-    outbox_[pe].store(job.arena_offset(channel) + 1, std::memory_order_release);
+    outbox_[pe].store(job.arena().offset(channel) + 1, std::memory_order_release);
 }
 
 bool Messages::find(int pe) {
@@ -79,10 +79,10 @@ bool Messages::find(int pe) {
     const std::uint64_t table = team_.member(pe).outbox.load(std::memory_order_acquire);
     if (table == 0) return false;
     const int owner = team_.world_pe(pe);
-    auto* entries = static_cast<Entry*>(job.arena_address(owner, table - 1));
+    auto* entries = static_cast<Entry*>(job.arena().address(owner, table - 1));
     const std::uint64_t channel = entries[team_.my_pe()].load(std::memory_order_acquire);
     if (channel == 0) return false;
-    receiver(pe).channel = static_cast<Channel*>(job.arena_address(owner, channel - 1));
+    receiver(pe).channel = static_cast<Channel*>(job.arena().address(owner, channel - 1));
     return true;
 }
 

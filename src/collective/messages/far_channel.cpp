@@ -16,7 +16,7 @@ void post_letter(core::TeamState& team, int pe, const Channel* channel, std::uin
     const int keeper = spread.first_of_part(pe);
     const std::uint64_t place = spread.letter_place(pe, team.my_pe());
     if (cells == 1) {
-        const std::uint64_t where = team.job().arena_offset(channel) + 1;
+        const std::uint64_t where = team.job().arena().offset(channel) + 1;
         spread.put(keeper, place + offsetof(Letter, channel), &where, sizeof where);
     }
     // The numbers only grow, so an older one must not arrive after a newer one.

@@ -21,7 +21,7 @@ void drive(core::TeamState& team, const detail::WaitReason& reason, Advance&& ad
     core::TeamState& near = team.spread() ? team.spread()->local() : team;
     detail::Flag& bell = near.member(near.my_pe()).doorbell.flag;
     for (;;) {
-        for (int i = 0, spins = job.spins(); i <= spins;) {
+        for (int i = 0, spins = job.pace().spins; i <= spins;) {
             const Progress progress = advance();
             if (progress == Progress::done) return;
             i = progress == Progress::moved ? 0 : i + 1;

@@ -27,12 +27,12 @@ ContextState::~ContextState() {
 
 Context::Context(std::shared_ptr<core::ContextState> state) {
     job_ = &state->job();
-    has_devices_ = &job_->has_devices();
+    has_devices_ = &job_->heap().devices().is_open();
     window_ = job_->window();
     map_ = state->team().map();
     // With a polling transport, words change only through its progress: do not spin.
     const auto* transport = job_->transport();
-    spins_ = transport && transport->polls() ? 0 : job_->spins();
+    spins_ = transport && transport->polls() ? 0 : job_->pace().spins;
     state_ = std::move(state);
 }
 
@@ -132,7 +132,7 @@ void load_device_words(core::ContextState& ctx, void* dst, const void* words, st
 }
 
 int ContextBase::route_elsewhere(const void* symmetric, std::size_t bytes, int pe) const {
-    if (job_->is_in_listed_block(symmetric, bytes)) [[likely]]  // ATOLL_CHECK=args
+    if (job_->heap().is_in_listed_block(symmetric, bytes)) [[likely]]  // ATOLL_CHECK=args
         return map_.slot(pe);
     if (const gpu::DeviceMemory* device = job_->device(); device && device->holds(symmetric)) {
         if (window_.check) device->check(symmetric, bytes);
@@ -146,16 +146,16 @@ void ContextBase::check_range(const void* symmetric, std::size_t bytes) const {
     if (!window_.check) return;
     if (!window_.holds(symmetric, bytes)) throw_not_symmetric(*job_, symmetric, bytes);
     if (window_.check_args && bytes != 0 && window_.heap_has(symmetric))
-        job_->check_symmetric(symmetric, bytes);
+        job_->heap().check_symmetric(symmetric, bytes);
 }
 
 void ContextBase::check_local_block(const void* local, std::size_t bytes) const {
     if (local == nullptr) throw_null(bytes);
-    if (window_.heap_has(local)) job_->check_symmetric(local, bytes);
+    if (window_.heap_has(local)) job_->heap().check_symmetric(local, bytes);
 }
 
 void RmaOps::put_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const {
-    if (job_->is_in_listed_block(dst, bytes) && is_ordinary(*this, src)) [[likely]] {
+    if (job_->heap().is_in_listed_block(dst, bytes) && is_ordinary(*this, src)) [[likely]] {
         if (const int slot = map_.slot(pe); slot >= 0) return copy(window_.heap_at(dst, slot), src, bytes);
     }
     route_any(dst, bytes, pe);
@@ -164,7 +164,7 @@ void RmaOps::put_elsewhere(void* dst, const void* src, std::size_t bytes, int pe
 }
 
 void RmaOps::get_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const {
-    if (job_->is_in_listed_block(src, bytes) && is_ordinary(*this, dst)) [[likely]] {
+    if (job_->heap().is_in_listed_block(src, bytes) && is_ordinary(*this, dst)) [[likely]] {
         if (const int slot = map_.slot(pe); slot >= 0) return copy(dst, window_.heap_at(src, slot), bytes);
     }
     route_any(src, bytes, pe);

@@ -69,7 +69,7 @@ void throw_not_symmetric(const core::JobState& job, const void* address, std::si
     } else if (const auto slot =
                    window.my_slot + (distance >= 0 ? distance / stride : -((stride - 1 - distance) / stride));
                slot >= 0 && slot < window.n_slots && slot != window.my_slot) {
-        text += "are PE " + std::to_string(job.pe_of_slot(static_cast<int>(slot))) +
+        text += "are PE " + std::to_string(job.topology().pe_of_slot(static_cast<int>(slot))) +
                 "'s memory seen through the window, not this PE's";
     } else {
         text += window.statics.image_bytes != 0

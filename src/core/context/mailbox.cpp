@@ -143,8 +143,8 @@ void Mailbox::State::make_pairs() {
         // The window is used wherever memory is shared, even if a transport is forced: both ends of these
         // words are the library's.
         pair.place = job_state->window().offset_of(mine_there);
-        if (job_state->host_slot(pair.world_pe) >= 0)
-            pair.there = static_cast<PairBlock*>(job_state->arena_address(pair.world_pe, pair.place));
+        if (job_state->topology().host_slot(pair.world_pe) >= 0)
+            pair.there = static_cast<PairBlock*>(job_state->arena().address(pair.world_pe, pair.place));
     }
 }
 
@@ -172,7 +172,7 @@ detail::WaitReason Mailbox::State::reason(const char* operation, const Pair& pai
 template <class Ready>
 void Mailbox::State::wait(const detail::WaitReason& why, double timeout_s, LonelyWord* mark,
                           std::atomic<std::uint32_t>& word, Ready ready) {
-    for (int i = 0, spins = job_state->spins(); i < spins; ++i) {
+    for (int i = 0, spins = job_state->pace().spins; i < spins; ++i) {
         if (ready()) return;
         if (i >= detail::tight_spins) detail::cpu_pause();
     }
@@ -283,7 +283,7 @@ std::size_t Mailbox::State::take(Pair& pair, void* dst, std::size_t room, double
     if (!read(words, flag, static_cast<char*>(dst), bytes, done)) {
         // The rest is in flight: its poster only has to continue storing.
         const auto why = reason("mailbox receive", pair);
-        detail::wait(*job_state, job_state->spins(), why, timeout_s > 0 ? timeout_s : -1,
+        detail::wait(*job_state, job_state->pace().spins, why, timeout_s > 0 ? timeout_s : -1,
                      [&] { return read(words, flag, static_cast<char*>(dst), bytes, done); });
     }
     // Release: the poster must not overwrite words that have not been read yet.

@@ -2,39 +2,19 @@
 
 #include "atoll/device/control.hpp"
 #include "atoll/version.hpp"
-#include "common/clock.hpp"
 #include "common/log.hpp"
 #include "common/wait_hooks.hpp"
 #include "core/job/start_watch.hpp"
 #include "core/job/ucx_transport.hpp"
-#include "core/job/world_view.hpp"
 #include "core/team/kernel_control.hpp"
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <optional>
 
 namespace atl::core {
-
-/// Number of pauses before a wait yields: if every PE of the host has its own core, and if not.
-constexpr int spins_with_cores = 1000;
-constexpr int spins_without = 10;
-constexpr double line_trip_ns = 60;
-
-/// Number of pauses that take this long. A pause takes from 10 to 50 ns, depending on the processor.
-int pauses_in(double ns) {
-    constexpr int n = 16;
-    double least = 1e9;
-    for (int attempt = 0; attempt < 4; ++attempt) {
-        const std::uint64_t start = common::now_ns();
-        for (int i = 0; i < n; ++i) detail::cpu_pause();
-        least = std::min(least, static_cast<double>(common::now_ns() - start) / n);
-    }
-    return std::clamp(static_cast<int>(ns / std::max(least, 1.0)), 1, 8);
-}
 
 JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common::Settings& settings,
                    const UpperLayers& upper)
@@ -59,14 +39,15 @@ JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common
 void JobState::announce_start() const {
     if (settings_.version || settings_.info) common::say("Atoll " ATOLL_VERSION ", OpenSHMEM 1.6");
     if (!settings_.info) return;
+    const bool several = topology_.hosts().n_domains > 1;
     common::say(
         "job of " + std::to_string(n_pes_) + (n_pes_ == 1 ? " PE" : " PEs") + ", started by " +
         std::string(bootstrap_->name()) + ", heap limit " + std::to_string(window_.heap_bytes) +
         " bytes a PE, " +
-        (hosts_.n_domains > 1 ? std::to_string(hosts_.n_hosts()) + " hosts, between them " : "transport ") +
+        (several ? std::to_string(topology_.hosts().n_hosts()) + " hosts, between them " : "transport ") +
         std::string(transport_ ? transport_->name() : "window") +
-        (hosts_.n_domains > 1 ? std::string() : note_text()));
-    if (hosts_.n_domains > 1) common::say(routes_text());
+        (several ? std::string() : topology_.note_text()));
+    if (several) common::say(topology_.routes_text());
     for (common::SettingRow row : common::describe_settings()) {
         if (row.name == "ATOLL_CHECK" && !settings_.check_given)
             row.value = settings_.checks(common::CheckLevel::args) ? "args" : "basic";
@@ -75,16 +56,13 @@ void JobState::announce_start() const {
 }
 
 void JobState::join() {
-    const StartWaits::Scope start(start_waits_);
+    const StartWaits::Scope start(waits_.at_start);
     find_hosts();
-    usable_cpus_ = segment_.board.header().usable_cpus;
-    const bool has_cores = machine_pes() <= usable_cpus_;
-    spins_ = settings_.spin >= 0 ? settings_.spin : (has_cores ? spins_with_cores : spins_without);
-    pauses_of_a_line_ = pauses_in(line_trip_ns);
+    pace_ = pace_of(settings_, segment_.board.header().usable_cpus, topology_.machine_pes());
     map_window();
     if (uses_ucx()) agree_on_ucx(*this);
     std::optional<StartWatch> watch;
-    if (hosts_.n_domains > 1 && settings_.transport != common::TransportChoice::loopback)
+    if (topology_.hosts().n_domains > 1 && settings_.transport != common::TransportChoice::loopback)
         watch.emplace(*this);
     make_transport();
     segment_.board.set_state(pe_, common::PeState::running);
@@ -92,21 +70,19 @@ void JobState::join() {
     meet_at_start();
     monitor_ = bootstrap_->monitor(segment_.board);
     world_state().sync("init");
-    if (hosts_.n_domains > 1) make_predefined_teams();
+    if (topology_.hosts().n_domains > 1) teams_.split_world();
 }
 
 JobState::~JobState() {
     if (::getpid() != process_) {
         // A forked child: the parent remains the PE, and the monitor's thread does not exist here.
         static_cast<void>(monitor_.release());
-        static_cast<void>(services_.release());
-        static_cast<void>(device_.release());
-        static_cast<void>(view_.release());
+        heap_.devices().abandon();
         static_cast<void>(bootstrap_.release());
         return;
     }
     announce(false);
-    over_.store(true, std::memory_order_seq_cst);  // threads that serve streams may wait for other PEs
+    waits_.end();  // threads that serve streams may wait for other PEs
     monitor_.reset();
 }
 
@@ -122,33 +98,26 @@ std::vector<int> JobState::not_started() const {
 }
 
 void JobState::map_window() {
-    place_slots();
-    const auto n_slots = static_cast<int>(hosts_.members.size());
+    topology_.place_slots(segment_);
+    const auto n_slots = static_cast<int>(topology_.hosts().members.size());
     if (segment_.heap_memory)
         mapping_ = std::make_shared<memory::Mapping>(segment_.heap_memory, layout_, n_pes_);
     else
-        mapping_ = std::make_shared<memory::Mapping>(
-            segment_.heap_fd, layout_, static_cast<int>(segment_.pes.size()), file_slots_, host_slot(pe_));
-    window_.mine = mapping_->slot(host_slot(pe_));
+        mapping_ = std::make_shared<memory::Mapping>(segment_.heap_fd, layout_,
+                                                     static_cast<int>(segment_.pes.size()),
+                                                     topology_.file_slots(), topology_.host_slot(pe_));
+    window_.mine = mapping_->slot(topology_.host_slot(pe_));
     window_.set_heap(layout_.heap_bytes, settings_.checks(common::CheckLevel::args));
     window_.stride_log2 = layout_.stride_log2;
-    window_.my_slot = host_slot(pe_);
+    window_.my_slot = topology_.host_slot(pe_);
     window_.n_slots = segment_.heap_memory ? n_pes_ : n_slots;
     window_.nontemporal_bytes = settings_.nontemporal_bytes;
     window_.statics.image = static_data_.image;
     window_.statics.image_bytes = static_data_.image_end - static_data_.image;
     window_.check = settings_.checks(common::CheckLevel::basic);
     window_.check_args = settings_.checks(common::CheckLevel::args);
-    using memory::Allocator;
-    heap_ =
-        std::make_unique<Allocator>(layout_.heap_bytes, window_.check_args ? Allocator::Lookup::by_table
-                                                                           : Allocator::Lookup::by_allocator);
-    blocks_ = heap_->table();
-    freed_ = std::make_unique<memory::FreedPages>(layout_.heap_bytes);
-    keep_most_bytes_ = settings_.heap_keep_bytes == common::keep_by_heap_limit
-                           ? layout_.heap_bytes / 8
-                           : static_cast<std::size_t>(settings_.heap_keep_bytes);
-    arena_ = std::make_unique<memory::Allocator>(layout_.arena_bytes());
+    heap_.open();
+    arena_.open(mapping_, window_.mine);
 }
 
 void JobState::make_world() {
@@ -157,20 +126,19 @@ void JobState::make_world() {
     // The first blocks of arenas: every PE knows their offsets, and new memory is zero. Every arena begins
     // with the control blocks of device functions. In the arena of each domain's first PE, the world team's
     // block follows.
-    arena_->allocate(device::control_area_bytes, memory::Allocator::granule);
+    arena_.take_first(device::control_area_bytes);
     const std::uint64_t place = layout_.arena_offset() + device::control_area_bytes;
     const Parts parts(*this, everybody, pe_);
     TeamMemory memory;
-    memory.control = static_cast<ControlBlock*>(arena_address(hosts_.members.front(), place));
+    memory.control = static_cast<ControlBlock*>(arena_.address(topology_.hosts().members.front(), place));
     if (parts.count() > 1) memory.places.assign(parts.first.size(), place);
     memory.doubled = TeamMemory::is_doubled(*this, parts);
-    if (parts.leads(pe_))
-        arena_->allocate(TeamMemory::allocation_bytes(*this, parts), memory::Allocator::granule);
-    host_watch_ = std::make_unique<device::Watch>();
-    host_watch_->look = look_from_host;
-    host_watch_->job = this;
-    world_ = Team(std::make_shared<TeamState>(*this, 0, std::move(everybody), pe_, memory));
-    world_state().set_kernel_place(0);
+    if (parts.leads(pe_)) arena_.take_first(TeamMemory::allocation_bytes(*this, parts));
+    kernels_.host_watch = std::make_unique<device::Watch>();
+    kernels_.host_watch->look = look_from_host;
+    kernels_.host_watch->job = this;
+    teams_.set_world(Team(std::make_shared<TeamState>(*this, 0, std::move(everybody), pe_, memory)));
+    world_state().kernels.place = 0;
 }
 
 /// Shares static objects, if all PEs run the same executable. The sync of init follows: no PE may store into
@@ -184,7 +152,8 @@ void JobState::share_statics() {
         statics.data_bytes = static_data_.bytes();
         if (n_pes_ > 1) {  // a single PE finds them at their own addresses
             const std::size_t place =
-                static_cast<std::size_t>(file_slot_of(pe_)) * layout_.stride() + layout_.statics_offset();
+                static_cast<std::size_t>(file_slot_of(segment_, pe_)) * layout_.stride() +
+                layout_.statics_offset();
             memory::share_static_data(static_data_, segment_.heap_fd.get(), place);
             statics.shift =
                 reinterpret_cast<std::uintptr_t>(window_.mine) + layout_.statics_offset() - statics.data;
@@ -230,9 +199,9 @@ void JobState::meet_at_start() {
 void JobState::finalize() {
     if (ended_) throw Error(ErrorCode::not_initialized, "finalize was called on a job that has ended.");
     world_state().context().quiet();
-    if (services_) services_->end();
+    heap_.devices().end_services();
     if (transport_) transport_->expect_end();
-    const bool alone = world_state().broken();
+    const bool alone = world_state().meetings().broken();
     if (alone)
         common::warn("PE " + std::to_string(pe_) +
                      " leaves without waiting for the others: an earlier collective ended here by an error.");
@@ -241,12 +210,10 @@ void JobState::finalize() {
         world_state().sync("finalize");
         if (world_state().spread()) world_state().spread()->complete();  // others wait for what it sent
     }
-    has_devices_.store(false, std::memory_order_relaxed);
-    opened_device_.store(nullptr, std::memory_order_release);
+    heap_.devices().hide();
     announce(!alone);
-    services_.reset();
-    device_.reset();  // after the transport, which may still send from its pinned memory
-    over_.store(true, std::memory_order_seq_cst);
+    heap_.devices().close();  // after the transport, which may still send from its pinned memory
+    waits_.end();
 }
 
 void JobState::announce(bool finalized) noexcept {

@@ -30,11 +30,11 @@ void watch(JobState& job, int over) {
 }  // namespace
 
 StartWatch::StartWatch(JobState& job) : job_(job), thread_([&job, over = over_.fd()] { watch(job, over); }) {
-    job_.start_waits().set_watched(true);
+    job_.waits().at_start.set_watched(true);
 }
 
 StartWatch::~StartWatch() {
-    job_.start_waits().set_watched(false);
+    job_.waits().at_start.set_watched(false);
     over_.signal();
 }
 

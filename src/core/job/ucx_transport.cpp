@@ -12,13 +12,6 @@ namespace atl::core {
 
 static std::string key_of(int pe) { return "ucx/" + std::to_string(pe); }
 
-/// "PE 1 (host n0)".
-static std::string place_of(const JobState& job) {
-    const auto pe = static_cast<std::size_t>(job.pe());
-    const auto host = static_cast<std::size_t>(job.hosts().host_of[pe]);
-    return "PE " + std::to_string(pe) + " (host " + job.hosts().names[host] + ")";
-}
-
 /// Compares UCX's version between PEs. Otherwise a difference would show when two PEs first communicate,
 /// possibly hours later. The answer contains each version once, so it costs a PE one small message.
 void agree_on_ucx(JobState& job) {
@@ -26,7 +19,7 @@ void agree_on_ucx(JobState& job) {
     try {
         mine = transport::describe_ucx(job.settings().ucx_library);
     } catch (const Error& error) {  // reported to the other PEs, too
-        throw Error(error.code(), place_of(job) + ": " + error.what());
+        throw Error(error.code(), job.topology().place_text(job.pe()) + ": " + error.what());
     }
     std::map<std::string, std::vector<int>> versions;
     std::map<std::string, std::string> examples;
@@ -71,12 +64,12 @@ std::unique_ptr<transport::Transport> make_ucx(JobState& job) {
         job.board().abort(pe, 1, sentence);
         job.bootstrap().abort(1, sentence);
     };
-    options.carries = [&job](int pe) { return job.slot(pe) < 0; };
+    options.carries = [&job](int pe) { return job.topology().slot(pe) < 0; };
     try {
         return transport::create_ucx(std::move(options));
     } catch (const Error& error) {  // reported to the other PEs, too
 
-        throw Error(error.code(), place_of(job) + ": " + error.what());
+        throw Error(error.code(), job.topology().place_text(job.pe()) + ": " + error.what());
     }
 }
 

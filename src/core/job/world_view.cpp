@@ -10,9 +10,16 @@ namespace atl::core {
 static_assert(gpu::JobView::message_bytes == exchange_bytes);
 
 WorldView::WorldView(JobState& job)
-    : job_(job), facts_{job.pe(),    job.n_pes(),     job.settings(),
-                        job.hosts(), job.window(),    job.slots(),
-                        job.board(), job.transport(), job.everything_routed()} {}
+    : job_(job),
+      facts_{job.pe(),
+             job.n_pes(),
+             job.settings(),
+             job.topology().hosts(),
+             job.window(),
+             job.topology().slots(),
+             job.board(),
+             job.transport(),
+             job.topology().everything_routed()} {}
 
 void WorldView::exchange(const void* message, std::size_t bytes) {
     job_.world_state().exchange("allocate", message, bytes);
@@ -26,7 +33,7 @@ void WorldView::agree_on_buffer(std::size_t bytes, std::size_t parts, std::uint6
 
 void WorldView::wait_like_a_start(const std::function<bool()>& ready) {
     const detail::WaitReason reason{.operation = "allocate"};
-    const StartWaits::Scope bounded(job_.start_waits());
+    const StartWaits::Scope bounded(job_.waits().at_start);
     detail::wait(job_, 0, reason, -1, ready);
 }
 

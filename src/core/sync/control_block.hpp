@@ -76,7 +76,7 @@ struct alignas(line_bytes) GroupsLine {
     std::atomic<std::uint32_t> at_sync, at_exchange;
     std::atomic<std::uint32_t> groups;   ///< 0: one
     std::atomic<std::uint32_t> moved;    ///< a member entered on another core than before
-    unsigned char data[exchange_bytes];  ///< data of an exchange while it meets, see crowd.cpp
+    unsigned char data[exchange_bytes];  ///< data of an exchange while it meets, see oversubscribed.cpp
 };
 static_assert(sizeof(GroupsLine) == line_bytes);
 
@@ -96,7 +96,7 @@ struct CallLine {
 static_assert(sizeof(CallLine) == 4 * line_bytes);
 
 struct MemberBlock {
-    ExchangeLine exchange[2];  ///< by parity of the epoch, see exchange.cpp
+    ExchangeLine exchange[2];  ///< by parity of the epoch, see lines.cpp
     SyncLine arrived;          ///< epoch of the last sync this member entered (only when crowded)
     PlaceLine place;           ///< also for crowded meetings, like `group`
     GroupLine group;

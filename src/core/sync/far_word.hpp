@@ -18,7 +18,8 @@ class FarWord {
         : job_(job),
           pe_(pe),
           offset_(offset),
-          here_(job.host_slot(pe) >= 0 ? static_cast<Word*>(job.arena_address(pe, offset)) : nullptr) {}
+          here_(job.topology().host_slot(pe) >= 0 ? static_cast<Word*>(job.arena().address(pe, offset))
+                                                  : nullptr) {}
 
     /// Null if it cannot be loaded.
     Word* here() const { return here_; }

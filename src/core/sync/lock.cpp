@@ -100,7 +100,7 @@ void LockQueue::claim_node(double timeout_s) {
     // An earlier wait of this PE was given up, and its node is still in the queue. It leaves when the lock
     // passes by.
     const auto why = reason();
-    detail::wait(job_, job_.spins(), why, timeout_s, [&] {
+    detail::wait(job_, job_.pace().spins, why, timeout_s, [&] {
         idle = 0;
         return mine_->node.compare_exchange_strong(idle, waiting, std::memory_order_acq_rel);
     });
@@ -121,7 +121,7 @@ void LockQueue::enter(double timeout_s) {
 
 void LockQueue::await_grant(int previous, double timeout_s) {
     const auto granted = [&] { return (mine_->node.load(std::memory_order_acquire) & state_bits) == held; };
-    for (int i = 0, spins = job_.spins(); i < spins; ++i) {
+    for (int i = 0, spins = job_.pace().spins; i < spins; ++i) {
         if (granted()) return;
         if (i >= detail::tight_spins) detail::cpu_pause();
     }
@@ -197,7 +197,7 @@ int LockQueue::await_next(int pe) {
     std::uint32_t next = 0;
     auto why = reason();
     why.to_its_end = true;  // half way out of the queue: the lock would be lost
-    detail::wait(job_, job_.spins(), why, -1, [&] { return (next = node(pe).load() & next_bits) != 0; });
+    detail::wait(job_, job_.pace().spins, why, -1, [&] { return (next = node(pe).load() & next_bits) != 0; });
     return static_cast<int>(next) - 1;
 }
 

@@ -72,7 +72,7 @@ std::uint64_t place_of(const core::JobState& job, const void* word) {
 /// The front's name of a word, else its allocation. Empty if neither is known.
 std::string name_of(const core::JobState& job, const void* word) {
     const auto name = common::wait_hooks().name;
-    return name != nullptr ? name(word) : job.sites().name(word);
+    return name != nullptr ? name(word) : job.heap().sites().name(word);
 }
 
 /// "signal_wait_until on heap+0x40: found 3, waiting for >= 4" or "barrier of team 2".
@@ -97,7 +97,7 @@ SlowWait::SlowWait(core::JobState& job, const WaitReason& reason, double timeout
     : job_(job), reason_(reason), start_ns_(common::now_ns()) {
     if (!reason.to_its_end) bound_by(timeout_s);
     last_poll_ns_ = start_ns_;
-    job.enter_wait();
+    job.waits().enter();
     if (common::wait_hooks().enter) {
         hook_state_ = common::wait_hooks().enter();
         hooked_ = true;
@@ -107,12 +107,12 @@ SlowWait::SlowWait(core::JobState& job, const WaitReason& reason, double timeout
 void SlowWait::bound_by(double timeout_s) {
     if (timeout_s < 0) {
         const common::Settings& settings = job_.settings();
-        starts_ = job_.start_waits().are_this_threads();
+        starts_ = job_.waits().at_start.are_this_threads();
         variable_ = starts_ ? "ATOLL_INIT_TIMEOUT" : "ATOLL_WAIT_TIMEOUT";
         timeout_s = starts_ ? settings.init_timeout_s : settings.wait_timeout_s;
         // All PEs of such waits have found each other, and none can end unseen. A PE that does much work
         // before init may take its time.
-        const bool is_free = starts_ && (!settings.init_timeout_given || job_.start_waits().are_watched());
+        const bool is_free = starts_ && (!settings.init_timeout_given || job_.waits().at_start.are_watched());
         if (timeout_s <= 0 || is_free) return;
     }
     const auto bound_ns = static_cast<std::uint64_t>(std::min(timeout_s, 1e9) * 1e9);
@@ -126,7 +126,7 @@ SlowWait::~SlowWait() {
         record.active.store(0, std::memory_order_release);
     }
     if (hooked_) common::wait_hooks().leave(hook_state_);
-    job_.leave_wait();
+    job_.waits().leave();
 }
 
 bool SlowWait::yielded() {
@@ -187,7 +187,7 @@ std::uint64_t SlowWait::until_deadline(std::uint64_t sleep_ns) const {
 }
 
 void SlowWait::check() {
-    if (job_.is_over())
+    if (job_.waits().is_over())
         throw Error(ErrorCode::not_initialized, "Another thread of this PE finalized the job during " +
                                                     describe(job_, reason_, current_value()) +
                                                     "; end the threads that wait before finalize.");

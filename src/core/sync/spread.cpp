@@ -17,7 +17,7 @@ Parts::Parts(const JobState& job, const std::vector<int>& world_pes, int my_pe) 
     std::map<int, int> numbers;
     for (std::size_t i = 0; i < world_pes.size(); ++i) {
         const int member = static_cast<int>(i);
-        const auto [known, is_new] = numbers.try_emplace(job.domain_of(world_pes[i]), count());
+        const auto [known, is_new] = numbers.try_emplace(job.topology().domain_of(world_pes[i]), count());
         if (is_new) {
             first.push_back(member);
             size.push_back(0);
@@ -39,7 +39,7 @@ std::size_t TeamMemory::bytes(const Parts& parts, int part) {
 
 bool TeamMemory::is_doubled(const JobState& job, const Parts& parts) {
     const std::size_t n = parts.part_of.size();
-    return n > 1 && n <= device::most_team_pes && (parts.count() > 1 || job.everything_routed());
+    return n > 1 && n <= device::most_team_pes && (parts.count() > 1 || job.topology().everything_routed());
 }
 
 Spread::Spread(TeamState& team, Parts parts, const TeamMemory& memory)
@@ -122,10 +122,10 @@ bool Spread::sync(const Called& call, std::uint32_t fingerprint) {
 /// Meets in three steps: the members of a part, the parts' first members, then the part again to learn the
 /// result.
 bool Spread::meet(const Called& call, std::uint32_t fingerprint, bool carries) {
-    const bool near = local_->meets_alike(call, fingerprint);
+    const bool near = local_->meetings().meets_alike(call, fingerprint);
     std::uint32_t told = near ? fingerprint : Called::differing;
     if (parts_.leads(team_.my_pe()) && !meet_parts(call.operation(), told, carries)) told = Called::differing;
-    const bool alike = local_->meets_alike(call, told) && told == fingerprint;
+    const bool alike = local_->meetings().meets_alike(call, told) && told == fingerprint;
     // Some members may have been in an exchange; all use the same rows next.
     if (!alike) parity_ = 0;
     return alike;
@@ -151,7 +151,7 @@ bool Spread::exchange(const Called& call, std::uint32_t fingerprint, const void*
 
 bool Spread::meet_parts(const char* operation, std::uint32_t fingerprint, bool carries) {
     const int n = parts_.count();
-    std::uint32_t so_far = fingerprint;  // like in TeamState::sync_rounds
+    std::uint32_t so_far = fingerprint;  // like in Dissemination::sync
     for (int round = 0, distance = 1; distance < n; ++round, distance <<= 1) {
         const int to = (parts_.mine + distance) % n;
         const int leader = parts_.first[static_cast<std::size_t>(to)];
@@ -188,7 +188,7 @@ std::uint32_t Spread::await_round(const char* operation, int round, int from) {
     const auto& word = reinterpret_cast<SpreadBlock*>(block_)->round[round].told[epoch_ & 1];
     const auto told = [&] { return std::bit_cast<SpreadBlock::Told>(word.load(std::memory_order_acquire)); };
     const auto here = [&] { return told().epoch == epoch_; };
-    for (int i = 0, spins = job_.spins(); i < spins; ++i) {
+    for (int i = 0, spins = job_.pace().spins; i < spins; ++i) {
         if (here()) return told().call;
         transport_->progress();
     }
@@ -199,7 +199,7 @@ std::uint32_t Spread::await_round(const char* operation, int round, int from) {
     detail::SlowWait slow(job_, reason, -1);
     while (!here()) {
         slow.pause();
-        team_.check_thread(operation);
+        team_.meetings().check_thread(operation);
     }
     return told().call;
 }

@@ -115,7 +115,7 @@ class Spread {
     }
     int local_index(int member) const { return parts_.index_of[static_cast<std::size_t>(member)]; }
 
-    /// Implement TeamState::sync and exchange; member i's data are at `rows() + i * exchange_bytes`. Return
+    /// Implement Meetings::sync and exchange; member i's data are at `rows() + i * exchange_bytes`. Return
     /// false on all members if their fingerprints differ.
     bool sync(const Called& call, std::uint32_t fingerprint);
     bool exchange(const Called& call, std::uint32_t fingerprint, const void* mine, std::size_t bytes);

@@ -6,11 +6,11 @@ namespace atl::core {
 
 Elements::Elements(const Team& team, std::uint64_t elements)
     : team_(team.state().job().compares_dtypes() ? &team.state() : nullptr) {
-    if (team_) team_->set_elements(elements);
+    if (team_) team_->elements = elements;
 }
 
 Elements::~Elements() {
-    if (team_) team_->set_elements(0);
+    if (team_) team_->elements = 0;
 }
 
 }  // namespace atl::core

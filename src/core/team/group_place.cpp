@@ -8,14 +8,14 @@
 namespace atl::core {
 
 gpu::GroupPages group_pages_for(const TeamState& team, std::uint64_t offered) {
-    if (team.kernel_place() <= 0 || team.n_pes() > device::most_team_pes || first_far(team) >= 0) return {};
+    if (team.kernels.place <= 0 || team.n_pes() > device::most_team_pes || first_far(team) >= 0) return {};
     return gpu::group_pages_for(team.n_pes(), offered);
 }
 
 gpu::DeviceMemory::GroupPlace group_place(const TeamState& team) {
-    if (team.kernel_place() == 0) return team.job().device()->world_place();
+    if (team.kernels.place == 0) return team.job().device()->world_place();
     const int n = team.n_pes();
-    if (team.group_pages().bits == 0)
+    if (team.kernels.group_pages.bits == 0)
         throw Error(ErrorCode::unsupported,
                     team.name() + " has no device memory for collectives on streams: of its " +
                         std::to_string(n) + " PEs it would take " +
@@ -24,11 +24,11 @@ gpu::DeviceMemory::GroupPlace group_place(const TeamState& team) {
                         "the world have " +
                         common::bytes_text(gpu::GroupPages::all_bytes) +
                         " together. Destroy unused teams, then create this one again.");
-    return team.job().device()->group_place(n, team.group_pages());
+    return team.job().device()->group_place(n, team.kernels.group_pages);
 }
 
 void clear_group_place(const TeamState& team) {
-    if (team.group_pages().bits == 0) return;
+    if (team.kernels.group_pages.bits == 0) return;
     const gpu::DeviceMemory::GroupPlace place = group_place(team);
     team.job().device()->fill(place.address, 0, place.bytes);
 }

@@ -25,7 +25,7 @@ device::Control* block_of(const TeamState& team, Memory memory) {
     const JobState& job = team.job();
     char* area = memory == Memory::device ? job.device()->mine()
                                           : job.window().mine + job.mapping()->layout().arena_offset();
-    return reinterpret_cast<device::Control*>(area + static_cast<std::size_t>(team.kernel_place()) *
+    return reinterpret_cast<device::Control*>(area + static_cast<std::size_t>(team.kernels.place) *
                                                          device::control_bytes);
 }
 
@@ -41,10 +41,10 @@ void write_head(TeamState& team, Memory memory, device::Control* block) {
     const double bound_s = bounded ? std::min(job.settings().wait_timeout_s, 1e9) : 0;
     head.bound_ns = static_cast<unsigned long long>(bound_s * 1e9);
     head.checks = bounded;
-    head.watch = memory == Memory::device ? job.device()->watch() : &job.host_watch();
+    head.watch = memory == Memory::device ? job.device()->watch() : job.kernels().host_watch.get();
     bool has_far = false;
     for (int i = 0; i < team.n_pes(); ++i) {
-        const int pe = team.world_pe(i), slot = job.slot(pe);
+        const int pe = team.world_pe(i), slot = job.topology().slot(pe);
         has_far = has_far || slot < 0;
         head.slots_of[i] = slot < 0 ? device::detail::far_slot(pe) : slot;
         head.pes_of[i] = pe;
@@ -68,23 +68,23 @@ device::Control* kernel_control(TeamState& team, Memory memory) {
         throw Error(ErrorCode::unsupported, "Kernels take teams of at most " +
                                                 std::to_string(device::most_team_pes) + " PEs; " +
                                                 team.name() + " has more.");
-    if (team.kernel_place() < 0)
+    if (team.kernels.place < 0)
         throw Error(
             ErrorCode::unsupported,
             team.name() + " cannot be used in kernels: at most " + std::to_string(device::most_teams) +
                 " teams can at once, including the world team and teams that other threads were creating; "
                 "destroy unused teams, then create this one again.");
     device::Control* block = block_of(team, memory);
-    std::call_once(team.kernels_once[static_cast<int>(memory)], [&] {
+    std::call_once(team.kernels.once[static_cast<int>(memory)], [&] {
         write_head(team, memory, block);
-        team.set_ready_for_kernels(memory);
+        team.kernels.set_ready(memory);
     });
     return block;
 }
 
 int first_far(const TeamState& team) {
     for (int i = 0; i < team.n_pes(); ++i)
-        if (team.job().slot(team.world_pe(i)) < 0) return team.world_pe(i);
+        if (team.job().topology().slot(team.world_pe(i)) < 0) return team.world_pe(i);
     return -1;
 }
 
@@ -93,7 +93,7 @@ void check_near(const TeamState& team, const std::string& who, const std::string
     if (far < 0) return;
     throw Error(ErrorCode::unsupported, who + " reach PEs by the window only; in " + team.name() + " PE " +
                                             std::to_string(far) + " is reached by " +
-                                            std::string(team.job().route_to(far)) +
+                                            std::string(team.job().topology().route_to(far)) +
                                             " (another host, or ATOLL_TRANSPORT). Use " + instead +
                                             ", or a team of PEs that share memory: Job::shared().");
 }
@@ -116,7 +116,7 @@ device::Team kernel_team(TeamState& team, Memory memory, bool far_too) {
     device::Team value{map.my_pe, map.n_pes, nullptr,  0,
                        0,         map.first, map.step, map.table || far >= 0 ? control->slots_of : nullptr,
                        control};
-    value.my_slot = job.host_slot(job.pe());
+    value.my_slot = job.topology().host_slot(job.pe());
     if (memory == Memory::host) {
         value.window = job.mapping()->slot(0);
         value.stride = static_cast<long long>(job.mapping()->layout().stride());
@@ -131,15 +131,15 @@ void release_kernel_control(TeamState& team) noexcept {
     JobState& job = team.job();
     // A team without a place takes the lock as well. So its threads' writes to the team's memory come before
     // those of another thread that has since made an offer, for the next team.
-    if (team.kernel_place() < 0) return job.kernel_places().give_back(-1);
+    if (team.kernels.place < 0) return job.kernels().places.give_back(-1);
     try {
         std::memset(static_cast<void*>(block_of(team, Memory::host)), 0, device::control_bytes);
         if (job.device()) {
             job.device()->fill(block_of(team, Memory::device), 0, device::control_bytes);
             clear_group_place(team);
         }
-        job.group_pages().give_back_run(team.group_pages().bits);
-        job.kernel_places().give_back(team.kernel_place());
+        job.kernels().pages.give_back_run(team.kernels.group_pages.bits);
+        job.kernels().places.give_back(team.kernels.place);
     } catch (const Error&) {
         // The GPU is lost; the place remains taken.
     }
@@ -149,7 +149,7 @@ namespace {
 
 /// World number of a team's PE, from the team's control block. `watch` identifies the memory.
 int world_pe(const JobState& job, const device::Watch& watch, int team, int pe) {
-    const char* area = &watch == &job.host_watch()
+    const char* area = &watch == job.kernels().host_watch.get()
                            ? job.window().mine + job.mapping()->layout().arena_offset()
                            : job.device()->mine();
     for (int place = 0; place < device::most_teams; ++place, area += device::control_bytes) {
@@ -186,7 +186,7 @@ void look_from_host(const device::Watch& watch, const device::Report& waiting, u
     if (header.abort.load(std::memory_order_acquire) != 0)
         throw Error(ErrorCode::pe_died,
                     std::string(header.abort_text) + " (noticed in " + gpu::report_text(waiting) + ")");
-    if (job.is_over())
+    if (job.waits().is_over())
         throw Error(ErrorCode::not_initialized,
                     "Another thread of this PE finalized the job during " + gpu::report_text(waiting) + ".");
     if (waiting.compare == device::wrong_pe)

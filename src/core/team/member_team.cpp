@@ -17,12 +17,12 @@ ControlBlock* first_meeting(JobState& job, const std::vector<int>& members, bool
         const long place = context.wait_until(word, Compare::ne, 0L);
         context.atomic_set(word, 0L, job.pe());
         return static_cast<ControlBlock*>(
-            job.arena_address(members[0], static_cast<std::uint64_t>(place - 1)));
+            job.arena().address(members[0], static_cast<std::uint64_t>(place - 1)));
     }
-    job.sweep_control();
+    job.arena().sweep();
     const std::size_t bytes = ControlBlock::bytes(static_cast<int>(members.size()));
-    auto* control = static_cast<ControlBlock*>(job.arena_allocate(bytes));
-    const long place = static_cast<long>(job.arena_offset(control)) + 1;
+    auto* control = static_cast<ControlBlock*>(job.arena().allocate(bytes));
+    const long place = static_cast<long>(job.arena().offset(control)) + 1;
     for (std::size_t i = 1; i < members.size(); ++i) context.atomic_set(word, place, members[i]);
     return control;
 }
@@ -73,20 +73,20 @@ class MeetingOfParts {
     }
     void found(std::uint64_t place) {
         place_ = place;
-        control_ = static_cast<ControlBlock*>(job_.arena_address(world_pe(parts_.local[0]), place));
+        control_ = static_cast<ControlBlock*>(job_.arena().address(world_pe(parts_.local[0]), place));
     }
     void make() {
-        job_.sweep_control();
-        void* block =
-            job_.arena_allocate(TeamMemory::bytes(parts_, parts_.mine) + sizeof(Entry) * parts_.first.size());
-        found(job_.arena_offset(block));
+        job_.arena().sweep();
+        void* block = job_.arena().allocate(TeamMemory::bytes(parts_, parts_.mine) +
+                                            sizeof(Entry) * parts_.first.size());
+        found(job_.arena().offset(block));
         table()[parts_.mine].store(place_ + 1, std::memory_order_release);
     }
     void await_entry(int part) const {
         detail::WaitReason why;
         why.operation = "making an active set's team";
         why.peer = leader(part);
-        detail::wait(job_, job_.spins(), why, -1,
+        detail::wait(job_, job_.pace().spins, why, -1,
                      [&] { return table()[part].load(std::memory_order_acquire) != 0; });
     }
     void put(int part, std::uint64_t offset, const void* src, std::size_t bytes) const {
@@ -95,7 +95,7 @@ class MeetingOfParts {
 
     void lead_all() {
         make();
-        const std::uint64_t table_place = job_.arena_offset(table());
+        const std::uint64_t table_place = job_.arena().offset(table());
         for (int part = 1; part < parts_.count(); ++part)
             tell(parts_.first[static_cast<std::size_t>(part)], table_place);
         context_.quiet();
@@ -142,7 +142,8 @@ Team make_member_team(const Job& owner, std::vector<int> members, long* word) {
     const TeamMemory memory = parts.count() == 1
                                   ? TeamMemory{first_meeting(job, members, my_pe == 0, word), my_pe == 0, {}}
                                   : MeetingOfParts(job, members, parts, word).run(my_pe);
-    return Team(std::make_shared<TeamState>(job, job.next_team_number(), std::move(members), my_pe, memory));
+    return Team(
+        std::make_shared<TeamState>(job, job.teams().next_number(), std::move(members), my_pe, memory));
 }
 
 }  // namespace atl::core

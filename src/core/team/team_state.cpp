@@ -17,12 +17,9 @@ TeamState::TeamState(JobState& job, int number, std::vector<int> members, int my
       my_pe_(my_pe),
       control_(memory.control),
       owns_control_(memory.owned),
-      doubled_(memory.doubled) {
-    checks_all_ = job.settings().check == common::CheckLevel::all;
-    checks_threads_ = job.settings().check >= common::CheckLevel::args;
-    compared_ = job.settings().compares_calls() ? ~std::uint32_t{0} : 0;
-    crowded_ = job.machine_pes() > job.usable_cpus() || n_pes() > 1 << max_rounds;
-    for (const int pe : members_) slots_.push_back(job.slot(pe));
+      doubled_(memory.doubled),
+      meetings_(*this, memory.control, static_cast<int>(members_.size()), my_pe) {
+    for (const int pe : members_) slots_.push_back(job.topology().slot(pe));
     first_ = slots_[0];
     step_ = n_pes() > 1 ? slots_[1] - slots_[0] : 1;
     bool regular = first_ >= 0;
@@ -33,6 +30,7 @@ TeamState::TeamState(JobState& job, int number, std::vector<int> members, int my
     renew_context();
     if (!memory.places.empty())
         spread_ = std::make_unique<Spread>(*this, Parts(job, members_, my_pe), memory);
+    meetings_.choose();
 }
 
 void TeamState::renew_context() {
@@ -90,7 +88,7 @@ void TeamState::destroy() {
     release_attachments();
     // The owner may free the block only once all members have read their last flag in it.
     control_->left.flag.value.fetch_add(1, std::memory_order_acq_rel);
-    if (owns_control_) job_.retire_control(control_, spread_ ? spread_->local().n_pes() : n_pes());
+    if (owns_control_) job_.arena().retire(control_, spread_ ? spread_->local().n_pes() : n_pes());
 }
 
 void TeamState::release_attachments() {
@@ -165,11 +163,11 @@ std::uint64_t common_places(TeamState& parent, const std::vector<int>& members,
 }  // namespace
 
 std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const CallRecord& record) {
-    const TeamState::Within within(parent, "split");
+    const Meetings::Within within(parent.meetings(), "split");
     parent.agree(record);
     JobState& job = parent.job();
-    gpu::KernelPlaces::Offer offer(job.kernel_places());
-    gpu::KernelPlaces::Offer pages_offer(job.group_pages());
+    gpu::KernelPlaces::Offer offer(job.kernels().places);
+    gpu::KernelPlaces::Offer pages_offer(job.kernels().pages);
     const SplitWish wish{color, key, offer.bits(), pages_offer.bits()};
     parent.exchange("team_split", &wish, sizeof wish);
     const std::vector<int> members = color < 0 ? std::vector<int>{} : members_of(parent, color);
@@ -185,11 +183,11 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     ControlBlock* control = nullptr;
     NewControl mine{1};
     if (leads) {
-        job.sweep_control();
+        job.arena().sweep();
         try {
             control =
-                static_cast<ControlBlock*>(job.arena_allocate(TeamMemory::allocation_bytes(job, parts)));
-            mine.offset = job.arena_offset(control);
+                static_cast<ControlBlock*>(job.arena().allocate(TeamMemory::allocation_bytes(job, parts)));
+            mine.offset = job.arena().offset(control);
         } catch (const Error&) {
             mine.offset = 0;
         }
@@ -199,7 +197,7 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
         NewControl theirs;
         std::memcpy(&theirs, parent.exchanged(i), sizeof theirs);
         if (theirs.offset != 0) continue;
-        if (control) job.arena_free(control);
+        if (control) job.arena().free(control);
         throw Error(ErrorCode::out_of_memory, "No new team was made: PE " +
                                                   std::to_string(parent.world_pe(i)) +
                                                   " has no room for its control block; destroy unused teams, "
@@ -214,14 +212,14 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     }
     if (!leads)
         memory.control = static_cast<ControlBlock*>(
-            job.arena_address(world_members[static_cast<std::size_t>(parts.local[0])],
-                              memory.places[static_cast<std::size_t>(parts.mine)]));
+            job.arena().address(world_members[static_cast<std::size_t>(parts.local[0])],
+                                memory.places[static_cast<std::size_t>(parts.mine)]));
     if (parts.count() == 1) memory.places.clear();
     auto team =
-        std::make_shared<TeamState>(job, job.next_team_number(), std::move(world_members), my_pe, memory);
-    team->set_kernel_place(offer.take(places));
-    team->set_group_pages(group_pages_for(*team, pages));
-    pages_offer.take_run(pages, team->group_pages().count());
+        std::make_shared<TeamState>(job, job.teams().next_number(), std::move(world_members), my_pe, memory);
+    team->kernels.place = offer.take(places);
+    team->kernels.group_pages = group_pages_for(*team, pages);
+    pages_offer.take_run(pages, team->kernels.group_pages.count());
     return team;
 }
 

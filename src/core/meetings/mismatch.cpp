@@ -8,6 +8,7 @@
 // Publications remain, so that later members find them.
 #include "common/elf/call_site.hpp"
 #include "core/job/job_state.hpp"
+#include "core/meetings/meetings.hpp"
 #include "core/team/call_text.hpp"
 #include "core/team/team_state.hpp"
 
@@ -56,7 +57,7 @@ CallRecord record_of(const Called& call) {
 }  // namespace
 
 /// A member's publication, as read at once.
-struct TeamState::Published {
+struct Meetings::Published {
     int member = 0;
     std::uint32_t meeting = 0;  ///< 0: nothing published
     std::uint32_t call = 0;
@@ -83,11 +84,12 @@ struct TeamState::Published {
     }
 };
 
-CallLine& TeamState::own_call_line() {
-    return spread_ ? spread_->local().member(spread_->local_index(my_pe_)).called : member(my_pe_).called;
+CallLine& Meetings::own_call_line() {
+    const Spread* spread = team_.spread();
+    return spread ? spread->local().member(spread->local_index(my_pe_)).called : member(my_pe_).called;
 }
 
-void TeamState::publish(const Called& call) {
+void Meetings::publish(const Called& call) {
     const auto words = std::bit_cast<Words>(record_of(call));
     CallLine& line = own_call_line();
     line.sequence.fetch_add(1, std::memory_order_acq_rel);
@@ -98,7 +100,7 @@ void TeamState::publish(const Called& call) {
     line.sequence.fetch_add(1, std::memory_order_release);
 }
 
-void TeamState::publish_site(void* hook_state) {
+void Meetings::publish_site(void* hook_state) {
     CallLine& line = own_call_line();
     const std::string site = common::call_site(hook_state);
     const std::size_t bytes = std::min(site.size(), std::size(line.site) - 1);
@@ -109,30 +111,31 @@ void TeamState::publish_site(void* hook_state) {
     line.sited.store(line.meeting.load(std::memory_order_relaxed), std::memory_order_release);
 }
 
-std::vector<TeamState::Published> TeamState::all_published() {
+std::vector<Meetings::Published> Meetings::all_published() {
     std::vector<Published> all;
-    if (!spread_) {
-        for (int i = 0; i < n_pes(); ++i) all.push_back(Published::read(member(i).called, i));
+    const Spread* spread = team_.spread();
+    if (!spread) {
+        for (int i = 0; i < n_pes_; ++i) all.push_back(Published::read(member(i).called, i));
         return all;
     }
-    std::vector<CallLine> lines(static_cast<std::size_t>(n_pes()));
-    spread_->complete_on(lines, [&] {
-        for (int i = 0; i < n_pes(); ++i)
-            if (!spread_->is_local(i))
-                spread_->get(spread_->first_of_part(i), spread_->call_place(i),
-                             &lines[static_cast<std::size_t>(i)], sizeof(CallLine));
+    std::vector<CallLine> lines(static_cast<std::size_t>(n_pes_));
+    spread->complete_on(lines, [&] {
+        for (int i = 0; i < n_pes_; ++i)
+            if (!spread->is_local(i))
+                spread->get(spread->first_of_part(i), spread->call_place(i),
+                            &lines[static_cast<std::size_t>(i)], sizeof(CallLine));
     });
-    for (int i = 0; i < n_pes(); ++i)
-        all.push_back(Published::read(spread_->is_local(i)
-                                          ? spread_->local().member(spread_->local_index(i)).called
+    for (int i = 0; i < n_pes_; ++i)
+        all.push_back(Published::read(spread->is_local(i)
+                                          ? spread->local().member(spread->local_index(i)).called
                                           : lines[static_cast<std::size_t>(i)],
                                       i));
     return all;
 }
 
-void TeamState::fail_mismatch(const Called& call) {
+void Meetings::fail_mismatch(const Called& call) {
     // Waits of this report publish nothing: that would overwrite it.
-    TeamState& near = spread_ ? spread_->local() : *this;
+    Meetings& near = team_.spread() ? team_.spread()->local().meetings() : *this;
     publish(call);
     publish_site(nullptr);
     reporting_ = near.reporting_ = true;
@@ -148,35 +151,36 @@ void TeamState::fail_mismatch(const Called& call) {
     throw_mismatch(all.front(), all.back());
 }
 
-void TeamState::look_for_mismatch(const void* waiting, void* hook_state) {
+void Meetings::look_for_mismatch(const void* waiting, void* hook_state) {
     const auto& wait = *static_cast<const Waiting*>(waiting);
-    TeamState& self = wait.team;
+    Meetings& self = wait.meetings;
     self.check_thread(wait.call.operation());
     if (self.compared_ != 0 && !self.reporting_) {
         if (self.own_call_line().meeting.load(std::memory_order_relaxed) != self.meeting())
             return self.publish(wait.call);
         self.compare_waiting(hook_state);
     }
-    if (!self.spread_) look_for_failed(wait);
+    if (!self.team_.spread()) look_for_failed(wait);
 }
 
 /// Throws if the awaited member's own call ended by an error: it never arrives.
-void TeamState::look_for_failed(const Waiting& wait) {
-    TeamState& self = wait.team;
+void Meetings::look_for_failed(const Waiting& wait) {
+    Meetings& self = wait.meetings;
+    const TeamState& team = self.team_;
     // It may have arrived before it failed. What it stored before `failed` is then visible.
     const auto never_comes = [&](int i) {
         if (self.member(i).called.failed.load(std::memory_order_acquire) == 0) return false;
         if (detail::reached(wait.flag.value.load(std::memory_order_acquire), wait.value)) return false;
         if (wait.peer >= 0) return true;
-        std::vector<int> missing(static_cast<std::size_t>(self.n_pes()));
-        const int n = wait.missing(&wait, missing.data(), self.n_pes());
-        return std::find(missing.begin(), missing.begin() + n, self.world_pe(i)) != missing.begin() + n;
+        std::vector<int> missing(static_cast<std::size_t>(self.n_pes_));
+        const int n = wait.missing(&wait, missing.data(), self.n_pes_);
+        return std::find(missing.begin(), missing.begin() + n, team.world_pe(i)) != missing.begin() + n;
     };
-    for (int i = 0; i < self.n_pes(); ++i) {
+    for (int i = 0; i < self.n_pes_; ++i) {
         if (i == self.my_pe_ || (wait.peer >= 0 && wait.peer != i) || !never_comes(i)) continue;
-        const std::string pe = "PE " + std::to_string(self.world_pe(i));
+        const std::string pe = "PE " + std::to_string(team.world_pe(i));
         std::string text = wait.call.operation();
-        text.append(" of ").append(self.name());
+        text.append(" of ").append(team.name());
         text.append(" cannot end: an earlier collective of this team ended by an error on ").append(pe);
         text.append(". See the error of ").append(pe);
         text.append("; then restart the job, or use another team.");
@@ -185,7 +189,7 @@ void TeamState::look_for_failed(const Waiting& wait) {
 }
 
 /// Called while an exception is handled. Every member finds a death itself, and reports it as such.
-void TeamState::mark_broken() noexcept {
+void Meetings::mark_broken() noexcept {
     broken_ = true;
     try {
         throw;
@@ -196,7 +200,7 @@ void TeamState::mark_broken() noexcept {
     own_call_line().failed.store(1, std::memory_order_release);
 }
 
-void TeamState::compare_waiting(void* hook_state) {
+void Meetings::compare_waiting(void* hook_state) {
     const auto differing = [&](const Published*& one, const Published*& other,
                                const std::vector<Published>& all) {
         one = other = nullptr;
@@ -220,20 +224,20 @@ void TeamState::compare_waiting(void* hook_state) {
     throw_mismatch(*one, *other);
 }
 
-void TeamState::throw_mismatch(const Published& one, const Published& other) const {
-    const auto told = [&](const Published& p) { return CallOf{world_pe(p.member), p.record, p.site}; };
-    throw Error(ErrorCode::collective_mismatch, mismatch_text(name(), told(one), told(other)));
+void Meetings::throw_mismatch(const Published& one, const Published& other) const {
+    const auto told = [&](const Published& p) { return CallOf{team_.world_pe(p.member), p.record, p.site}; };
+    throw Error(ErrorCode::collective_mismatch, mismatch_text(team_.name(), told(one), told(other)));
 }
 
-void TeamState::check_thread(const char* operation) const {
+void Meetings::check_thread(const char* operation) const {
     check_overtaken(operation);
-    if (broken()) fail_unusable();  // the other one of two threads has failed
+    if (broken()) team_.check_alive();  // the other one of two threads has failed
 }
 
-void TeamState::fail_two_threads(const char* operation) const {
+void Meetings::fail_two_threads(const char* operation) const {
     const char* other = within_.load(std::memory_order_relaxed);
     throw Error(ErrorCode::collective_mismatch,
-                "Two threads of PE " + std::to_string(job_.pe()) + " are in collectives of " + name() +
+                "Two threads of PE " + std::to_string(job_.pe()) + " are in collectives of " + team_.name() +
                     " at once: " + (other != nullptr ? std::string(other) + " and " : std::string()) +
                     operation +
                     ". A team runs one collective at a time; give each thread a separate team (team_split), "

@@ -1,10 +1,9 @@
 // The symmetric heap's collective calls. Every PE runs the same allocator on the same calls, and so gets the
 // same offsets. The arguments of the calls are always compared.
-#include "atoll/device/control.hpp"
+#include "core/heap/symmetric_heap.hpp"
+
 #include "common/text.hpp"
 #include "core/job/job_state.hpp"
-#include "core/job/world_view.hpp"
-#include "gpu/device_plugin.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -25,15 +24,30 @@ std::size_t end_of(std::size_t offset, std::size_t bytes) {
 
 }  // namespace
 
+SymmetricHeap::SymmetricHeap(JobState& job, const UpperLayers& upper) : job_(job), devices_(job, upper) {}
+
+void SymmetricHeap::open() {
+    const detail::Window& window = job_.window();
+    mine_ = window.mine;
+    heap_bytes_ = window.heap_bytes;
+    using memory::Allocator;
+    heap_ = std::make_unique<Allocator>(
+        heap_bytes_, window.check_args ? Allocator::Lookup::by_table : Allocator::Lookup::by_allocator);
+    blocks_ = heap_->table();
+    freed_ = std::make_unique<memory::FreedPages>(heap_bytes_);
+    const std::uint64_t keep = job_.settings().heap_keep_bytes;
+    keep_most_bytes_ = keep == common::keep_by_heap_limit ? heap_bytes_ / 8 : static_cast<std::size_t>(keep);
+}
+
 /// Runs a check that all PEs make. If it fails here, this PE still meets the others, which then learn of the
 /// difference and remain in step.
-template <class Check> std::size_t JobState::checked_alike(const char* operation, Check&& check) {
+template <class Check> std::size_t SymmetricHeap::checked_alike(const char* operation, Check&& check) {
     try {
-        std::lock_guard lock(heap_mutex_);
+        std::lock_guard lock(mutex_);
         return check();
     } catch (const Error&) {
         try {
-            world_state().agree(refused_record(operation));
+            job_.world_state().agree(refused_record(operation));
         } catch (const Error&) {
             // The caller needs to see this PE's own error.
         }
@@ -41,7 +55,7 @@ template <class Check> std::size_t JobState::checked_alike(const char* operation
     }
 }
 
-Allocation JobState::allocate(std::size_t bytes, std::size_t align, const AllocationHints& hints) {
+Allocation SymmetricHeap::allocate(std::size_t bytes, std::size_t align, const AllocationHints& hints) {
     const bool on_device = hints.memory == Memory::device;
     const std::uint64_t hint_bits = (hints.atomics_remote ? allocation_bits::atomics_remote : 0) |
                                     (hints.signal_remote ? allocation_bits::signal_remote : 0) |
@@ -51,7 +65,7 @@ Allocation JobState::allocate(std::size_t bytes, std::size_t align, const Alloca
             throw Error(ErrorCode::invalid_argument,
                         "The alignment of a symmetric block must be a power of two; " +
                             std::to_string(align) + " was passed.");
-        const std::size_t most = on_device ? gpu::device_alignment : mapping_->base_alignment();
+        const std::size_t most = on_device ? gpu::device_alignment : job_.mapping()->base_alignment();
         if (align > most)
             throw Error(ErrorCode::invalid_argument, "The symmetric heap can align to " +
                                                          common::bytes_text(most) + " at most; " +
@@ -60,98 +74,74 @@ Allocation JobState::allocate(std::size_t bytes, std::size_t align, const Alloca
     });
     if (bytes == 0) return {};
     // Completes this PE's stores. Users order what others see of the new block by their own synchronisation.
-    world_state().context().quiet();
-    world_state().agree(call_record("allocate", bytes, align, hint_bits));
+    job_.world_state().context().quiet();
+    job_.world_state().agree(call_record("allocate", bytes, align, hint_bits));
     reclaim_dropped();
     if (on_device) {
-        gpu::DeviceMemory& device = open_device();
+        gpu::DeviceMemory& device = devices_.open();
         const std::uint64_t serial = ++serials_;
         void* const block = device.allocate(bytes, align, serial);
         sites_.note(block, bytes);
         return {block, false, serial};
     }
-    std::lock_guard lock(heap_mutex_);
+    std::lock_guard lock(mutex_);
     const auto block = heap_->allocate(bytes, align);
     if (!block) throw_exhausted(bytes, align);
     const std::uint64_t serial = ++serials_;
     serial_of_[block->offset] = serial;
     offset_of_[serial] = block->offset;
-    sites_.note(window_.mine + block->offset, bytes);
+    sites_.note(mine_ + block->offset, bytes);
     const bool zero = freed_->hand_out({block->offset, end_of(block->offset, bytes)});
     release_kept(bytes);
-    return {window_.mine + block->offset, zero, serial};
+    return {mine_ + block->offset, zero, serial};
 }
 
-gpu::DeviceMemory& JobState::open_device() {
-    if (hosts_.n_domains > 1 && !transport_->carries_device_heaps())
-        throw Error(ErrorCode::unsupported,
-                    "This job has PEs on " + std::to_string(hosts_.n_hosts()) +
-                        " hosts, and ATOLL_TRANSPORT=" + std::string(transport_->name()) +
-                        " carries no device heaps between them; use ATOLL_TRANSPORT=ucx, or allocate host "
-                        "memory.");
-    if (!device_) {
-        // All PEs have made the call, so any further wait is for PEs that open a GPU.
-        const StartWaits::Scope start(start_waits_);
-        if (!view_) view_ = std::make_unique<WorldView>(*this);
-        auto device = std::make_unique<gpu::DeviceMemory>(
-            *view_,
-            open_ ? open_ : [](const gpu::DeviceChoice& choice) { return gpu::device_plugin().open(choice); },
-            device::control_area_bytes);
-        device->reserve_group_memory();
-        device_ = std::move(device);
-        services_ = upper_.stream_services(*this, *device_);
-        opened_device_.store(device_.get(), std::memory_order_release);
-        has_devices_.store(true, std::memory_order_relaxed);
-    }
-    return *device_;
-}
-
-Allocation JobState::register_buffer(void* memory, std::size_t bytes) {
-    world_state().context().quiet();
-    world_state().agree(call_record("register", bytes));
+Allocation SymmetricHeap::register_buffer(void* memory, std::size_t bytes) {
+    job_.world_state().context().quiet();
+    job_.world_state().agree(call_record("register", bytes));
     reclaim_dropped();
-    gpu::DeviceMemory& device = open_device();
+    gpu::DeviceMemory& device = devices_.open();
     const std::uint64_t serial = ++serials_;
     return {device.register_buffer(memory, bytes, serial), false, serial};
 }
 
-Job::Registered JobState::register_range(void* memory, std::size_t bytes) {
-    world_state().context().quiet();
-    world_state().agree(call_record("register", bytes, 0, 0, 1));
+Job::Registered SymmetricHeap::register_range(void* memory, std::size_t bytes) {
+    job_.world_state().context().quiet();
+    job_.world_state().agree(call_record("register", bytes, 0, 0, 1));
     reclaim_dropped();
-    gpu::DeviceMemory& device = open_device();
+    gpu::DeviceMemory& device = devices_.open();
     const gpu::DeviceRange whole = device.enclosing(memory, bytes);
     const auto within = static_cast<std::size_t>(static_cast<const char*>(memory) - whole.begin);
-    world_state().agree(call_record("register", whole.bytes, within));
+    job_.world_state().agree(call_record("register", whole.bytes, within));
     const std::uint64_t serial = ++serials_;
     void* view = device.register_buffer(whole.begin, whole.bytes, serial);
     return {{view, false, serial}, static_cast<char*>(view) + within};
 }
 
-void JobState::reset_device_heap() {
-    world_state().context().quiet();
-    world_state().agree(call_record("heap_reset"));
-    if (device_) device_->reset();
-    world_state().sync("heap_reset");
+void SymmetricHeap::reset_device_heap() {
+    job_.world_state().context().quiet();
+    job_.world_state().agree(call_record("heap_reset"));
+    if (devices_.owned()) devices_.owned()->reset();
+    job_.world_state().sync("heap_reset");
 }
 
-Allocation JobState::zeroed(std::size_t bytes, std::size_t align, const AllocationHints& hints) {
+Allocation SymmetricHeap::zeroed(std::size_t bytes, std::size_t align, const AllocationHints& hints) {
     const Allocation block = allocate(bytes, align, hints);
     if (!block.address) return block;
     if (hints.memory == Memory::device) try {
-            device_->fill_on_all(block.address, 0, bytes);
+            devices_.owned()->fill_on_all(block.address, 0, bytes);
             return {block.address, true, block.serial};
         } catch (...) {
             sites_.note_freed(block.address);
-            device_->free(block.address);  // as on all PEs
+            devices_.owned()->free(block.address);  // as on all PEs
             throw;
         }
     if (!block.zeroed) std::memset(block.address, 0, bytes);
-    world_state().sync("calloc");
+    job_.world_state().sync("calloc");
     return {block.address, true, block.serial};
 }
 
-void JobState::throw_exhausted(std::size_t bytes, std::size_t align) const {
+void SymmetricHeap::throw_exhausted(std::size_t bytes, std::size_t align) const {
     throw Error(ErrorCode::out_of_memory,
                 "The symmetric heap has no room for " + common::bytes_text(bytes) +
                     (align > memory::Allocator::granule ? " aligned to " + std::to_string(align) : "") +
@@ -161,12 +151,12 @@ void JobState::throw_exhausted(std::size_t bytes, std::size_t align) const {
                     "; raise ATOLL_HEAP_SIZE (or SHMEM_SYMMETRIC_SIZE), or free what is no longer needed.");
 }
 
-std::size_t JobState::checked_block(const void* block, const char* operation) const {
-    const auto offset = static_cast<std::size_t>(static_cast<const char*>(block) - window_.mine);
-    if (window_.heap_holds(block, 1) && heap_->is_block(offset)) return offset;
+std::size_t SymmetricHeap::checked_block(const void* block, const char* operation) const {
+    const auto offset = static_cast<std::size_t>(static_cast<const char*>(block) - mine_);
+    if (job_.window().heap_holds(block, 1) && heap_->is_block(offset)) return offset;
     std::string what = std::string(operation) + " needs the start of a block of the symmetric heap; " +
                        common::address_text(block) + " is ";
-    if (!window_.heap_holds(block, 1))
+    if (!job_.window().heap_holds(block, 1))
         what += "not in this PE's heap.";
     else if (const auto inside = heap_->find(offset))
         what += "inside a block of " + common::bytes_text(inside->bytes) + " that starts " +
@@ -179,21 +169,22 @@ std::size_t JobState::checked_block(const void* block, const char* operation) co
 
 /// A sentence that names the block at an address, for the end of an error: " Block: the 64 bytes allocated at
 /// solver.c:12 (main+0x4f)." Empty if unknown.
-std::string JobState::site_text(const void* address) const {
+std::string SymmetricHeap::site_text(const void* address) const {
     const std::string name = sites_.name(address);
     if (!name.empty()) return " Block: " + name + ".";
     const std::string freed = sites_.freed_name(address);
     return freed.empty() ? std::string() : " Block: " + freed + ", freed since.";
 }
 
-std::size_t JobState::block_offset(const void* block, const char* operation) const {
-    return is_on_device(block) ? device()->checked_block(block, operation) : checked_block(block, operation);
+std::size_t SymmetricHeap::block_offset(const void* block, const char* operation) const {
+    return devices_.holds(block) ? devices_.memory()->checked_block(block, operation)
+                                 : checked_block(block, operation);
 }
 
-void JobState::release_block(std::size_t offset) {
+void SymmetricHeap::release_block(std::size_t offset) {
     const auto block = heap_->find(offset);
     heap_->free(offset);
-    sites_.note_freed(window_.mine + offset);
+    sites_.note_freed(mine_ + offset);
     if (block) keep_pages(offset, end_of(offset, block->bytes));
     if (const auto it = serial_of_.find(offset); it != serial_of_.end()) {
         offset_of_.erase(it->second);
@@ -203,7 +194,7 @@ void JobState::release_block(std::size_t offset) {
 
 /// Keeps a freed block's pages if allowed: new pages cost more than zeroing old ones
 /// (docs/decisions/0007-keep-freed-pages.md).
-void JobState::keep_pages(std::size_t begin, std::size_t end) {
+void SymmetricHeap::keep_pages(std::size_t begin, std::size_t end) {
     if (end - begin >= counted_from_bytes) freed_->keep({begin, end});
     release_kept(0);
 }
@@ -211,7 +202,7 @@ void JobState::keep_pages(std::size_t begin, std::size_t end) {
 /// Returns kept pages beyond the limit, and as many as the host lacks for `need` new bytes. No PE writes
 /// there meanwhile: kept pages are in no block, and no PE leaves the next allocation before this one joins
 /// it.
-void JobState::release_kept(std::size_t need) {
+void SymmetricHeap::release_kept(std::size_t need) {
     if (freed_->kept_bytes() == 0) return;
     const std::size_t most =
         memory::may_keep(keep_most_bytes_, freed_->kept_bytes(), need, memory_watch_.state());
@@ -219,72 +210,74 @@ void JobState::release_kept(std::size_t need) {
 }
 
 /// Unpins pages before it returns them: a GPU would otherwise keep the old pages mapped.
-void JobState::release_pages(memory::FreedPages::Range freed) {
+void SymmetricHeap::release_pages(memory::FreedPages::Range freed) {
     const auto release_unpinned = [&](gpu::PinnedHeap::Range range) {
         const auto release = [&](std::uint64_t begin, std::uint64_t end) {
-            if (mapping_->release_pages(window_.mine + begin, end - begin)) freed_->note_zero({begin, end});
+            if (job_.mapping()->release_pages(mine_ + begin, end - begin)) freed_->note_zero({begin, end});
         };
-        transport_ ? transport_->release(range.begin, range.end, release) : release(range.begin, range.end);
+        job_.transport() ? job_.transport()->release(range.begin, range.end, release)
+                         : release(range.begin, range.end);
     };
-    if (!device_) return release_unpinned({freed.begin, freed.end});
+    if (!devices_.owned()) return release_unpinned({freed.begin, freed.end});
     const auto unused = [&](gpu::PinnedHeap::Range range) {
         return heap_->is_unused(range.begin, range.end);
     };
-    for (const gpu::PinnedHeap::Range& range : device_->pinned().unpin({freed.begin, freed.end}, unused))
+    for (const gpu::PinnedHeap::Range& range :
+         devices_.owned()->pinned().unpin({freed.begin, freed.end}, unused))
         release_unpinned(range);
 }
 
-void JobState::pin(const void* block, std::size_t bytes) const {
-    if (!device())
+void SymmetricHeap::pin(const void* block, std::size_t bytes) const {
+    if (!devices_.memory())
         throw Error(ErrorCode::not_initialized,
                     "pin is for kernels of this PE's GPU, which is not open yet; allocate memory on the GPU "
                     "first, on all PEs (Memory::device; in Python device=\"cuda\").");
-    if (!window_.heap_holds(block, bytes)) {
-        if (!window_.holds(block, bytes)) detail::throw_not_symmetric(*this, block, bytes);
+    if (!job_.window().heap_holds(block, bytes)) {
+        if (!job_.window().holds(block, bytes)) detail::throw_not_symmetric(job_, block, bytes);
         throw Error(ErrorCode::unsupported,
                     "pin takes blocks of the host heap; " + common::address_text(block) +
                         " is static data of the program, which kernels do not reach.");
     }
     check_symmetric(block, bytes);
-    const auto offset = static_cast<std::size_t>(static_cast<const char*>(block) - window_.mine);
-    if (bytes != 0) device()->pinned().pin({offset, offset + bytes});
+    const auto offset = static_cast<std::size_t>(static_cast<const char*>(block) - mine_);
+    if (bytes != 0) devices_.memory()->pinned().pin({offset, offset + bytes});
 }
 
-void JobState::free(void* block) {
+void SymmetricHeap::free(void* block) {
     if (!block) return;
-    const bool on_device = is_on_device(block);
+    const bool on_device = devices_.holds(block);
     const std::size_t offset = checked_alike("free", [&] { return block_offset(block, "free"); });
-    world_state().context().quiet();
-    world_state().agree(call_record("free", offset, 0, on_device ? allocation_bits::device : 0));
+    job_.world_state().context().quiet();
+    job_.world_state().agree(call_record("free", offset, 0, on_device ? allocation_bits::device : 0));
     if (on_device) {
         sites_.note_freed(block);
-        return device_->free(block);
+        return devices_.owned()->free(block);
     }
-    std::lock_guard lock(heap_mutex_);
+    std::lock_guard lock(mutex_);
     release_block(offset);
 }
 
-void* JobState::reallocate(void* block, std::size_t bytes) {
+void* SymmetricHeap::reallocate(void* block, std::size_t bytes) {
     if (!block) return allocate(bytes, 0, {}).address;
     if (bytes == 0) {
         free(block);
         return nullptr;
     }
-    const bool on_device = is_on_device(block);
+    const bool on_device = devices_.holds(block);
     const std::size_t offset = checked_alike("realloc", [&] { return block_offset(block, "realloc"); });
-    world_state().context().quiet();
-    world_state().agree(call_record("realloc", offset, bytes, on_device ? allocation_bits::device : 0));
+    job_.world_state().context().quiet();
+    job_.world_state().agree(call_record("realloc", offset, bytes, on_device ? allocation_bits::device : 0));
     if (on_device) {
-        void* moved = device_->reallocate(block, bytes);
+        void* moved = devices_.owned()->reallocate(block, bytes);
         if (moved != block) sites_.note_freed(block);
         sites_.note(moved, bytes);
-        world_state().sync("realloc");
+        job_.world_state().sync("realloc");
         return moved;
     }
     const std::size_t old_bytes = heap_->find(offset)->bytes;
     void* moved = block;
     {
-        std::lock_guard lock(heap_mutex_);
+        std::lock_guard lock(mutex_);
         if (heap_->resize(offset, bytes)) {
             const std::size_t old_end = end_of(offset, old_bytes), new_end = end_of(offset, bytes);
             if (new_end > old_end) static_cast<void>(freed_->hand_out({old_end, new_end}));
@@ -294,7 +287,7 @@ void* JobState::reallocate(void* block, std::size_t bytes) {
             const auto fresh = heap_->allocate(bytes, 0);
             if (!fresh) throw_exhausted(bytes, 0);
             static_cast<void>(freed_->hand_out({fresh->offset, end_of(fresh->offset, bytes)}));
-            moved = window_.mine + fresh->offset;
+            moved = mine_ + fresh->offset;
             sites_.note(moved, bytes);
             std::memcpy(moved, block, std::min(old_bytes, bytes));
             const std::uint64_t serial = serial_of_[offset];
@@ -304,31 +297,32 @@ void* JobState::reallocate(void* block, std::size_t bytes) {
         }
     }
     // A barrier on exit too: no PE may write into the new block before its owner has moved the old contents.
-    world_state().sync("realloc");
+    job_.world_state().sync("realloc");
     return moved;
 }
 
-void JobState::drop(std::uint64_t serial) noexcept {
+void SymmetricHeap::drop(std::uint64_t serial) noexcept {
     std::lock_guard lock(dropped_mutex_);
     dropped_.push_back(serial);
 }
 
-bool JobState::is_symmetric(const void* address, std::size_t bytes) const {
+bool SymmetricHeap::is_symmetric(const void* address, std::size_t bytes) const {
     if (is_in_listed_block(address, bytes)) return true;
-    if (is_on_device(address)) return device()->is_allocated(address, bytes);
-    if (!window_.heap_holds(address, bytes)) return window_.holds(address, bytes);
-    std::lock_guard lock(heap_mutex_);
-    return heap_->holds(static_cast<std::size_t>(static_cast<const char*>(address) - window_.mine), bytes);
+    if (devices_.holds(address)) return devices_.memory()->is_allocated(address, bytes);
+    if (!job_.window().heap_holds(address, bytes)) return job_.window().holds(address, bytes);
+    std::lock_guard lock(mutex_);
+    return heap_->holds(static_cast<std::size_t>(static_cast<const char*>(address) - mine_), bytes);
 }
 
-void JobState::check_symmetric(const void* address, std::size_t bytes) const {
+void SymmetricHeap::check_symmetric(const void* address, std::size_t bytes) const {
     if (is_in_listed_block(address, bytes)) [[likely]]
         return;
-    if (device() && device()->holds(address)) return device()->check(address, bytes);
-    if (!window_.holds(address, bytes)) detail::throw_not_symmetric(*this, address, bytes);
-    if (!window_.heap_holds(address, bytes)) return;
-    std::lock_guard lock(heap_mutex_);
-    const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - window_.mine);
+    if (devices_.memory() && devices_.memory()->holds(address))
+        return devices_.memory()->check(address, bytes);
+    if (!job_.window().holds(address, bytes)) detail::throw_not_symmetric(job_, address, bytes);
+    if (!job_.window().heap_holds(address, bytes)) return;
+    std::lock_guard lock(mutex_);
+    const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - mine_);
     if (heap_->holds(offset, bytes)) return;  // before any text is built
     try {
         heap_->check(offset, bytes, common::bytes_text(bytes) + " at " + common::address_text(address),
@@ -338,8 +332,8 @@ void JobState::check_symmetric(const void* address, std::size_t bytes) const {
     }
 }
 
-Job::HeapUse JobState::heap_use() const {
-    std::lock_guard lock(heap_mutex_);
+Job::HeapUse SymmetricHeap::heap_use() const {
+    std::lock_guard lock(mutex_);
     return {heap_->limit_bytes(), heap_->used_bytes(), heap_->largest_free_bytes(), heap_->blocks(),
             freed_->kept_bytes()};
 }

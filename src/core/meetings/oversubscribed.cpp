@@ -1,14 +1,15 @@
-// Crowded meetings, when PEs outnumber cores. Each core's members count on one counter, the cores on another,
+// Meetings of PEs that outnumber cores. Each core's members count on one counter, the cores on another,
 // and all but the last sleep on one word (docs/decisions/0013-oversubscribed-meetings.md).
+// Measured in docs/measurements/2026-11-24-oversubscribed.md.
 //
 // A turn of the scheduler costs more than anything else. The minimum for two PEs a core is one turn per core
 // and meeting. So the last to enter on its core stays, passes, and enters the next meeting before it yields.
 // It must therefore outwait later cores, but not when the awaited PEs need its own core. The second cost is
 // cache lines between cores: with one counter a core, there is one to arrive and one to be released. These
 // also carry an exchange's data if it fits.
-// released, and these carry an exchange's data if they fit.
 #include "common/clock.hpp"
 #include "core/job/job_state.hpp"
+#include "core/meetings/strategies.hpp"
 #include "core/team/team_state.hpp"
 
 #include <sched.h>
@@ -21,9 +22,6 @@
 namespace atl::core {
 
 using detail::reached;
-
-/// Turns yielded before a wait begins. One is mostly enough, and saves the cost of setting up a wait.
-constexpr int first_turns = 2;
 
 namespace {
 
@@ -81,24 +79,15 @@ void move_away(ControlBlock& control, int n_pes, PlaceLine& mine) {
 
 }  // namespace
 
-bool TeamState::give_turns(const detail::Flag& flag, std::uint32_t epoch) const {
-    if (job_.transport()) return false;
-    for (int turn = 0; turn < first_turns; ++turn) {
-        ::sched_yield();
-        if (reached(flag.value.load(std::memory_order_acquire), epoch)) return true;
-    }
-    return false;
-}
-
-bool TeamState::meet_in_groups(std::uint32_t epoch, Arrival mine, const Crowd& crowd) {
+bool Meetings::Oversubscribed::meet(Meetings& m, std::uint32_t epoch, Arrival mine, const Crowd& crowd) {
     const std::uint32_t call = mine.fingerprint;
-    note_core();
-    MemberBlock& me = member(my_pe_);
+    note_core(m);
+    MemberBlock& me = m.member(m.my_pe_);
     crowd.arrived(me, epoch).value.store(epoch, std::memory_order_release);
     const int home = me.place.group.load(std::memory_order_relaxed);
-    GroupLine& group = member(home).group;
+    GroupLine& group = m.member(home).group;
     const std::uint32_t size = group.size.load(std::memory_order_relaxed);
-    const std::uint32_t members = size != 0 ? size : static_cast<std::uint32_t>(n_pes());
+    const std::uint32_t members = size != 0 ? size : static_cast<std::uint32_t>(m.n_pes_);
     auto& in_group = group.*crowd.in_group;
     const std::uint64_t counted =
         in_group.fetch_add(1 | std::uint64_t{call} << 32, std::memory_order_acq_rel);
@@ -108,53 +97,55 @@ bool TeamState::meet_in_groups(std::uint32_t epoch, Arrival mine, const Crowd& c
         const std::uint32_t ours = sum == members * call ? call : Called::differing;
         // No member counts before the meeting ends. Its end publishes these zeros and the new groups.
         in_group.store(0, std::memory_order_relaxed);
-        if (crowd.carries) gather_group(home);
-        GroupsLine& line = control_->groups;
+        if (crowd.carries) gather_group(m, home);
+        GroupsLine& line = m.control_->groups;
         const std::uint32_t groups = std::max(line.groups.load(std::memory_order_relaxed), 1U);
         auto& in_team = line.*crowd.in_team;
         const std::uint32_t earlier = in_team.fetch_add(1 | ours << 8, std::memory_order_acq_rel);
         if ((earlier & 0xff) + 1 == groups) {
             in_team.store(0, std::memory_order_relaxed);
-            if (crowd.carries) std::memcpy(control_->exchange_release.data, line.data, exchange_bytes);
-            if (line.moved.load(std::memory_order_relaxed) != 0) regroup();
+            if (crowd.carries) std::memcpy(m.control_->exchange_release.data, line.data, exchange_bytes);
+            if (line.moved.load(std::memory_order_relaxed) != 0) regroup(m);
             const bool alike = ours == call && (((earlier >> 8) + ours - groups * call) & 0xffffff) == 0;
             crowd.call = alike ? call : Called::differing;
             set_flag(crowd.release, epoch);
             return alike;
         }
         // The missing members run on other cores, so this core has nothing better to do.
-        if (groups <= static_cast<std::uint32_t>(job_.usable_cpus()) && look_for_a_turn(crowd.release, epoch))
+        if (groups <= static_cast<std::uint32_t>(m.job_.pace().usable_cpus) &&
+            look_for_a_turn(crowd.release, epoch))
             return crowd.call == call;
     }
     // The first member of its core in a meeting of the world. One thread at a time, and no PE waits for it.
-    const auto cores = static_cast<std::uint32_t>(job_.usable_cpus());
-    if (before == 0 && number_ == 0 && members > (static_cast<std::uint32_t>(n_pes()) + cores - 1) / cores &&
-        control_->groups.moved.load(std::memory_order_relaxed) == 0) [[unlikely]]
-        move_away(*control_, n_pes(), me.place);
-    if (!give_turns(crowd.release, epoch)) wait_flag(mine.call, crowd.release, epoch, -1, crowd.missing);
+    const auto cores = static_cast<std::uint32_t>(m.job_.pace().usable_cpus);
+    if (before == 0 && m.team_.number() == 0 &&
+        members > (static_cast<std::uint32_t>(m.n_pes_) + cores - 1) / cores &&
+        m.control_->groups.moved.load(std::memory_order_relaxed) == 0) [[unlikely]]
+        move_away(*m.control_, m.n_pes_, me.place);
+    if (!m.give_turns(crowd.release, epoch)) m.wait_flag(mine.call, crowd.release, epoch, -1, crowd.missing);
     return crowd.call == call;
 }
 
 /// Gathers the data of this core's members into the line that counts groups, so that one line goes to the
 /// next core.
-void TeamState::gather_group(int group) {
-    const Passed passed = passed_in_lines();
-    for (int i = 0; i < n_pes(); ++i)
-        if (member(i).place.group.load(std::memory_order_relaxed) == group)
-            std::memcpy(control_->groups.data + packed_bytes_ * static_cast<std::size_t>(i), passed.at(i),
-                        packed_bytes_);
+void Meetings::Oversubscribed::gather_group(Meetings& m, int group) {
+    const Passed passed = m.lines();
+    for (int i = 0; i < m.n_pes_; ++i)
+        if (m.member(i).place.group.load(std::memory_order_relaxed) == group)
+            std::memcpy(m.control_->groups.data + m.packed_bytes_ * static_cast<std::size_t>(i), passed.at(i),
+                        m.packed_bytes_);
 }
 
 /// Assigns one group to each core (several cores may share one, if there are many). Called by the member for
 /// which all others wait.
-void TeamState::regroup() {
+void Meetings::Oversubscribed::regroup(Meetings& m) {
     constexpr std::size_t places = GroupsLine::most;
     std::array<std::int32_t, places> first;
     std::array<std::uint32_t, places> size{};
     std::uint32_t groups = 0;
-    control_->groups.moved.store(0, std::memory_order_relaxed);
-    for (int i = 0; i < n_pes(); ++i) {
-        PlaceLine& place = member(i).place;
+    m.control_->groups.moved.store(0, std::memory_order_relaxed);
+    for (int i = 0; i < m.n_pes_; ++i) {
+        PlaceLine& place = m.member(i).place;
         const std::size_t at =
             static_cast<std::uint32_t>(place.core.load(std::memory_order_relaxed)) % places;
         if (size[at]++ == 0) {
@@ -164,16 +155,61 @@ void TeamState::regroup() {
         place.group.store(first[at], std::memory_order_relaxed);
     }
     for (std::size_t at = 0; at < places; ++at)
-        if (size[at] != 0) member(first[at]).group.size.store(size[at], std::memory_order_relaxed);
-    control_->groups.groups.store(groups, std::memory_order_relaxed);
+        if (size[at] != 0) m.member(first[at]).group.size.store(size[at], std::memory_order_relaxed);
+    m.control_->groups.groups.store(groups, std::memory_order_relaxed);
 }
 
-void TeamState::note_core() noexcept {
+void Meetings::Oversubscribed::note_core(Meetings& m) noexcept {
     const int core = ::sched_getcpu();  // -1 for all if the system does not tell: one group
-    if (core == core_) return;
-    core_ = core;
-    member(my_pe_).place.core.store(core, std::memory_order_relaxed);
-    control_->groups.moved.store(1, std::memory_order_relaxed);
+    if (core == m.core_) return;
+    m.core_ = core;
+    m.member(m.my_pe_).place.core.store(core, std::memory_order_relaxed);
+    m.control_->groups.moved.store(1, std::memory_order_relaxed);
 }
+
+bool Meetings::Oversubscribed::sync(Meetings& m, Arrival mine) {
+    ControlBlock& control = *m.control_;
+    return meet(m, m.sync_epoch_, mine,
+                {&GroupLine::at_sync, &GroupsLine::at_sync, control.release.flag, control.release.calls[0],
+                 [](MemberBlock& member, std::uint32_t) -> detail::Flag& { return member.arrived.flag; },
+                 &missing_at_sync});
+}
+
+bool Meetings::Oversubscribed::exchange(Meetings& m, Arrival mine, Data data) {
+    ControlBlock& control = *m.control_;
+    const bool packed = data.bytes * static_cast<std::size_t>(m.n_pes_) <= exchange_bytes;
+    m.packed_bytes_ = packed ? data.bytes : 0;
+    m.exchanged_ = packed ? Passed{control.exchange_release.data, data.bytes} : m.lines();
+    m.write(m.lines(), data);
+    return meet(m, m.exchange_epoch_, mine,
+                {&GroupLine::at_exchange, &GroupsLine::at_exchange, control.exchange_release.flag,
+                 control.exchange_release.call,
+                 [](MemberBlock& member, std::uint32_t epoch) -> detail::Flag& {
+                     return member.exchange[epoch & 1].flag;
+                 },
+                 &missing_at_exchange, m.packed_bytes_ != 0});
+}
+
+int Meetings::Oversubscribed::missing_at_sync(const void* waiting, int* pes, int most) {
+    Meetings& m = static_cast<const Waiting*>(waiting)->meetings;
+    int count = 0;
+    for (int i = 0; i < m.n_pes_ && count < most; ++i)
+        if (!reached(m.member(i).arrived.flag.value.load(std::memory_order_acquire), m.sync_epoch_))
+            pes[count++] = m.team_.world_pe(i);
+    return count;
+}
+
+int Meetings::Oversubscribed::missing_at_exchange(const void* waiting, int* pes, int most) {
+    Meetings& m = static_cast<const Waiting*>(waiting)->meetings;
+    const std::uint32_t epoch = m.exchange_epoch_;
+    int count = 0;
+    for (int i = 0; i < m.n_pes_ && count < most; ++i)
+        if (m.member(i).exchange[epoch & 1].flag.value.load(std::memory_order_acquire) != epoch)
+            pes[count++] = m.team_.world_pe(i);
+    return count;
+}
+
+constinit const Meetings::Strategy Meetings::oversubscribed{"oversubscribed", &Oversubscribed::sync,
+                                                            &Oversubscribed::exchange};
 
 }  // namespace atl::core

@@ -1,6 +1,7 @@
 // Reclaims blocks that every PE has dropped, in the next collective allocation. A PE drops when its
 // language's garbage collector does, so the lists differ. The PEs compare them, a few serial numbers per
 // meeting.
+#include "core/heap/symmetric_heap.hpp"
 #include "core/job/job_state.hpp"
 
 #include <algorithm>
@@ -38,22 +39,22 @@ std::uint64_t complete_up_to(const Part& part) {
 
 }  // namespace
 
-void JobState::reclaim_dropped() {
+void SymmetricHeap::reclaim_dropped() {
     std::vector<std::uint64_t> mine;
     {
         std::lock_guard lock(dropped_mutex_);
         mine = dropped_;
     }
     std::sort(mine.begin(), mine.end());
-    TeamState& world = world_state();
+    TeamState& world = job_.world_state();
     std::vector<std::uint64_t> common;
     for (std::uint64_t after = 0;;) {
         const Part part = part_of(mine, after);
         world.exchange("allocate", &part, sizeof part);
-        std::vector<Part> parts(static_cast<std::size_t>(n_pes_));
+        std::vector<Part> parts(static_cast<std::size_t>(job_.n_pes()));
         bool nothing = false;
         std::uint64_t complete = ~std::uint64_t{0};
-        for (int i = 0; i < n_pes_; ++i) {
+        for (int i = 0; i < job_.n_pes(); ++i) {
             std::memcpy(&parts[static_cast<std::size_t>(i)], world.exchanged(i), sizeof(Part));
             nothing |= parts[static_cast<std::size_t>(i)].remaining == 0;
             complete = std::min(complete, complete_up_to(parts[static_cast<std::size_t>(i)]));
@@ -69,12 +70,12 @@ void JobState::reclaim_dropped() {
     }
     if (common.empty()) return;
     {
-        std::lock_guard lock(heap_mutex_);
+        std::lock_guard lock(mutex_);
         for (const std::uint64_t serial : common)
             if (const auto it = offset_of_.find(serial); it != offset_of_.end())
                 release_block(it->second);
-            else if (device_)
-                device_->reclaim(serial);
+            else if (devices_.owned())
+                devices_.owned()->reclaim(serial);
     }
     {
         std::lock_guard lock(dropped_mutex_);

@@ -1,4 +1,4 @@
-#include "core/job/allocation_sites.hpp"
+#include "core/heap/allocation_sites.hpp"
 
 #include "common/text.hpp"
 #include "common/wait_hooks.hpp"

@@ -1,0 +1,70 @@
+#include "core/job/topology.hpp"
+
+#include "common/pe_ranges.hpp"
+#include "transport/transport.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace atl::core {
+
+void Topology::place_slots(const bootstrap::HostSegment& segment) {
+    all_in_window_ = segment.heap_memory != nullptr;
+    slots_.assign(static_cast<std::size_t>(n_pes_), -1);
+    for (std::size_t i = 0; i < hosts_.members.size(); ++i) {
+        const int pe = hosts_.members[i];
+        slots_[static_cast<std::size_t>(pe)] = all_in_window_ ? pe : static_cast<int>(i);
+        file_slots_.push_back(file_slot_of(segment, pe));
+    }
+}
+
+int file_slot_of(const bootstrap::HostSegment& segment, int pe) {
+    const auto found = std::lower_bound(segment.pes.begin(), segment.pes.end(), pe);
+    return found != segment.pes.end() && *found == pe ? static_cast<int>(found - segment.pes.begin()) : -1;
+}
+
+std::string Topology::place_text(int pe) const {
+    const auto host = static_cast<std::size_t>(hosts_.host_of[static_cast<std::size_t>(pe)]);
+    return "PE " + std::to_string(pe) + " (host " + hosts_.names[host] + ")";
+}
+
+std::string_view Topology::route_to(int pe) const {
+    if (pe == pe_) return "itself";
+    return slot(pe) >= 0 ? "window" : transport_->name();
+}
+
+std::string Topology::reaches_text() const {
+    std::map<std::string_view, std::vector<int>> ways;
+    for (int pe = 0; pe < n_pes_; ++pe)
+        if (pe != pe_) ways[route_to(pe)].push_back(pe);
+    std::string text;
+    for (const auto& [way, pes] : ways)
+        text += (text.empty() ? "" : ", ") + std::string(way) + " to PE " + common::pe_ranges(pes);
+    return place_text(pe_) + ": " + (text.empty() ? "alone" : text) + note_text();
+}
+
+std::string Topology::note_text() const {
+    const std::string note = transport_ ? transport_->note() : std::string();
+    return note.empty() ? note : " (" + note + ")";
+}
+
+std::string Topology::routes_text() const {
+    std::string text;
+    for (int host = 0; host < hosts_.n_hosts(); ++host) {
+        std::vector<int> pes;
+        for (int pe = 0; pe < n_pes_; ++pe)
+            if (hosts_.host_of[static_cast<std::size_t>(pe)] == host) pes.push_back(pe);
+        text += (host == 0 ? "  host " : "; host ") + hosts_.names[static_cast<std::size_t>(host)] + ": PE " +
+                common::pe_ranges(pes) + " by ";
+        std::vector<std::string_view> ways;
+        for (const int pe : pes)
+            if (const auto way = route_to(pe);
+                way != "itself" && std::find(ways.begin(), ways.end(), way) == ways.end())
+                ways.push_back(way);
+        if (ways.empty()) ways.emplace_back("its own loads and stores");
+        for (std::size_t i = 0; i < ways.size(); ++i) text += (i ? " and " : "") + std::string(ways[i]);
+    }
+    return text + note_text();
+}
+
+}  // namespace atl::core
