@@ -20,7 +20,7 @@ Membership membership_of(core::TeamState& team, char* area) {
     std::vector<char*> slots;
     for (int i = 0; i < m.n; ++i) {
         m.names.push_back(team.world_pe(i));
-        slots.push_back(static_cast<char*>(job.arena_address(team.world_pe(i), 0)));
+        slots.push_back(static_cast<char*>(job.arena().address(team.world_pe(i), 0)));
     }
     core::ControlBlock* const control = &team.control();
     m.find = [control, slots](int member) -> char* {
@@ -57,9 +57,9 @@ const std::shared_ptr<Group>& TeamGroup::of(core::TeamState& team) {
 
 TeamGroup::TeamGroup(core::TeamState& team)
     : team_(team),
-      area_(static_cast<char*>(team.job().arena_allocate(Area::bytes_without_rings(team.n_pes())))),
+      area_(static_cast<char*>(team.job().arena().allocate(Area::bytes_without_rings(team.n_pes())))),
       group_(std::make_shared<Group>(membership_of(team, area_))) {
-    const std::uint64_t place = team.job().arena_offset(area_) + 1;
+    const std::uint64_t place = team.job().arena().offset(area_) + 1;
     team.member(team.my_pe()).requests.store(place, std::memory_order_release);
 }
 
@@ -67,7 +67,7 @@ TeamGroup::TeamGroup(core::TeamState& team)
 void TeamGroup::release() noexcept {
     if (group_.use_count() > 1) return;
     group_.reset();
-    team_.job().arena_free(area_);
+    team_.job().arena().free(area_);
 }
 
 }  // namespace atl::requests
