@@ -276,8 +276,8 @@ def current_stream(library: str | None, device: int) -> int:
     found = {_current(name, device) for name in in_use}
     if len(found) != 1:
         raise _atoll.InvalidArgument(
-            'stream="current" is the current stream of the library of the array that is passed, CuPy or PyTorch; '
-            "no array of theirs was passed (atoll.DeviceArray belongs to neither)"
+            'stream="current" is the current stream of the library of the array that is passed, CuPy or PyTorch. '
+            "No array of theirs was passed (atoll.DeviceArray belongs to neither)"
             f"{'; ' + ' and '.join(in_use) + ' are on different streams' if found else ''}. Name the stream "
             "(pass the stream itself), or pass the array as CuPy's or PyTorch's: x.cupy(), x.torch()."
         )

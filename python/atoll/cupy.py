@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _atoll, _ptx, _versions
+from . import _atoll, _kernels, _ptx, _versions
 from ._device import DeviceTeam, freed, is_freed, mailbox_address, mailbox_parts
 from ._include import include_dir
+from ._kernels.arguments import mailbox_bytes as mailbox_bytes
 from ._resident import check_grid
 
 if TYPE_CHECKING:
@@ -84,43 +85,9 @@ def _bytes(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def mailbox(block: Any, room: int | None = None) -> np.ndarray[Any, Any]:
-    """Return a kernel's argument of type atl::device::Mailbox.
-
-    Parameters
-    ----------
-    block
-        A symmetric uint8 array of zeros in GPU memory, at least mailbox_bytes(team.n_pes(), room) long, or an
-        atoll.Mailbox of the GPU, alone. It must be kept as long as the mailbox is used.
-    room
-        The longest message, in bytes.
-
-    Returns
-    -------
-    numpy.ndarray
-        The argument, of dtype MAILBOX.
-
-    Raises
-    ------
-    TypeError, UseAfterFree, NotSymmetric
-        `block` is not an array in GPU memory, was freed, or is not symmetric.
-    ValueError
-        `block` is too small even for a single PE.
-    Unsupported
-        `block` is an atoll.Mailbox of the host.
-
-    Notes
-    -----
-    Local.
-    """
     block, room = mailbox_parts(block, room, "atoll.cupy.mailbox")
     address = mailbox_address("atoll.cupy.mailbox", block, room, mailbox_bytes(1, max(room, 0)))
     return np.array((address, room), MAILBOX)
-
-
-def mailbox_bytes(n_pes: int, room: int) -> int:
-    """Return how many bytes a mailbox for messages of at most `room` bytes takes on each of n_pes PEs."""
-    at = _atoll._kernel_layout()
-    return int(n_pes * (at["post_bytes"] + at["mailbox_depth"] * max(1, (room + 7) // 8) * 16))
 
 
 def RawModule(code: str, *, more: Iterable[str] = (), **keywords: Any) -> cupy.RawModule:
@@ -137,27 +104,6 @@ def RawKernel(code: str, name: str, *, more: Iterable[str] = ()) -> Any:
 
 
 def most_resident_blocks(kernel: Any, threads: int, shared: int = 0) -> int:
-    """Return the most blocks of `threads` threads that this PE may run at once on the current GPU. Local.
-
-    Parameters
-    ----------
-    kernel
-        A kernel of a RawModule.
-    threads
-        Threads of a block.
-    shared
-        Dynamic shared memory of a block, in bytes.
-
-    Returns
-    -------
-    int
-        The number of blocks.
-
-    Notes
-    -----
-    PEs that share a GPU through NVIDIA's MPS get equal shares of fifteen sixteenths of it. PEs that take
-    turns on a GPU have all of it. Where grids must be equal on all PEs, take the minimum over them.
-    """
     return _atoll._resident_share(_gpu(), _whole_blocks(kernel, threads, shared))
 
 
@@ -180,38 +126,6 @@ def launch(
     shared: int = 0,
     cooperative: bool = False,
 ) -> None:
-    """Start a kernel of a RawModule on CuPy's current stream or `stream`.
-
-    Parameters
-    ----------
-    kernel
-        The kernel.
-    grid
-        The number of blocks, or a tuple of up to three. RESIDENT: the most blocks that run at once
-        (most_resident_blocks).
-    block
-        The number of threads, or a tuple of up to three.
-    *arguments
-        The kernel's arguments. An atoll.Team is passed as atl::device::Team, Python integers as long long,
-        floats as double (pass np.int32(1) for int).
-    stream
-        A stream of CuPy.
-    shared
-        Dynamic shared memory of a block, in bytes.
-    cooperative
-        Require that all blocks run at once. Blocks that wait for one another need that (scope Grid).
-
-    Raises
-    ------
-    ValueError
-        With cooperative=True, not all blocks of the grid run at once.
-    TypeError, UseAfterFree
-        An argument is an array of NumPy, or was freed.
-
-    Notes
-    -----
-    Asynchronous. Local.
-    """
     cupy = _cupy()
     threads = math.prod(_tuple(block))
     if cooperative or grid == RESIDENT:
@@ -274,3 +188,6 @@ def _function(kernel: Any) -> int:
 @functools.cache
 def _cupy() -> Any:
     return _versions.need("atoll.cupy", "cupy")
+
+
+_kernels.describe("cpp", globals())

@@ -112,7 +112,7 @@ class Pool:
             if int(theirs[0]) != mine:
                 raise atoll.CollectiveMismatch(
                     f"Pool: this PE and PE {pe} have not made tensors of the same sizes in the same order, so theirs "
-                    "are at different places; make tensors that differ outside the pool."
+                    "are at different places. Make tensors that differ outside the pool."
                 )
 
     @property

@@ -15,11 +15,11 @@ void throw_shape(const char* operation, const char* argument, std::size_t passed
 }
 
 void throw_no_room(const State& state, const char* operation, int member) {
-    throw Error(ErrorCode::out_of_memory,
-                std::string(operation) + " found no room for staging in the arena of PE " +
-                    std::to_string(state.team().world_pe(member)) +
-                    "; pass symmetric arrays, destroy teams that are no longer used, or raise "
-                    "ATOLL_HEAP_SIZE.");
+    throw Error(ErrorCode::out_of_memory, std::string(operation) +
+                                              " found no room for staging in the arena of PE " +
+                                              std::to_string(state.team().world_pe(member)) +
+                                              "; pass symmetric arrays, destroy unused teams, or raise "
+                                              "ATOLL_HEAP_SIZE.");
 }
 
 void throw_null(const char* operation, const char* argument, std::size_t bytes) {

@@ -34,7 +34,7 @@ class GpuPinning {
             throw Error(
                 ErrorCode::invalid_argument,
                 "Operations on a stream need local memory that the GPU reaches by itself: the device heap, "
-                "cudaMalloc, or pinned host memory (cudaMallocHost, Job::pin); " +
+                "cudaMalloc, or pinned host memory (cudaMallocHost, Job::pin). " +
                     common::address_text(address) + " is other memory.");
     }
 };

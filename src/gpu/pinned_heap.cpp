@@ -24,7 +24,7 @@ void PinnedHeap::show(Range run) {
             ErrorCode::unsupported,
             "This GPU maps pinned host memory at other addresses (" + common::address_text(seen) + " for " +
                 common::address_text(pages) +
-                "), so kernels cannot use those of the host heap; keep words that kernels wait for in the "
+                "), so kernels cannot use those of the host heap. Keep words that kernels wait for in the "
                 "device heap.");
     }
     runs_[run.begin] = run.end;

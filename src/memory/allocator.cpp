@@ -124,7 +124,7 @@ void Allocator::check(std::size_t offset, std::size_t bytes, const std::string& 
     throw Error(ErrorCode::not_symmetric,
                 what + (before < size ? " reach past the end of" : " begin behind the end of") +
                     " their block, which has " + common::bytes_text(size) + " and begins " +
-                    common::bytes_text(before) + " before them; pass a smaller size, or allocate more.");
+                    common::bytes_text(before) + " before them. Pass a smaller size, or allocate more.");
 }
 
 void Allocator::add_free(std::size_t offset, std::size_t bytes) {

@@ -40,8 +40,7 @@ Team make_team(int start, int log_stride, int size, long* sync) {
         throw Error(ErrorCode::invalid_argument,
                     "The active set (PE_start " + std::to_string(start) + ", logPE_stride " +
                         std::to_string(log_stride) + ", PE_size " + std::to_string(size) +
-                        ") must name one or more of the job's PEs, 0 to " +
-                        std::to_string(front.job->n_pes() - 1) +
+                        ") must name PEs of the job, 0 to " + std::to_string(front.job->n_pes() - 1) +
                         (stride == 0 || size < 1 ? "." : "; it reaches to PE " + std::to_string(last) + "."));
     std::vector<int> members;
     for (std::int64_t pe = start; pe <= last; pe += stride) members.push_back(static_cast<int>(pe));

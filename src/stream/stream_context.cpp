@@ -56,7 +56,7 @@ void check_on_device(const JobState& job, const gpu::DeviceMemory& device, const
             ErrorCode::not_symmetric,
             common::bytes_text(bytes) + " at " + common::address_text(symmetric) +
                 (device.in_window(symmetric)
-                     ? " are in another PE's slot; pass the address in this PE's own device heap and the "
+                     ? " are in another PE's slot. Pass the address in this PE's own device heap and the "
                        "number of the PE that is meant."
                      : " are not in the device heap, where operations on streams need symmetric addresses "
                        "(allocate with Memory::device; in Python device=\"cuda\")."));
@@ -96,7 +96,7 @@ class Checked {
         if (consume && device_.pinned().has(word))
             throw Error(ErrorCode::unsupported,
                         "signal_consume subtracts on the GPU, and this word is in the host heap, where only "
-                        "CPUs update words; wait for it, or keep it in the device heap.");
+                        "CPUs update words. Wait for it, or keep it in the device heap.");
         return here;
     }
     /// Starts a request to a PE that only a transport reaches, after `at` has checked it. Returns false if

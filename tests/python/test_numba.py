@@ -50,7 +50,7 @@ def test_cached_kernels_belong_to_one_atoll(job: Job, cache: Path) -> None:
     code = """
         import atoll.numba as dev, atoll.numba._host as launch
         atoll.init()
-        if len(sys.argv) > 1: launch.fingerprint = lambda: sys.argv[1]
+        if len(sys.argv) > 1: launch.fingerprint = lambda _: sys.argv[1]
         @dev.kernel(cache=True)
         def one(team, x):
             dev.p(team, x, 1, 0)

@@ -73,7 +73,7 @@ if n > 1:
         assert f"PE {right}'s allocation" in str(error), error
         passed.append("pool: first use")
     else:
-        raise AssertionError("a tensor that stands otherwise on the other PE was taken")
+        raise AssertionError("a tensor at another place on the other PE was accepted")
 
 # ---- torch.compile
 x = atoll.full(1024, float(me), "float32", device="cuda", xp=torch)

@@ -86,8 +86,8 @@ def _compiler() -> str:
     reason = f"CXX is {wanted}, which is not there" if wanted else "there is no g++, c++ or clang++"
     raise ImportError(
         "The backend atoll needs a C++ compiler to compile its module for this PyTorch once, and "
-        f"{reason}. Install one (on Debian: apt-get install g++), or copy the folder "
-        f"{_cache_folder()} from a machine with the same PyTorch, Python and Atoll, or use the backend gloo."
+        f"{reason}. Install one (on Debian: apt-get install g++), or use the backend gloo. You can also copy the folder "
+        f"{_cache_folder()} from a machine with the same PyTorch, Python and Atoll."
     )
 
 

@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from . import rules
 from .constants import COMPARE, ORDER, REDUCE_OP, SCOPE, SIGNAL_OP
-from .documentation import absent, operations, publish
+from .documentation import absent, describe, operations, publish
 
-__all__ = ["COMPARE", "ORDER", "REDUCE_OP", "SCOPE", "SIGNAL_OP", "absent", "operations", "publish", "rules"]
+__all__ = [
+    "COMPARE",
+    "ORDER",
+    "REDUCE_OP",
+    "SCOPE",
+    "SIGNAL_OP",
+    "absent",
+    "describe",
+    "operations",
+    "publish",
+    "rules",
+]

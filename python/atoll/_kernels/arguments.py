@@ -64,12 +64,12 @@ def team_for(memory: str, name: str, argument: Any) -> Any:
     if isinstance(argument, DeviceTeam):
         if memory == "host" and argument.window != _atoll.WORLD.device("host").window:
             raise ValueError(
-                f"{name}: no argument is an array on a GPU, but the team is not of this job's host memory; pass the "
+                f"{name}: no argument is an array on a GPU, but the team is not of this job's host memory. Pass the "
                 "atoll.Team itself, or team.device('host')"
             )
         if memory == "device" and argument.window != _atoll.WORLD.device("device").window:
             raise ValueError(
-                f"{name}: an argument is an array on a GPU, but the team is not of this job's GPU memory; pass the "
+                f"{name}: an argument is an array on a GPU, but the team is not of this job's GPU memory. Pass the "
                 "atoll.Team itself, or team.device('device')"
             )
     return argument

@@ -5,10 +5,14 @@ The languages make objects of their own of these names: a kernel is compiled for
 
 from __future__ import annotations
 
+import operator
+
 SCOPE = ("THREAD", "WARP", "BLOCK", "GRID")
 """The threads that execute a call together; all of them call it with the same arguments."""
 COMPARE = ("EQ", "NE", "GT", "GE", "LT", "LE")
 """atl::Compare."""
+COMPARED_BY = (operator.eq, operator.ne, operator.gt, operator.ge, operator.lt, operator.le)
+"""The functions that these name."""
 SIGNAL_OP = ("SET", "ADD")
 """atl::SignalOp."""
 REDUCE_OP = ("SUM", "PROD", "MIN", "MAX", "AND", "OR", "XOR")

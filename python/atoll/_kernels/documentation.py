@@ -209,13 +209,23 @@ class Language:
         """Return the docstring of a function of the host, in numpydoc's form."""
         common = self.table["host"][name]
         own = common[self.name]
-        texts = [common["does"], " ".join(filter(None, (common.get("more"), own.get("more"))))]
-        parts = [paragraph(text) for text in texts if text]
+        more = " ".join(filter(None, (common.get("more"), own.get("more"))))
+        parts = [paragraph(text) for text in (own.get("does") or common["does"], more) if text]
         for title in ("parameters", "returns", "raises"):
-            if title in own:
-                parts.append(section(title.capitalize(), list(own[title].items())))
+            texts, shared = own.get(title, {}), common.get(title, {})
+            if texts:
+                parts.append(
+                    section(title.capitalize(), [(one, text or shared[one]) for one, text in texts.items()])
+                )
         parts.append("Notes\n-----\n" + paragraph(own.get("notes") or common["notes"]))
         return "\n\n".join(parts) + "\n"
+
+
+def describe(language: str, names: dict[str, Any]) -> None:
+    """Give docstrings to the functions of the host in the globals of a language's package."""
+    for name, function in table()["host"].items():
+        if language in function:
+            names[name].__doc__ = Language(language, table()).host_docstring(name)
 
 
 def publish(
@@ -236,9 +246,7 @@ def publish(
     for name, operation in listed.operations().items():
         names[name] = checked(name, getattr(module(operation["file"]), name))
         names[name].__doc__ = listed.docstring(name)
-    for name, function in table()["host"].items():
-        if language in function:
-            names[name].__doc__ = listed.host_docstring(name)
+    describe(language, names)
     return [*constants.names(language), *listed.operations()]
 
 

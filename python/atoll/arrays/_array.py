@@ -209,7 +209,7 @@ class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         raise TypeError(
-            "a distributed array does not become a NumPy array by itself, since that moves all of it to each PE; ask for "
+            "a distributed array does not become a NumPy array by itself, since that moves all of it to each PE. Ask for "
             "it: a.to_numpy(), a.gather(root), a[box], or a.local for this PE's part."
         )
 

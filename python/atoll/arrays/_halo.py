@@ -83,7 +83,7 @@ class Exchange:
             if kind == "reflect" and max(width) >= smallest:
                 raise ValueError(
                     f"axis {number}: the border 'reflect' mirrors {max(width)} elements beside the first one, and a part at "
-                    f"an end has {smallest} in all; use fewer PEs along this axis, or a narrower halo."
+                    f"an end has {smallest} in all. Use fewer PEs along this axis, or a narrower halo."
                 )
         if self._kinds:
             raise ValueError(f"border is {kinds}, and was {self._kinds}; an array keeps its borders.")

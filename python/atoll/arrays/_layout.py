@@ -234,7 +234,7 @@ def _grid_of(
         rest = math.prod(n for n in fixed if n)
         if not rest or n_pes % rest or (n_pes != rest and all(fixed)):
             raise ValueError(
-                f"dist makes {rest} parts in all, and the job has {n_pes} PEs; give bounds for as many parts, or leave "
+                f"dist makes {rest} parts in all, and the job has {n_pes} PEs. Give bounds for as many parts, or leave "
                 "an axis to 'block' or 'cyclic'."
             )
         free = best_grid([n for n, f in zip(lengths, fixed, strict=True) if not f], n_pes // rest)
@@ -303,7 +303,7 @@ def _halo_of(halo: int | Sequence[int | Width], axes: tuple[Axis, ...]) -> tuple
         if max(low, high) > smallest:
             raise ValueError(
                 f"axis {number}: a halo of {max(low, high)} is wider than the smallest part, which has {smallest} "
-                f"of the {axis.length} indices; use fewer PEs along this axis, or a narrower halo."
+                f"of the {axis.length} indices. Use fewer PEs along this axis, or a narrower halo."
             )
         widths.append((int(low), int(high)))
     return tuple(widths)

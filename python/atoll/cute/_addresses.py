@@ -13,7 +13,6 @@ from ._primitives import apart, asm, kernel_name, load
 from ._types import Team, is_shared, kind_of, pointer_of
 
 
-# ---- numbers and addresses of PEs
 def my_pe(team):
     return team.my_pe
 
@@ -42,13 +41,11 @@ def peer(team, x, pe):
     return there("peer", team, x, pe)
 
 
-# ---- put, get
 def there(name: str, team, x, pe):
     """Return PE `pe`'s copy of a tensor."""
     return moved(x, peer_for(team, name, address(x), pe))
 
 
-# ---- addresses
 def address(x):
     """Return the generic address (Int64) of the first element."""
     pointer = pointer_of(x)

@@ -11,7 +11,6 @@ from ._primitives import SYSTEM
 from ._types import HALVES, NARROW, kind_of
 
 
-# ---- words: the first element of a tensor, or what a pointer points to; complete when the result is used, or by quiet
 def p(team, dst, value, pe):
     kind, to = kind_of("dst", dst), peer_for(team, "p", address(dst), pe)
     if kind in NARROW:

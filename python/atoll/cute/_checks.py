@@ -125,11 +125,6 @@ def tile(rule, dst, given):
     return dst
 
 
-def remote(rule, x, given):
-    global_memory(rule.argument, x)
-    return x
-
-
 def constant(rule, x, given):
     group = GROUPS[rule.of]
     if not isinstance(x, group):
@@ -188,7 +183,7 @@ CHECKS = {
     "same": pair,
     "strided": pair,
     "tile": tile,
-    "remote": remote,
+    "remote": view,
     "constant": constant,
     "reduction": reduction,
     "number": number,

@@ -1,12 +1,4 @@
-"""Barriers and collectives (atoll/device/sync.hpp, collectives.hpp).
-
-One scope of each member calls them, with the same sizes, roots and operators. A team has one such call at a
-time, in the same order on all members. On return dst holds the result for all threads of the scope. Small
-ones go through the team's own slots and take any tensors, also in shared memory. For others dst must be
-symmetric, and for reductions src too. Tensors are contiguous. Reductions are evaluated in PE order: the same
-bits on all members and in all runs. `bound_ns` limits the wait for each member, in nanoseconds (0:
-ATOLL_WAIT_TIMEOUT); the error then contains `tag`.
-"""
+"""Barriers and collectives (atoll/device/sync.hpp, collectives.hpp). api/kernels.toml has their contracts."""
 
 # mypy: ignore-errors
 from __future__ import annotations

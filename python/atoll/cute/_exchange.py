@@ -14,7 +14,6 @@ from ._primitives import load, load_part, pairs_of, store, store_flagged
 from ._threads import meet_threads, rank_of, size_of
 from ._types import Team
 
-# ---- the exchange: every member sends every other a message
 SLOTS, EPOCH, AREA = AT["slots"], AT["exchange_epoch"], AT["slot_area_pairs"]
 
 

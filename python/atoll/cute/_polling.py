@@ -10,9 +10,10 @@ from cutlass import Constexpr, Float, Int32, Int64, Numeric
 from cutlass._mlir import ir
 
 from .. import _ptx
+from .._kernels.constants import COMPARED_BY
 from .._ptx import AT
 from ._primitives import ACQUIRE, SYSTEM, apart, asm, kernel_name, load, to_bits
-from ._types import EQ, GE, GT, LT, NE, Compare, Team
+from ._types import GE, Compare, Team
 
 
 @cute.jit
@@ -60,21 +61,12 @@ def look_around(team, call: Call, compare: int, peer, at, expected, found, since
 
 
 def holds(found, cmp: Compare, value):
-    if cmp is EQ:
-        return found == value
-    if cmp is NE:
-        return found != value
-    if cmp is GT:
-        return found > value
-    if cmp is GE:
-        return found >= value
-    return found < value if cmp is LT else found <= value
+    return COMPARED_BY[cmp.value](found, value)
 
 
 def reported(kind, cmp: Compare) -> int:
     """The field `compare` of a report: the comparison and the words' type."""
-    values = AT[f"values int{kind.width}"] if kind.signed else AT["values unsigned_word"]
-    return cmp.value | values << AT["compare_bits"]
+    return int(_ptx.reported(f"{'s' if kind.signed else 'u'}{kind.width}", cmp.value))
 
 
 @cute.jit

@@ -16,7 +16,6 @@ from ._threads import meet_threads, rank_of, size_of
 from ._types import ACQUIRE_RELEASE, FLOATS, FORMS, THREAD, ReduceOp, Scope, Team
 
 
-# ---- reductions
 def combine(kind, op: ReduceOp, a, b):
     """a op b; integers wrap around, and NaN propagates."""
     form, letter = FORMS[kind]

@@ -1,10 +1,4 @@
-"""Waits for and tests of this PE's own words, with acquire for all threads of the scope
-(atoll/device/waits.hpp).
-
-`status` is `None` or a tensor of integers; a word whose entry is not 0 is left out. The _vector forms compare
-word i with values[i]. The index -1 means that no word holds, or that all are left out. `bound_ns` limits a
-wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`.
-"""
+"""Waits for and tests of this PE's own words, with acquire for all threads of the scope (atoll/device/waits.hpp)."""
 
 # mypy: ignore-errors
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Single loads, stores and atomic updates of a PE's words, never torn and without order.
-
-Those that fetch are complete when they return. While a kernel on a GPU updates a word, the host must not
-update it.
-"""
+"""Single loads, stores and atomic updates of a PE's words, never torn and without order."""
 
 from __future__ import annotations
 

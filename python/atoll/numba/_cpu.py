@@ -427,9 +427,9 @@ def _(control, mine, stride, operation, address):
             end = mine + stride
             if look(watch, operation, team, WRONG_PLACE, -1, 0, address, mine, end, 0, 0) != 0:
                 raise NotSymmetric(
-                    "an array that the kernel puts to, gets from, signals or updates on another PE is not of this PE's symmetric "
-                    "memory, but an ordinary NumPy array, or a view of another PE's (atoll.peer, atoll.global_view); pass this PE's "
-                    "own, made by atoll.zeros() or its kin on every PE; atoll.numba.raise_ended() raises the error with the operation"
+                    "an array that the kernel accesses on another PE is not of this PE's symmetric memory. It is an ordinary NumPy "
+                    "array, or a view of another PE's (atoll.peer, atoll.global_view). Pass this PE's own array, which every PE "
+                    "made by atoll.zeros() or its kin. atoll.numba.raise_ended() raises the error with the operation."
                 )
         return 0
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import inspect
 import math
 import pathlib
@@ -29,7 +28,7 @@ from .._kernels.arguments import (
     on_host,
     team_for,
 )
-from .._ptx import AT
+from .._kernels.fingerprints import fingerprint
 from ._compilers import COMPILERS, Compiler, compiler
 
 RESIDENT = -1
@@ -72,23 +71,12 @@ def raise_ended() -> None:
     _atoll._kernel_ended()
 
 
-@functools.cache
-def fingerprint() -> str:
-    """Return a hash of the sources of kernels and of the layout of memory, a part of the key of cached
-    kernels.
-    """
-    here = pathlib.Path(__file__).parent
-    shared = [here.parent / "_ptx.py", here.parent / "_kernels/constants.py"]
-    text = b"".join(file.read_bytes() for file in [*sorted(here.rglob("*.py")), *shared])
-    return hashlib.sha256(text + repr(sorted(AT.items())).encode()).hexdigest()
-
-
 def of_this_atoll(dispatcher):
     """Return the dispatcher, changed so that it does not load kernels that another Atoll has cached."""
     cache = dispatcher._cache
     if hasattr(cache, "_index_key"):
         key = cache._index_key
-        cache._index_key = lambda *arguments: (*key(*arguments), fingerprint())
+        cache._index_key = lambda *arguments: (*key(*arguments), fingerprint("numba"))
     return dispatcher
 
 
@@ -214,42 +202,6 @@ def _in_short(kernel: Kernel, error: Exception) -> Exception | None:
 def launch(
     kernel: Kernel, grid: Any, block: Any, stream: Any = 0, *, shared: int = 0, cooperative: bool = False
 ) -> Callable[..., None]:
-    """Return a function that starts the kernel with its arguments: `launch(kernel, grid, block)(team, x,
-    ...)`.
-
-    Parameters
-    ----------
-    kernel
-        The kernel, from @dev.kernel.
-    grid
-        The number of blocks, or a tuple of up to three. RESIDENT: the most blocks that run at once
-        (most_resident_blocks).
-    block
-        The number of threads, or a tuple of up to three.
-    stream
-        The stream on which a GPU's kernel is enqueued: Numba's, or an integer.
-    shared
-        Dynamic shared memory, in bytes.
-    cooperative
-        Make the driver run all blocks at once. Blocks that wait for one another need that (scope=GRID).
-
-    Returns
-    -------
-    callable
-        It takes the kernel's arguments. An atoll.Team among them is passed as team.device() of the arguments'
-        memory.
-
-    Raises
-    ------
-    ValueError, TypeError
-        A size is wrong, with cooperative=True the grid is too large, or `kernel` is not a kernel.
-    Timeout, PeDied
-        A wait on the host ended; raised by the returned function.
-
-    Notes
-    -----
-    Local. On the host one thread runs the kernel, and the returned function returns when it is done.
-    """
     if not isinstance(kernel, Kernel):
         raise TypeError(
             f"atoll.numba.launch: {kernel!r} is not a kernel; decorate the function with @dev.kernel"
@@ -268,7 +220,7 @@ def launch(
             if any(map(on_host, arguments)):
                 raise TypeError(
                     f"{kernel.__name__}: some of its arrays are on a GPU, and one (a mailbox's, perhaps) is of NumPy, in host "
-                    "memory; make all of them in one memory (device='cuda')"
+                    "memory. Make all of them in one memory (device='cuda')"
                 )
             with _current(kernel, arguments):
                 _launch_on_device(kernel, grid, block, stream, shared, cooperative, values)

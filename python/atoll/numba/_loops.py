@@ -1,8 +1,5 @@
-"""Mailboxes and repeated syncs in loops, with counters in registers from `outbox`, `inbox`, `meeting` until
-`close`.
-
-As Outbox, Inbox and Meeting of atoll/device/mailbox.hpp and sync.hpp. They are values: each call returns the
-next one.
+"""Mailboxes and repeated syncs in loops, as in atoll/device/mailbox.hpp and sync.hpp. Counters are in registers
+from `outbox`, `inbox`, `meeting` until `close`. Each call returns the next value.
 """
 
 from __future__ import annotations

@@ -27,7 +27,6 @@ def pairs_of(nbytes):
     return 1 if nbytes == 0 else (nbytes + 7) >> 3
 
 
-# ---- mailboxes
 class Outbox(NamedTuple):
     """The sending end of a pair of PEs, with the pair's counters as values: outbox() of _loops.py."""
 

@@ -1,9 +1,4 @@
-"""Put and get, and the operations that order them (atoll/device/rma.hpp).
-
-Arrays are contiguous; the smaller of the two sizes is moved. The types of arguments are checked, and PE
-numbers unless ATOLL_CHECK=none. Hosts also check that an array at another PE is symmetric; on GPUs, kernels
-compiled with ATOLL_CHECK=all do.
-"""
+"""Put and get, and the operations that order them (atoll/device/rma.hpp)."""
 
 from __future__ import annotations
 

@@ -6,38 +6,32 @@ from typing import Any, NamedTuple
 
 from numba.core import types
 
+from .. import _ptx
+from .._kernels.constants import COMPARED_BY
 from .._ptx import AT
 from . import _primitives as p
 from ._addresses import kind_of
 from ._registration import HOST, helper, implement, vocabulary
-from ._types import EQ, GE, GT, LE, LEFT_OUT, LT, NE, constant, is_left_out, one_of
+from ._types import GE, LEFT_OUT, constant, is_left_out, one_of
 
 SIGNAL_WAIT, CONSUME, WAIT = AT["signal_wait_until"], AT["signal_consume"], AT["wait_until"]
 RECEIVE, POST = AT["receive"], AT["post"]
-COMPARE_BITS = AT["compare_bits"]
 i64 = types.int64
 AT_LEAST = GE.value
-COMPARE = {
-    EQ: lambda found, cmp, value: found == value,
-    NE: lambda found, cmp, value: found != value,
-    GT: lambda found, cmp, value: found > value,
-    GE: lambda found, cmp, value: found >= value,
-    LT: lambda found, cmp, value: found < value,
-    LE: lambda found, cmp, value: found <= value,
-}
 
 
 @vocabulary
 def compare(found, cmp, value):
-    return COMPARE[one_of("cmp", "cmp", cmp)]
+    holds = COMPARED_BY[one_of("cmp", "cmp", cmp).value]
+    return lambda found, cmp, value: holds(found, value)
 
 
 @vocabulary
 def reported(kind, cmp):
     """The field `compare` of a report: the comparison and the words' type."""
     of = kind.instance_type if hasattr(kind, "instance_type") else kind
-    values = AT[f"values int{of.bitwidth}"] if of.signed else AT["values unsigned_word"]
-    value = one_of("cmp", "cmp", cmp).value | values << COMPARE_BITS
+    form = f"{'s' if of.signed else 'u'}{of.bitwidth}"
+    value = int(_ptx.reported(form, one_of("cmp", "cmp", cmp).value))
     return lambda kind, cmp: value
 
 

@@ -55,12 +55,12 @@ def fold_received(kind, op, each, call, team, epoch, to, own, nbytes, scope):
 
 
 @helper
-def fold_pulled(kind, op, each, team, source, i):
-    """Fold element i over the members."""
-    so_far = prim.load(kind, at_peer(team, source, 0) + i * each)
+def fold_at(kind, op, team, at):
+    """Fold the element at an address over the members."""
+    so_far = prim.load(kind, at_peer(team, at, 0))
     pe = i64(1)
     while pe < team.n_pes:
-        so_far = combine(op, so_far, prim.load(kind, at_peer(team, source, pe) + i * each))
+        so_far = combine(op, so_far, prim.load(kind, at_peer(team, at, pe)))
         pe = prim.uncounted(pe + 1)
     return so_far
 
@@ -125,7 +125,7 @@ def reduce(team, dst, src, op, scope=THREAD, tag=0, bound_ns=None):
                 pe, left = next_member(team, pe), prim.uncounted(left - 1)
             i += 4 * step
         while i < end:
-            value = fold_pulled(kind, op, each, team, source, i)
+            value = fold_at(kind, op, team, source + i * each)
             pe, left = next_member(team, team.my_pe), team.n_pes
             while left > 0:
                 prim.store(kind, at_peer(team, to, pe) + i * each, value)
@@ -155,6 +155,6 @@ def reduce_scatter(team, dst, src, op, scope=THREAD, tag=0, bound_ns=None):
             store_four(kind, each, to, i, step, a, b, c, d)
             i += 4 * step
         while i < count:
-            prim.store(kind, to + i * each, fold_pulled(kind, op, each, team, source, begin + i))
+            prim.store(kind, to + i * each, fold_at(kind, op, team, source + (begin + i) * each))
             i += step
         meet_members(call, team, scope, False)

@@ -1,11 +1,8 @@
-"""Two-dimensional tiles (atoll/device/tiles.hpp): arrays of two axes with any strides, so also parts of
-matrices.
-
-Put, get, and collectives over a team's members, with `tag` and `bound_ns` as in sync. Elements have 1, 2, 4
-or 8 bytes; a tile has fewer than 2^32 of them.
-"""
+"""Two-dimensional tiles (atoll/device/tiles.hpp): arrays of two axes, of fewer than 2^32 elements."""
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 from numba.core import types
 
@@ -15,7 +12,7 @@ from . import _primitives as prim
 from ._addresses import at_peer, check_place, item_of, kind_of, lesser, peer_for
 from ._collectives import meet_members
 from ._polling import call_of
-from ._reductions import combine, combine_part
+from ._reductions import combine_part, fold_at
 from ._registration import DEVICE, HOST, helper, implement, operation
 from ._types import THREAD
 
@@ -24,94 +21,98 @@ TILE_PUT, TILE_GET = CHECKS["tile_put"], CHECKS["tile_get"]
 REDUCE, ALLGATHER = AT["tile_reduce"], AT["tile_allgather"]
 
 
+class Rows(NamedTuple):
+    """The place of a tile: its address, and the bytes from row to row and from column to column."""
+
+    at: Any
+    pitch: Any
+    stride: Any
+
+
 @helper
 def pitch(x):
-    """Bytes from a row to the next."""
     return x.strides[0]
 
 
 @helper
 def stride(x):
-    """Bytes from an element of a row to the next."""
     return x.strides[1]
 
 
 @helper
-def place(at, pitch, stride, in_row, i):
-    """The address of unit i, counted along the rows, which are `pitch` bytes apart."""
-    row = prim.quotient(i, in_row)
-    return at + row * pitch + (i - row * in_row) * stride
+def rows_at(at, x):
+    """Return the place of a tile like x at another address."""
+    return Rows(at, pitch(x), stride(x))
 
 
 @helper
-def whole(at, pitch, stride, each, cols):
+def place(tile, stride, in_row, i):
+    """The address of unit i, counted along the rows; the units of a row are `stride` bytes apart."""
+    row = prim.quotient(i, in_row)
+    return tile.at + row * tile.pitch + (i - row * in_row) * stride
+
+
+@helper
+def whole(tile, each, cols):
     """Return whether rows consist of units of 16 bytes."""
-    return stride == each and (at | pitch | cols * each) & 15 == 0
+    return tile.stride == each and (tile.at | tile.pitch | cols * each) & 15 == 0
 
 
 # ---- copies
 @helper
-def copy_units(to, to_pitch, source, source_pitch, rows, in_row, scope):
+def copy_units(to, source, rows, in_row, scope):
     """Copy units of 16 bytes, four of a thread in flight at once."""
     count, step = rows * in_row, prim.size(scope)
     i = prim.rank(scope)
     while i + 3 * step < count:
-        a, b = prim.load_two(place(source, source_pitch, 16, in_row, i))
-        c, d = prim.load_two(place(source, source_pitch, 16, in_row, i + step))
-        e, f = prim.load_two(place(source, source_pitch, 16, in_row, i + 2 * step))
-        g, h = prim.load_two(place(source, source_pitch, 16, in_row, i + 3 * step))
-        prim.store_two(place(to, to_pitch, 16, in_row, i), a, b)
-        prim.store_two(place(to, to_pitch, 16, in_row, i + step), c, d)
-        prim.store_two(place(to, to_pitch, 16, in_row, i + 2 * step), e, f)
-        prim.store_two(place(to, to_pitch, 16, in_row, i + 3 * step), g, h)
+        a, b = prim.load_two(place(source, 16, in_row, i))
+        c, d = prim.load_two(place(source, 16, in_row, i + step))
+        e, f = prim.load_two(place(source, 16, in_row, i + 2 * step))
+        g, h = prim.load_two(place(source, 16, in_row, i + 3 * step))
+        prim.store_two(place(to, 16, in_row, i), a, b)
+        prim.store_two(place(to, 16, in_row, i + step), c, d)
+        prim.store_two(place(to, 16, in_row, i + 2 * step), e, f)
+        prim.store_two(place(to, 16, in_row, i + 3 * step), g, h)
         i += 4 * step
     while i < count:
-        a, b = prim.load_two(place(source, source_pitch, 16, in_row, i))
-        prim.store_two(place(to, to_pitch, 16, in_row, i), a, b)
+        a, b = prim.load_two(place(source, 16, in_row, i))
+        prim.store_two(place(to, 16, in_row, i), a, b)
         i += step
 
 
 @helper
-def copy_elements(kind, to, to_pitch, to_stride, source, source_pitch, source_stride, rows, cols, scope):
+def copy_elements(kind, to, source, rows, cols, scope):
     count, step = rows * cols, prim.size(scope)
     i = prim.rank(scope)
     while i < count:
-        value = prim.load(kind, place(source, source_pitch, source_stride, cols, i))
-        prim.store(kind, place(to, to_pitch, to_stride, cols, i), value)
+        value = prim.load(kind, place(source, source.stride, cols, i))
+        prim.store(kind, place(to, to.stride, cols, i), value)
         i += step
 
 
-def copy_tile(kind, each, to, to_pitch, to_stride, source, source_pitch, source_stride, rows, cols, scope):
+def copy_tile(kind, each, to, source, rows, cols, scope):
     """Copy rows times cols elements, without a barrier."""
 
 
 @implement(HOST, copy_tile)
 def _(*_):
-    def rows_by_copies(
-        kind, each, to, to_pitch, to_stride, source, source_pitch, source_stride, rows, cols, scope
-    ):
-        if to_stride == each and source_stride == each:
+    def rows_by_copies(kind, each, to, source, rows, cols, scope):
+        if to.stride == each and source.stride == each:
             for row in range(rows):
-                prim.copy(to + row * to_pitch, source + row * source_pitch, cols * each, scope)
+                prim.copy(to.at + row * to.pitch, source.at + row * source.pitch, cols * each, scope)
         else:
-            copy_elements(
-                kind, to, to_pitch, to_stride, source, source_pitch, source_stride, rows, cols, scope
-            )
+            copy_elements(kind, to, source, rows, cols, scope)
         return 0
 
     return rows_by_copies
 
 
 def _dealt(*_):
-    def dealt(kind, each, to, to_pitch, to_stride, source, source_pitch, source_stride, rows, cols, scope):
-        if whole(to, to_pitch, to_stride, each, cols) and whole(
-            source, source_pitch, source_stride, each, cols
-        ):
-            copy_units(to, to_pitch, source, source_pitch, rows, (cols * each) >> 4, scope)
+    def dealt(kind, each, to, source, rows, cols, scope):
+        if whole(to, each, cols) and whole(source, each, cols):
+            copy_units(to, source, rows, (cols * each) >> 4, scope)
         else:
-            copy_elements(
-                kind, to, to_pitch, to_stride, source, source_pitch, source_stride, rows, cols, scope
-            )
+            copy_elements(kind, to, source, rows, cols, scope)
         return 0
 
     return dealt
@@ -125,19 +126,7 @@ if DEVICE is not None:
 def copy_between(at, dst, source, src, scope):
     """Copy the tile src at the address `source` to the tile dst at the address `at`."""
     rows, cols = lesser(dst.shape[0], src.shape[0]), lesser(dst.shape[1], src.shape[1])
-    copy_tile(
-        kind_of(src),
-        item_of(src),
-        at,
-        pitch(dst),
-        stride(dst),
-        source,
-        pitch(src),
-        stride(src),
-        rows,
-        cols,
-        scope,
-    )
+    copy_tile(kind_of(src), item_of(src), rows_at(at, dst), rows_at(source, src), rows, cols, scope)
 
 
 @operation
@@ -157,15 +146,12 @@ def tile_allgather(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
     rows, cols = src.shape
     kind, each, call = kind_of(src), item_of(src), call_of(ALLGATHER, tag, bound_ns)
     check_place(team, ALLGATHER, dst)
-    mine = prim.address(dst) + team.my_pe * rows * pitch(dst)
+    mine, source = prim.address(dst) + team.my_pe * rows * pitch(dst), rows_at(prim.address(src), src)
     meet_members(call, team, scope, False)
     pe, left = team.my_pe, team.n_pes
     while left > 0:  # the next member first, so that not all store to one at once
         pe = pe + 1 if pe + 1 < team.n_pes else 0
-        copy_tile(
-            kind, each, at_peer(team, mine, pe), pitch(dst), stride(dst),
-            prim.address(src), pitch(src), stride(src), rows, cols, scope,
-        )  # fmt: skip
+        copy_tile(kind, each, rows_at(at_peer(team, mine, pe), dst), source, rows, cols, scope)
         left = prim.uncounted(left - 1)
     meet_members(call, team, scope, False)
 
@@ -180,18 +166,18 @@ def part_of(team, count):
 
 
 @helper
-def fold_units(kind, op, each, team, to, to_pitch, source, source_pitch, rows, in_row, scope):
+def fold_units(kind, op, each, team, to, source, rows, in_row, scope):
     begin, end = part_of(team, rows * in_row)
     i = begin + prim.rank(scope)
     while i < end:
-        at = place(source, source_pitch, 16, in_row, i)
+        at = place(source, 16, in_row, i)
         a, b = prim.load_two(at_peer(team, at, 0))
         pe = i64(1)
         while pe < team.n_pes:
             c, d = prim.load_two(at_peer(team, at, pe))
             a, b = combine_part(kind, op, each, a, c), combine_part(kind, op, each, b, d)
             pe = prim.uncounted(pe + 1)
-        there = place(to, to_pitch, 16, in_row, i)
+        there = place(to, 16, in_row, i)
         pe = i64(0)
         while pe < team.n_pes:
             prim.store_two(at_peer(team, there, pe), a, b)
@@ -200,19 +186,12 @@ def fold_units(kind, op, each, team, to, to_pitch, source, source_pitch, rows, i
 
 
 @helper
-def fold_elements(
-    kind, op, team, to, to_pitch, to_stride, source, source_pitch, source_stride, rows, cols, scope
-):
+def fold_elements(kind, op, team, to, source, rows, cols, scope):
     begin, end = part_of(team, rows * cols)
     i = begin + prim.rank(scope)
     while i < end:
-        at = place(source, source_pitch, source_stride, cols, i)
-        so_far = prim.load(kind, at_peer(team, at, 0))
-        pe = i64(1)
-        while pe < team.n_pes:
-            so_far = combine(op, so_far, prim.load(kind, at_peer(team, at, pe)))
-            pe = prim.uncounted(pe + 1)
-        there = place(to, to_pitch, to_stride, cols, i)
+        so_far = fold_at(kind, op, team, place(source, source.stride, cols, i))
+        there = place(to, to.stride, cols, i)
         pe = i64(0)
         while pe < team.n_pes:
             prim.store(kind, at_peer(team, there, pe), so_far)
@@ -226,13 +205,10 @@ def tile_reduce(team, dst, src, op, scope=THREAD, tag=0, bound_ns=None):
     kind, each, call = kind_of(src), item_of(src), call_of(REDUCE, tag, bound_ns)
     check_place(team, REDUCE, dst)
     check_place(team, REDUCE, src)
-    to, source = prim.address(dst), prim.address(src)
+    to, source = rows_at(prim.address(dst), dst), rows_at(prim.address(src), src)
     meet_members(call, team, scope, False)
-    if whole(to, pitch(dst), stride(dst), each, cols) and whole(source, pitch(src), stride(src), each, cols):
-        in_row = (cols * each) >> 4
-        fold_units(kind, op, each, team, to, pitch(dst), source, pitch(src), rows, in_row, scope)
+    if whole(to, each, cols) and whole(source, each, cols):
+        fold_units(kind, op, each, team, to, source, rows, (cols * each) >> 4, scope)
     else:
-        fold_elements(
-            kind, op, team, to, pitch(dst), stride(dst), source, pitch(src), stride(src), rows, cols, scope
-        )
+        fold_elements(kind, op, team, to, source, rows, cols, scope)
     meet_members(call, team, scope, False)

@@ -1,11 +1,4 @@
-"""Waits for and tests of many of this PE's words, with acquire for all of the program (OpenSHMEM 1.6, section
-9.12).
-
-They are the n words from `ivars`, a pointer to integers of 4 or 8 bytes. `status` is `None` or a pointer to
-int32; a word whose entry is not 0 is left out. The _vector forms compare word i with values[i]. `indices` is
-a pointer to int64 with room for n. The index -1 means that no word holds, or that all are left out.
-`bound_ns` limits a wait, in nanoseconds (0: ATOLL_WAIT_TIMEOUT); the error then contains `tag`.
-"""
+"""Waits for and tests of this PE's own words, with acquire for all of the program (OpenSHMEM 1.6, 9.12)."""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -85,11 +78,6 @@ def _wait(
 
 
 @jit
-def _test(ivars, n, indices, status, cmp: tl.constexpr, values, VECTOR: tl.constexpr, LOWEST: tl.constexpr):
-    return _look(ivars, n, indices, status, cmp, values, VECTOR, LOWEST)
-
-
-@jit
 def _wait_all(team, ivars, n, status, cmp: tl.constexpr, values, tag, bound, VECTOR: tl.constexpr):
     """Wait for all words, each thread for its own."""
     count = at_int32(n)
@@ -145,42 +133,42 @@ def wait_until_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, v
 @jit
 def test_all(team, ivars, n, status, cmp: tl.constexpr, value):
     accept("test_all", (ivars, cmp, value))
-    found, left = _test(ivars, n, None, status, cmp, value, False, False)
+    found, left = _look(ivars, n, None, status, cmp, value, False, False)
     return found == left
 
 
 @jit
 def test_all_vector(team, ivars, n, status, cmp: tl.constexpr, values):
     accept("test_all_vector", (ivars, cmp))
-    found, left = _test(ivars, n, None, status, cmp, values, True, False)
+    found, left = _look(ivars, n, None, status, cmp, values, True, False)
     return found == left
 
 
 @jit
 def test_any(team, ivars, n, status, cmp: tl.constexpr, value):
     accept("test_any", (ivars, cmp, value))
-    found, _ = _test(ivars, n, None, status, cmp, value, False, True)
+    found, _ = _look(ivars, n, None, status, cmp, value, False, True)
     return _index(found, n)
 
 
 @jit
 def test_any_vector(team, ivars, n, status, cmp: tl.constexpr, values):
     accept("test_any_vector", (ivars, cmp))
-    found, _ = _test(ivars, n, None, status, cmp, values, True, True)
+    found, _ = _look(ivars, n, None, status, cmp, values, True, True)
     return _index(found, n)
 
 
 @jit
 def test_some(team, ivars, n, indices, status, cmp: tl.constexpr, value):
     accept("test_some", (ivars, cmp, value))
-    found, _ = _test(ivars, n, indices, status, cmp, value, False, False)
+    found, _ = _look(ivars, n, indices, status, cmp, value, False, False)
     return found
 
 
 @jit
 def test_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values):
     accept("test_some_vector", (ivars, cmp))
-    found, _ = _test(ivars, n, indices, status, cmp, values, True, False)
+    found, _ = _look(ivars, n, indices, status, cmp, values, True, False)
     return found
 
 

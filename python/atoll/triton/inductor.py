@@ -17,20 +17,15 @@ wrong kind (SUM for EQ) goes undetected.
 # mypy: ignore-errors
 from __future__ import annotations
 
-import hashlib
-from pathlib import Path
 from typing import Any
 
 import triton.language as tl
 
-from .. import _ptx
 from .. import triton as _all
+from .._kernels.fingerprints import fingerprint
 from ._types import INTERPRETED
 
-_HERE = Path(__file__).parent
-_SOURCES = [*sorted(_HERE.glob("*.py")), _HERE.parent / "_ptx.py", _HERE.parent / "_kernels/constants.py"]
-_MADE_OF = [*(file.read_bytes() for file in _SOURCES), repr((_ptx.AT, _ptx.CHECKS_ADDRESSES)).encode()]
-_FINGERPRINT = hashlib.sha256(b"".join(_MADE_OF)).hexdigest()[:16]
+_FINGERPRINT = fingerprint("triton")[:16]
 
 
 class _Named:

@@ -153,8 +153,9 @@ Mps::Mps() {
         throw UsageError(
             "--mps: an MPS of " + foreign_text(*foreign) +
             " runs here, and one GPU is not for two of them. Ask that user to end it, or start the "
-            "job without --mps; if it has other GPUs, start nvidia-cuda-mps-control -d yourself, "
-            "with CUDA_MPS_PIPE_DIRECTORY of your own, and set that variable");
+            "job without --mps. If that MPS serves other GPUs, set CUDA_MPS_PIPE_DIRECTORY to a folder of "
+            "yours "
+            "and start nvidia-cuda-mps-control -d");
     } else {
         const std::string own = make_folder();
         start(own);

@@ -112,7 +112,7 @@ void Transfer::check_usable() const {
         throw Error(ErrorCode::invalid_argument, std::string("Messages ") + (is_send_ ? "to" : "from") +
                                                      " PE " + std::to_string(pe_) + " of " + team.name() +
                                                      " are out of step since an earlier call ended by an "
-                                                     "error in the middle of one; use a new team.");
+                                                     "error in the middle of one. Use a new team.");
 }
 
 bool Transfer::same_elements() const {

@@ -388,7 +388,7 @@ void Rounds::compare(const Request& request, int member, const SlotHeader& heade
                     std::to_string(header.number + 1) + members_.membership().group + "), but " +
                     members_.me() + " called " + call.text(expected) + " (its call " +
                     std::to_string(request.number + 1) +
-                    "); all members must make the same calls in the same order, with equal sizes.");
+                    "). All members must make the same calls in the same order, with equal sizes.");
 }
 
 void Rounds::compare_sizes(const Request& request, int member) const {

@@ -106,11 +106,11 @@ CUmemGenericAllocationHandle CudaGpu::create(std::size_t bytes) const {
     std::size_t free_bytes = 0, all_bytes = 0;
     const PrimaryContext::Current current(context_);
     driver_.memory_info(&free_bytes, &all_bytes);
-    throw Error(ErrorCode::out_of_memory,
-                "The device heap needs " + common::bytes_text(bytes) + " more, but GPU " +
-                    std::to_string(device_) + " (" + facts_.name + ") has " + common::bytes_text(free_bytes) +
-                    " free of " + common::bytes_text(all_bytes) +
-                    "; free what is no longer needed, here or in other programs on that GPU.");
+    throw Error(ErrorCode::out_of_memory, "The device heap needs " + common::bytes_text(bytes) +
+                                              " more, but GPU " + std::to_string(device_) + " (" +
+                                              facts_.name + ") has " + common::bytes_text(free_bytes) +
+                                              " free of " + common::bytes_text(all_bytes) +
+                                              ". Free unused memory, here or in other programs on that GPU.");
 }
 
 /// Maps memory as a chunk of a slot, for loads and stores of this PE's GPU. Releases the handle; the mapping

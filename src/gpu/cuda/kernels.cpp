@@ -34,7 +34,7 @@ void check_driver(const Driver& driver) {
     throw Error(ErrorCode::unsupported,
                 "The driver of the GPU is of CUDA " + version_text(version) +
                     ", but Atoll's kernels were compiled by CUDA " + version_text(CUDA_VERSION) +
-                    "; install a newer driver (nvidia-smi shows it), or build Atoll with that CUDA.");
+                    ". Install a newer driver (nvidia-smi shows it), or build Atoll with that CUDA.");
 }
 
 bool folds(Group kind) {

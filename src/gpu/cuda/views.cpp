@@ -60,10 +60,10 @@ CUmemGenericAllocationHandle CudaGpu::retained(const void* memory, std::size_t b
         throw Error(
             ErrorCode::invalid_argument,
             what + " " + why +
-                " Memory that can be registered is a whole allocation of cuMemCreate on this PE's GPU, "
-                "made with CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, or several side by side (PyTorch's "
-                "with PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, cuda.core's "
-                "VirtualMemoryResource); or allocate in the device heap, and copy.");
+                " Pass a whole allocation of cuMemCreate on this PE's GPU, or several side by side. They are "
+                "made with CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR: by PyTorch with "
+                "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or by cuda.core's "
+                "VirtualMemoryResource. Or allocate in the device heap, and copy.");
     };
     const std::size_t granule = facts_.granularity_bytes;
     if (!memory || bytes == 0 || reinterpret_cast<std::uintptr_t>(memory) % granule != 0 ||

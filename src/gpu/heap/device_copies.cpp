@@ -71,7 +71,7 @@ void DeviceMemory::check_pinned(const void* address, std::size_t bytes) const {
     if (pinned_->has(address) && !pinned_->covers(address, bytes))
         throw Error(ErrorCode::invalid_argument,
                     common::bytes_text(bytes) + " at " + common::address_text(address) +
-                        " are in the host heap and not pinned, so no kernel reaches them; pin the block "
+                        " are in the host heap and not pinned, so no kernel reaches them. Pin the block "
                         "first (Job::pin, atoll.pin), while no kernel waits.");
 }
 

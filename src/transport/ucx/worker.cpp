@@ -175,9 +175,9 @@ ucp_ep_h Worker::connect(const std::string& address, Lose lose, void* argument) 
                     "UCX " + ucp_.version + wishes() +
                         " finds no way to the other PE's address: " + ucp_.status_string(status) +
                         ". Networks that do not join the hosts (a container's bridge, "
-                        "a private link) can mislead it: name those that do, such as "
-                        "UCX_NET_DEVICES=eth0, or by all their names, eth0,ens5, where "
-                        "hosts call them differently. " +
+                        "a private link) can mislead it. Name those that do, such as "
+                        "UCX_NET_DEVICES=eth0. If hosts call them differently, list "
+                        "all their names: eth0,ens5. " +
                         devices() + advice());
     return endpoint;
 }

@@ -154,7 +154,7 @@ for other, function in refused:
     except atoll.NotSymmetric as error:
         assert "backend=atoll.torch.backend" in str(error), error
     else:
-        raise AssertionError(f"{other} gave the memory itself: say so in docs/python.md")
+        raise AssertionError(f"{other} gave the memory itself; document it in docs/python.md")
     settle()
 
 

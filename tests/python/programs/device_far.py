@@ -70,7 +70,7 @@ try:
 except atoll.Error as error:
     assert str(n) in str(error)
 else:
-    raise AssertionError("a PE was taken that is none")
+    raise AssertionError("a PE that does not exist was accepted")
 atoll.barrier_all()
 atoll.finalize()
 print("PE", me, "done")

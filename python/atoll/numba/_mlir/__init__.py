@@ -131,7 +131,7 @@ def named_tuple(kind: type) -> None:
         )
 
 
-for each in (Call, Mailbox, Meeting, Inbox, Outbox):
+for each in (Call, Mailbox, Meeting, Inbox, Outbox, _tiles.Rows):
     named_tuple(each)
 own(_threads.grid_range, lambda self, kinds, keywords: theirs.range_state64_type(*kinds), shared_range)
 own(_addresses.kind_of, lambda self, kinds, keywords: theirs.NumberClass(kinds[0].dtype)(*kinds), type_value)

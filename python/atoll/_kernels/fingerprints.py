@@ -1,0 +1,18 @@
+"""Fingerprints of the sources of kernels, by which a cache keeps kernels of other sources apart."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from pathlib import Path
+
+from .. import _ptx
+
+
+@functools.cache
+def fingerprint(language: str) -> str:
+    """Return a hash of a language's sources, of what it shares with others, and of the layout of memory."""
+    package = Path(__file__).parents[1]
+    shared = [package / "_ptx.py", package / "_kernels/constants.py"]
+    text = b"".join(file.read_bytes() for file in [*sorted((package / language).rglob("*.py")), *shared])
+    return hashlib.sha256(text + repr((sorted(_ptx.AT.items()), _ptx.CHECKS_ADDRESSES)).encode()).hexdigest()
