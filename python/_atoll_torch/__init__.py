@@ -7,6 +7,7 @@ PyTorch's own error for an unknown backend.
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -21,6 +22,10 @@ def register() -> None:
 
         if dist.is_available() and BACKEND not in dist.Backend.backend_list:
             dist.Backend.register_backend(BACKEND, _create, extended_api=True, devices=DEVICES)
+        if names := os.environ.get("ATOLL_TORCH_REPLACE"):
+            from ._replace import replace
+
+            replace(names)
     except Exception as error:
         if sys.flags.dev_mode:
             print(f"atoll: the backend of torch.distributed was not registered: {error!r}", file=sys.stderr)

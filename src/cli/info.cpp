@@ -16,6 +16,7 @@
 #include "cli/mps/mps.hpp"
 #include "cli/options.hpp"
 #include "cli/parse.hpp"
+#include "cli/torch_modules.hpp"
 #include "common/board.hpp"
 #include "common/settings/settings.hpp"
 #include "gpu/device_plugin.hpp"
@@ -184,6 +185,9 @@ void print(const Json& info) {
                 info["gpus"]["driver"].get<std::string>().c_str());
     std::printf("  MPS          %s\n", info["gpus"]["mps"].get<std::string>().c_str());
     std::printf("  GPU part     %s\n", build["cuda"].get<std::string>().c_str());
+    for (const Json& module : info["torch_modules"])
+        std::printf("  PyTorch      %s\n", module.get<std::string>().c_str());
+    if (info["torch_modules"].empty()) std::puts("  PyTorch      no module compiled yet");
     print_settings(info["settings"]);
 }
 
@@ -205,6 +209,7 @@ int info_command(const Arguments& arguments) {
                        {"machine", describe_machine(n_pes)},
                        {"transports", describe_transports()},
                        {"gpus", describe_gpus()},
+                       {"torch_modules", torch_modules()},
                        {"settings", describe_settings_json()},
                        {"board", describe_board()}};
     if (as_json) {

@@ -157,6 +157,16 @@ def test_commands_and_help(atoll):
     assert "did you mean run?" in atoll("rnu").stderr
 
 
+def test_info_lists_the_modules_for_pytorch(atoll, tmp_path):
+    environment = {"ATOLL_TORCH_CACHE": str(tmp_path)}
+    assert "PyTorch      no module compiled yet" in atoll("info", env=environment).stdout
+    (tmp_path / "torch-2.15.0-half").mkdir()  # no module is in it yet
+    (tmp_path / "torch-2.11.0").mkdir()
+    (tmp_path / "torch-2.11.0" / "_atoll_c10d.cpython-312-x86_64-linux-gnu.so").touch()
+    assert json.loads(atoll("info", "--json", env=environment).stdout)["torch_modules"] == ["torch-2.11.0"]
+    assert "  PyTorch      torch-2.11.0\n" in atoll("info", env=environment).stdout
+
+
 def test_info(atoll):
     text = atoll("info", "-n", 4, env={"ATOLL_CHECK": "all", "SHMEM_SYMMETRIC_SIZE": "64m"})
     assert text.returncode == 0

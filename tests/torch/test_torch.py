@@ -162,6 +162,53 @@ def test_a_rank_that_dies_is_named(tmp_path: Path) -> None:
     assert "ended without leaving the group" in done.stdout
 
 
+REPLACED = """
+import os, sys, torch, torch.distributed as dist
+rank = int(sys.argv[1])
+if sys.argv[3:] and rank == 1:
+    import atoll._c10d as c10d
+    def fail(): raise ImportError("no compiler")
+    c10d.module = fail
+dist.init_process_group("gloo", store=dist.FileStore(sys.argv[2], 2), rank=rank, world_size=2)
+group = dist.new_group([0, 1])
+for one in (dist.group.WORLD, group):
+    tensor = torch.ones(3)
+    dist.all_reduce(tensor, group=one)
+    assert tensor.tolist() == [2.0] * 3, tensor
+    print(dist.get_backend(one), one._get_backend(torch.device("cpu")).name())
+assert dist.distributed_c10d.ProcessGroupGloo.create_default_device
+dist.monitored_barrier(group)
+objects = [None, None]
+dist.all_gather_object(objects, rank)
+assert objects == [0, 1]
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.parametrize("refuses", [(), ("no",)])
+def test_groups_of_gloo_are_made_by_atoll_on_all_ranks_or_on_none(
+    tmp_path: Path, refuses: tuple[str]
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(REPLACED)
+    ranks = [
+        subprocess.Popen(
+            [str(PYTHON), str(program), str(rank), str(tmp_path / "store"), *refuses],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"ATOLL_TORCH_REPLACE": "gloo,nccl"},
+        )
+        for rank in range(2)
+    ]
+    for rank in ranks:
+        output, errors = rank.communicate(timeout=120)
+        assert rank.returncode == 0, errors
+        assert output == ("gloo gloo\n" if refuses else "gloo atoll\n") * 2
+        said = "stays one of gloo: rank 1: ImportError: no compiler" if refuses else "are made by Atoll"
+        assert errors.count(said) == 1, errors
+
+
 LOAD = "from atoll._c10d import _build\n_build.load()"
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 from .. import _atoll
 from . import _build
 
-__all__ = ["create", "module"]
+__all__ = ["create", "create_on", "module"]
 
 
 def _tables() -> tuple[int, int]:
@@ -43,6 +44,23 @@ def create(group: Any, options: Any) -> Any:
     """
     ranks = [int(rank) for rank in group.global_ranks_in_group]
     seconds = group.timeout.total_seconds()
-    return module().create_backend(
-        group.store, group.group_rank, group.group_size, seconds, str(group.group_id), ranks
-    )
+    return create_on(group.store, group.group_rank, group.group_size, seconds, str(group.group_id), ranks)
+
+
+def create_on(store: Any, rank: int, size: int, seconds: float, label: str, ranks: Sequence[int] = ()) -> Any:
+    """Make the backend of a group whose ranks a store connects. Collective over the group.
+
+    Parameters
+    ----------
+    store
+        PyTorch's store.
+    rank, size
+        This rank of the group, and the number of ranks.
+    seconds
+        Time-out of operations.
+    label
+        A name of the group, for errors.
+    ranks
+        The global rank of each rank, for errors; by default the ranks themselves.
+    """
+    return module().create_backend(store, rank, size, seconds, label, list(ranks))

@@ -356,6 +356,12 @@ constexpr Variable variables[] = {
      "folder of the modules that are compiled for PyTorch, which only its owner may write (read by the "
      "backend)",
      [](Settings&, const Raw&) {}},
+    {"ATOLL_TORCH_REPLACE",
+     {},
+     SettingType::names,
+     "",
+     "backends of PyTorch, separated by commas, whose groups Atoll makes: gloo, nccl (read by import torch)",
+     [](Settings&, const Raw&) {}},
     {"ATOLL_NO_LAUNCHER",
      {},
      SettingType::flag,

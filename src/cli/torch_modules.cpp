@@ -1,0 +1,55 @@
+#include "cli/torch_modules.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <unistd.h>
+
+namespace atl::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string value_of(const char* variable) {
+    const char* value = std::getenv(variable);
+    return value ? value : "";
+}
+
+/// The folders in which the backend looks, in its order.
+std::vector<fs::path> caches() {
+    if (const std::string own = value_of("ATOLL_TORCH_CACHE"); !own.empty()) return {own};
+    const std::string base = value_of("XDG_CACHE_HOME"), home = value_of("HOME");
+    std::vector<fs::path> folders;
+    if (!base.empty())
+        folders.push_back(fs::path(base) / "atoll/torch");
+    else if (!home.empty())
+        folders.push_back(fs::path(home) / ".cache/atoll/torch");
+    const std::string temporary = value_of("TMPDIR");
+    folders.push_back(fs::path(temporary.empty() ? "/tmp" : temporary) /
+                      ("atoll-torch-" + std::to_string(::getuid())));
+    return folders;
+}
+
+bool has_module(const fs::path& folder) {
+    std::error_code error;
+    for (const fs::directory_entry& file : fs::directory_iterator(folder, error))
+        if (file.path().filename().string().starts_with("_atoll_c10d.") && file.path().extension() == ".so")
+            return true;
+    return false;
+}
+
+}  // namespace
+
+std::vector<std::string> torch_modules() {
+    std::vector<std::string> names;
+    for (const fs::path& cache : caches()) {
+        std::error_code error;
+        for (const fs::directory_entry& folder : fs::directory_iterator(cache, error))
+            if (has_module(folder.path())) names.push_back(folder.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+}  // namespace atl::cli
