@@ -15,7 +15,7 @@ inline bool is_on_device(State& state, const char* operation, const void* dst, c
     const gpu::DeviceMemory* device = state.team().job().device();
     if (!device) [[likely]]
         return false;
-    const bool mine = device->is_on_gpu(dst) || device->is_on_gpu(src);
+    const bool mine = device->local().is_on_gpu(dst) || device->local().is_on_gpu(src);
     if (state.team().meetings().checks_all()) agree_on_device(state, operation, mine);
     return mine;
 }

@@ -127,7 +127,7 @@ DeviceGroup::DeviceGroup(const JobOptions::Store& store, const DeviceGroupOption
 }
 
 void DeviceGroup::start(const Call& call, gpu::StreamHandle stream) const {
-    device().check_kernels();
+    device().streams().check_kernels();
     if (call.kind == Kind::all_to_all && (call.in.size() > 1 || call.out.size() > 1))
         return all_to_all(call, stream);
     stages_.front().start(arguments_of(call, job_->n_pes()), stream);
@@ -153,7 +153,7 @@ void DeviceGroup::all_to_all(const Call& call, gpu::StreamHandle stream) const {
 }
 
 void DeviceGroup::exchange(const std::vector<Call>& calls, gpu::StreamHandle stream) const {
-    device().check_kernels();
+    device().streams().check_kernels();
     std::vector<stream::Staging::Message> messages;
     for (const Call& call : calls) {
         const bool is_send = call.kind == Kind::send;

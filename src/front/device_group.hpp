@@ -32,7 +32,7 @@ class DeviceGroup {
     void start(const requests::Call& call, gpu::StreamHandle stream) const;
     /// Enqueues messages that progress together. In a group for messages, all go in one direction.
     void exchange(const std::vector<requests::Call>& calls, gpu::StreamHandle stream) const;
-    bool is_capturing(gpu::StreamHandle stream) const { return device().is_capturing(stream); }
+    bool is_capturing(gpu::StreamHandle stream) const { return device().streams().is_capturing(stream); }
 
   private:
     const gpu::DeviceMemory& device() const { return *job_->device(); }

@@ -81,10 +81,11 @@ Job::Registered Job::register_range(void* memory, std::size_t bytes) {
     return state().heap().register_range(memory, bytes);
 }
 void Job::check_kernels() const {
-    if (const gpu::DeviceMemory* device = state().device()) device->check_kernels();
+    if (const gpu::DeviceMemory* device = state().device()) device->streams().check_kernels();
 }
 void Job::note_kernel(std::string_view name, unsigned blocks, unsigned threads) const {
-    if (const gpu::DeviceMemory* device = state().device()) device->note_kernel(name, blocks, threads);
+    if (const gpu::DeviceMemory* device = state().device())
+        device->streams().note_kernel(name, blocks, threads);
 }
 void Job::reset_device_heap() { state().heap().reset_device_heap(); }
 void Job::free(void* block) { state().heap().free(block); }

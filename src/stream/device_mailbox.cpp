@@ -127,7 +127,7 @@ const gpu::DeviceMemory& DeviceMailbox::State::check(const void* stream, int pe,
     const gpu::DeviceMemory& device = check();
     if (static_cast<unsigned>(pe) >= static_cast<unsigned>(team.n_pes())) detail::throw_pe(pe, team.n_pes());
     core::device_for_streams(*job_state, stream);
-    if (bytes != 0) device.check_pinned(array, bytes);
+    if (bytes != 0) device.local().check_pinned(array, bytes);
     return device;
 }
 
@@ -190,7 +190,7 @@ void DeviceMailbox::State::take(MailboxStep step, Stream stream, void* dst, std:
     if (count) {
         if (reinterpret_cast<std::uintptr_t>(count) % sizeof *count != 0)
             detail::throw_misaligned(count, sizeof *count);
-        device.check_pinned(count, sizeof *count);
+        device.local().check_pinned(count, sizeof *count);
     } else if (step == MailboxStep::try_receive) {
         throw Error(ErrorCode::invalid_argument,
                     "try_receive on a stream needs a word that it can tell whether a message came: pass "
@@ -201,7 +201,7 @@ void DeviceMailbox::State::take(MailboxStep step, Stream stream, void* dst, std:
     MailboxCall asked = call(step, dst, most, pe);
     asked.arrived = count;
     asked.unit = element_bytes;
-    device.start(asked, stream.handle);
+    device.streams().start(asked, stream.handle);
 }
 
 // ---- the object
@@ -266,7 +266,7 @@ std::size_t DeviceMailbox::try_receive(void* dst, std::size_t capacity, int from
 void DeviceMailbox::post(Stream stream, const void* src, std::size_t bytes, int pe) const {
     const State& state = present(state_);
     const gpu::DeviceMemory& device = state.check(stream.handle, pe, src, bytes);
-    device.start(state.post(MailboxStep::post, src, bytes, pe), stream.handle);
+    device.streams().start(state.post(MailboxStep::post, src, bytes, pe), stream.handle);
 }
 
 void DeviceMailbox::receive(Stream stream, void* dst, std::size_t capacity, int from_pe, std::int64_t* count,

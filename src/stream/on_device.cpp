@@ -21,24 +21,24 @@ class Lane final : public core::TeamAttachment {
         if (!team.device_lane) team.device_lane = std::make_unique<Lane>(*team.job().device());
         return static_cast<Lane&>(*team.device_lane);
     }
-    explicit Lane(const gpu::DeviceMemory& device) : device_(device), lane_(device.take_lane()) {}
-    void release() noexcept override { device_.give_lane_back(lane_); }
+    explicit Lane(const gpu::DeviceMemory& device) : device_(device), lane_(device.lanes().take()) {}
+    void release() noexcept override { device_.lanes().give_back(lane_); }
 
     gpu::StreamHandle stream() const { return lane_.stream; }
-    void start(const gpu::GroupCall& call) const { device_.start(call, lane_.stream); }
-    void finish() const { device_.finish(lane_.stream); }
-    const gpu::DeviceMemory::Lane& pinned() {
-        device_.pin(lane_);
+    void start(const gpu::GroupCall& call) const { device_.streams().start(call, lane_.stream); }
+    void finish() const { device_.streams().finish(lane_.stream); }
+    const gpu::Lane& pinned() {
+        device_.lanes().pin(lane_);
         return lane_;
     }
     /// Pinned memory for parts of arrays that the GPU cannot access: half of it for sources, half for
     /// targets.
     char* staged_src() { return pinned().pinned; }
-    char* staged_dst() { return staged_src() + gpu::DeviceMemory::lane_pinned_bytes / 2; }
+    char* staged_dst() { return staged_src() + gpu::lane_pinned_bytes / 2; }
 
   private:
     const gpu::DeviceMemory& device_;
-    gpu::DeviceMemory::Lane lane_;
+    gpu::Lane lane_;
 };
 
 // The location of an array without an offset in the device heap.
@@ -70,7 +70,7 @@ std::uint64_t place_of(const core::JobState& job, const gpu::DeviceMemory& devic
         throw Error(ErrorCode::invalid_argument, std::string(operation) + ": " + name + " is null, but " +
                                                      common::bytes_text(bytes) +
                                                      " of it are needed on this PE.");
-    return device.reaches(array, bytes) ? on_gpu : on_host;
+    return device.local().reaches(array, bytes) ? on_gpu : on_host;
 }
 
 Arrays describe(State& state, const char* operation, const GroupArguments& arguments) {

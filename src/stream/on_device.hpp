@@ -30,9 +30,9 @@ bool is_far(const core::TeamState& team);
 /// are in the lane's pinned memory if they fit. alltoalls needs a lane, through which it copies strided
 /// arrays.
 void run_by_host(core::TeamState& team, const gpu::GroupArguments& arguments,
-                 const gpu::DeviceMemory::Lane* lane = nullptr);
+                 const gpu::Lane* lane = nullptr);
 /// Messages from and to memory that this PE's GPU can access. Throws Error like MessageGroup::run.
 void run_messages_by_host(core::TeamState& team, const std::vector<MessageGroup::Message>& messages,
-                          const gpu::DeviceMemory::Lane& lane);
+                          const gpu::Lane& lane);
 
 }  // namespace atl::stream

@@ -16,10 +16,10 @@ using gpu::GroupArguments;
 /// Memory for copies of arrays: all of them in pinned memory, or all in ordinary memory.
 class Room {
   public:
-    Room(const gpu::DeviceMemory::Lane* lane, const std::vector<std::size_t>& arrays) {
+    Room(const gpu::Lane* lane, const std::vector<std::size_t>& arrays) {
         std::size_t bytes = 0;
         for (const std::size_t array : arrays) bytes += room_for(array);
-        if (lane && bytes <= gpu::DeviceMemory::lane_pinned_bytes) {
+        if (lane && bytes <= gpu::lane_pinned_bytes) {
             next_ = lane->pinned;
         } else {
             own_ = std::make_unique_for_overwrite<char[]>(bytes);
@@ -81,7 +81,7 @@ void run_on_host(const Team& team, const GroupArguments& a, void* dst, const voi
 /// The elements of an alltoalls, packed on the host. GPU memory is copied through the lane's pinned memory.
 class Packed {
   public:
-    Packed(const gpu::DeviceMemory& device, const gpu::DeviceMemory::Lane& lane, std::size_t element_bytes,
+    Packed(const gpu::DeviceMemory& device, const gpu::Lane& lane, std::size_t element_bytes,
            std::size_t elements)
         : device_(device),
           lane_(lane),
@@ -94,7 +94,7 @@ class Packed {
         const Way way = way_of(array);
         each_piece(way, [&](char* packed, std::size_t at, std::size_t count) {
             const char* from = static_cast<const char*>(array) + apart(at, stride);
-            if (way == Way::whole) return device_.copy(packed, from, element_);
+            if (way == Way::whole) return device_.copies().copy(packed, from, element_);
             move({way == Way::gpu ? lane_.pinned : packed, from, apart(1), apart(1, stride), element_, count},
                  way);
             if (way == Way::gpu) std::memcpy(packed, lane_.pinned, element_ * count);
@@ -104,7 +104,7 @@ class Packed {
         const Way way = way_of(array);
         each_piece(way, [&](char* packed, std::size_t at, std::size_t count) {
             char* to = static_cast<char*>(array) + apart(at, stride);
-            if (way == Way::whole) return device_.copy(to, packed, element_);
+            if (way == Way::whole) return device_.copies().copy(to, packed, element_);
             if (way == Way::gpu) std::memcpy(lane_.pinned, packed, element_ * count);
             move({to, way == Way::gpu ? lane_.pinned : packed, apart(1, stride), apart(1), element_, count},
                  way);
@@ -114,32 +114,32 @@ class Packed {
   private:
     enum class Way { host, gpu, whole };  ///< whole: elements too large for the lane, each by a copy
     Way way_of(const void* array) const {
-        if (!device_.is_on_gpu(array)) return Way::host;
-        return element_ <= gpu::DeviceMemory::lane_pinned_bytes ? Way::gpu : Way::whole;
+        if (!device_.local().is_on_gpu(array)) return Way::host;
+        return element_ <= gpu::lane_pinned_bytes ? Way::gpu : Way::whole;
     }
     std::int64_t apart(std::size_t elements, std::ptrdiff_t stride = 1) const {
         return static_cast<std::int64_t>(elements * element_) * stride;
     }
     void move(const gpu::StridedCall& copy, Way way) const {
         if (way == Way::host) return gpu::copy_on_host(copy);
-        device_.start(copy, lane_.stream);
-        device_.finish(lane_.stream);
+        device_.streams().start(copy, lane_.stream);
+        device_.streams().finish(lane_.stream);
     }
     template <class Move> void each_piece(Way way, Move move) const {
         const std::size_t most = way == Way::host  ? elements_
-                                 : way == Way::gpu ? gpu::DeviceMemory::lane_pinned_bytes / element_
+                                 : way == Way::gpu ? gpu::lane_pinned_bytes / element_
                                                    : 1;
         for (std::size_t at = 0; at < elements_; at += most)
             move(data() + at * element_, at, std::min(most, elements_ - at));
     }
     const gpu::DeviceMemory& device_;
-    const gpu::DeviceMemory::Lane& lane_;
+    const gpu::Lane& lane_;
     std::size_t element_, elements_;
     std::unique_ptr<char[]> data_;
 };
 
 void alltoalls_by_host(const Team& team, const gpu::DeviceMemory& device, const GroupArguments& a,
-                       const gpu::DeviceMemory::Lane& lane) {
+                       const gpu::Lane& lane) {
     const std::size_t elements = a.strides.count * static_cast<std::size_t>(team.n_pes());
     const Packed src(device, lane, a.bytes, elements), dst(device, lane, a.bytes, elements);
     src.take(a.src, a.strides.src);
@@ -151,8 +151,7 @@ void alltoalls_by_host(const Team& team, const gpu::DeviceMemory& device, const 
 
 bool is_far(const core::TeamState& team) { return core::first_far(team) >= 0; }
 
-void run_by_host(core::TeamState& state, const GroupArguments& arguments,
-                 const gpu::DeviceMemory::Lane* lane) {
+void run_by_host(core::TeamState& state, const GroupArguments& arguments, const gpu::Lane* lane) {
     const gpu::DeviceMemory& device = *state.job().device();
     const Team team = handle_of(state);
     if (arguments.kind == Group::alltoalls) return alltoalls_by_host(team, device, arguments, *lane);
@@ -173,7 +172,7 @@ void run_by_host(core::TeamState& state, const GroupArguments& arguments,
     char* const dst = room.take(dst_bytes * growth);
     if (src) {
         char* const copied = src + src_bytes * (growth - 1);
-        device.copy(copied, arguments.src, src_bytes);
+        device.copies().copy(copied, arguments.src, src_bytes);
         if (widens) collective::widen(src, copied, src_bytes / 2, arguments.type);
     }
     std::size_t written = dst_bytes;
@@ -183,11 +182,11 @@ void run_by_host(core::TeamState& state, const GroupArguments& arguments,
         run_on_host(team, on_host, dst, src);
     if (!dst) return;
     if (widens) collective::narrow(dst, dst, dst_bytes / 2, arguments.type);
-    device.copy(arguments.dst, dst, written);
+    device.copies().copy(arguments.dst, dst, written);
 }
 
 void run_messages_by_host(core::TeamState& state, const std::vector<MessageGroup::Message>& messages,
-                          const gpu::DeviceMemory::Lane& lane) {
+                          const gpu::Lane& lane) {
     const gpu::DeviceMemory& device = *state.job().device();
     std::vector<std::size_t> sizes;
     for (const auto& m : messages) sizes.push_back(m.bytes);
@@ -199,13 +198,14 @@ void run_messages_by_host(core::TeamState& state, const std::vector<MessageGroup
         if (!m.is_send)
             group.recv_bytes(copy, m.bytes, m.pe);
         else {
-            if (copy) device.copy(copy, m.data, m.bytes);
+            if (copy) device.copies().copy(copy, m.data, m.bytes);
             group.send_bytes(copy, m.bytes, m.pe);
         }
     }
     group.run();
     for (std::size_t i = 0; i < messages.size(); ++i)
-        if (!messages[i].is_send && copies[i]) device.copy(messages[i].data, copies[i], messages[i].bytes);
+        if (!messages[i].is_send && copies[i])
+            device.copies().copy(messages[i].data, copies[i], messages[i].bytes);
 }
 
 }  // namespace atl::stream

@@ -49,13 +49,14 @@ struct Staging::Call {
         return static_cast<const char*>(arguments.src) + block * arguments.bytes + at;
     }
     void copy(void* to, const void* from, std::size_t bytes) const {
-        if (to != from) device.start(gpu::CopyCall{to, from, bytes, nullptr, 0, SignalOp::set}, stream);
+        if (to != from)
+            device.streams().start(gpu::CopyCall{to, from, bytes, nullptr, 0, SignalOp::set}, stream);
     }
     void meet() const {
         gpu::GroupCall meeting = call;
         meeting.kind = Group::sync;
         meeting.bytes = meeting.dst_stride = meeting.src_stride = 0;
-        device.start(meeting, stream);
+        device.streams().start(meeting, stream);
     }
     bool sends(int from, int to) const {
         switch (arguments.kind) {
@@ -77,6 +78,7 @@ std::size_t Staging::chunk(std::size_t blocks) const {
 void Staging::copy(void* dst, const void* src, std::size_t bytes, gpu::StreamHandle stream) const {
     if (bytes == 0 || dst == src) return;
     core::device_for_streams(state().job(), stream)
+        .streams()
         .start(gpu::CopyCall{dst, src, bytes, nullptr, 0, SignalOp::set}, stream);
 }
 
@@ -93,7 +95,7 @@ void Staging::start(const GroupArguments& arguments, gpu::StreamHandle stream) c
     if (job.window().check && !shared) core::check_overlap("A call of the group", arguments, me, n);
     if (arguments.is_empty()) return;
     const std::size_t most = gpu::GroupMemory{n, call.call.words_bytes}.exchange_limit_bytes();
-    if (kind == Group::sync) return device.start(call.call, stream);
+    if (kind == Group::sync) return device.streams().start(call.call, stream);
     if (arguments.bytes <= most_pieces * most && !shared)
         return core::start_in_pieces(device, call.call, most, stream);
     if (kind == Group::reduce || kind == Group::reduce_to || kind == Group::reduce_scatter) return fold(call);

@@ -14,7 +14,7 @@ namespace {
 /// True for an array outside the device heap that this GPU can access and other PEs cannot.
 bool is_ordinary(const JobState& job, const gpu::DeviceMemory& device, const void* array, std::size_t bytes) {
     if (bytes == 0) return false;
-    if (!device.in_window(array) && array && device.reaches(array, bytes)) return true;
+    if (!device.in_window(array) && array && device.local().reaches(array, bytes)) return true;
     check_on_device(job, device, array, bytes);
     return false;
 }
@@ -53,7 +53,7 @@ void start_in_pieces(const gpu::DeviceMemory& device, const gpu::GroupCall& call
         piece.bytes = std::min(most, call.bytes - at);
         if (call.dst) piece.dst = static_cast<char*>(call.dst) + at;
         if (call.src) piece.src = static_cast<const char*>(call.src) + at;
-        device.start(piece, stream);
+        device.streams().start(piece, stream);
     }
 }
 
@@ -82,7 +82,8 @@ void start_ordinary(const TeamState& team, const gpu::DeviceMemory& device, cons
     if (ordinary.src && kind == gpu::Group::scatter) throw_ordinary(operation, "src", arguments.src);
     if (ordinary.src && kind == gpu::Group::broadcast) {
         // The root's own dst is symmetric, and a broadcast works in place.
-        device.start(gpu::CopyCall{call.dst, call.src, call.bytes, nullptr, 0, SignalOp::set}, stream);
+        device.streams().start(gpu::CopyCall{call.dst, call.src, call.bytes, nullptr, 0, SignalOp::set},
+                               stream);
         call.src = call.dst;
     }
     start_collective(team, device, arguments, call, stream);

@@ -23,14 +23,14 @@ device::Team stream_team(TeamState& team) {
 
 device::Team stream_team(TeamState& team, Stream stream, bool far_too) {
     const gpu::DeviceMemory* device = team.job().device();
-    if (device && !team.kernels.ready(Memory::device) && device->is_capturing(stream.handle))
+    if (device && !team.kernels.ready(Memory::device) && device->streams().is_capturing(stream.handle))
         throw Error(
             ErrorCode::invalid_argument,
             "A team's first use on a GPU cannot be captured in a CUDA graph: it writes to the GPU. Make "
             "the StreamContext or StreamTeam before the capture begins.");
     if (!far_too || !device) return stream_team(team);
     for (int i = 0; i < team.n_pes(); ++i)
-        if (device->is_far(team.world_pe(i))) {
+        if (device->far().has(team.world_pe(i))) {
             StreamServers::of(team.job()).stream_server();  // before any capture
             break;
         }
@@ -44,7 +44,7 @@ const gpu::DeviceMemory& device_for_streams(const JobState& job, const void* str
             ErrorCode::not_initialized,
             "Operations on streams are for the device heap, which is not there yet; allocate memory on "
             "the GPU first (Memory::device).");
-    if (job.window().check) device->check_stream(const_cast<void*>(stream));
+    if (job.window().check) device->streams().check(const_cast<void*>(stream));
     return *device;
 }
 
@@ -93,7 +93,7 @@ class Checked {
     /// This PE's own word to wait for: in the device heap, or pinned in the host heap.
     void* own_word(void* word, std::size_t bytes, bool consume) const {
         void* here = core::own_words(context_, device_, word, bytes, bytes);
-        if (consume && device_.pinned().has(word))
+        if (consume && device_.local().pinned().has(word))
             throw Error(ErrorCode::unsupported,
                         "signal_consume subtracts on the GPU, and this word is in the host heap, where only "
                         "CPUs update words. Wait for it, or keep it in the device heap.");
@@ -103,7 +103,7 @@ class Checked {
     /// the window reaches it.
     bool by_host(const device::Team& team, Stream stream, int pe, gpu::FarRequest request) const {
         request.pe = context_.team().world_pe(pe);
-        if (!device_.is_far(request.pe)) return false;
+        if (!device_.far().has(request.pe)) return false;
         core::StreamServers::of(context_.job()).stream_server().start(team, request, stream.handle);
         return true;
     }
@@ -128,25 +128,27 @@ StreamContext::StreamContext(const Context& context, Stream stream) {
 void StreamContext::put_bytes(void* dst, const void* src, std::size_t bytes, int pe) const {
     const Checked call(*state_, stream_);
     void* there = call.at(dst, bytes, pe);
-    call.device().check_pinned(src, bytes);
+    call.device().local().check_pinned(src, bytes);
     if (bytes == 0 ||
         call.by_host(
             team_, stream_, pe,
             {.there = dst, .here = const_cast<void*>(src), .bytes = bytes, .kind = gpu::FarKind::put}))
         return;
-    call.device().start(gpu::CopyCall{there, src, bytes, nullptr, 0, SignalOp::set}, stream_.handle);
+    call.device().streams().start(gpu::CopyCall{there, src, bytes, nullptr, 0, SignalOp::set},
+                                  stream_.handle);
 }
 
 void StreamContext::get_bytes(void* dst, const void* src, std::size_t bytes, int pe) const {
     const Checked call(*state_, stream_);
     const void* there = call.at(src, bytes, pe);
-    call.device().check_pinned(dst, bytes);
+    call.device().local().check_pinned(dst, bytes);
     if (bytes == 0 ||
         call.by_host(
             team_, stream_, pe,
             {.there = const_cast<void*>(src), .here = dst, .bytes = bytes, .kind = gpu::FarKind::get}))
         return;
-    call.device().start(gpu::CopyCall{dst, there, bytes, nullptr, 0, SignalOp::set}, stream_.handle);
+    call.device().streams().start(gpu::CopyCall{dst, there, bytes, nullptr, 0, SignalOp::set},
+                                  stream_.handle);
 }
 
 void StreamContext::put_signal_bytes(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
@@ -154,7 +156,7 @@ void StreamContext::put_signal_bytes(void* dst, const void* src, std::size_t byt
     const Checked call(*state_, stream_);
     auto* word = static_cast<std::uint64_t*>(call.word_at(signal, sizeof *signal, pe));
     void* there = bytes == 0 ? word : call.at(dst, bytes, pe);
-    call.device().check_pinned(bytes == 0 ? there : src, bytes);
+    call.device().local().check_pinned(bytes == 0 ? there : src, bytes);
     if (call.by_host(team_, stream_, pe,
                      {.there = bytes == 0 ? signal : dst,
                       .here = const_cast<void*>(bytes == 0 ? nullptr : src),
@@ -164,8 +166,8 @@ void StreamContext::put_signal_bytes(void* dst, const void* src, std::size_t byt
                       .kind = gpu::FarKind::put,
                       .signal_op = op}))
         return;
-    call.device().start(gpu::CopyCall{there, bytes == 0 ? there : src, bytes, word, value, op},
-                        stream_.handle);
+    call.device().streams().start(gpu::CopyCall{there, bytes == 0 ? there : src, bytes, word, value, op},
+                                  stream_.handle);
 }
 
 void StreamContext::strided(const detail::StridedBlocks& copy, int pe, bool is_put) const {
@@ -193,7 +195,7 @@ void StreamContext::strided_any(const detail::StridedBlocks& copy, int pe, bool 
     void* symmetric = is_put ? copy.dst : const_cast<void*>(copy.src);
     void* local = is_put ? const_cast<void*>(copy.src) : copy.dst;
     const gpu::LocalRange range = gpu::local_range(strided, is_put);
-    call.device().check_pinned(range.low, range.bytes);
+    call.device().local().check_pinned(range.low, range.bytes);
     if (call.by_host(team_, stream_, pe,
                      {.there = symmetric,
                       .here = local,
@@ -203,7 +205,7 @@ void StreamContext::strided_any(const detail::StridedBlocks& copy, int pe, bool 
                       .count = copy.count,
                       .kind = is_put ? gpu::FarKind::strided_put : gpu::FarKind::strided_get}))
         return;
-    call.device().start(strided, stream_.handle);
+    call.device().streams().start(strided, stream_.handle);
 }
 
 void StreamContext::store(void* dst, std::uint64_t bits, std::size_t bytes, int pe) const {
@@ -216,7 +218,7 @@ void StreamContext::store(void* dst, std::uint64_t bits, std::size_t bytes, int 
     if (call.by_host(team_, stream_, pe,
                      {.there = dst, .bytes = bytes, .value = bits, .kind = gpu::FarKind::put}))
         return;
-    call.device().start(gpu::WordCall{word, nullptr, bits, 0, AtomicOp::set, type}, stream_.handle);
+    call.device().streams().start(gpu::WordCall{word, nullptr, bits, 0, AtomicOp::set, type}, stream_.handle);
 }
 
 void StreamContext::atomic(AtomicOp op, DType type, void* fetch, void* dst, std::uint64_t value,
@@ -227,7 +229,7 @@ void StreamContext::atomic(AtomicOp op, DType type, void* fetch, void* dst, std:
     if (transport::is_fetching(op) && !fetch)
         throw Error(ErrorCode::invalid_argument,
                     "fetch is null: a fetching atomic on a stream needs an address for the fetched value.");
-    if (fetch) call.device().check_pinned(fetch, size_of(type));
+    if (fetch) call.device().local().check_pinned(fetch, size_of(type));
     if (call.by_host(team_, stream_, pe,
                      {.there = dst,
                       .here = fetch,
@@ -237,7 +239,7 @@ void StreamContext::atomic(AtomicOp op, DType type, void* fetch, void* dst, std:
                       .op = op,
                       .type = type}))
         return;
-    call.device().start(gpu::WordCall{word, fetch, value, compare, op, type}, stream_.handle);
+    call.device().streams().start(gpu::WordCall{word, fetch, value, compare, op, type}, stream_.handle);
 }
 
 void StreamContext::wait(void* word, DType type, Compare cmp, std::uint64_t value) const {
@@ -257,11 +259,11 @@ void StreamContext::wait(device::Operation as, void* word, DType type, Compare c
     const int reported = core::reported_values(type);
     const Checked call(*state_, stream_);
     void* here = call.own_word(word, size_of(type), as == device::Operation::signal_consume);
-    call.device().start(gpu::WaitCall{team_, here, value, cmp, type, as, reported}, stream_.handle);
+    call.device().streams().start(gpu::WaitCall{team_, here, value, cmp, type, as, reported}, stream_.handle);
 }
 
 void StreamContext::synchronize() const {
-    core::device_for_streams(state_->job(), stream_.handle).finish(stream_.handle);
+    core::device_for_streams(state_->job(), stream_.handle).streams().finish(stream_.handle);
 }
 
 }  // namespace atl

@@ -116,7 +116,7 @@ ElementsCall call_of(core::ContextState& context, const device::Team& team, cons
 
 void check_pinned(const gpu::DeviceMemory& device, const ElementsCall& call) {
     const auto check = [&](const void* memory, std::size_t step, std::size_t bytes) {
-        if (memory) device.check_pinned(memory, step * (call.count - 1) + bytes);
+        if (memory) device.local().check_pinned(memory, step * (call.count - 1) + bytes);
     };
     check(call.index.each, call.index.step * call.index.bytes, call.index.bytes);
     check(call.pe.each, call.pe.step * call.pe.bytes, call.pe.bytes);
@@ -159,7 +159,8 @@ class Pieces {
 
     Operand operand(const void* memory, std::uint64_t step, std::uint64_t bytes) const {
         auto* at = static_cast<char*>(const_cast<void*>(memory));
-        return {at, step, bytes, at && !device_.reaches(at, step * (call_.count - 1) + bytes), nullptr};
+        return {at, step, bytes, at && !device_.local().reaches(at, step * (call_.count - 1) + bytes),
+                nullptr};
     }
     gpu::BorrowedLane::Staging staging() const {
         const bool stages = std::any_of(std::begin(operands_), std::end(operands_),
@@ -175,11 +176,10 @@ class Pieces {
             once += o.bytes + line_bytes;
         }
         if (once == 0) return call_.count;
-        if (once + each > gpu::DeviceMemory::lane_pinned_bytes)
+        if (once + each > gpu::lane_pinned_bytes)
             throw Error(ErrorCode::unsupported, "Elements of " + common::bytes_text(call_.element_bytes) +
                                                     " are too large for this call; use put and get.");
-        const std::uint64_t most =
-            each == 0 ? call_.count : (gpu::DeviceMemory::lane_pinned_bytes - once) / each;
+        const std::uint64_t most = each == 0 ? call_.count : (gpu::lane_pinned_bytes - once) / each;
         char* next = lane_.pinned();
         for (Operand& o : operands_) {
             if (!o.is_staged) continue;
@@ -219,7 +219,7 @@ class Pieces {
 /// Checks numbers in host memory before anything is moved.
 void check_numbers(const gpu::DeviceMemory& device, const Elements& e, const Numbers& numbers,
                    std::int64_t low, std::int64_t high, bool are_pes) {
-    if (!numbers.each() || device.is_on_gpu(numbers.each())) return;
+    if (!numbers.each() || device.local().is_on_gpu(numbers.each())) return;
     const std::size_t n = numbers.is_for_all() ? 1 : e.count;
     const gpu::ElementNumbers each = numbers_of(numbers);
     for (std::size_t i = 0; i < n; ++i) {
@@ -243,7 +243,7 @@ void StreamContext::elements(const Elements& which) const {
     const ElementsCall call = call_of(*state_, team_, which);
     check_pinned(device, call);
     serve(state_->job(), call);
-    device.start(call, stream_.handle);
+    device.streams().start(call, stream_.handle);
 }
 
 void move_elements(const Context& context, const Elements& elements) {

@@ -29,7 +29,7 @@ void check_messages(const core::TeamState& team, const gpu::DeviceMemory& device
         if (m.is_send)
             core::check_on_device(team.job(), device, m.data, m.bytes);
         else
-            device.check_pinned(m.data, m.bytes);
+            device.local().check_pinned(m.data, m.bytes);
     }
 }
 
@@ -59,12 +59,12 @@ void enqueue(const Team& team, Stream stream, const std::vector<MessageGroup::Me
     if (!stream::is_far(state)) {
         const gpu::MessagesCall call = messages_call(state, messages);
         check_messages(state, device, messages);
-        return device.start(call, stream.handle);
+        return device.streams().start(call, stream.handle);
     }
     const device::Team value = core::kernel_team(state, Memory::device, true);
     check_messages(state, device, messages);
     for (const MessageGroup::Message& m : messages)
-        if (m.bytes != 0) device.check_local(m.data);
+        if (m.bytes != 0) device.local().check_reached(m.data);
     core::StreamServers::of(state.job()).team_server(state).start(value, messages, stream.handle);
 }
 

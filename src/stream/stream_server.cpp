@@ -35,7 +35,7 @@ StreamServer::StreamServer(JobState& job, const gpu::DeviceMemory& device, gpu::
       carry_(std::move(carry)),
       transport_(job.shared_transport()),
       context_(transport_->create_context()),
-      lane_(device.take_pinned_lane()),
+      lane_(device.lanes().take_pinned()),
       thread_([this] {
           run();
           drained_.store(UINT64_MAX);
@@ -48,12 +48,12 @@ StreamServer::~StreamServer() {
 }
 
 void StreamServer::start(const device::Team& team, const gpu::FarRequest& request, gpu::StreamHandle stream) {
-    if (device_.is_capturing(stream))
+    if (device_.streams().is_capturing(stream))
         unannounced_.store(true);
     else
         begun_.fetch_add(1);
     wake_.signal();
-    device_.start(gpu::FarCall{team, ring_, tickets_, request}, stream);
+    device_.streams().start(gpu::FarCall{team, ring_, tickets_, request}, stream);
 }
 
 void StreamServer::serve_kernels() {
@@ -160,7 +160,7 @@ bool StreamServer::settle() {
 void StreamServer::carry_out(Slot& slot) {
     const gpu::FarRequest& r = slot.request;
     if (r.is_release && is_unfinished_) transport_->fence(context_, r.pe);
-    const gpu::DeviceMemory::Far far{*transport_, context_, r.pe, &lane_};
+    const gpu::Far far{*transport_, context_, r.pe, &lane_};
     switch (r.kind) {
         case gpu::FarKind::put:
             put(slot);
@@ -168,13 +168,13 @@ void StreamServer::carry_out(Slot& slot) {
         case gpu::FarKind::get:
             return get(slot);
         case gpu::FarKind::strided_put:
-            device_.strided_far(far, {r.there, r.here, r.there_stride, r.here_stride, r.bytes, r.count},
-                                device_.far_offset(r.there), true);
+            device_.far().strided(far, {r.there, r.here, r.there_stride, r.here_stride, r.bytes, r.count},
+                                  device_.far().offset(r.there), true);
             break;
         case gpu::FarKind::strided_get:
-            return device_.strided_far(far,
-                                       {r.here, r.there, r.here_stride, r.there_stride, r.bytes, r.count},
-                                       device_.far_offset(r.there), false);
+            return device_.far().strided(far,
+                                         {r.here, r.there, r.here_stride, r.there_stride, r.bytes, r.count},
+                                         device_.far().offset(r.there), false);
         case gpu::FarKind::atomic:
             atomic(slot);
             break;
@@ -195,38 +195,38 @@ void StreamServer::carry_out(Slot& slot) {
 
 void StreamServer::put(const Slot& slot) const {
     const gpu::FarRequest& r = slot.request;
-    const gpu::DeviceMemory::Far far{*transport_, context_, r.pe, &lane_};
+    const gpu::Far far{*transport_, context_, r.pe, &lane_};
     const void* from = r.is_in_slot ? slot.data : r.here ? r.here : static_cast<const void*>(&r.value);
     const bool is_long = r.signal && r.type == DType::uint64;  // transports support signals of 8 bytes
-    const transport::Signal signal{r.signal ? device_.far_offset(r.signal) : 0, r.value, r.signal_op};
-    const std::uint64_t to = device_.far_offset(r.there);
+    const transport::Signal signal{r.signal ? device_.far().offset(r.signal) : 0, r.value, r.signal_op};
+    const std::uint64_t to = device_.far().offset(r.there);
     constexpr auto local = transport::Completion::local;
     if (!r.is_in_slot)
-        device_.put_far(far, to, from, r.bytes, is_long ? &signal : nullptr);
+        device_.far().put(far, to, from, r.bytes, is_long ? &signal : nullptr);
     else if (is_long)
         transport_->put_signal(context_, r.pe, to, from, r.bytes, signal, local);
     else if (r.bytes != 0)
         transport_->put(context_, r.pe, to, from, r.bytes, local);
     if (!r.signal || is_long) return;
     transport_->fence(context_, r.pe);
-    device_.atomic_far(far, r.signal_op == SignalOp::set ? AtomicOp::set : AtomicOp::add, r.type, r.signal,
-                       r.value, 0);
+    device_.far().atomic(far, r.signal_op == SignalOp::set ? AtomicOp::set : AtomicOp::add, r.type, r.signal,
+                         r.value, 0);
 }
 
 void StreamServer::get(Slot& slot) const {
     const gpu::FarRequest& r = slot.request;
-    const std::uint64_t from = device_.far_offset(r.there);
+    const std::uint64_t from = device_.far().offset(r.there);
     if (r.is_in_slot)
         transport_->get(context_, r.pe, from, slot.data, r.bytes, transport::Completion::local);
     else
-        device_.get_far({*transport_, context_, r.pe, &lane_}, r.here, from, r.bytes);
+        device_.far().get({*transport_, context_, r.pe, &lane_}, r.here, from, r.bytes);
 }
 
 void StreamServer::atomic(Slot& slot) const {
     const gpu::FarRequest& r = slot.request;
-    slot.result =
-        device_.atomic_far({*transport_, context_, r.pe, &lane_}, r.op, r.type, r.there, r.value, r.compare);
-    if (r.here && !r.is_in_slot) device_.copy(r.here, &slot.result, size_of(r.type));
+    slot.result = device_.far().atomic({*transport_, context_, r.pe, &lane_}, r.op, r.type, r.there, r.value,
+                                       r.compare);
+    if (r.here && !r.is_in_slot) device_.copies().copy(r.here, &slot.result, size_of(r.type));
 }
 
 }  // namespace atl::core

@@ -15,7 +15,7 @@ namespace atl::core {
 class StreamServer {
   public:
     /// Carries out a request in the server's thread, one after another. Replaces the calls for single PEs.
-    using Carry = std::function<void(const gpu::FarRequest&, const gpu::DeviceMemory::Lane&)>;
+    using Carry = std::function<void(const gpu::FarRequest&, const gpu::Lane&)>;
     StreamServer(JobState& job, const gpu::DeviceMemory& device, gpu::FarRing* ring,
                  unsigned long long* tickets, Carry carry = {});
     ~StreamServer();
@@ -57,8 +57,8 @@ class StreamServer {
     const Carry carry_;
     std::shared_ptr<transport::Transport> transport_;
     const transport::ContextId context_;
-    gpu::DeviceMemory::Lane lane_;  ///< pinned now: later, pinning might wait for a kernel that waits for
-                                    ///< this thread
+    gpu::Lane lane_;  ///< pinned now: later, pinning might wait for a kernel that waits for
+                      ///< this thread
     std::atomic<std::uint64_t> begun_{0};   ///< number of requests on streams, outside graphs
     std::atomic<bool> unannounced_{false};  ///< replays of graphs, and kernels, may make requests
     std::atomic<bool> stops_{false};

@@ -11,7 +11,7 @@ namespace atl::core {
 namespace {
 
 gpu::FarRing* new_ring(const gpu::DeviceMemory& device) {
-    return new (device.pin(sizeof(gpu::FarRing))) gpu::FarRing{};
+    return new (device.local().pin(sizeof(gpu::FarRing))) gpu::FarRing{};
 }
 
 }  // namespace
@@ -21,7 +21,8 @@ StreamServers::StreamServers(JobState& job, const gpu::DeviceMemory& device) : j
 StreamServer& StreamServers::stream_server() {
     const std::lock_guard lock(mutex_);
     if (!stream_server_)
-        stream_server_ = std::make_unique<StreamServer>(job_, device_, new_ring(device_), device_.tickets());
+        stream_server_ =
+            std::make_unique<StreamServer>(job_, device_, new_ring(device_), device_.team_places().tickets());
     return *stream_server_;
 }
 
@@ -31,7 +32,7 @@ TeamServer& StreamServers::team_server(TeamState& team) {
     team_servers_.resize(device::most_teams);
     std::unique_ptr<TeamServer>& server = team_servers_[static_cast<std::size_t>(place)];
     if (!server) {
-        unsigned long long* const tickets = device_.team_tickets(place);
+        unsigned long long* const tickets = device_.team_places().team_tickets(place);
         server = std::make_unique<TeamServer>(job_, device_, TeamServer::Way{new_ring(device_), tickets},
                                               TeamServer::Way{new_ring(device_), tickets + 1});
     }

@@ -98,7 +98,7 @@ device::Operation named(const GroupArguments& arguments) {
 
 gpu::GroupCall group_call(TeamState& team, const GroupArguments& arguments) {
     team.check_alive();
-    const gpu::DeviceMemory::GroupPlace place = group_place(team);
+    const gpu::TeamPlaces::Place place = group_place(team);
     return {stream_team(team), place.address,   place.words_bytes, named(arguments), arguments.dst,
             arguments.src,     arguments.bytes, arguments.bytes,   arguments.bytes,  arguments.scale,
             arguments.root,    arguments.kind,  arguments.type,    arguments.op};
@@ -116,9 +116,9 @@ void send_part(const TeamState& team, const gpu::DeviceMemory& device, const gpu
     if (part.first == part.last) return;
     char* mine = static_cast<char*>(call.dst) + part.first;
     for (int k = 1; k < n; ++k)
-        device.start(gpu::CopyCall{device.at(mine, team.world_pe((me + k) % n)), mine, part.last - part.first,
-                                   nullptr, 0, SignalOp::set},
-                     stream);
+        device.streams().start(gpu::CopyCall{device.at(mine, team.world_pe((me + k) % n)), mine,
+                                             part.last - part.first, nullptr, 0, SignalOp::set},
+                               stream);
 }
 
 }  // namespace
@@ -139,13 +139,13 @@ void start_group(const TeamState& team, const gpu::DeviceMemory& device, const g
     // Small arrays may be at different offsets on different PEs.
     if (call.kind != gpu::Group::reduce || n == 1 || call.bytes <= memory.exchange_limit_bytes() ||
         call.bytes < reduce_engines_bytes(team))
-        return device.start(call, stream);
+        return device.streams().start(call, stream);
     gpu::GroupCall step = call;
     step.kind = gpu::Group::reduce_part;
-    device.start(step, stream);
+    device.streams().start(step, stream);
     send_part(team, device, call, stream);
     step.kind = gpu::Group::sync;
-    device.start(step, stream);
+    device.streams().start(step, stream);
 }
 
 namespace {
@@ -160,15 +160,15 @@ void start_alltoalls(const TeamState& team, const gpu::DeviceMemory& device, con
     const auto at = [&](int block, std::int64_t stride) {
         return static_cast<std::int64_t>(a.strides.count) * block * stride;
     };
-    device.start(meeting, stream);
+    device.streams().start(meeting, stream);
     for (int k = 0; k < n; ++k) {
         const int pe = (me + k) % n;
         const char* theirs = static_cast<const char*>(device.at(a.src, team.world_pe(pe)));
-        device.start(gpu::StridedCall{static_cast<char*>(a.dst) + at(pe, to), theirs + at(me, from), to, from,
-                                      a.bytes, a.strides.count},
-                     stream);
+        device.streams().start(gpu::StridedCall{static_cast<char*>(a.dst) + at(pe, to), theirs + at(me, from),
+                                                to, from, a.bytes, a.strides.count},
+                               stream);
     }
-    device.start(meeting, stream);
+    device.streams().start(meeting, stream);
 }
 
 }  // namespace
@@ -176,7 +176,7 @@ void start_alltoalls(const TeamState& team, const gpu::DeviceMemory& device, con
 void start_collective(const TeamState& team, const gpu::DeviceMemory& device, const GroupArguments& arguments,
                       gpu::GroupCall call, gpu::StreamHandle stream) {
     if (arguments.kind == gpu::Group::collect)
-        return device.start(gpu::CollectCall{call, arguments.room}, stream);
+        return device.streams().start(gpu::CollectCall{call, arguments.room}, stream);
     if (arguments.kind != gpu::Group::alltoalls) return start_group(team, device, call, stream);
     call.kind = gpu::Group::sync;
     call.bytes = 0;

@@ -14,10 +14,10 @@ void* own_words(const ContextState& context, const gpu::DeviceMemory& device, vo
                 std::size_t each) {
     if (bytes == 0) return words;
     const JobState& job = context.job();
-    const bool is_pinned = device.pinned().has(words);
+    const bool is_pinned = device.local().pinned().has(words);
     if (is_pinned) {
         job.heap().check_symmetric(words, bytes);
-        device.check_pinned(words, bytes);
+        device.local().check_pinned(words, bytes);
     } else {
         check_on_device(job, device, words, bytes);
     }
@@ -79,11 +79,12 @@ void StreamWaits::many(const ManyWords& asked) const {
     check_aligned(asked.status, sizeof(int));
     check_aligned(asked.values, each);
     if (asked.out)
-        device.check_pinned(asked.out, (asked.kind == Many::some ? asked.n + 1 : 1) * sizeof(std::int64_t));
-    if (asked.status) device.check_pinned(asked.status, asked.n * sizeof(int));
-    if (asked.values) device.check_pinned(asked.values, bytes);
+        device.local().check_pinned(asked.out,
+                                    (asked.kind == Many::some ? asked.n + 1 : 1) * sizeof(std::int64_t));
+    if (asked.status) device.local().check_pinned(asked.status, asked.n * sizeof(int));
+    if (asked.values) device.local().check_pinned(asked.values, bytes);
     if (asked.n == 0 && !finds) return;
-    device.start(call, stream_.handle);
+    device.streams().start(call, stream_.handle);
 }
 
 }  // namespace detail

@@ -7,14 +7,12 @@ namespace atl::core {
 TeamServer::TeamServer(JobState& job, const gpu::DeviceMemory& device, const Way& collectives,
                        const Way& messages)
     : device_(device),
-      collectives_(job, device, collectives.ring, collectives.tickets,
-                   [this](const gpu::FarRequest& request, const gpu::DeviceMemory::Lane& lane) {
-                       run_group(request, lane);
-                   }),
-      messages_(job, device, messages.ring, messages.tickets,
-                [this](const gpu::FarRequest& request, const gpu::DeviceMemory::Lane& lane) {
-                    run_messages(request, lane);
-                }) {}
+      collectives_(
+          job, device, collectives.ring, collectives.tickets,
+          [this](const gpu::FarRequest& request, const gpu::Lane& lane) { run_group(request, lane); }),
+      messages_(
+          job, device, messages.ring, messages.tickets,
+          [this](const gpu::FarRequest& request, const gpu::Lane& lane) { run_messages(request, lane); }) {}
 
 void TeamServer::forget() {
     twin_.store(nullptr);
@@ -48,12 +46,12 @@ void TeamServer::start(const device::Team& team, std::vector<MessageGroup::Messa
     Kept* kept = nullptr;
     {
         const std::lock_guard lock(mutex_);
-        kept = &kept_.emplace_back(Kept{std::move(messages), !device_.is_capturing(stream)});
+        kept = &kept_.emplace_back(Kept{std::move(messages), !device_.streams().is_capturing(stream)});
     }
     messages_.start(team, {.there = kept, .kind = gpu::FarKind::messages}, stream);
 }
 
-void TeamServer::run_group(const gpu::FarRequest& r, const gpu::DeviceMemory::Lane& lane) const {
+void TeamServer::run_group(const gpu::FarRequest& r, const gpu::Lane& lane) const {
     stream::run_by_host(*twin_.load(),
                         {.kind = static_cast<gpu::Group>(r.group),
                          .dst = r.there,
@@ -68,7 +66,7 @@ void TeamServer::run_group(const gpu::FarRequest& r, const gpu::DeviceMemory::La
                         &lane);
 }
 
-void TeamServer::run_messages(const gpu::FarRequest& request, const gpu::DeviceMemory::Lane& lane) {
+void TeamServer::run_messages(const gpu::FarRequest& request, const gpu::Lane& lane) {
     const auto* kept = static_cast<const Kept*>(request.there);
     stream::run_messages_by_host(*twin_.load(), kept->messages, lane);
     if (!kept->once) return;

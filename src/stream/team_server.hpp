@@ -38,8 +38,8 @@ class TeamServer {
         std::vector<MessageGroup::Message> messages;
         bool once;
     };
-    void run_group(const gpu::FarRequest& request, const gpu::DeviceMemory::Lane& lane) const;
-    void run_messages(const gpu::FarRequest& request, const gpu::DeviceMemory::Lane& lane);
+    void run_group(const gpu::FarRequest& request, const gpu::Lane& lane) const;
+    void run_messages(const gpu::FarRequest& request, const gpu::Lane& lane);
 
     const gpu::DeviceMemory& device_;
     std::atomic<TeamState*> twin_{nullptr};

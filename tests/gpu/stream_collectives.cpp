@@ -248,7 +248,7 @@ TEST_F(StreamCollectives, NumbersBeginAgain) {
     auto* x = zeros<float>(large);
     auto* y = zeros<float>(large);
     const core::TeamState& world = job_.world().state();
-    const gpu::DeviceMemory::GroupPlace place = core::group_place(world);
+    const gpu::TeamPlaces::Place place = core::group_place(world);
     const gpu::GroupMemory memory{job_.n_pes(), place.words_bytes};
     const StreamTeam team = team_on_stream();
     const auto begin_at = [&](std::uint32_t number) {

@@ -218,7 +218,7 @@ TEST_F(StreamLarge, NumbersBeginAgain) {
     auto* x = zeros<float>(larger);
     auto* y = zeros<float>(larger);
     const core::TeamState& world = job_.world().state();
-    const gpu::DeviceMemory::GroupPlace place = core::group_place(world);
+    const gpu::TeamPlaces::Place place = core::group_place(world);
     const gpu::GroupMemory memory{job_.n_pes(), place.words_bytes};
     const StreamTeam team = team_on_stream();
     for (const std::uint32_t first : {0xfffffff8u, 0x3ffffffcu, 0x7ffffffdu, 0xfffffffau}) {

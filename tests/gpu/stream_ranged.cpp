@@ -259,7 +259,7 @@ TEST_F(StreamRanged, NumbersBeginAgain) {
     auto* x = zeros<float>(large);
     auto* y = zeros<float>(large);
     const core::TeamState& world = job_.world().state();
-    const gpu::DeviceMemory::GroupPlace place = core::group_place(world);
+    const gpu::TeamPlaces::Place place = core::group_place(world);
     const gpu::GroupMemory memory{job_.n_pes(), place.words_bytes};
     const StreamTeam team = team_on_stream();
     for (const std::uint32_t first : {0xbffffffdu, 0xfffffff8u}) {

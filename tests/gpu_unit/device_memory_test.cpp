@@ -36,10 +36,10 @@ TEST_P(DeviceMemoryOfFakes, PutsAndGetsAcrossChunks) {
             const std::size_t bytes = 1 + below(random, 300000);
             char* block = device.allocate(bytes);
             const std::vector<char> mine(bytes, static_cast<char>(10 * i + job.my_pe()));
-            device.memory.put(block, mine.data(), bytes, right_of(job));
+            device.memory.copies().put(block, mine.data(), bytes, right_of(job));
             job.world().barrier();
             std::vector<char> got(bytes);
-            device.memory.get(got.data(), block, bytes, right_of(job));
+            device.memory.copies().get(got.data(), block, bytes, right_of(job));
             ASSERT_EQ(got, mine);
             ASSERT_EQ(
                 std::memcmp(block, std::vector<char>(bytes, static_cast<char>(10 * i + left_of(job))).data(),
@@ -67,7 +67,7 @@ TEST_P(DeviceMemoryOfFakes, StridedCopiesAreOneCall) {
                 mine[i] = static_cast<char>(i * 7 + static_cast<std::size_t>(job.my_pe()));
             job.world().barrier();
             const int right = right_of(job), before = device.fake->strided();
-            device.memory.strided({block, mine.data(), far, near, bytes, blocks}, right, true);
+            device.memory.copies().strided({block, mine.data(), far, near, bytes, blocks}, right, true);
             EXPECT_EQ(device.fake->strided() - before, bytes == 8 ? 1 : 3);
             job.world().barrier();
             for (std::int64_t i = 0; i < blocks; ++i)
@@ -75,7 +75,7 @@ TEST_P(DeviceMemoryOfFakes, StridedCopiesAreOneCall) {
                     ASSERT_EQ(block[i * far + k], k < static_cast<std::int64_t>(bytes)
                                                       ? static_cast<char>((i * near + k) * 7 + left_of(job))
                                                       : 0x55);
-            device.memory.strided({back.data(), block, near, far, bytes, blocks}, right, false);
+            device.memory.copies().strided({back.data(), block, near, far, bytes, blocks}, right, false);
             for (std::int64_t i = 0; i < blocks; ++i)
                 ASSERT_EQ(std::memcmp(&back[static_cast<std::size_t>(i * near)],
                                       &mine[static_cast<std::size_t>(i * near)], bytes),
@@ -83,7 +83,7 @@ TEST_P(DeviceMemoryOfFakes, StridedCopiesAreOneCall) {
             job.world().barrier();
             device.fake->let_reach(back.data());
             const int calls = device.fake->strided();
-            device.memory.strided({back.data(), block, near, far, bytes, blocks}, right, false);
+            device.memory.copies().strided({back.data(), block, near, far, bytes, blocks}, right, false);
             EXPECT_EQ(device.fake->strided() - calls, 1);
             job.world().barrier();
         }
@@ -112,7 +112,7 @@ TEST_P(DeviceMemoryOfFakes, OnePeOutOfMemoryStopsAllAndNothingIsLost) {
         if (job.my_pe() == 0) faults.memory_bytes = 18 * granule;
         Device device(job, faults);
         char* first = device.allocate(16 * granule);
-        device.memory.fill(first, 1, 16 * granule);
+        device.memory.copies().fill(first, 1, 16 * granule);
         const auto before = device.memory.use();
         expect_error(ErrorCode::out_of_memory, {job.my_pe() == 0 ? "in this test" : "PE 0's GPU"},
                      [&] { device.allocate(5 * granule); });
@@ -123,10 +123,10 @@ TEST_P(DeviceMemoryOfFakes, OnePeOutOfMemoryStopsAllAndNothingIsLost) {
         // A quarter ahead would be too much for PE 0; the needed size is not.
         char* second = device.allocate(1);
         EXPECT_EQ(device.memory.use().taken_bytes, 17 * granule);
-        device.memory.fill(second, 2, 1);
+        device.memory.copies().fill(second, 2, 1);
         job.world().barrier();
         char got = 0;
-        device.memory.get(&got, second, 1, right_of(job));
+        device.memory.copies().get(&got, second, 1, right_of(job));
         EXPECT_EQ(got, 2);
         EXPECT_EQ(first[0], 1);
         job.world().barrier();
@@ -143,10 +143,10 @@ TEST_P(DeviceMemoryOfFakes, OnePeThatCannotMapStopsAll) {
                      [&] { device.allocate(granule); });
         device.fake->faults().cannot_map = false;
         char* block = device.allocate(granule);
-        device.memory.fill(block, 3, granule);
+        device.memory.copies().fill(block, 3, granule);
         job.world().barrier();
         char got = 0;
-        device.memory.get(&got, block + granule - 1, 1, left_of(job));
+        device.memory.copies().get(&got, block + granule - 1, 1, left_of(job));
         EXPECT_EQ(got, 3);
         job.world().barrier();
     });
@@ -156,7 +156,7 @@ TEST_P(DeviceMemoryOfFakes, ReallocReclaimAndWrongAddresses) {
     run([](Job& job) {
         Device device(job);
         char* a = device.allocate(100);
-        device.memory.fill(a, 7, 100);
+        device.memory.copies().fill(a, 7, 100);
         a = static_cast<char*>(device.memory.reallocate(a, 3 * granule));  // in place, and more memory
         char* fence = device.allocate(1);
         char* moved = static_cast<char*>(device.memory.reallocate(a, 5 * granule));
@@ -203,7 +203,7 @@ TEST_P(DeviceMemoryOfFakes, RegisteredBuffersAreSeenByAll) {
         EXPECT_FALSE(device.memory.is_allocated(view, 2 * granule + 1));
         EXPECT_EQ(device.memory.use().registered_bytes, 2 * granule);
         const char told = static_cast<char>(job.my_pe() + 1);
-        device.memory.put(view + granule, &told, 1, right_of(job));
+        device.memory.copies().put(view + granule, &told, 1, right_of(job));
         job.world().barrier();
         EXPECT_EQ(mine[granule], left_of(job) + 1) << "by the old address";
         expect_error(ErrorCode::invalid_argument, {"registered"},
@@ -232,10 +232,10 @@ TEST_P(DeviceMemoryOfFakes, ResetGivesMemoryBack) {
         EXPECT_FALSE(device.memory.reclaim(1)) << "what is dropped later was freed already";
         job.world().barrier();
         EXPECT_EQ(device.allocate(3 * granule), first);
-        device.memory.fill(first, 4, 3 * granule);
+        device.memory.copies().fill(first, 4, 3 * granule);
         job.world().barrier();
         char got = 0;
-        device.memory.get(&got, first, 1, right_of(job));
+        device.memory.copies().get(&got, first, 1, right_of(job));
         EXPECT_EQ(got, 4);
         job.world().barrier();
     });

@@ -55,7 +55,7 @@ TEST_P(TeamPages, AreTakenUntilThereAreNoneAndGivenBack) {
                 if (pages.bits == 0) break;
                 EXPECT_EQ(pages.bits & taken, 0u);
                 taken |= pages.bits;
-                const auto place = device.group_place(job.n_pes(), pages);
+                const auto place = device.team_places().of(job.n_pes(), pages);
                 EXPECT_LE(place.bytes, pages.count() * gpu::GroupPages::page_bytes);
                 EXPECT_GE(device.offset_of(place.address), 0u);
             }

@@ -14,7 +14,6 @@ MOST_METHODS = 25
 MORE = {
     "Team": "public: OpenSHMEM's teams, and an erased form of each collective for the fronts",
     "StreamContext": "public: OpenSHMEM's RMA, atomics and signals in stream order",
-    "DeviceMemory": "is to be divided: issue 21, section 4",
     "Engine": "the state of UCX, which callbacks of the library reach",
 }
 

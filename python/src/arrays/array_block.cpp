@@ -62,8 +62,8 @@ std::vector<Window>& windows() {
 Window window_now() {
     const core::JobState& job = g.job->state();
     const gpu::DeviceMemory& device = *job.device();
-    const std::size_t stride = device.stride();
-    return {reinterpret_cast<std::uintptr_t>(device.slot(0)),
+    const std::size_t stride = device.window().stride;
+    return {reinterpret_cast<std::uintptr_t>(device.window().slot(0)),
             stride * static_cast<std::size_t>(job.window().n_slots), stride,
             stride * static_cast<std::size_t>(job.topology().host_slot(job.pe())), g.epoch};
 }
@@ -72,7 +72,7 @@ Window window_now() {
 bool is_taken_anew(const char* address) {
     const gpu::DeviceMemory* device = g.job != nullptr ? g.job->state().device() : nullptr;
     try {
-        return device != nullptr && device->reaches(address, 1);
+        return device != nullptr && device->local().reaches(address, 1);
     } catch (const Error&) {  // allocated on another GPU
         return true;
     }

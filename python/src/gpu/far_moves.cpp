@@ -187,9 +187,9 @@ const char* far_here(const Context& ctx, const FarTransfer& t) {
     if (device == nullptr || static_cast<unsigned>(t.pe) >= static_cast<unsigned>(ctx.n_pes()))
         return nullptr;
     const int slot = job.topology().host_slot(ctx.state().team().world_pe(t.pe));
-    const char* const mine = device->slot(job.topology().host_slot(job.pe()));
-    const bool holds = t.far >= mine && t.far < mine + device->stride();
-    return slot < 0 || !holds ? nullptr : device->slot(slot) + (t.far - mine);
+    const char* const mine = device->window().slot(job.topology().host_slot(job.pe()));
+    const bool holds = t.far >= mine && t.far < mine + device->window().stride;
+    return slot < 0 || !holds ? nullptr : device->window().slot(slot) + (t.far - mine);
 }
 
 /// True if the call writes local memory that it also reads; then all is read before the first write. The

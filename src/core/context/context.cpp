@@ -52,21 +52,21 @@ using core::Access;
 using core::Path;
 using core::Route;
 
-gpu::DeviceMemory::Far far(const core::ContextState& ctx, const Route& route) {
+gpu::Far far(const core::ContextState& ctx, const Route& route) {
     return {*ctx.job().transport(), ctx.id(), route.pe};
 }
 
 /// Copies from local memory, which may be a GPU's, to an address of the window.
 void store_by(const Route& route, const void* src, std::size_t bytes) {
     if (route.local_on_gpu)
-        route.device->copy_to_host(route.there, src, bytes);
+        route.device->copies().copy_to_host(route.there, src, bytes);
     else
         copy(route.there, src, bytes);
 }
 /// Copies from an address of the window to local memory, which may be a GPU's.
 void load_by(const Route& route, void* dst, std::size_t bytes) {
     if (route.local_on_gpu)
-        route.device->copy_from_host(dst, route.there, bytes);
+        route.device->copies().copy_from_host(dst, route.there, bytes);
     else
         copy(dst, route.there, bytes);
 }
@@ -86,9 +86,9 @@ void put_by(core::ContextState& ctx, const Route& route, void* dst, const void* 
         case Path::window:
             return store_by(route, src, bytes);
         case Path::gpu:
-            return route.device->put(dst, src, bytes, route.pe);
+            return route.device->copies().put(dst, src, bytes, route.pe);
         case Path::staged:
-            return route.device->put_far(far(ctx, route), route.offset, src, bytes);
+            return route.device->far().put(far(ctx, route), route.offset, src, bytes);
         case Path::transport:
             return ctx.job().transport()->put(ctx.id(), route.pe, route.offset, src, bytes,
                                               completion(blocking));
@@ -101,7 +101,7 @@ std::uint64_t atomic_by(core::ContextState& ctx, const Route& route, AtomicOp op
         case Path::window:
             return transport::apply_atomic(op, type, route.there, value, compare);
         case Path::gpu:
-            return route.device->atomic(op, type, dst, value, compare, route.pe);
+            return route.device->copies().atomic(op, type, dst, value, compare, route.pe);
         case Path::staged:
         case Path::transport:
             break;
@@ -128,7 +128,7 @@ void check_device_words(core::ContextState& ctx, const void* words, std::size_t 
 
 void load_device_words(core::ContextState& ctx, void* dst, const void* words, std::size_t bytes) {
     check_device_words(ctx, words, bytes);
-    if (bytes != 0) ctx.job().device()->get(dst, words, bytes, ctx.job().pe());
+    if (bytes != 0) ctx.job().device()->copies().get(dst, words, bytes, ctx.job().pe());
 }
 
 int ContextBase::route_elsewhere(const void* symmetric, std::size_t bytes, int pe) const {
@@ -192,9 +192,9 @@ void get_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t
         case Path::window:
             return load_by(route, dst, bytes);
         case Path::gpu:
-            return route.device->get(dst, src, bytes, route.pe);
+            return route.device->copies().get(dst, src, bytes, route.pe);
         case Path::staged:
-            return route.device->get_far(far(ctx, route), dst, route.offset, bytes);
+            return route.device->far().get(far(ctx, route), dst, route.offset, bytes);
         case Path::transport:
             return ctx.job().transport()->get(ctx.id(), route.pe, route.offset, dst, bytes,
                                               completion(blocking));
@@ -214,12 +214,12 @@ void blocks_routed(core::ContextState& ctx, const StridedBlocks& b, int pe, bool
                 copy.dst = route.there;
             else
                 copy.src = route.there;
-            return route.local_on_gpu ? route.device->strided_with_host(copy, is_put)
+            return route.local_on_gpu ? route.device->copies().strided_with_host(copy, is_put)
                                       : gpu::copy_on_host(copy);
         case Path::gpu:
-            return route.device->strided(copy, route.pe, is_put);
+            return route.device->copies().strided(copy, route.pe, is_put);
         case Path::staged:
-            return route.device->strided_far(far(ctx, route), copy, route.offset, is_put);
+            return route.device->far().strided(far(ctx, route), copy, route.offset, is_put);
         case Path::transport:
             break;
     }
@@ -261,7 +261,7 @@ void put_signal_routed(core::ContextState& ctx, void* dst, const void* src, std:
     // Data and signal are one message if both go by the transport, or if either is in a device heap that only
     // the transport reaches.
     if (data.path == Path::staged || word.path == Path::staged)
-        return data.device->put_far(far(ctx, data), data.offset, src, bytes, &announced);
+        return data.device->far().put(far(ctx, data), data.offset, src, bytes, &announced);
     if (data.path == Path::transport && word.path == Path::transport)
         return ctx.job().transport()->put_signal(ctx.id(), data.pe, data.offset, src, bytes, announced,
                                                  transport::Completion::local);

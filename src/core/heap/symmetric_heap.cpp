@@ -223,7 +223,7 @@ void SymmetricHeap::release_pages(memory::FreedPages::Range freed) {
         return heap_->is_unused(range.begin, range.end);
     };
     for (const gpu::PinnedHeap::Range& range :
-         devices_.owned()->pinned().unpin({freed.begin, freed.end}, unused))
+         devices_.owned()->local().pinned().unpin({freed.begin, freed.end}, unused))
         release_unpinned(range);
 }
 
@@ -240,7 +240,7 @@ void SymmetricHeap::pin(const void* block, std::size_t bytes) const {
     }
     check_symmetric(block, bytes);
     const auto offset = static_cast<std::size_t>(static_cast<const char*>(block) - mine_);
-    if (bytes != 0) devices_.memory()->pinned().pin({offset, offset + bytes});
+    if (bytes != 0) devices_.memory()->local().pinned().pin({offset, offset + bytes});
 }
 
 void SymmetricHeap::free(void* block) {

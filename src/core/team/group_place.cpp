@@ -12,8 +12,8 @@ gpu::GroupPages group_pages_for(const TeamState& team, std::uint64_t offered) {
     return gpu::group_pages_for(team.n_pes(), offered);
 }
 
-gpu::DeviceMemory::GroupPlace group_place(const TeamState& team) {
-    if (team.kernels.place == 0) return team.job().device()->world_place();
+gpu::TeamPlaces::Place group_place(const TeamState& team) {
+    if (team.kernels.place == 0) return team.job().device()->team_places().world();
     const int n = team.n_pes();
     if (team.kernels.group_pages.bits == 0)
         throw Error(ErrorCode::unsupported,
@@ -24,13 +24,13 @@ gpu::DeviceMemory::GroupPlace group_place(const TeamState& team) {
                         "the world have " +
                         common::bytes_text(gpu::GroupPages::all_bytes) +
                         " together. Destroy unused teams, then create this one again.");
-    return team.job().device()->group_place(n, team.kernels.group_pages);
+    return team.job().device()->team_places().of(n, team.kernels.group_pages);
 }
 
 void clear_group_place(const TeamState& team) {
     if (team.kernels.group_pages.bits == 0) return;
-    const gpu::DeviceMemory::GroupPlace place = group_place(team);
-    team.job().device()->fill(place.address, 0, place.bytes);
+    const gpu::TeamPlaces::Place place = group_place(team);
+    team.job().device()->copies().fill(place.address, 0, place.bytes);
 }
 
 }  // namespace atl::core

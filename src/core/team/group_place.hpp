@@ -11,7 +11,7 @@ class TeamState;
 /// members.
 gpu::GroupPages group_pages_for(const TeamState& team, std::uint64_t offered);
 /// The team's memory in this PE's slot. Throws Error(unsupported) for a team that got none.
-gpu::DeviceMemory::GroupPlace group_place(const TeamState& team);
+gpu::TeamPlaces::Place group_place(const TeamState& team);
 /// Zeroes the memory again, once no member uses it any more.
 void clear_group_place(const TeamState& team);
 

@@ -41,7 +41,7 @@ void write_head(TeamState& team, Memory memory, device::Control* block) {
     const double bound_s = bounded ? std::min(job.settings().wait_timeout_s, 1e9) : 0;
     head.bound_ns = static_cast<unsigned long long>(bound_s * 1e9);
     head.checks = bounded;
-    head.watch = memory == Memory::device ? job.device()->watch() : job.kernels().host_watch.get();
+    head.watch = memory == Memory::device ? job.device()->streams().watch() : job.kernels().host_watch.get();
     bool has_far = false;
     for (int i = 0; i < team.n_pes(); ++i) {
         const int pe = team.world_pe(i), slot = job.topology().slot(pe);
@@ -55,7 +55,7 @@ void write_head(TeamState& team, Memory memory, device::Control* block) {
         head.far_tickets = requests.tickets;
     }
     if (memory == Memory::device)
-        job.device()->put(block, &head, head_bytes, job.pe());
+        job.device()->copies().put(block, &head, head_bytes, job.pe());
     else
         std::memcpy(static_cast<void*>(block), &head, head_bytes);
 }
@@ -105,7 +105,7 @@ device::Team kernel_team(TeamState& team, Memory memory, bool far_too) {
                     "There is no device heap yet; allocate memory on the GPU first (Memory::device; in "
                     "Python device=\"cuda\").");
     const int far = first_far(team);
-    if (far >= 0 && !(far_too && memory == Memory::device && job.device()->is_far(far)))
+    if (far >= 0 && !(far_too && memory == Memory::device && job.device()->far().has(far)))
         check_near(team,
                    memory == Memory::host ? "Functions of kernels on the host heap"
                    : far_too              ? "Kernels and operations on streams"
@@ -121,8 +121,8 @@ device::Team kernel_team(TeamState& team, Memory memory, bool far_too) {
         value.window = job.mapping()->slot(0);
         value.stride = static_cast<long long>(job.mapping()->layout().stride());
     } else {
-        value.window = job.device()->slot(0);
-        value.stride = static_cast<long long>(job.device()->stride());
+        value.window = job.device()->window().slot(0);
+        value.stride = static_cast<long long>(job.device()->window().stride);
     }
     return value;
 }
@@ -135,7 +135,7 @@ void release_kernel_control(TeamState& team) noexcept {
     try {
         std::memset(static_cast<void*>(block_of(team, Memory::host)), 0, device::control_bytes);
         if (job.device()) {
-            job.device()->fill(block_of(team, Memory::device), 0, device::control_bytes);
+            job.device()->copies().fill(block_of(team, Memory::device), 0, device::control_bytes);
             clear_group_place(team);
         }
         job.kernels().pages.give_back_run(team.kernels.group_pages.bits);

@@ -10,26 +10,26 @@ class BorrowedLane {
     enum class Staging : bool { none, pinned };
 
     BorrowedLane(const DeviceMemory& device, Staging staging)
-        : BorrowedLane(device, device.take_lane(staging == Staging::pinned)) {
-        if (staging == Staging::pinned) device.pin(lane_);  // if this throws, the lane is returned
+        : BorrowedLane(device, device.lanes().take(staging == Staging::pinned)) {
+        if (staging == Staging::pinned) device.lanes().pin(lane_);  // if this throws, the lane is returned
     }
-    ~BorrowedLane() { device_.give_lane_back(lane_); }
+    ~BorrowedLane() { device_.lanes().give_back(lane_); }
     BorrowedLane(const BorrowedLane&) = delete;
     BorrowedLane& operator=(const BorrowedLane&) = delete;
 
-    /// DeviceMemory::lane_pinned_bytes of memory; only with Staging::pinned.
+    /// lane_pinned_bytes of memory; only with Staging::pinned.
     char* pinned() const noexcept { return lane_.pinned; }
     /// Runs the call; complete on return.
     void run(const DeviceCall& call) const {
-        device_.start(call, lane_.stream);
-        device_.finish(lane_.stream);
+        device_.streams().start(call, lane_.stream);
+        device_.streams().finish(lane_.stream);
     }
 
   private:
-    BorrowedLane(const DeviceMemory& device, const DeviceMemory::Lane& lane) : device_(device), lane_(lane) {}
+    BorrowedLane(const DeviceMemory& device, const Lane& lane) : device_(device), lane_(lane) {}
 
     const DeviceMemory& device_;
-    DeviceMemory::Lane lane_;
+    Lane lane_;
 };
 
 }  // namespace atl::gpu

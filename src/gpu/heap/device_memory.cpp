@@ -1,4 +1,4 @@
-// Opens the device heap, one GPU per PE; its blocks, lanes and addresses.
+// Opens the device heap, one GPU per PE; its blocks and addresses.
 #include "gpu/heap/device_memory.hpp"
 
 #include "common/error_of.hpp"
@@ -80,11 +80,16 @@ DeviceMemory::DeviceMemory(JobView& job, const OpenDevice& open, std::size_t con
                window_ = gpu_->memory().reserve(job_.window.n_slots, slot_of(me_));
                pinned_ =
                    std::make_unique<PinnedHeap>(gpu_->pinning(), job_.window.mine, job_.window.heap_bytes);
+               lanes_ = std::make_unique<Lanes>(*gpu_);
+               local_ = std::make_unique<LocalMemory>(*this, *gpu_, *pinned_);
+               copies_ = std::make_unique<DeviceCopies>(*this, *gpu_, *pinned_);
                serve_others();
+               far_ = std::make_unique<DeviceFar>(*this, *gpu_, job_, server_ && job_.everything_routed);
                blocks_ = std::make_unique<memory::Allocator>(views_offset());
                views_ = std::make_unique<memory::Allocator>(views_bytes());
            }));
     if (control_bytes_ != 0) open_control();
+    streams_ = std::make_unique<DeviceStreams>(*gpu_, watch_.get(), seen_watch_, sharing_);
 }
 
 /// Divides the GPU. Kernels of collectives on streams have one grid on all PEs. If PEs share a GPU, it must
@@ -115,12 +120,11 @@ int DeviceMemory::slot_of(int pe) const noexcept { return job_.slots[static_cast
 
 /// Must run before any PE has memory there.
 void DeviceMemory::serve_others() {
-    give_lane_back(take_pinned_lane());  // now, since later pinning may wait for kernels that wait
+    lanes_->give_back(lanes_->take_pinned());  // now, since later pinning may wait for kernels that wait
     transport::Transport* const transport = job_.transport;
     if (!transport || !transport->carries_device_heaps()) return;
-    server_ = std::make_unique<DeviceServer>(*gpu_, mine(), stride());
+    server_ = std::make_unique<DeviceServer>(*gpu_, mine(), window_.stride);
     transport->serve_device_heap(server_.get());
-    by_transport_ = job_.everything_routed;
 }
 
 void DeviceMemory::open_control() {
@@ -229,7 +233,7 @@ void* DeviceMemory::reallocate(void* block, std::size_t bytes) {
     void* moved = allocate(bytes, 0, serial);
     try {
         settle("copy a block that grows",
-               common::error_of([&] { copy(moved, block, std::min(old_bytes, bytes)); }));
+               common::error_of([&] { copies_->copy(moved, block, std::min(old_bytes, bytes)); }));
     } catch (...) {
         const std::lock_guard lock(mutex_);
         forget(offset_of(moved));
@@ -247,50 +251,13 @@ void DeviceMemory::fill_on_all(void* dst, unsigned char value, std::size_t bytes
            common::error_of([&] { gpu_->executor().fill(dst, value, bytes); }));
 }
 
-// ---- lanes
-
-/// Takes a free lane of the wanted kind if there is one. Pinned ones are kept for callers that need them.
-DeviceMemory::Lane DeviceMemory::take_lane(bool pinned) const {
-    {
-        const std::lock_guard lock(mutex_);
-        if (!free_lanes_.empty()) {
-            const auto fits = [&](const Lane& lane) { return (lane.pinned != nullptr) == pinned; };
-            const auto found = std::find_if(free_lanes_.rbegin(), free_lanes_.rend(), fits);
-            std::swap(found == free_lanes_.rend() ? free_lanes_.back() : *found, free_lanes_.back());
-            const Lane lane = free_lanes_.back();
-            free_lanes_.pop_back();
-            return lane;
-        }
-    }
-    return {gpu_->executor().make_stream(), nullptr};
-}
-
-void DeviceMemory::give_lane_back(const Lane& lane) const {
-    const std::lock_guard lock(mutex_);
-    free_lanes_.push_back(lane);
-}
-
-void DeviceMemory::pin(Lane& lane) const {
-    if (!lane.pinned) lane.pinned = static_cast<char*>(gpu_->pinning().pin(lane_pinned_bytes));
-}
-
-DeviceMemory::Lane DeviceMemory::take_pinned_lane() const {
-    Lane lane = take_lane(true);
-    pin(lane);
-    return lane;
-}
-
-void DeviceMemory::finish(StreamHandle stream) const {
-    const KernelWatch::Finish finish(watch_.get());
-    gpu_->executor().finish(stream);
-}
-
-void DeviceMemory::check_kernels() const {
-    if (watch_) watch_->check();
-}
-
-void DeviceMemory::note_kernel(std::string_view name, unsigned blocks, unsigned threads) const {
-    if (watch_) watch_->started(name, blocks, threads);
+void DeviceMemory::reserve_group_memory() {
+    const std::size_t bytes = TeamPlaces::bytes(job_.n_pes);
+    void* block = allocate(bytes, 128, 0);
+    team_places_ = TeamPlaces(static_cast<char*>(block), job_.n_pes);
+    group_bytes_ = bytes;
+    own_chunks_ = chunk_bytes_.size();
+    fill_on_all(block, 0, bytes);
 }
 
 /// The library's own blocks were allocated first, so they get their old offsets again.
@@ -311,6 +278,11 @@ void DeviceMemory::reset() {
 }
 
 // ---- addresses
+
+void* DeviceMemory::at(const void* local, int pe) const noexcept {
+    const int slot = slot_of(pe);
+    return slot < 0 ? nullptr : window_.slot(slot) + offset_of(local);
+}
 
 std::size_t DeviceMemory::offset_of(const void* address) const noexcept {
     const auto offset = static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(address) -
@@ -366,11 +338,6 @@ std::size_t DeviceMemory::checked_block(const void* block, const char* operation
                     what + "inside a block of " + common::bytes_text(inside->bytes) + " that starts " +
                         common::bytes_text(within - inside->offset) + " before it.");
     throw Error(ErrorCode::use_after_free, what + "in no block that is allocated now; it was freed already.");
-}
-
-std::uint64_t DeviceMemory::atomic(AtomicOp op, DType type, void* dst, std::uint64_t value,
-                                   std::uint64_t compare, int pe) const {
-    return gpu_->executor().run_word({at(dst, pe), nullptr, value, compare, op, type});
 }
 
 Job::DeviceHeapUse DeviceMemory::use() const {

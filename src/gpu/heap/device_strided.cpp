@@ -25,7 +25,7 @@ StridedCall part_of(const StridedCall& all, std::uint64_t first, std::uint64_t c
 /// Stages contiguous blocks in pinned memory.
 void staged(const DeviceMemory& device, const StridedCall& copy, bool is_put) {
     const BorrowedLane lane(device, BorrowedLane::Staging::pinned);
-    const std::uint64_t most = DeviceMemory::lane_pinned_bytes / copy.block_bytes;
+    const std::uint64_t most = lane_pinned_bytes / copy.block_bytes;
     for (std::uint64_t first = 0; first < copy.count; first += most) {
         StridedCall on_host = part_of(copy, first, std::min(most, copy.count - first));
         StridedCall on_gpu = on_host;
@@ -57,9 +57,9 @@ void copy_on_host(const StridedCall& copy) {
     }
 }
 
-void DeviceMemory::strided_with_host(const StridedCall& copy, bool from_gpu) const {
+void DeviceCopies::strided_with_host(const StridedCall& copy, bool from_gpu) const {
     if (copy.count != 1 && copy.block_bytes < block_by_block_from_bytes)
-        return staged(*this, copy, !from_gpu);
+        return staged(device_, copy, !from_gpu);
     for (std::uint64_t i = 0; i < copy.count; ++i) {
         const StridedCall block = part_of(copy, i, 1);
         if (from_gpu)
@@ -69,29 +69,29 @@ void DeviceMemory::strided_with_host(const StridedCall& copy, bool from_gpu) con
     }
 }
 
-void DeviceMemory::strided_here(const StridedCall& copy) const {
+void DeviceCopies::strided_here(const StridedCall& copy) const {
     if (copy.count == 1 || copy.block_bytes >= block_by_block_from_bytes) {
         for (std::uint64_t i = 0; i < copy.count; ++i) {
             const StridedCall block = part_of(copy, i, 1);
             this->copy(block.dst, block.src, copy.block_bytes);
         }
     } else {
-        BorrowedLane(*this, BorrowedLane::Staging::none).run(copy);
+        BorrowedLane(device_, BorrowedLane::Staging::none).run(copy);
     }
 }
 
-void DeviceMemory::strided(const StridedCall& copy, int pe, bool is_put) const {
+void DeviceCopies::strided(const StridedCall& copy, int pe, bool is_put) const {
     StridedCall there = copy;
     if (is_put)
-        there.dst = at(copy.dst, pe);
+        there.dst = device_.at(copy.dst, pe);
     else
-        there.src = at(copy.src, pe);
+        there.src = device_.at(copy.src, pe);
     const bool few = copy.count == 1 || copy.block_bytes >= block_by_block_from_bytes;
     const LocalRange local = local_range(copy, is_put);
-    if (few || reaches(local.low, local.bytes))
+    if (few || device_.local().reaches(local.low, local.bytes))
         strided_here(there);
     else
-        staged(*this, there, is_put);
+        staged(device_, there, is_put);
 }
 
 }  // namespace atl::gpu

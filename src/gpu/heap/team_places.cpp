@@ -1,9 +1,8 @@
 // The device heap's memory for collectives and messages on streams: one block in every slot, with a place for
 // each team.
+#include "gpu/heap/team_places.hpp"
 #include "atoll/device/control.hpp"
 #include "gpu/device_calls.hpp"
-#include "gpu/heap/device_memory.hpp"
-#include "gpu/heap/group_pages.hpp"
 #include "gpu/kernel_places.hpp"
 
 #include <algorithm>
@@ -27,8 +26,11 @@ constexpr std::size_t place_bytes(int n_pes, unsigned words_bytes) {
 }
 /// The word of `tickets` has a cache line of its own.
 constexpr std::size_t tickets_line_bytes = 64;
-constexpr std::size_t group_memory_bytes(int n_pes, std::size_t tickets_bytes) {
-    return place_bytes(n_pes, world_words_bytes) + GroupPages::all_bytes + tickets_bytes + tickets_line_bytes;
+/// Words that count the tickets of teams' servers: two for each kernel place.
+constexpr std::size_t team_tickets_bytes = 64 * 2 * sizeof(std::uint64_t);
+constexpr std::size_t all_places_bytes(int n_pes) {
+    return place_bytes(n_pes, world_words_bytes) + GroupPages::all_bytes + team_tickets_bytes +
+           tickets_line_bytes;
 }
 
 /// Room for a message of 4 KiB from each member, twice.
@@ -44,17 +46,11 @@ static_assert(pages_for(device::most_team_pes, fewest_words_bytes(device::most_t
 
 }  // namespace
 
-void DeviceMemory::reserve_group_memory() {
-    const std::size_t bytes = group_memory_bytes(job_.n_pes, team_tickets_bytes);
+std::size_t TeamPlaces::bytes(int n_pes) {
     // The library's whole use of a GPU before a user's first byte: 8 MiB in chunks of 2 MiB, for up to 128
     // PEs.
-    static_assert(device::control_area_bytes <= 2u << 20 &&
-                  group_memory_bytes(128, team_tickets_bytes) <= 6u << 20);
-    void* block = allocate(bytes, 128, 0);
-    group_offset_ = offset_of(block);
-    group_bytes_ = bytes;
-    own_chunks_ = chunk_bytes_.size();
-    fill_on_all(block, 0, bytes);
+    static_assert(device::control_area_bytes <= 2u << 20 && all_places_bytes(128) <= 6u << 20);
+    return all_places_bytes(n_pes);
 }
 
 /// At most a quarter of the free pages serves longer messages, so that later teams find room.
@@ -74,25 +70,24 @@ std::size_t fewest_pages_bytes(int n_pes) {
     return pages_for(n_pes, fewest_words_bytes(n_pes)) * GroupPages::page_bytes;
 }
 
-DeviceMemory::GroupPlace DeviceMemory::world_place() const noexcept {
-    char* const start = mine() + group_offset_;
-    return {start, world_words_bytes, start + collective_bytes(job_.n_pes, world_words_bytes),
-            place_bytes(job_.n_pes, world_words_bytes)};
+TeamPlaces::Place TeamPlaces::world() const noexcept {
+    return {start_, world_words_bytes, start_ + collective_bytes(n_pes_, world_words_bytes),
+            place_bytes(n_pes_, world_words_bytes)};
 }
 
-DeviceMemory::GroupPlace DeviceMemory::group_place(int n_pes, const GroupPages& pages) const noexcept {
-    char* const start = mine() + group_offset_ + place_bytes(job_.n_pes, world_words_bytes) +
-                        pages.first() * GroupPages::page_bytes;
+TeamPlaces::Place TeamPlaces::of(int n_pes, const GroupPages& pages) const noexcept {
+    char* const start =
+        start_ + place_bytes(n_pes_, world_words_bytes) + pages.first() * GroupPages::page_bytes;
     return {start, pages.words_bytes, start + collective_bytes(n_pes, pages.words_bytes),
             place_bytes(n_pes, pages.words_bytes)};
 }
 
-unsigned long long* DeviceMemory::tickets() const noexcept {
-    return reinterpret_cast<unsigned long long*>(mine() + group_offset_ + group_bytes_ - tickets_line_bytes);
+unsigned long long* TeamPlaces::tickets() const noexcept {
+    return reinterpret_cast<unsigned long long*>(start_ + bytes(n_pes_) - tickets_line_bytes);
 }
 
-unsigned long long* DeviceMemory::team_tickets(int kernel_place) const noexcept {
-    char* const first = mine() + group_offset_ + group_bytes_ - tickets_line_bytes - team_tickets_bytes;
+unsigned long long* TeamPlaces::team_tickets(int kernel_place) const noexcept {
+    char* const first = start_ + bytes(n_pes_) - tickets_line_bytes - team_tickets_bytes;
     return reinterpret_cast<unsigned long long*>(first) + 2 * static_cast<std::size_t>(kernel_place);
 }
 
