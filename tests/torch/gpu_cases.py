@@ -360,8 +360,8 @@ def model(device: torch.device) -> torch.nn.Module:
 
 
 def losses_of(parallel: torch.nn.Module, data: torch.Tensor, accumulate: bool = False) -> list[float]:
-    """Train for some steps."""
-    optimizer = torch.optim.SGD(parallel.parameters(), lr=0.1)
+    """Train for some steps, at a rate at which roundings do not grow."""
+    optimizer = torch.optim.SGD(parallel.parameters(), lr=0.001)
     losses = []
     for _ in range(6):
         optimizer.zero_grad()
@@ -398,7 +398,7 @@ def fully_sharded_training(ranks: Ranks) -> None:
         sharded = model(gpu())
         fully_shard(sharded, mesh=mesh, mp_policy=policy)
         losses = losses_of(sharded, torch.ones(8, 20, device=gpu()))
-        close = {} if policy.param_dtype is None else {"rtol": 0.1, "atol": 0.05}
+        close = {} if policy.param_dtype is None else {"rtol": 0.02, "atol": 0.0}
         torch.testing.assert_close(losses, whole, **close)
 
 

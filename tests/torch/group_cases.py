@@ -208,3 +208,20 @@ def many_groups_made_and_destroyed(ranks: Ranks) -> None:
         dist.destroy_process_group(group)
         del group
     assert len(list(Path("/proc/self/fd").iterdir())) < before + 20
+
+
+@case
+def what_is_refused_has_a_sentence(ranks: Ranks) -> None:
+    backend = ranks.atoll._get_backend(torch.device("cpu"))
+    with raises(RuntimeError, "does not support splitting"):
+        dist.split_group(ranks.atoll, [list(range(ranks.size))])
+    with raises(TypeError, "does not support shrinking"):
+        dist.shrink_group([ranks.size - 1], group=ranks.atoll)
+    for name in ("suspend", "resume"):
+        with raises(RuntimeError, f"Backend atoll does not support {name}"):
+            getattr(backend, name)()
+    with raises(ValueError, "instead of PREMUL_SUM"):
+        dist.all_reduce(torch.ones(2), dist._make_nccl_premul_sum(2.0), group=ranks.atoll)
+    tensor = torch.ones(2)
+    dist.all_reduce(tensor, group=ranks.atoll)
+    assert tensor.tolist() == [ranks.size] * 2, "the group is usable afterwards"

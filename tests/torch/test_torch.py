@@ -162,6 +162,31 @@ def test_a_rank_that_dies_is_named(tmp_path: Path) -> None:
     assert "ended without leaving the group" in done.stdout
 
 
+RUNTIME = """
+from pathlib import Path
+import torch
+from atoll._c10d import _build
+maps = (
+    "7f00-7f10 r--p 00000000 fe:00 12 /usr/lib/libc.so.6\\n"
+    "7f10-7f20 rw-p 00000000 00:00 0\\n"
+    "7f20-7f30 r-xp 00000000 fe:00 13 /opt/a b/libstdc++.so.6.0.33\\n"
+)
+assert _build.shared_runtime(maps) == ["/opt/a b/libstdc++.so.6.0.33"]
+assert _build.shared_runtime("") == []
+line = _build.command(Path("torch"), Path("all.cpp"), Path("module.so"), ["/opt/libstdc++.so.6"])
+assert line.index("/opt/libstdc++.so.6") > line.index("-ltorch_python"), line
+module = _build.load()
+loaded = {part.split()[5] for part in Path("/proc/self/maps").read_text().splitlines() if "libstdc++" in part}
+assert len(loaded) == 1, loaded
+print("done")
+"""
+
+
+def test_the_module_has_the_cpp_runtime_of_pytorch() -> None:
+    done = run("-c", RUNTIME)
+    assert done.stdout == "done\n", done.stderr
+
+
 REPLACED = """
 import os, sys, torch, torch.distributed as dist
 rank = int(sys.argv[1])

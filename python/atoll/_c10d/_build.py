@@ -149,8 +149,21 @@ def _builder(lock: Path, version: str) -> Iterator[None]:
         yield
 
 
-def command(torch_folder: Path, source: Path, target: Path) -> list[str]:
-    """Return the compiler's command line."""
+def shared_runtime(maps: str) -> list[str]:
+    """Return the path of the C++ runtime that a process has loaded, from its map of memory; nothing if none.
+
+    A compiler may have a static runtime only. The module would then have a second one beside PyTorch's, and
+    crash when objects of one reach the other.
+    """
+    for line in maps.splitlines():
+        path = line.split(maxsplit=5)[5:]
+        if path and Path(path[0]).name.startswith("libstdc++.so"):
+            return path
+    return []
+
+
+def command(torch_folder: Path, source: Path, target: Path, runtime: list[str]) -> list[str]:
+    """Return the compiler's command line, which links the C++ `runtime` of this process."""
     include = torch_folder / "include"
     library = torch_folder / "lib"
     return [
@@ -162,6 +175,7 @@ def command(torch_folder: Path, source: Path, target: Path) -> list[str]:
         *("-isystem", sysconfig.get_paths()["include"]),
         str(source),
         *("-o", str(target), f"-L{library}", "-ltorch", "-ltorch_cpu", "-lc10", "-ltorch_python"),
+        *runtime,
     ]
 
 
@@ -175,7 +189,10 @@ def _compile(torch_folder: Path, file: Path, version: str) -> None:
         source.write_text("".join(f'#include "{FOLDER / name}"\n' for name in SOURCES))
         target = Path(folder) / file.name
         run = subprocess.run(
-            command(torch_folder, source, target), capture_output=True, text=True, check=False
+            command(torch_folder, source, target, shared_runtime(Path("/proc/self/maps").read_text())),
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if run.returncode != 0:
             raise ImportError(
