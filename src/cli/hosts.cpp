@@ -27,6 +27,7 @@
 #include "common/log.hpp"
 #include "common/settings/settings.hpp"
 #include "common/text.hpp"
+#include "core/hang/cause.hpp"
 
 namespace atl::cli {
 namespace {
@@ -343,9 +344,7 @@ class HostsJob {
         print_table(heading, store_->doing(patience_s));
     }
     void print_table(const std::string& heading, const std::vector<common::PeDoing>& doing) {
-        std::string table = common::table_of(doing);
-        if (!table.empty()) table.pop_back();
-        say(heading + ", " + elapsed() + " after the start:\n" + table);
+        say(core::report_of(doing, heading + ", " + elapsed() + " after the start", "atoll run: "));
     }
 
     void check_timeout() {

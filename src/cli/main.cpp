@@ -9,6 +9,7 @@
 #include "atoll/version.hpp"
 #include "cli/cli.hpp"
 #include "cli/hosts.hpp"
+#include "cli/jobs.hpp"
 #include "cli/mps/mps.hpp"
 #include "common/settings/nearest_name.hpp"
 
@@ -25,6 +26,9 @@ constexpr Command commands[] = {
     {"run", "start a program as N processing elements of one job", run_command},
     {"info", "show version, settings, and what this machine offers", info_command},
     {"bench", "run the benchmarks and print tables", bench_command},
+    {"ps", "list this user's jobs on this host", ps_command},
+    {"stacks", "show why a running job waits, and the call stacks of its PEs", stacks_command},
+    {"record", "print the last events of a running job, one JSON object a line", record_command},
 };
 
 void print_help() {
@@ -56,9 +60,9 @@ int dispatch(const Arguments& arguments) {
         names.emplace_back(command.name);
     }
     const std::string nearest = common::nearest_name(name, names);
-    throw UsageError(
-        "\"" + name + "\" is no command of atoll" +
-        (nearest.empty() ? "; there are run, info and bench" : "; did you mean " + nearest + "?"));
+    throw UsageError("\"" + name + "\" is no command of atoll" +
+                     (nearest.empty() ? "; there are run, info, bench, ps, stacks and record"
+                                      : "; did you mean " + nearest + "?"));
 }
 
 }  // namespace

@@ -30,7 +30,9 @@ inline core::Called check_call(State& state, const core::Called& operation, cons
         const auto& [a, b, c, d] = full.values();
         state.team().agree(core::call_record(operation.operation(), a, b, c, d));
     }
-    return alike.call(operation);
+    const core::Called call = alike.call(operation);
+    state.team().meetings().recorded.set_arguments(call);
+    return call;
 }
 inline core::Called check_call(State& state, const core::Called& operation, const Alike& alike) {
     return check_call(state, operation, alike, alike);

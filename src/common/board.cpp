@@ -5,9 +5,11 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <new>
 #include <optional>
 #include <sched.h>
+#include <sstream>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
@@ -67,6 +69,10 @@ template <class Record, class Copy, class Body> void each_field(Record& wait, Co
     body(wait.compare, copy.compare);
     body(wait.has_value, copy.has_value);
     body(wait.since_ns, copy.since_ns);
+    body(wait.team_id, copy.team_id);
+    body(wait.call, copy.call);
+    for (int i = 0; i < WaitRecord::most_missing; ++i) body(wait.missing[i], copy.missing[i]);
+    for (std::size_t i = 0; i < sizeof copy.site; ++i) body(wait.site[i], copy.site[i]);
 }
 
 // The owner may write at any moment. So fields are read atomically and used only if the sequence did not
@@ -99,6 +105,7 @@ std::string describe(const WaitCopy& wait) {
         text += ": found " + std::to_string(static_cast<std::int64_t>(wait.found)) + ", waiting for " +
                 compare_sign(wait.compare) + " " + std::to_string(static_cast<std::int64_t>(wait.expected));
     }
+    if (wait.site[0] != '\0') text += std::string(", at ") + wait.site;
     return text;
 }
 
@@ -217,23 +224,83 @@ std::string BoardView::wait_text(int pe) const {
     return describe(*wait) + time;
 }
 
+namespace {
+
+/// The last collective calls of a PE.
+std::vector<CallSeen> calls_of(const PeEvents& events) {
+    std::vector<CallSeen> calls;
+    for (const EventCopy& event : read_events(events)) {
+        if (event.kind != EventKind::collective || event.is_of_others) continue;
+        CallSeen& seen = calls.emplace_back();
+        seen.team = event.team;
+        seen.call = event.call;
+        seen.operation = event.operation;
+        seen.state = event.state;
+        std::copy(std::begin(event.words), std::end(event.words), seen.arguments);
+    }
+    return calls;
+}
+
+/// Reads the state and the CPU time of a PE's process; leaves them unknown if it cannot.
+void read_process(PeDoing& one) {
+    std::ifstream file("/proc/" + std::to_string(one.pid) + "/stat");
+    std::string line;
+    if (one.pid <= 0 || !std::getline(file, line)) return;
+    const std::size_t name_end = line.rfind(')');  // a program's name may contain parentheses
+    if (name_end == std::string::npos) return;
+    std::istringstream fields(line.substr(name_end + 1));
+    std::string skipped;
+    fields >> one.process;
+    for (int field = 4; field < 14; ++field) fields >> skipped;
+    double user = 0, system = 0;
+    fields >> user >> system;
+    one.cpu_s = (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+}  // namespace
+
 PeDoing BoardView::doing(int pe) const {
+    PeDoing one = activity(pe);
+    one.calls = calls_of(events(pe));
+    one.pid = entry(pe).pid.load(std::memory_order_acquire);
+    const bool is_here = entry(pe).pid_namespace.load(std::memory_order_relaxed) == my_pid_namespace();
+    if (one.state == PeState::running && is_here) read_process(one);
+    if (one.process == 'T') one.text = "stopped (process " + std::to_string(one.pid) + "), " + one.text;
+    return one;
+}
+
+PeDoing BoardView::activity(int pe) const {
     const PeState now = state(pe);
-    if (now != PeState::running) return {now, state_text(now)};
+    if (now != PeState::running) return of_state(now, state_text(now));
     std::optional<WaitCopy> wait = copy_wait(entry(pe).wait);
     std::string text = wait ? describe(*wait) : state_text(now);
     if (!wait && (wait = copy_wait(entry(pe).gpu))) {
         text = "its GPU waits: " + describe(*wait);
         if (wait->active != static_cast<std::uint32_t>(GpuWait::awaited))
-            return {now, "running, and " + text};
+            return of_state(now, "running, and " + text);
     }
-    if (!wait) return {now, text};
+    if (!wait) return of_state(now, text);
     // Mixed, so that a growing value does not hide a falling one.
     std::uint64_t mark = entry(pe).waits.load(std::memory_order_relaxed);
     for (const std::uint64_t part : {wait->since_ns, wait->found, wait->expected, wait->offset}) {
         mark = (mark ^ part) * 0x9E3779B97F4A7C15u;
     }
-    return {now, text, true, seconds_since(wait->since_ns), mark};
+    PeDoing one = of_state(now, text);
+    one.waits = true;
+    one.seconds = seconds_since(wait->since_ns);
+    one.mark = mark;
+    one.wait = *wait;
+    return one;
+}
+
+bool BoardView::may_all_wait() const {
+    for (int pe = 0; pe < n_pes(); ++pe) {
+        const BoardEntry& one = entry(pe);
+        const bool waits = one.wait.active.load(std::memory_order_relaxed) != 0 ||
+                           one.gpu.active.load(std::memory_order_relaxed) != 0;
+        if (state(pe) == PeState::running && !waits) return false;
+    }
+    return true;
 }
 
 std::vector<PeDoing> BoardView::all_doing() const {
@@ -242,19 +309,24 @@ std::vector<PeDoing> BoardView::all_doing() const {
     return all;
 }
 
-std::string table_of(const std::vector<PeDoing>& doing) {
+std::string table_of(const std::vector<PeDoing>& doing, const std::vector<int>& first) {
     std::vector<Group> groups;
     for (std::size_t pe = 0; pe < doing.size(); ++pe) {
-        const auto& [state, text, waits, seconds, mark] = doing[pe];
-        auto group = std::find_if(
-            groups.begin(), groups.end(),
-            [&, &text = text, &waits = waits](const Group& g) { return g.text == text && g.waits == waits; });
+        const bool waits = doing[pe].waits;
+        const double seconds = doing[pe].seconds;
+        const std::string text = doing[pe].text + (doing[pe].site.empty() ? "" : ", at " + doing[pe].site);
+        auto group = std::find_if(groups.begin(), groups.end(),
+                                  [&](const Group& g) { return g.text == text && g.waits == waits; });
         if (group == groups.end())
             group = groups.insert(groups.end(), Group{text, {}, waits, seconds, seconds});
         group->pes.push_back(static_cast<int>(pe));
         group->shortest = std::min(group->shortest, seconds);
         group->longest = std::max(group->longest, seconds);
     }
+    std::stable_partition(groups.begin(), groups.end(), [&](const Group& group) {
+        return std::find_first_of(first.begin(), first.end(), group.pes.begin(), group.pes.end()) !=
+               first.end();
+    });
     std::string table;
     for (const Group& group : groups) table += render(group);
     return table;

@@ -7,9 +7,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "atoll/types.hpp"
+#include "common/recorder/recorder.hpp"
+#include "common/recorder/stack_area.hpp"
 
 namespace atl::common {
 
@@ -46,6 +49,12 @@ struct WaitRecord {
     std::uint32_t compare = 0;    ///< Compare
     std::uint32_t has_value = 0;  ///< offset, expected, found and compare are valid
     std::uint64_t since_ns = 0;   ///< CLOCK_MONOTONIC
+    std::uint32_t team_id = 0;    ///< the collective call that waits: see Event::what and Event::call
+    std::uint32_t call = 0;       ///< 0: the wait is in no collective call
+    /// World PEs of which this wait needs something, -1 behind the last. Further ones are left out.
+    static constexpr int most_missing = 8;
+    std::int32_t missing[most_missing] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    char site[site_bytes] = {};  ///< place of the call in the program; empty at first
 };
 
 /// The values of a wait record at one moment.
@@ -57,6 +66,9 @@ struct WaitCopy {
     std::uint32_t compare = 0, has_value = 0;
     std::uint64_t since_ns = 0;
     std::uint32_t active = 0;
+    std::uint32_t team_id = 0, call = 0;
+    std::int32_t missing[WaitRecord::most_missing] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    char site[site_bytes] = {};
 };
 
 /// Writes all of a record. Only its owner may call this; readers see the old values or the new ones.
@@ -79,7 +91,7 @@ enum class GpuWait : std::uint32_t {
 };
 
 inline constexpr std::uint32_t board_magic = 0xA7011B0Du;
-inline constexpr std::uint32_t board_version = 2;
+inline constexpr std::uint32_t board_version = 3;
 
 struct alignas(64) BoardHeader {
     std::uint32_t magic = board_magic;
@@ -107,6 +119,18 @@ struct alignas(64) BoardHeader {
     std::atomic<std::uint32_t> left{0};  ///< those of `gone` that left without finalize
 };
 
+/// A collective call of a PE, as its flight recorder tells.
+struct CallSeen {
+    std::uint32_t team = 0;  ///< identity, equal on all members
+    std::uint32_t call = 0;  ///< number on the team
+    std::uint16_t operation = 0;
+    EventState state = EventState::begun;
+    std::uint64_t arguments[event_words] = {};
+};
+
+/// In the place of a process's state: a PE of another host that does not answer.
+inline constexpr char silent_process = '!';
+
 /// The activity of a PE. PEs that do the same have the same text.
 struct PeDoing {
     PeState state = PeState::absent;
@@ -116,11 +140,24 @@ struct PeDoing {
     /// Constant while a PE is in one wait and sees nothing new. (The record's sequence changes: a waiting PE
     /// rewrites its record.)
     std::uint64_t mark = 0;
+    WaitCopy wait;                ///< if `waits`
+    std::vector<CallSeen> calls;  ///< the last ones of its first thread, the oldest first
+    char process = '?';           ///< state of the process as in /proc: R, S, D, T (stopped), Z; ? if unknown
+    std::int32_t pid = 0;         ///< 0: unknown
+    double cpu_s = 0;             ///< CPU time of all its threads so far
+    std::string site;             ///< place in the program of a PE that does not wait; empty if unknown
 };
 
+inline PeDoing of_state(PeState state, std::string text) {
+    PeDoing one;
+    one.state = state;
+    one.text = std::move(text);
+    return one;
+}
+
 /// The table printed by --timeout, SIGQUIT and on a stall: a line for all PEs that do the same. `doing` is by
-/// PE.
-std::string table_of(const std::vector<PeDoing>& doing);
+/// PE. The line of the PEs in `first` comes first.
+std::string table_of(const std::vector<PeDoing>& doing, const std::vector<int>& first = {});
 
 /// A view of a board in shared memory (or, for PEs that are threads, in the process's own).
 class BoardView {
@@ -129,7 +166,7 @@ class BoardView {
     explicit BoardView(void* memory) : header_(static_cast<BoardHeader*>(memory)) {}
 
     static std::size_t bytes(int n_pes) {
-        return sizeof(BoardHeader) + sizeof(BoardEntry) * static_cast<std::size_t>(n_pes);
+        return stacks_at(n_pes) + sizeof(StackArea) * static_cast<std::size_t>(n_pes);
     }
     /// Starts a board in zeroed memory of at least `bytes(n_pes)`.
     static BoardView create(void* memory, int n_pes);
@@ -137,6 +174,14 @@ class BoardView {
     explicit operator bool() const { return header_ != nullptr; }
     BoardHeader& header() const { return *header_; }
     BoardEntry& entry(int pe) const { return reinterpret_cast<BoardEntry*>(header_ + 1)[pe]; }
+    /// The flight recorder's memory of a PE.
+    PeEvents& events(int pe) const {
+        return reinterpret_cast<PeEvents*>(reinterpret_cast<char*>(header_) + events_at(n_pes()))[pe];
+    }
+    /// The memory for call stacks of a PE.
+    StackArea& stacks(int pe) const {
+        return reinterpret_cast<StackArea*>(reinterpret_cast<char*>(header_) + stacks_at(n_pes()))[pe];
+    }
     int n_pes() const { return header_->n_pes; }
 
     /// Marks the job as aborted; only the first call counts. Wakes sleepers on the abort word. `pe` is -1 if
@@ -159,8 +204,19 @@ class BoardView {
     std::string wait_text(int pe) const;
     PeDoing doing(int pe) const;
     std::vector<PeDoing> all_doing() const;
+    /// False if a PE between init and finalize certainly waits for nothing. Cheap.
+    bool may_all_wait() const;
 
   private:
+    PeDoing activity(int pe) const;
+    /// Sizes of the four parts are multiples of a cache line.
+    static std::size_t stacks_at(int n_pes) {
+        return events_at(n_pes) + sizeof(PeEvents) * static_cast<std::size_t>(n_pes);
+    }
+    static std::size_t events_at(int n_pes) {
+        return sizeof(BoardHeader) + sizeof(BoardEntry) * static_cast<std::size_t>(n_pes);
+    }
+
     BoardHeader* header_ = nullptr;
 };
 

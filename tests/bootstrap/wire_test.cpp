@@ -35,15 +35,31 @@ TEST(Wire, WhatAllOfAHostSayCostsOnceAHost) {
 }
 
 TEST(Wire, WhatAPeDoesComesBackAsItWas) {
-    const common::PeDoing waits{common::PeState::running, "barrier of team 2, for PE 3", true, 1.5,
-                                ~0ull - 1};
+    common::PeDoing waits = common::of_state(common::PeState::running, "barrier of team 2, for PE 3");
+    waits.waits = true;
+    waits.seconds = 1.5;
+    waits.mark = ~0ull - 1;
+    waits.process = 'T';
+    waits.pid = 1234;
+    waits.cpu_s = 0.25;
+    waits.site = "solver.py:88";
+    waits.wait.missing[0] = 3;
+    waits.calls.resize(2);
+    waits.calls[1].call = 17;
     const common::PeDoing doing = decode_doing(encode_doing(waits));
     EXPECT_EQ(doing.state, waits.state);
     EXPECT_EQ(doing.text, waits.text);
     EXPECT_TRUE(doing.waits);
     EXPECT_EQ(doing.seconds, 1.5);
     EXPECT_EQ(doing.mark, waits.mark);
-    const common::PeDoing none = decode_doing(encode_doing({common::PeState::absent, ""}));
+    EXPECT_EQ(doing.process, 'T');
+    EXPECT_EQ(doing.pid, 1234);
+    EXPECT_EQ(doing.cpu_s, 0.25);
+    EXPECT_EQ(doing.site, "solver.py:88");
+    EXPECT_EQ(doing.wait.missing[0], 3);
+    ASSERT_EQ(doing.calls.size(), 2U);
+    EXPECT_EQ(doing.calls[1].call, 17U);
+    const common::PeDoing none = decode_doing(encode_doing(common::of_state(common::PeState::absent, "")));
     EXPECT_FALSE(none.waits);
     EXPECT_EQ(none.text, "");
     for (const char* rubbish : {"", "x", "9999999999 2 y z", "1 1 1"}) EXPECT_NO_THROW(decode_doing(rubbish));

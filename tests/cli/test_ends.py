@@ -289,9 +289,12 @@ def test_sigquit_prints_the_table_and_the_job_goes_on(atoll, program):
     job = atoll.start("run", "-n", 3, path, stdin=subprocess.PIPE)
     assert [job.stdout.readline() for _ in range(3)] == ["ready\n"] * 3
     job.send_signal(signal.SIGQUIT)
+    assert job.stderr.readline() == (
+        "atoll run: PE 1 is in its own code, and PE 0 waits in signal_wait_until.\n"
+    )
     assert job.stderr.readline().startswith("atoll run: what the PEs are doing, ")
-    assert re.fullmatch(r"  PE 0,2: signal_wait_until \(.* s\)\n", job.stderr.readline())
     assert job.stderr.readline() == "  PE 1: running, waits for nothing\n"
+    assert re.fullmatch(r"  PE 0,2: signal_wait_until \(.* s\)\n", job.stderr.readline())
     _, err = job.communicate("", timeout=60)
     assert (job.returncode, err) == (0, "")
 
@@ -304,6 +307,9 @@ def test_stall_is_reported_once_and_the_job_goes_on(atoll, program):
     path = program("pe.hello()\npe.fence()\npe.publish_wait('barrier')\nsys.stdin.read() if pe.number == 0 else pe.get('go on')\n"
                    "pe.put('go on', b'')\npe.finalize()\n")  # fmt: skip
     job = atoll.start("run", "-n", 2, path, stdin=subprocess.PIPE, env={"ATOLL_STALL_WARN": "0.2"})
+    assert job.stderr.readline() == (
+        "atoll run: PE 0,1 wait in barrier, and every PE waits: none is left that could set it.\n"
+    )
     assert job.stderr.readline().startswith(
         "atoll run: every PE waits and nothing has moved for 0.2 s (ATOLL_STALL_WARN)"
     )

@@ -182,6 +182,7 @@ def test_timeout_says_what_the_pes_of_all_hosts_do(make_hosts: MakeHosts, stoppe
     done = run(hosts, "--timeout", "10", "--hosts", "n0:2,n1:2", *program)
     assert done.status == 124 and hosts.empty_within(20), done.text
     lines = [line for line in done.err.splitlines() if line.startswith("  PE")]
+    lines.sort()  # the PE at fault comes first
     assert lines[0] == "  PE 0: running, waits for nothing", done.text
     waits = "  PE 1: wait_until on the int64 array of shape (1,) allocated at <string>:5: found 0, waiting for == 7 ("
     assert lines[1].startswith(waits), done.text

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 namespace atl::core {
 class JobState;
@@ -79,6 +80,7 @@ class ATOLL_API SlowWait {
     void publish();
     std::uint64_t current_value() const;
     [[noreturn]] void fail_timeout();
+    std::string cause_text(std::uint64_t waited_ns);
     void check_gone();
     void look_for_dead();
 

@@ -3,12 +3,15 @@
 
 #include "calls/names.hpp"
 #include "calls/state.hpp"
+#include "common/recorder/stack_area.hpp"
 #include "operations/requests.hpp"
 #include "pool/pool.hpp"
 #include "registry.hpp"
 
 #include <csignal>
 #include <string>
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace atl::python {
 namespace {
@@ -90,6 +93,29 @@ int count_of(const char* which, PyObject* value) {
     return number;
 }
 
+/// Lets Python's faulthandler write the stacks of all threads when the launcher asks for them. The job runs
+/// without if that is impossible.
+void offer_python_stacks() {
+    common::StackArea* area = common::offered_stacks();
+    if (area == nullptr || area->python.load(std::memory_order_relaxed) != 0) return;
+    const int fd = ::memfd_create("atoll-stacks", MFD_CLOEXEC);
+    if (fd < 0) return;
+    PyObject* const module = PyImport_ImportModule("faulthandler");
+    // The handler that was there marks the end of the answer, so it is called behind faulthandler's.
+    PyObject* const made = module == nullptr
+                               ? nullptr
+                               : PyObject_CallMethod(module, "register", "iiii",
+                                                     area->signal.load(std::memory_order_acquire), fd, 1, 1);
+    if (made == nullptr) PyErr_Clear();
+    Py_XDECREF(module);
+    if (made == nullptr) {
+        ::close(fd);
+        return;
+    }
+    Py_DECREF(made);
+    area->python.store(fd + 1, std::memory_order_release);
+}
+
 PyObject* init_body(const Arguments<5>& a) {
     if (g.forked) fail_not_initialized("init");
     JobOptions options;
@@ -105,6 +131,7 @@ PyObject* init_body(const Arguments<5>& a) {
         job = &atl::init(options);
     }
     adopt(*job);
+    offer_python_stacks();
     ++g.inits;
     return none();
 }

@@ -17,6 +17,7 @@
 #include "common/descriptors/fd_passing.hpp"
 #include "common/descriptors/fork_guard.hpp"
 #include "common/line_buffering.hpp"
+#include "common/recorder/stack_area.hpp"
 #include "common/settings/job_environment.hpp"
 
 namespace atl::bootstrap {
@@ -108,6 +109,7 @@ class Launched final : public Bootstrap {
         if (!heap_fd_) throw_bootstrap("The launcher sent no memory for the new job; is it of this release?");
     }
     ~Launched() override {
+        if (board_.view() && ::getpid() == process_) common::withdraw_stacks(board_.view().stacks(pe_));
         if (finalized_ && ::getpid() == process_) {
             LaunchedVariable again;
             again.pe = pe_;
@@ -183,6 +185,7 @@ class Launched final : public Bootstrap {
                 "PE " + std::to_string(pe_) + " is already process " + std::to_string(other) +
                 ": the command given to `atoll run` may run one Atoll program at a time for each PE.");
         board_.view().sign_in(pe_);
+        common::offer_stacks(board_.view().stacks(pe_));
     }
 
     void hello() {

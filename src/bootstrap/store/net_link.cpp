@@ -131,7 +131,7 @@ class NetLink final : public StoreLink {
         if (frame.type == 'T') {
             const bool is_in = board_ && board_.view().state(pe_) != common::PeState::absent;
             return client_->tell_doing(is_in ? board_.view().doing(pe_)
-                                             : common::PeDoing{common::PeState::absent, "is in init"});
+                                             : common::of_state(common::PeState::absent, "is in init"));
         }
         const auto [head, sentence] = split(frame.body);
         int pe = -1, second = 0;

@@ -128,8 +128,9 @@ std::vector<common::PeDoing> StoreServer::doing(double seconds) {
         const common::PeState state = states_[pe];
         const char* const silence = "does not answer: its process is stopped, or its host gone";
         const bool is_there = state == common::PeState::running;
-        all.push_back(
-            said_[pe].value_or(common::PeDoing{state, is_there ? silence : common::state_text(state)}));
+        common::PeDoing unheard = common::of_state(state, is_there ? silence : common::state_text(state));
+        if (is_there) unheard.process = common::silent_process;
+        all.push_back(said_[pe].value_or(unheard));
     }
     return all;
 }

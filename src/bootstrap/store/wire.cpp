@@ -136,18 +136,33 @@ std::vector<std::string> unpack(const std::string& packed, int count) {
 std::string encode_doing(const common::PeDoing& doing) {
     std::ostringstream head;
     head << static_cast<unsigned>(doing.state) << ' ' << doing.waits << ' ' << doing.seconds << ' '
-         << doing.mark;
-    return head.str() + '\0' + doing.text;
+         << doing.mark << ' ' << doing.process << ' ' << doing.pid << ' ' << doing.cpu_s << ' '
+         << doing.text.size() << ' ' << doing.site.size() << ' ' << doing.calls.size();
+    std::string body = head.str() + '\0' + doing.text + doing.site;
+    append(body, doing.wait);
+    for (const common::CallSeen& call : doing.calls) append(body, call);
+    return body;
 }
 
 common::PeDoing decode_doing(const std::string& body) {
-    auto [head, text] = split(body);
+    const auto [head, rest] = split(body);
     std::istringstream fields(head);
     unsigned state = 0;
+    std::size_t text_bytes = 0, site_bytes = 0, calls = 0;
     common::PeDoing doing;
-    fields >> state >> doing.waits >> doing.seconds >> doing.mark;
+    fields >> state >> doing.waits >> doing.seconds >> doing.mark >> doing.process >> doing.pid >>
+        doing.cpu_s >> text_bytes >> site_bytes >> calls;
     doing.state = static_cast<common::PeState>(state);
-    doing.text = std::move(text);
+    std::string_view left = rest;
+    const auto take_text = [&](std::size_t bytes) {
+        const std::string_view text = left.substr(0, bytes);
+        left.remove_prefix(text.size());
+        return std::string(text);
+    };
+    doing.text = take_text(text_bytes);
+    doing.site = take_text(site_bytes);
+    if (!take(left, doing.wait)) return doing;
+    for (common::CallSeen call; calls-- > 0 && take(left, call);) doing.calls.push_back(call);
     return doing;
 }
 

@@ -291,7 +291,7 @@ void Job::say(const std::string& sentence) { write_line(line_of(sentence)); }
 
 /// Empty if another process has printed the reason.
 std::string Job::line_of(const std::string& sentence) const {
-    return options_.is_quiet && *options_.is_quiet ? "" : "atoll run: " + sentence + "\n";
+    return options_.is_quiet && *options_.is_quiet ? "" : line_begin + sentence + "\n";
 }
 
 void Job::write_line(const std::string& line) {

@@ -6,6 +6,8 @@
 
 #include "cli/cli.hpp"
 #include "cli/job/job.hpp"
+#include "cli/job/stacks.hpp"
+#include "core/hang/cause.hpp"
 
 namespace atl::cli {
 namespace {
@@ -76,11 +78,9 @@ void Job::stop() {
 }
 
 void Job::print_table(const std::string& heading) {
-    std::string table = common::table_of(board_.all_doing());
-    if (!table.empty()) table.pop_back();
     char when[32];
     std::snprintf(when, sizeof when, "%.1f s", now());
-    say(heading + ", " + when + " after the start:\n" + table);
+    say(core::report_of(doing_with_sites(board_), heading + ", " + when + " after the start", line_begin));
 }
 
 void Job::check_timeout() {
@@ -91,7 +91,7 @@ void Job::check_timeout() {
 
 void Job::check_stall() {
     if (phase_ != Phase::running || now() < stall_.next_s()) return;
-    if (stall_.look(board_.all_doing(), now())) {
+    if (stall_.look(board_.may_all_wait() ? board_.all_doing() : std::vector<common::PeDoing>(), now())) {
         print_table("every PE waits and nothing has moved for " + seconds(settings_.stall_warn_s) +
                     " (ATOLL_STALL_WARN); what the PEs are doing");
     }

@@ -26,13 +26,23 @@ bool StallWatch::all_wait(const std::vector<common::PeDoing>& doing, std::uint64
     return any;
 }
 
+/// True if a PE has computed since `since_s_`. Another thread of a waiting PE may compute what the others
+/// wait for.
+bool StallWatch::computes(const std::vector<common::PeDoing>& doing, double passed_s) const {
+    for (std::size_t pe = 0; pe < std::min(doing.size(), cpu_s_.size()); ++pe)
+        if (doing[pe].cpu_s - cpu_s_[pe] > most_idle_share * passed_s + least_s) return true;
+    return false;
+}
+
 bool StallWatch::look(const std::vector<common::PeDoing>& doing, double now_s) {
     next_s_ = now_s + interval_s();
     std::uint64_t picture = 0;
     const bool waiting = all_wait(doing, picture);
-    if (!waiting || picture != picture_) {
+    if (!waiting || picture != picture_ || computes(doing, now_s - since_s_)) {
         picture_ = picture;
         since_s_ = now_s;
+        cpu_s_.clear();
+        for (const common::PeDoing& one : doing) cpu_s_.push_back(one.cpu_s);
         return false;
     }
     if (now_s - since_s_ < limit_s_) return false;

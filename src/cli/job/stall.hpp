@@ -15,7 +15,8 @@ class StallWatch {
 
     /// The time of the next check; `never` if no check is due.
     double next_s() const { return next_s_; }
-    /// True once: when all PEs between init and finalize have waited without progress for the limit.
+    /// True once: when all PEs between init and finalize have waited without progress for the limit, and none
+    /// has computed meanwhile.
     bool look(const std::vector<common::PeDoing>& doing, double now_s);
     /// Call when the first PE has called init, or when the job was stopped for some time, which does not
     /// count.
@@ -26,10 +27,16 @@ class StallWatch {
   private:
     static bool all_wait(const std::vector<common::PeDoing>& doing, std::uint64_t& picture);
     double interval_s() const;
+    bool computes(const std::vector<common::PeDoing>& doing, double passed_s) const;
 
     double limit_s_, longest_interval_s_;
     double next_s_ = never;
+    /// CPU time of a PE that only waits, relative to the time that passes: it looks around between its
+    /// sleeps.
+    static constexpr double most_idle_share = 0.5, least_s = 0.1;
+
     double since_s_ = 0;         ///< when `picture_` was first seen
+    std::vector<double> cpu_s_;  ///< CPU time of each PE then
     std::uint64_t picture_ = 0;  ///< of all PEs' waits: another as soon as one of them moves
     bool warned_ = false;
 };

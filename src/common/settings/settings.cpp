@@ -171,7 +171,7 @@ constexpr Variable variables[] = {
     {"ATOLL_STALL_WARN",
      {},
      SettingType::seconds,
-     "30",
+     "1.2",
      "seconds without progress, while all PEs wait, after which atoll run reports a stall; 0: never",
      [](Settings& s, const Raw& raw) { s.stall_warn_s = parse_seconds(raw); }},
     {"ATOLL_INIT_TIMEOUT",

@@ -38,7 +38,7 @@ struct Settings {
     CheckLevel check = CheckLevel::basic;  ///< ATOLL_CHECK, also read by the Python package, for kernels
     bool check_given = false;              ///< set by the environment
     double wait_timeout_s = 0;             ///< ATOLL_WAIT_TIMEOUT; 0 = none
-    double stall_warn_s = 30;              ///< ATOLL_STALL_WARN; 0 = never
+    double stall_warn_s = 1.2;             ///< ATOLL_STALL_WARN; 0 = never
     double init_timeout_s = 60;            ///< ATOLL_INIT_TIMEOUT
     bool init_timeout_given = false;       ///< set by the environment
     int spin = -1;                         ///< ATOLL_SPIN; -1 = by the number of cores

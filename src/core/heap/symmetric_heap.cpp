@@ -91,6 +91,7 @@ Allocation SymmetricHeap::allocate(std::size_t bytes, std::size_t align, const A
     serial_of_[block->offset] = serial;
     offset_of_[serial] = block->offset;
     sites_.note(mine_ + block->offset, bytes);
+    job_.recorder->note(common::EventKind::allocate, bytes, block->offset);
     const bool zero = freed_->hand_out({block->offset, end_of(block->offset, bytes)});
     release_kept(bytes);
     return {mine_ + block->offset, zero, serial};
@@ -253,6 +254,7 @@ void SymmetricHeap::free(void* block) {
         sites_.note_freed(block);
         return devices_.owned()->free(block);
     }
+    job_.recorder->note(common::EventKind::free_, offset);
     std::lock_guard lock(mutex_);
     release_block(offset);
 }

@@ -25,6 +25,7 @@ JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common
       n_pes_(bootstrap_->n_pes()),
       process_(::getpid()) {
     segment_ = bootstrap_->host_segment();
+    recorder = std::make_unique<common::Recorder>(segment_.board.events(pe_));
     try {
         join();
     } catch (const std::exception& error) {
@@ -71,6 +72,8 @@ void JobState::join() {
     monitor_ = bootstrap_->monitor(segment_.board);
     world_state().sync("init");
     if (topology_.hosts().n_domains > 1) teams_.split_world();
+    world_state().meetings().recorded.restart();  // people count their own
+    recorder->note(common::EventKind::init, static_cast<std::uint64_t>(n_pes_));
 }
 
 JobState::~JobState() {
@@ -220,6 +223,7 @@ void JobState::announce(bool finalized) noexcept {
     if (ended_.exchange(true)) return;  // the process may end while a thread is in finalize
     if (transport_) transport_->close();
     monitor_.reset();
+    if (finalized) recorder->note(common::EventKind::finalize);
     segment_.board.set_state(pe_, finalized ? common::PeState::finalized : common::PeState::left);
     bootstrap_->goodbye(finalized);
 }

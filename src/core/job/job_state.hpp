@@ -76,6 +76,8 @@ class JobState {
     const detail::Window& window() const { return window_; }
     const std::shared_ptr<memory::Mapping>& mapping() const { return mapping_; }
     const common::BoardView& board() const { return segment_.board; }
+    /// Flight recorder of this PE. Its memory is on the board.
+    std::unique_ptr<common::Recorder> recorder;
     bootstrap::Bootstrap& bootstrap() { return *bootstrap_; }
     transport::Transport* transport() { return transport_.get(); }
     const std::shared_ptr<transport::Transport>& shared_transport() const { return transport_; }

@@ -9,7 +9,12 @@
 namespace atl::core {
 
 Meetings::Meetings(TeamState& team, ControlBlock* control, int n_pes, int my_pe)
-    : team_(team), job_(team.job()), control_(control), n_pes_(n_pes), my_pe_(my_pe) {
+    : recorded(*team.job().recorder, team.identity()),
+      team_(team),
+      job_(team.job()),
+      control_(control),
+      n_pes_(n_pes),
+      my_pe_(my_pe) {
     const common::Settings& settings = job_.settings();
     checks_all_ = settings.check == common::CheckLevel::all;
     checks_threads_ = settings.check >= common::CheckLevel::args;
@@ -84,6 +89,8 @@ void Meetings::agree(const CallRecord& record) {
     static constexpr Called agreement("agree");
     const Called call =
         Called::named(lasting_name(record), agreement, {record.a, record.b, record.c, record.d});
+    const Within within(*this, call);
+    recorded.set_arguments(call);
     exchange(call, &record, sizeof record);
     const auto said_by = [&](int i) {
         CallRecord said;

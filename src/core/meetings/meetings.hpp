@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/meetings/call_record.hpp"
+#include "core/meetings/recorded_calls.hpp"
 #include "core/sync/control_block.hpp"
 #include "core/team/called.hpp"
 
@@ -48,6 +49,9 @@ class Meetings {
         if (checks_all_) [[unlikely]]
             agree(call_record(operation));
     }
+    /// This team in the flight recorder.
+    RecordedCalls recorded;
+
     /// The meeting of `sync` alone. Returns false on all members if they are in different calls.
     bool meets_alike(const Called& call, std::uint32_t fingerprint);
 
@@ -150,10 +154,12 @@ class Meetings {
         if (other != nullptr) [[unlikely]]
             fail_two_threads(call.operation());
         within_.store(call.operation(), std::memory_order_relaxed);
+        recorded.begin(call);
         return true;
     }
     /// May clear the mark of a thread that has entered in the same moment. That thread then fails, too.
     [[gnu::always_inline]] void leave() noexcept {
+        recorded.end(broken());
         within_.store(nullptr, std::memory_order_relaxed);
         caller_.store(nullptr, std::memory_order_release);
     }

@@ -2,9 +2,11 @@
 #include "atoll/detail/wait.hpp"
 
 #include "common/clock.hpp"
+#include "common/elf/call_site.hpp"
 #include "common/futex.hpp"
 #include "common/pe_ranges.hpp"
 #include "common/wait_hooks.hpp"
+#include "core/hang/cause.hpp"
 #include "core/job/job_state.hpp"
 #include "core/sync/gone_pes.hpp"
 
@@ -75,6 +77,25 @@ std::string name_of(const core::JobState& job, const void* word) {
     return name != nullptr ? name(word) : job.heap().sites().name(word);
 }
 
+/// Copies the end of a text, which says more than the beginning of a long path.
+template <std::size_t bytes> void copy_end(const std::string& text, char (&to)[bytes]) {
+    const std::size_t length = std::min(text.size(), bytes - 1);
+    text.copy(to, length, text.size() - length);
+    to[length] = '\0';
+}
+
+/// Writes the event of the wait that the job board shows.
+void record_event(common::Recorder& recorder, const common::WaitCopy& values, bool is_first) {
+    if (is_first) {
+        recorder.shown_wait =
+            recorder.begin(common::EventKind::wait, common::operation_number(values.operation),
+                           values.team_id, values.call, values.peer);
+        common::Recorder::set_arguments(recorder.shown_wait, values.offset, values.compare, values.expected,
+                                        values.found);
+    }
+    recorder.set_delay(recorder.shown_wait, values.since_ns, 0, values.site);
+}
+
 /// "signal_wait_until on heap+0x40: found 3, waiting for >= 4" or "barrier of team 2".
 std::string describe(const core::JobState& job, const WaitReason& reason, std::uint64_t found) {
     std::string text = reason.operation;
@@ -122,6 +143,9 @@ void SlowWait::bound_by(double timeout_s) {
 SlowWait::~SlowWait() {
     if (published_) {
         auto& record = job_.board().entry(job_.pe()).wait;
+        common::Recorder& recorder = *job_.recorder;
+        common::Recorder::set_state(recorder.shown_wait, common::EventState::ended);
+        recorder.set_delay(recorder.shown_wait, start_ns_, common::now_ns(), record.site);
         record.sequence.fetch_add(2, std::memory_order_release);
         record.active.store(0, std::memory_order_release);
     }
@@ -235,11 +259,18 @@ void SlowWait::publish() {
     auto& entry = job_.board().entry(job_.pe());
     auto& record = entry.wait;
     common::WaitCopy values;
-    if (published_) {
+    const bool is_first = !published_;
+    if (!is_first) {
         std::memcpy(values.name, record.name, sizeof values.name);
+        std::memcpy(values.site, record.site, sizeof values.site);
         // Only now: debug information is read slowly, and most waits have ended.
         if (values.name[0] == '\0' && reason_.word != nullptr)
             name_of(job_, reason_.word).copy(values.name, sizeof values.name - 1);
+        if (values.site[0] == '\0') {
+            const std::string site = common::call_site(hook_state_);
+            copy_end(site.substr(site.rfind('/') + 1),
+                     values.site);  // the folder would only lengthen a report
+        }
     } else {
         // One of several waiting threads is shown; when its wait ends, another takes the record.
         std::uint32_t nobody = 0;
@@ -252,15 +283,23 @@ void SlowWait::publish() {
     values.active = 1;
     std::strncpy(values.operation, reason_.operation, sizeof values.operation - 1);
     values.team = reason_.team;
-    values.peer = reason_.peer;
-    if (reason_.missing && reason_.missing(reason_.argument, &values.peer, 1) == 0) values.peer = -1;
+    values.peer = values.missing[0] = reason_.peer;
+    if (reason_.missing) {
+        const int n = reason_.missing(reason_.argument, values.missing, common::WaitRecord::most_missing);
+        if (n < common::WaitRecord::most_missing) values.missing[n] = -1;
+        values.peer = values.missing[0];
+    }
     values.has_value = reason_.word_bytes != 0;
     values.offset = values.has_value ? place_of(job_, reason_.word) : ~std::uint64_t{0};
     values.expected = reason_.expected;
     values.found = current_value();
     values.compare = static_cast<std::uint32_t>(reason_.compare);
     values.since_ns = start_ns_;
+    const auto [team_id, call] = job_.recorder->current_call();
+    values.team_id = team_id;
+    values.call = call;
     common::write_wait(record, values);
+    record_event(*job_.recorder, values, is_first);
 }
 
 void SlowWait::fail_timeout() {
@@ -282,7 +321,18 @@ void SlowWait::fail_timeout() {
     }
     text += ". Give this wait more time";
     if (variable_) text += std::string(": raise ") + variable_;
-    throw Error(ErrorCode::timeout, text + ", or find out why the awaited update did not come.");
+    throw Error(ErrorCode::timeout,
+                text + ", or find out why the awaited update did not come." + cause_text(waited_ns));
+}
+
+/// The cause of a time-out, from the job board. Empty after a short wait, whose caller may only poll.
+std::string SlowWait::cause_text(std::uint64_t waited_ns) {
+    constexpr std::uint64_t short_ns = 1'000'000'000;
+    // The waits of PEs on other hosts are not on this board.
+    if (waited_ns < short_ns || job_.topology().hosts().n_domains > 1) return {};
+    publish();
+    const core::Cause cause = core::find_cause(job_.board().all_doing());
+    return cause.sentence.empty() ? "" : " Cause: " + cause.sentence + ".";
 }
 
 /// Throws if a PE that this wait needs has ended. Its last writes may still be in flight to the caller, so

@@ -58,6 +58,7 @@ Spread::Spread(TeamState& team, Parts parts, const TeamMemory& memory)
     for (const int member : parts_.local) world_pes.push_back(team.world_pe(member));
     local_ = std::make_unique<TeamState>(job_, team.number(), std::move(world_pes), local_index(team.my_pe()),
                                          TeamMemory{memory.control, false, {}});
+    local_->meetings().recorded.record_nothing();  // `team` records the calls
     context_ = transport_->create_context();
 }
 

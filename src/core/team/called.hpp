@@ -2,6 +2,8 @@
 // must be equal.
 #pragma once
 
+#include "common/recorder/event_types.hpp"
+
 #include <cstdint>
 
 namespace atl::core {
@@ -17,24 +19,28 @@ class Called {
     static constexpr std::uint32_t differing = 1;
 
     /// A call in which only the operation must be equal. A literal, so that its fingerprint is a constant.
-    consteval Called(const char* operation) : Called(operation, hash_of(operation), Values{}) {}
+    consteval Called(const char* operation)
+        : Called(operation, common::operation_number(operation), hash_of(operation), Values{}) {}
     /// A call with numbers that must be equal. `extra` is compared, too, but not shown.
     constexpr Called(Called call, const Values& values, std::uint64_t extra = 0)
-        : Called(call.operation_, call.hash_ + mixed(values) + extra * 0xd1342543de82ef95, values) {}
+        : Called(call.operation_, call.number_, call.hash_ + mixed(values) + extra * 0xd1342543de82ef95,
+                 values) {}
 
     /// A call compared as `call`, with another name for people.
     static constexpr Called named(const char* operation, Called call, const Values& values) {
-        return {operation, call.hash_, values};
+        return {operation, common::operation_number(operation), call.hash_, values};
     }
 
     constexpr const char* operation() const { return operation_; }
+    /// Number of the operation in the flight recorder.
+    constexpr std::uint16_t number() const { return number_; }
     constexpr const Values& values() const { return values_; }
     /// Even, so that it is never `differing`.
     constexpr std::uint32_t fingerprint() const { return static_cast<std::uint32_t>(hash_ >> 32) & ~1U; }
 
   private:
-    constexpr Called(const char* operation, std::uint64_t hash, const Values& values)
-        : operation_(operation), hash_(hash), values_(values) {}
+    constexpr Called(const char* operation, std::uint16_t number, std::uint64_t hash, const Values& values)
+        : operation_(operation), hash_(hash), values_(values), number_(number) {}
 
     /// FNV-1a, followed by a multiplication that mixes the low bits into the high ones.
     static constexpr std::uint64_t hash_of(const char* text) {
@@ -51,6 +57,7 @@ class Called {
     const char* operation_;
     std::uint64_t hash_;
     Values values_;
+    std::uint16_t number_;
 };
 
 }  // namespace atl::core

@@ -10,6 +10,19 @@
 
 namespace atl::core {
 
+namespace {
+
+/// An identity of a team that all members compute alike; neither 0 nor the world team's.
+std::uint32_t identity_of(std::initializer_list<std::uint64_t> parts, const std::vector<int>& members) {
+    std::uint64_t hash = 0xcbf29ce484222325;
+    const auto mix = [&](std::uint64_t part) { hash = (hash ^ part) * 0x9e3779b97f4a7c15; };
+    for (const std::uint64_t part : parts) mix(part);
+    for (const int member : members) mix(static_cast<std::uint64_t>(member));
+    return static_cast<std::uint32_t>(hash >> 32) | 2;
+}
+
+}  // namespace
+
 TeamState::TeamState(JobState& job, int number, std::vector<int> members, int my_pe, const TeamMemory& memory)
     : job_(job),
       number_(number),
@@ -32,6 +45,8 @@ TeamState::TeamState(JobState& job, int number, std::vector<int> members, int my
         spread_ = std::make_unique<Spread>(*this, Parts(job, members_, my_pe), memory);
     meetings_.choose();
 }
+
+std::uint32_t TeamState::identity() const { return number_ == 0 ? 1 : identity_of({}, members_); }
 
 void TeamState::renew_context() {
     context_ = Context(std::make_shared<ContextState>(job_, *this, ContextOptions{}, nullptr));
@@ -117,6 +132,7 @@ TeamState& TeamState::twin() {
                 memory.places.push_back(spread_->places()[static_cast<std::size_t>(part)] +
                                         TeamMemory::bytes(parts, part));
         twin_ = std::make_unique<TeamState>(job_, number_, members_, my_pe_, memory);
+        twin_->meetings_.recorded.set_team(identity_of({meetings_.recorded.team()}, members_));
     });
     return *twin_;
 }
@@ -215,8 +231,11 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
             job.arena().address(world_members[static_cast<std::size_t>(parts.local[0])],
                                 memory.places[static_cast<std::size_t>(parts.mine)]));
     if (parts.count() == 1) memory.places.clear();
+    const RecordedCalls& calls = parent.meetings().recorded;
+    const std::uint32_t identity = identity_of({calls.team(), calls.count()}, world_members);
     auto team =
         std::make_shared<TeamState>(job, job.teams().next_number(), std::move(world_members), my_pe, memory);
+    team->meetings().recorded.set_team(identity);
     team->kernels.place = offer.take(places);
     team->kernels.group_pages = group_pages_for(*team, pages);
     pages_offer.take_run(pages, team->kernels.group_pages.count());

@@ -90,6 +90,8 @@ class TeamState {
     TeamState& twin();
     /// Completes this PE's puts to others in meetings and messages.
     void complete() const;
+    /// A number that all members compute alike from the team's members; 1 for the world team, never 0.
+    std::uint32_t identity() const;
     /// Marks a team that the job made and that lasts as long.
     void set_predefined() { predefined_ = true; }
 

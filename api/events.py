@@ -1,0 +1,146 @@
+"""Generates what is made of the table of the flight recorder's events, api/events.toml.
+
+Usage:
+
+    python3 api/events.py          writes it
+    python3 api/events.py --check  fails if it is not up to date
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import tomllib
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+MOST_WORDS = 4
+
+
+def table() -> dict[str, Any]:
+    """Read the table."""
+    read = tomllib.loads((HERE / "events.toml").read_text())
+    for name, event in read["events"].items():
+        if len(event["words"]) > MOST_WORDS:
+            raise ValueError(f"{name} has {len(event['words'])} words, at most {MOST_WORDS} have room")
+    return read
+
+
+def listed(names: list[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def header(of: dict[str, Any]) -> str:
+    """Return the C++ types."""
+    events, operations = of["events"], of["operations"]["names"]
+    # `free` is a name of C's library.
+    kinds = ["none", *(f"{name}_" if name == "free" else name for name in events)]
+    words = [
+        "    {" + listed(event["words"] + [""] * (MOST_WORDS - len(event["words"]))) + "},"
+        for event in events.values()
+    ]
+    waits = ", ".join(str(event.get("waits", False)).lower() for event in events.values())
+    lines = [
+        "// Written by api/events.py from api/events.toml.",
+        "#pragma once",
+        "",
+        "// clang-format off",
+        "#include <cstdint>",
+        "#include <iterator>",
+        "#include <string_view>",
+        "",
+        "namespace atl::common {",
+        "",
+        f"inline constexpr int event_words = {MOST_WORDS};",
+        "",
+        "enum class EventKind : std::uint8_t { " + ", ".join(kinds) + " };",
+        f'inline constexpr std::string_view event_names[] = {{"", {listed(list(events))}}};',
+        "/// Names of an event's words; empty for unused ones.",
+        "inline constexpr std::string_view event_word_names[][event_words] = {",
+        "    {" + listed([""] * MOST_WORDS) + "},",
+        *words,
+        "};",
+        f"inline constexpr bool event_waits[] = {{false, {waits}}};",
+        "",
+        "enum class EventState : std::uint8_t { " + ", ".join(of["states"]) + " };",
+        "inline constexpr std::string_view event_state_names[] = {" + listed(list(of["states"])) + "};",
+        "",
+        "inline constexpr std::string_view operation_names[] = {",
+        *(f'    "{name}",' for name in operations),
+        "};",
+        "",
+        "/// Number of an operation in `operation_names`; 0 for an unlisted one.",
+        "constexpr std::uint16_t operation_number(std::string_view name) {",
+        "    for (std::size_t i = 1; i < std::size(operation_names); ++i)",
+        "        if (operation_names[i] == name) return static_cast<std::uint16_t>(i);",
+        "    return 0;",
+        "}",
+        "constexpr std::string_view operation_name(std::uint16_t number) {",
+        "    return operation_names[number < std::size(operation_names) ? number : 0];",
+        "}",
+        "",
+        "}  // namespace atl::common",
+        "// clang-format on",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def page(of: dict[str, Any]) -> str:
+    """Return the reference."""
+    lines = [
+        "# Events of the flight recorder",
+        "",
+        "Every PE keeps its last events in shared memory, which the launcher reads even after a PE was killed.",
+        "`atoll run --record FILE` writes them to a file at the end of the job: one JSON object a line. This page",
+        "is written by `api/events.py` from `api/events.toml`.",
+        "",
+        "Every event has these keys:",
+        "",
+        "| key | meaning |",
+        "|---|---|",
+        *(f"| `{key}` | {meaning} |" for key, meaning in of["common"].items()),
+        "",
+        "Waits also have these:",
+        "",
+        "| key | meaning |",
+        "|---|---|",
+        *(f"| `{key}` | {meaning} |" for key, meaning in of["wait"].items()),
+        "",
+        "| event | meaning | keys of its own |",
+        "|---|---|---|",
+    ]
+    for name, event in of["events"].items():
+        keys = ", ".join(f"`{word}`" for word in event["words"])
+        does = event["does"] + (" " + event["explains"] if "explains" in event else "")
+        lines.append(f"| `{name}` | {does} | {keys} |")
+    lines += [
+        "",
+        "One-sided operations (`put`, `get`, `p`, `g`, atomics, signals) are not recorded. A wait that ends while",
+        "it polls is not recorded either, only the collective call around it.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def generated(of: dict[str, Any]) -> dict[Path, str]:
+    """Return the generated files, with their contents."""
+    return {
+        ROOT / "src/common/recorder/event_types.hpp": header(of),
+        ROOT / "docs/events.md": page(of),
+    }
+
+
+def main() -> None:
+    made = generated(table())
+    if "--check" in sys.argv:
+        stale = [path for path, text in made.items() if not path.exists() or path.read_text() != text]
+        sys.exit(
+            "\n".join(f"{path.relative_to(ROOT)} is out of step: python api/events.py" for path in stale) or 0
+        )
+    for path, text in made.items():
+        path.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

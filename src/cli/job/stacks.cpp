@@ -1,0 +1,234 @@
+#include "cli/job/stacks.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cinttypes>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <sstream>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+
+#include "common/descriptors/fd.hpp"
+#include "common/elf/elf_lines.hpp"
+#include "common/elf/elf_symbols.hpp"
+#include "common/recorder/stack_area.hpp"
+
+namespace atl::cli {
+namespace {
+
+using common::StackArea;
+
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// One mapped file of a process.
+struct Object {
+    std::uint64_t begin, end, base;  ///< `base` is the address of the file's start
+    std::string path;
+};
+
+std::vector<Object> objects_of(int pid) {
+    std::vector<Object> objects;
+    std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
+    std::uint64_t base = 0;
+    std::string last;
+    for (std::string line; std::getline(maps, line);) {
+        Object one{};
+        std::uint64_t offset = 0;
+        int path_at = 0;
+        if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n", &one.begin,
+                        &one.end, &offset, &path_at) < 3)
+            continue;
+        one.path = path_at > 0 ? line.substr(static_cast<std::size_t>(path_at)) : "";
+        if (one.path.empty() || one.path[0] != '/') continue;
+        if (one.path != last) base = one.begin - offset;
+        last = one.path;
+        one.base = base;
+        objects.push_back(one);
+    }
+    return objects;
+}
+
+bool is_system(const std::string& path) {
+    const std::string name = file_name(path);
+    return name.starts_with("libc.") || name.starts_with("libc-") || name.starts_with("ld-") ||
+           name.starts_with("libpthread") || name.starts_with("libgcc_s") || name.starts_with("libstdc++");
+}
+
+struct NamedFrame {
+    std::string text;
+    bool is_program = false;
+};
+
+NamedFrame named(const std::vector<Object>& objects, std::uint64_t address) {
+    const auto object = std::find_if(objects.begin(), objects.end(), [&](const Object& one) {
+        return address >= one.begin && address < one.end;
+    });
+    char hex[32];
+    if (object == objects.end()) {
+        std::snprintf(hex, sizeof hex, "0x%" PRIx64, address);
+        return {hex, false};
+    }
+    const std::uint64_t offset = address - object->base;
+    NamedFrame frame;
+    frame.is_program = !is_system(object->path) && !file_name(object->path).starts_with("libatoll");
+    std::snprintf(hex, sizeof hex, "+0x%" PRIx64, offset);
+    frame.text = file_name(object->path) + hex;
+    if (const auto symbol = common::nearest_symbol(object->path.c_str(), offset)) {
+        frame.text = symbol->name + " (" + file_name(object->path) + ")";
+        const common::SourceLine line = common::source_line(object->path.c_str(), offset, symbol->offset,
+                                                            [](auto, auto) { return false; });
+        if (!line.text.empty()) frame.text = symbol->name + " at " + line.text;
+    }
+    return frame;
+}
+
+/// The stacks that the signal handler wrote, without its own frames.
+PeStacks native_stacks(const StackArea& area, int pid) {
+    PeStacks stacks;
+    const std::vector<Object> objects = objects_of(pid);
+    const std::size_t threads =
+        std::min<std::size_t>(area.next.load(std::memory_order_acquire), StackArea::most_threads);
+    for (std::size_t t = 0; t < threads; ++t) {
+        const StackArea::Thread& thread = area.threads[t];
+        const std::size_t frames =
+            std::min<std::size_t>(thread.frames.load(std::memory_order_acquire), StackArea::most_frames);
+        const std::int32_t id = thread.id.load(std::memory_order_relaxed);
+        stacks.text += "  thread " + std::to_string(id) + ":\n";
+        constexpr std::size_t of_handler = 2;  // the handler, and the kernel's return from it
+        for (std::size_t i = of_handler; i < frames; ++i) {
+            const std::uint64_t address = thread.addresses[i].load(std::memory_order_relaxed);
+            // Behind the interrupted instruction come return addresses, one byte after their call.
+            const NamedFrame frame = named(objects, i == of_handler ? address : address - 1);
+            stacks.text += "    " + frame.text + "\n";
+            if (id == pid && frame.is_program && stacks.site.empty()) stacks.site = frame.text;
+        }
+    }
+    return stacks;
+}
+
+/// A line of Python's traceback: `  File "solver.py", line 61 in step`.
+std::string python_site(const std::string& line) {
+    char file[512];
+    int number = 0;
+    if (std::sscanf(line.c_str(), " File \"%511[^\"]\", line %d", file, &number) != 2) return {};
+    return file_name(file) + ":" + std::to_string(number);
+}
+
+/// Python's text of all threads. The thread that answered is its main thread, "Current thread".
+PeStacks python_stacks(const std::string& written) {
+    PeStacks stacks;
+    std::istringstream lines(written);
+    bool is_current = false;
+    for (std::string line; std::getline(lines, line);) {
+        if (line.empty()) continue;
+        if (line[0] != ' ') is_current = line.starts_with("Current thread");
+        const std::string site = python_site(line);
+        const bool is_ours = line.find("/atoll/") != std::string::npos;
+        if (is_current && !is_ours && stacks.site.empty()) stacks.site = site;
+        stacks.text += "  " + line + "\n";
+    }
+    return stacks;
+}
+
+struct Asked {
+    int pe = -1;
+    int pid = 0;
+    std::uint32_t before = 0;
+    common::Fd python;
+    off_t python_from = 0;
+    std::string refusal;
+};
+
+Asked ask(const common::BoardView& board, int pe) {
+    Asked asked;
+    asked.pe = pe;
+    StackArea& area = board.stacks(pe);
+    asked.pid = board.entry(pe).pid.load(std::memory_order_acquire);
+    const int number = area.signal.load(std::memory_order_acquire);
+    const common::PeDoing doing = board.doing(pe);
+    if (doing.state != common::PeState::running)
+        asked.refusal = common::state_text(doing.state);
+    else if (doing.process == 'T')
+        asked.refusal = "stopped: kill -CONT " + std::to_string(asked.pid) + " lets it go on";
+    else if (number == 0 || asked.pid <= 0)
+        asked.refusal = "offers no stack: the program handles signal " + std::to_string(SIGRTMAX - 3) +
+                        " itself, or the launcher did not start it";
+    if (!asked.refusal.empty()) return asked;
+    if (const int fd = area.python.load(std::memory_order_acquire) - 1; fd >= 0) {
+        const std::string path = "/proc/" + std::to_string(asked.pid) + "/fd/" + std::to_string(fd);
+        asked.python = common::Fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        struct stat status {};
+        if (asked.python && fstat(asked.python.get(), &status) == 0) asked.python_from = status.st_size;
+    }
+    asked.before = area.answers.load(std::memory_order_acquire);
+    area.next.store(0, std::memory_order_release);
+    if (kill(asked.pid, number) != 0) asked.refusal = std::string("cannot be asked: ") + std::strerror(errno);
+    return asked;
+}
+
+std::string written_since(const Asked& asked) {
+    std::string text;
+    char buffer[4096];
+    for (off_t at = asked.python_from;;) {
+        const ssize_t n = pread(asked.python.get(), buffer, sizeof buffer, at);
+        if (n <= 0) return text;
+        text.append(buffer, static_cast<std::size_t>(n));
+        at += n;
+    }
+}
+
+}  // namespace
+
+std::vector<PeStacks> read_stacks(const common::BoardView& board, const std::vector<int>& pes,
+                                  double patience_s) {
+    using Clock = std::chrono::steady_clock;
+    std::vector<Asked> asked;
+    for (const int pe : pes) asked.push_back(ask(board, pe));
+    const auto end = Clock::now() + std::chrono::duration<double>(patience_s);
+    const auto is_silent = [&](const Asked& one) {
+        return one.refusal.empty() &&
+               board.stacks(one.pe).answers.load(std::memory_order_acquire) == one.before;
+    };
+    while (std::any_of(asked.begin(), asked.end(), is_silent) && Clock::now() < end)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::vector<PeStacks> all;
+    for (const Asked& one : asked) {
+        PeStacks& stacks = all.emplace_back();
+        if (!one.refusal.empty())
+            stacks.text = "  " + one.refusal + "\n";
+        else if (is_silent(one))
+            stacks.text = "  does not answer: it blocks signals, or runs too rarely\n";
+        else {
+            stacks = native_stacks(board.stacks(one.pe), one.pid);
+            if (!one.python) continue;
+            const PeStacks python = python_stacks(written_since(one));
+            stacks.text = python.text + stacks.text;
+            if (!python.site.empty()) stacks.site = python.site;
+        }
+    }
+    return all;
+}
+
+std::vector<common::PeDoing> doing_with_sites(const common::BoardView& board) {
+    std::vector<common::PeDoing> doing = board.all_doing();
+    std::vector<int> elsewhere;
+    for (std::size_t pe = 0; pe < doing.size(); ++pe) {
+        if (doing[pe].state == common::PeState::running && !doing[pe].waits && doing[pe].process != 'T')
+            elsewhere.push_back(static_cast<int>(pe));
+    }
+    constexpr std::size_t most = 16;  // a report names few PEs, and each of them is interrupted
+    if (elsewhere.size() > most) elsewhere.resize(most);
+    constexpr double patience_s = 0.3;
+    const std::vector<PeStacks> stacks = read_stacks(board, elsewhere, patience_s);
+    for (std::size_t i = 0; i < elsewhere.size(); ++i)
+        doing[static_cast<std::size_t>(elsewhere[i])].site = stacks[i].site;
+    return doing;
+}
+
+}  // namespace atl::cli

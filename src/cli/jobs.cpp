@@ -1,0 +1,160 @@
+#include "cli/jobs.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <dirent.h>
+#include <fcntl.h>
+#include <numeric>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+#include "cli/cli.hpp"
+#include "cli/job/stacks.hpp"
+#include "common/descriptors/fd.hpp"
+#include "core/hang/cause.hpp"
+
+namespace atl::cli {
+namespace {
+
+/// Names in a folder of /proc; empty if it cannot be read.
+std::vector<std::string> names_in(const std::string& folder) {
+    std::vector<std::string> names;
+    DIR* directory = opendir(folder.c_str());
+    if (directory == nullptr) return names;
+    while (const dirent* entry = readdir(directory)) names.emplace_back(entry->d_name);
+    closedir(directory);
+    return names;
+}
+
+int number_of(const std::string& text) {
+    int number = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc{} && rest == text.data() + text.size() && number > 0 ? number : 0;
+}
+
+/// The descriptor of a job board in process `pid`, which is a launcher; else none.
+common::Fd open_board(int pid) {
+    const std::string process = "/proc/" + std::to_string(pid);
+    char target[64];
+    for (const std::string& name : names_in(process + "/fd")) {
+        const std::string path = process + "/fd/" + name;
+        const ssize_t length = readlink(path.c_str(), target, sizeof target);
+        if (length > 0 &&
+            std::string(target, static_cast<std::size_t>(length)).starts_with("/memfd:atoll-board"))
+            return common::Fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
+    }
+    return {};
+}
+
+std::vector<int> all_pes_of(const RunningJob& job) {
+    std::vector<int> pes(static_cast<std::size_t>(job.board().n_pes()));
+    std::iota(pes.begin(), pes.end(), 0);
+    return pes;
+}
+
+const std::string& only_argument(const std::vector<std::string>& arguments, const char* usage) {
+    if (arguments.size() != 1 || arguments[0].starts_with("-"))
+        throw UsageError(std::string("usage: ") + usage + "; `atoll ps` lists the jobs");
+    return arguments[0];
+}
+
+}  // namespace
+
+RunningJob::RunningJob(int pid) : pid_(pid) {
+    const common::Fd board = open_board(pid);
+    struct stat status {};
+    if (!board || fstat(board.get(), &status) != 0 ||
+        static_cast<std::size_t>(status.st_size) < sizeof(common::BoardHeader))
+        throw UsageError("process " + std::to_string(pid) + " is no `atoll run` of yours on this host");
+    bytes_ = static_cast<std::size_t>(status.st_size);
+    void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, board.get(), 0);
+    if (memory == MAP_FAILED)
+        throw UsageError("the job board of process " + std::to_string(pid) + " cannot be mapped");
+    memory_ = memory;
+    board_ = common::BoardView(memory_);
+    const common::BoardHeader& header = board_.header();
+    if (header.magic == common::board_magic && header.version == common::board_version && header.n_pes > 0 &&
+        common::BoardView::bytes(header.n_pes) <= bytes_)
+        return;
+    munmap(memory_, bytes_);
+    throw UsageError("the job of process " + std::to_string(pid) + " is of another release of Atoll");
+}
+
+RunningJob::RunningJob(RunningJob&& other) noexcept
+    : pid_(other.pid_),
+      memory_(std::exchange(other.memory_, nullptr)),
+      bytes_(other.bytes_),
+      board_(other.board_) {}
+
+RunningJob::~RunningJob() {
+    if (memory_ != nullptr) munmap(memory_, bytes_);
+}
+
+std::vector<RunningJob> RunningJob::all() {
+    std::vector<RunningJob> jobs;
+    for (const std::string& name : names_in("/proc")) {
+        const int pid = number_of(name);
+        if (pid == 0 || pid == getpid()) continue;
+        char link[4096];
+        const ssize_t length = readlink(("/proc/" + name + "/exe").c_str(), link, sizeof link);
+        const std::string exe(link, static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+        if (!exe.ends_with("/atoll") && !exe.ends_with("/atoll (deleted)")) continue;
+        try {
+            jobs.emplace_back(pid);
+        } catch (const UsageError&) {  // an agent, or another command
+        }
+    }
+    return jobs;
+}
+
+RunningJob RunningJob::of(const std::string& number) {
+    const int pid = number_of(number);
+    if (pid == 0) throw UsageError("\"" + number + "\" is no process number; `atoll ps` lists the jobs");
+    for (RunningJob& job : all()) {
+        bool is_it = job.pid() == pid;
+        for (int pe = 0; pe < job.board().n_pes(); ++pe)
+            is_it = is_it || job.board().entry(pe).pid.load() == pid;
+        if (is_it) return std::move(job);
+    }
+    return RunningJob(pid);
+}
+
+int ps_command(const std::vector<std::string>& arguments) {
+    if (!arguments.empty()) throw UsageError("usage: atoll ps");
+    const std::vector<RunningJob> jobs = RunningJob::all();
+    if (jobs.empty()) std::puts("no job of yours runs on this host");
+    for (const RunningJob& job : jobs) {
+        const std::vector<common::PeDoing> doing = job.board().all_doing();
+        const auto waiting =
+            std::count_if(doing.begin(), doing.end(), [](const auto& one) { return one.waits; });
+        std::printf("job %d: %d PE%s, %d waiting\n", job.pid(), job.board().n_pes(),
+                    job.board().n_pes() == 1 ? "" : "s", static_cast<int>(waiting));
+    }
+    return 0;
+}
+
+int stacks_command(const std::vector<std::string>& arguments) {
+    const RunningJob job = RunningJob::of(only_argument(arguments, "atoll stacks JOB"));
+    std::printf("%s\n\n",
+                core::report_of(doing_with_sites(job.board()), "what the PEs are doing", "").c_str());
+    constexpr double patience_s = 2;
+    const std::vector<int> pes = all_pes_of(job);
+    const std::vector<PeStacks> stacks = read_stacks(job.board(), pes, patience_s);
+    for (const int pe : pes)
+        std::printf("PE %d (process %d):\n%s", pe, job.board().entry(pe).pid.load(),
+                    stacks[static_cast<std::size_t>(pe)].text.c_str());
+    return 0;
+}
+
+int record_command(const std::vector<std::string>& arguments) {
+    const RunningJob job = RunningJob::of(only_argument(arguments, "atoll record JOB"));
+    for (const int pe : all_pes_of(job))
+        for (const common::EventCopy& event : common::read_events(job.board().events(pe)))
+            std::puts(common::event_json(pe, event).c_str());
+    return 0;
+}
+
+}  // namespace atl::cli

@@ -1,0 +1,71 @@
+#include "common/recorder/stack_area.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <execinfo.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace atl::common {
+
+namespace {
+
+// A signal has one handler in a process, and a process is one PE of a launcher.
+std::atomic<StackArea*> offered{nullptr};
+static_assert(std::atomic<StackArea*>::is_always_lock_free);
+
+/// Programs rarely use the last real-time signals.
+int stack_signal() { return SIGRTMAX - 3; }
+
+void write_stack(int) {
+    const int error = errno;
+    if (StackArea* area = offered.load(std::memory_order_acquire)) {
+        const std::uint32_t place = area->next.fetch_add(1, std::memory_order_acq_rel);
+        if (place < StackArea::most_threads) {
+            StackArea::Thread& thread = area->threads[place];
+            void* frames[StackArea::most_frames];
+            const int n = ::backtrace(frames, static_cast<int>(StackArea::most_frames));
+            for (int i = 0; i < n; ++i)
+                thread.addresses[i].store(reinterpret_cast<std::uintptr_t>(frames[i]),
+                                          std::memory_order_relaxed);
+            thread.id.store(static_cast<std::int32_t>(::syscall(SYS_gettid)), std::memory_order_relaxed);
+            thread.frames.store(static_cast<std::uint32_t>(n), std::memory_order_release);
+        }
+        area->answers.fetch_add(1, std::memory_order_acq_rel);
+    }
+    errno = error;
+}
+
+}  // namespace
+
+void offer_stacks(StackArea& area) noexcept {
+    void* frame;
+    ::backtrace(&frame, 1);  // loads the unwinder, which allocates
+    static std::atomic<bool> installed{false};
+    struct sigaction now {};
+    if (::sigaction(stack_signal(), nullptr, &now) != 0) return;
+    if (now.sa_handler != SIG_DFL && !installed.load(std::memory_order_relaxed)) return;
+    offered.store(&area, std::memory_order_release);
+    if (installed.exchange(
+            true, std::memory_order_relaxed)) {  // another init; Python may have put its own before ours
+        area.signal.store(stack_signal(), std::memory_order_release);
+        return;
+    }
+    struct sigaction ours {};
+    ours.sa_handler = &write_stack;
+    ours.sa_flags = SA_RESTART;
+    ::sigemptyset(&ours.sa_mask);
+    if (::sigaction(stack_signal(), &ours, nullptr) != 0) return;
+    area.signal.store(stack_signal(), std::memory_order_release);
+}
+
+void withdraw_stacks(const StackArea& area) noexcept {
+    StackArea* mine = offered.load(std::memory_order_acquire);
+    if (mine != &area) return;
+    mine->signal.store(0, std::memory_order_release);
+    offered.store(nullptr, std::memory_order_release);
+}
+
+StackArea* offered_stacks() noexcept { return offered.load(std::memory_order_acquire); }
+
+}  // namespace atl::common

@@ -1,0 +1,37 @@
+// Call stacks of a live PE, on request: a signal handler in the PE writes return addresses to the job board.
+// The reader names them. The handler allocates nothing and takes no lock.
+#pragma once
+
+#include "atoll/export.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace atl::common {
+
+/// The stacks of a PE's threads. Zeroed memory is a valid empty area.
+struct alignas(64) StackArea {
+    static constexpr std::size_t most_threads = 16, most_frames = 40;
+    struct Thread {
+        std::atomic<std::int32_t> id;
+        std::atomic<std::uint32_t> frames;
+        std::atomic<std::uint64_t> addresses[most_frames];  ///< return addresses, the innermost first
+    };
+    std::atomic<std::int32_t> signal;  ///< to send to the PE; 0: it does not answer
+    std::atomic<std::int32_t>
+        python;                       ///< descriptor + 1 of the PE to which Python writes its stacks; 0: none
+    std::atomic<std::uint32_t> next;  ///< place of the next thread; the reader sets it to 0
+    std::atomic<std::uint32_t> answers;  ///< number of handler calls that have ended
+    Thread threads[most_threads];
+};
+
+/// Lets this process write the stacks of its threads to `area` on a signal. Does nothing if the program
+/// handles that signal itself.
+void offer_stacks(StackArea& area) noexcept;
+/// Call before `area` is unmapped.
+void withdraw_stacks(const StackArea& area) noexcept;
+/// The area of this process; null if it offers no stacks.
+ATOLL_API StackArea* offered_stacks() noexcept;
+
+}  // namespace atl::common

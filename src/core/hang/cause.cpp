@@ -1,0 +1,291 @@
+#include "core/hang/cause.hpp"
+
+#include "common/pe_ranges.hpp"
+#include "core/team/call_text.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace atl::core {
+
+namespace {
+
+using common::CallSeen;
+using common::PeDoing;
+using common::PeState;
+
+std::string pe_text(const std::vector<int>& pes) { return "PE " + common::pe_ranges(pes); }
+
+/// "waits" or "wait", for the subject `pe_text(pes)`.
+const char* verb(const std::vector<int>& pes, const char* one, const char* several) {
+    return pes.size() == 1 ? one : several;
+}
+
+std::string at(const char* site) { return site[0] == '\0' ? std::string() : std::string(" at ") + site; }
+
+class Finder {
+  public:
+    explicit Finder(const std::vector<PeDoing>& doing) : doing_(doing) {
+        for (int pe = 0; pe < count(); ++pe)
+            if (of(pe).waits) waiting_.push_back(pe);
+    }
+
+    Cause find() const {
+        if (waiting_.empty()) return {};
+        for (const auto& look : {&Finder::differing_calls, &Finder::ended, &Finder::stopped, &Finder::circle,
+                                 &Finder::absent, &Finder::elsewhere, &Finder::unset_words})
+            if (std::optional<Cause> cause = (this->*look)()) return *std::move(cause);
+        return {};
+    }
+
+  private:
+    int count() const { return static_cast<int>(doing_.size()); }
+    const PeDoing& of(int pe) const { return doing_[static_cast<std::size_t>(pe)]; }
+
+    /// The PEs of which a waiting PE needs something; empty if any PE may end the wait.
+    std::vector<int> targets(int pe) const {
+        std::vector<int> found;
+        for (const int other : of(pe).wait.missing) {
+            if (other < 0) break;
+            if (other < count() && other != pe) found.push_back(other);
+        }
+        const int peer = of(pe).wait.peer;  // of a kernel's wait, which lists none
+        if (found.empty() && peer >= 0 && peer < count() && peer != pe) found.push_back(peer);
+        return found;
+    }
+    bool waits_for_anybody(int pe) const { return of(pe).waits && targets(pe).empty(); }
+
+    /// PEs that need something of `pe`, directly or through others.
+    std::vector<int> waiting_for(int pe) const {
+        std::vector<int> found;
+        for (const int other : waiting_) {
+            const std::vector<int> needs = targets(other);
+            if (std::find(needs.begin(), needs.end(), pe) != needs.end()) found.push_back(other);
+        }
+        return found;
+    }
+
+    /// "barrier at solver.py:88".
+    std::string call_at(int pe) const { return of(pe).wait.operation + at(of(pe).wait.site); }
+
+    /// ", and PE 0,2 wait for it in barrier at solver.py:88".
+    std::string waiters_text(const std::vector<int>& pes) const {
+        std::set<std::string> calls;
+        for (const int pe : pes) calls.insert(call_at(pe));
+        std::string text = pe_text(pes) + verb(pes, " waits", " wait") + " for it in ";
+        for (const std::string& call : calls) text += (call == *calls.begin() ? "" : " or ") + call;
+        return text;
+    }
+
+    const CallSeen* call_of(int pe, std::uint32_t team, std::uint32_t call) const {
+        const auto& calls = of(pe).calls;
+        const auto seen = std::find_if(calls.rbegin(), calls.rend(),
+                                       [&](const CallSeen& c) { return c.team == team && c.call == call; });
+        return seen == calls.rend() ? nullptr : &*seen;
+    }
+
+    static bool differ(const CallSeen& a, const CallSeen& b) {
+        if (a.operation != b.operation) return true;
+        const bool told = a.state != common::EventState::begun && b.state != common::EventState::begun;
+        return told && std::memcmp(a.arguments, b.arguments, sizeof a.arguments) != 0;
+    }
+
+    /// "called reduce(bytes=24, dtype=float64, op=sum) at solver.py:88".
+    std::string called_text(int pe, const CallSeen& seen) const {
+        const std::string name(common::operation_name(seen.operation));
+        const auto& a = seen.arguments;
+        const bool told = seen.state != common::EventState::begun;
+        const CallRecord record = call_record(name.c_str(), a[0], a[1], a[2], a[3]);
+        const bool waits_there =
+            of(pe).waits && of(pe).wait.team_id == seen.team && of(pe).wait.call == seen.call;
+        return (told && is_record(record) ? call_text(record).substr(1) : "called " + name) +
+               (waits_there ? at(of(pe).wait.site) : "");
+    }
+
+    /// Members of a team that made different calls with the same number.
+    std::optional<Cause> differing_calls() const {
+        for (const int pe : waiting_) {
+            const auto& wait = of(pe).wait;
+            const CallSeen* mine = wait.call != 0 ? call_of(pe, wait.team_id, wait.call) : nullptr;
+            if (mine == nullptr) continue;
+            std::vector<int> alike, others;
+            for (int other = 0; other < count(); ++other) {
+                const CallSeen* theirs = call_of(other, wait.team_id, wait.call);
+                if (theirs != nullptr) (differ(*mine, *theirs) ? others : alike).push_back(other);
+            }
+            if (others.empty()) continue;
+            if (others.size() > alike.size()) std::swap(others, alike);  // the fewer are at fault
+            const CallSeen& odd = *call_of(others[0], wait.team_id, wait.call);
+            const CallSeen& usual = *call_of(alike[0], wait.team_id, wait.call);
+            const std::string team = wait.team == 0 ? "the world team" : "team " + std::to_string(wait.team);
+            return Cause{pe_text(others) + " " + called_text(others[0], odd) + " as call " +
+                             std::to_string(wait.call) + " of " + team + ", where " + pe_text(alike) + " " +
+                             called_text(alike[0], usual) + ": the calls differ",
+                         others};
+        }
+        return std::nullopt;
+    }
+
+    /// The first PE that others wait for and that satisfies a condition.
+    template <class Is> std::optional<int> awaited(Is&& is) const {
+        std::optional<int> best;
+        std::size_t most = 0;
+        for (int pe = 0; pe < count(); ++pe) {
+            const std::size_t waiters = is(of(pe)) ? waiting_for(pe).size() : 0;
+            if (waiters > most) {
+                best = pe;
+                most = waiters;
+            }
+        }
+        return best;
+    }
+
+    std::optional<Cause> ended() const {
+        const auto pe = awaited([](const PeDoing& one) { return one.state >= PeState::finalized; });
+        if (!pe) return std::nullopt;
+        return Cause{pe_text({*pe}) + " " + common::state_text(of(*pe).state) + ", and " +
+                         waiters_text(waiting_for(*pe)),
+                     {*pe}};
+    }
+
+    std::optional<Cause> stopped() const {
+        std::vector<int> pes;
+        for (int pe = 0; pe < count(); ++pe)
+            if (of(pe).process == 'T') pes.push_back(pe);
+        if (pes.empty()) return silent();
+        const std::vector<int> waiters = waiting_for(pes[0]);
+        return Cause{pe_text(pes) + verb(pes, " is stopped (", " are stopped (") + "kill -CONT " +
+                         std::to_string(of(pes[0]).pid) + " lets it go on)" +
+                         (waiters.empty() ? "" : ", and " + waiters_text(waiters)),
+                     pes};
+    }
+
+    /// PEs of other hosts that do not answer.
+    std::optional<Cause> silent() const {
+        const auto pe = awaited([](const PeDoing& one) { return one.process == common::silent_process; });
+        if (!pe) return std::nullopt;
+        return Cause{pe_text({*pe}) + " " + of(*pe).text + "; " + waiters_text(waiting_for(*pe)), {*pe}};
+    }
+
+    /// PEs that wait for one another in a circle; may be empty.
+    std::vector<int> find_circle() const {
+        for (const int start : waiting_) {
+            std::vector<int> path{start};
+            if (reaches(start, start, path)) return path;
+        }
+        return {};
+    }
+    /// Extends `path`, which ends in `pe`, to a way back to `start`.
+    bool reaches(int pe, int start, std::vector<int>& path) const {
+        if (path.size() > longest_circle) return false;
+        for (const int next : targets(pe)) {
+            if (next == start) return true;
+            if (!of(next).waits || next < start || std::find(path.begin(), path.end(), next) != path.end())
+                continue;
+            path.push_back(next);
+            if (reaches(next, start, path)) return true;
+            path.pop_back();
+        }
+        return false;
+    }
+
+    std::optional<Cause> circle() const {
+        const std::vector<int> path = find_circle();
+        if (path.empty()) return std::nullopt;
+        std::vector<int> sorted = path;
+        std::sort(sorted.begin(), sorted.end());
+        std::string text = pe_text(sorted) + " wait for each other:";
+        const std::size_t shown = std::min<std::size_t>(path.size(), 4);
+        for (std::size_t i = 0; i < shown; ++i) {
+            const auto& wait = of(path[i]).wait;
+            text += std::string(i == 0 ? " " : ", ") + "PE " + std::to_string(path[i]) + " for PE " +
+                    std::to_string(path[(i + 1) % path.size()]) + " in " + wait.operation +
+                    (wait.name[0] != '\0' ? std::string(" on ") + wait.name : std::string()) + at(wait.site);
+        }
+        return Cause{text + (shown < path.size() ? ", …" : ""), path};
+    }
+
+    std::optional<Cause> absent() const {
+        std::vector<int> pes;
+        for (int pe = 0; pe < count(); ++pe)
+            if (of(pe).state == PeState::absent && !waiting_for(pe).empty()) pes.push_back(pe);
+        if (pes.empty()) return std::nullopt;
+        return Cause{pe_text(pes) + verb(pes, " has", " have") + " not called init, and " +
+                         waiters_text(waiting_for(pes[0])),
+                     pes};
+    }
+
+    bool is_elsewhere(int pe) const { return of(pe).state == PeState::running && !of(pe).waits; }
+
+    /// The last collective call of a PE that has ended, for people: "; its last call was barrier".
+    std::string last_call(int pe) const {
+        const auto& calls = of(pe).calls;
+        if (calls.empty()) return {};
+        const CallSeen& last = calls.back();
+        const std::string name(common::operation_name(last.operation));
+        if (last.state < common::EventState::ended) return "; it is within " + name;
+        if (name == "init" || last.call == 0) return {};
+        return "; its last collective call was " + name;
+    }
+
+    std::optional<Cause> elsewhere() const {
+        if (const auto pe =
+                awaited([](const PeDoing& one) { return one.state == PeState::running && !one.waits; })) {
+            return Cause{pe_text({*pe}) + " is in its own code" + at(of(*pe).site.c_str()) + ", and " +
+                             waiters_text(waiting_for(*pe)) + last_call(*pe),
+                         {*pe}};
+        }
+        std::vector<int> pes;
+        for (int pe = 0; pe < count(); ++pe)
+            if (is_elsewhere(pe)) pes.push_back(pe);
+        const auto word =
+            std::find_if(waiting_.begin(), waiting_.end(), [&](int pe) { return waits_for_anybody(pe); });
+        if (pes.empty() || word == waiting_.end()) return std::nullopt;
+        return Cause{pe_text(pes) + verb(pes, " is in its own code", " are in their own code") +
+                         at(of(pes[0]).site.c_str()) + ", and PE " + std::to_string(*word) + " waits in " +
+                         of(*word).text,
+                     pes};
+    }
+
+    /// PEs that wait for a word, while no PE is left that could set it.
+    std::optional<Cause> unset_words() const {
+        std::map<std::string, std::vector<int>> by_wait;
+        for (const int pe : waiting_)
+            if (waits_for_anybody(pe)) by_wait[of(pe).text].push_back(pe);
+        if (by_wait.empty()) return std::nullopt;
+        std::string text;
+        std::vector<int> pes;
+        for (const auto& [wait, waiters] : by_wait) {
+            if (std::distance(by_wait.begin(), by_wait.find(wait)) < 2)
+                text += (text.empty() ? "" : "; ") + pe_text(waiters) + verb(waiters, " waits", " wait") +
+                        " in " + wait;
+            pes.insert(pes.end(), waiters.begin(), waiters.end());
+        }
+        if (by_wait.size() > 2) text += "; …";
+        return Cause{text + ", and every PE waits: none is left that could set it", pes};
+    }
+
+    static constexpr std::size_t longest_circle = 64;
+    const std::vector<PeDoing>& doing_;
+    std::vector<int> waiting_;
+};
+
+}  // namespace
+
+Cause find_cause(const std::vector<PeDoing>& doing) { return Finder(doing).find(); }
+
+std::string report_of(const std::vector<PeDoing>& doing, const std::string& heading,
+                      const std::string& begin) {
+    const Cause cause = find_cause(doing);
+    std::string report = cause.sentence.empty() ? "" : cause.sentence + ".\n" + begin;
+    report += heading + ":\n" + common::table_of(doing, cause.pes);
+    if (report.ends_with('\n')) report.pop_back();
+    return report;
+}
+
+}  // namespace atl::core

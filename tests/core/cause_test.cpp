@@ -1,0 +1,193 @@
+#include "core/hang/cause.hpp"
+
+#include "common/recorder/recorder.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace atl::core {
+namespace {
+
+using common::CallSeen;
+using common::EventState;
+using common::PeDoing;
+using common::PeState;
+
+class HangCause : public ::testing::Test {
+  protected:
+    explicit HangCause(int n = 4) {
+        for (int pe = 0; pe < n; ++pe) {
+            doing.push_back(common::of_state(PeState::running, "running, waits for nothing"));
+            doing.back().process = 'R';
+            doing.back().pid = 100 + pe;
+        }
+    }
+    PeDoing& pe(int number) { return doing[static_cast<std::size_t>(number)]; }
+    PeDoing& wait(int number, const char* operation, std::vector<int> missing, const char* site = "") {
+        PeDoing& one = pe(number);
+        one.waits = true;
+        one.process = 'S';
+        one.text = operation + (*site != '\0' ? std::string(", at ") + site : std::string());
+        std::snprintf(one.wait.operation, sizeof one.wait.operation, "%s", operation);
+        std::snprintf(one.wait.site, sizeof one.wait.site, "%s", site);
+        for (std::size_t i = 0; i < missing.size(); ++i) one.wait.missing[i] = missing[i];
+        return one;
+    }
+    /// The PE is in a call of the world team, or was.
+    CallSeen& call(int number, std::uint32_t call, const char* operation, EventState state) {
+        CallSeen& seen = pe(number).calls.emplace_back();
+        seen.team = 1;
+        seen.call = call;
+        seen.operation = common::operation_number(operation);
+        seen.state = state;
+        if (state < EventState::ended) {
+            pe(number).wait.team_id = 1;
+            pe(number).wait.call = call;
+        }
+        return seen;
+    }
+    std::string cause() const { return find_cause(doing).sentence; }
+
+    std::vector<PeDoing> doing;
+};
+
+TEST_F(HangCause, NobodyWaits) { EXPECT_EQ(cause(), ""); }
+
+TEST_F(HangCause, OnePeIsNotThere) {
+    for (const int number : {0, 2, 3}) wait(number, "barrier", {1}, "solver.py:88");
+    call(1, 16, "reduce", EventState::ended);
+    pe(1).site = "solver.py:61";
+    EXPECT_EQ(
+        cause(),
+        "PE 1 is in its own code at solver.py:61, and PE 0,2,3 wait for it in barrier at solver.py:88; its "
+        "last collective call was reduce");
+    EXPECT_EQ(find_cause(doing).pes, std::vector<int>{1});
+}
+
+TEST_F(HangCause, CallsDiffer) {
+    for (const int number : {0, 2, 3}) {
+        wait(number, "reduce", {1}, "solver.py:88");
+        CallSeen& seen = call(number, 17, "reduce", EventState::met);
+        seen.arguments[0] = 24;
+        seen.arguments[2] = 9;  // float64
+    }
+    wait(1, "barrier", {0}, "solver.py:61");
+    call(1, 17, "barrier", EventState::begun);
+    EXPECT_EQ(cause(),
+              "PE 1 called barrier at solver.py:61 as call 17 of the world team, where PE 0,2,3 called "
+              "reduce(bytes=24, dtype=float64, op=sum) at solver.py:88: the calls differ");
+}
+
+TEST_F(HangCause, RootsDiffer) {
+    for (int number = 0; number < 4; ++number) {
+        wait(number, "broadcast", {number == 3 ? 2 : 3});
+        CallSeen& seen = call(number, 2, "broadcast", EventState::met);
+        seen.arguments[0] = 8;
+        seen.arguments[1] = number == 3 ? 1 : 0;
+    }
+    EXPECT_EQ(cause().rfind(
+                  "PE 3 called broadcast(dst_bytes=8, root=1) as call 2 of the world team, where PE 0-2", 0),
+              0U)
+        << cause();
+}
+
+/// The call of the PE that went on is in its recorder.
+TEST_F(HangCause, ACallThatOneMemberHasLeftDiffers) {
+    for (const int number : {0, 2, 3}) {
+        wait(number, "reduce", {1});
+        call(number, 5, "reduce", EventState::begun);
+    }
+    call(1, 5, "sync", EventState::ended);
+    EXPECT_EQ(cause(),
+              "PE 1 called sync as call 5 of the world team, where PE 0,2,3 called reduce: the calls differ");
+}
+
+TEST_F(HangCause, EqualCallsWithUnknownArgumentsDoNotDiffer) {
+    wait(0, "reduce", {1});
+    call(0, 5, "reduce", EventState::met).arguments[0] = 8;
+    call(1, 5, "reduce", EventState::begun);
+    EXPECT_EQ(cause(), "PE 1 is in its own code, and PE 0 waits for it in reduce; it is within reduce");
+}
+
+TEST_F(HangCause, TwoLocks) {
+    std::strcpy(wait(0, "set_lock", {1}, "a.py:5").wait.name, "lock B");
+    std::strcpy(wait(1, "set_lock", {0}, "a.py:9").wait.name, "lock A");
+    wait(2, "barrier", {0, 1});
+    wait(3, "barrier", {0, 1});
+    EXPECT_EQ(cause(),
+              "PE 0,1 wait for each other: PE 0 for PE 1 in set_lock on lock B at a.py:5, PE 1 for PE 0 in "
+              "set_lock "
+              "on lock A at a.py:9");
+}
+
+TEST_F(HangCause, ACircleOfReceivers) {
+    for (int number = 0; number < 4; ++number) wait(number, "recv", {(number + 1) % 4});
+    EXPECT_EQ(cause().rfind("PE 0-3 wait for each other: PE 0 for PE 1 in recv, ", 0), 0U) << cause();
+}
+
+TEST_F(HangCause, AnEndedHolderOfALock) {
+    for (int number = 1; number < 4; ++number) wait(number, "set_lock", {0});
+    pe(0) = common::of_state(PeState::finalized, "has finalized");
+    EXPECT_EQ(cause(), "PE 0 has finalized, and PE 1-3 wait for it in set_lock");
+}
+
+TEST_F(HangCause, AStoppedPe) {
+    for (const int number : {0, 1, 3}) wait(number, "barrier", {2});
+    pe(2).process = 'T';
+    EXPECT_EQ(cause(), "PE 2 is stopped (kill -CONT 102 lets it go on), and PE 0,1,3 wait for it in barrier");
+}
+
+TEST_F(HangCause, AStoppedPeThatWaits) {
+    for (int number = 0; number < 4; ++number) wait(number, "barrier", {(number + 1) % 4});
+    pe(2).process = 'T';
+    EXPECT_EQ(cause().rfind("PE 2 is stopped (kill -CONT 102 lets it go on)", 0), 0U) << cause();
+}
+
+TEST_F(HangCause, APeOfAnotherHostThatDoesNotAnswer) {
+    wait(0, "barrier", {3});
+    pe(3).process = common::silent_process;
+    pe(3).text = "does not answer";
+    EXPECT_EQ(cause(), "PE 3 does not answer; PE 0 waits for it in barrier");
+}
+
+TEST_F(HangCause, APeHasNotCalledInit) {
+    for (int number = 0; number < 3; ++number) wait(number, "init", {3});
+    pe(3) = common::of_state(PeState::absent, "has not called init");
+    EXPECT_EQ(cause(), "PE 3 has not called init, and PE 0-2 wait for it in init");
+}
+
+/// The wait that no PE ends is the cause, not the barrier in which the others wait for that PE.
+TEST_F(HangCause, ALostSignal) {
+    for (const int number : {0, 1, 2}) wait(number, "barrier", {3});
+    wait(3, "signal_wait_until on s: found 0, waiting for >= 1", {}, "ring.py:12");
+    EXPECT_EQ(
+        cause(),
+        "PE 3 waits in signal_wait_until on s: found 0, waiting for >= 1, at ring.py:12, and every PE waits: "
+        "none is left that could set it");
+}
+
+TEST_F(HangCause, ASignalOfAPeThatComputes) {
+    wait(0, "barrier", {3});
+    wait(3, "wait_until on s", {});
+    pe(1) = common::of_state(PeState::finalized, "has finalized");
+    EXPECT_EQ(cause(), "PE 2 is in its own code, and PE 3 waits in wait_until on s");
+}
+
+TEST_F(HangCause, TheReportBeginsWithTheCauseAndThePeAtFault) {
+    for (const int number : {0, 1, 3}) wait(number, "barrier", {2});
+    const std::string report = report_of(doing, "what the PEs are doing", "> ");
+    EXPECT_EQ(report.rfind("PE 2 is in its own code, and PE 0,1,3 wait for it in barrier.\n"
+                           "> what the PEs are doing:\n"
+                           "  PE 2: running, waits for nothing\n"
+                           "  PE 0,1,3: barrier (",
+                           0),
+              0U)
+        << report;
+}
+
+}  // namespace
+}  // namespace atl::core

@@ -1,0 +1,279 @@
+"""Faulty programs: the first line of the launcher's report names the PE at fault and the cause."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from jobs import HANG_GUARD, environment, launcher, write_program
+
+Start = Callable[..., "Hanging"]
+SAYS = "atoll run: "
+
+
+class Hanging:
+    """A job that hangs, and the lines of its launcher."""
+
+    def __init__(self, folder: Path, code: str, n: int, **changes: str) -> None:
+        path = write_program(folder, code)
+        self.job = subprocess.Popen(
+            [launcher(), "run", "-n", str(n), sys.executable, path.name],
+            cwd=folder,
+            env=environment(**changes),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.lines: queue.Queue[str] = queue.Queue()
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self) -> None:
+        assert self.job.stderr is not None
+        for line in self.job.stderr:
+            self.lines.put(line.rstrip("\n"))
+
+    def first_line(self) -> str:
+        """Return the first line of the next report."""
+        while not (line := self.lines.get(timeout=HANG_GUARD)).startswith(SAYS):
+            pass
+        return line.removeprefix(SAYS)
+
+    def asked_until(self, pattern: str) -> str:
+        """Ask for reports until the PEs have come so far that the first line matches."""
+        while self.lines.get(timeout=HANG_GUARD) != "ready":
+            pass
+        end = time.monotonic() + HANG_GUARD
+        while time.monotonic() < end:
+            self.job.send_signal(signal.SIGQUIT)
+            line = self.first_line()
+            if re.match(pattern, line):
+                return line
+        raise AssertionError(f"the last report was: {line}")
+
+    def close(self) -> None:
+        self.job.send_signal(signal.SIGINT)
+        self.job.send_signal(signal.SIGINT)
+        try:
+            self.job.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.job.kill()
+        self.job.wait(timeout=HANG_GUARD)
+
+
+@pytest.fixture
+def hanging(tmp_path: Path) -> Iterator[Start]:
+    """Return a function that starts a faulty program."""
+    started: list[Hanging] = []
+
+    def start(code: str, n: int, **changes: str) -> Hanging:
+        started.append(Hanging(tmp_path, code, n, **changes))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()
+
+
+# The first line tells that the launcher handles signals.
+BEGIN = (
+    "print('ready', file=sys.stderr); atoll.init(); me = atoll.my_pe(); x = atoll.zeros(4, dtype='int64')\n"
+)
+
+# Programs in which all PEs wait in the end: name, number of PEs, program behind BEGIN, first line.
+STALLS = {
+    "two locks": (
+        3,
+        """
+        a, b = atoll.Lock(), atoll.Lock()
+        first, second = (a, b) if me == 0 else (b, a)
+        if me < 2:
+            first.acquire()
+        atoll.barrier_all()
+        if me < 2:
+            second.acquire()
+        atoll.barrier_all()
+        """,
+        r"PE 0,1 wait for each other: PE 0 for PE 1 in Lock.acquire .* at program.py:10, PE 1 for PE 0 in Lock",
+    ),
+    "a lock that is never released": (
+        3,
+        """
+        a = atoll.Lock()
+        if me == 0:
+            a.acquire()
+        atoll.barrier_all()
+        if me != 0:
+            a.acquire()
+        atoll.barrier_all()
+        """,
+        r"PE 0,[12] wait for each other: PE 0 for PE [12] in barrier at program.py:10, PE [12] for PE 0 in Lock",
+    ),
+    "a lost signal": (
+        3,
+        """
+        s = atoll.zeros(1, dtype="uint64")
+        if me == 1:
+            atoll.signal_wait_until(s, ">=", 1)
+        atoll.barrier_all()
+        """,
+        r"PE 1 waits in signal_wait_until on the uint64 array .*: found 0, waiting for >= 1, at program.py:6, and",
+    ),
+    "a wait for the wrong word": (
+        2,
+        """
+        if me == 0:
+            atoll.put(x[0:1], np.ones(1, dtype="int64"), 1)
+        else:
+            atoll.wait_until(x, "==", 1, index=1)
+        atoll.barrier_all()
+        """,
+        r"PE 1 waits in wait_until on element 1 .*: found 0, waiting for == 1, at program.py:7, and every PE waits",
+    ),
+    "a receive from the next PE": (
+        3,
+        "atoll.recv(np.zeros(1), (me + 1) % 3)",
+        r"PE 0-2 wait for each other: PE 0 for PE 1 in recv at program.py:3, PE 1 for PE 2 in recv",
+    ),
+    "large sends to each other": (
+        2,
+        "atoll.send(np.zeros(1 << 20), 1 - me)",
+        r"PE 0,1 wait for each other: PE 0 for PE 1 in send at program.py:3, PE 1 for PE 0 in send",
+    ),
+    "another collective": (
+        3,
+        """
+        if me == 1:
+            atoll.barrier_all()
+        else:
+            atoll.sum_reduce(x, x)
+        atoll.barrier_all()
+        """,
+        r"PE 1 called barrier.* at program.py:5 as call \d+ of the world team, where PE 0,2 called reduce",
+    ),
+    "a barrier that one PE leaves out": (
+        3,
+        """
+        if me != 2:
+            atoll.barrier_all()
+        atoll.sum_reduce(x, x)
+        """,
+        r"PE 2 called reduce.* as call \d+ of the world team, where PE 0,1 called barrier.*: the calls differ",
+    ),
+    "the wrong team": (
+        3,
+        """
+        pair = atoll.WORLD.split_strided(0, 1, 2)
+        if me == 0:
+            pair.barrier()
+        atoll.barrier_all()
+        """,
+        r"PE 0,1 wait for each other: PE 0 for PE 1 in barrier at program.py:6, PE 1 for PE 0 in barrier at",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", STALLS)
+def test_a_stall_is_explained(hanging: Start, fault: str) -> None:
+    n, code, first = STALLS[fault]
+    job = hanging(BEGIN + textwrap.dedent(code), n, ATOLL_CHECK="none")
+    line = job.first_line()
+    assert re.match(first, line), line
+    assert "every PE waits and nothing has moved" in job.lines.get(timeout=HANG_GUARD)
+
+
+# Programs in which a PE is elsewhere: number of PEs, program, first line of a report on request.
+ABSENT = {
+    "an endless loop": (
+        3,
+        "if me == 1:\n    while True: pass\natoll.barrier_all()",
+        r"PE 1 is in its own code.*, and PE 0,2 wait for it in barrier at program.py:5",
+    ),
+    "a slow PE": (
+        3,
+        "import time\nif me == 0: time.sleep(1000)\natoll.sum_reduce(x, x)",
+        r"PE 0 is in its own code.*, and PE 1,2 wait for it in reduce at program.py:5",
+    ),
+    "a stopped PE": (
+        3,
+        "if me == 2: os.kill(os.getpid(), 19)\natoll.barrier_all()",
+        r"PE 2 is stopped \(kill -CONT \d+ lets it go on\), and PE 0,1 wait for it in barrier at program.py:4",
+    ),
+    "a signal of a PE that computes": (
+        2,
+        "if me == 0:\n    while True: pass\natoll.wait_until(x, '==', 1, index=0)",
+        r"PE 0 is in its own code.*, and PE 1 waits in wait_until on .* at program.py:5",
+    ),
+    "a message of a PE that computes": (
+        2,
+        "if me == 0:\n    while True: pass\natoll.recv(x, 0)",
+        r"PE 0 is in its own code.*, and PE 1 waits for it in recv at program.py:5",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", ABSENT)
+def test_a_pe_that_does_not_come_is_named(hanging: Start, fault: str) -> None:
+    n, code, first = ABSENT[fault]
+    hanging(BEGIN + code, n).asked_until(first)
+
+
+def test_the_error_of_a_wait_that_runs_out_has_the_cause(hanging: Start) -> None:
+    code = "if me == 1:\n    while True: pass\natoll.barrier_all()"
+    job = hanging(BEGIN + code, 2, ATOLL_WAIT_TIMEOUT="1")
+    while "atoll.Timeout: " not in (line := job.lines.get(timeout=HANG_GUARD)):
+        pass
+    assert re.search(
+        r"Cause: PE 1 is in its own code.*, and PE 0 waits for it in barrier at program.py:5", line
+    ), line
+
+
+def test_the_line_of_a_pe_in_its_own_code_is_told(hanging: Start) -> None:
+    job = hanging(BEGIN + "def spin():\n    while True: pass\nif me == 1: spin()\natoll.barrier_all()", 2)
+    pattern = r"PE 1 is in its own code at program.py:4, and PE 0 waits for it in barrier at program.py:6"
+    assert job.asked_until(pattern)
+
+
+def test_stacks_of_a_running_job(hanging: Start) -> None:
+    """`atoll ps` lists the job; `atoll stacks` and `atoll record` accept the launcher's number and a PE's."""
+    code = "print(os.getpid(), file=sys.stderr)\ndef spin():\n    while True: pass\nif me == 1: spin()\natoll.barrier_all()"
+    job = hanging(BEGIN + code, 2)
+    job.asked_until(r"PE 1 is in its own code at program.py:5")
+    launched = str(job.job.pid)
+    assert f"job {launched}: 2 PEs, 1 waiting" in told("ps")
+    stacks = told("stacks", launched)
+    assert stacks.startswith(
+        "PE 1 is in its own code at program.py:5, and PE 0 waits for it in barrier at program.py:7"
+    )
+    of_pe_0, of_pe_1 = stacks.split("PE 1 (process ")
+    assert re.search(r'File ".*program.py", line 7 in <module>', of_pe_0), stacks
+    assert re.search(r'File ".*program.py", line 5 in spin', of_pe_1), stacks
+    pid = of_pe_1.split(")")[0]
+    events = [json.loads(line) for line in told("record", pid).splitlines()]
+    assert {event["pe"] for event in events} == {0, 1}
+    last = [event for event in events if event["pe"] == 0][-1]
+    assert (last["event"], last["operation"], last["state"], last["peer"]) == ("wait", "barrier", "met", 1)
+    assert last["site"] == "program.py:7"
+
+
+def test_a_job_that_is_none(hanging: Start) -> None:
+    for number, reason in (("1x", "is no process number"), (str(os.getpid()), "is no `atoll run` of yours")):
+        done = subprocess.run([launcher(), "stacks", number], capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and reason in done.stderr, done.stderr
+
+
+def told(*arguments: str) -> str:
+    """Return the output of a command of atoll."""
+    command = [launcher(), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=HANG_GUARD).stdout
