@@ -25,8 +25,8 @@ std::string machine() {
 /// The lines of the message that a PE sends. The note is the last; it may itself have several lines.
 enum Line : std::size_t { host_line, domain_line, machine_line, name_line, note_line };
 
-std::string told_by(int pe, const common::Settings& settings, const std::vector<int>& sharing,
-                    const std::string& note) {
+std::string host_text(int pe, const common::Settings& settings, const std::vector<int>& sharing,
+                      const std::string& note) {
     const std::string id = host_id_of(settings.host_ids, pe);
     const std::string boot = machine();
     const std::string name = host_name();
@@ -43,7 +43,7 @@ std::vector<std::string> lines_of(const std::string& text) {
         const std::size_t end = text.find('\n', at);
         if (end == std::string::npos)
             throw_bootstrap(
-                "What another PE told of its host cannot be read; do all PEs run one release of Atoll?");
+                "The description of another PE's host cannot be read; do all PEs run one release of Atoll?");
         lines.push_back(text.substr(at, end - at));
         at = end + 1;
     }
@@ -76,7 +76,7 @@ Hosts find_hosts(Bootstrap& bootstrap, const common::Settings& settings, const s
     std::vector<int> host_of_domain;
     std::vector<std::string> machines;
     notes.clear();
-    for (const std::string& text : bootstrap.allgather(told_by(bootstrap.pe(), settings, sharing, note))) {
+    for (const std::string& text : bootstrap.allgather(host_text(bootstrap.pe(), settings, sharing, note))) {
         std::vector<std::string> lines = lines_of(text);
         const auto [domain, is_new_domain] =
             domain_numbers.try_emplace(lines[domain_line], static_cast<int>(domain_numbers.size()));

@@ -129,9 +129,9 @@ bool broadcast_both(State& state, const core::Called& call, void* dst, const voi
                     int root) {
     core::TeamState& team = state.team();
     const int me = state.my_pe();
-    const Place told =
+    const Place place =
         place_of(state, me == root ? src : dst, bytes, me == root ? BroadcastLine::of_root : 0u);
-    const std::vector<BroadcastLine> lines = meet_for_both(state, call, {told, bytes}, root);
+    const std::vector<BroadcastLine> lines = meet_for_both(state, call, {place, bytes}, root);
     const auto line = [&](int i) -> const BroadcastLine& { return lines[static_cast<std::size_t>(i)]; };
     const auto taken = [&](int i) -> core::SyncLine& { return team.member(i).taken; };
     if (!line(root).is_reachable()) return false;

@@ -10,7 +10,7 @@ namespace atl::collective {
 
 namespace {
 
-constexpr unsigned first_tries = 8;  // of each way
+constexpr unsigned first_tries = 8;  // of each method
 // Odd: pieces may come in pairs, of which one costs less.
 constexpr unsigned timed_every = 5;
 constexpr unsigned other_every = 31 * timed_every;
@@ -20,11 +20,11 @@ constexpr unsigned other_every = 31 * timed_every;
 void CopyChoice::copy(char* to, const char* from, std::size_t bytes) {
     const Piece piece = next();
     const std::uint64_t start = piece.timed ? common::now_ns() : 0;
-    if (piece.way == streamed)
+    if (piece.method == streamed)
         detail::copy_for_reader(to, from, bytes, 0);
     else
         std::memcpy(to, from, bytes);
-    if (piece.timed) note(piece.way, bytes, common::now_ns() - start);
+    if (piece.timed) note(piece.method, bytes, common::now_ns() - start);
 }
 
 CopyChoice::Piece CopyChoice::next() {
@@ -35,17 +35,17 @@ CopyChoice::Piece CopyChoice::next() {
     return {streams != is_try ? streamed : plain, piece % timed_every == 0};
 }
 
-void CopyChoice::note(Way way, std::size_t bytes, std::uint64_t ns) {
+void CopyChoice::note(Method method, std::size_t bytes, std::uint64_t ns) {
     if (bytes == 0) return;
     constexpr double kib = 1024, down = 0.5, up = 0.25;
     const double sample = static_cast<double>(ns) * kib / static_cast<double>(bytes);
-    double& known = ns_per_kib_[way];
+    double& known = ns_per_kib_[method];
     // One piece during which the thread lost its core must not decide.
-    if (tried_[way] == 0 || (tried_[way] < first_tries && sample < known))
+    if (tried_[method] == 0 || (tried_[method] < first_tries && sample < known))
         known = sample;
-    else if (tried_[way] >= first_tries)
+    else if (tried_[method] >= first_tries)
         known += sample < known ? down * (sample - known) : up * (std::min(sample, 2 * known) - known);
-    ++tried_[way];
+    ++tried_[method];
 }
 
 }  // namespace atl::collective

@@ -12,9 +12,9 @@ namespace atl::collective {
 /// times as fast, on others slower. For one thread at a time.
 class CopyChoice {
   public:
-    enum Way : std::size_t { plain, streamed };
+    enum Method : std::size_t { plain, streamed };
     struct Piece {
-        Way way;
+        Method method;
         bool timed;
     };
 
@@ -29,11 +29,11 @@ class CopyChoice {
     /// and now and then the others, which may have become faster.
     Piece next();
     /// Learns from the time of a piece whose `timed` was set.
-    void note(Way way, std::size_t bytes, std::uint64_t ns);
+    void note(Method method, std::size_t bytes, std::uint64_t ns);
 
   private:
     double part_;
-    std::array<double, 2> ns_per_kib_{};  ///< for each Way, smoothed
+    std::array<double, 2> ns_per_kib_{};  ///< for each Method, smoothed
     std::array<unsigned, 2> tried_{};
     unsigned pieces_ = 0;
 };

@@ -40,8 +40,7 @@ Job& Job::operator=(Job&&) noexcept = default;
 
 core::JobState& Job::state() const {
     if (!state_)
-        throw Error(ErrorCode::not_initialized,
-                    "This job has been finalized; nothing more can be asked of it.");
+        throw Error(ErrorCode::not_initialized, "This job has been finalized; it takes no more calls.");
     return *state_;
 }
 

@@ -42,16 +42,16 @@ class Tries {
     Tries(const gpu::DeviceMemory& device, const MailboxCall& asked) : device_(device), asked_(asked) {
         asked_.refuses = true;
     }
-    bool posted() const { return told() != gpu::no_room; }
+    bool posted() const { return stored_result() != gpu::no_room; }
     /// The size of the received message, or `none`.
     std::size_t received() const {
-        const std::int64_t arrived = told();
+        const std::int64_t arrived = stored_result();
         if (gpu::is_refused(arrived)) throw_misfit(gpu::refused_bytes(arrived), asked_.bytes);
         return arrived == gpu::no_message ? none : static_cast<std::size_t>(arrived);
     }
 
   private:
-    std::int64_t told() const {
+    std::int64_t stored_result() const {
         const gpu::BorrowedLane lane(device_, gpu::BorrowedLane::Staging::pinned);
         MailboxCall call = asked_;
         call.arrived = reinterpret_cast<std::int64_t*>(lane.pinned());

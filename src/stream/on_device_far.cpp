@@ -91,44 +91,46 @@ class Packed {
     char* data() const { return data_.get(); }
     std::size_t bytes() const { return element_ * elements_; }
     void take(const void* array, std::ptrdiff_t stride) const {
-        const Way way = way_of(array);
-        each_piece(way, [&](char* packed, std::size_t at, std::size_t count) {
+        const Method method = method_of(array);
+        each_piece(method, [&](char* packed, std::size_t at, std::size_t count) {
             const char* from = static_cast<const char*>(array) + apart(at, stride);
-            if (way == Way::whole) return device_.copies().copy(packed, from, element_);
-            move({way == Way::gpu ? lane_.pinned : packed, from, apart(1), apart(1, stride), element_, count},
-                 way);
-            if (way == Way::gpu) std::memcpy(packed, lane_.pinned, element_ * count);
+            if (method == Method::whole) return device_.copies().copy(packed, from, element_);
+            move({method == Method::gpu ? lane_.pinned : packed, from, apart(1), apart(1, stride), element_,
+                  count},
+                 method);
+            if (method == Method::gpu) std::memcpy(packed, lane_.pinned, element_ * count);
         });
     }
     void give(void* array, std::ptrdiff_t stride) const {
-        const Way way = way_of(array);
-        each_piece(way, [&](char* packed, std::size_t at, std::size_t count) {
+        const Method method = method_of(array);
+        each_piece(method, [&](char* packed, std::size_t at, std::size_t count) {
             char* to = static_cast<char*>(array) + apart(at, stride);
-            if (way == Way::whole) return device_.copies().copy(to, packed, element_);
-            if (way == Way::gpu) std::memcpy(lane_.pinned, packed, element_ * count);
-            move({to, way == Way::gpu ? lane_.pinned : packed, apart(1, stride), apart(1), element_, count},
-                 way);
+            if (method == Method::whole) return device_.copies().copy(to, packed, element_);
+            if (method == Method::gpu) std::memcpy(lane_.pinned, packed, element_ * count);
+            move({to, method == Method::gpu ? lane_.pinned : packed, apart(1, stride), apart(1), element_,
+                  count},
+                 method);
         });
     }
 
   private:
-    enum class Way { host, gpu, whole };  ///< whole: elements too large for the lane, each by a copy
-    Way way_of(const void* array) const {
-        if (!device_.local().is_on_gpu(array)) return Way::host;
-        return element_ <= gpu::lane_pinned_bytes ? Way::gpu : Way::whole;
+    enum class Method { host, gpu, whole };  ///< whole: elements too large for the lane, each by a copy
+    Method method_of(const void* array) const {
+        if (!device_.local().is_on_gpu(array)) return Method::host;
+        return element_ <= gpu::lane_pinned_bytes ? Method::gpu : Method::whole;
     }
     std::int64_t apart(std::size_t elements, std::ptrdiff_t stride = 1) const {
         return static_cast<std::int64_t>(elements * element_) * stride;
     }
-    void move(const gpu::StridedCall& copy, Way way) const {
-        if (way == Way::host) return gpu::copy_on_host(copy);
+    void move(const gpu::StridedCall& copy, Method method) const {
+        if (method == Method::host) return gpu::copy_on_host(copy);
         device_.streams().start(copy, lane_.stream);
         device_.streams().finish(lane_.stream);
     }
-    template <class Move> void each_piece(Way way, Move move) const {
-        const std::size_t most = way == Way::host  ? elements_
-                                 : way == Way::gpu ? gpu::lane_pinned_bytes / element_
-                                                   : 1;
+    template <class Move> void each_piece(Method method, Move move) const {
+        const std::size_t most = method == Method::host  ? elements_
+                                 : method == Method::gpu ? gpu::lane_pinned_bytes / element_
+                                                         : 1;
         for (std::size_t at = 0; at < elements_; at += most)
             move(data() + at * element_, at, std::min(most, elements_ - at));
     }

@@ -33,8 +33,8 @@ TeamServer& StreamServers::team_server(TeamState& team) {
     std::unique_ptr<TeamServer>& server = team_servers_[static_cast<std::size_t>(place)];
     if (!server) {
         unsigned long long* const tickets = device_.team_places().team_tickets(place);
-        server = std::make_unique<TeamServer>(job_, device_, TeamServer::Way{new_ring(device_), tickets},
-                                              TeamServer::Way{new_ring(device_), tickets + 1});
+        server = std::make_unique<TeamServer>(job_, device_, TeamServer::Queue{new_ring(device_), tickets},
+                                              TeamServer::Queue{new_ring(device_), tickets + 1});
     }
     server->serve(team);
     return *server;

@@ -4,8 +4,8 @@
 
 namespace atl::core {
 
-TeamServer::TeamServer(JobState& job, const gpu::DeviceMemory& device, const Way& collectives,
-                       const Way& messages)
+TeamServer::TeamServer(JobState& job, const gpu::DeviceMemory& device, const Queue& collectives,
+                       const Queue& messages)
     : device_(device),
       collectives_(
           job, device, collectives.ring, collectives.tickets,

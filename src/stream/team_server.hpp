@@ -17,11 +17,12 @@ namespace atl::core {
 class TeamServer {
   public:
     /// The ring and tickets of one kind of request; see gpu::FarCall.
-    struct Way {
+    struct Queue {
         gpu::FarRing* ring;
         unsigned long long* tickets;
     };
-    TeamServer(JobState& job, const gpu::DeviceMemory& device, const Way& collectives, const Way& messages);
+    TeamServer(JobState& job, const gpu::DeviceMemory& device, const Queue& collectives,
+               const Queue& messages);
 
     /// Sets the team that requests are for from now on.
     void serve(TeamState& team) { twin_.store(&team.twin()); }

@@ -118,7 +118,7 @@ class Started:
             if text in self.out() + self.err():
                 return
             if is_last_look:
-                raise AssertionError(f"'{text}' did not come\n{self.wait(1).text}")
+                raise AssertionError(f"'{text}' was not printed\n{self.wait(1).text}")
             time.sleep(0.02)
 
     def wait_until_stopped(self, seconds: float = PATIENCE) -> None:

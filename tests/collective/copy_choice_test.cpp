@@ -17,13 +17,13 @@ using collective::CopyChoice;
 using collective::CopyChoices;
 constexpr std::size_t piece = 64 * 1024;
 
-/// Number of the next `n` pieces that are streamed, if each way takes the time given.
+/// Number of the next `n` pieces that are streamed, if each method takes the time given.
 int streamed_of(CopyChoice& choice, int n, std::uint64_t plain_ns, std::uint64_t streamed_ns) {
     int streamed = 0;
     for (int i = 0; i < n; ++i) {
-        const auto [way, timed] = choice.next();
-        streamed += way == CopyChoice::streamed;
-        if (timed) choice.note(way, piece, way == CopyChoice::streamed ? streamed_ns : plain_ns);
+        const auto [method, timed] = choice.next();
+        streamed += method == CopyChoice::streamed;
+        if (timed) choice.note(method, piece, method == CopyChoice::streamed ? streamed_ns : plain_ns);
     }
     return streamed;
 }

@@ -23,7 +23,7 @@ int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t* set) {
     return 0;
 }
 
-/* The CPUs that it names may not exist. */
+/* Does nothing: the CPUs of the set may not exist. */
 int sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t* set) {
     (void)pid, (void)bytes, (void)set;
     return 0;

@@ -1,4 +1,6 @@
-"""Reads the prose of the repository (comments, docstrings, pages) and finds what CONTRIBUTING's rules of English exclude.
+"""Reads the prose of the repository and finds what CONTRIBUTING's rules of English exclude.
+
+The prose is comments, docstrings, pages, and the texts of errors: the literals of `throw` in C++ and `raise` in Python.
 
 ``python tests/layout/english.py [PATH ...]`` prints the findings in these files or folders, the whole repository by
 default.
@@ -119,6 +121,51 @@ def slash_blocks(path: str, source: str) -> Iterator[Block]:
                 whole.append((line, text))
     yield from joined(whole, path)
     yield from trailing
+    yield from thrown_blocks(path, source)
+
+
+TOKEN = re.compile(r'"((?:[^"\\\n]|\\.)*)"|//[^\n]*|;|[^";/\s]+|/|\s+')
+VALUE = "X"
+"""One word in place of a value that a text contains."""
+
+
+def thrown_blocks(path: str, source: str) -> Iterator[Block]:
+    """The literals of each statement that throws, joined; a value between two of them is one word.
+
+    The alternatives of a conditional expression are separate.
+    """
+    for match in re.finditer(r"^\s*(?:if \(.*\) )?throw\b", source, re.MULTILINE):
+        line, texts, has_value = source.count("\n", 0, match.end()) + 1, list[str](), False
+        for token in TOKEN.finditer(source, match.end()):
+            if token[0] in (";", ":"):
+                yield Block(path, line, "".join(texts), "error")
+                texts = []
+            if token[0] == ";":
+                break
+            if token[1] is not None:
+                texts += [VALUE] if has_value and texts else []
+                texts.append(token[1].replace("\\n", " ").replace('\\"', '"'))
+                has_value = False
+            elif token[0].strip(" \n+") and not token[0].startswith("//"):
+                has_value = True
+
+
+def literal(node: ast.expr) -> str:
+    """Return the text of an expression; values in it are one word each."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(map(literal, node.values))
+    if isinstance(node, ast.BinOp):
+        return literal(node.left) + literal(node.right)
+    return VALUE
+
+
+def raised_blocks(path: str, tree: ast.Module) -> Iterator[Block]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            for text in map(literal, node.exc.args):
+                yield Block(path, node.lineno, text, "error")
 
 
 def python_blocks(path: str, source: str) -> Iterator[Block]:
@@ -132,7 +179,9 @@ def python_blocks(path: str, source: str) -> Iterator[Block]:
         else:
             whole.append((token.start[0], text))
     yield from joined(whole, path)
-    for node in ast.walk(ast.parse(source)):
+    tree = ast.parse(source)
+    yield from raised_blocks(path, tree)
+    for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             text = ast.get_docstring(node)
             if text:

@@ -45,3 +45,29 @@ def test_reads_each_kind_of_text(tmp_path):
         file.write_text(text)
         counts[name] = sum(1 for block in english.blocks(file, tmp_path) for _ in english.findings(block))
     assert counts == {"a.cpp": 3, "a.py": 2, "a.sh": 2, "a.md": 2}
+
+
+LONG = "word " * 20
+
+
+def test_reads_the_texts_of_errors(tmp_path):
+    """Literals are joined over lines and values. A period ends a sentence, as in comments."""
+    sources = {
+        "a.cpp": [
+            f'    throw Error(code, "{LONG}" + name +\n          "{LONG}");',
+            f'    throw Error(code, "A {LONG}. " "A {LONG}");',
+            f'    text = "{LONG}{LONG}";',
+        ],
+        "a.py": [
+            f'raise ValueError(f"{LONG}{{x}}" "{LONG}")',
+            f'raise ValueError(f"A {LONG}{{x}}. " "A {LONG}")',
+            f'text = "{LONG}{LONG}"',
+        ],
+    }
+    for name, lines in sources.items():
+        file = tmp_path / name
+        counts = []
+        for line in lines:
+            file.write_text(line)
+            counts.append(sum(1 for block in english.blocks(file, tmp_path) for _ in english.findings(block)))
+        assert counts == [1, 0, 0], name

@@ -40,8 +40,8 @@ struct Slab {
     std::map<char*, std::size_t> free;
     std::map<char*, Taken> taken;
     PoolTable table;
-    PoolUses uses;                                ///< where there is a table
-    std::map<std::uint64_t, std::uint64_t> used;  ///< how often, by team
+    PoolUses uses;                                ///< empty without a table
+    std::map<std::uint64_t, std::uint64_t> used;  ///< number of uses, by team
     std::set<PoolUse> alike;                      ///< without numbers: where the neighbours have it too
     std::uint64_t made = 0;
     std::uint64_t log = 14695981039346656037ULL;  ///< of all that was asked for and given, to compare PEs

@@ -52,13 +52,14 @@ PmiSocket::PmiSocket(const common::JobEnvironment& environment, double timeout_s
 }
 
 bool PmiSocket::agree_on(int version, int subversion) {
-    const std::string wish = "pmi_version=" + std::to_string(version);
-    const std::string request = "cmd=init " + wish + " pmi_subversion=" + std::to_string(subversion);
+    const std::string version_text = "pmi_version=" + std::to_string(version);
+    const std::string request = "cmd=init " + version_text + " pmi_subversion=" + std::to_string(subversion);
     send(request + "\n");
     const std::string answer = receive_line();
     if (!answer.starts_with("cmd=response_to_init")) throw_pmi_answer(answer, request);
     const std::string words = answer + " ";
-    return words.find(" rc=0 ") != std::string::npos && words.find(" " + wish + " ") != std::string::npos;
+    return words.find(" rc=0 ") != std::string::npos &&
+           words.find(" " + version_text + " ") != std::string::npos;
 }
 
 std::string PmiSocket::to_value(const std::string& value, std::size_t most) {
@@ -66,7 +67,7 @@ std::string PmiSocket::to_value(const std::string& value, std::size_t most) {
     if (text.size() >= most)
         throw_bootstrap("A value of " + std::to_string(text.size()) +
                         " characters is too long for the launcher's PMI, which takes " +
-                        std::to_string(most) + "; set ATOLL_INTERFACE, so that fewer addresses are told.");
+                        std::to_string(most) + "; set ATOLL_INTERFACE, so that a PE has fewer addresses.");
     return text;
 }
 

@@ -25,10 +25,10 @@ class StoreServer {
   public:
     struct Options {
         int n_pes = 1;
-        std::string secret;    ///< what PEs must prove to know
-        std::string settings;  ///< those that must be alike, as text; empty: as the first PE to come has them
+        std::string secret;    ///< PEs prove that they know it
+        std::string settings;  ///< those that must be equal, as text; empty: those of the first PE
         double silence_s = 3;  ///< after which a host that does not answer is gone
-        std::string secret_name = "secret";  ///< what the user calls it
+        std::string secret_name = "secret";  ///< its name in errors
     };
     struct Listener {
         common::Fd fd;

@@ -125,15 +125,15 @@ bool Transfer::same_elements() const {
 void Transfer::check_received() const {
     if (is_send_ || (message_bytes_ == bytes_ && same_elements())) return;
     const bool differ = !same_elements();
-    const auto told = [&](std::uint64_t bytes, const MessageElements& elements) {
+    const auto described = [&](std::uint64_t bytes, const MessageElements& elements) {
         std::string text = std::to_string(bytes) + " bytes";
         if (!differ) return text;
         return text + " of " + core::elements_text(core::elements_of(elements.kind, elements.bytes));
     };
     throw Error(message_bytes_ == bytes_ ? ErrorCode::dtype_mismatch : ErrorCode::shape_mismatch,
                 "The message from PE " + std::to_string(pe_) + " has " +
-                    told(message_bytes_, message_elements_) + ", the buffer of recv " +
-                    told(bytes_, elements_) +
+                    described(message_bytes_, message_elements_) + ", the buffer of recv " +
+                    described(bytes_, elements_) +
                     "; they must be equal. The message was taken and dropped; later ones can be received.");
 }
 

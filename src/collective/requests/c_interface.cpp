@@ -101,7 +101,7 @@ atoll_group* create_group(int rank, int size, const int* names, const char* labe
         check_rank(rank, size);
         const std::shared_ptr<Segment> segment = Segment::create(size);
         if (segment->address().size() >= room)
-            throw Error(ErrorCode::invalid_argument, "The place for a group's address is too small.");
+            throw Error(ErrorCode::invalid_argument, "The buffer for a group's address is too small.");
         std::memcpy(address, segment->address().c_str(), segment->address().size() + 1);
         made = group_on(segment, rank, size, names, label);
         return 0;

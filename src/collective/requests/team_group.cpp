@@ -49,7 +49,7 @@ const std::shared_ptr<Group>& TeamGroup::of(core::TeamState& team) {
             throw Error(ErrorCode::unsupported,
                         "Non-blocking collectives need members that share memory, and those of " +
                             team.name() +
-                            " are on several hosts; use the blocking ones, or the job's team of one host.");
+                            " are on several hosts. Use the blocking ones, or the job's team of one host.");
         team.requests = std::make_unique<TeamGroup>(team);
     });
     return static_cast<TeamGroup&>(*team.requests).group_;

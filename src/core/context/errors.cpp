@@ -14,8 +14,8 @@ void throw_on_gpu(const char* operation, const void* local) {
     throw Error(
         ErrorCode::invalid_argument,
         std::string(operation) + " needs memory of the host, and " + common::address_text(local) +
-            " is of a GPU; copy it first, or use put and put_signal, which take both (on a stream and "
-            "in kernels there are messages and mailboxes for a GPU's memory).");
+            " is of a GPU. Copy it first, or use put and put_signal, which take both. On a stream and "
+            "in kernels there are messages and mailboxes for a GPU's memory.");
 }
 
 }  // namespace core
@@ -47,13 +47,13 @@ static void refuse_device_memory(const core::JobState& job, const void* address,
     if (!device->holds(address))
         throw Error(ErrorCode::not_symmetric,
                     text +
-                        "another PE's GPU memory seen through the window; pass the address in this PE's own "
+                        "another PE's GPU memory seen through the window. Pass the address in this PE's own "
                         "device heap and the number of the PE that is meant.");
     throw Error(
         ErrorCode::not_symmetric,
         text +
-            "in the device heap, which the host cannot load and store; put, get, p, g, the strided forms, "
-            "atomics, signals, wait_until and test take such addresses, this operation needs the host heap.");
+            "in the device heap, which the host cannot load and store. This operation needs the host heap. "
+            "Put, get, p, g, the strided forms, atomics, signals, wait_until and test take such addresses.");
 }
 
 void throw_not_symmetric(const core::JobState& job, const void* address, std::size_t bytes) {
@@ -76,11 +76,10 @@ void throw_not_symmetric(const core::JobState& job, const void* address, std::si
                     ? "are neither in the symmetric heap nor in the program's static data"
                     : "are not in the symmetric heap";
     }
-    throw Error(ErrorCode::not_symmetric,
-                text +
-                    "; pass an address in this PE's own symmetric memory (from "
-                    "malloc, shmem_malloc or allocate, or a SymmetricArray) and the "
-                    "number of the PE that is meant.");
+    throw Error(ErrorCode::not_symmetric, text +
+                                              "; pass an address in this PE's own symmetric memory and the "
+                                              "number of the PE. Such memory is from "
+                                              "malloc, shmem_malloc or allocate, or a SymmetricArray.");
 }
 
 void throw_misaligned(const void* address, std::size_t needed) {

@@ -23,7 +23,7 @@ void* Arena::allocate(std::size_t bytes) {
                         " is used up: " + common::bytes_text(bytes) + " wanted, " +
                         common::bytes_text(blocks_->largest_free_bytes()) + " free of " +
                         common::bytes_text(blocks_->limit_bytes()) +
-                        "; destroy unused teams, or raise ATOLL_HEAP_SIZE, which also raises this limit.");
+                        ". Destroy unused teams, or raise ATOLL_HEAP_SIZE, which also raises this limit.");
     char* address = mine_ + mapping_->layout().arena_offset() + block->offset;
     if (!block->untouched) std::memset(address, 0, bytes);
     return address;

@@ -149,7 +149,7 @@ void SymmetricHeap::throw_exhausted(std::size_t bytes, std::size_t align) const 
                     ": of " + common::bytes_text(heap_->limit_bytes()) + " a PE " +
                     common::bytes_text(heap_->used_bytes()) + " are used, and the largest free block is " +
                     common::bytes_text(heap_->largest_free_bytes()) +
-                    "; raise ATOLL_HEAP_SIZE (or SHMEM_SYMMETRIC_SIZE), or free what is no longer needed.");
+                    ". Raise ATOLL_HEAP_SIZE (or SHMEM_SYMMETRIC_SIZE), or free unused memory.");
 }
 
 std::size_t SymmetricHeap::checked_block(const void* block, const char* operation) const {
@@ -231,7 +231,7 @@ void SymmetricHeap::release_pages(memory::FreedPages::Range freed) {
 void SymmetricHeap::pin(const void* block, std::size_t bytes) const {
     if (!devices_.memory())
         throw Error(ErrorCode::not_initialized,
-                    "pin is for kernels of this PE's GPU, which is not open yet; allocate memory on the GPU "
+                    "pin is for kernels of this PE's GPU, which is not open yet. Allocate memory on the GPU "
                     "first, on all PEs (Memory::device; in Python device=\"cuda\").");
     if (!job_.window().heap_holds(block, bytes)) {
         if (!job_.window().holds(block, bytes)) detail::throw_not_symmetric(job_, block, bytes);

@@ -174,7 +174,7 @@ struct StartNote {
     std::uint64_t names_dtypes;
 };
 
-StartNote told_by(TeamState& world, int pe) {
+StartNote start_note_of(TeamState& world, int pe) {
     StartNote note;
     std::memcpy(&note, world.exchanged(pe), sizeof note);
     return note;
@@ -185,7 +185,7 @@ StartNote told_by(TeamState& world, int pe) {
 bool JobState::same_executable() {
     bool same = static_data_.bytes() <= mapping_->layout().statics_bytes;
     for (int pe = 0; pe < n_pes_; ++pe)
-        same = same && told_by(world_state(), pe).executable == static_data_.identity;
+        same = same && start_note_of(world_state(), pe).executable == static_data_.identity;
     return same;
 }
 
@@ -195,7 +195,7 @@ void JobState::meet_at_start() {
     world_state().exchange("init", &mine, sizeof mine);
     compares_dtypes_ = settings_.compares_calls();
     for (int pe = 0; pe < n_pes_; ++pe)
-        compares_dtypes_ = compares_dtypes_ && told_by(world_state(), pe).names_dtypes != 0;
+        compares_dtypes_ = compares_dtypes_ && start_note_of(world_state(), pe).names_dtypes != 0;
     if (settings_.static_data) share_statics();
 }
 

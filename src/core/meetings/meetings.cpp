@@ -92,16 +92,16 @@ void Meetings::agree(const CallRecord& record) {
     const Within within(*this, call);
     recorded.set_arguments(call);
     exchange(call, &record, sizeof record);
-    const auto said_by = [&](int i) {
-        CallRecord said;
-        std::memcpy(&said, exchanged(i), sizeof said);
-        return said;
+    const auto record_of = [&](int i) {
+        CallRecord found;
+        std::memcpy(&found, exchanged(i), sizeof found);
+        return found;
     };
     // All members name the same two, unless the first member's record is invalid.
-    const int first = is_record(said_by(0)) ? 0 : my_pe_;
-    const CallRecord expected = said_by(first);
+    const int first = is_record(record_of(0)) ? 0 : my_pe_;
+    const CallRecord expected = record_of(first);
     for (int i = 0; i < n_pes_; ++i) {
-        const CallRecord other = said_by(i);
+        const CallRecord other = record_of(i);
         if (std::memcmp(&expected, &other, sizeof other) == 0) continue;
         if (compared_ != 0) fail_mismatch(call);  // all have agreed to compare, so all come
         throw Error(ErrorCode::collective_mismatch,

@@ -225,8 +225,10 @@ void Meetings::compare_waiting(void* hook_state) {
 }
 
 void Meetings::throw_mismatch(const Published& one, const Published& other) const {
-    const auto told = [&](const Published& p) { return CallOf{team_.world_pe(p.member), p.record, p.site}; };
-    throw Error(ErrorCode::collective_mismatch, mismatch_text(team_.name(), told(one), told(other)));
+    const auto call_of = [&](const Published& p) {
+        return CallOf{team_.world_pe(p.member), p.record, p.site};
+    };
+    throw Error(ErrorCode::collective_mismatch, mismatch_text(team_.name(), call_of(one), call_of(other)));
 }
 
 void Meetings::check_thread(const char* operation) const {

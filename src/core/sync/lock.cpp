@@ -95,7 +95,7 @@ void LockQueue::claim_node(double timeout_s) {
             (idle & state_bits) == held
                 ? "This PE holds the lock already; locks are not recursive, so " + std::string(operation_) +
                       " would never return."
-                : "Another thread of this PE waits for the same lock; locks are held by PEs, not threads: "
+                : "Another thread of this PE waits for the same lock. Locks are held by PEs, not threads: "
                   "guard the calls of this PE's threads by a mutex.");
     // An earlier wait of this PE was given up, and its node is still in the queue. It leaves when the lock
     // passes by.

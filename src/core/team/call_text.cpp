@@ -18,7 +18,7 @@ constexpr const char* type_names[dtype_count] = {
 constexpr const char* op_names[reduce_op_count] = {"sum", "prod", "min", "max", "and", "or", "xor", "avg"};
 
 /// How a number of a record is shown.
-enum class Told : std::uint8_t {
+enum class Shown : std::uint8_t {
     never,        ///< unused
     always,       ///< as name=number
     unless_zero,  ///< likewise
@@ -30,38 +30,38 @@ enum class Told : std::uint8_t {
 };
 struct Argument {
     std::string_view name;
-    Told told = Told::never;
+    Shown shown = Shown::never;
 };
 struct Call {
     std::string_view operation;
     Argument arguments[4];
 };
 
-constexpr Argument none{}, bytes{"bytes", Told::always}, root{"root", Told::always},
-    dst_bytes{"dst_bytes", Told::always}, src_bytes{"src_bytes", Told::always},
-    offset{"offset", Told::always}, dtype{"dtype", Told::as_type}, op{"op", Told::as_op},
-    elements{"dtype", Told::as_elements}, memory{"memory", Told::as_memory}, slots{"slots", Told::always};
+constexpr Argument none{}, bytes{"bytes", Shown::always}, root{"root", Shown::always},
+    dst_bytes{"dst_bytes", Shown::always}, src_bytes{"src_bytes", Shown::always},
+    offset{"offset", Shown::always}, dtype{"dtype", Shown::as_type}, op{"op", Shown::as_op},
+    elements{"dtype", Shown::as_elements}, memory{"memory", Shown::as_memory}, slots{"slots", Shown::always};
 
 constexpr Call calls[] = {
-    {"allocate", {bytes, {"align", Told::unless_zero}, memory, none}},
+    {"allocate", {bytes, {"align", Shown::unless_zero}, memory, none}},
     {"free", {offset, none, memory, none}},
     {"realloc", {offset, bytes, memory, none}},
     {"register",
      {bytes,
-      {"offset_within_allocation", Told::unless_zero},
-      {"parts", Told::unless_zero},
-      {"the parts that the memory was made of", Told::in_name}}},
+      {"offset_within_allocation", Shown::unless_zero},
+      {"parts", Shown::unless_zero},
+      {"the parts that the memory was made of", Shown::in_name}}},
     {"mailbox", {bytes, slots, none, none}},
     {"device_mailbox", {bytes, slots, none, none}},
-    {"split_strided", {{"start", Told::always}, {"stride", Told::always}, {"size", Told::always}, none}},
-    {"split_2d", {{"xrange", Told::always}, none, none, none}},
-    {"broadcast", {dst_bytes, root, {"src_bytes", Told::unless_zero}, elements}},
+    {"split_strided", {{"start", Shown::always}, {"stride", Shown::always}, {"size", Shown::always}, none}},
+    {"split_2d", {{"xrange", Shown::always}, none, none, none}},
+    {"broadcast", {dst_bytes, root, {"src_bytes", Shown::unless_zero}, elements}},
     {"fcollect", {bytes, none, none, elements}},
     {"collect", {none, none, none, elements}},
     {"alltoall", {bytes, none, none, elements}},
-    {"alltoalls", {bytes, none, {"dst_stride", Told::unless_zero}, {"src_stride", Told::unless_zero}}},
-    {"gather", {src_bytes, root, {"dst_bytes", Told::unless_zero}, elements}},
-    {"scatter", {dst_bytes, root, {"src_bytes", Told::unless_zero}, elements}},
+    {"alltoalls", {bytes, none, {"dst_stride", Shown::unless_zero}, {"src_stride", Shown::unless_zero}}},
+    {"gather", {src_bytes, root, {"dst_bytes", Shown::unless_zero}, elements}},
+    {"scatter", {dst_bytes, root, {"src_bytes", Shown::unless_zero}, elements}},
     {"reduce", {bytes, none, dtype, op}},
     {"reduce_to", {bytes, root, dtype, op}},
     {"reduce_scatter", {dst_bytes, none, dtype, op}},
@@ -106,29 +106,29 @@ std::string memory_text(std::uint64_t bits) {
 /// Empty for an argument that is not shown.
 std::string argument_text(const Argument& argument, std::uint64_t value) {
     const auto assigned = [&](const std::string& text) { return std::string(argument.name) + "=" + text; };
-    switch (argument.told) {
-        case Told::never:
-        case Told::in_name:
+    switch (argument.shown) {
+        case Shown::never:
+        case Shown::in_name:
             return {};
-        case Told::unless_zero:
+        case Shown::unless_zero:
             if (value == 0) return {};
             [[fallthrough]];
-        case Told::always:
+        case Shown::always:
             return assigned(std::to_string(static_cast<std::int64_t>(value)));
-        case Told::as_type:
+        case Shown::as_type:
             return assigned(text_of(static_cast<DType>(value)));
-        case Told::as_op:
+        case Shown::as_op:
             return assigned(text_of(static_cast<ReduceOp>(value)));
-        case Told::as_elements:
+        case Shown::as_elements:
             return value == 0 ? std::string() : assigned(elements_text(value));
-        case Told::as_memory:
+        case Shown::as_memory:
             return memory_text(value);
     }
     return {};
 }
 
 std::string difference_of(const Argument& argument, std::uint64_t one, std::uint64_t other) {
-    if (argument.told != Told::as_memory) return std::string(argument.name);
+    if (argument.shown != Shown::as_memory) return std::string(argument.name);
     if (((one ^ other) & allocation_bits::device) != 0) return "where the memory is";
     return "hints";
 }
@@ -172,12 +172,12 @@ std::string call_text(const CallRecord& record) {
     if (is_refused(record)) return " called " + name + "() with arguments that are refused";
     const std::uint64_t values[] = {record.a, record.b, record.c, record.d};
     const Call& call = call_of(record);
-    std::string told;
+    std::string listed;
     for (int i = 0; i < 4; ++i) {
         const std::string text = argument_text(call.arguments[i], values[i]);
-        if (!text.empty()) told += (told.empty() ? "" : ", ") + text;
+        if (!text.empty()) listed += (listed.empty() ? "" : ", ") + text;
     }
-    return " called " + name + "(" + told + ")";
+    return " called " + name + "(" + listed + ")";
 }
 
 std::string difference_text(const CallRecord& one, const CallRecord& other) {
@@ -188,17 +188,17 @@ std::string difference_text(const CallRecord& one, const CallRecord& other) {
     const Call& call = call_of(one);
     std::vector<std::string> names;
     for (int i = 0; i < 4; ++i)
-        if (first[i] != second[i] && call.arguments[i].told != Told::never)
+        if (first[i] != second[i] && call.arguments[i].shown != Shown::never)
             names.push_back(difference_of(call.arguments[i], first[i], second[i]));
     return names.empty() ? std::string() : "; they differ in " + joined(names);
 }
 
 std::string mismatch_text(const std::string& team, const CallOf& one, const CallOf& other) {
-    const auto told = [](const CallOf& call) {
+    const auto text = [](const CallOf& call) {
         return "PE " + std::to_string(call.pe) + call_text(call.record) +
                (call.site.empty() ? "" : " at " + call.site);
     };
-    return "PEs called a collective of " + team + " differently: " + told(one) + ", " + told(other) +
+    return "PEs called a collective of " + team + " differently: " + text(one) + ", " + text(other) +
            difference_text(one.record, other.record) +
            "; all PEs must make the same collective calls in the same order with the same arguments.";
 }

@@ -17,11 +17,11 @@ gpu::TeamPlaces::Place group_place(const TeamState& team) {
     const int n = team.n_pes();
     if (team.kernels.group_pages.bits == 0)
         throw Error(ErrorCode::unsupported,
-                    team.name() + " has no device memory for collectives on streams: of its " +
-                        std::to_string(n) + " PEs it would take " +
-                        common::bytes_text(gpu::fewest_pages_bytes(n)) +
-                        " on each, and when it was made, no such part was free on all of them; all teams but "
-                        "the world have " +
+                    team.name() + " has no device memory for collectives on streams. It would take " +
+                        common::bytes_text(gpu::fewest_pages_bytes(n)) + " on each of its " +
+                        std::to_string(n) +
+                        " PEs, and no such part was free on all of them when it was made. All teams but the "
+                        "world have " +
                         common::bytes_text(gpu::GroupPages::all_bytes) +
                         " together. Destroy unused teams, then create this one again.");
     return team.job().device()->team_places().of(n, team.kernels.group_pages);

@@ -72,8 +72,8 @@ device::Control* kernel_control(TeamState& team, Memory memory) {
         throw Error(
             ErrorCode::unsupported,
             team.name() + " cannot be used in kernels: at most " + std::to_string(device::most_teams) +
-                " teams can at once, including the world team and teams that other threads were creating; "
-                "destroy unused teams, then create this one again.");
+                " teams can at once, including the world team and teams that other threads were creating. "
+                "Destroy unused teams, then create this one again.");
     device::Control* block = block_of(team, memory);
     std::call_once(team.kernels.once[static_cast<int>(memory)], [&] {
         write_head(team, memory, block);

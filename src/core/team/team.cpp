@@ -59,7 +59,7 @@ Team Team::split_strided(int start, int stride, int size) const {
                     "split_strided(start " + std::to_string(start) + ", stride " + std::to_string(stride) +
                         ", size " + std::to_string(size) + ") does not stay within the " +
                         std::to_string(parent.n_pes()) +
-                        " PEs of the parent team; size must be at least 1, and stride 0 needs size 1.");
+                        " PEs of the parent team. The size must be at least 1, and stride 0 needs size 1.");
     }
     const int steps = stride == 0 ? 0 : (parent.my_pe() - start) / stride;
     const bool member = stride == 0 ? parent.my_pe() == start

@@ -79,12 +79,12 @@ void TeamState::fail_unusable() const {
     if (destroyed_)
         throw Error(ErrorCode::use_after_free,
                     "This team was destroyed; team numbers and contexts made from it are gone too.");
-    throw Error(
-        ErrorCode::collective_mismatch,
-        "PE " + std::to_string(job_.pe()) + " is out of step with " + name() +
-            ": an earlier call in which its members meet ended here by an error (calls that differ, two "
-            "threads, a timeout, Ctrl-C, a PE that died) after this PE had arrived. One-sided operations "
-            "still work; for collectives restart the job, or use another team.");
+    throw Error(ErrorCode::collective_mismatch,
+                "PE " + std::to_string(job_.pe()) + " is out of step with " + name() +
+                    ". An earlier collective ended here by an error after this PE had arrived (calls that "
+                    "differ, two "
+                    "threads, a timeout, Ctrl-C, a PE that died). One-sided operations "
+                    "still work; for collectives restart the job, or use another team.");
 }
 
 void TeamState::destroy() {

@@ -120,7 +120,7 @@ class CudaGpu final : public gpu::Gpu, gpu::GpuMemory, gpu::GpuExecutor, gpu::Gp
     std::uint64_t* word_ = nullptr;  ///< pinned: where a kernel leaves what an atomic found
     std::vector<Chunk> chunks_;
     std::vector<Chunk> views_;  ///< of memory that was there before
-    std::mutex made_mutex_;     ///< of the next three
+    std::mutex made_mutex_;     ///< guards the next three
     std::vector<CUstream> streams_;
     std::vector<void*> pinned_;
     std::vector<void*> shown_;

@@ -77,7 +77,7 @@ void Engine::check(const Peer& peer) const {
 void Engine::number(Peer& peer, Header& header, std::uint64_t done) {
     settle_device();
     header.sequence = ++peer.sent;
-    header.done = peer.told = done;
+    header.done = peer.acknowledged = done;
     header.pe = static_cast<std::uint32_t>(options_.pe);
     // Makes this PE's stores visible before the message arrives.
     std::atomic_thread_fence(std::memory_order_release);
@@ -197,10 +197,10 @@ void Engine::answer_all() {
 void Engine::tell_all(std::uint64_t least) {
     std::erase_if(owed_, [&](int pe) {
         Peer& to = peer(pe);
-        const std::uint64_t untold = to.received() - to.told;
-        if (untold != 0 && untold < least) return false;
+        const std::uint64_t unacknowledged = to.received() - to.acknowledged;
+        if (unacknowledged != 0 && unacknowledged < least) return false;
         to.owed = false;
-        if (untold != 0 && to.endpoint && !to.failed) post(to, Header{}, nullptr, 0);
+        if (unacknowledged != 0 && to.endpoint && !to.failed) post(to, Header{}, nullptr, 0);
         return true;
     });
 }

@@ -36,11 +36,11 @@ struct Peer {
     std::uint64_t awaited = 0;  ///< number of the last message to it for which a caller may wait
     std::uint64_t done = 0;     ///< number of the last message to it that it has carried out
     Inbox inbox;
-    std::uint64_t told = 0;  ///< number of its last message that this PE has acknowledged
-    bool owed = false;       ///< it may wait for an acknowledgement
-    bool over = false;       ///< it said goodbye
-    bool failed = false;     ///< the connection is lost
-    bool reported = false;   ///< its death has been reported
+    std::uint64_t acknowledged = 0;  ///< number of its last message that this PE has acknowledged
+    bool owed = false;               ///< it may wait for an acknowledgement
+    bool over = false;               ///< it said goodbye
+    bool failed = false;             ///< the connection is lost
+    bool reported = false;           ///< its death has been reported
     std::uint64_t failed_ns = 0;
     std::string why;
     std::vector<Said> said;        ///< by context

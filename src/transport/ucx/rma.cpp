@@ -28,27 +28,27 @@ RmaPeer::Context& of(Peer& peer, std::uint32_t context) {
 Rma::Rma(Engine& engine, const UcxOptions& options)
     : engine_(engine),
       ucp_(engine.worker().ucp()),
-      wish_(options.rma),
+      option_(options.rma),
       // Shorter data are copied into their message, whose words are stored whole.
       least_bytes_(std::max(options.rma_bytes, packet_data_bytes + 1)),
       own_(ucp_, engine.worker().context(), options.base, options.bytes) {}
 
-OwnAccess Rma::wanted(UcxRma wish, const Library& ucp) {
-    if (wish == UcxRma::device) return OwnAccess::device_memory;
+OwnAccess Rma::wanted(UcxRma option, const Library& ucp) {
+    if (option == UcxRma::device) return OwnAccess::device_memory;
     const bool itself = tells_transports(ucp) && (has_rdma_device() || is_shared_memory_only());
-    const bool wanted = wish == UcxRma::on || (wish == UcxRma::automatic && itself);
+    const bool wanted = option == UcxRma::on || (option == UcxRma::automatic && itself);
     return wanted ? OwnAccess::host_memory : OwnAccess::none;
 }
 
-std::string Rma::describe(UcxRma wish, const Library& ucp) {
+std::string Rma::describe(UcxRma option, const Library& ucp) {
     const std::string large = "large puts and gets ";
-    if (wish == UcxRma::off) return large + "by messages: ATOLL_UCX_RMA=off";
-    if (wish == UcxRma::on) return large + "by UCX's own: ATOLL_UCX_RMA=on";
-    if (wish == UcxRma::device) return large + "by UCX's own, device heaps' too: ATOLL_UCX_RMA=device";
+    if (option == UcxRma::off) return large + "by messages: ATOLL_UCX_RMA=off";
+    if (option == UcxRma::on) return large + "by UCX's own: ATOLL_UCX_RMA=on";
+    if (option == UcxRma::device) return large + "by UCX's own, device heaps' too: ATOLL_UCX_RMA=device";
     if (!tells_transports(ucp))
         return large + "by messages: UCX " + ucp.version +
                " does not tell what a connection uses (1.14 does)";
-    if (wanted(wish, ucp) == OwnAccess::none) return large + "by messages: no RDMA device here";
+    if (wanted(option, ucp) == OwnAccess::none) return large + "by messages: no RDMA device here";
     return large + "by UCX's own where the network does them without the target's CPU, else by messages";
 }
 
@@ -57,22 +57,22 @@ std::string Rma::describe(UcxRma wish, const Library& ucp) {
 /// True if the PE can be reached by UCX's own operations. That is known once the first acknowledgement shows
 /// that the connection is made.
 bool Rma::has_way(Lock& lock, Waiting& waiting, const char* operation, Peer& peer) {
-    if (of(peer).way == RmaPeer::Way::unknown) {
+    if (of(peer).path == RmaPeer::Path::unknown) {
         if (peer.awaited == 0) engine_.greet(peer);
         waiting.until(lock, operation, peer.pe, [&] { return peer.done != 0; });
-        if (of(peer).way == RmaPeer::Way::unknown)
-            of(peer).way = does_it_itself(peer) ? RmaPeer::Way::rma : RmaPeer::Way::messages;
+        if (of(peer).path == RmaPeer::Path::unknown)
+            of(peer).path = does_it_itself(peer) ? RmaPeer::Path::rma : RmaPeer::Path::messages;
     }
-    return of(peer).way == RmaPeer::Way::rma;
+    return of(peer).path == RmaPeer::Path::rma;
 }
 
 bool Rma::does_it_itself(const Peer& peer) const {
-    return wish_ != UcxRma::automatic || has_remote_access(ucp_, peer.endpoint, ReachedMemory::host);
+    return option_ != UcxRma::automatic || has_remote_access(ucp_, peer.endpoint, ReachedMemory::host);
 }
 
 bool Rma::reaches(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, std::uint64_t offset,
                   std::size_t bytes) {
-    if (bytes < least_bytes_ || (is_on_device(offset) && wish_ != UcxRma::device) ||
+    if (bytes < least_bytes_ || (is_on_device(offset) && option_ != UcxRma::device) ||
         !has_way(lock, waiting, operation, peer) || is_refused(peer, offset))
         return false;
     for (std::uint64_t at = offset, end = offset + bytes; at < end; at = of(peer).keys.at(at)->end) {
@@ -87,11 +87,11 @@ bool Rma::reaches(Lock& lock, Waiting& waiting, const char* operation, Peer& pee
 }
 
 bool Rma::is_refused(Peer& peer, std::uint64_t offset) {
-    return of(peer).way != RmaPeer::Way::rma || (is_on_device(offset) && of(peer).refuses_device);
+    return of(peer).path != RmaPeer::Path::rma || (is_on_device(offset) && of(peer).refuses_device);
 }
 
 void Rma::add_device_chunk(std::uint64_t offset, char* memory, std::size_t bytes, bool is_gpu_memory) {
-    if (wish_ != UcxRma::device) return;
+    if (option_ != UcxRma::device) return;
     device_.try_emplace(offset, ucp_, engine_.worker().context(), memory, bytes,
                         is_gpu_memory ? UCS_MEMORY_TYPE_CUDA : UCS_MEMORY_TYPE_HOST);
 }
@@ -138,7 +138,7 @@ void Rma::take_key(Peer& peer, const Header& header, const char* data, std::size
     if (is_on_device(header.offset))
         of(peer).refuses_device = true;
     else
-        of(peer).way = RmaPeer::Way::messages;
+        of(peer).path = RmaPeer::Path::messages;
 }
 
 // ---- operations

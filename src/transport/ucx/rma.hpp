@@ -36,13 +36,13 @@ struct Operations {
 
 /// The state of this PE's operations on one other PE.
 struct RmaPeer {
-    enum class Way { unknown, messages, rma };
+    enum class Path { unknown, messages, rma };
     struct Context {
         std::uint64_t last = 0;      ///< number of its last operation that quiet completes
         std::uint64_t last_put = 0;  ///< of these, the last put
     };
 
-    Way way = Way::unknown;
+    Path path = Path::unknown;
     bool refuses_device = false;  ///< its device heap is reached by messages
     KnownKeys keys;
     std::uint64_t begun = 0;      ///< number of the last operation
@@ -65,8 +65,8 @@ class Rma {
     Rma& operator=(const Rma&) = delete;
 
     /// The access that a PE with these options requests of UCX, and a text for people with the reason.
-    static OwnAccess wanted(UcxRma wish, const Library& ucp);
-    static std::string describe(UcxRma wish, const Library& ucp);
+    static OwnAccess wanted(UcxRma option, const Library& ucp);
+    static std::string describe(UcxRma option, const Library& ucp);
 
     /// True if an operation on `bytes` at `offset` can use UCX's own access. Obtains the keys, for which it
     /// may wait. Throws Error(pe_died, not_initialized).
@@ -138,7 +138,7 @@ class Rma {
 
     Engine& engine_;
     const Library& ucp_;
-    const UcxRma wish_;
+    const UcxRma option_;
     const std::size_t least_bytes_;
     OwnKeys own_;                              ///< of the slot
     std::map<std::uint64_t, OwnKeys> device_;  ///< of the device heap's chunks, by their begin

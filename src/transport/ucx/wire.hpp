@@ -23,7 +23,7 @@ enum class Kind : std::uint8_t {
     data,        ///< the data of a get, from byte `a` on
     key,         ///< the key for `offset` to `a`, whose address is `b`; empty if `a` is `offset`
     nothing,     ///< only the acknowledgement that all messages carry
-    bye,         ///< the sender's job is over; that its connections end is no death
+    bye,         ///< the sender's job is over; the end of its connections is not a death
 };
 
 /// The header of every message. All PEs of a job have one byte order.

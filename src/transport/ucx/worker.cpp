@@ -28,7 +28,7 @@ std::string devices() {
     return "Network devices here: " + names_in("/sys/class/net") + (rdma.empty() ? "" : ", " + rdma) + ".";
 }
 
-std::string wishes() {
+std::string ucx_settings() {
     std::string text;
     for (const char* name : {"UCX_NET_DEVICES", "UCX_TLS"})
         if (const auto value = common::foreign_variable(name))
@@ -128,14 +128,14 @@ void Worker::open_context(const char* networks) {
         ucp_.config_release(config);
     }
     if (status != UCS_OK)
-        throw Error(ErrorCode::system, "UCX " + ucp_.version + wishes() + " cannot start: " +
+        throw Error(ErrorCode::system, "UCX " + ucp_.version + ucx_settings() + " cannot start: " +
                                            ucp_.status_string(status) + ". " + devices() + advice());
 }
 
 void Worker::open_worker() {
     const auto check = [&](ucs_status_t status, const char* doing) {
         if (status != UCS_OK)
-            throw Error(ErrorCode::system, "UCX " + ucp_.version + wishes() + " failed while " + doing +
+            throw Error(ErrorCode::system, "UCX " + ucp_.version + ucx_settings() + " failed while " + doing +
                                                ": " + ucp_.status_string(status) + ". " + devices() +
                                                advice());
     };
@@ -172,7 +172,7 @@ ucp_ep_h Worker::connect(const std::string& address, Lose lose, void* argument) 
     ucp_ep_h endpoint = nullptr;
     if (const ucs_status_t status = ucp_.ep_create(worker_, &params, &endpoint); status != UCS_OK)
         throw Error(ErrorCode::bootstrap,
-                    "UCX " + ucp_.version + wishes() +
+                    "UCX " + ucp_.version + ucx_settings() +
                         " finds no way to the other PE's address: " + ucp_.status_string(status) +
                         ". Networks that do not join the hosts (a container's bridge, "
                         "a private link) can mislead it. Name those that do, such as "

@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
     int rank = -1, size = -1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    // Backwards, in a communicator that is gone when init has returned.
+    // PEs are numbered in reverse, by a communicator that is freed once init has returned.
     MPI_Comm backwards = MPI_COMM_NULL;
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &backwards);
     atl::Job& job = atoll::init(atl::mpi_options(backwards));

@@ -81,7 +81,7 @@ def refused(gone: Any, words: str, present: Present) -> None:
         except atoll.UseAfterFree as error:
             assert words in str(error), (name, error)
         else:
-            raise AssertionError(f"{name} took what is gone")
+            raise AssertionError(f"{name} accepted freed memory")
     assert not atoll.is_symmetric(gone)
     assert (y.numpy() == 7).all() and not h.any() and flag.numpy()[0] == 0
 
