@@ -1,7 +1,8 @@
 // Flight recorder: the last events of every PE, in a ring in the job board's memory. The launcher and other
 // PEs read it, even after the PE was killed. The events are a table, api/events.toml.
 //
-// An event costs some stores to a cache line that only its PE writes. It has no clock. A wait that has to
+// An event costs some stores to a cache line that only its PE writes, and no clock: about 3 ns
+// (docs/measurements/2026-11-24-flight-recorder.md). A wait that has to
 // sleep is an event of its own, with times and a call site, in a second line (EventDelay).
 #pragma once
 
