@@ -40,7 +40,7 @@ common::Fd open_board(int pid) {
     const std::string process = "/proc/" + std::to_string(pid);
     char target[64];
     for (const std::string& name : names_in(process + "/fd")) {
-        const std::string path = process + "/fd/" + name;
+        const std::string path = std::string(process).append("/fd/").append(name);
         const ssize_t length = readlink(path.c_str(), target, sizeof target);
         if (length > 0 &&
             std::string(target, static_cast<std::size_t>(length)).starts_with("/memfd:atoll-board"))

@@ -11,7 +11,7 @@ namespace atl::common {
 namespace {
 
 class FlightRecorder : public ::testing::Test {
-  protected:
+  public:
     std::unique_ptr<PeEvents> memory = std::make_unique<PeEvents>();
     Recorder recorder{*memory};
 };

@@ -18,7 +18,7 @@ using common::PeDoing;
 using common::PeState;
 
 class HangCause : public ::testing::Test {
-  protected:
+  public:
     explicit HangCause(int n = 4) {
         for (int pe = 0; pe < n; ++pe) {
             doing.push_back(common::of_state(PeState::running, "running, waits for nothing"));
