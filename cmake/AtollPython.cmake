@@ -39,7 +39,7 @@ find_package(nanobind 3 CONFIG REQUIRED PATHS "${_nanobind_dir}" NO_DEFAULT_PATH
 # name and the wheel's tag state. Before CMake 3.26 or Python 3.12 there is no Development.SABIModule. Then nanobind
 # would silently build a plain module, while the wheel's tag would promise every later Python. The domain is separate
 # because __signature__ is added to nanobind's type of methods, which the modules of a domain share.
-nanobind_add_module(_atoll NB_STATIC NB_DOMAIN atoll NOMINSIZE NOSTRIP NB_SUPPRESS_WARNINGS ${ATOLL_PYTHON_SOURCES})
+nanobind_add_module(_atoll FREE_THREADED NB_STATIC NB_DOMAIN atoll NOMINSIZE NOSTRIP NB_SUPPRESS_WARNINGS ${ATOLL_PYTHON_SOURCES})
 target_include_directories(_atoll SYSTEM PRIVATE "${_numpy_include}")
 target_include_directories(_atoll PRIVATE "${PROJECT_SOURCE_DIR}/python/src" "${PROJECT_SOURCE_DIR}/src")
 target_compile_definitions(_atoll PRIVATE NPY_NO_DEPRECATED_API=NPY_2_0_API_VERSION

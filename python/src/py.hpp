@@ -13,6 +13,13 @@
 
 #include "calls/gil.hpp"
 
+/// A local variable that lasts between calls. Without the GIL each thread has a separate one.
+#ifdef Py_GIL_DISABLED
+#define ATOLL_PER_THREAD static thread_local
+#else
+#define ATOLL_PER_THREAD static
+#endif
+
 namespace atl::python {
 
 namespace nb = nanobind;

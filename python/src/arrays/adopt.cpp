@@ -79,7 +79,7 @@ Kind kind_anew(PyTypeObject* type) {
 }
 
 Kind kind_of_type(PyTypeObject* type) {
-    static KindsOfTypes<Kind> known;
+    ATOLL_PER_THREAD KindsOfTypes<Kind> known;
     return known.of(type, kind_anew);
 }
 
@@ -96,7 +96,7 @@ PyArray_Descr* descr_for(PyObject* dtype) {
         PyObject* dtype;
         PyArray_Descr* descr;
     };
-    static std::vector<Row> known;
+    ATOLL_PER_THREAD std::vector<Row> known;
     for (const Row& row : known)
         if (row.dtype == dtype) return row.descr;
     Ref found(PyObject_CallMethod(device_module(), "numpy_dtype", "O", dtype));

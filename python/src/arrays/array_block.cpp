@@ -15,6 +15,24 @@ PyTypeObject* block_type = nullptr;
 
 namespace {
 
+/// Guards the lists of this file. The GIL does so where there is one. While it is held, no Python object may
+/// be made or dropped: that could enter this file once more.
+class ListsLock {
+#ifdef Py_GIL_DISABLED
+  public:
+    ListsLock() noexcept { PyMutex_Lock(&mutex); }
+    ~ListsLock() { PyMutex_Unlock(&mutex); }
+    ListsLock(const ListsLock&) = delete;
+    ListsLock& operator=(const ListsLock&) = delete;
+
+  private:
+    static inline PyMutex mutex;
+#else
+  public:
+    ListsLock() noexcept {}
+#endif
+};
+
 /// A registered array whose block was dropped, while other PEs may still write to its memory.
 struct Kept {
     char* whole;
@@ -30,7 +48,9 @@ void drop(Block* block) noexcept {
     // Garbage collection may not wait for another PE: the job only records that this PE no longer needs the
     // block.
     if (block->parent == nullptr && !is_past(block)) g.job->drop(block->serial);
-    if (block->keeps != nullptr) dropped().push_back({block->whole, block->epoch, block->keeps});
+    if (block->keeps == nullptr) return;
+    const ListsLock lock;
+    dropped().push_back({block->whole, block->epoch, block->keeps});
 }
 
 /// The blocks on this PE's GPU, by address. A freed block is removed, even if views keep it alive.
@@ -79,6 +99,7 @@ bool is_taken_anew(const char* address) {
 }
 
 void enter_device_block(Block* block) {
+    const ListsLock lock;
     auto& all = windows();
     if (all.empty() || all.back().epoch != g.epoch) {
         const Window window = window_now();
@@ -177,11 +198,14 @@ Block* block_behind(PyObject* base) noexcept {
 
 void forget_block(const Block* block) noexcept {
     if (block->device < 0) return;
+    const ListsLock lock;
     const auto found = device_blocks().find(block->address);
     if (found != device_blocks().end() && found->second == block) device_blocks().erase(found);
 }
 
 Block* block_at(const char* address, bool has_elements) {
+    static Block *const others = stand_in(), *const freed = stand_in(), *const finalized = stand_in();
+    const ListsLock lock;
     const auto& blocks = device_blocks();
     auto next = blocks.upper_bound(address);
     if (next != blocks.begin()) {
@@ -189,7 +213,6 @@ Block* block_at(const char* address, bool has_elements) {
         if (block->epoch == g.epoch && static_cast<std::size_t>(address - block->address) < block->bytes)
             return block;
     }
-    static Block *const others = stand_in(), *const freed = stand_in(), *const finalized = stand_in();
     freed->freed = true;
     for (Block* block : {others, freed, finalized}) block->device = g.device;
     others->epoch = freed->epoch = g.epoch;
@@ -239,19 +262,19 @@ void free_block(Block* block) noexcept {
     Py_CLEAR(block->keeps);
 }
 
-void release_dropped() noexcept {
-    auto& kept = dropped();
-    for (std::size_t i = 0; i < kept.size();) {
-        const bool mapped =
-            g.job != nullptr && kept[i].epoch == g.epoch && g.job->is_symmetric(kept[i].whole);
-        if (mapped) {
-            ++i;
-            continue;
-        }
-        PyObject* array = kept[i].keeps;
-        kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(i));
-        Py_DECREF(array);
+void release_dropped() {
+    std::vector<Kept> released;
+    {
+        const ListsLock lock;
+        auto& kept = dropped();
+        const auto is_mapped = [](const Kept& one) {
+            return g.job != nullptr && one.epoch == g.epoch && g.job->is_symmetric(one.whole);
+        };
+        const auto rest = std::stable_partition(kept.begin(), kept.end(), is_mapped);
+        released.assign(rest, kept.end());
+        kept.erase(rest, kept.end());
     }
+    for (const Kept& one : released) Py_DECREF(one.keeps);
 }
 
 Ref make_remote_block(Block* parent, char* address, std::size_t bytes) {

@@ -37,7 +37,7 @@ Ref make_registered_block(const Job::Registered& registered, std::size_t bytes, 
 /// Marks the block, and with it all views, as freed; releases the array that it kept.
 void free_block(Block* block) noexcept;
 /// Releases registered arrays that were dropped, once all PEs have dropped them and their memory is unmapped.
-void release_dropped() noexcept;
+void release_dropped();
 /// The owner of this GPU's memory at `address`. Memory without a block gets a common owner: that of other
 /// libraries, freed memory of the window, and memory of a finalized job. Borrowed.
 Block* block_at(const char* address, bool has_elements);

@@ -26,7 +26,7 @@ Kind kind_anew(PyTypeObject* type) {
 }
 
 Kind kind_of(PyTypeObject* type) {
-    static KindsOfTypes<Kind> known;
+    ATOLL_PER_THREAD KindsOfTypes<Kind> known;
     return known.of(type, kind_anew);
 }
 
@@ -106,8 +106,8 @@ void* handle_of(const Spec& spec, PyObject* stream) {
 
 StreamArg stream_slow(const Spec& spec, PyObject* stream, Library library) {
     // The object used last. Holding it prevents reuse of its address.
-    static PyObject* last = nullptr;
-    static void* last_handle = nullptr;
+    ATOLL_PER_THREAD PyObject* last = nullptr;
+    ATOLL_PER_THREAD void* last_handle = nullptr;
     if (stream == last && !PyLong_CheckExact(stream)) return {true, last_handle};
     if (PyUnicode_Check(stream)) {
         if (PyUnicode_CompareWithASCIIString(stream, "current") != 0) fail_stream(spec, stream);
@@ -131,10 +131,10 @@ void finish_current(const Adopted& adopted) {
 }
 
 const StreamContext& stream_context(const Context& ctx, StreamArg stream) {
-    static std::optional<StreamContext> made;
-    static const core::ContextState* of = nullptr;
-    static void* handle = nullptr;
-    static std::uint64_t epoch = 0;
+    ATOLL_PER_THREAD std::optional<StreamContext> made;
+    ATOLL_PER_THREAD const core::ContextState* of = nullptr;
+    ATOLL_PER_THREAD void* handle = nullptr;
+    ATOLL_PER_THREAD std::uint64_t epoch = 0;
     if (made && of == &ctx.state() && handle == stream.handle && epoch == g.epoch) return *made;
     made.reset();
     made.emplace(ctx, Stream{stream.handle});
@@ -146,10 +146,10 @@ const StreamContext& stream_context(const Context& ctx, StreamArg stream) {
 }
 
 const StreamTeam& stream_team(const Team& team, StreamArg stream) {
-    static std::unique_ptr<StreamTeam> made;
-    static const core::TeamState* of = nullptr;
-    static void* handle = nullptr;
-    static std::uint64_t epoch = 0;
+    ATOLL_PER_THREAD std::unique_ptr<StreamTeam> made;
+    ATOLL_PER_THREAD const core::TeamState* of = nullptr;
+    ATOLL_PER_THREAD void* handle = nullptr;
+    ATOLL_PER_THREAD std::uint64_t epoch = 0;
     if (made && of == &team.state() && handle == stream.handle && epoch == g.epoch) return *made;
     made = std::make_unique<StreamTeam>(team, Stream{stream.handle});
     of = &team == g.world ? &team.state() : nullptr;
