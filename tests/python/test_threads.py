@@ -240,3 +240,48 @@ def test_jobs_of_one_pe_may_follow_each_other_from_threads(tmp_path: Path) -> No
         timeout=HANG_GUARD, check=False,
     )  # fmt: skip
     assert done.returncode == 0 and done.stderr == "", done.stderr
+
+
+def test_threads_share_arrays_and_make_calls_at_once(job: Job) -> None:
+    job(
+        """
+        import threading
+        atoll.init()
+        me, n, threads, rounds = atoll.my_pe(), atoll.n_pes(), 4, 1000
+        right = (me + 1) % n
+        parts, count = atoll.zeros((threads, 16), "i8"), atoll.zeros(1, "i8")
+        signals = [atoll.signal() for _ in range(threads)]
+        large = [atoll.zeros(1 << 14) for _ in range(threads)]
+        teams = [atoll.WORLD.split(0) for _ in range(threads)]
+        atoll.barrier_all()
+        done = []
+        def work(t):
+            mine, total, back = np.arange(16), np.zeros(1), np.empty(16, "i8")
+            for r in range(rounds):
+                atoll.put(parts[t], mine + r, pe=right)
+                atoll.atomic_add(count, 1, pe=right)
+                try:
+                    atoll.put(parts[t], mine, pe=99)
+                except atoll.PeError:
+                    pass
+                if r % 100 == 0:
+                    atoll.put_signal(large[t], np.full(1 << 14, float(r)), signals[t], r // 100 + 1, pe=right)
+                    atoll.signal_wait_until(signals[t], ">=", r // 100 + 1)
+                    atoll.sum_reduce(total, np.ones(1), team=teams[t])
+                    assert total[0] == n
+            atoll.quiet()
+            atoll.get(back, parts[t], pe=right)
+            assert (back == mine + rounds - 1).all()
+            done.append(t)
+        workers = [threading.Thread(target=work, args=(t,)) for t in range(threads)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        atoll.barrier_all()
+        assert sorted(done) == list(range(threads))
+        assert count[0] == threads * rounds
+        atoll.finalize()
+        """,
+        2,
+    )
