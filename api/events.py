@@ -93,7 +93,7 @@ def page(of: dict[str, Any]) -> str:
         "# Events of the flight recorder",
         "",
         "Every PE keeps its last events in shared memory, which the launcher reads even after a PE was killed.",
-        "`atoll run --record FILE` writes them to a file at the end of the job: one JSON object a line. This page",
+        "`atoll record JOB` writes those of a running job: one JSON object a line. This page",
         "is written by `api/events.py` from `api/events.toml`.",
         "",
         "Every event has these keys:",
