@@ -145,7 +145,7 @@ def ucx_alone(prefix: str) -> float | None:
         ["ip", "netns", "exec", f"{prefix}0", *command], env=environment, stdout=subprocess.DEVNULL
     ) as server:
         try:
-            time.sleep(0.5)  # it does not tell when it listens
+            time.sleep(0.5)  # the server does not report when it begins to listen
             done = subprocess.run(
                 ["ip", "netns", "exec", f"{prefix}1", *command, "10.79.0.1"],
                 env=environment,

@@ -24,7 +24,7 @@ HEADER = [
     "",
 ]
 
-# A plain C type, of which the generator sees no types.
+# DeviceArray is a plain C type, so the generator cannot find the types of its members.
 DEVICE_ARRAY = """
 class DeviceArray:
     \\doc

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# shmem4py from PyPI, unmodified, built by our oshcc into build/shmem4py-venv; its sources, with its tests, go to
-# build/shmem4py-src. The status is 75 if pip cannot fetch them. Does nothing if all is there.
+# Builds the unmodified shmem4py of PyPI by our oshcc into build/shmem4py-venv. Its sources and tests go to
+# build/shmem4py-src. The status is 75 if pip cannot fetch them. Does nothing if both folders exist.
 #
 #   shmem4py.sh           compiled with pip's options, for measurements
 #   shmem4py.sh --quick   in less than half the time, with less optimisation, for tests

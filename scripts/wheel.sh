@@ -7,7 +7,7 @@ begin wheel
 release=$PWD/build/release
 everywhere=$PWD/build/wheel/environment
 
-# With the kernels for every GPU if the toolkit is there; otherwise without the GPU part.
+# Builds the wheel. It has kernels for every GPU if the CUDA toolkit is installed, else no GPU part.
 make_wheel() {
     rm -rf dist/*.whl
     configure release -DPython_EXECUTABLE="$PWD/$python"

@@ -330,7 +330,7 @@ def main() -> None:
     run.try_calls()
     if not options.is_trial:
         run.measure_calls()
-        run.write()  # kernels may end the process
+        run.write()  # saved now, because a failing kernel may end the process
     if run.job.me == 0:
         print(table(run.rows(), run.skipped, run.missing), flush=True)
     reason = options.no_kernels

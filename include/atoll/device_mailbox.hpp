@@ -12,11 +12,11 @@ struct Mailbox;  // atoll/device/mailbox.hpp
 }
 
 /// Messages of up to `nbytes` bytes from every PE to every PE of a team. All members must share memory.
-/// Arrays are memory that this PE's GPU can access. For each pair and direction one call at a time, of
-/// whichever kind; a PE orders several streams by events. Up to `slots` messages to a PE (at most
-/// `most_slots`) may be unread before `post` waits. From eight unread messages on, `post` always waits.
-/// Construction and free() are collective over the *world*, since they allocate symmetric memory. Neither may
-/// run while a stream is being captured.
+/// Arrays are memory that this PE's GPU can access. Only one call at a time, of any kind, may use a pair of
+/// PEs in one direction. A PE that uses several streams orders them by events. Up to `slots` messages to a PE
+/// (at most `most_slots`) may be unread before `post` waits. From eight unread messages on, `post` always
+/// waits. Construction and free() are collective over the *world*, since they allocate symmetric memory.
+/// Neither may run while a stream is being captured.
 ///
 /// Messages posted by kernels do not carry their length. A receiver here passes the posted size as the
 /// capacity; a kernel that receives passes the posted size. Messages posted by the host or a stream may be

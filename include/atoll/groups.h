@@ -76,10 +76,10 @@ struct atoll_span {
 
 struct atoll_call {
     int kind;
-    int root; /* Or the other member of a message, or ATOLL_ANY_SOURCE. */
-    int tag;  /* Of a message. */
-    int type; /* Of a reduction. */
-    int op;   /* Of a reduction. */
+    int root; /* The root; for a message, the other member or ATOLL_ANY_SOURCE. */
+    int tag;  /* Tag of a message. */
+    int type; /* Element type of a reduction. */
+    int op;   /* Operator of a reduction. */
     /* One span, or one for each member. `in` has one for each in scatter (at the root), reduce_scatter and
        all_to_all; `out` in all_gather, gather (at the root) and all_to_all. It is empty without data. */
     const struct atoll_span* in;

@@ -319,7 +319,7 @@ def _like(a: Any, dtype: Any, order: str, where: dict[str, Any]) -> tuple[tuple[
 
 
 def _is_fortran(a: Any) -> bool:
-    """Return whether its elements are in Fortran's order, and not in C's."""
+    """Return whether the elements of `a` are in Fortran order and not in C order."""
     if isinstance(a, np.ndarray):
         return bool(a.flags.fnc)
     strides = tuple(a.stride()) if hasattr(a, "stride") else a.strides or ()

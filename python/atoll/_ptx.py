@@ -294,10 +294,10 @@ def store_flagged() -> str:
 
 
 def _until(look: str, again: str) -> str:
-    """Repeat `look` until it makes predicate ok true, and `again` after every LOOKS loads. One block with the
-    registers of both.
+    """Return PTX that repeats `look` until predicate ok is true, and runs `again` after every LOOKS loads.
 
-    One round has four loads: the rest of a round takes as long as one load.
+    It is one block, which declares the registers of both. One round has four loads, because the rest of a round
+    takes as long as one load.
     """
     look = f"{look}\n    @ok bra OUT;\n    " * 4
     return f"""{{ .reg .pred ok, more; .reg .b32 looks; .reg .b64 begun, seen, want;

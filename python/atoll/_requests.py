@@ -8,7 +8,7 @@ from typing import Any
 
 from ._atoll import Request
 
-TURNS = 100  # of the event loop, before the wait sleeps between looks
+TURNS = 100  # iterations of the event loop before the wait sleeps between tests
 NAP_SECONDS = 0.0005
 
 

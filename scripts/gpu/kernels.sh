@@ -85,8 +85,8 @@ examples() {
     done
 }
 
-# The programs of docs/from-nvshmem4py.md, except those that start without a launcher or by MPI's. Those in CuTe DSL if
-# it is installed.
+# Runs the programs of docs/from-nvshmem4py.md, except those that start without a launcher or by MPI. Programs in CuTe
+# DSL run if it is installed.
 documented() {
     local program name
     python3 - "$STAGE" $what <<'PYTHON'

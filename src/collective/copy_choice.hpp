@@ -40,9 +40,10 @@ class CopyChoice {
 
 /// The choices of one member of a team. Each kind of target has its own, since their costs differ.
 struct CopyChoices {
-    /// From this size on, stores to this PE's own targets are chosen by time: caches do not hold more.
+    /// From this size on, stores to this PE's own targets are chosen by measured time: caches do not hold
+    /// more.
     static constexpr std::size_t own_from_bytes = std::size_t{8} << 20;
-    /// From this size on, stores to other PEs' targets are chosen by time.
+    /// From this size on, stores to other PEs' targets are chosen by measured time.
     static constexpr std::size_t others_from_bytes = std::size_t{64} << 10;
 
     // The other PEs read memory meanwhile. Streamed pieces slow these reads, and the measured times omit

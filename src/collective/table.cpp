@@ -30,7 +30,7 @@ struct Entry {
 
 constexpr std::size_t KiB = 1024;
 
-// Measured in docs/collectives.md. Of the rows whose size is reached, the last one counts.
+// Measured in docs/collectives.md. The last row whose size is reached applies.
 constexpr Entry table[] = {
     {Collective::broadcast, line, 0, 0, 0},
     {Collective::broadcast, staged, 0, 0, 0},

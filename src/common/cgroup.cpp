@@ -37,7 +37,8 @@ template <class Visit> void walk_up(const std::string& mount, std::string path, 
     }
 }
 
-/// "inactive_file 4096" of a memory.stat: file pages which the kernel drops first.
+/// Returns the value of the line `name` in a file of counters such as memory.stat; 0 if there is no such
+/// line.
 std::uint64_t counter_of(const std::string& path, const std::string& name) {
     std::ifstream file(path);
     std::string key;

@@ -1,4 +1,4 @@
-// For steps that all PEs take or none: a local error is thrown only after the others know of it.
+// error_of: catches a local error, so that this PE can tell the other PEs before it throws.
 #pragma once
 
 #include <exception>

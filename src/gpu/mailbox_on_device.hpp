@@ -1,7 +1,7 @@
-// One call of a mailbox in a device heap, by all threads of a scope: for the library's kernel and the
-// simulated GPU. The format is that of kernels' own mailboxes (atoll/device/mailbox.hpp), whose messages do
-// not carry their length. These messages do, beside the mailbox. A message's size is written before its first
-// part, so a first part without a size is a kernel's message.
+// One call of a mailbox in a device heap, made by all threads of a scope. The library's kernel and the
+// simulated GPU use it. The format is that of kernels' own mailboxes (atoll/device/mailbox.hpp), whose
+// messages do not carry their size. Here the sender also stores each message's size in a table beside the
+// mailbox, before the first part. A first part without a size therefore belongs to a kernel's message.
 #pragma once
 
 #include "atoll/device/mailbox.hpp"

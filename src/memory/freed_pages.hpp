@@ -12,8 +12,8 @@
 
 namespace atl::memory {
 
-/// Offsets are in one PE's heap. Keeps records only: the caller returns pages to the system, and reports that
-/// afterwards.
+/// Records the free ranges of one PE's heap, by offset. It does not touch memory: the caller returns pages to
+/// the system and then reports this here.
 class FreedPages {
   public:
     struct Range {

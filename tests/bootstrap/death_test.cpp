@@ -24,7 +24,8 @@ struct Joined {
         segment = bootstrap->host_segment();
         segment.board.set_state(pe, common::PeState::running);
         monitor = bootstrap->monitor(segment.board);
-        // All PEs have joined before one dies. Not by a fence: PE 0 may be gone before it has told all PEs.
+        // Waits until all PEs have joined. A fence does not suffice: PE 0 may die before it has answered all
+        // PEs.
         segment.board.entry(pe).waits = 1;
         for (int other = 0; other < n_pes; ++other)
             while (segment.board.entry(other).waits.load() == 0) std::this_thread::yield();

@@ -332,7 +332,7 @@ def test_stopped_pes_are_ended_too(atoll, witness):
 
 
 def test_no_file_is_needed(atoll, witness):
-    """With a full or unwritable /tmp, /dev/shm and working folder, since nothing is written there."""
+    """A job runs without writable /tmp, /dev/shm and working folder: Atoll creates no files there."""
     shared = Path("/dev/shm")
     before = set(shared.iterdir())
     job = atoll.start(

@@ -47,7 +47,7 @@ def test_hydra_in_a_step_of_slurm(make_hosts: MakeHosts, pe: str) -> None:
 def test_intel(make_hosts: MakeHosts, pe: str) -> None:
     where = ("-hosts", "n0,n1", "-ppn", "2", "-n", "4")
     succeeded(intel_mpiexec(make_hosts(2), *where, pe), 4, 2, "PMI")
-    slurms = {"SLURM_MPI_TYPE": "pmi2"}  # if offered PMI-2, it ends the job
+    slurms = {"SLURM_MPI_TYPE": "pmi2"}  # Intel's mpiexec ends a job that asks it for PMI-2
     succeeded(intel_mpiexec(make_hosts(2), *where, pe, **slurms), 4, 2, "PMI")
 
 

@@ -66,8 +66,8 @@ def test_global_exit_ends_the_job_of_mpi(make_hosts: MakeHosts, launch: Launch, 
     # MPICH's mpiexec fails an assertion of its own if one host's PEs end while it sends them the order to
     # end.
     if "assert (!closed) failed" in done.err:
-        # Its status is then that of the process which it saw end first, if any. The text still names the PE
-        # that ended the job.
+        # mpirun then returns the status of the process that it saw end first, if any. The text still names the
+        # PE that ended the job.
         said = r"PE 1 ended the job with status 6|MPI_Abort\(MPI_COMM_WORLD, 6\)"
         assert done.status not in (0, 124) and re.search(said, done.err), done.text
     else:

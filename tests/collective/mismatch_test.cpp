@@ -125,7 +125,7 @@ TEST_P(Mismatch, SizesOfAllKindsAreToldOnEveryPe) {
     run([](Job& job) {
         const auto n = static_cast<std::size_t>(job.n_pes());
         std::vector<std::int64_t> to(2000 * n), from(2000 * n);
-        // The last PE passes more: within a line, beyond it, and from one algorithm to another.
+        // The last PE passes a larger size, which may need more cache lines or another algorithm.
         for (const auto& [usual, odd] :
              {std::pair<std::size_t, std::size_t>{8, 16}, {8, 64}, {200, 208}, {1600, 9600}})
             for (const Kind& kind : kinds) {

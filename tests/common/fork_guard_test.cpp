@@ -37,7 +37,7 @@ TEST(ForkGuard, ChildrenKeepNothingOpen) {
     std::thread opens([&] {
         for (; !done && kept == 0; ++opened) kept += !is_seen_to_close();
     });
-    // A busy machine may start the thread after all children: then none was forked meanwhile.
+    // Waits until the thread runs. Otherwise a busy machine may start it only after all forks.
     while (opened == 0 && kept == 0) std::this_thread::yield();
     constexpr int n_children = 50;
     std::vector<pid_t> children;

@@ -202,7 +202,7 @@ TEST(DeviceControl, AWaitKnowsWhomItIsFor) {
         EXPECT_FALSE(is_for_the_gone(control.get(), &watch, member)) << member;
     watch.gone = 1;
     for (const unsigned pe : {40u, 2000u}) watch.gone_pes[pe / 32] |= 1u << (pe % 32);
-    const bool expected[] = {false, false, true, true, false};  // of any, and of the four
+    const bool expected[] = {false, false, true, true, false};  // for member -1 (any), then 0 to 3
     for (int member = -1; member < 4; ++member)
         EXPECT_EQ(is_for_the_gone(control.get(), &watch, member), expected[member + 1]) << member;
     watch.gone = 2;

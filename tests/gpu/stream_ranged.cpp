@@ -205,7 +205,8 @@ TEST_F(StreamRanged, AlltoallsByStrides) {
     }
 }
 
-/// Small and large ones, between others of the team, without waits of the host; then as a graph.
+/// Small and large scans and reductions among other collectives of the team. The host does not wait between
+/// them. Then all again as a graph.
 TEST_F(StreamRanged, BetweenOthersAndReplayed) {
     constexpr std::size_t large = 300000;
     const int me = job_.my_pe(), pes = job_.n_pes();

@@ -1,5 +1,5 @@
-// Without a GPU, a request for its memory is the same error with a reason on all PEs, and everything else
-// works.
+// A job without a GPU: a request for GPU memory throws the same error, with a reason, on all PEs. Everything
+// else works.
 #include "support/multi_main.hpp"
 #include "support/setups.hpp"
 

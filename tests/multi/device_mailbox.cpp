@@ -70,8 +70,8 @@ TEST_F(DeviceMailboxes, RingsOfEverySizeOnAStream) {
     box.free();
 }
 
-/// Words that short messages leave untouched are renewed before flags recur. Sizes are tied to the full
-/// number of a message.
+/// Message numbers near 2^30 and 2^35, at which flags recur. Words that short messages left unwritten must
+/// not match by an old flag, nor a size by an old number.
 TEST_F(DeviceMailboxes, LargeNumbers) {
     constexpr std::size_t most = 4096;
     for (const unsigned long long start : {(1ull << 30) - 8, (7ull << 32) + 8}) {

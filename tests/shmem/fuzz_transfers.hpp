@@ -147,7 +147,7 @@ inline Atomic draw_atomic(Random& random, int n, int origin, int index) {
     a.index = index;
     a.target = random.below(n);
     a.type = random.below(6);
-    a.kind = random.below(a.type >= 4 ? 3 : a.type >= 2 ? 14 : 8);  // the last ones need integers
+    a.kind = random.below(a.type >= 4 ? 3 : a.type >= 2 ? 14 : 8);  // the last kinds need integers
     a.place = random.below(places);
     a.context = random.below(1000);
     a.value = static_cast<std::uint64_t>(random.below(1 << 20));

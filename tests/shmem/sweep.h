@@ -165,7 +165,7 @@ static inline void end(void) {
 #define SWEEP_TEST_SOME_VECTOR(T, F) \
     SENT(T, F, POLL(count = F(D(T), 3, at, NULL, SHMEM_CMP_EQ, values), 0); SOME(T, F))
 
-/* ---- collectives. W(call): with a team, returns 0. ACTIVE: the deprecated ones' last arguments */
+/* ---- collectives. W: calls F with a team and expects 0. OLD: calls a deprecated F with an active set */
 #define W(F, ...) EXPECT(F, F(SHMEM_TEAM_WORLD, __VA_ARGS__) == 0)
 #define OLD(F, ...) F(__VA_ARGS__, 0, 0, n_pes, psync)
 #define BLOCKS(T) \

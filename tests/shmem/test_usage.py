@@ -1,4 +1,4 @@
-"""Programs as others write them, built unmodified by oshcc in every language they may be in, and run."""
+"""Typical OpenSHMEM programs, built unmodified by oshcc in every language that they are valid in, and run."""
 
 import shutil
 import subprocess

@@ -1,5 +1,5 @@
-// Message passing among three PEs: a writer, one that passes the news on, and a reader that never
-// communicates with the writer itself. For kernels and for threads of the host.
+// Message passing among three PEs: a writer, a middle PE that passes the news on, and a reader. The reader
+// never communicates with the writer directly. Kernels and threads of the host run it.
 #pragma once
 
 #include "atoll/device/device.hpp"
@@ -7,10 +7,10 @@
 namespace atl::testing {
 
 enum class News {
-    passed_on,   ///< data put to the second PE with a signal; the PE that informs the third, which gets them
-                 ///< there
-    own_data,    ///< data in the writer's own memory; the second and third hear by signals alone
-    after_quiet  ///< data put to the second PE, quiet, a flag in no order to the third, which gets them there
+    passed_on,   ///< the writer puts data and a signal to the middle, which signals the reader; the reader
+                 ///< gets the data from the middle
+    own_data,    ///< data stay in the writer's memory; the middle and the reader receive signals only
+    after_quiet  ///< the writer puts data to the middle, calls quiet, then stores a flag at the reader
 };
 
 /// Each PE is the writer of one chain, the middle of its left neighbour's, and the reader of the one before.
@@ -18,7 +18,7 @@ enum class News {
 struct ThirdParty {
     using Word = unsigned long long;
     Word* data;   ///< symmetric, n words
-    Word* words;  ///< symmetric: to the middle, to the reader, back to the writer
+    Word* words;  ///< symmetric, three signals: for the middle, for the reader, back to the writer
     Word n;
     Word rounds;
 };

@@ -109,7 +109,7 @@ def ending_of(code: int | None) -> str:
 
 
 def run_ranks(names: list[str], size: int, seconds: float) -> tuple[list[tuple[str, str]], str]:
-    """Start ranks for the cases. Return the steps of rank 0, and a report if they did not end well."""
+    """Start ranks for the cases. Return the steps of rank 0, and a report if a rank failed."""
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as folder:
         progress = [Progress(folder, rank) for rank in range(size)]

@@ -19,8 +19,8 @@ using Word = std::uint64_t;
 using bench::check;
 using bench::Timer;
 
-/// main() of such a program: `body(me, n)` in `n` processes, process i with GPU i, between init and finalize.
-/// 0 if all of them said true.
+/// main() of such a program: runs `body(me, n)` in `n` processes, process i with GPU i, between init and
+/// finalize. Returns 0 if all bodies returned true.
 template <class Body> int run(int n, Body body) {
     struct Shared {
         nvshmemx_uniqueid_t id;

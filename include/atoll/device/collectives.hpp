@@ -265,7 +265,7 @@ ATOLL_ANYWHERE void reduce(const Team& team, T* dst, const T* src, unsigned long
     if (is_small<T>(team, count)) {
         const detail::Exchange<Scope> exchange(team, scope, call);
         exchange.send(count * sizeof(T), [&](int) { return src; });
-        scope.sync();  // dst may be src, which all threads have sent now
+        scope.sync();  // dst may be src: write it only after all threads have sent
         detail::fold_received(team, exchange, dst, src, count * sizeof(T), op, scope);
         return exchange.end();
     }

@@ -112,7 +112,7 @@ struct Report {
     int operation;   ///< Operation
     int team;        ///< number on this PE, 0 = world
     int peer;        ///< team PE waited for, -1 any
-    int compare;     ///< Compare and Values, -1: the two values mean nothing, or a constant above
+    int compare;     ///< Compare and Values; -1: no values; or a constant above
     int tag;         ///< the caller's tag
     unsigned long long address;
     unsigned long long expected;  ///< bits of the awaited word's type

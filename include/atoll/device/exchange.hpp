@@ -1,7 +1,7 @@
 // Exchange: the basis of small collectives. Every member sends every other a message of flagged words, in
-// slots of the team's control blocks that alternate between two. A slot is reused two calls later. By then
-// its writer has received the reader's message of the call between, which the reader sent after reading the
-// slot. So no credit is needed.
+// slots of the team's control blocks. Calls alternate between two slots, so a slot is reused two calls later.
+// By then its writer has received the reader's message of the call in between. The reader sent that message
+// after it had read the slot, so no credit is needed.
 #pragma once
 
 #include "atoll/device/scope.hpp"

@@ -78,8 +78,8 @@ ATOLL_ANYWHERE void put_signal(const Team& team, T* dst, const T* src, unsigned 
                                Signal* signal, SameAs<Signal> value, int pe, Scope scope = {}) {
     put_signal(team, dst, src, count, signal, value, SignalOp::set, pe, scope);
 }
-/// Within the window the same as put_signal: a store has left its source when it is made. Otherwise like
-/// put_nbi.
+/// Inside the window it is the same as put_signal: src may be reused on return. Outside, src must stay
+/// unchanged until quiet, as for put_nbi.
 template <class T, class Signal, class Scope = Thread>
 ATOLL_ANYWHERE void put_signal_nbi(const Team& team, T* dst, const T* src, unsigned long long count,
                                    Signal* signal, SameAs<Signal> value, SignalOp op, int pe,

@@ -1,4 +1,4 @@
-"""DistArray: one array over all PEs, read and written from any side."""
+"""DistArray: one array distributed over all PEs, which every PE can read and write."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def _common(run: Range, local: int, wanted: Range) -> Segment | None:
 
 
 def block(length: int, parts: int) -> Axis:
-    """Return an axis in blocks of equal size; the first ones have one index more where it does not divide."""
+    """Return an axis of `parts` blocks. Sizes differ by at most one index; larger blocks come first."""
     size, rest = divmod(length, parts)
     return Axis(length, parts, tuple(part * size + min(part, rest) for part in range(parts + 1)))
 

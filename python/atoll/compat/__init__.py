@@ -127,6 +127,6 @@ _FINDER = _Finder()
 
 
 def _announce(package: Package) -> None:
-    """Print which package the program gets; of the PEs that `atoll run` started, PE 0 does so."""
+    """Print which package the program gets. Only PE 0 of a job that `atoll run` started prints it."""
     if os.environ.get("ATOLL_LAUNCHED", ":0").split(":")[1:2] == ["0"]:
         print(f"atoll: import {package.name} finds {package.form}.", file=sys.stderr, flush=True)

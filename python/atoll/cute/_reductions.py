@@ -128,7 +128,7 @@ def _reduce(
     if nbytes <= most_bytes(team):
         epoch = next_epoch(team)
         send(team, epoch, nbytes, source, Int64(0), whole, scope)
-        meet_threads(team, scope)  # dst may be src, which all threads have sent now
+        meet_threads(team, scope)  # dst may be src: write it only after all threads have sent
         fold_received(call, team, kind, op, epoch, to, source, nbytes, whole, scope)
         end_exchange(team, epoch, scope)
     else:

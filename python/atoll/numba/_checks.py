@@ -24,7 +24,7 @@ TEAM_CLASSES: list[type] = []
 
 
 def check(name: str, given: dict[str, Kind]) -> None:
-    """Raise a TypingError if an argument breaks a rule of the operation; arguments left out are right."""
+    """Raise a TypingError if an argument breaks a rule of the operation. Omitted arguments are not checked."""
     for rule in rules.rules("numba", name):
         if rule.argument in given and rule.kind in CHECKS:
             try:

@@ -38,7 +38,7 @@ class MlirCompiler(Compiler):
     name, module = "numba-cuda-mlir", "numba_cuda_mlir.cuda"
 
     def cooperatively(self, kernel: Any, how: tuple[Any, ...], values: list[Any]) -> None:
-        """Start the second copy of the kernel: this compiler keeps the way to launch with the compiled code."""
+        """Start the cooperative copy of the kernel: this compiler stores the launch mode with the compiled code."""
         self.compiled(kernel.cooperative, values).cres.metadata["use_cooperative"] = True
         kernel.cooperative[how](*values)
 

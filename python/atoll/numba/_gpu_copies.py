@@ -16,7 +16,7 @@ IN_FLIGHT = _ptx.BULK
 
 
 def unit_copy(unit: int, count: int):
-    """`count` units of that many bytes, `step` bytes from one to the next: f(to, source, step)."""
+    """Return f(to, source, step), which copies `count` units of `unit` bytes that lie `step` bytes apart."""
 
     def copied(to, source, step): ...
 

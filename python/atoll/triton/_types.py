@@ -140,7 +140,7 @@ def _wrong_value(which, value, of, x):
 
 @constexpr_function
 def _wrong(name, which, rule, of, given):
-    """Return the error text for one of the given arguments, which are by name, or ""."""
+    """Return the error text for argument `which` of `given` (arguments by name), or "" if it is right."""
     x = given[which]
     if rule == "constant":
         return _wrong_constant(which, x, of)

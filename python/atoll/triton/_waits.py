@@ -19,7 +19,7 @@ _LOOKS = tl.constexpr(1 if INTERPRETED else _ptx.LOOKS)  # loads in the interpre
 
 @jit
 def _counts(status, i, n):
-    """Return which words are not left out."""
+    """Return a mask of the words that take part: those below n whose status is 0."""
     inside = i < n
     if status is not None:
         inside = inside & (tl.load(status + i, mask=inside, other=1) == 0)

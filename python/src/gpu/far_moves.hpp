@@ -1,5 +1,5 @@
-// Moves arrays of any strides in symmetric memory that this process cannot load and store: GPUs' and other
-// hosts'. Each call of the library costs microseconds at any size, so few calls move everything.
+// Moves arrays of any strides in symmetric memory that this process cannot load and store: memory of GPUs and
+// of other hosts. Each call of the library costs microseconds at any size, so few calls move everything.
 #pragma once
 
 #include "arrays/transfer.hpp"

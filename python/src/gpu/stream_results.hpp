@@ -14,7 +14,7 @@ void* stream_elements(const Spec& spec, const char* which, PyObject* array, std:
 [[noreturn, gnu::cold]] void fail_stream_dtype(const Spec& spec, const char* which, PyArrayObject* array,
                                                int bits);
 
-/// The same for integers of the size of T.
+/// Does the same for integers of the size of T.
 template <class T>
 T* stream_array(const Spec& spec, const char* which, PyObject* object, std::size_t n, Fit fit = Fit::equal) {
     PyArrayObject* array = array_arg(spec, which, object);

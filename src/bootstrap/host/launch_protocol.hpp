@@ -13,7 +13,7 @@
 //        The PE arms its own end with F_SETSIG(SIGKILL), so that it ends when the launcher is killed.
 //   'P'  Put: key NUL value.
 //   'G'  Get: key. Answered by 'V' value once a PE has put it.
-//   'F'  Fence. Answered by 'F' once all PEs have fenced as often.
+//   'F'  Fence. Answered by 'F' once every PE has sent as many 'F' packets as this PE.
 //   'C'  Collect: value. Answered once all PEs have sent theirs, by one or more packets 'C'.
 //        Each has a '+' (more follows) or '.' (the last) and a part of all values as wire.hpp packs them.
 //   'B'  Goodbye: finalized (body "f") or leaving without finalize (body "l").

@@ -42,9 +42,9 @@ class Job {
         bool waits_for_room = false;       ///< so its socket is polled for room too
         bool said_hello = false;
         bool rejoins = false;  ///< waits for the others to call init again
-        char goodbye = 0;      ///< 'f' or 'l' once said
+        char goodbye = 0;      ///< body of its packet 'B': 'f' or 'l'; 0 = none yet
         bool reaped = false;
-        bool has_run_on = false;  ///< its process had a program when the lifeline ended
+        bool has_run_on = false;  ///< its process still ran a program when the lifeline ended
         double lost_at = 0;       ///< when the lifeline ended without goodbye; 0 = it did not
     };
     enum class Phase {

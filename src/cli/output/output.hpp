@@ -98,7 +98,7 @@ class Output {
     static constexpr std::uint32_t nobody = ~0u;
     struct Line {
         std::uint32_t owner = nobody;  ///< the stream whose unfinished line was the last to be written
-        bool is_paused = false;        ///< too much waits for the reader
+        bool is_paused = false;        ///< reading is paused: too many unwritten bytes
         bool is_armed = false;         ///< its sink is polled for room
     };
 

@@ -189,7 +189,8 @@ bool Rounds::has_room(std::uint64_t round) {
     return round < free_until_;
 }
 
-/// Several chunks travel unfolded, then the same ones folded.
+/// Returns the chunk that is sent in a round, and its state. Several chunks are sent unfolded, then the same
+/// chunks folded.
 Rounds::Step Rounds::step_of(const Request& request, std::uint32_t round) const {
     const std::uint32_t first = round / n_slots * chunks_together;
     const std::uint32_t together = std::min(chunks_together, request.rounds / 2 - first);
@@ -265,7 +266,8 @@ Span Rounds::shared_piece(const Request& request, std::uint32_t round) const {
     return part(request, request.sliced ? call.out[0] : call.in[0], round, members_.rank());
 }
 
-/// The part of a span that travels in a round; of a sliced all_reduce, the slice that `member` folds.
+/// Returns the part of a span that is sent in a round. For a sliced all_reduce it is the slice that `member`
+/// folds.
 Span Rounds::part(const Request& request, const Span& whole, std::uint32_t round, int member) const {
     if (!request.sliced) return part_of(whole, request.piece, round);
     const Slice of = slice(request, step_of(request, round).chunk, member);

@@ -86,7 +86,7 @@ void read_ring(const EventRing& ring, bool is_of_others, std::vector<EventCopy>&
         const std::uint64_t call = event.call.load(std::memory_order_acquire);
         copy.call = static_cast<std::uint32_t>(call);
         copy.peer = static_cast<std::int32_t>(call >> 32) - 1;
-        // Until then the words are those of an earlier event.
+        // While the event is only begun, its words are still those of an earlier event.
         if (copy.state != EventState::begun)
             for (int w = 0; w < event_words; ++w)
                 copy.words[w] = event.words[w].load(std::memory_order_acquire);

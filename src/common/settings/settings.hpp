@@ -67,12 +67,12 @@ struct Settings {
     bool static_data = false;  ///< symmetric static objects, requested by the front (JobOptions), not by a
                                ///< variable
     bool raise_kernel_errors = false;  ///< see JobOptions
-    unsigned stream_blocks = 0;        ///< most blocks of a collective's kernel on a stream, requested by the
-                                       ///< front, alike on all PEs; 0 = as many as fit
-    int device = -1;                   ///< ATOLL_DEVICE, LOCAL_RANK; -1 = by the number of the PE
-    bool nvtx = false;                 ///< ATOLL_NVTX, read by the Python package when it is imported
-    bool device_exact = false;         ///< set by ATOLL_DEVICE; LOCAL_RANK continues past the last GPU
-    std::string python;                ///< ATOLL_PYTHON: interpreter of .py files; empty = beside atoll
+    unsigned stream_blocks = 0;  ///< largest number of blocks of a stream collective's kernel; set by the
+                                 ///< front, equal on all PEs; 0 = as many as fit
+    int device = -1;             ///< ATOLL_DEVICE, LOCAL_RANK; -1 = by the number of the PE
+    bool nvtx = false;           ///< ATOLL_NVTX, read by the Python package when it is imported
+    bool device_exact = false;   ///< set by ATOLL_DEVICE; LOCAL_RANK continues past the last GPU
+    std::string python;          ///< ATOLL_PYTHON: interpreter of .py files; empty = beside atoll
 
     bool checks(CheckLevel level) const { return check >= level; }
     /// True if members of a team compare a fingerprint of each collective call when they meet. The same on

@@ -148,7 +148,7 @@ void JobState::make_world() {
 /// another's static data before it is mapped into the slot.
 void JobState::share_statics() {
     detail::StaticRange& statics = window_.statics;
-    if (!same_executable()) {  // then its constants differ as well
+    if (!same_executable()) {  // constants lie at other addresses in another executable
         statics = {};
     } else {
         statics.data = static_data_.begin();

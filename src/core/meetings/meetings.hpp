@@ -175,7 +175,7 @@ class Meetings {
     [[noreturn]] void fail_two_threads(const char* operation) const;
 
     // ---- calls that differ (mismatch.cpp)
-    /// Kind of words by which a meeting goes: members that use different kinds never meet.
+    /// The words that a meeting uses. Members that use different words never meet.
     enum class Way : std::uint32_t { sync, exchange };
     struct Published;
     std::uint32_t meeting() const { return sync_epoch_ + exchange_epoch_; }

@@ -35,7 +35,8 @@ bool Meetings::Pair::sync(Meetings& m, Arrival mine) {
     return meet(m, m.control_->pair_sync, m.sync_epoch_, mine);
 }
 
-/// Two members meet by one line whatever they pass, so that those that pass different sizes meet, too.
+/// Exchanges data between the two members of a team. Both use the same line for every size, so that a
+/// difference in size is found.
 bool Meetings::Pair::exchange(Meetings& m, Arrival mine, Data data) {
     const std::uint32_t parity = m.exchange_epoch_ & 1;
     PairLine& line = m.control_->pair_exchange;

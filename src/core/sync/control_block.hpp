@@ -76,7 +76,7 @@ struct alignas(line_bytes) GroupsLine {
     std::atomic<std::uint32_t> at_sync, at_exchange;
     std::atomic<std::uint32_t> groups;   ///< 0: one
     std::atomic<std::uint32_t> moved;    ///< a member entered on another core than before
-    unsigned char data[exchange_bytes];  ///< data of an exchange while it meets, see oversubscribed.cpp
+    unsigned char data[exchange_bytes];  ///< data of the exchange in progress, see oversubscribed.cpp
 };
 static_assert(sizeof(GroupsLine) == line_bytes);
 

@@ -196,7 +196,7 @@ bool LockQueue::free_if_last(int pe) {
 int LockQueue::await_next(int pe) {
     std::uint32_t next = 0;
     auto why = reason();
-    why.to_its_end = true;  // half way out of the queue: the lock would be lost
+    why.to_its_end = true;  // an error here would leave the queue half changed, and the lock lost
     detail::wait(job_, job_.pace().spins, why, -1, [&] { return (next = node(pe).load() & next_bits) != 0; });
     return static_cast<int>(next) - 1;
 }

@@ -14,7 +14,7 @@ inline constexpr std::size_t packet_data_bytes = 4096;
 /// Counts messages in flight from a caller's memory.
 struct Flight {
     int left = 0;
-    bool abandoned = false;  ///< its owner waits no more: the last message deletes it
+    bool abandoned = false;  ///< the owner no longer waits, so the last message deletes it
 };
 
 class Worker;

@@ -1,4 +1,4 @@
-"""Each PE puts to, adds to and reduces with each; then the first PE of a host prints the TCP connections of that host."""
+"""Every PE puts to, adds to and reduces with all PEs. The first PE of each host then prints that host's TCP connections."""
 
 import socket
 from pathlib import Path

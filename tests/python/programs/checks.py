@@ -61,8 +61,8 @@ class CollectiveInputs:
         return np.concatenate([self.values(pe + 3 * k) for k in range(self.n)])
 
     def check(self, dst: Any, all_dst: Any, uneven_dst: Any, total: int) -> None:
-        """Rows of `dst`: broadcast from the last PE, sum, min, max, prod, reduce_scatter; of `all_dst`: fcollect,
-        alltoall. `uneven_dst` and `total`: what collect gave."""
+        """Check results. Rows of `dst`: broadcast from the last PE, sum, min, max, prod, reduce_scatter. Rows of
+        `all_dst`: fcollect, alltoall. `uneven_dst` and `total`: the array and the size from collect."""
         everyone = np.stack([self.values(pe) for pe in range(self.n)])
         mine = slice(self.me * self.size, (self.me + 1) * self.size)
         for_me = np.stack([self.blocks(pe)[mine] for pe in range(self.n)])

@@ -158,7 +158,7 @@ for other, function in refused:
     settle()
 
 
-# atoll's own functions end Dynamo's graph, and then every change is where it belongs.
+# Calls of atoll end Dynamo's graph, so every change is made before the next call reads it.
 def with_breaks(x: Any, y: Any, total: Any, every: Any, words: Any) -> Any:
     x.mul_(2)
     if where == "cuda":

@@ -311,7 +311,7 @@ if ml_dtypes is not None:  # the same bits, by ml_dtypes' NumPy types
 # ---- other PEs' copies
 everyone = atoll.global_view(x)
 assert everyone.shape == (n, 4, 6) and isinstance(everyone, atoll.DeviceArray)
-assert everyone.__dlpack_device__() == (2, x.device)  # this GPU maps them all, wherever they are
+assert everyone.__dlpack_device__() == (2, x.device)  # this GPU maps the slots of all PEs
 for pe in range(n):
     assert atoll.peer(x, pe).__dlpack_device__() == everyone[pe].__dlpack_device__() == (2, x.device)
 check(everyone, np.arange(24.0).reshape(4, 6)[None] + 100 * np.arange(n)[:, None, None])

@@ -25,7 +25,7 @@ kept = []
 
 
 def there(values, dtype=None):
-    """Return the same values in memory of the GPU until `wait`: symmetric, since every library can make that."""
+    """Return a symmetric GPU array with these values. It is kept alive until `wait`."""
     kept.append(atoll.array(np.asarray(values, dtype), device="cuda"))
     return kept[-1]
 

@@ -240,7 +240,7 @@ for _ in range(3):
 assert once.asked == 1, once.asked
 
 
-# torch.Stream, whose handle only torch.cuda.Stream tells; with a PyTorch of three lines.
+# A torch.Stream does not have its handle; torch.cuda.Stream has it. This is a fake PyTorch of three lines.
 class CudaStream:
     def __init__(self, stream_id, device_index, device_type):
         self.cuda_stream = stream_id + 100 * device_index + 1000 * device_type

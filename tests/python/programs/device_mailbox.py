@@ -100,7 +100,7 @@ with says(atoll.InvalidArgument, "slots 5", "at most 4"):
     atoll.Mailbox(8, slots=5, device="cuda")
 with says(atoll.InvalidArgument, "device is 'gpu'"):
     atoll.Mailbox(8, device="gpu")
-atoll.barrier_all()  # no PE posts before the time is over
+atoll.barrier_all()  # no PE posts before the timeout above has expired
 box.post(x[:4], right)
 with says(atoll.ShapeMismatch, "32", "larger"):
     box.receive(y[:3], left, timeout=600)

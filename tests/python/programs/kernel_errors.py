@@ -63,7 +63,7 @@ if mode == "caught":
         hear(lambda: atoll.check_kernels(stream=0))
         hear(lambda: atoll.put(x, x, 0, stream=0))
         assert "(The GPU stopped" in hear(lambda: atoll.sum_reduce(x, x, stream=0))
-        time.sleep(6)  # it has the report, so the job goes on: arrays of the host work
+        time.sleep(6)  # this PE has read the report, so the job goes on: arrays of the host work
     y = atoll.zeros(1)
     atoll.put(y, 7.0, (me + 1) % n)
     atoll.barrier_all()

@@ -1,5 +1,5 @@
-// Single elements, each by its number and PE: the part of each thread of the kernel, which CPUs can run too.
-// Sources that include this define ATOLL_DEVICE_FAR=1.
+// Operations on single elements, each given by its index and PE: the work of one thread of the kernel. CPUs
+// can run it too. Sources that include this define ATOLL_DEVICE_FAR=1.
 #pragma once
 
 #include "atoll/device/atomics.hpp"
