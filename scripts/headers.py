@@ -1,9 +1,9 @@
 """Compiles every header of ours with each installed gcc and clang (headers.py [COMPILER...] selects others).
 
-The first compiler takes each header of src/ alone; those of include/ tests/layout compiles alone. What the others
-differ in is what they accept, so they take many at once. OpenSHMEM's headers are tests/shmem's. Names of the standard library that a header uses
-without including are found by tests/layout/test_includes.py, for all releases of the library. So the first compiler
-takes the standard headers precompiled.
+The first compiler compiles each header of src/ separately; tests/layout does this for include/, and tests/shmem for
+OpenSHMEM's headers. Other compilers may accept other code, so each compiles many headers at once.
+The test tests/layout/test_includes.py finds standard headers that a header uses and does not include, for all releases of the
+library. The first compiler may therefore precompile the standard headers.
 """
 
 from __future__ import annotations

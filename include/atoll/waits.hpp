@@ -281,8 +281,8 @@ class ATOLL_API WaitOps : public AtomicOps {
     void wait_all(const T* words, std::size_t n, const int* status, Compare cmp, Value value,
                   const char* operation, double timeout_s) const {
         among(words, n, [&](auto& seen, int spins) {
-            // A word that satisfied once counts: the standard asks that each did, not that all do at one
-            // moment.
+            // A word that has satisfied once counts. The standard does not require that all words satisfy at
+            // the same time.
             for (std::size_t i = 0; (i = first_unsatisfied(seen, n, status, cmp, value, i)) < n;)
                 wait_among(seen, spins, i, reason_for(words + i, cmp, value(i), operation), timeout_s,
                            [&] { return compare(seen[i], cmp, value(i)); });

@@ -26,7 +26,7 @@ build_here() {
 # Each PE sees one GPU, different from its neighbour's, as if a scheduler bound the processes.
 own_gpu='pe=$(cut -d: -f2 <<<"$ATOLL_LAUNCHED"); exec env CUDA_VISIBLE_DEVICES=$((pe % GPUS)) "$@"'
 
-# Two PEs as torchrun starts them, without our launcher.
+# Runs a program as two PEs with torchrun's variables, without our launcher.
 as_torchrun() {
     local rank pids=() status=0
     for rank in 0 1; do

@@ -14,7 +14,7 @@ struct Alike {
     std::uint64_t bytes = 0;
     int root = -1;
     std::uint64_t c = 0, d = 0;
-    std::uint64_t more = 0;  ///< compared, and not told
+    std::uint64_t more = 0;  ///< compared between members, but not shown in errors
 
     core::Called call(const core::Called& operation) const {
         return {operation, {bytes, static_cast<std::uint64_t>(static_cast<std::int64_t>(root)), c, d}, more};

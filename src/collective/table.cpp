@@ -98,8 +98,8 @@ bool goes(Collective collective, Algorithm algorithm, const TeamShape& team) {
     });
 }
 
-/// The last row whose size is reached, then the last rule. Of rows with equal sizes the first counts, so
-/// `line` is preferred to `staged`.
+/// Returns the algorithm of the last row whose size is reached; the last rule that fits replaces it. Among
+/// rows with equal sizes the first applies, so `line` is preferred to `staged`.
 Algorithm choose_at(std::size_t bytes, Collective collective, const AlgorithmRules& rules, bool fits_line,
                     const TeamShape& team) {
     const Entry* chosen = nullptr;

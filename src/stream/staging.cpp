@@ -16,7 +16,7 @@ namespace {
 
 /// Parts of arrays start at multiples of this, so that no element is split and copies are aligned.
 constexpr std::size_t part_alignment = 256;
-/// Up to so many messages through the team's own memory take less time than copies to the stage and back.
+/// Largest number of messages that are faster through the team's memory than by copies to the stage and back.
 constexpr std::size_t most_pieces = 2;
 /// Messages with so many members make one call: each member takes a send and a receive.
 constexpr int members_together = gpu::MessagesCall::most / 2;

@@ -39,7 +39,7 @@ class DeviceOwner {
 
     // ---- for networks that read and write this memory themselves
 
-    /// True if their writes can be made visible to every PE, by `show_network_puts`.
+    /// True if `show_network_puts` can make a network's writes visible to every PE.
     virtual bool admits_networks() const { return false; }
     virtual void show_network_puts() {}
     /// True if the host cannot load and store the memory.

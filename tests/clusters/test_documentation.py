@@ -36,7 +36,7 @@ def here(text: str) -> str:
     return text.replace("python program.py", f"{sys.executable} {PROGRAM}")
 
 
-# The page's first word, and what goes in its place.
+# The first word of a command on the page, and the arguments that replace it.
 INSTEAD = {
     "atoll": lambda hosts: [str(BUILT / "bin/atoll")],
     "prterun": prterun_command,

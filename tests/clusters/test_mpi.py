@@ -98,7 +98,7 @@ def with_mpi4py(launch: Launch) -> dict[str, str]:
     return {"PYTHONPATH": str(packages.parent), "MPI4PY_LIBMPI": str(LIBMPI[launch])}
 
 
-# Without an argument the communicator is found. MPICH's PMI, which MPI has used already, must not be tried.
+# `found`: init without arguments finds MPI's communicator. It must not use PMI, which MPI has used already.
 @pytest.mark.parametrize(
     ("launch", "way"),
     [(debian_mpirun, ""), (mpich_mpiexec, ""), (debian_mpirun, "found"), (mpich_mpiexec, "found")],

@@ -35,7 +35,8 @@ TEST(TwoThreads, AreFoundBetweenTheMeetingsOfACall) {
 
 #if !defined(__SANITIZE_THREAD__)  // the test is a data race by intent
 /// With ATOLL_CHECK=basic both threads may enter. At least one then gets an error, and both calls end. The
-/// call of the other PE ends, too: by an error if the two threads' meetings became one that it cannot join.
+/// call of the other PE ends too. It gets an error if the two threads' calls became one meeting that it
+/// cannot join.
 TEST(TwoThreads, ThatEnterInTheSameMoment) {
     run_pes(
         2,

@@ -112,7 +112,7 @@ TEST_P(Messages, NumbersOfAnotherSizeAreNamedAndTheSendReturns) {
         expect_error(ErrorCode::dtype_mismatch, {"numbers of 8 bytes", "numbers of 4 bytes"},
                      [&] { exchange(message_elements<float>, floats.data()); });
         EXPECT_EQ(floats, std::vector<float>(10'000, -1));
-        // Raw memory takes any numbers, and numbers of one size take one another.
+        // Bytes match elements of any type. Integers and floats of the same size match each other.
         std::vector<double> got(5'000);
         exchange(message_elements<std::byte>, got.data());
         EXPECT_EQ(got, sent);

@@ -313,7 +313,7 @@ TEST_P(DeviceWords, ThreadsShareAMessagesParts) {
     });
 }
 
-/// Each of a PE's three parts is one of its threads.
+/// Each PE runs its three roles in three threads.
 TEST_P(DeviceWords, NewsReachAThirdPeWithTheirData) {
 #if defined(__SANITIZE_THREAD__) && defined(ATOLL_PES_ARE_PROCESSES)
     GTEST_SKIP() << "the news goes through another process, whose part ThreadSanitizer does not see";

@@ -212,7 +212,7 @@ TEST_F(StreamLarge, CallsOfTheHost) {
     job_.free(x);
 }
 
-/// Like StreamCollectives.NumbersBeginAgain: here a large call counts one meeting of each of its blocks.
+/// Like StreamCollectives.NumbersBeginAgain, for large calls, which count a meeting for each of their blocks.
 TEST_F(StreamLarge, NumbersBeginAgain) {
     const std::size_t larger = limit() / sizeof(float);
     auto* x = zeros<float>(larger);

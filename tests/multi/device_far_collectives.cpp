@@ -342,7 +342,7 @@ TEST_F(DeviceFarCollectives, WhatIsWrongIsNamed) {
         expect_error(ErrorCode::not_symmetric, {"device heap"},
                      [&] { on_stream_->send_bytes(host, 4, right_of(job_)); });
     }
-    on_stream_->barrier();  // none of these has taken part
+    on_stream_->barrier();  // the failed calls have enqueued nothing
     finish();
     Team gone = job_.world().split(0);
     const StreamTeam on_gone(gone, *stream_);

@@ -36,7 +36,7 @@ def test_ctrl_c_ends_a_receive(tmp_path: Path, package: str) -> None:
     [
         # Its earlier post is still received.
         ("receive", "box.post(x, 0)", "assert box.receive(y, 1) == 3"),
-        # With room left, it does not need the receiver.
+        # A post does not need the receiver while the mailbox has room.
         ("post", "", "for _ in range(8): box.post(x, 1)"),
     ],
 )

@@ -94,7 +94,7 @@ def test_triton_kernels_compile(package: str) -> None:
 
 @pytest.mark.timeout(3 * HANG_GUARD)
 def test_triton_kernels_have_checks_and_bounds_where_they_are_asked_for(package: str, tmp_path: Path) -> None:
-    """A process that asked for other checks finds no cached kernel of these, though all use one cache."""
+    """Kernels are cached separately for each level of checks: another level does not reuse them."""
     for check, words in (("args", "do not look"), ("all", "look at addresses"), ("args", "do not look")):
         done = subprocess.run(
             [with_triton(False), str(PROGRAMS / "triton_extras.py"), str(tmp_path)],

@@ -1,5 +1,5 @@
-"""The oldest versions of other libraries: one table, the error for an older one, and that a check imports
-nothing.
+"""The oldest supported versions of other libraries: their table, the error for an older one, and checks that
+import nothing.
 """
 
 from __future__ import annotations

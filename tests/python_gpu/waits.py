@@ -81,7 +81,7 @@ for xp, replay in ((torch, by_torch), (cupy, by_cupy)):
     check(f"{name}: words", words, [0, 0, ROUNDS, 0])
     check(f"{name}: values", values, [ROUNDS] * 4)
     check(f"{name}: out", out, [1, 2, 2, 1, -7])
-    # The same words by the host.
+    # The host tests the same words.
     assert atoll.test_any(words, "==", ROUNDS) == 2 and atoll.test(words, "==", ROUNDS, index=2)
     assert atoll.wait_until_some(words, ">=", 1).tolist() == [2]
     assert atoll.test_all_vector(words, "==", [0, 0, ROUNDS, 0])

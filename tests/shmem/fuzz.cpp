@@ -186,7 +186,7 @@ class Sequence {
             }
     }
 
-    /// All set words of others, which wait for them by one of the forms.
+    /// Each PE sets words of the others, and waits for its own words by one form of wait or test.
     void waits() {
         const int form = random_.below(6), place = random_.below(places);
         int excluded[word_count];

@@ -13,7 +13,7 @@
 namespace fuzz {
 
 constexpr int max_pes = 32, ops = 4, cell_bytes = 256;
-constexpr int half_bytes = max_pes * ops * cell_bytes;  // a cell for each PE's each operation of a round
+constexpr int half_bytes = max_pes * ops * cell_bytes;  // one cell for each PE and operation of a round
 constexpr int word_count = max_pes * ops;
 
 /// The memory of each PE, once in the heap and once as a static object. In a round one half is read and the

@@ -191,7 +191,7 @@ WRONG = {
     "finalize_twice": "shmem_finalize: it was called more often than shmem_init",
     "after_finalize": "shmem_long_p: OpenSHMEM is not initialized",
 }
-# Errors of C's default, `basic`, for calls that would crash, hang or be silently wrong, if its text differs.
+# Expected errors at level `basic`, the default in C, for calls that would crash, hang or give a wrong result.
 BASIC = {
     **{
         name: WRONG[name]

@@ -1,4 +1,4 @@
-"""Members of a team may call differently what the rules leave open: none of it is taken for a mismatch, at any level."""
+"""Legal differences between the calls of a team's members: no level of checks reports a mismatch."""
 
 from __future__ import annotations
 

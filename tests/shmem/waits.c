@@ -66,7 +66,7 @@ static void a_signal_brings_its_data(void) {
         shmem_barrier_all();
     }
     shmem_put_signal_nbi((int*)NULL, (int*)NULL, 0, &signal, 7, SHMEM_SIGNAL_ADD,
-                         next); /* nothing still signals */
+                         next); /* a put of 0 elements still signals */
     CHECK(shmem_signal_wait_until(&signal, SHMEM_CMP_NE, 200) == 207);
     CHECK(shmem_signal_fetch(&signal) == 207);
     shmem_barrier_all();

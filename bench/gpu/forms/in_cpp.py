@@ -26,7 +26,7 @@ def launches(arrays: Any, cubin: str | None = None) -> Callable[[Any], Callable[
     def launch_of(row: Any) -> Callable[[int, int], None] | None:
         try:
             kernel = module.get_function(row.kernel)
-        except cupy.cuda.driver.CUDADriverError:  # a cubin of other rows
+        except cupy.cuda.driver.CUDADriverError:  # this cubin has no kernel of the row
             return None
         values: list[Any] = [x.cupy() for x in arrays.of(row)]
         if row.is_tiled:

@@ -39,8 +39,8 @@ struct FarRequest {
     bool is_in_slot = false;     ///< the data are in Slot::data, not `here`
     bool is_release = false;     ///< ordered after all earlier requests to that PE
     bool waits = true;           ///< the requester waits, and frees the slot
-    bool completes = true;       ///< it waits until the effects are visible to every PE, else until `here` is
-                                 ///< free
+    bool completes = true;       ///< true: it waits until the effects are visible to every PE; false: until
+                                 ///< `here` may be reused
     // A collective goes to `there` from `here`; `pe` is the root's number in the team; `value` is the room of
     // collect. For messages `there` is the host's key.
     unsigned char group = 0;      ///< gpu::Group

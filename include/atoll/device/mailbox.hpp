@@ -219,7 +219,7 @@ template <class Scope = Thread> class Outbox {
     }
     ATOLL_ANYWHERE void close() const {
         detail::Post* mine = detail::post_of(box_, pe_);
-        mine->posted = number_;  // by every thread, so that each reads its own
+        mine->posted = number_;  // every thread stores it, so that its later loads see its own store
         mine->seen_taken = number_ - on_their_way();
     }
 
@@ -333,7 +333,7 @@ template <class Scope = Thread> class Inbox {
     int pe_;
     Scope scope_;
     detail::Call call_;
-    const FlaggedPair* slots_;   ///< that PE's slots, here
+    const FlaggedPair* slots_;   ///< this PE's slots for messages of that PE
     unsigned long long* taken_;  ///< my counter at that PE
     unsigned long long number_;
 };

@@ -80,7 +80,7 @@ def random(shape: int | Sequence[int], seed: int = 0, dtype: Any = None, **distr
     shape
         As for `zeros`.
     seed
-        An integer. Each row along the last axis is a stream of its own of NumPy's Philox.
+        An integer. Each row along the last axis has its own stream of NumPy's Philox generator.
     dtype
         float64 (by default) or float32.
     distribution

@@ -59,7 +59,9 @@ def meet_at(call: Constexpr, team: Team, epoch: Int64, scope: Constexpr, order: 
 def meet_members(call: Call, team, scope: Scope, order: Order) -> None:
     epoch = load(Int64, team.control + SYNC_EPOCH) + 1
     meet_at(call, team, epoch, scope, order)
-    store(Int64, team.control + SYNC_EPOCH, epoch)  # by every thread, to read its own store later
+    store(
+        Int64, team.control + SYNC_EPOCH, epoch
+    )  # every thread stores it, so that its later loads see its own store
 
 
 def sync(team, scope: Scope = THREAD, order: Order = ACQUIRE_RELEASE, tag=0, bound_ns=0):

@@ -152,7 +152,7 @@ def end_out(out: Outbox) -> Outbox:
 
 @cute.jit
 def _refresh(to: Int64, pairs: Int32, slot_bytes: Int64, number: Int64, scope: Constexpr):
-    """Give words that short messages leave untouched a new flag, long before an old flag occurs again."""
+    """Renew the flags of words that short messages do not write, long before old flags recur."""
     if (number & 0x3FFFFFFF < DEPTH) & (number >= DEPTH):
         first, end, step = pairs + Int32(rank_of(scope)), Int32(slot_bytes >> 4), Int32(size_of(scope))
         for i in cutlass.range(first, end, step, unroll=1):

@@ -97,8 +97,8 @@ def _reduce_units(
     team: Team, kind: Constexpr, op: Constexpr, many: Constexpr, to: Int64, source: Int64, count: Int64,
     scope: Constexpr,
 ):  # fmt: skip
-    """Fold this PE's share of `count` units of that many elements, two at once in a thread, and store it at
-    all members.
+    """Fold this PE's share of `count` units of `many` elements, and store it at all members. Each thread folds
+    two units at once.
     """
     unit = many * kind.width // 8
     each = (count + team.n_pes - 1) // team.n_pes

@@ -77,7 +77,7 @@ def box_slots(team, block, room, sender):
 
 @helper
 def refresh(to, pairs, room_pairs, flag, scope):
-    """Give words that short messages leave untouched a new flag, long before an old flag occurs again."""
+    """Renew the flags of words that short messages do not write, long before old flags recur."""
     k = pairs + prim.rank(scope)
     while k < room_pairs:
         prim.store_flagged(to + 16 * k, i64(0), flag)

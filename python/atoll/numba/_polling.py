@@ -85,8 +85,8 @@ def look_around(control, call, compare, peer, address, expected, found, since):
     return within if in_call(call, "bound") else by_the_teams
 
 
-# Loops of loads of a word, which return its value and whether the condition holds. These bodies are the
-# host's. On GPUs those of _gpu_polling.py, whose import registers them, replace them.
+# Loops that load a word. They return its value, and whether the condition holds. These bodies run on the host;
+# the import of _gpu_polling.py registers other bodies for GPUs.
 def on_host(function):
     implement(HOST, function)(lambda *_: function)
     return function

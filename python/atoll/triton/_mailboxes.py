@@ -57,7 +57,7 @@ def post(team, block, room, src, n, pe, tag=0, bound_ns=0):
             prim.store_flagged(to + 16 * second, more, flag)
             i += 2 * prim.num_threads()
     if ((number & 0x3FFFFFFF) < _DEPTH) & (number >= _DEPTH):
-        # Give words that short messages leave untouched a new flag in time.
+        # Short messages do not write all words. Renew the flags of the others before old flags recur.
         i = pairs + prim.thread()
         while i < prim.pairs_of(room):
             prim.store_flagged(to + 16 * i, tl.full((), 0, tl.int64), flag)

@@ -1,4 +1,5 @@
-// Recognizes arrays of other libraries by the protocol of their type, which is looked up once a type.
+// Recognizes arrays of other libraries by a protocol of their type. The protocol is looked up once for each
+// type.
 #include "arrays/dlpack.hpp"
 #include "calls/kinds.hpp"
 #include "gpu/device.hpp"

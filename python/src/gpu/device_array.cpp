@@ -69,7 +69,7 @@ Ref view_of(PyObject* self, PyObject* index) {
     }
     Ref full = Ref::borrow(items.get());
     if (!has_ellipsis) {
-        const Ref rest(PyTuple_Pack(1, Py_Ellipsis));  // keeps one element a view
+        const Ref rest(PyTuple_Pack(1, Py_Ellipsis));  // with an ellipsis one element is a view, not a number
         full = Ref(PySequence_Concat(items.get(), rest.get()));
     }
     return Ref(PyObject_GetItem(reinterpret_cast<PyObject*>(of(self)), full.get()));

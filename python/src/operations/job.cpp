@@ -101,7 +101,7 @@ void offer_python_stacks() {
     const int fd = ::memfd_create("atoll-stacks", MFD_CLOEXEC);
     if (fd < 0) return;
     PyObject* const module = PyImport_ImportModule("faulthandler");
-    // The handler that was there marks the end of the answer, so it is called behind faulthandler's.
+    // The previous handler marks the end of the answer, so faulthandler calls it after its own output.
     PyObject* const made = module == nullptr
                                ? nullptr
                                : PyObject_CallMethod(module, "register", "iiii",

@@ -144,7 +144,7 @@ PyObject* scaled_body(const Arguments<5>& a) {
     const double factor = factor_of(scaled_spec, a[2]);
     Pair pair = pair_of(scaled_spec, a[0], a[1], Sizes::equal);
     if (is_device_call(a.adopted, a[4])) [[unlikely]] {
-        // check it: a factor needs a type that has an average
+        // check the type: a factor needs one that has an average
         type_for(scaled_spec, pair.src, ReduceOp::avg);
         return reduce_on_device(scaled_spec, team, pair, ReduceOp::sum, a[4], a.adopted, factor);
     }

@@ -54,7 +54,7 @@ PyObject* start_request(const Spec& spec, const Team& team, const Adopted& adopt
     started->is_number = static_cast<bool>(pair.held);
     started->result = std::move(made);
     {
-        // Starting moves data as far as it can.
+        // The start copies data until it would have to wait.
         ReleaseGil released((reads ? started->src->bytes() : 0) >= release_gil_bytes);
         call(started->requests, writes ? &*started->dst : nullptr, reads ? &*started->src : nullptr);
     }

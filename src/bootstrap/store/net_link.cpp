@@ -126,7 +126,7 @@ class NetLink final : public StoreLink {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 
-    /// Also called before there is a board. Then the server's failure ends the waits.
+    /// Handles a frame of the server. It may arrive before there is a board; a failure then ends the waits.
     void hear(const Frame& frame) const {
         if (frame.type == 'T') {
             const bool is_in = board_ && board_.view().state(pe_) != common::PeState::absent;

@@ -7,13 +7,13 @@
 //   'H' hello (encode_hello), with its proof.        'O' the server's proof: welcome.
 //   'P' key NUL value.
 //   'G' key.                                         'V' value, once a PE has put it.
-//   'F' fence.                                       'F' once all PEs have fenced as often.
+//   'F' fence.                                       'F' once all PEs have sent equally many.
 //   'C' value: collect.                              'C' all values (pack), once all PEs have sent theirs.
 //   'S' segment.                                     'S' with two descriptors: board, heap.
 //   'W' which PEs are missing?                       'W' a sentence.
 //   'A' status NUL sentence: abort.
 //   'B' goodbye, "f" finalized or "l" not.
-//       'B' makes the end of the connection no death.
+//       After 'B' the end of the connection is not a death.
 //   'M' the monitor watches: this PE is set up.
 //                                                    'E' error code NUL sentence: init of the job failed.
 //                                                    'D' "PE STATE": a PE has gone (PeState).

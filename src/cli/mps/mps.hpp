@@ -38,8 +38,8 @@ class Mps {
   private:
     void start(const std::string& folder);
 
-    common::Fd lifeline_;  ///< its guard sees the end of it
-    common::Fd status_;    ///< the guard's words, until it has ended
+    common::Fd lifeline_;  ///< the guard ends when this is closed
+    common::Fd status_;    ///< the guard's output; end of file once it has ended
 };
 
 /// `atoll mps-guard FOLDER` (internal): starts a daemon in FOLDER and ends it once standard input ends.

@@ -40,7 +40,8 @@ std::string content_of(const common::Fd& file) {
     return text;
 }
 
-/// The environment, with the folders replaced that are not empty.
+/// Returns this process's environment with MPS's variables set to these folders. An empty folder changes
+/// nothing.
 Arguments environment_with(const std::string& folder, const std::string& log_folder) {
     Arguments entries;
     for (char** entry = environ; *entry; ++entry) {

@@ -90,7 +90,7 @@ class Output {
         bool is_at_line_start = true;
         bool is_paused = false;
         bool waits = false;       ///< has lines that wait for the end of another stream's
-        std::string held;         ///< read, not passed on: an unfinished line; all that waits
+        std::string held;         ///< text read but not yet passed on: an unfinished line, or all if `waits`
         Clock::time_point since;  ///< when the last of `held` came, or when it began to wait
         /// True if the traceback reader keeps an unfinished line that may become a traceback.
         bool withholds() const { return !waits && tracebacks && tracebacks->withholds(); }

@@ -259,7 +259,7 @@ void Rounds::write_pieces(const Request& request, char* slot, std::uint32_t roun
     }
 }
 
-/// The data of a round that all readers take whole.
+/// Returns this member's data of a round, all of which every reader reads.
 Span Rounds::shared_piece(const Request& request, std::uint32_t round) const {
     const Call& call = request.call;
     if (!request.sliced && call.in.empty()) return {};

@@ -63,7 +63,7 @@ TeamGroup::TeamGroup(core::TeamState& team)
     team.member(team.my_pe()).requests.store(place, std::memory_order_release);
 }
 
-/// Called once no member starts anything more. Requests that are still held keep their memory.
+/// Called when no member starts further requests. Memory stays while the caller holds a request.
 void TeamGroup::release() noexcept {
     if (group_.use_count() > 1) return;
     group_.reset();

@@ -56,7 +56,7 @@ CallRecord record_of(const Called& call) {
 
 }  // namespace
 
-/// A member's publication, as read at once.
+/// A copy of the call that a member has published.
 struct Meetings::Published {
     int member = 0;
     std::uint32_t meeting = 0;  ///< 0: nothing published
@@ -142,7 +142,7 @@ void Meetings::fail_mismatch(const Called& call) {
     const auto meet_all = [&] { static_cast<void>(meets_alike(call, 0)); };
     meet_all();
     const std::vector<Published> all = all_published();
-    meet_all();  // data read by other hosts remain until they have
+    meet_all();  // the published data remain until other hosts have read them
     own_call_line().meeting.store(0, std::memory_order_relaxed);
     reporting_ = near.reporting_ = false;
     for (const Published& other : all)

@@ -31,8 +31,8 @@ struct alignas(line_bytes) ExchangeLine {
 };
 static_assert(sizeof(ExchangeLine) == line_bytes);
 
-/// A cache line shared by two members. It travels twice per meeting; with two lines each would
-/// (docs/measurements/2026-11-24-constants.md). Data and fingerprints have two places, by parity of the
+/// A cache line shared by two members. It moves between cores twice per meeting; two lines would move twice
+/// each (docs/measurements/2026-11-24-constants.md). Data and fingerprints have two places, by parity of the
 /// epoch. The member that arrives second then owns the line, and enters the next meeting without waiting for
 /// it.
 inline constexpr std::size_t pair_bytes = 8;
@@ -67,8 +67,8 @@ struct alignas(line_bytes) GroupLine {
     std::atomic<std::uint32_t> size;  ///< 0: all members, while there is one group
 };
 
-/// Counts the groups that have arrived. Also holds the state of the grouping, which so travels with the line
-/// that ends every meeting.
+/// Counts the groups that have arrived. Also holds the state of the grouping, so that one cache line carries
+/// both at the end of a meeting.
 struct alignas(line_bytes) GroupsLine {
     /// Arrivals in the lowest 8 bits, since there are at most `most` groups; above them the sum of the
     /// fingerprints.

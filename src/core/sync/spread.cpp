@@ -127,7 +127,7 @@ bool Spread::meet(const Called& call, std::uint32_t fingerprint, bool carries) {
     std::uint32_t told = near ? fingerprint : Called::differing;
     if (parts_.leads(team_.my_pe()) && !meet_parts(call.operation(), told, carries)) told = Called::differing;
     const bool alike = local_->meetings().meets_alike(call, told) && told == fingerprint;
-    // Some members may have been in an exchange; all use the same rows next.
+    // Some members may have been in an exchange. Reset, so that all use the same rows next.
     if (!alike) parity_ = 0;
     return alike;
 }

@@ -38,7 +38,7 @@ struct TeamMemory {
     bool owned = false;               ///< this PE owns it
     /// By part: offset of its block in its owner's slot. Empty if the team has one part.
     std::vector<std::uint64_t> places;
-    bool doubled = false;  ///< as much memory follows it, for the team's twin
+    bool doubled = false;  ///< a second block of the same size follows each, for the team's twin
 
     /// Bytes in which a part's members meet.
     static std::size_t bytes(const Parts& parts, int part);

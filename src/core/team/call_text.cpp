@@ -25,7 +25,7 @@ enum class Shown : std::uint8_t {
     in_name,      ///< compared, but not shown
     as_type,
     as_op,
-    as_elements,  ///< elements_of, unless it is 0
+    as_elements,  ///< as text by elements_of; not shown if 0
     as_memory,    ///< AllocationHints, by allocation_bits
 };
 struct Argument {

@@ -327,7 +327,7 @@ void Ucx::posted(Lock& lock, int pe) {
 void Ucx::ask(ContextId context, int pe, Header header, Pending pending, const char* operation) {
     pending.context = context;
     Lock lock = lock_connected(pe);
-    // Earlier puts of this context must be complete first, as they are among messages.
+    // Earlier puts of this context must be complete first. Messages have this order already.
     if (Rma* rma = engine_->rma())
         rma->complete_puts(lock, *waiting_, operation ? operation : "get", engine_->peer(pe), context);
     const std::uint64_t token = header.token = engine_->expect(pending);

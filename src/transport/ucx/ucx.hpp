@@ -26,7 +26,7 @@ struct UcxOptions {
     std::string library;                 ///< path of libucp.so.0; empty: as library.hpp says
     bool progress_thread = true;
     UcxRma rma = UcxRma::automatic;
-    std::size_t rma_bytes = std::size_t{8} << 10;  ///< from this size on; what a message copies never does
+    std::size_t rma_bytes = std::size_t{8} << 10;  ///< smallest transfer by RMA
     /// True if operations on `pe` use this transport, so that connect_all connects to it. Null: all do.
     std::function<bool(int pe)> carries;
 

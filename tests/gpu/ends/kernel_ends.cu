@@ -76,7 +76,7 @@ int main(int, char** arguments) {
         atl::StreamTeam(job.world(), {cudaStreamPerThread}).sync();
     else if (mode("messages"))
         wrong_sizes(job, signal);
-    else if (mode("crammed"))  // into room for one PE's word
+    else if (mode("crammed"))  // the target has room for only one PE's word
         atl::StreamTeam(job.world(), {cudaStreamPerThread}).collect_bytes(signal, 8, signal + 1, 8);
     else if (job.my_pe() == 0) {
         if (mode("crowd"))

@@ -358,7 +358,7 @@ def check_groups() -> None:
 
 
 def check_strange_bases() -> None:
-    """An object whose .base is another one at each look, leads to a wrong object, or never ends."""
+    """Pass arrays whose .base changes at each access, leads to a wrong object, or never ends."""
 
     class Endless:
         def __init__(self, of: np.ndarray) -> None:

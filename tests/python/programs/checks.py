@@ -84,7 +84,7 @@ def equal(found: Any, wanted: Any) -> None:
 
 
 def raises(kind: type[BaseException], call: Callable[[], object], *words: str) -> None:
-    """Check that the call raises just this, and that its text has these words."""
+    """Check that the call raises exactly `kind`, and that the error text contains all of `words`."""
     try:
         call()
     except BaseException as error:

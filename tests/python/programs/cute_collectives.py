@@ -99,7 +99,7 @@ def ways(team: dev.Team, values):
     come = dev.receive_next(come, dst)
     dev.close(to)
     dev.close(come)
-    dev.sync(team, scope=dev.BLOCK, bound_ns=MINUTE)  # which continues the meeting's numbers
+    dev.sync(team, scope=dev.BLOCK, bound_ns=MINUTE)  # sync continues the numbers of the meeting above
     dev.post(team, box, src, right, scope=dev.BLOCK)
     dev.receive(team, box, dst, left, scope=dev.BLOCK, bound_ns=MINUTE)
     if (first == 0) & none:

@@ -117,7 +117,7 @@ except atoll.CollectiveMismatch:
 assert refused_at_the_end
 pool.free()
 
-# A PE with fewer segments is not compared until it has made as many.
+# PEs compare a segment only when each has made it.
 pool = atoll.torch.Pool(32 * MIB)
 pool.__enter__()
 if me == 0:

@@ -249,7 +249,7 @@ def alone(team, x, y, HOW: tl.constexpr):
 
 
 def check_bounds_of_collectives() -> None:
-    """On a separate team: after such an end, the team's next collective would meet the leftovers."""
+    """Collectives end at their time limit. They use a separate team, which is unusable afterwards."""
     if n > 1:
         team, x, y = atoll.WORLD.split(0), new(n << 16, np.float32), new(n << 16, np.float32)
         for how, name in enumerate(COLLECTIVES if me == 0 else ()):

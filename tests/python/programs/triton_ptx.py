@@ -77,7 +77,7 @@ MISTAKES = {
     "dev.put_signal(team, x, x, 4, w, 1, 77, 0)": "put_signal: op is 77; it must be one of dev.SET, dev.ADD",
     "dev.put_signal_nbi(team, x, x, 4, w, 1, 'add', 0)": "put_signal_nbi: op is 'add'; it must be one of dev.SET, dev.ADD",
     "dev.wait_until(team, w, '>=', 1)": "wait_until: cmp is '>='; it must be one of dev.EQ, dev.NE, dev.GT, dev.GE, dev.LT, dev.LE",
-    # Also compiled for dev.EQ, which is the number 0 as dev.SUM is.
+    # First compiled for dev.EQ, because dev.EQ and dev.SUM are both the number 0.
     "dev.wait_until(team, w, dev.EQ, 1); dev.wait_until(team, w, dev.SUM, 1)": "wait_until: cmp is dev.SUM; it must be one of dev.EQ",
     "dev.signal_wait_until(team, w, n, 1)": "signal_wait_until: cmp is int32; it must be one of dev.EQ",
     "dev.test(team, w, True, 1)": "test: cmp is True; it must be one of dev.EQ",

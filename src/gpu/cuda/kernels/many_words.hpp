@@ -79,7 +79,7 @@ template <class Lanes> class ManyLooks {
     template <class Once>
     ATOLL_ANYWHERE std::int64_t until(const device::Team& team, const device::detail::Call& call, int values,
                                       std::int64_t nothing, Once once) const {
-        // the rounds of a single word that cost as much as one pass
+        // One pass costs as much as this many loads of a single word.
         const std::uint64_t rounds = asked_.n / lanes_.size() + 1;
         const auto step = static_cast<unsigned>(
             rounds < device::detail::looks_between ? rounds : std::uint64_t{device::detail::looks_between});
