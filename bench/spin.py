@@ -1,6 +1,6 @@
-"""The best time that a wait polls before it yields: barriers and small reductions under several ATOLL_SPIN.
+"""Measures barriers and small reductions under several values of ATOLL_SPIN, to find the best polling time.
 
-It prints the best tenth of the batches, which means something even on a machine that is not quiet.
+It prints the best tenth of the batches, which is meaningful even on a busy machine.
 """
 
 import argparse

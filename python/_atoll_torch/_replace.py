@@ -41,7 +41,7 @@ def _say(text: str) -> None:
 
 
 class _Replaced(type):
-    """In place of a class of PyTorch: calls make a group, attributes and `isinstance` are the original's."""
+    """Replaces a class of PyTorch: calls make a group; attributes and `isinstance` are those of the original."""
 
     def __new__(cls, name: str, original: Any) -> _Replaced:
         return super().__new__(cls, original.__name__, (), {"__doc__": original.__doc__})

@@ -90,6 +90,6 @@ def _compile(
         patches = {**(list_mode_options(mode) if mode else {}), **options}
         made = compile_fx(graph, list(inputs), config_patches=patches or None)
         return made
-    chosen = torch._dynamo.lookup_backend(inner)  # by its name; a function is its own result
+    chosen = torch._dynamo.lookup_backend(inner)  # found by name; a function is returned unchanged
     made = chosen(graph, list(inputs), **({"options": options} if options else {}))
     return made

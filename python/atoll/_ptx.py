@@ -453,7 +453,7 @@ def store_part(space: str = "") -> str:
 
 
 def copy(unit: int, count: int) -> str:
-    """`count` units of that many bytes, $2 bytes from one to the next, from $1 to $0 (all l)."""
+    """Copy `count` units of `unit` bytes, which lie $2 bytes apart, from $1 to $0 (all l)."""
     form, registers = {
         16: ("v2.b64", "{{a{0}, b{0}}}"), 8: ("b64", "a{0}"), 4: ("b32", "a{0}"), 2: ("u16", "a{0}"), 1: ("u8", "a{0}"),
     }[unit]  # fmt: skip

@@ -21,8 +21,8 @@ class Library(NamedTuple):
     module: str
     oldest: str
     package: str  # for pip
-    metadata: bool = False  # whether the version is the distribution's; else the module's
-    only: bool = False  # no newer version either, since inner modules are used
+    metadata: bool = False  # True: read the version of the distribution; False: that of the module
+    only: bool = False  # newer versions are unsupported too, since inner modules are used
 
     @property
     def known(self) -> str:

@@ -228,7 +228,7 @@ bool is_turned_away(int family, const sockaddr* address, socklen_t size, const s
         char answer[256];
         ssize_t got = 0;
         std::size_t all = 0;
-        // Any peer gets its greeting and its number; no welcome.
+        // Any peer receives the server's greeting and number, but no welcome.
         while ((got = ::recv(fd.get(), answer, sizeof answer, 0)) > 0) all += static_cast<std::size_t>(got);
         return all < 300;
     }

@@ -78,7 +78,8 @@ TEST(Death, EndsThoseThatComputeForEver) {
     for (const int victim : {0, 1}) {
         const std::string id = get_unique_id();
         const auto outcomes = run_forked(3, [&](int pe) -> std::string {
-            // Then it takes a little longer. Set first: the victim may be gone before this PE runs again.
+            // PE 2 ignores SIGTERM and needs SIGKILL. Set before joining: the victim may die before this PE
+            // runs again.
             if (pe == 2) ::signal(SIGTERM, SIG_IGN);
             Joined job(id, pe, 3);
             if (pe == victim) ::kill(::getpid(), SIGKILL);

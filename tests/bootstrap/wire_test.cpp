@@ -75,7 +75,7 @@ TEST(Wire, RubbishIsRefused) {
         std::string wrong = packed;
         wrong[at] = '\xff';
         try {
-            EXPECT_EQ(unpack(wrong, 4).size(), 4U);  // another letter of a value
+            EXPECT_EQ(unpack(wrong, 4).size(), 4U);  // another character within a value
         } catch (const Error&) {
         }
     }

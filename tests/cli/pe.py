@@ -100,7 +100,7 @@ def publish_wait(operation: str, peer: int = -1) -> None:
 
 
 def wait_for_abort() -> str:
-    """Wait as a PE that waits in the library."""
+    """Wait until the job is aborted, like a PE that waits in the library. Return the reason."""
     while not read_word(ABORT):
         time.sleep(0.001)
     return board[ABORT_TEXT : ABORT_TEXT + 256].split(b"\0")[0].decode()

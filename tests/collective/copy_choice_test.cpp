@@ -33,7 +33,7 @@ TEST(CopyChoice, TakesTheFasterWayAndGoesOnTryingTheOther) {
     EXPECT_EQ(streamed_of(choice, 16, 8000, 5000), 8) << "in turns at first";
     EXPECT_GE(streamed_of(choice, 1000, 8000, 5000), 990);
     EXPECT_LT(streamed_of(choice, 1000, 8000, 5000), 1000);
-    streamed_of(choice, 1000, 3000, 5000);  // the machine is another now
+    streamed_of(choice, 1000, 3000, 5000);  // the speeds of the machine have changed
     EXPECT_LE(streamed_of(choice, 1000, 3000, 5000), 10);
     EXPECT_GT(streamed_of(choice, 1000, 3000, 5000), 0);
 }

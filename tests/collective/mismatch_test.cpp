@@ -145,8 +145,8 @@ TEST_P(Mismatch, SizesOfAllKindsAreToldOnEveryPe) {
     });
 }
 
-/// A pair passes up to 8 bytes elsewhere than more: what was passed earlier must not be taken for this
-/// call's.
+/// Two members exchange up to 8 bytes in another line than larger data. Old contents of either line must not
+/// be taken for this call's.
 TEST(MismatchUnchecked, OfASmallAndALargeCallFindsNothingOld) {
     if (common::usable_cpus() < 2) GTEST_SKIP() << "two PEs of one core meet by other lines";
     ThreadJobOptions options;

@@ -295,7 +295,7 @@ TEST_P(OnFakeGpus, InPlaceAndForOneRoot) {
         const int me = job.my_pe(), n = job.n_pes();
         for (const std::size_t count : counts)
             for (int which = 0; which < 2; ++which) {
-                // The second time at different offsets of the PEs, which takes pieces.
+                // The second time, offsets differ between PEs, so the data are sent in pieces.
                 int* x = gpu.ints(count + 64) + (which == 0 ? 0 : 3 * me);
                 fill(x, std::vector<int>(count, me + 1));
                 job.world().barrier();

@@ -8,7 +8,7 @@
 namespace atl::testing {
 namespace {
 
-/// A call counts as one, also between its meetings. The thread that made it meets in it.
+/// A thread is inside its collective call also between the call's meetings. Other threads then get an error.
 TEST(TwoThreads, AreFoundBetweenTheMeetingsOfACall) {
     for (const auto level : {common::CheckLevel::basic, common::CheckLevel::args})
         run_pes(

@@ -9,7 +9,7 @@ enum class Move { put, get, put_nbi, get_nbi, async_put, iput, iget, put_signal 
 enum class Width { byte, float32, float64 };
 
 /// One move of `n` elements at any `scope`: from src of this PE to dst of `pe`, or the reverse. Complete on
-/// return; moves whose rules require it call quiet. For iput and iget every element goes to every second one.
+/// return; moves whose rules require it call quiet. iput and iget store to every second element.
 /// With put_signal it sets `signal` on `pe` to `epoch` and waits for its own.
 struct Moving {
     Move move;

@@ -47,7 +47,7 @@ class TwoStreams : public OnStream {
         for (std::uint64_t* array : {s.arrived, s.all, s.mixed, s.from, s.own}) job_.free(array);
     }
 
-    /// No PE writes `from` before all have mixed: the collective is in between.
+    /// The collective ensures that no PE writes `from` before all PEs have mixed.
     void round(const Strand& s, const Team& team, cudaStream_t handle) const {
         const StreamContext stream(context_, {handle});
         const StreamTeam together(team, {handle});

@@ -147,7 +147,7 @@ def test_triton_examples_on_cpus(package: str, name: str, n: int) -> None:
 
 
 def test_the_largest_grid_is_all_multiprocessors_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a driver of ours; programs/cute_launches.py and triton_kernels.py use the real one."""
+    """Uses a fake driver. programs/cute_launches.py and triton_kernels.py use the real one."""
 
     class Driver:
         def cuLibraryGetKernel(self, kernel: Any, library: Any, name: Any) -> int:

@@ -49,7 +49,7 @@ def test_every_name_is_called_by_a_test() -> None:
     )
     called = set(re.findall(r"\b\w+\b", text))
     assert not {name for name in names() if name not in called}
-    # By a macro, which puts the type's name before the rest.
+    # Macros call these, and put the type's name before the rest of the name.
     assert not {name for name in EXTRA_TYPES if f"_{name.split('_', 2)[2]}" not in called}
     assert {name for name in EXTENSIONS - called if "_int_" not in name and "_float_sum" not in name} <= {
         "shmemx_double_sum_reduce_scatter"

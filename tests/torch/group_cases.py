@@ -44,7 +44,7 @@ def work_goes_on_without_a_waiter(ranks: Ranks) -> None:
     tensor = torch.ones(500_000)
     work = dist.all_reduce(tensor, group=ranks.atoll, async_op=True)
     end = time.monotonic() + LIMIT.total_seconds()
-    while not tensor[-1].eq(ranks.size) or not tensor[0].eq(ranks.size):  # never asks the work
+    while not tensor[-1].eq(ranks.size) or not tensor[0].eq(ranks.size):  # without a call of `work`
         assert time.monotonic() < end
         time.sleep(0.001)
     work.wait()

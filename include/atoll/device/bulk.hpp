@@ -35,7 +35,7 @@ __device__ inline void start_bulk(void* dst, const void* src, unsigned long long
 __device__ inline void see_shared() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 /// Waits until the copies started by this thread have written their targets.
 __device__ inline void complete_bulk() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
-/// Waits until they have read their sources.
+/// Waits until the copies started by this thread have read their sources.
 __device__ inline void read_bulk() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
 #else
 ATOLL_ANYWHERE inline void complete_bulk() {}

@@ -85,7 +85,7 @@ def install_from_environment() -> None:
 
 
 class _Loader(importlib.abc.Loader):
-    """Makes one module of a package: an empty one with some names, or a module of Atoll's under their name."""
+    """Makes one module of a package: an empty one with some names, or a module of Atoll under the package's name."""
 
     def __init__(self, package: Package, target: str | None) -> None:
         self.package, self.target = package, target

@@ -28,7 +28,7 @@ def lesser(a, b):
 
 @vocabulary
 def kind_of(x):
-    """Return the type of an array's elements, as a function that converts to it."""
+    """Return the element type of an array. It can be called to convert a number."""
     kind = x.dtype
     return lambda x: kind
 

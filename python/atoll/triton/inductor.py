@@ -37,7 +37,7 @@ class _Named:
         self.name = name
 
     def __repr__(self) -> str:
-        # With a fingerprint of the sources: Triton's cache of kernels sees only the name.
+        # The name contains a fingerprint of the sources, because Triton's cache of kernels sees only the name.
         return f"__import__({__name__!r}, fromlist=['_'])._named({self.name!r}, {_FINGERPRINT!r})"
 
     def __eq__(self, other: object) -> bool:

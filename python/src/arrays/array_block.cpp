@@ -152,7 +152,7 @@ Block* allocate_object() {
     return block;
 }
 
-/// The base of headers of memory without a block.
+/// The common base object of array headers over memory that has no block.
 Block* stand_in() {
     Block* block = allocate_object();
     block->foreign = true;

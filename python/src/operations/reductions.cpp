@@ -252,7 +252,7 @@ PyObject* any_body(const Arguments<7>& a) {
                        });
 }
 
-/// `starts`: only start it; then `factor` is 1.
+/// `starts`: starts the reduction without waiting; `factor` must then be 1.
 template <int N>
 PyObject* scatter(const Spec& spec, const Arguments<N>& a, Pair pair, ReduceOp op, double factor,
                   bool starts = false) {

@@ -103,7 +103,7 @@ PeStacks native_stacks(const StackArea& area, int pid) {
         constexpr std::size_t of_handler = 2;  // the handler, and the kernel's return from it
         for (std::size_t i = of_handler; i < frames; ++i) {
             const std::uint64_t address = thread.addresses[i].load(std::memory_order_relaxed);
-            // Behind the interrupted instruction come return addresses, one byte after their call.
+            // All but the first are return addresses; the byte before each belongs to the call instruction.
             const NamedFrame frame = named(objects, i == of_handler ? address : address - 1);
             stacks.text += "    " + frame.text + "\n";
             if (id == pid && frame.is_program && stacks.site.empty()) stacks.site = frame.text;

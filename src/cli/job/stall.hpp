@@ -36,7 +36,7 @@ class StallWatch {
     static constexpr double most_idle_share = 0.5, least_s = 0.1;
 
     double since_s_ = 0;         ///< when `picture_` was first seen
-    std::vector<double> cpu_s_;  ///< CPU time of each PE then
+    std::vector<double> cpu_s_;  ///< CPU time of each PE at `since_s_`
     std::uint64_t picture_ = 0;  ///< of all PEs' waits: another as soon as one of them moves
     bool warned_ = false;
 };

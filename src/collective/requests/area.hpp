@@ -23,7 +23,7 @@ struct alignas(line_of_area) SlotHeader {
     std::uint64_t bytes;               ///< size that the members compare
     std::uint32_t call;                ///< kind, operator, type and root, see Call::fingerprint
     std::uint32_t number;              ///< of the call within the group
-    std::uint32_t rounds;              ///< at least so many rounds are needed by this member
+    std::uint32_t rounds;              ///< least number of rounds that this member needs
     std::uint32_t spare;
     unsigned char data[inline_bytes];
 };

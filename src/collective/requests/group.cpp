@@ -18,7 +18,8 @@ namespace {
 constexpr int many_spins = 400, few_spins = 10;
 constexpr std::uint64_t longest_nap_ns = 20'000'000;  // bounds the detection of deaths and time-outs
 constexpr std::uint64_t look_interval_ns = 20'000'000;
-/// The group's thread leaves a request so long to a caller that may wait for it.
+/// The group's thread starts to work on a request only after this time, since its caller may soon wait for
+/// it.
 constexpr std::uint64_t grace_ns = 50'000;
 
 std::uint64_t nanoseconds(double seconds) {

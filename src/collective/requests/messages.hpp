@@ -28,7 +28,7 @@ class Messages {
     void clear();
 
   private:
-    /// The frame of a message in a ring, followed by its data. Both have multiples of its size.
+    /// The header of a message in a ring. The data follow, padded to a multiple of the header's size.
     struct Frame {
         std::uint64_t bytes;
         std::int64_t tag;

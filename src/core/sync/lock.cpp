@@ -97,8 +97,8 @@ void LockQueue::claim_node(double timeout_s) {
                       " would never return."
                 : "Another thread of this PE waits for the same lock. Locks are held by PEs, not threads: "
                   "guard the calls of this PE's threads by a mutex.");
-    // An earlier wait of this PE was given up, and its node is still in the queue. It leaves when the lock
-    // passes by.
+    // An earlier wait of this PE was given up, and its node is still in the queue. The node leaves when the
+    // lock reaches it.
     const auto why = reason();
     detail::wait(job_, job_.pace().spins, why, timeout_s, [&] {
         idle = 0;

@@ -335,8 +335,8 @@ std::string SlowWait::cause_text(std::uint64_t waited_ns) {
     return cause.sentence.empty() ? "" : " Cause: " + cause.sentence + ".";
 }
 
-/// Throws if a PE that this wait needs has ended. Its last writes may still be in flight to the caller, so
-/// the first sight only makes the caller look once more.
+/// Throws if a PE that this wait needs has ended. Its last writes may still be in flight to the caller. So
+/// when the end is first seen, the caller tests its condition once more.
 void SlowWait::check_gone() {
     int pes[64];
     int n = 0;

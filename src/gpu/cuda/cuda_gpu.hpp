@@ -109,7 +109,7 @@ class CudaGpu final : public gpu::Gpu, gpu::GpuMemory, gpu::GpuExecutor, gpu::Gp
     CUdevice device_;
     gpu::DeviceFacts facts_;
     PrimaryContext context_;
-    CUstream stream_ = nullptr;  ///< waits for no other, and no other for it
+    CUstream stream_ = nullptr;  ///< does not synchronize with any other stream
     CUdeviceptr window_ = 0;
     int n_slots_ = 0;
     int my_slot_ = 0;
@@ -119,7 +119,7 @@ class CudaGpu final : public gpu::Gpu, gpu::GpuMemory, gpu::GpuExecutor, gpu::Gp
     std::mutex word_mutex_;
     std::uint64_t* word_ = nullptr;  ///< pinned: where a kernel leaves what an atomic found
     std::vector<Chunk> chunks_;
-    std::vector<Chunk> views_;  ///< of memory that was there before
+    std::vector<Chunk> views_;  ///< mappings of memory that existed already (views.cpp)
     std::mutex made_mutex_;     ///< guards the next three
     std::vector<CUstream> streams_;
     std::vector<void*> pinned_;

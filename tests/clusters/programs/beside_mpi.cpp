@@ -1,4 +1,4 @@
-// MPI and Atoll in one job by atoll/mpi.hpp, which nothing of Atoll is compiled with.
+// MPI and Atoll in one job, by atoll/mpi.hpp. Atoll itself is compiled without this header.
 //   beside_mpi [abort]   with `abort`, PE 1 ends the job with status 6 while the others wait
 #include <atoll/atoll.hpp>
 #include <atoll/mpi.hpp>

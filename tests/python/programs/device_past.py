@@ -206,7 +206,7 @@ for x in shared:
         with says(atoll.UseAfterFree, "belongs to a job that was finalized"):
             share()
 
-# Its addresses are mapped to something else, so the next job's are others.
+# Map something else at these addresses, so that the next job gets other ones.
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]

@@ -110,5 +110,5 @@ if atoll.my_pe() == 0:
             raise AssertionError(f"{wanted} did not end")
     print("all waits are named")
     atoll.put(done, 1, pe=1)
-while atoll.my_pe() == 1 and done[0] == 0:  # not a wait of Atoll's, which would end as early as PE 0's
+while atoll.my_pe() == 1 and done[0] == 0:  # a plain loop: a wait of Atoll would end when PE 0's ends
     time.sleep(0.01)

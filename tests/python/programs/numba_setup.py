@@ -1,4 +1,4 @@
-"""What the programs of Numba's kernels share: arrays and launches on the host, or on GPUs with the argument `cuda`.
+"""Shared by the programs of Numba's kernels: arrays and launches on the host, or on GPUs with the argument `cuda`.
 
 With `mlir` also on GPUs, by kernels of numba-cuda-mlir.
 """
