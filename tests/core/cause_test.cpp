@@ -102,8 +102,9 @@ TEST_F(HangCause, ACallThatOneMemberHasLeftDiffers) {
         call(number, 5, "reduce", EventState::begun);
     }
     call(1, 5, "sync", EventState::ended);
-    EXPECT_EQ(cause(),
-              "PE 1 called sync as call 5 of the world team, where PE 0,2,3 called reduce: the calls differ");
+    EXPECT_EQ(
+        cause(),
+        "PE 1 called sync() as call 5 of the world team, where PE 0,2,3 called reduce: the calls differ");
 }
 
 TEST_F(HangCause, EqualCallsWithUnknownArgumentsDoNotDiffer) {

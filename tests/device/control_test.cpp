@@ -42,7 +42,8 @@ TEST(DeviceControl, SixtyFourTeamsAndNoMore) {
         for (int i = 1; i < device::most_teams; ++i) teams.push_back(job.world().split(0));
         for (const Team& team : teams) device::sync(team.device(Memory::host));
         const Team one_more = job.world().split(0);
-        expect_error(ErrorCode::unsupported, {"64 teams", "destroy"}, [&] { one_more.device(Memory::host); });
+        expect_error(ErrorCode::unsupported, {"64 teams", "Destroy unused teams"},
+                     [&] { one_more.device(Memory::host); });
         one_more.sync();  // on the host it works
         teams[20].destroy();
         const Team again = job.world().split(0);
