@@ -62,7 +62,7 @@ def init(runner: Runner, number: int) -> None:
             for op, program in (("empty", PEERS / "empty"), ("init", runner.build / "bench" / "init")):
                 runner.spawn(runner.atoll(n_pes, program), op, "atoll", n_pes, 1, round=number)
         if not runner.have("oshmem_init") or n_pes > 16:
-            continue  # beyond that, oshrun 4.1.4 never ends for programs that end at once
+            continue  # with more PEs, oshrun 4.1.4 hangs if a program ends at once
         for op, program in (("empty", PEERS / "empty"), ("init", PEERS / "oshmem_init")):
             settings = variants(n_pes).get("unbound yield") or variants(n_pes)["unbound"]
             runner.spawn(runner.oshrun(n_pes, settings, program), op, "openmpi", n_pes, 1, round=number)

@@ -21,7 +21,7 @@ from machine import machine, output
 from table import size as size_text
 
 Run = dict[str, Any]
-AIM = 1.05  # the most of CUDA C++'s time that a kernel in Python may take
+AIM = 1.05  # highest permitted ratio of a Python kernel's time to CUDA C++'s
 KIB, MIB = 1024, 1024 * 1024
 LANGUAGES = ("C++", "CuPy", "Numba", "Triton", "CuTe DSL")
 
@@ -54,7 +54,7 @@ def three(value: float) -> str:
 
 
 def short(value: float) -> str:
-    """Return the same without zeros at the end of the decimals."""
+    """Return the figure of `three` without trailing zeros after the point."""
     text = three(value)
     return text.rstrip("0").rstrip(".") if "." in text else text
 

@@ -87,7 +87,7 @@ def precompiled(compiler: str, folder: Path) -> list[str]:
 
 
 def main() -> int:
-    """Compile, and say what did not."""
+    """Compile all headers, and print those that fail."""
     compilers = sys.argv[1:] or [name for name in KNOWN if shutil.which(name)]
     names, left_out = headers()
     if not compilers or not names or not GENERATED.is_dir():

@@ -25,7 +25,7 @@ step() {
     return "$status"
 }
 
-# again COMMAND...: what a network may refuse once, up to three times; COMMAND is one that may be repeated.
+# again COMMAND...: runs a repeatable command up to three times, since a network may fail once.
 again() {
     local seconds
     for seconds in 5 20; do
@@ -40,7 +40,7 @@ again() {
 # machines of a fifth of the usual speed.
 limited() { timeout --kill-after=20 3000 "$@"; }
 
-# begin SUITE: where the checks that follow are counted.
+# begin SUITE: starts the file in which the following checks are counted.
 begin() {
     suite=$1
     : >"$results/$suite.tsv"

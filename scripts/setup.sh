@@ -62,7 +62,7 @@ compilers() {
     local package there=()
     command -v apt-cache >/dev/null || return 0
     for package in "${compiler_packages[@]}"; do
-        # apt takes a name with "+" that is no package as a pattern, hence the comparison.
+        # apt takes an unknown name with "+" for a pattern, hence the comparison.
         apt-cache policy "$package" 2>/dev/null | grep -A 2 -Fx "$package:" | grep -q 'Candidate: [^(]' && there+=("$package")
     done
     need "${there[@]}"

@@ -21,7 +21,7 @@ template <class Call> void measure(const char* op, cudaStream_t stream, Call&& c
     std::vector<double> each;
     const auto begin = std::chrono::steady_clock::now();
     for (int batch = 0; batch < batches; ++batch) {
-        // Until the clocks are at full speed; equally long on all PEs.
+        // Runs until the clocks are at full speed, equally long on all PEs.
         const std::chrono::duration<double> since = std::chrono::steady_clock::now() - begin;
         std::vector<int> cold{batch == 0 && since.count() < warm_up_s ? 1 : 0};
         if (batch == 0) {

@@ -24,7 +24,7 @@ def measure(side, op, call, synchronize):
     begin = time.perf_counter()
     while atoll.max_reduce(
         int(time.perf_counter() - begin < WARM_UP_S)
-    ):  # until the clocks are up, for equal times on all PEs
+    ):  # until the clocks are at full speed, equally long on all PEs
         for _ in range(CALLS):
             call()
         synchronize()

@@ -106,9 +106,7 @@ class Run:
             print(text, file=sys.stderr, flush=True)
 
     def attempt(self, what: str, does: Callable[[], object], reasons: dict[str, str]) -> bool:
-        """Return True if it was done on all PEs. Otherwise keep the reason, another PE's if this one has
-        none.
-        """
+        """Return True if the step succeeded on all PEs. Otherwise keep this PE's reason, else another PE's."""
         import atoll
 
         reason = ""

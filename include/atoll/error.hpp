@@ -20,7 +20,7 @@ enum class ErrorCode : int {
     pe_died,              ///< a PE that this call needs has ended
     out_of_memory,        ///< the symmetric heap, or the system, has no room
     unsupported,          ///< not available here
-    invalid_argument,     ///< any other value that makes no sense
+    invalid_argument,     ///< any other invalid value
     settings,             ///< an ATOLL_* or SHMEM_* variable that cannot be read
     bootstrap,            ///< the PEs could not find each other
     system,               ///< a system call failed

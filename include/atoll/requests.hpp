@@ -23,8 +23,8 @@ namespace atl {
 /// is then complete on this PE, and `src` may be reused. `dst` may be `src` in reductions. Results have the
 /// same bits as those of blocking calls.
 ///
-/// Whoever tests or waits moves the data, else a thread of the team does. Any thread may use a team's
-/// requests, one thread at a time each object.
+/// A thread that tests or waits moves the data; otherwise a thread of the team does. Any thread may use a
+/// team's requests, one thread at a time each object.
 ///
 /// Errors of arguments are thrown at the start, which then has not taken part. Other errors are thrown by
 /// `test` and `wait`, on all members: collective_mismatch (members called differently), pe_died, timeout. The

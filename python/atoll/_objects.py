@@ -230,7 +230,7 @@ def _rows(blobs: Sequence[_Blob], width: int) -> npt.NDArray[np.uint8]:
 def scatter_object(
     objs: Sequence[Any] | None = None, root: int = 0, *, team: _atoll.Team | None = None
 ) -> Any:
-    """Return on each PE that one of the root's objs that is for it: objs[my_pe].
+    """Return objs[my_pe] of the root's list on each PE.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ shown() { "$@" 2>&1 | tee /dev/fd/3; }
 
 if wanted tests; then
     for n in ${RANKS:-2 4}; do
-        # Shown while they run: what a case that hangs has done is then known, too.
+        # The output is shown while cases run, so that the last step of a case that hangs is known.
         # shellcheck disable=SC2086
         try "tests/torch/gpu.py, $n ranks" shown timeout 280 python3 tests/torch/gpu.py --ranks "$n" ${CASES:-}
     done

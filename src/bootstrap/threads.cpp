@@ -91,7 +91,7 @@ class ThreadHub {
     std::mutex mutex_;
     std::condition_variable changed_;
     std::map<std::string, std::string> values_;
-    std::vector<int> fenced_, collected_;  // how often each PE has
+    std::vector<int> fenced_, collected_;  // number of fences and of collections of each PE
 };
 
 namespace {

@@ -88,7 +88,7 @@ struct Agent {
     common::Fd orders;             ///< its standard input
     std::uint32_t output[2] = {};  ///< its streams
     bool ended = false;
-    int status = 0;  ///< as a shell has it, once ended
+    int status = 0;  ///< exit status as a shell reports it, once it has ended
 
     bool has(int pe) const { return pe >= first_pe && pe < first_pe + host.n_pes; }
     std::string text() const {
@@ -405,7 +405,7 @@ class HostsJob {
     const common::Settings& settings_;
     const Clock::time_point began_ = Clock::now();
     common::Fd signals_;
-    sigset_t signals_before_{};  ///< the mask as it was
+    sigset_t signals_before_{};  ///< the previous signal mask
     Poller poller_;
     Output output_{poller_, options_.raw ? Output::Style::raw : Output::Style::lines};
     std::vector<std::string> addresses_;

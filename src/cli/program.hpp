@@ -8,7 +8,7 @@ namespace atl::cli {
 struct Program {
     std::string path;     ///< to be executed
     Arguments arguments;  ///< with the program's name first
-    std::string note;     ///< which Python was taken although another is active; empty = nothing to say
+    std::string note;     ///< the Python that was selected although another is active; empty = no remark
 
     /// Judges by the executable's name; false for a script that starts Python.
     bool is_python() const;

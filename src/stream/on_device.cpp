@@ -49,9 +49,9 @@ constexpr std::uint64_t unused = ~std::uint64_t{2};
 /// The message of each member.
 struct Arrays {
     std::uint64_t dst = unused, src = unused;
-    std::int32_t code = 0;  ///< of the error that this member's arguments are
+    std::int32_t code = 0;  ///< the error code if this member's arguments are wrong
     std::int32_t pad = 0;
-    std::uint64_t src_bytes = 0;  ///< of collect; of others a block's, alike on all
+    std::uint64_t src_bytes = 0;  ///< in collect this member's size; otherwise that of a block, equal on all
     std::uint64_t dst_bytes = 0;  ///< of collect
 };
 static_assert(sizeof(Arrays) <= core::exchange_bytes);

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t part_alignment = 256;
 /// Largest number of messages that are faster through the team's memory than by copies to the stage and back.
 constexpr std::size_t most_pieces = 2;
-/// Messages with so many members make one call: each member takes a send and a receive.
+/// Messages with up to this many members make one call: each member takes a send and a receive.
 constexpr int members_together = gpu::MessagesCall::most / 2;
 
 bool shares_memory(const GroupArguments& a, int n) {

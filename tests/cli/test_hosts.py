@@ -48,7 +48,7 @@ def test_pes_that_nothing_connects_are_named(atoll) -> None:
         "run", "-n", 2, atoll.path, "info", "--job", env={"ATOLL_HOST_ID": "a,b", "ATOLL_TRANSPORT": "window"}
     )
     assert run.returncode != 0
-    # Both find it out. The first one to end may end the other before that one has reported it.
+    # Both PEs detect it. The first PE to end may end the other before that PE has reported it.
     assert re.search(
         r"PE (0 \(host a\) cannot reach PE 1 \(host b\)|1 \(host b\) cannot reach PE 0 \(host a\)):",
         run.stderr,

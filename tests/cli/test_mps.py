@@ -99,7 +99,7 @@ def wait_until_ended(number: int, folder: Path) -> None:
 
 @pytest.mark.parametrize("stays", ["", "1"])
 def test_a_private_daemon_ends_with_the_job(atoll, fake, tmp_path, stays):
-    """Also if it does not quit."""
+    """The daemon ends even if it does not obey `quit`."""
     program = tmp_path / "show.py"
     program.write_text(SHOW)
     done = atoll("run", "--mps", "-n", 2, program, env={**fake.environment, "FAKE_STAYS": stays})

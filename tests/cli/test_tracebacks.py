@@ -109,7 +109,7 @@ def test_an_exception_reported_by_abort_is_not_repeated(atoll, program):
     assert result.stderr.count("ValueError: why") == 1
     said = r"atoll run: PE 1 ended by an uncaught exception \d+\.\d\d s after the start"
     assert re.fullmatch(said, result.stderr.splitlines()[-1])
-    assert "ValueError: why" in result.stdout  # a PE that waits hears all of it
+    assert "ValueError: why" in result.stdout  # a waiting PE gets the whole text
     silent = atoll("run", "-n", 2, path, "silent")
     assert re.fullmatch(said + ": ValueError: why\n", silent.stderr)
 

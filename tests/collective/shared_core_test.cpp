@@ -1,4 +1,4 @@
-// Members that wait for one another on the same core: each finds that out, and gives way.
+// Members that wait for one another on the same core: each detects it, and yields.
 #include <gtest/gtest.h>
 
 #include <sched.h>

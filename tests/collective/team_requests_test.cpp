@@ -149,7 +149,7 @@ TEST(TeamRequests, RefuseWrongArguments) {
         expect_parts(
             error_text_of([&] { requests.broadcast_bytes(nullptr, 8, mine.data(), 8, job.my_pe()); }),
             {"dst", "null"});
-        // None of these has taken part.
+        // The failed calls have not taken part.
         std::vector<double> sum(4);
         requests.sum_reduce(sum, mine);
         requests.wait();

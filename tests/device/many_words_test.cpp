@@ -67,7 +67,7 @@ class ManyWordsLooks : public ::testing::TestWithParam<bool> {
 
 TEST_P(ManyWordsLooks, TestsTellWhatHoldsInOrder) {
     for (const std::size_t n : {0u, 1u, 31u, 32u, 33u, 64u, 100u}) {
-        std::vector<std::int16_t> words(n + 2), values(n);  // the last is looked at in 4 bytes
+        std::vector<std::int16_t> words(n + 2), values(n);  // the last is loaded with 2 more bytes
         std::vector<int> status(n);
         std::vector<std::int64_t> met{0};
         for (std::size_t i = 0; i < n; ++i) {

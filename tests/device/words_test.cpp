@@ -341,8 +341,8 @@ TEST_P(DeviceWords, NewsReachAThirdPeWithTheirData) {
     });
 }
 
-/// Flags are 32 bits of a message's number. Words that short messages leave untouched must not match when the
-/// same flag returns in a long one.
+/// Flags are 32 bits of a message's number. A word that short messages did not write must not match when its
+/// old flag recurs in a long message.
 TEST_P(DeviceWords, MailboxesOutliveTheirFlags) {
     run_device_pes(GetParam(), [](Job& job) {
         constexpr Word room = 80;

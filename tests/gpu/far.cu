@@ -42,7 +42,7 @@ __global__ void exchange_kernel(Team team, int* dst, int* src, std::uint64_t* si
         }
         device::signal_wait_until(team, signal, Compare::ge, static_cast<std::uint64_t>(round), block);
         for (int i = rank; i < n; i += size) expect(dst[i] == round * 1000 + theirs + i, errors);
-        device::barrier(team, block);  // read before the next comes, and src free
+        device::barrier(team, block);  // the data are read before the next put, and src may be reused
     }
 }
 
@@ -54,7 +54,7 @@ __global__ void forms_kernel(Team team, std::uint64_t* words, int* x, int pe, bo
     device::p(team, reinterpret_cast<double*>(words + 9), 2.5, pe);
     int own[300], back[300] = {};
     for (int i = 0; i < 300; ++i) own[i] = 3 * i;
-    device::put(team, x, own, 300, pe);  // of the stack: in pieces
+    device::put(team, x, own, 300, pe);  // the source is on the stack, so it is sent in pieces
     device::quiet(team);
     expect(device::g(team, bytes + 1, pe) == 7, errors);
     expect(device::g(team, reinterpret_cast<unsigned short*>(bytes) + 1, pe) == 300, errors);

@@ -35,7 +35,7 @@ def test_another_argument_is_found(table: dict[str, Any]) -> None:
 
 
 def test_an_operation_without_a_function_or_a_test_is_found(table: dict[str, Any]) -> None:
-    """As is one whose reason for its absence is missing: Triton has no async_put."""
+    """So is an absent operation without a reason: Triton has no async_put."""
     table["operations"]["put_twice"] = {**table["operations"]["put"], "name": "put_twice"}
     del table["operations"]["async_put"]["absent"]
     found = kernels.disagreements(table)
@@ -47,7 +47,7 @@ def test_an_operation_without_a_function_or_a_test_is_found(table: dict[str, Any
 
 @pytest.mark.parametrize("language", ["numba", "triton", "cute"])
 def test_docstrings_have_all_sections(language: str) -> None:
-    """In numpydoc's form; each argument is described, and nothing is left to be filled in."""
+    """Docstrings are in numpydoc's form. Each argument is described, and no placeholder is left."""
     listed = kernels.Language(language, kernels.table())
     for name, operation in listed.operations().items():
         text = listed.docstring(name)

@@ -19,7 +19,7 @@ CONSUMER = Path(__file__).with_name("consumer")
 
 def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> str:
     """Run a command, away from this environment's own packages; return its output."""
-    unset = ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONUNBUFFERED")  # the last tears lines apart
+    unset = ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONUNBUFFERED")  # unbuffered output splits lines
     kept = {name: value for name, value in os.environ.items() if name not in unset}
     done = subprocess.run(
         command, cwd=cwd, env=kept | environment, capture_output=True, text=True, check=False

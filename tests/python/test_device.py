@@ -28,7 +28,7 @@ def test_mailboxes_of_a_gpu(job: Job, package: str, n: int) -> None:
 @needs_plugin
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_single_elements_of_many_pes(job: Job, package: str, n: int) -> None:
-    """With a GPU that does not reach memory of the host, as a real one."""
+    """The simulated GPU cannot access host memory here, like a real GPU."""
     done = job("device_elements.py", n, PYTHONPATH=package, ATOLL_SIMULATED_REACH="window")
     assert done.stdout.count("done") == n
 
@@ -160,7 +160,7 @@ def test_a_pe_that_dies_ends_a_collective_on_a_stream_between_hosts(job: Job, pa
 @needs_plugin
 @pytest.mark.parametrize("n", [1, 2])
 def test_a_pools_memory_is_not_reused_before_it_is_freed(job: Job, package: str, n: int) -> None:
-    """With a PyTorch that makes no tensors: the real one does in tests/python_gpu/pytorch.py."""
+    """Uses a fake PyTorch, which makes no tensors. tests/python_gpu/pytorch.py uses the real one."""
     done = job("pool_kept.py", n, PYTHONPATH=package)
     assert done.stdout.count("done") == n
 

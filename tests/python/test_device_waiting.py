@@ -90,7 +90,7 @@ def test_ctrl_c_ends_a_post(tmp_path: Path, package: str) -> None:
 
 
 def test_other_threads_run_while_a_post_finds_no_room(job: Job, package: str) -> None:
-    """One of them makes the room."""
+    """Another thread makes the room."""
     done = job(
         """
         import threading, time
@@ -123,7 +123,7 @@ def test_other_threads_run_while_a_post_finds_no_room(job: Job, package: str) ->
 def test_other_threads_run_while_single_elements_are_moved(
     job: Job, package: str, tmp_path: Path, reach: str
 ) -> None:
-    """However few: one of them ends the work that keeps the GPU busy."""
+    """This holds for any number of elements. Another thread ends the work that keeps the GPU busy."""
     hold = tmp_path / "hold"
     done = job(
         f"""

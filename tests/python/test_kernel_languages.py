@@ -41,15 +41,13 @@ def test_a_mailbox_of_host_memory_is_refused() -> None:
 @needs_plugin
 @pytest.mark.parametrize("n", [1, 2])
 def test_cupys_launch_refuses_wrong_arguments(job: Job, package: str, n: int) -> None:
-    """With a CuPy whose kernels only keep their arguments; the real one is tested in
-    programs/cupy_kernels.py.
-    """
+    """Uses a fake CuPy, whose kernels only keep their arguments. programs/cupy_kernels.py tests the real one."""
     done = job("cupy_launch.py", n, PYTHONPATH=package)
     assert done.stdout.count("done") == n
 
 
 def test_options_find_the_headers(tmp_path: Path) -> None:
-    """With nvcc, which has NVRTC's front end."""
+    """Compiles with nvcc, which has NVRTC's front end."""
     nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
     if nvcc is None:
         pytest.skip("nvcc is not installed")

@@ -28,7 +28,7 @@ static void use(int start, int log_stride, int size) {
     to[0] = to[1] = -1;
     shmem_barrier(start, log_stride, size, sync_a);
     shmem_broadcast32(to, from, 2, size - 1, start, log_stride, size, sync_c);
-    CHECK(to[0] == (place == size - 1 ? -1 : 100 + size - 1)); /* the root's is left alone */
+    CHECK(to[0] == (place == size - 1 ? -1 : 100 + size - 1)); /* the root's target is unchanged */
     shmem_barrier(start, log_stride, size, sync_a);
 }
 

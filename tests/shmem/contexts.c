@@ -36,8 +36,8 @@ static void as_many_as_asked_for(void) {
     shmem_team_t team;
     CHECK(shmem_ctx_get_team(c, &team) == 0 && team == two);
     shmem_ctx_destroy(c);
-    shmem_team_destroy(two);  /* with `a` in it */
-    shmem_team_destroy(none); /* with 20 in it */
+    shmem_team_destroy(two);  /* also destroys its context `a` */
+    shmem_team_destroy(none); /* also destroys its 20 contexts */
 }
 
 static void numbers_are_the_teams(void) {

@@ -26,7 +26,7 @@ static void nothing_and_too_much(void) {
     CHECK(shmem_malloc((size_t)1 << 60) == NULL);
     CHECK(shmem_calloc(SIZE_MAX / 2, 4) == NULL);
     shmem_free(NULL);
-    if (shmem_my_pe() == 0) CHECK(shmem_malloc(0) == NULL); /* no barrier: one PE alone may */
+    if (shmem_my_pe() == 0) CHECK(shmem_malloc(0) == NULL); /* no barrier, so one PE may call it alone */
 }
 
 static void alignment_and_hints(void) {

@@ -14,7 +14,7 @@ int main(void) {
     start_pes(0);
     n = _num_pes();
     shmem_barrier_all();
-    if (_my_pe() == 0) { /* leaves at once, with what others do here still to come */
+    if (_my_pe() == 0) { /* exits at once, while other PEs' puts to it are still to come */
         shmem_int_atomic_inc(&arrived, 0);
         return 0;
     }

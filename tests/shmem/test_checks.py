@@ -210,7 +210,7 @@ NOBODY = {"finalize_twice", "after_finalize"}  # errors of a process that has le
 
 
 def test_the_table_is_the_programs(program: Callable[[str], Path], oshrun: Run) -> None:
-    done = oshrun(2, program("checks"), ATOLL_CHECK="all")  # what only looks wrong is let pass
+    done = oshrun(2, program("checks"), ATOLL_CHECK="all")  # correct calls that look wrong are accepted
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == list(WRONG)
 

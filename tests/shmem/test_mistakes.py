@@ -1,5 +1,5 @@
 """One table of mistakes, mistakes.tsv, in C, C++ and Python, at each level of ATOLL_CHECK: which calls are refused, and with what
-words. `ok`: the call comes back; what it does is the program's own affair. `-`: not tried, for the standard leaves it open."""
+words. `ok`: the call returns; its effect is not checked. `-`: not tried, because the standard leaves it undefined."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def judge(said: dict[str, str], tried: Rows, expected: Callable[[dict[str, str]]
 
 
 def run_all(tried: Rows, *command: object, **environment: str) -> dict[str, str]:
-    """By a program that goes on after an error: what it said of each case."""
+    """Return the result of each case, from a program that continues after an error."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("ATOLL_", "SHMEM_", "SMA_"))}
     lines = "".join(" ".join([row["name"], *arguments(row)]) + "\n" for row in tried)
     done = subprocess.run(
@@ -103,7 +103,7 @@ def test_in_cpp(level: str, in_cpp: Path, tree: Path) -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_in_python(level: str, tree: Path) -> None:
-    """Which looks at its own arrays at each level, but at PEs only where they are checked."""
+    """Python checks its own arrays at each level, but PE numbers only where checks are on."""
     tried = [row for row in rows(level, "python") if row["python"] != "PeError" or row.get(level) != "-"]
     command = [
         tree / "bin/atoll",

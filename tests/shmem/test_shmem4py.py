@@ -60,7 +60,7 @@ def oshrun(n: int, *command: object, **changes: str) -> subprocess.CompletedProc
 def test_its_own_suite(peer: Path, n: int) -> None:
     tests = ROOT / "build/shmem4py-src/shmem4py-1.0.0/test"
     suite = ("-m", "unittest", "discover", "-s", tests, "-p", "test_*.py")
-    # Labelled: unittest writes its lines in pieces, which those of another PE would come between.
+    # Lines are labelled, because unittest writes them in pieces, and other PEs' output could come between.
     done = oshrun(n, "--label", peer, *suite, ATOLL_CHECK="all")
     assert done.returncode == 0, done.stdout + done.stderr
     for pe in range(n):

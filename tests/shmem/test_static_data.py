@@ -37,7 +37,7 @@ def test_statics_of(kind: str, tree: Path, tmp_path: Path, start: Run, oshrun: R
 def test_statics_with_threadsanitizer(
     compiler: str, tree: Path, tmp_path: Path, start: Run, oshrun: Run
 ) -> None:
-    """gcc's works; clang's keeps its own state there, so they are off, which is reported."""
+    """gcc's works. clang's keeps its state in static memory, so symmetric statics are off, which is reported."""
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} is not installed")
     target, source = tmp_path / "tsan", HERE / "programs" / "symmetry.c"

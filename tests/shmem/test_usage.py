@@ -40,7 +40,7 @@ def test_it_runs(source: Path, tree: Path, tmp_path: Path, start: Run, oshrun: R
 def test_words_that_old_programs_declare_volatile(
     tree: Path, tmp_path: Path, start: Run, oshrun: Run
 ) -> None:
-    """Not as an error, as the prototypes had it until 1.3; compilers may warn."""
+    """Compiles without an error, because prototypes had `volatile` until 1.3; compilers may warn."""
     source = tmp_path / "volatile.c"
     source.write_text(
         "#include <shmem.h>\nstatic volatile long flag;\nint main(void) {\n    shmem_init();\n"

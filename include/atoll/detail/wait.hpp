@@ -108,7 +108,7 @@ template <class Ready>
 void wait(core::JobState& job, int spins, const WaitReason& reason, double timeout_s, Ready&& ready) {
     for (int i = 0; i < spins; ++i) {
         if (ready()) return;
-        if (i >= tight_spins) cpu_pause();  // a pause takes longer than a flag's way between cores
+        if (i >= tight_spins) cpu_pause();  // a pause takes longer than a flag needs from core to core
     }
     if (ready()) return;
     SlowWait slow(job, reason, timeout_s);

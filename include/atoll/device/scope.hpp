@@ -30,7 +30,8 @@ struct Warp {
     __device__ void sync() const { __syncwarp(); }
     template <class T> __device__ T broadcast(T value) const {
         const T said = __shfl_sync(0xffffffffu, value, 0);
-        __syncwarp();  // a shuffle orders no memory; a wait promises all lanes what rank 0 has seen
+        __syncwarp();  // a shuffle does not order memory; after a wait all lanes must see what rank 0 has
+                       // seen
         return said;
     }
 };

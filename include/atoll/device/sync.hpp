@@ -48,7 +48,7 @@ template <class Scope = Thread> class Meeting {
         scope_.sync();
     }
     ATOLL_ANYWHERE void close() const {
-        team_.control->sync_epoch = epoch_;  // by every thread, so that each reads its own
+        team_.control->sync_epoch = epoch_;  // by every thread: later loads see its own store
     }
 
   private:

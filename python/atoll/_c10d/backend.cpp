@@ -409,7 +409,7 @@ WorkPtr AtollBackend::sum_sparse(at::Tensor& tensor, const c10d::AllreduceOption
     for (const at::Tensor& count :
          gather_all(counts, std::vector<std::int64_t>(std::size_t(size_), 1), opts.timeout))
         rows.push_back(count.item<std::int64_t>());
-    // Indices are gathered by element, so with one row an element.
+    // Transposed, so that each element's indices are one row: gather_all gathers rows.
     const Tensors indices = gather_all(mine.indices().t().contiguous(), rows, opts.timeout);
     const Tensors values = gather_all(mine.values().contiguous(), rows, opts.timeout);
     const at::Tensor all =

@@ -75,7 +75,7 @@ class AtollBackend : public c10d::Backend {
     WorkPtr recvAnysource(Tensors& tensors, int tag) override;
 
 #ifdef C10D_BACKEND_HAS_WINDOW
-    // Until there are windows, the refusal is ours, with the cure.
+    // Throws our own error, which names the remedy, since windows are not supported.
     c10::intrusive_ptr<c10d::Window> new_window(const std::optional<at::Tensor>&) override {
         C10_THROW_ERROR(
             NotImplementedError,

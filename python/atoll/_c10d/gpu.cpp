@@ -80,7 +80,7 @@ c10::Stream Line::begin(bool async) {
     const c10::Stream current = impl_.getStream(device_);
     const c10::Stream stream = async ? own_ : current;
     order_after(stream, current);
-    // Work of a captured graph has no order with other work but by the graph's launches.
+    // Work of a captured graph is ordered with other work only by the graph's launches.
     if (last_ && *last_ != stream && is_capturing(*last_) == is_capturing(stream))
         order_after(stream, *last_);
     last_ = stream;
@@ -163,7 +163,7 @@ void GpuSide::run(const Line& line, atoll_call call, const c10::Stream& stream, 
     line.start({call}, stream);
 }
 
-/// Copies pieces that lie apart to and from tensors of the whole.
+/// Copies separate pieces to and from contiguous tensors that contain all of them.
 void GpuSide::run_packed(const Line& line, atoll_call call, const c10::Stream& stream) const {
     const OnStream on(stream);
     const at::NoGradGuard no_grad;

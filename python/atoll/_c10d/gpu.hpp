@@ -157,7 +157,7 @@ class GpuSide {
         atoll_span span;
         Job job;
     };
-    /// Lines with one member: what this one sends, and what it receives.
+    /// Two lines to one other member: one for sends, one for receives.
     struct Pair {
         std::unique_ptr<Line> sends, receives;
     };

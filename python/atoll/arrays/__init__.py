@@ -1,4 +1,4 @@
-"""Distributed arrays: one NumPy-like array over all PEs, read and written from any side.
+"""Distributed arrays: one NumPy-like array over all PEs, which every PE can read and write.
 
 >>> from atoll import arrays
 >>> a = arrays.from_function(lambda i, j: i + j, (6, 8))   # its parts lie on all PEs

@@ -390,7 +390,7 @@ class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
         self.finish_halo()
 
     def start_halo(self, border: str | Sequence[str] = "fixed") -> None:
-        """Send the neighbours their halo. Until `finish_halo`, the own halo may not be read, nor may `local` change."""
+        """Send the neighbours their halo. Until `finish_halo`, do not read this PE's halo and do not change `local`."""
         if self._exchange is None:
             if not any(map(any, self._layout.halo)):
                 raise ValueError("this array has no halo; make it with halo=1, or wider.")
@@ -398,7 +398,7 @@ class DistArray(Reductions, np.lib.mixins.NDArrayOperatorsMixin):
         self._exchange.start(border)
 
     def finish_halo(self) -> None:
-        """Wait until the own halo has come."""
+        """Wait until this PE's halo has arrived."""
         if self._exchange is None:
             raise ValueError("finish_halo() without start_halo().")
         self._exchange.finish()

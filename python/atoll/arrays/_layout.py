@@ -254,7 +254,8 @@ def _grid_of(
 
 
 def best_grid(lengths: Sequence[int], n_pes: int) -> tuple[int, ...]:
-    """Return the grid of `n_pes` places whose parts touch the least; of equal ones, that which cuts early axes most."""
+    """Return the grid of `n_pes` places whose parts touch the least; if several do, the one that divides early axes
+    most."""
 
     def grids(axes: int, n: int) -> Iterator[tuple[int, ...]]:
         if axes == 0:

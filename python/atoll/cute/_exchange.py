@@ -54,7 +54,7 @@ def send(
         k += Int32(size_of(scope))
     if ((epoch & 0x3FFFFFFF) < 2) & (
         (epoch < 0) | (epoch >= 2)
-    ):  # words that short messages leave untouched get a new flag in time
+    ):  # renew the flags of words that short messages do not write
         rest = Int32(pairs_of(most_bytes(team))) - pairs
         for k in cutlass.range(Int32(rank_of(scope)), rest * team.n_pes, Int32(size_of(scope)), unroll=1):
             pe = k // rest

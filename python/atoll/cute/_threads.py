@@ -122,7 +122,7 @@ def unknown(number):
     """Return the number unchanged, hidden from the compiler.
 
     CuTe DSL 4.8.1 knows that a thread's number is below 1024 and that a block has no more threads. From `i +
-    3 * threads < 4096`, where i began as a thread's number, it made a loop without an end.
+    3 * threads < 4096`, where i began as a thread's number, it made an endless loop.
     """
     width, letter = (64, "l") if isinstance(number, Int64) else (32, "r")
     return asm(f"mov.b{width} $0, $1;", f"={letter},{letter}", type(number), [number])

@@ -89,7 +89,7 @@ def _until(
     team: Team, kind: Constexpr, ivars: cute.Tensor, status, cmp: Constexpr, values, indices, wait: Constexpr,
     call: Constexpr, scope: Constexpr,
 ):  # fmt: skip
-    """Return _count's results, by rank 0, once one word holds, or all (wait: 'any', 'all', '' not at all)."""
+    """Return _count's results, found by rank 0. It waits until 'any' word or 'all' words hold, or not at all ('')."""
     first, found, left = Int32(-1), Int32(0), Int32(0)
     if rank_of(scope) == 0:
         first, found, left = _count(kind, ivars, status, cmp, values, indices)

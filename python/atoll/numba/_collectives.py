@@ -82,7 +82,9 @@ def meet_at(call, team, epoch, scope, relaxed):
 def meet_members(call, team, scope, relaxed):
     epoch = prim.load_own(i64, team.control + SYNC_EPOCH) + 1
     meet_at(call, team, epoch, scope, relaxed)
-    prim.store_own(i64, team.control + SYNC_EPOCH, epoch)  # by every thread, to read its own store later
+    prim.store_own(
+        i64, team.control + SYNC_EPOCH, epoch
+    )  # every thread stores it, so that its later loads see its own store
 
 
 @vocabulary

@@ -26,7 +26,7 @@ def next_epoch(team):
 @helper
 def end_exchange(team, epoch, scope):
     prim.meet(team.control, scope)
-    # By every thread, to read its own store later.
+    # Every thread stores it, so that its later loads see its own store.
     prim.store_own(u32, team.control + EXCHANGE_EPOCH, u32(epoch))
 
 

@@ -178,7 +178,7 @@ def _launch_on_host(kernel: Kernel, arguments: list[Any]) -> None:
         ) from None
     except RuntimeError:
         try:
-            raise_ended()  # the error that ended the wait, instead
+            raise_ended()  # raise the error that ended the wait instead
         except _atoll.Error as error:
             raise type(error)(f"{kernel.__name__}: {error}") from None
         raise

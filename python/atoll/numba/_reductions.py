@@ -108,7 +108,7 @@ def reduce(team, dst, src, op, scope=THREAD, tag=0, bound_ns=None):
     if nbytes <= most_bytes(team):
         epoch = next_epoch(team)
         send(team, epoch, nbytes, source, 0, scope)
-        prim.meet(team.control, scope)  # dst may be src, which all threads have sent now
+        prim.meet(team.control, scope)  # dst may be src: write it only after all threads have sent
         fold_received(kind, op, each, call, team, epoch, to, source, nbytes, scope)
         end_exchange(team, epoch, scope)
     else:

@@ -103,7 +103,7 @@ def _reduce_small(team, dst, src, own, nbytes, block, op: tl.constexpr, operatio
     kind: tl.constexpr = dst.dtype.element_ty
     epoch = exchange.begin(team)
     exchange.send(team, epoch, nbytes, src, block)
-    tl.debug_barrier()  # dst may be src, which all threads have sent now
+    tl.debug_barrier()  # dst may be src: write it only after all threads have sent
     i = thread()
     while i < pairs_of(nbytes):
         so_far = _elements(_part_of(team, epoch, 0, own, nbytes, i, operation, tag, bound), kind)

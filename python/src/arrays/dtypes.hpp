@@ -14,7 +14,7 @@ namespace atl::python {
 
 struct DTypeRow {
     bool plain = false;  ///< no metadata, no references: equal type numbers mean equal types
-    bool known = false;  ///< `type` means something: atomics and reductions may take it
+    bool known = false;  ///< `type` is valid: atomics and reductions may accept it
     DType type = DType::int8;
 };
 

@@ -50,7 +50,7 @@ struct SpecialType {
     bool reducible;
     DType type;
 };
-/// Null for all others.
+/// Returns the row of a special type; null for all other dtypes.
 const SpecialType* special_type(PyArray_Descr* descr) noexcept;
 /// A dtype as errors show it; special types by their names.
 Ref dtype_name(PyArray_Descr* descr);

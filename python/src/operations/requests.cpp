@@ -14,7 +14,7 @@ using StartedPtr = std::shared_ptr<Started>;
 /// The time that finalize gives collectives that are about to be done.
 constexpr double grace_s = 1;
 
-/// All that may not be done. Also keeps those whose Request was dropped, until they are.
+/// All collectives that may not be done yet. Those whose Request was dropped are kept until they are done.
 std::vector<StartedPtr>& unfinished() {
     static auto& all = *new std::vector<StartedPtr>;
     return all;
@@ -53,7 +53,7 @@ bool test(const StartedPtr& started) {
     return true;
 }
 
-/// Drops those that are done and have no Request.
+/// Drops the collectives that are done and have no Request.
 void sweep() {
     for (const StartedPtr& started : std::vector<StartedPtr>(unfinished())) {
         if (started.use_count() > 2) continue;  // of the list, of this copy, and of a Request

@@ -47,7 +47,7 @@ nb::object fields_of(const device::Team& t) {
                 address(t.control));
 }
 
-/// For languages that compute addresses themselves.
+/// Returns the team for languages whose kernels compute addresses themselves.
 nb::object device_team(const PyTeam& team, const std::string& memory) {
     const bool on_device = memory == "device" || memory == "cuda";
     if (!on_device && memory != "host" && memory != "cpu")

@@ -42,9 +42,9 @@ struct Slab {
     PoolTable table;
     PoolUses uses;                                ///< empty without a table
     std::map<std::uint64_t, std::uint64_t> used;  ///< number of uses, by team
-    std::set<PoolUse> alike;                      ///< without numbers: where the neighbours have it too
+    std::set<PoolUse> alike;  ///< uses that the neighbours are known to have too; without their numbers
     std::uint64_t made = 0;
-    std::uint64_t log = 14695981039346656037ULL;  ///< of all that was asked for and given, to compare PEs
+    std::uint64_t log = 14695981039346656037ULL;  ///< hash of all requests and their results
     std::uint64_t refused = 0;
     /// The object that must live as long as the slab. It is not released at the end of the process, when
     /// libtorch may no longer be called.
@@ -54,7 +54,7 @@ struct Slab {
 struct Slabs {
     std::mutex mutex;
     std::map<char*, Slab> by_address;
-    char* current = nullptr;  ///< which one new memory comes from
+    char* current = nullptr;  ///< the slab from which new memory is taken
 };
 Slabs& slabs() {
     static Slabs all;

@@ -18,7 +18,7 @@ struct PoolUse {
     std::uint64_t team,
         number;  ///< members call their team alike; its collectives on tensors of the pool, from 1
     std::uint64_t operation, bytes;
-    std::uint64_t dst, src;  ///< offsets in the slab and 1; 0: not of the pool
+    std::uint64_t dst, src;  ///< offsets in the slab plus 1; 0: not in the pool
     friend bool operator==(const PoolUse&, const PoolUse&) = default;
     friend bool operator<(const PoolUse& a, const PoolUse& b) { return a.words() < b.words(); }
 

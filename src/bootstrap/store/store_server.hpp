@@ -32,7 +32,7 @@ class StoreServer {
     };
     struct Listener {
         common::Fd fd;
-        bool same_user = false;  ///< a unix socket: the kernel tells whose the other end is
+        bool same_user = false;  ///< a unix socket, for which the kernel reports the user at the other end
     };
 
     /// `listeners` are listening sockets. `own` is one end of a socket pair whose other end is PE 0's client,
@@ -137,9 +137,9 @@ class StoreServer {
     int watching_ = 0;          // PEs that watch
     std::map<std::string, std::string> values_;
     std::map<std::string, std::vector<int>> waiting_;  // key → PEs
-    std::vector<int> fenced_;                          // how often each PE has
+    std::vector<int> fenced_;                          // number of fences of each PE
     int fences_done_ = 0;
-    int fencing_ = 0;  // PEs that wait in the next one
+    int fencing_ = 0;  // PEs that wait in the next fence
     // One collection at a time: no PE sends to the next before the answer to this one.
     std::vector<std::optional<std::string>> collected_;
     int values_missing_ = 0;

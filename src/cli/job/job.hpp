@@ -34,9 +34,9 @@ class Job {
 
   private:
     struct Pe {
-        pid_t pid = -1;       ///< of what we started
-        pid_t member = -1;    ///< of what called init: the same, or a descendant (`sh -c program`)
-        common::Fd socket;    ///< our end of the one for packets
+        pid_t pid = -1;       ///< the process that we started
+        pid_t member = -1;    ///< the process that called init: the same, or a descendant (`sh -c program`)
+        common::Fd socket;    ///< our end of the socket for packets
         common::Fd lifeline;  ///< from hello until its other end closes
         std::deque<std::string> outgoing;  ///< answers that the socket had no room for
         bool waits_for_room = false;       ///< so its socket is polled for room too
@@ -114,7 +114,7 @@ class Job {
 
     Poller poller_;
     common::Fd signals_;
-    sigset_t signals_before_{};  ///< the mask as it was
+    sigset_t signals_before_{};  ///< the previous signal mask
     common::Fd board_fd_, heap_fd_;
     void* board_memory_ = nullptr;
     common::BoardView board_;
@@ -129,7 +129,7 @@ class Job {
     Phase phase_ = Phase::running;
     double next_phase_s_ = 0;
     int status_ = 0;
-    std::string last_line_;  ///< why the job ended, said behind tracebacks that PEs may still print
+    std::string last_line_;  ///< the reason of the job's end; printed after tracebacks of PEs
     int running_ = 0;        ///< PEs not reaped
     int lifelines_ = 0;      ///< open ones
     int interrupts_ = 0;     ///< Ctrl-C and SIGTERM so far

@@ -31,13 +31,12 @@ class StallWatch {
 
     double limit_s_, longest_interval_s_;
     double next_s_ = never;
-    /// CPU time of a PE that only waits, relative to the time that passes: it looks around between its
-    /// sleeps.
+    /// Largest share of its time for which a PE that only waits uses a CPU: it polls between its sleeps.
     static constexpr double most_idle_share = 0.5, least_s = 0.1;
 
     double since_s_ = 0;         ///< when `picture_` was first seen
     std::vector<double> cpu_s_;  ///< CPU time of each PE at `since_s_`
-    std::uint64_t picture_ = 0;  ///< of all PEs' waits: another as soon as one of them moves
+    std::uint64_t picture_ = 0;  ///< a hash of all PEs' waits, which changes if one of them makes progress
     bool warned_ = false;
 };
 

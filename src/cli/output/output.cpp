@@ -102,7 +102,7 @@ void Output::take_lines(std::uint32_t number, std::string_view data) {
     Line& line = line_of(stream.target);
     if (line.owner == number) return take_owned(number, data);
     if (line.owner != nobody && !streams_[line.owner].source)
-        break_line(stream.target);  // no more of it will come
+        break_line(stream.target);  // the stream has ended
     if (line.owner != nobody) return wait_for_line(number, data);
     if (const std::size_t whole = whole_lines(data); whole > 0) {
         put(number, stream.held, data.substr(0, whole));

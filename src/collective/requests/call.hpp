@@ -52,7 +52,7 @@ struct Call {
     /// all_to_all).
     std::vector<Span> out{};
 
-    /// The part of a call that all members must give alike.
+    /// The part of a call that must be equal on all members, as bits.
     std::uint32_t fingerprint() const;
     /// "all_reduce (sum) of 16 bytes".
     std::string text(std::uint64_t bytes) const;

@@ -7,7 +7,7 @@ namespace atl::requests {
 namespace {
 
 constexpr std::size_t frame_bytes = 16;
-/// The other side starts after so many bytes, so that both copy at once.
+/// The receiver starts after this many bytes, so that both sides copy at the same time.
 constexpr std::size_t burst_bytes = 32 * 1024;
 
 std::uint64_t padded(std::uint64_t bytes) { return (bytes + frame_bytes - 1) / frame_bytes * frame_bytes; }

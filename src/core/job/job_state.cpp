@@ -72,7 +72,7 @@ void JobState::join() {
     monitor_ = bootstrap_->monitor(segment_.board);
     world_state().sync("init");
     if (topology_.hosts().n_domains > 1) teams_.split_world();
-    world_state().meetings().recorded.restart();  // people count their own
+    world_state().meetings().recorded.restart();  // so that numbers count the program's own calls only
     recorder->note(common::EventKind::init, static_cast<std::uint64_t>(n_pes_));
 }
 

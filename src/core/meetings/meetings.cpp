@@ -103,7 +103,7 @@ void Meetings::agree(const CallRecord& record) {
     for (int i = 0; i < n_pes_; ++i) {
         const CallRecord other = record_of(i);
         if (std::memcmp(&expected, &other, sizeof other) == 0) continue;
-        if (compared_ != 0) fail_mismatch(call);  // all have agreed to compare, so all come
+        if (compared_ != 0) fail_mismatch(call);  // all members compare, so all take part
         throw Error(ErrorCode::collective_mismatch,
                     mismatch_text(team_.name(), {team_.world_pe(first), expected, {}},
                                   {team_.world_pe(i), other, {}}));

@@ -179,16 +179,16 @@ class Engine {
     std::mutex mutex_;
     UcxOptions options_;
     std::vector<std::unique_ptr<Peer>> peers_;  ///< by PE
-    std::vector<Peer*> met_;                    ///< those that there are
+    std::vector<Peer*> met_;                    ///< the records that exist
     Worker worker_;
     std::unique_ptr<Rma> rma_;
     std::atomic<std::uint64_t> fences_{0};
     std::unordered_map<std::uint64_t, Pending> pending_;
     std::uint64_t tokens_ = 0;
     DeviceOwner* device_ = nullptr;
-    bool device_unsettled_ = false;  ///< something was begun on the GPU and not waited for
+    bool device_unsettled_ = false;  ///< an operation on the GPU may be incomplete
     std::deque<Piece> pieces_;
-    std::vector<Header> requests_;  ///< to be answered once UCX has delivered what it has
+    std::vector<Header> requests_;  ///< answered once UCX has delivered all messages that have arrived
     std::vector<int> owed_;
     std::vector<std::pair<int, std::string>> greetings_;
     std::vector<Peer*> lost_;

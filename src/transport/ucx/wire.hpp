@@ -9,14 +9,14 @@
 namespace atl::transport::ucx {
 
 enum class Kind : std::uint8_t {
-    hello,       ///< data: the sender's address. The first message of whoever made the connection
+    hello,       ///< data: the sender's address. First message of the PE that made the connection
     put,         ///< data to `offset`
-    put_signal,  ///< and then the word at `a` is set to, or increased by (`op`), `b`
-    put_blocks,  ///< `b` bytes each, the next one `a` bytes further on
+    put_signal,  ///< a put; then the word at `a` is set to `b`, or increased by it (`op`)
+    put_blocks,  ///< blocks of `b` bytes, at a stride of `a` bytes
     atomic,      ///< `op` on the word at `offset`, operands `a` and `b`
     fetch,       ///< the same, whose result goes back under `token`
     get,         ///< `a` bytes from `offset`, to go back under `token`
-    get_blocks,  ///< as many bytes as `a` says, in blocks of `b`, the next one `c` bytes further on
+    get_blocks,  ///< `a` bytes in all, in blocks of `b` bytes, at a stride of `c` bytes
     ask_key,     ///< to `a` bytes from `offset`, for UCX's own puts and gets
     show_puts,   ///< once carried out, UCX's own puts into the device heap are visible to every PE
     value,       ///< `a` is the fetched value

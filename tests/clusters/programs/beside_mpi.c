@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
         right = right && sum == (turn + 1) * n * (n + 1L) / 2 && word == (turn + 1) * ((me + n - 1) % n + 1L);
         shmem_barrier_all();
     }
-    right = right && shmemx_init_mpi(MPI_COMM_WORLD) != 0; /* a job there is already */
+    right = right && shmemx_init_mpi(MPI_COMM_WORLD) != 0; /* a job exists already */
     shmem_finalize();
     MPI_Allreduce(&right, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (rank == 0) printf("%s: %d PEs\n", all ? "right" : "WRONG", n);

@@ -89,7 +89,7 @@ def check_not_symmetric() -> None:
             lambda: atoll.wait_until(atoll.peer(words, right), "==", 1, index=0),
             "other PEs",
         )
-    # The heap knows addresses without their owner, and freed ones too.
+    # The heap recognizes addresses without their array, and freed addresses.
     bare = np.frombuffer(memoryview(x), x.dtype)
     atoll.put(bare, y, me)
     still_works()

@@ -370,7 +370,7 @@ def check_objects_that_cannot_be_pickled() -> None:
 
 
 def check_lists_and_numbers() -> None:
-    """They are accepted as by put."""
+    """Lists and numbers are accepted, as by put."""
     x, i = atoll.zeros(3), atoll.zeros((2, 2), np.int32)
     atoll.sum_reduce(x, [1, 2.5, me])
     equal(x, [n, 2.5 * n, sum(range(n))])

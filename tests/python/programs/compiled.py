@@ -67,7 +67,7 @@ def sums_what_it_changes(x: Any, y: Any, total: Any, every: Any, words: Any) -> 
 
 
 def puts(x: Any, y: Any, total: Any, every: Any, words: Any) -> Any:
-    """Programs that run under any backend that writes changes where they belong."""
+    """Programs for any backend that writes changes to the argument's own memory."""
     x.mul_(2)
     at.put(y, x, right)
     at.barrier(y)

@@ -108,7 +108,7 @@ def check_put_and_get() -> None:
 
 def check_sizes_count_in_memory_order() -> None:
     target = shmem.zeros((2, 3), "i4", "F")
-    shmem.put(target, np.arange(1, 5, dtype="i4"), right)  # the smaller of the two counts
+    shmem.put(target, np.arange(1, 5, dtype="i4"), right)  # the smaller size is used
     shmem.barrier_all()
     assert target.T.reshape(-1).tolist() == [1, 2, 3, 4, 0, 0]
     shmem.barrier_all()

@@ -79,7 +79,7 @@ for call, named in calls.items():
     found = set(map(int, REPORTED.findall(ptx[call])))
     assert found == {AT[name] for name in named if is_checked}, (call, found, named)
 
-# But not a report's own.
+# Updates of memory, except those that write a report.
 UPDATE = re.compile(r"\b(?:atom|red)\.(?!relaxed\.sys\.global\.cas\.b32 x, \[w\+)")
 for call in LOOKS:
     assert not UPDATE.search(ptx[call]) and "ld.acquire.sys.global.b64" in ptx[call], call

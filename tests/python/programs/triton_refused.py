@@ -114,7 +114,7 @@ def check_mailboxes_of_the_host() -> None:
 
 
 def check_ordinary_arrays() -> None:
-    """In place of symmetric ones; the counterpart of an ordinary address is arbitrary memory."""
+    """Ordinary arrays in place of symmetric ones are refused: their addresses are arbitrary memory on other PEs."""
     x, y, team = np.zeros(2048), atoll.zeros(2048), atoll.WORLD.device("host")
     right, other = (atoll.my_pe() + 1) % atoll.n_pes(), np.zeros(4096, np.int64)
     begin = team.window + team.my_slot * team.stride  # of this PE's symmetric memory
@@ -140,7 +140,7 @@ def check_ordinary_arrays() -> None:
 
 
 def check_arrays_of_numpy() -> None:
-    """Interpreted kernels accept them; compiled ones do not start."""
+    """Interpreted kernels accept NumPy's arrays; compiled ones do not start."""
     x, y = atoll.zeros(2, np.int16), atoll.zeros(2, np.int16)
     team = atoll.WORLD.device("host")
     one[(1,)](team, x, y)
