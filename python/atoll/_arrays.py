@@ -299,9 +299,7 @@ def is_on_device(a: Any) -> bool:
 
 
 def _like(a: Any, dtype: Any, order: str, where: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return shape, dtype and order as of `a`, and `where` completed from `a`; the caller's choices come
-    first.
-    """
+    """Return shape, dtype and order for an array like `a`, and `where`. Values that the caller did not give are a's."""
     on_device = is_on_device(a)
     if not on_device:
         a = np.asanyarray(a)

@@ -133,7 +133,7 @@ def _torch_store() -> tuple[int, int, Callable[[str, bytes], None], Callable[[st
 
 
 def finalize() -> None:
-    """Leave the job. After as many calls as there were of init(), the last one waits for all PEs and ends the job.
+    """Leave the job. Calls are counted like those of init(); the last one waits for all PEs and ends the job.
 
     Collective over all PEs. Implies barrier_all. NumPy can still read and write the arrays as long as they
     live; every other call raises NotInitialized. Raises NotInitialized when called more often than init().

@@ -46,7 +46,7 @@ Unscalar: TypeAlias = (
 )
 
 class Maker(Protocol):
-    """empty, zeros, ones."""
+    """The type of empty, zeros and ones."""
 
     @overload
     def __call__(
@@ -127,7 +127,7 @@ class Maker(Protocol):
     ) -> Any: ...  # fmt: skip
 
 class FullMaker(Protocol):
-    """full."""
+    """The type of full."""
 
     @overload
     def __call__(
@@ -201,7 +201,7 @@ class FullMaker(Protocol):
     ) -> Any: ...  # fmt: skip
 
 class Copier(Protocol):
-    """array."""
+    """The type of array."""
 
     @overload
     def __call__(
@@ -282,7 +282,7 @@ class Copier(Protocol):
     ) -> Any: ...  # fmt: skip
 
 class LikeMaker(Protocol):
-    """empty_like, zeros_like, ones_like."""
+    """The type of empty_like, zeros_like and ones_like."""
 
     @overload
     def __call__(
@@ -363,7 +363,7 @@ class LikeMaker(Protocol):
     ) -> Any: ...  # fmt: skip
 
 class FullLikeMaker(Protocol):
-    """full_like."""
+    """The type of full_like."""
 
     @overload
     def __call__(

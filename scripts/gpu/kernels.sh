@@ -76,7 +76,7 @@ cute() {
     on 2 150 "CuTe DSL, messages and collectives" $programs/cute_collectives.py
 }
 
-# Those in CuTe DSL only where it is installed.
+# Runs the examples; those in CuTe DSL only if it is installed.
 examples() {
     local program n
     for program in examples/*kernels*/*.py; do

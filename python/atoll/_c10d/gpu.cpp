@@ -147,7 +147,7 @@ WorkPtr GpuSide::collective(const atoll_call& call, Job job, bool uneven, bool a
     return finish(std::move(job), stream, async, sequence);
 }
 
-/// The library takes the pieces of all members one after another.
+/// Enqueues an operation. The pieces of all members are adjacent in its tensors, as the library requires.
 void GpuSide::run(const Line& line, atoll_call call, const c10::Stream& stream, bool uneven) const {
     if (call.kind == ATOLL_ALL_TO_ALL && uneven) return line.start({call}, stream);
     const atoll_span in{call.n_in == 0 ? nullptr : call.in[0].data, total_of(call.in, call.n_in)};

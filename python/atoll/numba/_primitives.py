@@ -53,7 +53,7 @@ def add_release(kind, address, value): ...
 
 
 def load(kind, address):
-    """Load as an array's element is loaded."""
+    """Load by a plain load, like an element of an array."""
 
 
 def store(kind, address, value): ...

@@ -28,7 +28,7 @@ struct State {
     const Context* context = nullptr;  ///< the job's default context, null with it
     const Team* world = nullptr;
     std::uint64_t epoch = 0;      ///< counts jobs
-    const Job* latest = nullptr;  ///< the one that epoch counted last
+    const Job* latest = nullptr;  ///< the job that `epoch` counted last
     int inits = 0;                ///< Python's own; C++ code of this process may have called init too
     int finalizing = 0;           ///< threads in finalize
     bool forked = false;          ///< this process is a child made after init

@@ -153,8 +153,7 @@ bool Messages::take(int from) {
         const std::uint64_t at = taken.load(std::memory_order_relaxed);
         const std::uint64_t there = other.produced(members_.rank()).load(std::memory_order_acquire) - at;
         if (there == 0) break;
-        // The sender pads each of its steps; none but the last needs it, because they are multiples of a
-        // frame.
+        // The sender pads each step to a multiple of a frame. All steps but the last are multiples already.
         const std::uint64_t step = std::min<std::uint64_t>(
             {in.frame.bytes - in.got, there, ring_bytes - at % ring_bytes, burst_bytes});
         std::memcpy(to + in.got, ring + at % ring_bytes, step);

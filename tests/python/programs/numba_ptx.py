@@ -114,7 +114,7 @@ def launch(function: Any, grid: Any, block: Any, **options: Any) -> Any:
 
 
 def run_all(names: dict[str, Any]) -> None:
-    """checks.run of a program that another one follows: without its end of the job."""
+    """Run every check_* like checks.run, but do not end the job: another program follows."""
     for name, check in list(names.items()):
         if name.startswith("check_"):
             check()
