@@ -102,7 +102,7 @@ TEST_P(Absence, OfAStrangerDoesNotDisturbATeam) {
 TEST_P(Absence, AnAbortReachesEveryWait) {
     ThreadJobOptions options;
     options.finalize = false;
-    std::atomic<int> beyond_sync{0};  // between hosts one PE may be past it earlier
+    std::atomic<int> beyond_sync{0};  // between hosts one PE may return from sync before the others
     run(
         [&](Job& job) {
             SymmetricArray<int> word(job, 1);

@@ -202,7 +202,7 @@ TEST_F(StreamLarge, CallsOfTheHost) {
     int* y = zeros<int>(n + 8);
     set(x, input<int>(job_.my_pe(), n));
     const std::vector<int> expected = sum<int>(job_.world(), n);
-    // At one offset on all PEs, by engines; at different offsets, in pieces.
+    // Arrays at one offset on all PEs go by copy engines; those at different offsets go in pieces.
     for (const int shift : {0, job_.my_pe()}) {
         job_.world().sum_reduce(std::span(y + shift, n), std::span<const int>(x, n));
         EXPECT_TRUE(values(y + shift, n) == expected) << shift;

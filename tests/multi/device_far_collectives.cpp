@@ -265,8 +265,7 @@ TEST_F(DeviceFarCollectives, TwoTeamsInOppositeOrder) {
     }
 }
 
-/// Operations that the other members wait for before they arrive overtake a collective that waits for these
-/// members.
+/// Some members wait for an operation before they join a collective. The operation overtakes that collective.
 TEST_F(DeviceFarCollectives, NothingWaitsBehindAMeeting) {
     if (!is_far()) GTEST_SKIP() << "of teams that the window does not span";
     auto* signal = zeros<std::uint64_t>(1);

@@ -29,7 +29,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Box:
-    """A box of global indices: a range for each axis, which are reversed, and which are single indices."""
+    """A box of global indices: a range for each axis; the reversed axes; the axes of single indices."""
 
     ranges: tuple[Range, ...]
     reversed: tuple[int, ...] = ()

@@ -217,7 +217,7 @@ def check_teams() -> None:
 
 
 def check_which_is_ordinary() -> None:
-    """Such an argument has no copy at peers, and ended the process; it is valid as a source."""
+    """An ordinary target has no copy on other PEs and is refused by name. An ordinary source is valid."""
     x, ordinary = atoll.zeros(2, np.int64), np.arange(4)[2:]
     words = "argument 2 is ordinary memory: atoll.triton.p"
     raises(atoll.NotSymmetric, lambda: stores[(1,)](atoll.WORLD, ordinary, 1), "stores: " + words)

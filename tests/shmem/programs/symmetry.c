@@ -1,4 +1,4 @@
-/* Prints if its static data are symmetric. Two builds of it are different executables. */
+/* Reports on standard output whether its static data are symmetric. Two builds are different executables. */
 #include <shmem.h>
 #include <stdio.h>
 
