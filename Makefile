@@ -17,7 +17,7 @@ demo-shmem4py: all ## a program of shmem4py's by `from atoll import shmem`, then
 test: setup setup-test ## release build, C++ and Python tests, layout, formatters and linters; one closing line
 	@scripts/test.sh
 
-ci: ## test, hostile, clusters, cute, wheel, lint, sanitize, cross and torch, with one closing line
+ci: ## test, lint, hostile, cute, wheel, clusters, sanitize, cross and torch, with one closing line
 	@scripts/ci.sh
 
 sanitize: setup setup-test ## the C++ tests under ASan + UBSan, then TSan
