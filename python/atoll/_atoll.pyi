@@ -3931,13 +3931,17 @@ class Request:
 
     Examples
     --------
-    >>> request = atoll.sum_reduce(dst, src, blocking=False)
-    >>> compute()
-    >>> request.wait()
+    >>> request = atoll.sum_reduce(1.5, blocking=False)
+    >>> bool(request.wait() == 1.5 * atoll.n_pes())
+    True
 
     In a coroutine:
 
-    >>> total = await atoll.sum_reduce(src, blocking=False)
+    >>> import asyncio
+    >>> async def total():
+    ...     return await atoll.sum_reduce(2, blocking=False)
+    >>> bool(asyncio.run(total()) == 2 * atoll.n_pes())
+    True
     """
 
     def test(self) -> bool:

@@ -145,14 +145,14 @@ def test_a_full_disk_fails_the_job(atoll, label):
 
 
 def test_a_limit_of_file_size_does_not_crash_the_launcher(atoll, tmp_path):
-    command = 'ulimit -f 64; "$0" run -n 2 sh -c "seq 20000" > out; exit $?'
+    command = 'ulimit -f 1024; "$0" run -n 2 sh -c "seq 200000" > out; exit $?'
     result = subprocess.run(
         ["bash", "-c", command, atoll.path], cwd=tmp_path, env=atoll.environment, capture_output=True,
         text=True, timeout=60,
     )  # fmt: skip
     assert result.returncode == 1
     assert "standard output cannot be written: File too large (ulimit -f)" in result.stderr
-    assert (tmp_path / "out").stat().st_size == 64 * 1024
+    assert (tmp_path / "out").stat().st_size == 1024 * 1024
 
 
 @pytest.mark.parametrize("options", [["--label", "--raw"], ["--raw", "--output-dir", "x"]])

@@ -184,7 +184,7 @@ def test_timeout_says_what_the_pes_of_all_hosts_do(make_hosts: MakeHosts, stoppe
     lines = [line for line in done.err.splitlines() if line.startswith("  PE")]
     lines.sort()  # the PE at fault comes first
     assert lines[0] == "  PE 0: running, waits for nothing", done.text
-    waits = "  PE 1: wait_until on the int64 array of shape (1,) allocated at <string>:5: found 0, waiting for == 7 ("
+    waits = "  PE 1: wait_until on the int64 array of shape (1,) allocated at <string>:5: found 0, waiting for == 7, at <string>:9 ("
     assert lines[1].startswith(waits), done.text
     assert lines[2].startswith("  PE 2: barrier"), done.text
     last = "  PE 3: does not answer: its process is stopped" if stopped else "  PE 3: barrier"

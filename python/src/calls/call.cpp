@@ -88,7 +88,7 @@ void register_functions(PyObject* module, std::span<const Function> functions) {
         std::string document = f.doc;
         if (plain.find("stream=") != std::string::npos) document = with_entry(document, stream_entry);
         if (plain.find("blocking=") != std::string::npos) document = with_entry(document, blocking_entry);
-        documents.push_back(name + plain + "\n--\n\n" + document);
+        documents.push_back(std::string(name).append(plain).append("\n--\n\n").append(document));
         definitions.push_back({name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f.call)),
                                METH_FASTCALL | METH_KEYWORDS, documents.back().c_str()});
         Ref made(

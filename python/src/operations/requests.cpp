@@ -128,13 +128,17 @@ same order, and wait for them in any order. A request that is dropped goes on, a
 
 Examples
 --------
->>> request = atoll.sum_reduce(dst, src, blocking=False)
->>> compute()
->>> request.wait()
+>>> request = atoll.sum_reduce(1.5, blocking=False)
+>>> bool(request.wait() == 1.5 * atoll.n_pes())
+True
 
 In a coroutine:
 
->>> total = await atoll.sum_reduce(src, blocking=False))");
+>>> import asyncio
+>>> async def total():
+...     return await atoll.sum_reduce(2, blocking=False)
+>>> bool(asyncio.run(total()) == 2 * atoll.n_pes())
+True)");
     request.def(
         "test", [](Request& self) { return test(self.started); }, nb::sig("def test(self) -> bool"),
         R"(Return True if the collective is done; its dst is then complete here. Never waits.
