@@ -3962,12 +3962,13 @@ class Request:
         """
         Wait until the collective is done, and return what the blocking call returns.
 
-        Other threads run meanwhile, and Ctrl-C interrupts the wait; the collective then goes on.
+        Other threads run meanwhile, and Ctrl-C interrupts the wait; the collective then goes on. After an error that ended
+        the collective, each further call raises that error again.
 
         Parameters
         ----------
         timeout
-            In seconds; 0 is ATOLL_WAIT_TIMEOUT, by default no limit.
+            In seconds, not negative; 0 is ATOLL_WAIT_TIMEOUT, by default no limit.
 
         Returns
         -------

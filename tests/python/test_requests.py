@@ -161,16 +161,21 @@ def test_differences_between_pes_are_named(job: Job) -> None:
         atoll.init()
         team = atoll.WORLD.split(0)
         try:
-            atoll.sum_reduce(np.ones(4 + atoll.my_pe()), team=team, blocking=False).wait()
+            request = atoll.sum_reduce(np.ones(4 + atoll.my_pe()), team=team, blocking=False)
+            request.wait()
         except atoll.CollectiveMismatch as error:
             print("said", error)
-        except atoll.PeDied as error:
-            print("said", error)
+        for again in (request.wait, request.test, request.wait):
+            try:
+                again()
+            except atoll.CollectiveMismatch:
+                print("again")
         assert atoll.sum_reduce(1, team=team) == 2
         atoll.finalize()
         """,
         2,
     )
+    assert done.stdout.count("again") == 6, done.stdout
     assert len(re.findall("said .*32 bytes.*40 bytes|said .*40 bytes.*32 bytes", done.stdout)) == 2, (
         done.stdout
     )
@@ -221,6 +226,13 @@ def test_wrong_arguments(kept_job: Job) -> None:
                 assert text in str(error), error
             else:
                 raise AssertionError(text)
+        for timeout in (-1, float("nan")):
+            try:
+                atoll.sum_reduce(1, blocking=False).wait(timeout)
+            except atoll.InvalidArgument as error:
+                assert "Request.wait(): timeout is" in str(error), error
+            else:
+                raise AssertionError(timeout)
         print("done")
         atoll.finalize()
         """,

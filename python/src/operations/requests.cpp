@@ -33,13 +33,14 @@ void finish(const StartedPtr& started) {
     for (Ref& held : started->held) held = Ref();
 }
 
-/// Runs `body`, whose error means that the collective has failed.
+/// Runs `body`, whose error means that the collective has failed. Throws the same error at each further call.
 template <class Body> auto guarded(const StartedPtr& started, Body&& body) {
+    if (started->failure) throw Error(*started->failure);
     try {
         return body();
     } catch (const Error& error) {
         if (error.code() != ErrorCode::interrupted && error.code() != ErrorCode::timeout) {
-            started->has_failed = true;
+            started->failure = error;
             forget(started);
         }
         throw;
@@ -71,6 +72,10 @@ struct Request {
 
 nb::object wait(Request& request, double timeout) {
     const StartedPtr& started = request.started;
+    if (!(timeout >= 0))
+        fail(ErrorCode::invalid_argument,
+             "Request.wait(): timeout is %S s; pass 0 (no limit of its own) or more.",
+             nb::float_(timeout).ptr());
     if (!started->is_finished) {
         guarded(started, [&] {
             ReleaseGil released(true);
@@ -155,12 +160,13 @@ CollectiveMismatch, PeDied
                 nb::sig("def wait(self, timeout: float = 0.0) -> Any"),
                 R"(Wait until the collective is done, and return what the blocking call returns.
 
-Other threads run meanwhile, and Ctrl-C interrupts the wait; the collective then goes on.
+Other threads run meanwhile, and Ctrl-C interrupts the wait; the collective then goes on. After an error that ended
+the collective, each further call raises that error again.
 
 Parameters
 ----------
 timeout
-    In seconds; 0 is ATOLL_WAIT_TIMEOUT, by default no limit.
+    In seconds, not negative; 0 is ATOLL_WAIT_TIMEOUT, by default no limit.
 
 Returns
 -------
