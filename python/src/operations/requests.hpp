@@ -17,10 +17,10 @@ struct Started {
     Requests requests;
     std::optional<SourceStage> src;
     std::optional<TargetStage> dst;
-    Ref held[2];               ///< src and dst of the call
-    Ref result;                ///< null: None
-    bool is_number = false;    ///< a number was passed, so the result is one
-    bool is_finished = false;  ///< the data is in dst
+    Ref held[2];                   ///< src and dst of the call
+    Ref result;                    ///< null: None
+    bool is_number = false;        ///< a number was passed, so the result is one
+    bool is_finished = false;      ///< the data is in dst
     std::optional<Error> failure;  ///< what ended the collective; thrown by each later call
 };
 
