@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -31,8 +30,8 @@ std::string at(const char* site) { return site[0] == '\0' ? std::string() : std:
 class Finder {
   public:
     explicit Finder(const std::vector<PeDoing>& doing) : doing_(doing) {
-        for (int pe = 0; pe < count(); ++pe)
-            if (of(pe).waits) waiting_.push_back(pe);
+        for (int pe = 0; pe < count(); ++pe) targets_.push_back(targets_of(pe));
+        waiting_ = pes_that([](const PeDoing& one) { return one.waits; });
     }
 
     Cause find() const {
@@ -47,8 +46,14 @@ class Finder {
     int count() const { return static_cast<int>(doing_.size()); }
     const PeDoing& of(int pe) const { return doing_[static_cast<std::size_t>(pe)]; }
 
-    /// The PEs of which a waiting PE needs something; empty if any PE may end the wait.
-    std::vector<int> targets(int pe) const {
+    template <class Is> std::vector<int> pes_that(Is&& is) const {
+        std::vector<int> pes;
+        for (int pe = 0; pe < count(); ++pe)
+            if (is(of(pe))) pes.push_back(pe);
+        return pes;
+    }
+
+    std::vector<int> targets_of(int pe) const {
         std::vector<int> found;
         for (const int other : of(pe).wait.missing) {
             if (other < 0) break;
@@ -58,13 +63,15 @@ class Finder {
         if (found.empty() && peer >= 0 && peer < count() && peer != pe) found.push_back(peer);
         return found;
     }
-    bool waits_for_anybody(int pe) const { return of(pe).waits && targets(pe).empty(); }
+    /// The PEs of which a waiting PE needs something; empty if any PE may end the wait.
+    const std::vector<int>& targets(int pe) const { return targets_[static_cast<std::size_t>(pe)]; }
+    bool waits_for_anybody(int waiting) const { return targets(waiting).empty(); }
 
     /// PEs that need something of `pe`, directly or through others.
     std::vector<int> waiting_for(int pe) const {
         std::vector<int> found;
         for (const int other : waiting_) {
-            const std::vector<int> needs = targets(other);
+            const std::vector<int>& needs = targets(other);
             if (std::find(needs.begin(), needs.end(), pe) != needs.end()) found.push_back(other);
         }
         return found;
@@ -154,9 +161,7 @@ class Finder {
     }
 
     std::optional<Cause> stopped() const {
-        std::vector<int> pes;
-        for (int pe = 0; pe < count(); ++pe)
-            if (of(pe).process == 'T') pes.push_back(pe);
+        const std::vector<int> pes = pes_that([](const PeDoing& one) { return one.process == 'T'; });
         if (pes.empty()) return silent();
         const std::vector<int> waiters = waiting_for(pes[0]);
         return Cause{pe_text(pes) + verb(pes, " is stopped (", " are stopped (") + "kill -CONT " +
@@ -176,19 +181,19 @@ class Finder {
     std::vector<int> find_circle() const {
         for (const int start : waiting_) {
             std::vector<int> path{start};
-            if (reaches(start, start, path)) return path;
+            std::vector<bool> seen(doing_.size());
+            if (reaches(start, start, path, seen)) return path;
         }
         return {};
     }
-    /// Extends `path`, which ends in `pe`, to a way back to `start`.
-    bool reaches(int pe, int start, std::vector<int>& path) const {
-        if (path.size() > longest_circle) return false;
+    /// Extends `path`, which ends in `pe`, to a way back to `start`. PEs that were `seen` lead nowhere else.
+    bool reaches(int pe, int start, std::vector<int>& path, std::vector<bool>& seen) const {
         for (const int next : targets(pe)) {
             if (next == start) return true;
-            if (!of(next).waits || next < start || std::find(path.begin(), path.end(), next) != path.end())
-                continue;
+            if (!of(next).waits || next < start || seen[static_cast<std::size_t>(next)]) continue;
+            seen[static_cast<std::size_t>(next)] = true;
             path.push_back(next);
-            if (reaches(next, start, path)) return true;
+            if (reaches(next, start, path, seen)) return true;
             path.pop_back();
         }
         return false;
@@ -220,7 +225,7 @@ class Finder {
                      pes};
     }
 
-    bool is_elsewhere(int pe) const { return of(pe).state == PeState::running && !of(pe).waits; }
+    static bool is_elsewhere(const PeDoing& one) { return one.state == PeState::running && !one.waits; }
 
     /// The last collective call of a PE that has ended, for people: "; its last call was barrier".
     std::string last_call(int pe) const {
@@ -234,15 +239,12 @@ class Finder {
     }
 
     std::optional<Cause> elsewhere() const {
-        if (const auto pe =
-                awaited([](const PeDoing& one) { return one.state == PeState::running && !one.waits; })) {
+        if (const auto pe = awaited(is_elsewhere)) {
             return Cause{pe_text({*pe}) + " is in its own code" + at(of(*pe).site.c_str()) + ", and " +
                              waiters_text(waiting_for(*pe)) + last_call(*pe),
                          {*pe}};
         }
-        std::vector<int> pes;
-        for (int pe = 0; pe < count(); ++pe)
-            if (is_elsewhere(pe)) pes.push_back(pe);
+        const std::vector<int> pes = pes_that(is_elsewhere);
         const auto word =
             std::find_if(waiting_.begin(), waiting_.end(), [&](int pe) { return waits_for_anybody(pe); });
         if (pes.empty() || word == waiting_.end()) return std::nullopt;
@@ -260,8 +262,9 @@ class Finder {
         if (by_wait.empty()) return std::nullopt;
         std::string text;
         std::vector<int> pes;
+        int shown = 0;
         for (const auto& [wait, waiters] : by_wait) {
-            if (std::distance(by_wait.begin(), by_wait.find(wait)) < 2)
+            if (shown++ < 2)
                 text += (text.empty() ? "" : "; ") + pe_text(waiters) + verb(waiters, " waits", " wait") +
                         " in " + wait;
             pes.insert(pes.end(), waiters.begin(), waiters.end());
@@ -270,8 +273,8 @@ class Finder {
         return Cause{text + ", and every PE waits: none is left that could set it", pes};
     }
 
-    static constexpr std::size_t longest_circle = 64;
     const std::vector<PeDoing>& doing_;
+    std::vector<std::vector<int>> targets_;  ///< by PE
     std::vector<int> waiting_;
 };
 
