@@ -24,6 +24,9 @@ class UsageError : public std::runtime_error {
     int status_;
 };
 
+/// Begins every line of the launcher's own.
+inline constexpr const char* line_begin = "atoll run: ";
+
 /// The commands. `arguments` are those after the command's name; the result is the exit status.
 constexpr int timeout_status = 124;  ///< of a job that --timeout ended, as of timeout(1)
 

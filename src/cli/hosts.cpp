@@ -341,10 +341,8 @@ class HostsJob {
     /// Prints what the PEs report, because the boards of their hosts are not here.
     void print_table(const std::string& heading) {
         constexpr double patience_s = 1;
-        print_table(heading, store_->doing(patience_s));
-    }
-    void print_table(const std::string& heading, const std::vector<common::PeDoing>& doing) {
-        say(core::report_of(doing, heading + ", " + elapsed() + " after the start", "atoll run: "));
+        say(core::report_of(store_->doing(patience_s), heading + ", " + elapsed() + " after the start",
+                            line_begin));
     }
 
     void check_timeout() {
@@ -365,12 +363,10 @@ class HostsJob {
         const double now_s = seconds_since_start();
         if (is_over_ || now_s < stall_.next_s()) return;
         constexpr double patience_s = 0.2;
-        const std::vector<common::PeDoing> doing = store_->doing(patience_s);
-        if (stall_.look(doing, now_s))
+        if (stall_.look(store_->doing(patience_s, false), now_s))
             print_table("every PE waits and nothing has moved for " +
-                            bootstrap::seconds_text(settings_.stall_warn_s) +
-                            " (ATOLL_STALL_WARN); what the PEs are doing",
-                        doing);
+                        bootstrap::seconds_text(settings_.stall_warn_s) +
+                        " (ATOLL_STALL_WARN); what the PEs are doing");
     }
 
     void over() {
@@ -399,7 +395,7 @@ class HostsJob {
     std::string elapsed() const { return common::elapsed_text(seconds_since_start()); }
     std::string after_the_start() const { return " (" + elapsed() + " after the start)"; }
 
-    void say(const std::string& sentence) { output_.say("atoll run: " + sentence + "\n"); }
+    void say(const std::string& sentence) { output_.say(line_begin + sentence + "\n"); }
 
     const RunOptions& options_;
     const common::Settings& settings_;

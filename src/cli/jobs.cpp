@@ -5,12 +5,12 @@
 #include <cstdio>
 #include <dirent.h>
 #include <fcntl.h>
-#include <numeric>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
+#include "bootstrap/host/host_segment.hpp"
 #include "cli/cli.hpp"
 #include "cli/job/stacks.hpp"
 #include "common/descriptors/fd.hpp"
@@ -47,12 +47,6 @@ common::Fd open_board(int pid) {
             return common::Fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
     }
     return {};
-}
-
-std::vector<int> all_pes_of(const RunningJob& job) {
-    std::vector<int> pes(static_cast<std::size_t>(job.board().n_pes()));
-    std::iota(pes.begin(), pes.end(), 0);
-    return pes;
 }
 
 const std::string& only_argument(const std::vector<std::string>& arguments, const char* usage) {
@@ -127,7 +121,7 @@ int ps_command(const std::vector<std::string>& arguments) {
     const std::vector<RunningJob> jobs = RunningJob::all();
     if (jobs.empty()) std::puts("no job of yours runs on this host");
     for (const RunningJob& job : jobs) {
-        const std::vector<common::PeDoing> doing = job.board().all_doing();
+        const std::vector<common::PeDoing> doing = job.board().all_doing(false);
         const auto waiting =
             std::count_if(doing.begin(), doing.end(), [](const auto& one) { return one.waits; });
         std::printf("job %d: %d PE%s, %d waiting\n", job.pid(), job.board().n_pes(),
@@ -141,8 +135,8 @@ int stacks_command(const std::vector<std::string>& arguments) {
     std::printf("%s\n\n",
                 core::report_of(doing_with_sites(job.board()), "what the PEs are doing", "").c_str());
     constexpr double patience_s = 2;
-    const std::vector<int> pes = all_pes_of(job);
-    const std::vector<PeStacks> stacks = read_stacks(job.board(), pes, patience_s);
+    const std::vector<int> pes = bootstrap::all_pes(job.board().n_pes());
+    const std::vector<PeStacks> stacks = read_stacks(job.board(), pes, patience_s, false);
     for (const int pe : pes)
         std::printf("PE %d (process %d):\n%s", pe, job.board().entry(pe).pid.load(),
                     stacks[static_cast<std::size_t>(pe)].text.c_str());
@@ -151,7 +145,7 @@ int stacks_command(const std::vector<std::string>& arguments) {
 
 int record_command(const std::vector<std::string>& arguments) {
     const RunningJob job = RunningJob::of(only_argument(arguments, "atoll record JOB"));
-    for (const int pe : all_pes_of(job))
+    for (int pe = 0; pe < job.board().n_pes(); ++pe)
         for (const common::EventCopy& event : common::read_events(job.board().events(pe)))
             std::puts(common::event_json(pe, event).c_str());
     return 0;

@@ -51,7 +51,7 @@ rlimit raise_descriptor_limit(int n_pes, bool passes_output_on) {
 }
 
 void note(const RunOptions& options, const std::string& sentence) {
-    const std::string line = "atoll run: " + sentence + "\n";
+    const std::string line = line_begin + sentence + "\n";
     if (options.join) return;  // another host's launcher reports for this one
     if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
 }

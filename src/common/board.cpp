@@ -230,6 +230,7 @@ namespace {
 std::vector<CallSeen> calls_of(const PeEvents& events) {
     std::vector<CallSeen> calls;
     for (const EventCopy& event : read_events(events)) {
+        if (event.kind == EventKind::init) calls.clear();  // the program's own calls begin with number 1
         if (event.kind != EventKind::collective || event.is_of_others) continue;
         CallSeen& seen = calls.emplace_back();
         seen.team = event.team;
@@ -259,9 +260,9 @@ void read_process(PeDoing& one) {
 
 }  // namespace
 
-PeDoing BoardView::doing(int pe) const {
+PeDoing BoardView::doing(int pe, bool with_calls) const {
     PeDoing one = activity(pe);
-    one.calls = calls_of(events(pe));
+    if (with_calls) one.calls = calls_of(events(pe));
     one.pid = entry(pe).pid.load(std::memory_order_acquire);
     const bool is_here = entry(pe).pid_namespace.load(std::memory_order_relaxed) == my_pid_namespace();
     if (one.state == PeState::running && is_here) read_process(one);
@@ -303,9 +304,9 @@ bool BoardView::may_all_wait() const {
     return true;
 }
 
-std::vector<PeDoing> BoardView::all_doing() const {
+std::vector<PeDoing> BoardView::all_doing(bool with_calls) const {
     std::vector<PeDoing> all;
-    for (int pe = 0; pe < n_pes(); ++pe) all.push_back(doing(pe));
+    for (int pe = 0; pe < n_pes(); ++pe) all.push_back(doing(pe, with_calls));
     return all;
 }
 

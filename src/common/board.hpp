@@ -202,8 +202,9 @@ class BoardView {
     /// A consistent copy of the wait of `pe` as text; empty if it does not wait. For example
     /// "signal_wait_until on heap+0x40: found 3, waiting for >= 4 (12.3 s)".
     std::string wait_text(int pe) const;
-    PeDoing doing(int pe) const;
-    std::vector<PeDoing> all_doing() const;
+    /// `with_calls`: also the last collective calls, which only a report needs.
+    PeDoing doing(int pe, bool with_calls = true) const;
+    std::vector<PeDoing> all_doing(bool with_calls = true) const;
     /// False if a PE between init and finalize certainly waits for nothing. Cheap.
     bool may_all_wait() const;
 

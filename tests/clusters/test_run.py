@@ -199,7 +199,9 @@ def test_a_stall_over_hosts_is_reported_once(make_hosts: MakeHosts) -> None:
     started.wait_for("every PE waits and nothing has moved for 0.5 s (ATOLL_STALL_WARN)")
     started.wait_for("  PE 3: barrier")
     time.sleep(1.5)
-    assert started.process.poll() is None and started.err().count("every PE waits") == 1, started.err()
+    heading = "every PE waits and nothing has moved"
+    assert started.process.poll() is None and started.err().count(heading) == 1, started.err()
+    assert started.err().startswith("atoll run: PE 1 waits in wait_until"), started.err()
     os.kill(started.process.pid, signal.SIGQUIT)
     started.wait_for("atoll run: what the PEs are doing")
     os.kill(started.process.pid, signal.SIGTERM)

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "common/pe_ranges.hpp"
+#include "common/recorder/recorder.hpp"
 
 namespace atl::common {
 namespace {
@@ -140,6 +141,19 @@ TEST_F(Board, WaitMarkMovesWithTheWaitOnly) {
     board.entry(0).wait.found = 0;
     board.entry(0).wait.since_ns = 77;
     EXPECT_NE(board.doing(0).mark, mark);
+}
+
+/// The meetings of init have numbers of their own.
+TEST_F(Board, CallsAreThoseSinceInit) {
+    Recorder recorder(board.events(0));
+    for (std::uint32_t call = 1; call <= 3; ++call) recorder.begin_call(operation_number("init"), 1, call);
+    EXPECT_EQ(board.doing(0).calls.size(), 3U);
+    recorder.note(EventKind::init, 4);
+    EXPECT_TRUE(board.doing(0).calls.empty());
+    recorder.begin_call(operation_number("barrier"), 1, 1);
+    ASSERT_EQ(board.doing(0).calls.size(), 1U);
+    EXPECT_EQ(board.doing(0).calls[0].operation, operation_number("barrier"));
+    EXPECT_TRUE(board.doing(0, false).calls.empty());
 }
 
 TEST_F(Board, TornWaitRecordIsNotShown) {

@@ -130,7 +130,7 @@ class NetLink final : public StoreLink {
     void hear(const Frame& frame) const {
         if (frame.type == 'T') {
             const bool is_in = board_ && board_.view().state(pe_) != common::PeState::absent;
-            return client_->tell_doing(is_in ? board_.view().doing(pe_)
+            return client_->tell_doing(is_in ? board_.view().doing(pe_, !frame.body.empty())
                                              : common::of_state(common::PeState::absent, "is in init"));
         }
         const auto [head, sentence] = split(frame.body);

@@ -112,11 +112,11 @@ StoreServer::Failure StoreServer::failure() {
     return {failure_pe_, failure_status_, split(failure_).second, failure_silent_};
 }
 
-std::vector<common::PeDoing> StoreServer::doing(double seconds) {
+std::vector<common::PeDoing> StoreServer::doing(double seconds, bool with_calls) {
     std::unique_lock lock(mutex_);
     std::fill(said_.begin(), said_.end(), std::nullopt);
     for (Peer& peer : peers_)
-        if (peer.pe >= 0 && !peer.gone && !peer.goodbye) send(peer, 'T');
+        if (peer.pe >= 0 && !peer.gone && !peer.goodbye) send(peer, 'T', with_calls ? "calls" : "");
     wake_.signal();
     const auto is_silent = [&](const Peer& peer) {
         return peer.pe >= 0 && !peer.gone && !peer.goodbye && !said_[static_cast<std::size_t>(peer.pe)];

@@ -57,7 +57,7 @@ class StoreServer {
     Failure failure();
     /// The activity of each PE. Live PEs report it within `seconds`; for PEs that are gone or not yet there,
     /// the server fills it in.
-    std::vector<common::PeDoing> doing(double seconds);
+    std::vector<common::PeDoing> doing(double seconds, bool with_calls = true);
 
     /// Sets the answer to requests for the host's segment.
     void offer(const common::BoardView& board, common::Fd board_fd, common::Fd heap_fd);

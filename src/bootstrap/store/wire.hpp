@@ -18,7 +18,8 @@
 //                                                    'E' error code NUL sentence: init of the job failed.
 //                                                    'D' "PE STATE": a PE has gone (PeState).
 //                                                    'X' "PE STATUS" NUL sentence: the job is over.
-//   'T' this PE's activity (encode_doing).           'T' a request for the PE's activity.
+//   'T' this PE's activity (encode_doing).           'T' a request for the PE's activity; with a body also
+//   for its calls.
 #pragma once
 
 #include <cstdint>

@@ -18,9 +18,6 @@
 
 namespace atl::cli {
 
-/// Begins every line of the launcher's own.
-inline constexpr const char* line_begin = "atoll run: ";
-
 class Job {
   public:
     Job(const RunOptions& options, const Program& program, const common::Settings& settings,

@@ -4,22 +4,13 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "bootstrap/deadline.hpp"
 #include "cli/cli.hpp"
 #include "cli/job/job.hpp"
 #include "cli/job/stacks.hpp"
 #include "core/hang/cause.hpp"
 
 namespace atl::cli {
-namespace {
-
-std::string seconds(double s) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%g s", s);
-    return text;
-}
-
-}  // namespace
-
 void Job::on_signals() {
     bool children = false;
     signalfd_siginfo info{};
@@ -85,14 +76,18 @@ void Job::print_table(const std::string& heading) {
 
 void Job::check_timeout() {
     if (options_.timeout_s <= 0 || phase_ != Phase::running || now() < options_.timeout_s) return;
-    print_table("time is up (--timeout " + seconds(options_.timeout_s) + "); what the PEs are doing");
-    end(-1, timeout_status, "the job was ended after its --timeout of " + seconds(options_.timeout_s));
+    print_table("time is up (--timeout " + bootstrap::seconds_text(options_.timeout_s) +
+                "); what the PEs are doing");
+    end(-1, timeout_status,
+        "the job was ended after its --timeout of " + bootstrap::seconds_text(options_.timeout_s));
 }
 
 void Job::check_stall() {
     if (phase_ != Phase::running || now() < stall_.next_s()) return;
-    if (stall_.look(board_.may_all_wait() ? board_.all_doing() : std::vector<common::PeDoing>(), now())) {
-        print_table("every PE waits and nothing has moved for " + seconds(settings_.stall_warn_s) +
+    if (stall_.look(board_.may_all_wait() ? board_.all_doing(false) : std::vector<common::PeDoing>(),
+                    now())) {
+        print_table("every PE waits and nothing has moved for " +
+                    bootstrap::seconds_text(settings_.stall_warn_s) +
                     " (ATOLL_STALL_WARN); what the PEs are doing");
     }
 }

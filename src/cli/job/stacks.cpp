@@ -88,8 +88,9 @@ NamedFrame named(const std::vector<Object>& objects, std::uint64_t address) {
     return frame;
 }
 
-/// The stacks that the signal handler wrote, without its own frames.
-PeStacks native_stacks(const StackArea& area, int pid) {
+/// The stacks that the signal handler wrote, without its own frames. With `site_only` only as much as gives
+/// the place in the program: names of frames are read from files slowly.
+PeStacks native_stacks(const StackArea& area, int pid, bool site_only) {
     PeStacks stacks;
     const std::vector<Object> objects = objects_of(pid);
     const std::size_t threads =
@@ -99,6 +100,7 @@ PeStacks native_stacks(const StackArea& area, int pid) {
         const std::size_t frames =
             std::min<std::size_t>(thread.frames.load(std::memory_order_acquire), StackArea::most_frames);
         const std::int32_t id = thread.id.load(std::memory_order_relaxed);
+        if (site_only && id != pid) continue;
         stacks.text += "  thread " + std::to_string(id) + ":\n";
         constexpr std::size_t of_handler = 2;  // the handler, and the kernel's return from it
         for (std::size_t i = of_handler; i < frames; ++i) {
@@ -107,6 +109,7 @@ PeStacks native_stacks(const StackArea& area, int pid) {
             const NamedFrame frame = named(objects, i == of_handler ? address : address - 1);
             stacks.text += "    " + frame.text + "\n";
             if (id == pid && frame.is_program && stacks.site.empty()) stacks.site = frame.text;
+            if (site_only && !stacks.site.empty()) return stacks;
         }
     }
     return stacks;
@@ -151,7 +154,7 @@ Asked ask(const common::BoardView& board, int pe) {
     StackArea& area = board.stacks(pe);
     asked.pid = board.entry(pe).pid.load(std::memory_order_acquire);
     const int number = area.signal.load(std::memory_order_acquire);
-    const common::PeDoing doing = board.doing(pe);
+    const common::PeDoing doing = board.doing(pe, false);
     if (doing.state != common::PeState::running)
         asked.refusal = common::state_text(doing.state);
     else if (doing.process == 'T')
@@ -186,7 +189,7 @@ std::string written_since(const Asked& asked) {
 }  // namespace
 
 std::vector<PeStacks> read_stacks(const common::BoardView& board, const std::vector<int>& pes,
-                                  double patience_s) {
+                                  double patience_s, bool sites_only) {
     using Clock = std::chrono::steady_clock;
     std::vector<Asked> asked;
     for (const int pe : pes) asked.push_back(ask(board, pe));
@@ -205,11 +208,11 @@ std::vector<PeStacks> read_stacks(const common::BoardView& board, const std::vec
         else if (is_silent(one))
             stacks.text = "  does not answer: it blocks signals, or runs too rarely\n";
         else {
-            stacks = native_stacks(board.stacks(one.pe), one.pid);
-            if (!one.python) continue;
-            const PeStacks python = python_stacks(written_since(one));
-            stacks.text = python.text + stacks.text;
-            if (!python.site.empty()) stacks.site = python.site;
+            if (one.python) stacks = python_stacks(written_since(one));
+            if (sites_only && !stacks.site.empty()) continue;
+            const PeStacks native = native_stacks(board.stacks(one.pe), one.pid, sites_only);
+            stacks.text += native.text;
+            if (stacks.site.empty()) stacks.site = native.site;
         }
     }
     return all;
@@ -225,7 +228,7 @@ std::vector<common::PeDoing> doing_with_sites(const common::BoardView& board) {
     constexpr std::size_t most = 16;  // a report names few PEs, and each of them is interrupted
     if (elsewhere.size() > most) elsewhere.resize(most);
     constexpr double patience_s = 0.3;
-    const std::vector<PeStacks> stacks = read_stacks(board, elsewhere, patience_s);
+    const std::vector<PeStacks> stacks = read_stacks(board, elsewhere, patience_s, true);
     for (std::size_t i = 0; i < elsewhere.size(); ++i)
         doing[static_cast<std::size_t>(elsewhere[i])].site = stacks[i].site;
     return doing;
