@@ -39,10 +39,11 @@ inline core::Called check_call(State& state, const core::Called& operation, cons
 }
 
 /// Throws Error(pe).
-inline void check_root(const State& state, int root) {
-    if (static_cast<unsigned>(root) >= static_cast<unsigned>(state.n_pes())) [[unlikely]]
-        detail::throw_pe(root, state.n_pes());
+inline void check_root(int n_pes, int root) {
+    if (static_cast<unsigned>(root) >= static_cast<unsigned>(n_pes)) [[unlikely]]
+        detail::throw_pe(root, n_pes);
 }
+inline void check_root(const State& state, int root) { check_root(state.n_pes(), root); }
 
 /// Throws Error(shape_mismatch) with the passed and the expected size.
 [[noreturn]] void throw_shape(const char* operation, const char* argument, std::size_t passed,
@@ -62,10 +63,14 @@ inline void check_size(const char* operation, const char* argument, std::size_t 
 /// Throws Error(invalid_argument) for a null pointer to `bytes`, unless ATOLL_CHECK is `none`. Only for
 /// arrays that this PE's own part of the call reads or writes.
 [[noreturn]] void throw_null(const char* operation, const char* argument, std::size_t bytes);
+inline void check_given(const core::JobState& job, const char* operation, const char* argument,
+                        const void* pointer, std::size_t bytes) {
+    if (pointer == nullptr && bytes != 0 && job.window().check) [[unlikely]]
+        throw_null(operation, argument, bytes);
+}
 inline void check_given(const State& state, const char* operation, const char* argument, const void* pointer,
                         std::size_t bytes) {
-    if (pointer == nullptr && bytes != 0 && state.job().window().check) [[unlikely]]
-        throw_null(operation, argument, bytes);
+    check_given(state.job(), operation, argument, pointer, bytes);
 }
 inline void check_given(const State& state, const char* operation, const void* dst, std::size_t dst_bytes,
                         const void* src, std::size_t src_bytes) {

@@ -2,8 +2,6 @@
 
 #include "front/new_job.hpp"
 
-#include <algorithm>
-
 namespace atl::front {
 namespace {
 
@@ -78,18 +76,6 @@ Group group_of(Kind kind) {
     }
 }
 
-bool folds(Kind kind) {
-    return kind == Kind::reduce || kind == Kind::all_reduce || kind == Kind::reduce_scatter;
-}
-
-/// Number of pieces of a span on the side given.
-std::size_t pieces(Kind kind, bool is_source, int n) {
-    const bool many = is_source
-                          ? kind == Kind::scatter || kind == Kind::reduce_scatter || kind == Kind::all_to_all
-                          : kind == Kind::all_gather || kind == Kind::gather || kind == Kind::all_to_all;
-    return many ? static_cast<std::size_t>(n) : 1;
-}
-
 GroupArguments arguments_of(const Call& call, int n) {
     GroupArguments a{.kind = group_of(call.kind)};
     const Span in = call.in.empty() ? Span{} : call.in[0];
@@ -97,11 +83,10 @@ GroupArguments arguments_of(const Call& call, int n) {
     a.src = in.data;
     a.dst = out.data;
     a.root = call.root;
-    a.bytes =
-        call.in.empty() ? out.bytes / pieces(call.kind, false, n) : in.bytes / pieces(call.kind, true, n);
+    a.bytes = call.in.empty() ? out.bytes / a.dst_blocks(n) : in.bytes / a.src_blocks(n);
     // The root's source is its target, in place.
     if (call.kind == Kind::broadcast && !a.dst) a.dst = in.data;
-    if (folds(call.kind)) {
+    if (call.folds()) {
         if (call.type < 0 || call.type >= dtype_count)
             throw Error(ErrorCode::dtype_mismatch,
                         "Reductions on a GPU take the types of DType; convert 8-bit floating-point numbers "

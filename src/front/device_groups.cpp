@@ -4,9 +4,6 @@
 #include "collective/requests/c_interface.hpp"
 #include "front/device_group.hpp"
 
-#include <memory>
-#include <utility>
-
 struct atoll_device_group {  // NOLINT(readability-identifier-naming): names of C
     atl::front::DeviceGroup group;
 };

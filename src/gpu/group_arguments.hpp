@@ -47,14 +47,21 @@ struct GroupArguments {
     std::size_t dst_bytes(int n_pes) const {
         if (kind == Group::collect) return room;
         if (kind == Group::alltoalls) return extent(n_pes, strides.dst);
-        const bool blocks = kind == Group::fcollect || kind == Group::alltoall || kind == Group::gather;
-        return bytes * static_cast<std::size_t>(blocks ? n_pes : 1);
+        return bytes * dst_blocks(n_pes);
     }
     std::size_t src_bytes(int n_pes) const {
         if (kind == Group::alltoalls) return extent(n_pes, strides.src);
-        const bool blocks =
-            kind == Group::alltoall || kind == Group::scatter || kind == Group::reduce_scatter;
-        return bytes * static_cast<std::size_t>(blocks ? n_pes : 1);
+        return bytes * src_blocks(n_pes);
+    }
+    /// Number of blocks of `bytes`: one, or one from each member.
+    std::size_t dst_blocks(int n_pes) const {
+        const bool many = kind == Group::fcollect || kind == Group::alltoall || kind == Group::gather;
+        return static_cast<std::size_t>(many ? n_pes : 1);
+    }
+    /// Number of blocks of `bytes`: one, or one for each member.
+    std::size_t src_blocks(int n_pes) const {
+        const bool many = kind == Group::alltoall || kind == Group::scatter || kind == Group::reduce_scatter;
+        return static_cast<std::size_t>(many ? n_pes : 1);
     }
 
   private:

@@ -168,8 +168,8 @@ class Pieces {
   public:
     Pieces(Lane& lane, const gpu::GroupCall& call, const GroupArguments& arguments, const Arrays& mine)
         : lane_(lane), call_(call), n_(call.team.n_pes) {
-        if (mine.src == on_host) src_blocks_ = arguments.src_bytes(n_) / call.bytes;
-        if (mine.dst == on_host) dst_blocks_ = arguments.dst_bytes(n_) / call.bytes;
+        if (mine.src == on_host) src_blocks_ = arguments.src_blocks(n_);
+        if (mine.dst == on_host) dst_blocks_ = arguments.dst_blocks(n_);
     }
     void run() const {
         const std::size_t most = most_at_once(call_);

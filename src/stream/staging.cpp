@@ -27,11 +27,6 @@ bool shares_memory(const GroupArguments& a, int n) {
     return dst < src + a.src_bytes(n) && src < dst + a.dst_bytes(n);
 }
 
-bool has_block_for_each_target(Group kind) { return kind == Group::alltoall || kind == Group::scatter; }
-bool has_block_of_each_source(Group kind) {
-    return kind == Group::fcollect || kind == Group::alltoall || kind == Group::gather;
-}
-
 }  // namespace
 
 /// A call that goes through the stage.
@@ -88,8 +83,8 @@ void Staging::start(const GroupArguments& arguments, gpu::StreamHandle stream) c
     const int me = team_.my_pe(), n = team_.n_pes();
     const Call call{device, arguments, core::group_call(state(), arguments), stream, me, n};
     const Group kind = arguments.kind;
-    if (kind == Group::reduce || kind == Group::reduce_to || kind == Group::reduce_scatter)
-        core::check_reduction(arguments.type, arguments.op);
+    const bool folds = kind == Group::reduce || kind == Group::reduce_to || kind == Group::reduce_scatter;
+    if (folds) core::check_reduction(arguments.type, arguments.op);
     // A member folds its block only after it has read the others, so that block may be dst.
     const bool shared = kind == Group::reduce_scatter && shares_memory(arguments, n);
     if (job.window().check && !shared) core::check_overlap("A call of the group", arguments, me, n);
@@ -98,7 +93,7 @@ void Staging::start(const GroupArguments& arguments, gpu::StreamHandle stream) c
     if (kind == Group::sync) return device.streams().start(call.call, stream);
     if (arguments.bytes <= most_pieces * most && !shared)
         return core::start_in_pieces(device, call.call, most, stream);
-    if (kind == Group::reduce || kind == Group::reduce_to || kind == Group::reduce_scatter) return fold(call);
+    if (folds) return fold(call);
     if (kind == Group::broadcast && n > 2) return relay(call);
     pull(call);
 }
@@ -107,7 +102,7 @@ void Staging::start(const GroupArguments& arguments, gpu::StreamHandle stream) c
 void Staging::fold(const Call& call) const {
     const GroupArguments& a = call.arguments;
     const bool scatters = a.kind == Group::reduce_scatter;
-    const auto blocks = static_cast<std::size_t>(scatters ? call.n : 1);
+    const std::size_t blocks = a.src_blocks(call.n);
     const std::size_t most = chunk(blocks);
     for (std::size_t at = 0; at < a.bytes; at += most) {
         const std::size_t bytes = std::min(most, a.bytes - at);
@@ -140,10 +135,9 @@ void Staging::relay(const Call& call) const {
 
 /// Copies to the stage what the others read.
 void Staging::give(const Call& call, std::size_t at, std::size_t bytes) const {
-    const Group kind = call.arguments.kind;
-    if (!has_block_for_each_target(kind)) {
+    if (call.arguments.src_blocks(call.n) == 1) {
         const int other = call.me == 0 ? 1 : 0;
-        const int reader = kind == Group::gather ? call.arguments.root : other;
+        const int reader = call.arguments.kind == Group::gather ? call.arguments.root : other;
         if (reader != call.me && call.sends(call.me, reader)) call.copy(stage_, call.src(0, at), bytes);
         return;
     }
@@ -158,7 +152,8 @@ void Staging::give(const Call& call, std::size_t at, std::size_t bytes) const {
 /// starts with its own, so that none has two readers at a time.
 void Staging::pull(const Call& call) const {
     const GroupArguments& a = call.arguments;
-    const std::size_t most = chunk(has_block_for_each_target(a.kind) ? static_cast<std::size_t>(call.n) : 1);
+    const std::size_t src_blocks = a.src_blocks(call.n), dst_blocks = a.dst_blocks(call.n);
+    const std::size_t most = chunk(src_blocks);
     const auto mine = static_cast<std::size_t>(call.me);
     for (std::size_t at = 0; at < a.bytes; at += most) {
         const std::size_t bytes = std::min(most, a.bytes - at);
@@ -167,8 +162,8 @@ void Staging::pull(const Call& call) const {
         for (int k = 0; k < call.n; ++k) {
             const int pe = (call.me + k) % call.n;
             if (!call.sends(pe, call.me)) continue;
-            const std::size_t from = has_block_for_each_target(a.kind) ? mine : 0;
-            const auto to = has_block_of_each_source(a.kind) ? static_cast<std::size_t>(pe) : 0;
+            const std::size_t from = src_blocks > 1 ? mine : 0;
+            const std::size_t to = dst_blocks > 1 ? static_cast<std::size_t>(pe) : 0;
             const char* theirs =
                 pe == call.me
                     ? call.src(from, at)

@@ -207,13 +207,9 @@ void enqueue(const Team& team, Stream stream, const char* operation, const core:
     core::start_collective(state, device, arguments, call, stream.handle);
 }
 
-void check_root(const Team& team, int root) {
-    if (static_cast<unsigned>(root) >= static_cast<unsigned>(team.n_pes()))
-        detail::throw_pe(root, team.n_pes());
-}
-
 }  // namespace
 
+using collective::check_root;
 using collective::check_size;
 using collective::times;
 using gpu::Group;
@@ -230,7 +226,7 @@ void StreamTeam::barrier() const {
 
 void StreamTeam::broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
                                  int root) const {
-    check_root(team_, root);
+    check_root(team_.n_pes(), root);
     if (team_.my_pe() == root) check_size("broadcast", "src", src_bytes, dst_bytes);
     enqueue(team_, stream_, "broadcast",
             {.kind = Group::broadcast, .dst = dst, .src = src, .bytes = dst_bytes, .root = root});
@@ -254,7 +250,7 @@ void StreamTeam::alltoall_bytes(void* dst, std::size_t dst_bytes, const void* sr
 
 void StreamTeam::gather_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
                               int root) const {
-    check_root(team_, root);
+    check_root(team_.n_pes(), root);
     if (team_.my_pe() == root) check_size("gather", "dst", dst_bytes, times(src_bytes, team_.n_pes()));
     enqueue(team_, stream_, "gather",
             {.kind = Group::gather, .dst = dst, .src = src, .bytes = src_bytes, .root = root});
@@ -262,7 +258,7 @@ void StreamTeam::gather_bytes(void* dst, std::size_t dst_bytes, const void* src,
 
 void StreamTeam::scatter_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
                                int root) const {
-    check_root(team_, root);
+    check_root(team_.n_pes(), root);
     if (team_.my_pe() == root) check_size("scatter", "src", src_bytes, times(dst_bytes, team_.n_pes()));
     enqueue(team_, stream_, "scatter",
             {.kind = Group::scatter, .dst = dst, .src = src, .bytes = dst_bytes, .root = root});
@@ -309,7 +305,7 @@ void StreamTeam::reduce_scatter_scaled_erased(void* dst, std::size_t dst_count, 
 
 void StreamTeam::reduce_to_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count,
                                   DType type, ReduceOp op, int root) const {
-    check_root(team_, root);
+    check_root(team_.n_pes(), root);
     if (team_.my_pe() == root) check_size("reduce_to", "dst", dst_count, src_count, "elements");
     core::check_reduction(type, op);
     enqueue(team_, stream_, "reduce_to",

@@ -94,7 +94,6 @@ void Line::start(const std::vector<atoll_call>& calls, const c10::Stream& stream
 // ---- GpuSide
 
 DeviceGroup GpuSide::join(const std::string& keys, int rank, int size, bool for_messages) const {
-    const c10::impl::VirtualGuardImpl impl(device_.type());
     StoreCalls calls{*meeting_.store, meeting_.keys + keys,
                      Milliseconds(static_cast<std::int64_t>(meeting_.timeout_s * 1e3)), nullptr};
     const atoll_store store{&calls, &StoreCalls::put, &StoreCalls::get};

@@ -3,7 +3,6 @@
 
 #include "registry.hpp"
 
-#include <algorithm>
 #include <vector>
 
 namespace atl::python {

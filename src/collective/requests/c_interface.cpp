@@ -6,6 +6,7 @@
 #include "collective/requests/segment.hpp"
 
 #include <cstring>
+#include <vector>
 
 struct atoll_group {  // NOLINT(readability-identifier-naming): names of C
     std::shared_ptr<atl::requests::Group> group;

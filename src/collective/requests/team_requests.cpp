@@ -60,22 +60,18 @@ struct Requests::State {
                .out = std::move(out)});
     }
     void check_given(Kind kind, const char* argument, const Span& span) const {
-        if (span.data == nullptr && span.bytes != 0 && team.state().job().window().check)
-            collective::throw_null(name_of(kind), argument, span.bytes);
+        collective::check_given(team.state().job(), name_of(kind), argument, span.data, span.bytes);
     }
-    void check_root(int root) const {
-        if (static_cast<unsigned>(root) >= static_cast<unsigned>(n())) detail::throw_pe(root, n());
-    }
+    void check_root(int root) const { collective::check_root(n(), root); }
     /// Drops what is done. Throws the error of what failed.
     void sweep() {
-        std::exception_ptr error;
+        RequestPtr failed;
         std::erase_if(started, [&](const RequestPtr& request) {
             if (!request->is_over()) return false;
-            if (!error && request->status.load() == Status::failed)
-                error = std::make_exception_ptr(Error(request->code, request->error));
+            if (!failed && request->status.load() == Status::failed) failed = request;
             return true;
         });
-        if (error) std::rethrow_exception(error);
+        if (failed) Group::rethrow(*failed);
     }
 
     Team team;
