@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from ranks import Ranks, case, raises, same
+from ranks import Ranks, case, check_rank_order, raises, same
 
 # gloo has no reductions of booleans that keep 0 and 1, and none of 16-bit integers.
 TYPES = [torch.float32, torch.float64, torch.int8, torch.uint8, torch.int32, torch.int64]
@@ -68,14 +68,7 @@ def averages(ranks: Ranks) -> None:
 @case
 def sums_have_the_same_bits_on_all_ranks(ranks: Ranks) -> None:
     for count in (3, 1000, 100_000):
-        tensor = torch.randn(count, generator=torch.Generator().manual_seed(ranks.rank))
-        inputs = [torch.empty(count) for _ in range(ranks.size)]
-        dist.all_gather(inputs, tensor, group=ranks.atoll)
-        dist.all_reduce(tensor, group=ranks.atoll)
-        expected = inputs[0].clone()
-        for other in inputs[1:]:
-            expected += other
-        assert torch.equal(tensor, expected), "the sum is not in rank order"
+        check_rank_order(ranks, count, "cpu")
 
 
 @case

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from ranks import Ranks, case, raises
+from ranks import Ranks, case, check_rank_order, raises, same
 
 TYPES = [
     torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int8, torch.uint8, torch.int32, torch.int64,
@@ -25,11 +25,7 @@ def gpu() -> torch.device:
 
 def beside_gloo(ranks: Ranks, what: object, body: Callable[[Any, torch.device], Any]) -> None:
     """Compare the results of `body` by atoll on the GPU with those by gloo on the CPU."""
-    mine, theirs = body(ranks.atoll, gpu()), body(ranks.gloo, torch.device("cpu"))
-    mine, theirs = ([x] if isinstance(x, torch.Tensor) else x for x in (mine, theirs))
-    assert len(mine) == len(theirs), what
-    for a, b in zip(mine, theirs, strict=True):
-        assert a.dtype == b.dtype and a.shape == b.shape and torch.equal(a.cpu(), b), (what, a, b)
+    same([body(ranks.atoll, gpu()), body(ranks.gloo, torch.device("cpu"))], what)
 
 
 @case
@@ -73,14 +69,7 @@ def averages(ranks: Ranks) -> None:
 @case
 def sums_are_in_rank_order(ranks: Ranks) -> None:
     for count in (3, 1000, 100_000, 3_000_000):
-        tensor = torch.randn(count, generator=torch.Generator().manual_seed(ranks.rank)).to(gpu())
-        inputs = [torch.empty_like(tensor) for _ in range(ranks.size)]
-        dist.all_gather(inputs, tensor, group=ranks.atoll)
-        dist.all_reduce(tensor, group=ranks.atoll)
-        expected = inputs[0].clone()
-        for other in inputs[1:]:
-            expected += other
-        assert torch.equal(tensor, expected), f"the sum of {count} elements is not in rank order"
+        check_rank_order(ranks, count, gpu())
 
 
 @case

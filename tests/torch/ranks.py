@@ -57,12 +57,24 @@ def exchange(key: str, text: str, limit: timedelta = LIMIT) -> list[str]:
 
 
 def same(results: list[Any], what: object) -> None:
-    """Check that the first result equals the second, in every bit and every tensor."""
+    """Check that the first result equals the second, of CPU tensors, in every bit and every tensor."""
     mine, theirs = results
     mine, theirs = ([x] if isinstance(x, torch.Tensor) else x for x in (mine, theirs))
     assert len(mine) == len(theirs), what
     for a, b in zip(mine, theirs, strict=True):
-        assert a.dtype == b.dtype and a.shape == b.shape and torch.equal(a, b), (what, a, b)
+        assert a.dtype == b.dtype and a.shape == b.shape and torch.equal(a.cpu(), b), (what, a, b)
+
+
+def check_rank_order(ranks: Ranks, count: int, device: torch.device | str) -> None:
+    """Check that a sum of `count` elements has the bits of a sum in the order of the ranks."""
+    tensor = torch.randn(count, generator=torch.Generator().manual_seed(ranks.rank)).to(device)
+    inputs = [torch.empty_like(tensor) for _ in range(ranks.size)]
+    dist.all_gather(inputs, tensor, group=ranks.atoll)
+    dist.all_reduce(tensor, group=ranks.atoll)
+    expected = inputs[0].clone()
+    for other in inputs[1:]:
+        expected += other
+    assert torch.equal(tensor, expected), f"the sum of {count} elements is not in rank order"
 
 
 @contextlib.contextmanager
