@@ -25,6 +25,7 @@ BENCHMARKS = {
     "gpu_kernels": "scripts/gpu.sh kernels bench",
     "gpu_enqueue": "scripts/gpu.sh python bench",
     "gpu_peers": "scripts/gpu.sh peers",
+    "gpu_torch": "scripts/gpu.sh torch bench",
     "gpu_examples": "the times of examples/11_kernels_jacobi, 13_kernels_allreduce, 18_kernels_matmul",
 }
 
