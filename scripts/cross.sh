@@ -6,5 +6,5 @@ begin cross
 check "build (aarch64)" bash -c "source scripts/lib.sh; build_cross"
 [ "$checked" -ne 0 ] || check "C++ tests (aarch64, qemu)" --junit "$results/cxx-aarch64.xml" \
     limited python3 scripts/gtests.py --junit "$results/cxx-aarch64.xml" --jobs "$jobs" \
-    --emulator "qemu-aarch64 -L /usr/aarch64-linux-gnu" build/cross-aarch64/bin/{common,bootstrap,memory,transport,gpu_unit,core,collective}_tests
+    --emulator "qemu-aarch64 -L /usr/aarch64-linux-gnu" "${cross_tests[@]/#/build/cross-aarch64/bin/}"
 [ -n "${ATOLL_BUILD_NO_CLOSING:-}" ] || closing cross

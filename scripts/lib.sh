@@ -82,8 +82,6 @@ closing() { python3 scripts/summary.py close "${@/#/$results/}"; }
 # configure PRESET, and build targets of it (all by default).
 configure() { cmake --preset "$1" "${@:2}"; }
 build() { cmake --build "build/$1" -j "$jobs" --target "${@:2}" $([ $# -gt 1 ] || echo all); }
-# The libraries for aarch64 and the test programs of the layers.
-build_cross() {
-    configure cross-aarch64 &&
-        build cross-aarch64 atoll atoll_cli atoll_shmem {common,bootstrap,memory,transport,gpu_unit,core,collective}_tests
-}
+# Builds the libraries for aarch64 and the test programs of the layers.
+cross_tests=({common,bootstrap,memory,transport,gpu_unit,core,collective}_tests)
+build_cross() { configure cross-aarch64 && build cross-aarch64 atoll atoll_cli atoll_shmem "${cross_tests[@]}"; }

@@ -1,5 +1,8 @@
 """clang-tidy over all sources of src/ and python/src/ that the preset "tidy" would compile.
 
+Headers take most of the time, so the sources of a folder are first checked together, as one file. If that file has a
+finding, each of its sources is checked alone. A using declaration passes if any source of that file uses it.
+
 A file that passed is cached by content: clang-tidy's version, .clang-tidy, the command, the file and the headers that
 it includes. The cache is ATOLL_BUILD_TIDY_CACHE, by default in the user's cache, so that a new clone has it too. A
 file that cannot be checked is a failure, and so is a run without files.

@@ -118,6 +118,8 @@ class Meetings {
     std::uint32_t fingerprint_of(const Called& call) const { return call.fingerprint() & compared_; }
 
     // ---- waits (waits.cpp)
+    /// Fills in the missing world PEs; `waiting` is a Waiting.
+    using Missing = int (*)(const void* waiting, int* pes, int most);
     /// The argument of the functions that a waiting member calls.
     struct Waiting {
         Meetings& meetings;
@@ -125,10 +127,8 @@ class Meetings {
         const detail::Flag& flag;
         std::uint32_t value;  ///< of `flag` that ends the wait
         int peer;             ///< the team PE that sets `flag`; -1: see `missing`
-        int (*missing)(const void* waiting, int* pes, int most);  ///< null unless `peer` is -1
+        Missing missing;      ///< null unless `peer` is -1
     };
-    /// Fills in the missing world PEs; `waiting` is a Waiting.
-    using Missing = int (*)(const void* waiting, int* pes, int most);
     /// Waits until `flag` of the team has reached `value`. `peer` is the awaited team PE; -1: see `missing`.
     void wait_flag(const Called& call, detail::Flag& flag, std::uint32_t value, int peer,
                    Missing missing = nullptr);

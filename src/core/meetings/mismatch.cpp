@@ -176,8 +176,10 @@ void Meetings::look_for_failed(const Waiting& wait) {
         const int n = wait.missing(&wait, missing.data(), self.n_pes_);
         return std::find(missing.begin(), missing.begin() + n, team.world_pe(i)) != missing.begin() + n;
     };
-    for (int i = 0; i < self.n_pes_; ++i) {
-        if (i == self.my_pe_ || (wait.peer >= 0 && wait.peer != i) || !never_comes(i)) continue;
+    const int first = std::max(wait.peer, 0);
+    const int end = wait.peer >= 0 ? wait.peer + 1 : self.n_pes_;
+    for (int i = first; i < end; ++i) {
+        if (i == self.my_pe_ || !never_comes(i)) continue;
         const std::string pe = "PE " + std::to_string(team.world_pe(i));
         std::string text = wait.call.operation();
         text.append(" of ").append(team.name());
