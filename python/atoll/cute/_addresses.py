@@ -38,6 +38,8 @@ def ptr(team, x, pe):
 
 
 def peer(team, x, pe):
+    if not isinstance(x, cute.Tensor):
+        raise TypeError(f"atoll.cute.peer: x is {type(x).__name__}; it must be a cute.Tensor")
     return there("peer", team, x, pe)
 
 

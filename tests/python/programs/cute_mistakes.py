@@ -51,6 +51,7 @@ MISTAKES = {
     "async_put: dst is in shared memory": lambda team, x, flags, small: dev.async_put(team, in_shared_memory(Float32), x, 0),
     "iget: src is in shared memory": lambda team, x, flags, small: dev.iget(team, x, in_shared_memory(Float32), 1, 1, 4, 0),
     "peer: x is in shared memory": lambda team, x, flags, small: dev.peer(team, in_shared_memory(Float32), 0),
+    "peer: x is _Pointer; it must be a cute.Tensor": lambda team, x, flags, small: dev.peer(team, x.iterator, 0),
     "ptr: x is in registers": lambda team, x, flags, small: dev.ptr(team, in_registers(), 0),
     "atomic_add: dst is in shared memory": lambda team, x, flags, small: dev.atomic_add(team, in_shared_memory(Int64), 1, 0),
     "wait_until: ivar is in shared memory": lambda team, x, flags, small: dev.wait_until(team, in_shared_memory(Int64), dev.EQ, 1),
