@@ -7,6 +7,7 @@ from typing import Any
 from numba.core import types
 from numba.core.errors import TypingError
 
+from .._device import DeviceTeam
 from .._kernels import rules
 from .._kernels.rules import Rule
 from ._types import FLOATS, MAX, MIN, PROD, SUM, WORDS, Kind, array, is_left_out, item, number, one_of, plain
@@ -19,8 +20,6 @@ ALLOWED = {
 }
 """The types of words, by the key of [dtypes] in the table."""
 CONTIGUOUS = ("many", "wide")
-TEAM_CLASSES: list[type] = []
-"""The classes of teams; _registration.py lists them."""
 
 
 def check(name: str, given: dict[str, Kind]) -> None:
@@ -34,7 +33,7 @@ def check(name: str, given: dict[str, Kind]) -> None:
 
 
 def team(rule: Rule, given: dict[str, Kind]) -> None:
-    if getattr(given[rule.argument], "instance_class", None) not in TEAM_CLASSES:
+    if not issubclass(getattr(given[rule.argument], "instance_class", object), DeviceTeam):
         raise TypingError(
             f"{rule.argument} is {given[rule.argument]}; pass dev.launch(…)(…) an atoll.Team, such as atoll.WORLD, and pass "
             "on the kernel's own argument, or pass team.device()"

@@ -15,7 +15,7 @@ from numba.core.typing import templates
 
 from .. import _ptx, _versions
 from .._device import DeviceTeam
-from ._checks import TEAM_CLASSES, check
+from ._checks import check
 from ._types import Kind
 
 
@@ -57,9 +57,6 @@ class CheckedTeam(DeviceTeam):
     A separate type, so that such processes alone find the kernels that they cached, also those of
     @cuda.jit(cache=True).
     """
-
-
-TEAM_CLASSES += [DeviceTeam, CheckedTeam]
 
 
 def checked_team(value, context):
