@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all demo demo-shmem4py test ci sanitize cross clusters cute torch lint hostile bench soak wheel stubs format setup setup-network setup-test setup-cross clean distclean help
+.PHONY: all demo demo-shmem4py test ci docs sanitize cross clusters kernels cute torch lint hostile bench soak wheel stubs format setup setup-network setup-test setup-cross clean distclean help
 
 all: setup ## a ready environment: .venv/bin/atoll, and `import atoll` in .venv/bin/python
 	@scripts/install.sh
@@ -17,8 +17,11 @@ demo-shmem4py: all ## a program of shmem4py's by `from atoll import shmem`, then
 test: setup setup-test ## release build, C++ and Python tests, layout, formatters and linters; one closing line
 	@scripts/test.sh
 
-ci: ## test, lint, hostile, cute, wheel, clusters, sanitize, cross and torch, with one closing line
+ci: ## test, docs, kernels, lint, hostile, cute, wheel, clusters, torch, sanitize and cross, with one closing line
 	@scripts/ci.sh
+
+docs: setup ## the documentation site, in build/docs/html; every warning and dead link is an error
+	@scripts/docs.sh
 
 sanitize: setup setup-test ## the C++ tests under ASan + UBSan, then TSan
 	@scripts/sanitize.sh
@@ -34,6 +37,9 @@ cross: setup-cross ## cross-compile for aarch64, run the C++ tests under qemu-us
 
 clusters: setup setup-test ## jobs over several hosts (network namespaces; needs root): Slurm, PRRTE, MPI, torchrun, ssh
 	@scripts/clusters.sh
+
+kernels: setup setup-test ## kernels in Numba and Triton, run on CPUs and compiled for GPUs (none is needed)
+	@scripts/kernels.sh
 
 cute: setup ## kernels in NVIDIA's CuTe DSL, compiled for GPUs (none is needed; 100 MB to fetch)
 	@scripts/cute.sh

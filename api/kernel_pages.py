@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HEADERS, SHARED = ROOT / "include/atoll/device", ROOT / "python/atoll/_kernels"
 sys.path.insert(0, str(SHARED.parent))  # so that it needs no atoll, which needs the compiled library
 documentation: Any = importlib.import_module("_kernels.documentation")
+del sys.path[0]  # it has a logging.py
 Language, paragraph = documentation.Language, documentation.paragraph
 BEGIN, END = "<!-- coverage: api/kernels.py -->", "<!-- end of coverage -->"
 ORDER_OF_TITLES = ("cpp", "numba", "triton", "cute")
@@ -84,7 +85,7 @@ def small() -> str:
     pairs = int(found[1])
     sizes = ", ".join(f"{8 * (pairs // n)} with {n} PEs" for n in (2, 4, 8))
     return (
-        f"A collective is small if one member sends another at most `8 * ({pairs} // n_pes)` bytes ({sizes}). It takes any "
+        f"A collective is small if one member sends another at most `8 * max({pairs} // n_pes, 8)` bytes ({sizes}). It takes any "
         "arrays. Larger ones need the symmetric arrays that are named; `collect` and the tiles' always do."
     )
 

@@ -65,6 +65,14 @@ def split_argument(text: str) -> tuple[str, str]:
     return kind.strip(), name
 
 
+def members_of(sets: dict[str, str], name: str) -> list[str]:
+    """The types of a set, of which one may name another by @."""
+    found: list[str] = []
+    for member in sets[name].split():
+        found += members_of(sets, member[1:]) if member.startswith("@") else [member]
+    return found
+
+
 class Table:
     def __init__(self, path: Path = HERE / "openshmem.toml") -> None:
         data = tomllib.loads(path.read_text())
@@ -74,17 +82,11 @@ class Table:
         self._sets: dict[str, str] = data["sets"]
         self.functions = [f for op in data["op"] for f in self._expand(op)]
 
-    def members(self, name: str) -> list[str]:
-        found: list[str] = []
-        for member in self._sets[name].split():
-            found += self.members(member[1:]) if member.startswith("@") else [member]
-        return found
-
     def _expand(self, op: dict[str, object]) -> Iterator[Function]:
         forms = str(op.get("forms", "")).split()
         contexts = ["", "ctx_"] if "ctx" in forms else [""]
         over = op.get("over")
-        members: list[str | None] = [None] if over is None else list(self.members(str(over)))
+        members: list[str | None] = [None] if over is None else list(members_of(self._sets, str(over)))
         for signature in op["list"]:  # type: ignore[attr-defined]
             match = SIGNATURE.match(signature)
             assert match, signature

@@ -50,6 +50,7 @@ SIDES = {
     "cuda": ("cuda", "C++", None),
     "nccl": ("nccl", "C++", None),
     "nvshmem": ("nvshmem", "C++", None),
+    "atoll nvshmem.h": ("atoll nvshmem.h", "C++", None),
     "openmpi": ("openmpi", "C", None),
     "mpich": ("mpich", "C", None),
     "ucx": ("ucx", "C", None),

@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+import torch.distributed._symmetric_memory as symm_mem
 
 # Registers the backend fake.
 import torch.testing._internal.distributed.fake_pg
@@ -49,6 +50,7 @@ def operations(ranks: int, rank: int) -> dict[str, tuple[Callable[[Any], object]
             lambda g, t=tensor[: n // ranks * ranks]: dist.all_to_all_single(torch.empty_like(t), t, group=g),
             repeat,
         )
+    table |= symmetric_operations()
     table["barrier"] = (lambda g: dist.barrier(group=g), 50)
     word = torch.ones(2)
 
@@ -65,6 +67,29 @@ def operations(ranks: int, rank: int) -> dict[str, tuple[Callable[[Any], object]
         lambda g: dist.all_gather_object([None] * ranks, {"rank": rank}, group=g),
         10,
     )
+    return table
+
+
+def symmetric_operations() -> dict[str, tuple[Callable[[Any], object], int]]:
+    """Return all_reduce of symmetric tensors on Atoll, beside one of ordinary tensors on the other backends."""
+    symm_mem.set_backend("ATOLL")
+    name = dist.group.WORLD.group_name
+    table: dict[str, tuple[Callable[[Any], object], int]] = {}
+    for text, nbytes in SIZES.items():
+        shared, plain = symm_mem.empty(nbytes // 4, device="cpu").fill_(1), torch.ones(nbytes // 4)
+        symm_mem.rendezvous(shared, name)
+
+        def on_symmetric(group: Any, shared: Any = shared, plain: Any = plain) -> object:
+            return dist.all_reduce(shared if group is dist.group.WORLD else plain, group=group)
+
+        def two_shot(group: Any, shared: Any = shared, plain: Any = plain) -> object:
+            if group is dist.group.WORLD:
+                return torch.ops.symm_mem.two_shot_all_reduce_(shared, "sum", name)
+            return dist.all_reduce(plain, group=group)
+
+        repeat = 50 if nbytes < LARGE else 5 if nbytes == LARGE else 1
+        table[f"all_reduce symm. {text}"] = on_symmetric, repeat
+        table[f"two_shot {text}"] = two_shot, repeat
     return table
 
 

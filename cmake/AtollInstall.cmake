@@ -8,7 +8,7 @@ include(CMakePackageConfigHelpers)
 
 # The contents of a wheel, and all that `make` without a target needs.
 add_custom_target(atoll_package)
-foreach(_target atoll atoll_cuda atoll_shmem atoll_cli atoll_bench_core _atoll)
+foreach(_target atoll atoll_cuda atoll_shmem atoll_nvshmem atoll_cli atoll_bench_core _atoll)
     if(TARGET ${_target})
         add_dependencies(atoll_package ${_target})
     endif()
@@ -18,6 +18,7 @@ set(_generated "${PROJECT_BINARY_DIR}/generated/install")
 write_basic_package_version_file("${_generated}/atollConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 configure_file("${PROJECT_SOURCE_DIR}/cmake/atoll.pc.in" "${_generated}/atoll.pc" @ONLY)
 configure_file("${PROJECT_SOURCE_DIR}/cmake/atoll-shmem.pc.in" "${_generated}/atoll-shmem.pc" @ONLY)
+configure_file("${PROJECT_SOURCE_DIR}/cmake/atoll-nvshmem.pc.in" "${_generated}/atoll-nvshmem.pc" @ONLY)
 
 function(_atoll_install component root)
     set(_where COMPONENT ${component})
@@ -29,11 +30,19 @@ function(_atoll_install component root)
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" "${ATOLL_GENERATED_INCLUDE}/"
                       "${ATOLL_SHMEM_INCLUDE}/" DESTINATION "${root}include"
             ${_where} FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh")
+    install(TARGETS atoll_nvshmem EXPORT atoll_${component} LIBRARY DESTINATION "${root}nvshmem/lib" ${_where}
+            INCLUDES DESTINATION "${root}nvshmem/include")
+    foreach(_folder IN LISTS ATOLL_NVSHMEM_INCLUDE)
+        install(DIRECTORY "${_folder}/" DESTINATION "${root}nvshmem/include" ${_where} FILES_MATCHING PATTERN "*.h")
+    endforeach()
+    # The headers of kernels again, so that NVSHMEM_HOME alone is enough.
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/atoll/device" DESTINATION "${root}nvshmem/include/atoll" ${_where})
+    install(FILES "${PROJECT_SOURCE_DIR}/include/atoll/anywhere.hpp" DESTINATION "${root}nvshmem/include/atoll" ${_where})
     install(EXPORT atoll_${component} FILE atollTargets.cmake NAMESPACE atoll:: DESTINATION "${root}lib/cmake/atoll"
             ${_where})
     install(FILES "${PROJECT_SOURCE_DIR}/cmake/atollConfig.cmake" "${_generated}/atollConfigVersion.cmake"
             DESTINATION "${root}lib/cmake/atoll" ${_where})
-    install(FILES "${_generated}/atoll.pc" "${_generated}/atoll-shmem.pc" DESTINATION "${root}lib/pkgconfig" ${_where})
+    install(FILES "${_generated}/atoll.pc" "${_generated}/atoll-shmem.pc" "${_generated}/atoll-nvshmem.pc" DESTINATION "${root}lib/pkgconfig" ${_where})
 endfunction()
 
 # oshcc and oshrun find the tree relative to their own paths, so they need no configuration.

@@ -9,6 +9,12 @@ option(ATOLL_PYTHON "Build the Python module (where Python and nanobind are foun
 option(ATOLL_TESTS "Build the tests" ${_own})
 option(ATOLL_EXAMPLES "Build the C++ examples" ${_own})
 option(ATOLL_BENCH "Build the benchmarks" ${_own})
+# Programs that only a machine with a GPU can run take a third of the time of a fresh build.
+set(_gpu_here OFF)
+if(EXISTS /dev/nvidiactl)
+    set(_gpu_here ON)
+endif()
+option(ATOLL_GPU_PROGRAMS "Build the tests, examples and benchmarks that need a GPU, and run those tests" ${_gpu_here})
 set(ATOLL_SANITIZE "" CACHE STRING "What -fsanitize= gets: address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

@@ -70,7 +70,7 @@ if(ATOLL_BENCH)
                 COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" -std=c++20 -O3 -Werror=all-warnings -arch=sm_90 -cubin "-I${PROJECT_SOURCE_DIR}/include"
                         "${_source}" -o "${_cubin}"
                 DEPENDS "${_source}" ${_headers} VERBATIM)
-            add_custom_target(bench_gpu_kernels ALL DEPENDS "${_cubin}")
+            add_custom_target(bench_gpu_kernels DEPENDS "${_cubin}")
         endif()
     endif()
 endif()

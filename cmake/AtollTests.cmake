@@ -1,6 +1,7 @@
 # tests/<folder>/*_test.cpp   one GoogleTest program a folder, on the static core (PEs are threads where several are wanted)
 # tests/support/*.cpp         what these share; headers are included as "support/..."
 # tests/multi/*.cpp           programs that run under our launcher at 1, 2, 3, 4 and 7 PEs and exit 0 when right
+# tests/multi/suites.txt      suites of other folders that run so too, by the programs that hold them
 # tests/shmem/*.c, *.cpp      OpenSHMEM programs at 1, 2, 4 and 7 PEs, and at four times the cores; generated/*.c are printed by generate.py beside them
 # tests/gpu/*.cpp             the same at 1, 2 and 4 PEs, where the GPU part is built
 # tests/simulated/*.cpp       a GPU made of memory of the host, as libatoll_cuda.so: for tests of Python's GPU arrays
@@ -28,10 +29,12 @@ if(NOT GTest_FOUND OR CMAKE_CROSSCOMPILING)
 endif()
 include(GoogleTest)
 
-# Half the time of compiling; the library itself is what users get. Programs of a moment gain nothing from -O3.
-set(ATOLL_TEST_FLAGS $<$<CONFIG:Release>:-O1>)
+# Less than half the time of compiling; the library itself is what users get. Programs of a moment gain nothing from -O3.
+set(ATOLL_TEST_FLAGS $<$<CONFIG:Release>:-Og>)
 if(ATOLL_SANITIZE MATCHES "undefined")
-    list(APPEND ATOLL_TEST_FLAGS -O0)   # optimising the checks takes GCC as long as all else
+    # Optimising the checks takes GCC as long as all else. The address sanitizer finds what these three find, or nearly so;
+    # the library has them.
+    list(APPEND ATOLL_TEST_FLAGS -O0 -fno-sanitize=null,object-size,vptr)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     list(APPEND ATOLL_TEST_FLAGS $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)   # guesses more where it inlines less
@@ -43,6 +46,9 @@ if(ATOLL_UCX_INCLUDE)
     target_include_directories(atoll_test_support SYSTEM INTERFACE "${ATOLL_UCX_INCLUDE}")
 endif()
 target_link_libraries(atoll_test_support INTERFACE atoll_core atoll_flags)
+if(CMAKE_CROSSCOMPILING)
+    target_compile_definitions(atoll_test_support INTERFACE ATOLL_EMULATED)
+endif()
 file(GLOB _support CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
 if(_support)
     add_library(atoll_test_objects STATIC ${_support})
@@ -68,6 +74,10 @@ file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*/*_test.cpp")
 # Compared bit for bit with src/collective/folds/host_folds.cpp.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/tests/collective/reduce_test.cpp" PROPERTIES COMPILE_OPTIONS
                             -ffp-contract=off)
+# Suites that run as launched jobs too, by the program that holds them (tests/support/main/suites.cpp).
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/multi/suites.txt")
+file(STRINGS "${PROJECT_SOURCE_DIR}/tests/multi/suites.txt" _suites)
+set(ATOLL_SUITE_FOLDERS core collective)
 set(_folders)
 foreach(_source IN LISTS _sources)
     get_filename_component(_folder "${_source}" DIRECTORY)
@@ -85,14 +95,38 @@ foreach(_folder IN LISTS _folders)
     endif()
     set(_target ${_name}_tests)
     add_executable(${_target} ${_sources})
-    target_link_libraries(${_target} PRIVATE atoll_test_support GTest::gtest GTest::gtest_main)
+    target_link_libraries(${_target} PRIVATE atoll_test_support GTest::gtest)
+    if("${_name}" IN_LIST ATOLL_SUITE_FOLDERS)
+        target_sources(${_target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/main/suites.cpp")
+    else()
+        target_link_libraries(${_target} PRIVATE GTest::gtest_main)
+    endif()
     gtest_discover_tests(${_target} TEST_PREFIX "${_name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120
-                         PROPERTIES TIMEOUT 300 LABELS ${_name} ENVIRONMENT ATOLL_CHECK=all)
+                         PROPERTIES TIMEOUT 900 LABELS ${_name} ENVIRONMENT ATOLL_CHECK=all)
 endforeach()
 
 if(TARGET transport_tests)
     add_dependencies(cluster_suite transport_tests)   # there also with another UCX
 endif()
+
+# A command at several PE counts.
+function(_atoll_add_counts name folder counts configurations)
+    set(_limit --timeout 400)
+    set(_timeout 450)
+    if(folder STREQUAL "soak")
+        set(_limit)   # it runs as long as ATOLL_TEST_SOAK_SECONDS says
+        set(_timeout 7200)
+    endif()
+    foreach(_n IN LISTS counts)
+        set(_test ${name}.n${_n})
+        add_test(NAME ${_test} CONFIGURATIONS ${configurations}
+                 COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n ${_n} ${_limit} ${ARGN})
+        set_tests_properties(${_test} PROPERTIES TIMEOUT ${_timeout} LABELS ${folder} ENVIRONMENT ATOLL_CHECK=all)
+        if(_n GREATER 1)
+            set_tests_properties(${_test} PROPERTIES PROCESSORS 2)
+        endif()
+    endforeach()
+endfunction()
 
 # A program at several PE counts. Under an emulator the launcher is emulated too, and starts the emulator as each PE.
 function(_atoll_add_job_tests folder counts configurations)
@@ -110,23 +144,8 @@ function(_atoll_add_job_tests folder counts configurations)
         if(folder STREQUAL "multi")
             add_dependencies(cluster_suite ${_target})
         endif()
-        set(_limit --timeout 120)
-        if(folder STREQUAL "soak")
-            set(_limit)   # it runs as long as ATOLL_TEST_SOAK_SECONDS says
-        endif()
-        foreach(_n IN LISTS counts)
-            set(_test ${folder}.${_stem}.n${_n})
-            add_test(NAME ${_test} CONFIGURATIONS ${configurations}
-                     COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n ${_n} ${_limit}
-                             ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${_target}>)
-            set_tests_properties(${_test} PROPERTIES TIMEOUT 150 LABELS ${folder} ENVIRONMENT ATOLL_CHECK=all)
-            if(_n GREATER 1)
-                set_tests_properties(${_test} PROPERTIES PROCESSORS 2)
-            endif()
-            if(folder STREQUAL "soak")
-                set_tests_properties(${_test} PROPERTIES TIMEOUT 7200)
-            endif()
-        endforeach()
+        _atoll_add_counts(${folder}.${_stem} ${folder} "${counts}" "${configurations}"
+                          ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${_target}>)
     endforeach()
 endfunction()
 
@@ -134,9 +153,9 @@ endfunction()
 function(_atoll_add_hosts_test name program transport hosts)
     string(REPLACE "," "" _letters "${hosts}")
     set(_test ${name}.hosts.${transport}_${_letters})
-    add_test(NAME ${_test} COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n 4 --timeout 120
+    add_test(NAME ${_test} COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n 4 --timeout 400
                                    ${CMAKE_CROSSCOMPILING_EMULATOR} ${program})
-    set_tests_properties(${_test} PROPERTIES TIMEOUT 150 LABELS hosts PROCESSORS 2 ENVIRONMENT
+    set_tests_properties(${_test} PROPERTIES TIMEOUT 450 LABELS hosts PROCESSORS 2 ENVIRONMENT
         "ATOLL_CHECK=all;ATOLL_TRANSPORT=${transport};ATOLL_HOST_ID=${hosts};UCX_TLS=tcp,self")
 endfunction()
 
@@ -163,15 +182,25 @@ if(TARGET atoll_cli)
         set(_counts 2 4)
     endif()
     _atoll_add_job_tests(multi "${_counts}" "")
+    # multi/NAME of a suite is a script, which names it to its program.
+    list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " _emulator)
+    set(_multi ucx)
+    foreach(_suite IN LISTS _suites)
+        string(REGEX REPLACE "^(.*)/(.*)_test.cpp$" "\\2" _stem "${_suite}")
+        get_filename_component(_folder "${_suite}" DIRECTORY)
+        file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/multi/${_stem}"
+             CONTENT "#!/bin/sh\nATOLL_TEST_SUITE=${_suite} exec ${_emulator} '$<TARGET_FILE:${_folder}_tests>' \"$@\"\n"
+             FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+        _atoll_add_counts(multi.${_stem} multi "${_counts}" "" "${PROJECT_BINARY_DIR}/multi/${_stem}")
+        add_dependencies(cluster_suite ${_folder}_tests)
+        list(APPEND _multi ${_stem})
+    endforeach()
     if(ATOLL_UCX_INCLUDE)   # the same by UCX and TCP, where UCX would take shared memory
-        file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/multi/*.cpp")
-        list(FILTER _sources EXCLUDE REGEX "/device_")
-        foreach(_source IN LISTS _sources)
-            get_filename_component(_stem "${_source}" NAME_WE)
+        foreach(_stem IN LISTS _multi)
             foreach(_n 2 4)
                 set(_test multi.${_stem}.ucx.n${_n})
-                add_test(NAME ${_test} COMMAND $<TARGET_FILE:atoll_cli> run -n ${_n} --timeout 120 $<TARGET_FILE:multi_${_stem}>)
-                set_tests_properties(${_test} PROPERTIES TIMEOUT 150 LABELS "multi;ucx" PROCESSORS 2
+                add_test(NAME ${_test} COMMAND $<TARGET_FILE:atoll_cli> run -n ${_n} --timeout 400 "${PROJECT_BINARY_DIR}/multi/${_stem}")
+                set_tests_properties(${_test} PROPERTIES TIMEOUT 450 LABELS "multi;ucx" PROCESSORS 2
                                      ENVIRONMENT "ATOLL_CHECK=all;ATOLL_TRANSPORT=ucx;UCX_TLS=tcp,self")
             endforeach()
         endforeach()
@@ -180,26 +209,24 @@ if(TARGET atoll_cli)
             foreach(_networks "tcp,self" "posix,cma,self")
                 string(REGEX REPLACE ",.*" "" _way "${_networks}")
                 set(_test multi.${_stem}.ucx_rma_${_way}.n2)
-                add_test(NAME ${_test} COMMAND $<TARGET_FILE:atoll_cli> run -n 2 --timeout 120 $<TARGET_FILE:multi_${_stem}>)
-                set_tests_properties(${_test} PROPERTIES TIMEOUT 150 LABELS "multi;ucx" PROCESSORS 2 ENVIRONMENT
+                add_test(NAME ${_test} COMMAND $<TARGET_FILE:atoll_cli> run -n 2 --timeout 400 "${PROJECT_BINARY_DIR}/multi/${_stem}")
+                set_tests_properties(${_test} PROPERTIES TIMEOUT 450 LABELS "multi;ucx" PROCESSORS 2 ENVIRONMENT
                     "ATOLL_CHECK=all;ATOLL_TRANSPORT=ucx;ATOLL_UCX_RMA=on;ATOLL_UCX_RMA_BYTES=1;UCX_TLS=${_networks}")
             endforeach()
         endforeach()
         add_test(NAME multi.ucx.ucx_rma_unattended.n2
-                 COMMAND $<TARGET_FILE:atoll_cli> run -n 2 --timeout 120 $<TARGET_FILE:multi_ucx> --gtest_filter=*Large*)
-        set_tests_properties(multi.ucx.ucx_rma_unattended.n2 PROPERTIES TIMEOUT 150 LABELS "multi;ucx" PROCESSORS 2 ENVIRONMENT
+                 COMMAND $<TARGET_FILE:atoll_cli> run -n 2 --timeout 400 $<TARGET_FILE:multi_ucx> --gtest_filter=*Large*)
+        set_tests_properties(multi.ucx.ucx_rma_unattended.n2 PROPERTIES TIMEOUT 450 LABELS "multi;ucx" PROCESSORS 2 ENVIRONMENT
             "ATOLL_CHECK=all;ATOLL_TRANSPORT=ucx;ATOLL_UCX_PROGRESS=none;UCX_TLS=posix,cma,self")
     endif()
     # And on pretended hosts, two and two in turns or one and three: by the reference transport between them, and by UCX.
-    file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/multi/*.cpp")
-    list(FILTER _sources EXCLUDE REGEX "/device_|/ucx\\.cpp$")  # ucx counts connections, of which init needs some here
-    foreach(_source IN LISTS _sources)
-        get_filename_component(_stem "${_source}" NAME_WE)
+    list(REMOVE_ITEM _multi ucx)   # it counts connections, of which init needs some here
+    foreach(_stem IN LISTS _multi)
         if(NOT ATOLL_SANITIZE STREQUAL "thread")   # not run by it yet
-            _atoll_add_hosts_test(multi.${_stem} $<TARGET_FILE:multi_${_stem}> loopback "a,b,b,b")
+            _atoll_add_hosts_test(multi.${_stem} "${PROJECT_BINARY_DIR}/multi/${_stem}" loopback "a,b,b,b")
         endif()
         if(ATOLL_UCX_INCLUDE)
-            _atoll_add_hosts_test(multi.${_stem} $<TARGET_FILE:multi_${_stem}> ucx "a,b")
+            _atoll_add_hosts_test(multi.${_stem} "${PROJECT_BINARY_DIR}/multi/${_stem}" ucx "a,b")
         endif()
     endforeach()
     # Device heaps that a transport reaches: a GPU of memory of the host; two hosts, uneven ones, and a forced transport.
@@ -225,9 +252,13 @@ if(TARGET atoll_cli)
         endif()
     endforeach()
     _atoll_add_job_tests(soak "4" "soak")
-    # Built wherever the toolkit is; without a driver they skip, and say why. CUDA's runtime is the test's own.
+    # Without a driver they skip, and say why. CUDA's runtime is the test's own.
     if(TARGET atoll_cuda AND TARGET CUDA::cudart_static)
-        _atoll_add_job_tests(gpu "1;2;4" "")
+        set(_configurations gpu)
+        if(ATOLL_GPU_PROGRAMS)
+            set(_configurations "")
+        endif()
+        _atoll_add_job_tests(gpu "1;2;4" "${_configurations}")
         file(GLOB ATOLL_GPU_TESTS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/gpu/*.cpp")
         if(NOT ATOLL_NVCC)
             list(FILTER ATOLL_GPU_TESTS EXCLUDE REGEX "_kernels\\.cpp$")
@@ -251,6 +282,9 @@ if(TARGET atoll_cli)
                 target_compile_definitions(gpu_kernels PUBLIC ATOLL_TEST_ALL_TYPES)
             endif()
             target_include_directories(gpu_kernels PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests")
+            if(NOT ATOLL_GPU_PROGRAMS)   # they will not run: a quarter of the time shows that they compile
+                target_compile_options(gpu_kernels PRIVATE -Xcicc=-O1 -Xptxas=-O0)
+            endif()
             # Its own main(): it ends by what it is started for, see scripts/gpu.sh programs.
             add_executable(gpu_kernel_ends "${PROJECT_SOURCE_DIR}/tests/gpu/ends/kernel_ends.cu")
             set_target_properties(gpu_kernel_ends PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/gpu/ends"
@@ -272,7 +306,29 @@ if(TARGET atoll_cli)
     endif()
 endif()
 
-# The programs that scripts/gpu.sh programs needs on machines with GPUs.
+# NVSHMEM's host functions on GPU memory; it links the library, as a user's program does.
+if(TARGET atoll_nvshmem AND TARGET atoll_cuda AND TARGET CUDA::cudart_static AND NOT ATOLL_SANITIZE)
+    add_executable(gpu_nvshmem "${PROJECT_SOURCE_DIR}/tests/nvshmem/gpu/on_gpu.cpp")
+    set_target_properties(gpu_nvshmem PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/gpu/nvshmem" OUTPUT_NAME on_gpu)
+    target_link_libraries(gpu_nvshmem PRIVATE atoll::nvshmem atoll_flags CUDA::cudart_static)
+    target_compile_options(gpu_nvshmem PRIVATE ${ATOLL_TEST_FLAGS})
+    add_dependencies(gpu_nvshmem atoll_cuda)
+    if(ATOLL_NVCC)   # functions in kernels
+        add_executable(gpu_nvshmem_kernels "${PROJECT_SOURCE_DIR}/tests/nvshmem/gpu/in_kernels.cu")
+        set_target_properties(gpu_nvshmem_kernels PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/gpu/nvshmem"
+                                                             OUTPUT_NAME in_kernels)
+        target_link_libraries(gpu_nvshmem_kernels PRIVATE atoll::nvshmem)
+        target_include_directories(gpu_nvshmem_kernels PRIVATE "${PROJECT_SOURCE_DIR}/include")
+        # It calls much and needs no speed; optimised, it would be the longest compilation of all.
+        target_compile_options(gpu_nvshmem_kernels PRIVATE -Xcicc=-O1 -Xptxas=-O0)
+        if(ATOLL_TEST_ALL_TYPES)
+            target_compile_definitions(gpu_nvshmem_kernels PRIVATE ATOLL_TEST_ALL_TYPES)
+        endif()
+        add_dependencies(gpu_nvshmem_kernels atoll_cuda)
+    endif()
+endif()
+
+# The programs that scripts/gpu.sh programs needs on machines with GPUs. `make lint` compiles them everywhere.
 if(TARGET atoll_cli AND TARGET gpu_kernel_ends AND TARGET multi_device_absent)
     add_custom_target(gpu_programs DEPENDS atoll atoll_cli gpu_kernel_ends multi_device_absent multi_device_elements multi_device_far
                       multi_device_far_collectives multi_device_mailbox)
@@ -280,6 +336,34 @@ if(TARGET atoll_cli AND TARGET gpu_kernel_ends AND TARGET multi_device_absent)
     list(FILTER _targets INCLUDE REGEX "^(gpu_|examples_gpu_|bench_gpu_)")
     list(REMOVE_ITEM _targets gpu_programs)
     add_dependencies(gpu_programs ${_targets})
+    if(NOT ATOLL_GPU_PROGRAMS)
+        list(REMOVE_ITEM _targets gpu_unit_tests)   # its GPU is simulated
+        set_target_properties(${_targets} PROPERTIES EXCLUDE_FROM_ALL ON)
+    endif()
+endif()
+
+# Programs of NVSHMEM's host functions, on host memory.
+if(TARGET atoll_cli AND TARGET atoll_nvshmem)
+    enable_language(C)
+    file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/nvshmem/*.c" "${PROJECT_SOURCE_DIR}/tests/nvshmem/*.cpp")
+    foreach(_source IN LISTS _sources)
+        get_filename_component(_stem "${_source}" NAME_WE)
+        add_executable(nvshmem_${_stem} "${_source}")
+        set_target_properties(nvshmem_${_stem} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/nvshmem"
+                                                          OUTPUT_NAME ${_stem})
+        target_link_libraries(nvshmem_${_stem} PRIVATE atoll::nvshmem Threads::Threads)
+        # Users' compilers find CUDA's headers where there is a toolkit; these programs use none of it.
+        target_compile_definitions(nvshmem_${_stem} PRIVATE ATOLL_NVSHMEM_WITHOUT_CUDA)
+        target_compile_options(nvshmem_${_stem} PRIVATE ${ATOLL_TEST_FLAGS} -Wall -Wextra)
+        foreach(_n 1 2 4)
+            add_test(NAME nvshmem.${_stem}.n${_n} COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n ${_n}
+                     --timeout 400 ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:nvshmem_${_stem}>)
+            set_tests_properties(nvshmem.${_stem}.n${_n} PROPERTIES TIMEOUT 450 LABELS nvshmem ENVIRONMENT ATOLL_CHECK=all)
+            if(_n GREATER 1)
+                set_tests_properties(nvshmem.${_stem}.n${_n} PROPERTIES PROCESSORS 2)
+            endif()
+        endforeach()
+    endforeach()
 endif()
 
 # Programs as users write them: they know shmem.h and link libatoll_shmem.so.
@@ -317,8 +401,8 @@ if(TARGET atoll_cli AND TARGET atoll_shmem)
         foreach(_n IN LISTS _counts)
             set(_test shmem.${_stem}.n${_n})
             add_test(NAME ${_test} COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n ${_n}
-                                           --timeout 120 ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${_target}>)
-            set_tests_properties(${_test} PROPERTIES TIMEOUT 150 LABELS shmem)
+                                           --timeout 400 ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${_target}>)
+            set_tests_properties(${_test} PROPERTIES TIMEOUT 450 LABELS shmem)
             if(_n EQUAL 4)   # the others run at the default, basic
                 set_tests_properties(${_test} PROPERTIES ENVIRONMENT ATOLL_CHECK=all)
             endif()
@@ -335,13 +419,13 @@ if(TARGET atoll_cli AND TARGET atoll_shmem)
     endforeach()
     # The fuzzed program on the reference transport too, which delivers as late and as disorderly as it may.
     set(_fuzz ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n 4)
-    add_test(NAME shmem.fuzz.loopback COMMAND ${_fuzz} --timeout 120 ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:shmem_fuzz>)
-    set_tests_properties(shmem.fuzz.loopback PROPERTIES TIMEOUT 150 LABELS shmem PROCESSORS 2 ENVIRONMENT ATOLL_TRANSPORT=loopback)
+    add_test(NAME shmem.fuzz.loopback COMMAND ${_fuzz} --timeout 400 ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:shmem_fuzz>)
+    set_tests_properties(shmem.fuzz.loopback PROPERTIES TIMEOUT 450 LABELS shmem PROCESSORS 2 ENVIRONMENT ATOLL_TRANSPORT=loopback)
     add_test(NAME soak.shmem_fuzz.n4 CONFIGURATIONS soak COMMAND ${_fuzz} ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:shmem_fuzz>)
     set_tests_properties(soak.shmem_fuzz.n4 PROPERTIES TIMEOUT 7200 LABELS soak PROCESSORS 2)
     foreach(_target IN LISTS ATOLL_OPENSHMEM_EXAMPLES)   # they check themselves, and exit 0 when all was right
         add_test(NAME shmem.example.${_target} COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n 4
                  --timeout 60 ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${_target}>)
-        set_tests_properties(shmem.example.${_target} PROPERTIES TIMEOUT 90 LABELS shmem PROCESSORS 2)
+        set_tests_properties(shmem.example.${_target} PROPERTIES TIMEOUT 400 LABELS shmem PROCESSORS 2)
     endforeach()
 endif()

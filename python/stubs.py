@@ -15,7 +15,7 @@ from nanobind.stubgen import ReplacePattern, StubGen
 
 HEADER = [
     "\\from typing import Any, Callable, Final, NoReturn, overload",
-    "from collections.abc import Generator",
+    "from collections.abc import Generator, Iterator",
     "import numpy",
     "from ._device import DeviceTeam",
     "from ._types import AnyArray, AnySource, Array, ArrayLike, CompareName, DeviceLike, GivenStream, IndexArray",

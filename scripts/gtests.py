@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MOST_IN_A_PROCESS = 1 if os.environ.get("ATOLL_TEST_FRESH") == "1" else 48
-LONGEST_TEST_S = 300.0
+LONGEST_TEST_S = 900.0
 EVENT = re.compile(r"\[ {7}OK \]|\[  FAILED  \]|\[  SKIPPED \]|\[ RUN {6}\]")
 
 

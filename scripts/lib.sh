@@ -7,19 +7,46 @@ results=build/results
 python=.venv/bin/python
 mkdir -p "$logs" "$results"
 
+# pip compiles no bytecode: half of its time, and most modules are never imported. 0 is how pip spells this option. So
+# Python must keep what it compiles, also where a container says otherwise: NumPy's import takes 2 s without bytecode.
+export PIP_NO_COMPILE=0
+unset PYTHONDONTWRITEBYTECODE
+
+# Suites that run at once: much of a test is a wait for processes that start and end.
+workers=${ATOLL_BUILD_TEST_WORKERS:-$((jobs < 8 ? jobs + 1 : 8))}
+# Tests that compile kernels in Numba or Triton, which scripts/kernels.sh runs.
+kernel_tests=(tests/python/test_{numba_messages,numba,kernel_languages,numba_checks,numba_examples,numba_gpus,porting}.py)
+# Programs, notebooks and names on pages, which scripts/docs.sh runs.
+page_tests=(tests/python/test_{pages,tutorials}.py)
+
 say() { printf '%s\n' "$*"; }
 
-# step NAME COMMAND...: one line on the terminal, all output in a log, the log's end where it failed.
+# cpu_seconds VARIABLE: sets it to the CPU seconds that this shell's children have used. A subshell has no children yet, so
+# `times` writes to a file.
+cpu_seconds() {
+    times >"$logs/times"
+    printf -v "$1" %s "$(awk -F'[ms ]' 'NR == 2 { printf "%d", 60 * $1 + $2 + 60 * $4 + $5 }' "$logs/times")"
+}
+
+# log_of NAME: prints the path of a step's log.
+log_of() { printf '%s/%s.log' "$logs" "${1//[^A-Za-z0-9_-]/-}"; }
+
+# step NAME COMMAND...: one line on the terminal with elapsed and CPU seconds, all output in a log, the log's end if it
+# failed.
 step() {
-    local name=$1 start=$SECONDS status=0
+    local name=$1 start=$SECONDS cpu_before cpu status=0
     shift
-    local log="$logs/${name//[^A-Za-z0-9_-]/-}.log"
+    local log
+    log=$(log_of "$name")
+    cpu_seconds cpu_before
     printf '  %-34s ' "$name"
     "$@" >"$log" 2>&1 </dev/null || status=$?
+    cpu_seconds cpu
+    cpu=$((cpu - cpu_before))
     if [ "$status" -eq 0 ]; then
-        printf 'ok      %4d s\n' $((SECONDS - start))
+        printf 'ok      %4d s  %5d s of CPU\n' $((SECONDS - start)) "$cpu"
     else
-        printf 'FAILED  %4d s   (status %d; the log is %s)\n' $((SECONDS - start)) "$status" "$log"
+        printf 'FAILED  %4d s  %5d s of CPU  (status %d; the log is %s)\n' $((SECONDS - start)) "$cpu" "$status" "$log"
         tail -n "${ATOLL_BUILD_TAIL:-40}" "$log" | sed 's/^/    | /'
     fi
     return "$status"
@@ -57,7 +84,8 @@ check() {
         rm -f "$junit"
     fi
     step "$name" "$@" || status=$?
-    python3 scripts/summary.py count "$results/$suite.tsv" "$name" "$status" $((SECONDS - start)) ${junit:+"$junit"}
+    python3 scripts/summary.py count "$results/$suite.tsv" "$name" "$status" $((SECONDS - start)) "$(log_of "$name")" \
+        ${junit:+"$junit"}
     checked=$status
 }
 
@@ -67,13 +95,22 @@ skip() {
     python3 scripts/summary.py skip "$results/$suite.tsv" "$1"
 }
 
-# cxx_tests PRESET: the C++ tests of a built preset. Tests of one process share processes; jobs of several are ctest's.
+# is_late: true once no further part of `make ci` should begin.
+is_late() { [ "$(date +%s)" -gt "${ATOLL_BUILD_LATEST:-99999999999}" ]; }
+# skip_late NAME: skips a part for lack of time, and keeps its name for the end of the output.
+skip_late() {
+    skip "$1" "not run, for lack of time (ATOLL_BUILD_CI_SECONDS)"
+    printf '%s\n' "$1" >>"$logs/late"
+}
+
+# cxx_tests PRESET: the C++ tests of a built preset. Tests of one process share processes; jobs of several are ctest's,
+# and count as two processors. Half of their time is waits for what must not come, so more run than there are cores.
 cxx_tests() {
     local ctest="$PWD/$results/ctest-$1.xml"
     check "C++ tests ($1)" --junit "$results/cxx-$1.xml" limited python3 scripts/gtests.py --junit "$results/cxx-$1.xml" \
-        --jobs "$jobs" "build/$1"/bin/*_tests
+        --jobs "$((2 * jobs))" "build/$1"/bin/*_tests
     check "C++ jobs ($1)" --junit "$ctest" \
-        limited ctest --preset "$1" -E '^(common|bootstrap|memory|gpu_unit|transport|core|collective|device)\.' --output-junit "$ctest"
+        limited ctest --preset "$1" -j "$((2 * jobs))" -E '^(common|bootstrap|memory|gpu_unit|transport|core|collective|device)\.' --output-junit "$ctest"
 }
 
 # closing SUITE...: the table and the one closing line; fails where anything failed.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Slow checks of the C++ sources, in CI only: clang-tidy over all of them, and every header with every compiler of
-# Debian's.
+# Slow checks of the C++ sources, in CI only: clang-tidy, a build of the programs for GPUs, and every header by every
+# compiler of Debian's.
 source "$(dirname "$0")/lib.sh"
 begin lint
 scripts/setup.sh compilers || true # those that are there are taken, and named
@@ -9,6 +9,9 @@ check "ready environment" scripts/install.sh
 ready=$checked
 [ "$ready" -ne 0 ] || check "clang-tidy" bash -c \
     "source scripts/lib.sh; configure tidy -DPython_EXECUTABLE=$PWD/$python && $python scripts/tidy.py"
+# `make test` leaves these out, since no machine without a GPU can run them.
+! cmake --build build/release --target help 2>/dev/null | grep -q '^gpu_programs:' || [ "$ready" -ne 0 ] ||
+    check "programs for GPUs" bash -c "source scripts/lib.sh; build release gpu_programs"
 [ "$ready" -ne 0 ] || check "headers by every compiler" "$python" scripts/headers.py
 for log in clang-tidy headers-by-every-compiler; do
     [ ! -f "$logs/$log.log" ] || tail -n 2 "$logs/$log.log" | cut -c1-300 | sed 's/^/  /'

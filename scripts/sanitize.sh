@@ -8,6 +8,10 @@ export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1:supp
 [ -f tests/tsan.supp ] || TSAN_OPTIONS=${TSAN_OPTIONS%:suppressions=*}
 
 for preset in asan tsan; do
+    if is_late; then
+        skip_late "$preset"
+        continue
+    fi
     check "build ($preset)" bash -c "source scripts/lib.sh; configure $preset && build $preset"
     [ "$checked" -eq 0 ] || continue
     cxx_tests "$preset"

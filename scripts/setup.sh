@@ -11,6 +11,7 @@
 #   setup.sh triton      an environment with Triton, for tests of its kernels on CPUs, in build/triton
 #   setup.sh numba-cuda  one with numba-cuda, for tests that compile Numba's kernels for GPUs, in build/numba-cuda; needs nvcc
 #   setup.sh cute        one with NVIDIA's CuTe DSL (a download of 100 MB), for tests that compile its kernels, in build/cute
+#   setup.sh docs        one with Sphinx, mpi4py, MPICH and Dask, for the documentation site, in build/docs; Graphviz by apt
 #   setup.sh torch       one with PyTorch (a download of several GB), for tests of its backend, in build/torch
 source "$(dirname "$0")/lib.sh"
 
@@ -20,6 +21,7 @@ network_packages=(libucx-dev)
 test_packages=("${network_packages[@]}" libgtest-dev googletest clang-tidy pkg-config git)
 compiler_packages=(g++-{11..16} clang-{13..22})
 bench_packages=(openmpi-bin libopenmpi-dev python3-dev python3-venv)
+docs_packages=(graphviz)
 cross_packages=(g++-aarch64-linux-gnu qemu-user googletest libcli11-dev nlohmann-json3-dev)
 
 missing_of() {
@@ -89,11 +91,30 @@ venv() {
     cp requirements-dev.txt .venv/requirements-dev.txt
 }
 
+# The folder of an interpreter's packages.
+purelib_of() { "$1" -c 'import sysconfig; print(sysconfig.get_path("purelib"))'; }
+
+# new_environment ENV: an environment of the Python that .venv has.
+new_environment() { step "environment in $1" "$("$python" -c 'import sys; print(sys._base_executable)')" -m venv "$1"; }
+
+# The line of a .pth file that adds the packages of .venv, and what its own .pth files add.
+all_of_venv() { printf 'import site; site.addsitedir("%s")\n' "$(purelib_of "$python")"; }
+
+# above_venv ENV NAME LINE ARGUMENTS...: makes an environment and installs into it by pip. LINE of a .pth file lets it find
+# packages of .venv.
+above_venv() {
+    local env=$1 name=$2 below=$3
+    shift 3
+    new_environment "$env"
+    step "$name" again "$env/bin/python" -m pip install --disable-pip-version-check "$@"
+    echo "$below" >"$(purelib_of "$env/bin/python")/below.pth"
+}
+
 # A separate environment, because the NumPy of .venv is newer than Triton's interpreter supports.
 triton() {
     local packages=('triton==3.6.*' 'numpy>=2,<2.4')
     [ "$(cat build/triton/packages 2>/dev/null)" = "${packages[*]}" ] && return 0
-    step "environment in build/triton" "$("$python" -c 'import sys; print(sys._base_executable)')" -m venv build/triton
+    new_environment build/triton
     step "Triton, for its interpreter" again build/triton/bin/python -m pip install --disable-pip-version-check "${packages[@]}"
     echo "${packages[*]}" >build/triton/packages
 }
@@ -103,11 +124,9 @@ triton() {
 numba_cuda() {
     command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ] || return 0
     local env=build/numba-cuda packages=('numba-cuda==0.30.*' 'cuda-bindings==13.*' 'cuda-core<2' 'cuda-pathfinder<2') below
-    below=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    below=$(purelib_of "$python")
     [ "$(cat "$env/packages" 2>/dev/null)" = "${packages[*]} $below" ] && return 0
-    step "environment in $env" "$("$python" -c 'import sys; print(sys._base_executable)')" -m venv "$env"
-    step "numba-cuda" again "$env/bin/python" -m pip install --disable-pip-version-check --no-deps "${packages[@]}"
-    echo "$below" >"$("$env/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/below.pth"
+    above_venv "$env" numba-cuda "$below" --no-deps "${packages[@]}"
     echo "${packages[*]} $below" >"$env/packages"
 }
 
@@ -117,11 +136,21 @@ cute() {
     local env=build/cute version=4.8.1 packages below
     packages=("nvidia-cutlass-dsl==$version" "nvidia-cutlass-dsl-libs-"{base,core,cu13}"==$version" 'cuda-bindings==13.*'
         'cuda-pathfinder<2' 'protobuf>=4.21' 'typing-extensions>=4.10')
-    below=$("$python" -c 'import sysconfig; print("import site; site.addsitedir(" + repr(sysconfig.get_path("purelib")) + ")")')
+    below=$(all_of_venv)
     [ "$(cat "$env/packages" 2>/dev/null)" = "${packages[*]} $below" ] && return 0
-    step "environment in $env" "$("$python" -c 'import sys; print(sys._base_executable)')" -m venv "$env"
-    step "CuTe DSL" again "$env/bin/python" -m pip install --disable-pip-version-check --no-deps "${packages[@]}"
-    echo "$below" >"$("$env/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/below.pth"
+    above_venv "$env" "CuTe DSL" "$below" --no-deps "${packages[@]}"
+    echo "${packages[*]} $below" >"$env/packages"
+}
+
+# Uses the atoll of .venv. Sphinx and its theme are pinned to what the site was looked at with.
+docs() {
+    local env=build/docs/environment packages below
+    need "${docs_packages[@]}"
+    packages=('sphinx==9.0.*' 'myst-parser==5.*' 'furo==2025.12.19' 'sphinx-copybutton==0.5.*' 'mpi4py>=4,<5' mpich 'distributed>=2025,<2028')
+    below=$(all_of_venv)
+    [ "$(cat "$env/packages" 2>/dev/null)" = "${packages[*]} $below" ] && return 0
+    above_venv "$env" Sphinx "$below" "${packages[@]}"
+    ln -sf "$PWD/.venv/bin/atoll" "$env/bin/atoll"
     echo "${packages[*]} $below" >"$env/packages"
 }
 
@@ -129,16 +158,14 @@ cute() {
 torch() {
     local env=build/torch packages below
     packages=("torch==${ATOLL_BUILD_TORCH:-2.15.*}" 'numpy>=2')
-    below=$("$python" -c 'import sysconfig; print("import site; site.addsitedir(" + repr(sysconfig.get_path("purelib")) + ")")')
+    below=$(all_of_venv)
     [ "$(cat "$env/packages" 2>/dev/null)" = "${packages[*]} $below" ] && return 0
     # The environment takes 5.5 GB, and pip as much for its downloads in between.
     if [ "$(df --output=avail -BG . | tail -n 1 | tr -dc 0-9)" -lt 14 ]; then
         say "  PyTorch is not installed: its environment needs 14 GB of free disk space"
         return 1
     fi
-    step "environment in $env" "$("$python" -c 'import sys; print(sys._base_executable)')" -m venv "$env"
-    step "PyTorch" again "$env/bin/python" -m pip install --disable-pip-version-check "${packages[@]}"
-    echo "$below" >"$("$env/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/below.pth"
+    above_venv "$env" PyTorch "$below" "${packages[@]}"
     echo "${packages[*]} $below" >"$env/packages"
 }
 
@@ -160,6 +187,7 @@ case "${1:-}" in
     triton) triton ;;
     numba-cuda) numba_cuda ;;
     cute) cute ;;
+    docs) docs ;;
     torch) torch ;;
-    *) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

@@ -1,19 +1,18 @@
 #!/usr/bin/env bash
-# Runs everything that `make test` checks, whatever fails, and prints a summary at the end.
+# Runs everything that `make test` checks, whatever fails, and prints a summary at the end. Whole files of Python tests
+# run in several processes.
 source "$(dirname "$0")/lib.sh"
 begin test
 
 check "ready environment" scripts/install.sh all
-for compiler in triton numba-cuda; do
-    scripts/setup.sh "$compiler" || true # without it its tests are skipped, and say so
-done
 [ "$checked" -ne 0 ] || cxx_tests release
-# Whole files in several processes: much of a test is a wait for processes that start and end.
-workers=${ATOLL_BUILD_TEST_WORKERS:-$((jobs < 8 ? jobs + 1 : 8))}
-for folder in tests/python tests/cli tests/packaging tests/shmem tests/layout; do
-    check "pytest ${folder#tests/}" --junit "$results/${folder##*/}.xml" \
-        limited "$python" -m pytest -q -n "$workers" --dist loadfile "$folder" --junit-xml="$results/${folder##*/}.xml"
-done
+# One run of pytest, whose processes take file after file. The files that take longest come first.
+slowest=(shmem/test_shmem4py python/test_{programs,device,pytest_plugin,arrays,examples,stream_differences,terrain,typing}
+    layout/test_layout shmem/test_headers)
+slowest=("${slowest[@]/#/tests/}")
+check "pytest" --junit "$results/pytest.xml" \
+    limited "$python" -m pytest -q -n "$workers" --dist loadfile --no-loadscope-reorder "${slowest[@]/%/.py}" \
+    tests/{python,shmem,packaging,layout,cli} "${kernel_tests[@]/#/--ignore=}" "${page_tests[@]/#/--ignore=}" --junit-xml="$results/pytest.xml"
 check "clang-format" scripts/format.sh --check
 check "ruff" "$python" -m ruff check .
 check "ruff format" "$python" -m ruff format --check .

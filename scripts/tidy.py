@@ -25,7 +25,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "tidy"
-INCLUDES = (ROOT / "include", ROOT / "src", BUILD / "generated" / "include")
+INCLUDES = (ROOT / "include", ROOT / "src", ROOT / "include_nvshmem", BUILD / "generated" / "include")
 FOLDERS = (ROOT / "src", ROOT / "python" / "src")
 MOST_IN_A_BATCH = 12
 DEFAULT_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "atoll" / "tidy"

@@ -67,6 +67,21 @@ __global__ void fetch_adds(Team team, Word* word, int rounds) {
     if (sum == 1) *word = sum;
 }
 
+/// The same on an address that the host computed: the baseline.
+__global__ void bare_fetch_adds(int me, Word* theirs, Word* out, int rounds) {
+    Word sum = 0;
+    if (me == 0)
+        for (int i = 0; i < rounds; ++i) {
+            Word before;
+            asm volatile("atom.relaxed.sys.global.add.u64 %0, [%1], %2;"
+                         : "=l"(before)
+                         : "l"(theirs), "l"(1 + (sum & 1))
+                         : "memory");
+            sum += before;
+        }
+    if (sum == 1) *out = sum;
+}
+
 __global__ void reduces(Team team, float* dst, const float* src, std::size_t count, int rounds) {
     for (int i = 0; i < rounds; ++i) device::reduce(team, dst, src, count, device::Sum{}, device::Block{});
 }
@@ -74,7 +89,8 @@ __global__ void reduces(Team team, float* dst, const float* src, std::size_t cou
 /// Measures `launch`, a round of which makes `calls` calls. For times in one direction that is 2, because
 /// both PEs take part in a round.
 template <class Launch>
-void each(Bench& b, const char* operation, std::size_t bytes, int calls, Launch launch) {
+void each(Bench& b, const char* operation, std::size_t bytes, int calls, Launch launch,
+          const char* side = "atoll") {
     std::vector<double> us;
     constexpr int rounds = 2000;
     for (int i = 0; i < bench::batches + 2; ++i) {
@@ -84,7 +100,7 @@ void each(Bench& b, const char* operation, std::size_t bytes, int calls, Launch 
             takes_part ? b.timer.us([&](cudaStream_t stream) { launch(stream, rounds); }) : 0;
         if (i >= 2) us.push_back(total / rounds / calls);
     }
-    if (b.job.my_pe() == 0) bench::report("atoll", operation, bytes, b.job.n_pes(), us);
+    if (b.job.my_pe() == 0) bench::report(side, operation, bytes, b.job.n_pes(), us);
 }
 
 void measure_mailboxes(Bench& b) {
@@ -125,6 +141,13 @@ void measure(Bench& b) {
     each(b, "atomic_fetch_add", 8, 1, [&](cudaStream_t s, int rounds) {
         fetch_adds<<<1, 1, 0, s>>>(b.team, reinterpret_cast<Word*>(b.target()), rounds);
     });
+    Word* const theirs = b.job.context().ptr(reinterpret_cast<Word*>(b.target()), b.team.my_pe == 0 ? 1 : 0);
+    each(
+        b, "atomic_fetch_add", 8, 1,
+        [&](cudaStream_t s, int rounds) {
+            bare_fetch_adds<<<1, 1, 0, s>>>(b.team.my_pe, theirs, b.flag(), rounds);
+        },
+        "bare");
     auto* sum = reinterpret_cast<float*>(b.target());
     const auto* part = reinterpret_cast<const float*>(b.target() + bench::most);
     for (const std::size_t count : {std::size_t{2}, std::size_t{512}, std::size_t{16384}}) {

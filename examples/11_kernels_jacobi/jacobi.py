@@ -335,7 +335,10 @@ def by_meetings(team, cells, grid, rows, up, down, steps):
 # A multiprocessor has 65,536 registers, too few for more than 512 threads of this kernel. Spilled registers
 # would be slow, since every wait for another block empties the L1 cache.
 MULTIPROCESSORS, MOST_THREADS = 132, 512
-WAYS = {way: dev.kernel(max_registers=65536 // MOST_THREADS)(way) for way in (by_messages, by_meetings)}
+WAYS = {
+    way: dev.kernel(cache=True, max_registers=65536 // MOST_THREADS)(way)
+    for way in (by_messages, by_meetings)
+}
 
 
 class Solver:

@@ -21,7 +21,7 @@ where = words[0] if words else "cpu"
 tokens, features = (int(word) for word in (words[1:3] or (300, 16)))
 
 
-@dev.kernel
+@dev.kernel(cache=True)
 def exchange(team, x, expert, inbox, origin, arrived, out):
     tokens = x.shape[0]
     for t in dev.grid_range(tokens):  # dispatch

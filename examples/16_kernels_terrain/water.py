@@ -44,7 +44,7 @@ def flow_through(q, ground_low, ground_high, depth_low, depth_high, dt, spacing)
     return q, crosses + ROUND - ROUND
 
 
-@dev.kernel
+@dev.kernel(cache=True)
 def rain(team, ground, depth, flow_x, flow_y, moved_x, moved_y, most, top, clock, sizes, steps, dx, dy):
     rows, rows_of_north = sizes[0], sizes[1]
     columns = depth.shape[1]

@@ -53,7 +53,7 @@ def matrix(height, dx, dy):
     return starts, j[order], a[order], np.full(height.size, 1e-4)
 
 
-@dev.kernel
+@dev.kernel(cache=True)
 def solve(team, starts, columns, values, x, r, w, p, s, partial, sums, log, each, tolerance, most):
     """Conjugate gradients with one reduction in an iteration (Chronopoulos and Gear 1989). r begins as the
     right side.

@@ -30,8 +30,8 @@ class ATOLL_API Context : public detail::WaitOps {
     /// The address at which this PE can load and store `symmetric` of `pe` (OpenSHMEM's shmem_ptr), or null.
     /// For device memory, the address is valid in kernels of this PE's GPU.
     template <class T> T* ptr(T* symmetric, int pe) const {
-        const int slot = route_any(symmetric, sizeof(T), pe);
-        return static_cast<T*>(pointer(const_cast<std::remove_const_t<T>*>(symmetric), slot, pe));
+        route_any(symmetric, sizeof(T), pe);  // checks the arguments
+        return static_cast<T*>(pointer(const_cast<std::remove_const_t<T>*>(symmetric), map_.slot(pe), pe));
     }
 
   private:

@@ -153,6 +153,13 @@ class ATOLL_API RmaOps : public ContextBase {
     void get_bytes(void* dst, const void* src, std::size_t bytes, int pe, bool blocking = true) const {
         get_to<Local::any>(dst, src, bytes, pe, blocking);
     }
+    /// p and g of `bytes` bytes, whose local memory is the caller's own variable in host memory.
+    void p_bytes(void* dst, const void* value, std::size_t bytes, int pe) const {
+        put_from<Local::own>(dst, value, bytes, pe, true);
+    }
+    void g_bytes(void* value, const void* src, std::size_t bytes, int pe) const {
+        get_to<Local::own>(value, src, bytes, pe, true);
+    }
     void put_signal_bytes(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
                           std::uint64_t value, SignalOp op, int pe) const {
         // The signal address is checked before the data move: a call that is refused moves nothing.
@@ -178,7 +185,7 @@ class ATOLL_API RmaOps : public ContextBase {
         if (bytes == 0) return check_pe(pe);
         if (!is_in_heap(dst, bytes, pe) || (From == Local::any && (src == nullptr || has_devices())))
             [[unlikely]]
-            return put_elsewhere(dst, src, bytes, pe, blocking);
+            return put_elsewhere(dst, src, bytes, pe, kind_of<From>(blocking));
         const int slot = map_.slot(pe);
         if (slot >= 0) [[likely]]
             copy(window_.heap_at(dst, slot), src, bytes);
@@ -190,7 +197,7 @@ class ATOLL_API RmaOps : public ContextBase {
         if (bytes == 0) return check_pe(pe);
         if (!is_in_heap(src, bytes, pe) || (To == Local::any && (dst == nullptr || has_devices())))
             [[unlikely]]
-            return get_elsewhere(dst, src, bytes, pe, blocking);
+            return get_elsewhere(dst, src, bytes, pe, kind_of<To>(blocking));
         const int slot = map_.slot(pe);
         if (slot >= 0) [[likely]]
             copy(dst, window_.heap_at(src, slot), bytes);
@@ -198,8 +205,12 @@ class ATOLL_API RmaOps : public ContextBase {
             get_routed(*state_, dst, src, bytes, pe, blocking);
     }
     // Out of line and called last, so that the fast path keeps its registers.
-    void put_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const;
-    void get_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const;
+    enum class Move { nonblocking, blocking, element };
+    template <Local Memory> static constexpr Move kind_of(bool blocking) {
+        return Memory == Local::own ? Move::element : blocking ? Move::blocking : Move::nonblocking;
+    }
+    void put_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, Move kind) const;
+    void get_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, Move kind) const;
     static void check_sizes(std::size_t dst, std::size_t src) {
         if (dst < src) throw_size(dst, src);
     }
@@ -222,8 +233,7 @@ class ATOLL_API RmaOps : public ContextBase {
     void signal_op(std::uint64_t* there, std::uint64_t* signal, std::uint64_t value, SignalOp op,
                    int pe) const {
         if (there == nullptr) [[unlikely]] {
-            atomic_routed(*state_, op == SignalOp::set ? AtomicOp::set : AtomicOp::add, DType::uint64, signal,
-                          value, 0, pe);
+            signal_routed(*state_, signal, value, op, pe);
         } else if (op == SignalOp::set) {
             atomic_store(there, value);
         } else {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "atoll/atomics.hpp"
+#include "atoll/detail/measured.hpp"
 
 #include <span>
 #include <vector>
@@ -156,6 +157,8 @@ class ATOLL_API WaitOps : public AtomicOps {
     /// Polls a word on the GPU by copies: some microseconds each.
     template <class T>
     T wait_for(const T* word, Compare cmp, T value, const char* operation, double timeout_s) const {
+        Measured measured = measure_wait(operation);
+        measured.set_subject(word, static_cast<std::uint64_t>(value));
         const bool far = is_on_device(word);
         if (!far) check_local(word, sizeof(T));
         T found{};
@@ -168,6 +171,9 @@ class ATOLL_API WaitOps : public AtomicOps {
                  [&] { return compare(found = atomic_load(word), cmp, value); });
         }
         return found;
+    }
+    Measured measure_wait(const char* operation) const {
+        return {*job_, window_.counts, Measured::Kind::wait, operation};
     }
     template <class T>
     static WaitReason reason_for(const T* word, Compare cmp, T value, const char* operation) {
@@ -280,6 +286,7 @@ class ATOLL_API WaitOps : public AtomicOps {
     template <class T, class Value>
     void wait_all(const T* words, std::size_t n, const int* status, Compare cmp, Value value,
                   const char* operation, double timeout_s) const {
+        const Measured measured = measure_wait(operation);
         among(words, n, [&](auto& seen, int spins) {
             // A word that has satisfied once counts. The standard does not require that all words satisfy at
             // the same time.
@@ -291,6 +298,7 @@ class ATOLL_API WaitOps : public AtomicOps {
     template <class T, class Value>
     std::size_t wait_any(const T* words, std::size_t n, const int* status, Compare cmp, Value value,
                          const char* operation, double timeout_s) const {
+        const Measured measured = measure_wait(operation);
         return among(words, n, [&](auto& seen, int spins) {
             const std::size_t first = first_included(n, status);
             if (first == n) return none;
@@ -304,6 +312,7 @@ class ATOLL_API WaitOps : public AtomicOps {
     template <class T, class Value>
     std::size_t wait_some(const T* words, std::size_t n, std::size_t* indices, const int* status, Compare cmp,
                           Value value, const char* operation, double timeout_s) const {
+        const Measured measured = measure_wait(operation);
         return among(words, n, [&](auto& seen, int spins) {
             const std::size_t first = first_included(n, status);
             std::size_t count = 0;

@@ -13,6 +13,7 @@ from typing import Any
 
 BACKEND = "atoll"
 DEVICES = ["cpu", "cuda"]
+SYMMETRIC_BACKEND = "ATOLL"
 
 
 def register() -> None:
@@ -22,10 +23,15 @@ def register() -> None:
 
         if dist.is_available() and BACKEND not in dist.Backend.backend_list:
             dist.Backend.register_backend(BACKEND, _create, extended_api=True, devices=DEVICES)
+            _offer_symmetric_memory()
         if names := os.environ.get("ATOLL_TORCH_REPLACE"):
             from ._replace import replace
 
             replace(names)
+        if "ATOLL_RUN_RANKS" in os.environ and dist.is_available():
+            from ._store import keep
+
+            keep()
     except Exception as error:
         if sys.flags.dev_mode:
             print(f"atoll: the backend of torch.distributed was not registered: {error!r}", file=sys.stderr)
@@ -36,3 +42,19 @@ def _create(group: Any, options: Any) -> Any:
     from atoll._c10d import create
 
     return create(group, options)
+
+
+def _offer_symmetric_memory() -> None:
+    """Let `symm_mem.set_backend("ATOLL")` load the backend first. PyTorch has no hook for that."""
+    from torch._C._distributed_c10d import _SymmetricMemory
+
+    set_backend = _SymmetricMemory.set_backend
+
+    def load_and_set_backend(name: str) -> None:
+        if name == SYMMETRIC_BACKEND:
+            from atoll._c10d import module
+
+            module()
+        set_backend(name)
+
+    _SymmetricMemory.set_backend = staticmethod(load_and_set_backend)

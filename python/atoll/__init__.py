@@ -15,8 +15,9 @@ PE can put to, get from, atomically update, signal and wait on any other's, with
 
 help(atoll.put) and so on describe a function in full. All of them, by topic:
 
-Job          init finalize is_initialized get_unique_id abort global_exit info version rc; my_pe n_pes.
-             launch (run a function in new PEs, in a notebook too), LaunchError.
+Job          init finalize is_initialized get_unique_id abort global_exit info stats trace version rc; my_pe n_pes.
+             Pool (PEs that stay alive between calls), launch (run a function in new PEs), LaunchError.
+             report (a trace as a page). In notebooks: %load_ext atoll. Tests: @pytest.mark.pes(4).
 Arrays       empty zeros ones full array, empty_like zeros_like ones_like full_like, signal (words), free.
              device="cuda", xp=cupy or torch: on this PE's GPU; DeviceArray. register: memory of another library on the GPU.
              pin: host memory for kernels. is_symmetric pe_accessible addr_accessible; peer and global_view: other PEs' copies as arrays.
@@ -34,6 +35,7 @@ Collectives  broadcast collect fcollect gather scatter alltoall alltoalls; of Py
              sum_ prod_ min_ max_ avg_ and_ or_ xor_reduce, reduce (any operator, one root), reduce_scatter,
              premul_sum_reduce premul_sum_reduce_scatter, sum_inscan sum_exscan. blocking=False gives a Request.
 Locks        Lock. C++: include_dir (headers). PyTorch: the module atoll.torch. Kernels: check_kernels.
+Programs     print (in PE order), on and once (work of one PE), phase (a name for a part); the module atoll.logging.
 Values       Compare (EQ NE GT GE LT LE), ReduceOp (SUM PROD MIN MAX AVG AND OR XOR), SignalOp (SIGNAL_SET SIGNAL_ADD).
 Errors       Error and its kinds: NotInitialized PeError NotSymmetric ShapeMismatch DtypeMismatch UseAfterFree
              CollectiveMismatch Timeout PeDied OutOfMemory Unsupported InvalidArgument SettingsError
@@ -48,6 +50,7 @@ Calls that make arrays and teams are always compared. ATOLL_CHECK=all compares c
 
 # ruff: noqa: F405
 import os as _os
+import sys as _sys
 import typing as _typing
 from functools import partial as _partial
 
@@ -70,6 +73,8 @@ from ._job import finalize as finalize
 from ._job import global_exit as global_exit
 from ._job import info as info
 from ._job import init as init
+from ._job import stats as stats
+from ._job import trace as trace
 from ._job import version as version
 from ._objects import allgather_object as allgather_object
 from ._objects import alltoall_object as alltoall_object
@@ -80,8 +85,16 @@ from ._objects import scatter_object as scatter_object
 from ._rc import rc as rc
 
 if _typing.TYPE_CHECKING:
-    from ._launch import LaunchError as LaunchError
+    from . import _comforts
+    from ._comforts import on as on
+    from ._comforts import once as once
+    from ._comforts import phase as phase
+    from ._failures import LaunchError as LaunchError
     from ._launch import launch as launch
+    from ._pool import Pool as Pool
+    from ._report import report as report
+
+    print = _comforts.print_in_order
 
 __version__ = version()
 
@@ -100,7 +113,7 @@ if _os.environ.get("ATOLL_COMPAT"):
 __all__ = [  # noqa: RUF022
     "AND", "AVG", "Block", "BootstrapError", "CollectiveMismatch", "Compare", "Context", "DeviceArray", "DtypeMismatch", "EQ", "Error",
     "GE", "GT", "HOST", "InvalidArgument", "KernelError", "LE", "LT", "LaunchError", "Lock", "MAX", "MIN", "Mailbox", "NE",
-    "NotInitialized", "NotSymmetric", "OR", "OutOfMemory", "PROD", "PeDied", "PeError", "RAIL", "ReduceOp", "Request", "SHARED",
+    "NotInitialized", "NotSymmetric", "OR", "OutOfMemory", "PROD", "PeDied", "PeError", "Pool", "RAIL", "ReduceOp", "Request", "SHARED",
     "SIGNAL_ADD", "SIGNAL_SET", "SUM", "SettingsError", "ShapeMismatch", "SignalOp", "SystemFailure", "Team",
     "Timeout", "Unsupported", "UseAfterFree", "WORLD", "XOR", "abort", "add_at", "addr_accessible", "allgather_object", "alltoall",
     "alltoall_object", "alltoalls", "and_reduce", "array", "atomic_add", "atomic_and", "atomic_compare_swap",
@@ -111,24 +124,43 @@ __all__ = [  # noqa: RUF022
     "collect", "empty", "empty_like", "fcollect", "fence", "finalize", "free", "full", "full_like", "g", "gather",
     "gather_object", "get", "get_nbi", "get_unique_id", "global_exit", "global_view", "group", "ibget", "ibput",
     "iget", "include_dir", "info", "init", "iput", "is_initialized", "is_symmetric", "launch", "max_reduce", "min_reduce", "my_pe",
-    "n_pes", "ones", "ones_like", "or_reduce", "p", "pe_accessible", "pe_quiet", "peer", "pin", "premul_sum_reduce", "premul_sum_reduce_scatter", "prod_reduce", "put",
-    "put_at", "put_nbi", "put_signal", "put_signal_nbi", "quiet", "rc", "recv", "reduce", "reduce_object", "reduce_scatter", "register",
-    "scatter", "scatter_object", "send", "signal", "signal_add", "signal_consume", "signal_fetch", "signal_set", "signal_wait_until", "sum_exscan",
+    "n_pes", "on", "once", "ones", "ones_like", "or_reduce", "p", "pe_accessible", "pe_quiet", "peer", "phase", "pin", "premul_sum_reduce", "premul_sum_reduce_scatter", "prod_reduce", "put",
+    "put_at", "put_nbi", "put_signal", "put_signal_nbi", "quiet", "rc", "recv", "reduce", "reduce_object", "reduce_scatter", "register", "report",
+    "scatter", "scatter_object", "send", "signal", "signal_add", "signal_consume", "signal_fetch", "signal_set", "signal_wait_until", "stats", "sum_exscan",
     "sum_inscan", "sum_reduce", "sync", "sync_all", "take", "test", "test_all", "test_all_vector", "test_any",
-    "test_any_vector", "test_some", "test_some_vector", "version", "wait_until", "wait_until_all",
+    "test_any_vector", "test_some", "test_some_vector", "trace", "version", "wait_until", "wait_until_all",
     "wait_until_all_vector", "wait_until_any", "wait_until_any_vector", "wait_until_some", "wait_until_some_vector",
     "xor_reduce", "zeros", "zeros_like",
 ]  # fmt: skip
 
 
-def _late(name: str) -> object:
-    # Imported when first used: the standard library's modules that launch needs load slower than all of
-    # Atoll.
-    if name in ("launch", "LaunchError"):
-        from . import _launch
+# Names and the modules that have them. They are imported when first used: the standard library's modules that
+# they need load slower than all of Atoll.
+_LATE = {
+    "LaunchError": "_failures",
+    "Pool": "_pool",
+    "launch": "_launch",
+    "load_ipython_extension": "_notebook",
+    "logging": "logging",
+    "on": "_comforts",
+    "once": "_comforts",
+    "phase": "_comforts",
+    "print": "_comforts",
+    "report": "_report",
+    "unload_ipython_extension": "_notebook",
+}
 
-        globals().update(launch=_launch.launch, LaunchError=_launch.LaunchError)
-        return globals()[name]
+
+def _late(name: str) -> object:
+    if name in _LATE:
+        import importlib
+
+        module = importlib.import_module(f"atoll.{_LATE[name]}")
+        found = (
+            module if name == _LATE[name] else getattr(module, "print_in_order" if name == "print" else name)
+        )
+        globals()[name] = found
+        return found
     raise AttributeError(f"module 'atoll' has no attribute {name!r}" + _suggestion(name))
 
 
@@ -138,12 +170,48 @@ def _suggestion(name: str) -> str:
         return ""
     import difflib
 
+    from ._other_names import of_package
+
+    ours = of_package(name)
+    if ours:
+        return f"; Atoll's is {ours if '.' in ours.partition('(')[0] else 'atoll.' + ours}"
     near = difflib.get_close_matches(name, __all__, 1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
+def _team_attribute(team: object, name: str) -> object:
+    text = f"'atoll.Team' object has no attribute {name!r}"
+    if not name.startswith("_"):
+        from ._other_names import of_team
+
+        ours = of_team(name)
+        text += f"; Atoll's is {ours}" if ours else ""
+    raise AttributeError(text)
+
+
+_atoll.Team.__getattr__ = _team_attribute  # type: ignore[attr-defined]
+
+
+def _is_rare(name: str) -> bool:
+    """Return True for names that completion leaves out: variants of others, and constants that texts replace."""
+    variants = ("_vector", "_some", "_any", "_all_vector", "_accessible", "_inscan", "_exscan")
+    bits = ("premul_", "and_", "or_", "xor_", "avg_", "atomic_and", "atomic_or", "atomic_xor")
+    fetching = ("atomic_fetch_and", "atomic_fetch_or", "atomic_fetch_xor", "atomic_fetch_inc", "atomic_inc")
+    return (
+        name.endswith(variants)
+        or (name.startswith("atomic_") and name.endswith("_nbi"))
+        or name.startswith(bits + fetching)
+        or name
+        in ("ibget", "ibput", "iget", "iput", "rc", "g", "p", "get_unique_id", "check_kernels", "Block")
+        or (name.isupper() and name not in ("WORLD", "SHARED", "HOST", "RAIL"))
+    )
+
+
 def _names() -> list[str]:
-    return sorted({*globals(), "launch", "LaunchError"})
+    # help(atoll) finds its names through the module inspect, and lists all of them.
+    everything = _sys._getframe(1).f_globals.get("__name__") == "inspect"
+    names = [name for name in __all__ if everything or not _is_rare(name)]
+    return sorted([*names, "__version__", "logging", "print"])
 
 
 # Not plain functions, which help(atoll) would list before Atoll's. Hidden from type checkers, for which every

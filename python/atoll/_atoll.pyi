@@ -1,8 +1,10 @@
 import enum
 from typing import Any, Callable, Final, NoReturn, overload
 
+from atoll import _team_attribute as __getattr__
 
-from collections.abc import Generator
+
+from collections.abc import Generator, Iterator
 import numpy
 from ._device import DeviceTeam
 from ._types import AnyArray, AnySource, Array, ArrayLike, CompareName, DeviceLike, GivenStream, IndexArray
@@ -223,6 +225,20 @@ class Team:
     def n_pes(self) -> int:
         """Return the number of PEs in the team. Local."""
 
+    @property
+    def rank(self) -> int:
+        """The number of this PE within the team, as my_pe() returns it."""
+
+    @property
+    def size(self) -> int:
+        """The number of PEs in the team, as n_pes() and len(team) return it."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[int]: ...
+
+    def __contains__(self, pe: object) -> bool: ...
+
     def world_pe(self, pe: int) -> int:
         """
         Return the number in atoll.WORLD of the team's PE pe. Local.
@@ -241,11 +257,12 @@ class Team:
         PeError
         """
 
-    def split_strided(self, start: int, stride: int, size: int) -> Team | None:
+    def split_strided(self, start: int, stride: int, size: int) -> Team:
         """
-        Return the team of the `size` PEs start, start + stride, ...; None on other PEs.
+        Return the team of the `size` PEs start, start + stride, ...
 
-        Collective over this team; usable at once.
+        Collective over this team; usable at once. On a PE that is not a member the result is false (`if team:`),
+        and every use of it raises InvalidArgument.
 
         Raises
         ------
@@ -261,11 +278,12 @@ class Team:
         Collective over this team.
         """
 
-    def split(self, color: int, key: int = 0) -> Team | None:
+    def split(self, color: int, key: int = 0) -> Team:
         """
         Return the team of all PEs that passed this color, ordered by key, then by PE.
 
-        Collective over this team; usable at once. A PE with a negative color gets None.
+        Collective over this team; usable at once. A PE with a negative color is not a member: the result is false
+        there, as for split_strided.
 
         Raises
         ------
@@ -296,7 +314,7 @@ class Team:
         ------
         NotInitialized
         Unsupported
-            There are more than 64 PEs or live teams, or PEs of other hosts, which only kernels in CUDA C++
+            The team found no memory (ATOLL_TEAM_MEMORY), or has PEs of other hosts, which only kernels in CUDA C++
             reach (atoll.cupy).
         """
 
@@ -308,6 +326,11 @@ class Team:
     def __enter__(self) -> Team: ...
 
     def __exit__(self, *args: object) -> None: ...
+
+    def __bool__(self) -> bool:
+        """
+        Return False if this PE is not a member of the team that a split returned.
+        """
 
     def __eq__(self, other: object, /) -> bool: ...
 
@@ -384,6 +407,18 @@ def _init(uid: str | bytes | None, pe: int | None, n_pes: int | None, put: Calla
 def _finalize() -> None:
     """See atoll.finalize."""
 
+def _meet_elsewhere() -> None:
+    """
+    Let the last _finalize not wait. Every PE must be outside all calls, and finalize next.
+    """
+
+def _step() -> int:
+    """
+    Return the number of this PE's last meeting in the world team, equal on all PEs that are in step.
+
+    It is -1 after a collective ended by an error, and -2 outside a job.
+    """
+
 def is_initialized() -> bool:
     """
     True between atoll.init() and the last atoll.finalize(). Local; never raises.
@@ -421,6 +456,18 @@ def _global_exit(status: int, sentence: str) -> NoReturn:
 
 def _heap_use() -> dict[str, int]:
     """See atoll.info."""
+
+def _statistics() -> dict[str, dict[str, int | float]]:
+    """See atoll.stats."""
+
+def _openmetrics() -> str:
+    """See atoll.stats."""
+
+def _trace_now() -> int:
+    """See atoll.trace."""
+
+def _trace_range(name: str, began: int) -> None:
+    """See atoll.trace."""
 
 def _forked() -> None:
     """Call in a forked child: the parent's job does not belong to it."""
@@ -670,11 +717,8 @@ def put(dst: AnyArray, src: AnySource, pe: int, *, ctx: Context | None = None, t
     pe
         Number of the target PE, 0 to n_pes()-1; within `team`, or the context's team, if given.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -705,11 +749,8 @@ def put_nbi(dst: AnyArray, src: AnySource, pe: int, *, ctx: Context | None = Non
     dst, src, pe
         As for put.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Notes
     -----
@@ -734,11 +775,8 @@ def get(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None, te
     pe
         Number of the PE to read from, 0 to n_pes()-1; within `team`, or the context's team.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -760,11 +798,8 @@ def get_nbi(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None
     dst, src, pe
         As for get.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Notes
     -----
@@ -789,11 +824,8 @@ def p(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Co
         The element in C order; negative numbers count from the end. It may be left out if dst has one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Notes
     -----
@@ -882,11 +914,8 @@ def iput(dst: AnyArray, src: AnyArray, tst: int, sst: int, nelems: int, pe: int,
     tst, sst
         Strides in elements, at least 1.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Notes
     -----
@@ -909,11 +938,8 @@ def iget(dst: AnyArray, src: AnyArray, tst: int, sst: int, nelems: int, pe: int,
     tst, sst
         Strides in elements, at least 1.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Notes
     -----
@@ -935,11 +961,8 @@ def ibput(dst: AnyArray, src: AnyArray, tst: int, sst: int, bsize: int, nblocks:
     tst, sst
         Elements from one block's start to the next, at least bsize.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Notes
     -----
@@ -961,11 +984,8 @@ def ibget(dst: AnyArray, src: AnyArray, tst: int, sst: int, bsize: int, nblocks:
     tst, sst
         Elements from one block's start to the next, at least bsize.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Notes
     -----
@@ -991,11 +1011,8 @@ def take(src: AnyArray, index: AnySource, pe: AnySource, out: None = None, *, ct
     out
         A contiguous array of that shape and src's dtype for the result. It is also returned.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -1038,11 +1055,8 @@ def put_at(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *,
     pe
         The PEs of the elements, an int or an array.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -1067,11 +1081,8 @@ def add_at(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *,
     index, values, pe
         As for put_at, also for arrays of a GPU.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Notes
     -----
@@ -1101,11 +1112,8 @@ def atomic_set(dst: AnyArray, value: Value, pe: int, index: int | None = None, *
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -1133,11 +1141,8 @@ def atomic_inc(dst: AnyArray, pe: int, index: int | None = None, *, ctx: Context
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -1167,11 +1172,8 @@ def atomic_add(dst: AnyArray, value: Value, pe: int, index: int | None = None, *
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -1201,11 +1203,8 @@ def atomic_and(dst: AnyArray, value: Value, pe: int, index: int | None = None, *
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -1235,11 +1234,8 @@ def atomic_or(dst: AnyArray, value: Value, pe: int, index: int | None = None, *,
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -1269,11 +1265,8 @@ def atomic_xor(dst: AnyArray, value: Value, pe: int, index: int | None = None, *
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -1301,11 +1294,8 @@ def atomic_fetch(src: AnyArray, pe: int, index: int | None = None, *, ctx: Conte
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Returns
     -------
@@ -1340,11 +1330,8 @@ def atomic_fetch_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | None 
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -1374,11 +1361,8 @@ def atomic_swap(dst: AnyArray, value: Value, pe: int, index: int | None = None, 
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Returns
     -------
@@ -1415,11 +1399,8 @@ def atomic_swap_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -1449,11 +1430,8 @@ def atomic_compare_swap(dst: AnyArray, expected: Value, value: Value, pe: int, i
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Returns
     -------
@@ -1490,11 +1468,8 @@ def atomic_compare_swap_nbi(fetch: AnyArray, dst: AnyArray, expected: Value, val
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -1522,11 +1497,8 @@ def atomic_fetch_inc(dst: AnyArray, pe: int, index: int | None = None, *, ctx: C
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Returns
     -------
@@ -1561,11 +1533,8 @@ def atomic_fetch_inc_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | N
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -1595,11 +1564,8 @@ def atomic_fetch_add(dst: AnyArray, value: Value, pe: int, index: int | None = N
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Returns
     -------
@@ -1636,11 +1602,8 @@ def atomic_fetch_add_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, 
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -1670,11 +1633,8 @@ def atomic_fetch_and(dst: AnyArray, value: Value, pe: int, index: int | None = N
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Returns
     -------
@@ -1711,11 +1671,8 @@ def atomic_fetch_and_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, 
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -1745,11 +1702,8 @@ def atomic_fetch_or(dst: AnyArray, value: Value, pe: int, index: int | None = No
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Returns
     -------
@@ -1786,11 +1740,8 @@ def atomic_fetch_or_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, i
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -1820,11 +1771,8 @@ def atomic_fetch_xor(dst: AnyArray, value: Value, pe: int, index: int | None = N
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Returns
     -------
@@ -1861,11 +1809,8 @@ def atomic_fetch_xor_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, 
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -1898,11 +1843,8 @@ def put_signal(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: Sig
     index
         The word of sig on PE pe that is the signal. It may be left out if there is one word.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Notes
     -----
@@ -1926,11 +1868,8 @@ def put_signal_nbi(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op:
     dst, src, sig, value, op, pe, index
         As for put_signal.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Notes
     -----
@@ -1953,11 +1892,8 @@ def signal_set(sig: AnyArray, value: int, pe: int, index: int | None = None, *, 
     value
         0 to 2**64 - 1.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -1981,11 +1917,8 @@ def signal_add(sig: AnyArray, value: int, pe: int, index: int | None = None, *, 
     value
         0 to 2**64 - 1. Sums wrap.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -2029,11 +1962,8 @@ def signal_wait_until(sig: AnyArray, cmp: CompareName, value: int, timeout: floa
     index
         The word in C order. It may be left out if there is one word (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Returns
     -------
@@ -2070,11 +2000,8 @@ def signal_consume(sig: AnyArray, n: int, index: int | None = None, stream: Stre
     n
         The number to wait for and to subtract.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -2104,11 +2031,8 @@ def wait_until(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | 
         The element of ivar in C order; negative numbers count from the end. It may be left out if
         ivar has one element (ShapeMismatch otherwise).
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -2146,11 +2070,8 @@ def test(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = Non
     out
         Only with stream=: an int64 array for 1 or 0.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -2183,11 +2104,8 @@ def wait_until_all(ivars: AnyArray, cmp: CompareName, value: Value, status: AnyS
     timeout
         Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -2224,11 +2142,8 @@ def wait_until_all_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, 
     timeout
         Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -2266,11 +2181,8 @@ def test_all(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource 
     out
         Only with stream=: an int64 array for 1 or 0.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -2308,11 +2220,8 @@ def test_all_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status
     out
         Only with stream=: an int64 array for 1 or 0.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -2354,11 +2263,8 @@ def wait_until_any(ivars: AnyArray, cmp: CompareName, value: Value, status: AnyS
     out
         Only with stream=: an int64 array for the lowest such index, or -1 for None.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -2403,11 +2309,8 @@ def wait_until_any_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, 
     out
         Only with stream=: an int64 array for the lowest such index, or -1 for None.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -2450,11 +2353,8 @@ def test_any(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource 
     out
         Only with stream=: an int64 array for the lowest such index, or -1 for None.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -2494,11 +2394,8 @@ def test_any_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status
     out
         Only with stream=: an int64 array for the lowest such index, or -1 for None.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -2540,11 +2437,8 @@ def wait_until_some(ivars: AnyArray, cmp: CompareName, value: Value, status: Any
     out
         Only with stream=: an int64 array for their number, followed by the indices: n + 1 elements for n words.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -2589,11 +2483,8 @@ def wait_until_some_vector(ivars: AnyArray, cmp: CompareName, values: AnySource,
     out
         Only with stream=: an int64 array for their number, followed by the indices: n + 1 elements for n words.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -2636,11 +2527,8 @@ def test_some(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource
     out
         Only with stream=: an int64 array for their number, followed by the indices: n + 1 elements for n words.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -2680,11 +2568,8 @@ def test_some_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, statu
     out
         Only with stream=: an int64 array for their number, followed by the indices: n + 1 elements for n words.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -2716,11 +2601,8 @@ def barrier_all(*, stream: Stream = None) -> None:
     Parameters
     ----------
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -2744,11 +2626,8 @@ def sync_all(*, stream: Stream = None) -> None:
     Parameters
     ----------
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -2772,11 +2651,8 @@ def barrier(team: Team | None = None, *, stream: Stream = None) -> None:
     team
         The PEs; None: all.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -2796,11 +2672,8 @@ def sync(team: Team | None = None, *, stream: Stream = None) -> None:
     team
         The PEs; None: all.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -2832,11 +2705,8 @@ def broadcast(dst: AnyArray, src: AnyArray, root: int = 0, *, team: Team | None 
     team
         The PEs that take part; None: all.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
@@ -2884,11 +2754,8 @@ def fcollect(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream:
     team
         The PEs that take part; None: all.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
@@ -2935,11 +2802,8 @@ def collect(dst: AnyArray, src: AnySource, *, team: Team | None = None) -> int:
     team
         The PEs that take part; None: all.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -2977,11 +2841,8 @@ def alltoall(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream:
     team
         The PEs that take part; None: all.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
@@ -3024,11 +2885,8 @@ def alltoalls(dst: AnyArray, src: AnyArray, dst_stride: int, src_stride: int, ne
     team
         The PEs that take part; None: all.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -3062,11 +2920,8 @@ def gather(dst: AnyArray | None, src: AnyArray, root: int = 0, *, team: Team | N
     team
         The PEs that take part; None: all.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
@@ -3112,11 +2967,8 @@ def scatter(dst: AnyArray, src: AnyArray | None, root: int = 0, *, team: Team | 
     team
         The PEs that take part; None: all.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
@@ -3161,11 +3013,8 @@ def sum_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     team
         The PEs that take part; None: all.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
@@ -3215,11 +3064,8 @@ def prod_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stre
     team
         The PEs that take part; None: all.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
@@ -3269,11 +3115,8 @@ def min_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     team
         The PEs that take part; None: all.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
@@ -3323,11 +3166,8 @@ def max_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     team
         The PEs that take part; None: all.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
@@ -3377,11 +3217,8 @@ def avg_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     team
         The PEs that take part; None: all.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
@@ -3430,11 +3267,8 @@ def premul_sum_reduce(dst: AnyArray, src: AnySource, factor: float, *, team: Tea
     team
         The PEs that take part; None: all.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -3462,11 +3296,8 @@ def premul_sum_reduce_scatter(dst: AnyArray, src: AnySource, factor: float, *, t
     dst, src, factor, team
         As for premul_sum_reduce.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
     """
 
 @overload
@@ -3488,11 +3319,8 @@ def and_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     team
         The PEs that take part; None: all.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
@@ -3542,11 +3370,8 @@ def or_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream
     team
         The PEs that take part; None: all.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
@@ -3596,11 +3421,8 @@ def xor_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     team
         The PEs that take part; None: all.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
@@ -3649,11 +3471,8 @@ def reduce(dst: AnyArray, src: AnySource, op: ReduceName, root: int | None = Non
         The PE that gets the result; None: every PE. Other PEs leave dst unchanged, and get None. Arrays
         of a GPU are passed on every PE.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
@@ -3700,11 +3519,8 @@ def reduce_scatter(dst: AnyArray, src: AnyArray, op: ReduceName = 'sum', *, team
     op
         "sum" (default), "prod", "min", "max", "avg", "and", "or", "xor".
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
@@ -3738,11 +3554,8 @@ def sum_inscan(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     team
         The PEs that take part; None: all.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -3783,11 +3596,8 @@ def sum_exscan(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     team
         The PEs that take part; None: all.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -3843,11 +3653,8 @@ def send(src: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = N
     pe
         Number of the receiver.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -3878,11 +3685,8 @@ def recv(dst: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = N
     pe
         Number of the sender.
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------
@@ -3921,6 +3725,9 @@ class group:
     def __enter__(self) -> group: ...
 
     def __exit__(self, *args: object) -> None: ...
+
+def _warn_of_requests() -> None:
+    """Write a line for each collective that is not done."""
 
 class Request:
     """
@@ -3982,6 +3789,8 @@ class Request:
         CollectiveMismatch, PeDied
             The collective has failed.
         """
+
+    def __repr__(self) -> str: ...
 
     def __await__(self) -> Generator[Any, None, Any]:
         """Wait in a coroutine; other tasks run."""
@@ -4187,11 +3996,8 @@ def check_kernels(*, stream: Stream = None) -> None:
     Parameters
     ----------
     stream
-        For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's
-        GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer handle,
-        one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; "current" is the
-        current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the
-        call. See "Streams" in docs/python.md.
+        For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
+        complete. See "Streams" in docs/python.md.
 
     Raises
     ------

@@ -13,7 +13,9 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn, overload
+
+import numpy as np
 
 from . import _atoll
 
@@ -61,6 +63,11 @@ def init(
     """
     put: Callable[[str, bytes], None] | None = None
     get: Callable[[str], bytes] | None = None
+    if uid is not None and not isinstance(uid, (str, bytes)):
+        raise TypeError(
+            f"init(): uid is {uid!r}; expected a unique id, text or bytes. The launcher sets the number of PEs: "
+            "atoll run -n 4 program.py."
+        )
     if comm is not None and uid is not None:
         raise _atoll.InvalidArgument("init() takes uid= or comm=, not both.")
     if _atoll.is_initialized():
@@ -228,6 +235,75 @@ def info() -> dict[str, Any]:
     return found
 
 
+@overload
+def stats() -> dict[str, dict[str, float]]: ...
+@overload
+def stats(*, format: Literal["openmetrics"]) -> str: ...
+def stats(*, format: Literal["openmetrics"] | None = None) -> dict[str, dict[str, float]] | str:
+    """Return what this PE's operations did so far: calls, bytes and times. Local.
+
+    Needs ``atoll run --stats`` or ``ATOLL_STATS=1``. Calls from Python, C and C++ count, those of kernels do not.
+    A call counts once it has ended. Of moves below 16 KiB the first 64 of an operation are timed, then one in
+    16, whose time counts for all of them.
+
+    Parameters
+    ----------
+    format
+        ``"openmetrics"``: return text for monitors such as Prometheus, with the labels ``pe`` and
+        ``operation``.
+
+    Returns
+    -------
+    dict or str
+        By the name of each operation that was called a dict of ``calls``, ``bytes`` (of this PE's arguments),
+        ``seconds`` (in all calls together), ``longest_seconds``, and ``waiting_seconds`` (in waits for other
+        PEs).
+
+    Raises
+    ------
+    Unsupported
+        The job counts nothing.
+    NotInitialized
+        Outside a job.
+    """
+    if format is None:
+        return _atoll._statistics()
+    if format != "openmetrics":
+        raise _atoll.InvalidArgument(
+            f"stats(): format is {format!r}; pass 'openmetrics', or nothing for a dict."
+        )
+    return _atoll._openmetrics()
+
+
+class trace(contextlib.ContextDecorator):
+    """A named range of the program in the file of ``atoll run --trace``. Local.
+
+    As a context manager it covers a block, as a decorator every call of a function. Without a trace it does
+    nothing. Ranges may be nested.
+
+    Parameters
+    ----------
+    name
+        The name in the trace, cut at 95 bytes. A PE has room for about 1000 different names.
+    """
+
+    def __init__(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"trace(): name is {name!r}; pass a text.")
+        self._name = name
+        self._began: list[int] = []
+
+    def _recreate_cm(self) -> trace:
+        return trace(self._name)  # each call of a decorated function has a range of its own
+
+    def __enter__(self) -> trace:
+        self._began.append(_atoll._trace_now())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _atoll._trace_range(self._name, self._began.pop())
+
+
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
@@ -290,10 +366,12 @@ def _watch() -> None:
 
 
 _OWN = str(Path(__file__).parent) + os.sep
+# NumPy's operators of distributed arrays, which call us.
+_OPERATORS = np.lib.mixins.NDArrayOperatorsMixin.__add__.__code__.co_filename
 
 
-def _is_own(file: str) -> bool:
-    return file.startswith((_OWN, "<frozen"))
+def is_own(file: str) -> bool:
+    return file.startswith((_OWN, "<frozen")) or file == _OPERATORS
 
 
 def without_own_frames(error: BaseException, trace: TracebackType | None) -> TracebackType | None:
@@ -317,7 +395,7 @@ def _program_part(trace: TracebackType | None) -> TracebackType | None:
     kept: list[TracebackType] = []
     entry = trace
     while entry is not None:
-        if not _is_own(entry.tb_frame.f_code.co_filename):
+        if not is_own(entry.tb_frame.f_code.co_filename):
             kept.append(entry)
         entry = entry.tb_next
     if not kept:
@@ -333,7 +411,7 @@ def _say_where(error: BaseException, trace: TracebackType | None) -> None:
     where = ""
     while trace is not None:
         code = trace.tb_frame.f_code
-        if not _is_own(code.co_filename):
+        if not is_own(code.co_filename):
             where = f" at {code.co_filename}:{trace.tb_lineno}, in {code.co_name}"
         trace = trace.tb_next
     _flush()
@@ -350,6 +428,8 @@ def _announce_if_threads() -> None:
 
 
 def _announce() -> None:
+    if _failure is None and _atoll.is_initialized():
+        _atoll._warn_of_requests()
     if _failure is not None and _atoll.is_initialized():
         _flush()
         status, sentence = _failure

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import pickle
 import re
@@ -17,20 +16,11 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from . import _atoll
+from ._failures import LaunchError, launch_error
+from ._wire import dumps
 
 Result = TypeVar("Result")
 _TIMEOUT_STATUS = 124  # the launcher's
-
-
-class LaunchError(_atoll.Error, RuntimeError):
-    """An exception or another end of a PE of atoll.launch; the text has the PE's number and traceback.
-
-    pe: its number, -1 if unknown. The exception itself, if it could be pickled, is `__cause__`.
-    """
-
-    def __init__(self, text: str, pe: int = -1) -> None:
-        super().__init__(text)
-        self.pe = pe
 
 
 def launcher_path() -> str:
@@ -42,7 +32,7 @@ def launcher_path() -> str:
     found = shutil.which("atoll")
     if found is None:
         raise _atoll.Unsupported(
-            f"The program 'atoll' is neither in {beside[0]} nor on $PATH; pip install atoll puts it there."
+            f"The program 'atoll' is neither in {beside[0]} nor on $PATH; pip install . in a clone of Atoll puts it there."
         )
     return found
 
@@ -117,21 +107,6 @@ def launch(
     return _results(outcomes, status, complaint)
 
 
-def dumps(value: object) -> bytes:
-    """Pickle so that any process can load it: functions and classes that no module offers are pickled by
-    value.
-    """
-    try:
-        cloudpickle: Any = importlib.import_module("cloudpickle")
-    except ImportError:
-        raise ImportError(
-            "atoll.launch sends functions to other processes by cloudpickle, which is not installed: "
-            "pip install 'atoll[notebook]'"
-        ) from None
-    data: bytes = cloudpickle.dumps(value)
-    return data
-
-
 class _Files:
     """The payload and one file for each PE's outcome, in memory. The PEs inherit them; they vanish with the
     last PE.
@@ -179,28 +154,32 @@ def _command(n_pes: int, timeout: float | None, files: _Files) -> list[str]:
     return [launcher_path(), "run", "-n", str(n_pes), *bound, *worker]
 
 
+def surroundings(env: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the environment of PEs, with which they import this very package, also if it is not installed."""
+    found = {**os.environ, **(env or {})}
+    package = str(Path(__file__).resolve().parents[1])
+    found["PYTHONPATH"] = os.pathsep.join(filter(None, [package, found.get("PYTHONPATH", "")]))
+    return found
+
+
 def _run(command: Sequence[str], fds: Sequence[int], env: Mapping[str, str] | None) -> tuple[int, str]:
     """Run the job. Its output goes to the current sys.stdout and sys.stderr, which in a notebook are the
     cell's.
     """
-    surroundings = {**os.environ, **(env or {})}
-    # The PEs must import this very package, even if it comes from a folder that is not installed.
-    package = str(Path(__file__).resolve().parents[1])
-    surroundings["PYTHONPATH"] = os.pathsep.join(filter(None, [package, surroundings.get("PYTHONPATH", "")]))
     process = subprocess.Popen(
         command,
         pass_fds=fds,
-        env=surroundings,
+        env=surroundings(env),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",
     )
-    last: deque[str] = deque(maxlen=20)
+    complaint = _Complaint()
     pumps = [
         threading.Thread(target=_pump, args=(process.stdout, sys.stdout, None), daemon=True),
-        threading.Thread(target=_pump, args=(process.stderr, sys.stderr, last), daemon=True),
+        threading.Thread(target=_pump, args=(process.stderr, sys.stderr, complaint), daemon=True),
     ]
     for pump in pumps:
         pump.start()
@@ -213,48 +192,52 @@ def _run(command: Sequence[str], fds: Sequence[int], env: Mapping[str, str] | No
     finally:
         for pump in pumps:
             pump.join()
-    return status, "".join(last)
+    return status, complaint.text()
 
 
-def _pump(source: IO[str], target: IO[str], last: deque[str] | None) -> None:
+class _Complaint:
+    """The launcher's own lines, with the tables below them, and the last other lines. PEs print much after the
+    launcher's report: it must not be lost behind their tracebacks.
+    """
+
+    def __init__(self) -> None:
+        self._reports: deque[str] = deque(maxlen=60)
+        self._others: deque[str] = deque(maxlen=20)
+        self._in_report = False
+
+    def add(self, line: str) -> None:
+        """Add a line of the job's standard error."""
+        self._in_report = line.startswith("atoll run: ") or (self._in_report and line.startswith("  "))
+        (self._reports if self._in_report else self._others).append(line)
+
+    def text(self) -> str:
+        """Return the launcher's lines, then the others."""
+        return "".join([*self._reports, *self._others])
+
+
+def _pump(source: IO[str], target: IO[str], complaint: _Complaint | None) -> None:
     for line in source:
         target.write(line)
-        if last is not None:
-            last.append(line)
+        if complaint is not None:
+            complaint.add(line)
     target.flush()
 
 
 def _results(outcomes: list[dict[str, Any] | None], status: int, complaint: str) -> list[Any]:
-    failed = [
-        (o["after_another"], o["time"], pe, o) for pe, o in enumerate(outcomes) if o and "result" not in o
-    ]
+    failed = {pe: o for pe, o in enumerate(outcomes) if o and "result" not in o}
     missing = [pe for pe, outcome in enumerate(outcomes) if outcome is None]
     # PeDied reports the end of another PE. Prefer a PE's own outcome, if the PE that ended could leave one.
-    if failed and not (missing and all(after_another for after_another, *_ in failed)):
-        _, _, pe, outcome = min(failed, key=lambda f: f[:3])
-        if "exit" in outcome:
-            raise LaunchError(
-                f"launch(): PE {pe} called sys.exit (exit status {outcome['exit']}) instead of returning a result.",
-                pe,
-            )
-        cause: BaseException | None = None
-        if outcome["pickled"] is not None:
-            try:
-                cause = pickle.loads(outcome["pickled"])
-            except Exception:
-                cause = None  # its class may exist in the PE only; the text is complete without it
-        alike = [other for _, _, other, o in failed if o.get("traceback") == outcome["traceback"]]
-        which = f"PE {', '.join(map(str, sorted(alike)))}"
-        raise LaunchError(f"{which} raised {outcome['error']}\n\n{outcome['traceback']}", pe) from cause
+    if failed and not (missing and all(o["consequence"] for o in failed.values())):
+        raise launch_error("launch()", failed)
     if status != 0 or missing:
-        pe = _named(complaint, missing)
+        pe = named_by_launcher(complaint, missing)
         which = f"PE {pe}" if pe >= 0 else f"PEs {', '.join(map(str, missing))}" if missing else "the job"
         text = f"launch(): {which} ended without a result (exit status {status})."
         raise LaunchError(f"{text}\n{complaint}".rstrip(), pe)
     return [outcome["result"] for outcome in outcomes if outcome is not None]
 
 
-def _named(complaint: str, missing: list[int]) -> int:
+def named_by_launcher(complaint: str, missing: Sequence[int]) -> int:
     """Return which of the PEs without a result ended first, or -1 if that is unknown."""
     if len(missing) == 1:
         return missing[0]

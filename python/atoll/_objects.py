@@ -34,6 +34,11 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+# The head that travels before an object: its size, and the call as a text.
+_CALL_BYTES = 48
+_HEAD = np.dtype([("size", np.int64), ("call", f"S{_CALL_BYTES}")])
+
+
 class _Blob:
     """The bytes of one object. With a negative size, the text that explains why it has no bytes."""
 
@@ -74,15 +79,20 @@ def _check_sizes(sizes: Any, parts: Sequence[Bytes], own: Exception | None = Non
             raise _atoll.InvalidArgument(part.tobytes().decode(errors="replace")) from own
 
 
-def _check(function: str, root: int, team: _atoll.Team | None) -> None:
-    _atoll._check_job(function)
+def check_pe(function: str, argument: str, pe: int, team: _atoll.Team | None) -> None:
+    """Raise PeError, or InvalidArgument, unless the argument is the number of a PE of the team."""
     n = _atoll.n_pes(team)
     try:
-        is_pe = 0 <= operator.index(root) < n
+        is_pe = 0 <= operator.index(pe) < n
     except TypeError:
-        raise _atoll.InvalidArgument(f"{function}(): root is {root!r}; pass one integer.") from None
+        raise _atoll.InvalidArgument(f"{function}(): {argument} is {pe!r}; pass one integer.") from None
     if not is_pe:
-        raise _atoll.PeError(f"{function}(): root is {root}, but the team has PEs 0 to {n - 1}.")
+        raise _atoll.PeError(f"{function}(): {argument} is {pe}, but the team has PEs 0 to {n - 1}.")
+
+
+def _check(function: str, root: int, team: _atoll.Team | None) -> None:
+    _atoll._check_job(function)
+    check_pe(function, "root", root, team)
 
 
 def bcast_object(obj: Any = None, root: int = 0, *, team: _atoll.Team | None = None) -> Any:
@@ -123,10 +133,22 @@ def bcast_object(obj: Any = None, root: int = 0, *, team: _atoll.Team | None = N
     return obj if mine else _load(data)
 
 
-def _gathered(function: str, obj: object, team: _atoll.Team | None) -> list[Bytes]:
-    """Return the bytes of all PEs' objects, in PE order, on every PE."""
+def _gathered(function: str, obj: object, team: _atoll.Team | None, how: str = "") -> list[Bytes]:
+    """Return the bytes of all PEs' objects, in PE order, on every PE.
+
+    `how` has the arguments that all PEs pass alike, as a text.
+    """
     blob = _Blob(function, obj, team)
-    sizes = _atoll.fcollect(np.array([blob.size], np.int64), team=team)[:, 0]
+    mine = np.array([(blob.size, f"{function}({how})".encode())], _HEAD)
+    heads = _atoll.fcollect(mine.view(np.uint8), team=team).view(_HEAD)[:, 0]
+    sizes, calls = heads["size"], heads["call"]
+    for pe, other in enumerate(calls):
+        if other != calls[0]:
+            one, another = (bytes(each).decode(errors="replace") for each in (calls[0], other))
+            raise _atoll.CollectiveMismatch(
+                f"PE 0 called {one} and PE {pe} {another}. All PEs of the team make the same calls, in the same order, "
+                "with the same root and operator."
+            )
     ends = np.cumsum(np.abs(sizes))
     joined = _atoll.collect(blob.data, team=team)
     parts = cast("list[Bytes]", np.split(joined, ends[:-1]))
@@ -163,7 +185,7 @@ def gather_object(obj: Any, root: int = 0, *, team: _atoll.Team | None = None) -
     Collective over the team. For set-up, by pickle: see bcast_object, also for its warning.
     """
     _check("gather_object", root, team)
-    parts = _gathered("gather_object", obj, team)
+    parts = _gathered("gather_object", obj, team, f"root={root}")
     return [_load(part) for part in parts] if _atoll.my_pe(team) == root else None
 
 
@@ -353,12 +375,14 @@ def reduce_object(
     >>> words = atoll.reduce_object({"a", "b"}, "or")  # the union of all PEs' sets
     """
     _check("reduce_object", 0 if root is None else root, team)
-    combine = op if callable(op) else _OPERATORS.get(str(getattr(op, "name", op)).lower())
+    word = str(getattr(op, "name", op)).lower()
+    combine = op if callable(op) else _OPERATORS.get(word)
     if combine is None:
         raise _atoll.InvalidArgument(
             f"reduce_object(): op is {op!r}; pass a function of two objects, or one of {', '.join(_OPERATORS)}."
         )
-    parts = _gathered("reduce_object", obj, team)
+    named = getattr(op, "__name__", type(op).__name__) if callable(op) else word
+    parts = _gathered("reduce_object", obj, team, f"op={named}, root={root}")
     if root is not None and _atoll.my_pe(team) != root:
         return None
     return functools.reduce(combine, [_load(part) for part in parts])

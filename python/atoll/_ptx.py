@@ -15,11 +15,13 @@ CHECKS_ADDRESSES = os.environ.get("ATOLL_CHECK") == "all"
 """True if kernels compiled in this process also check that addresses are symmetric: ATOLL_CHECK=all."""
 LOOKS = 1024
 """Loads of a word between two checks of the other things that end a wait."""
+NO_VALUES = AT["subject wait"]
+"""The subject of a report of a wait without values."""
 BULK = 4
 """Loads in flight before their stores, since a link's latency is long."""
 
 # Names and bits of Report's fields, without its state.
-_FIELDS = [("operation", 32), ("team", 32), ("peer", 32), ("compare", 32), ("tag", 32), ("address", 64), ("expected", 64), ("found", 64), ("bound_ns", 64)]  # fmt: skip
+_FIELDS = [("operation", 32), ("team", 32), ("peer", 32), ("subject", 32), ("tag", 32), ("address", 64), ("expected", 64), ("found", 64), ("bound_ns", 64)]  # fmt: skip
 
 
 def _name_stores(kernel: str) -> list[str]:
@@ -75,14 +77,14 @@ def _report(kernel: str = "", **values: str) -> str:
     trap;"""
 
 
-_REGISTERS = ".reg .pred p, q; .reg .b64 w, s, t, a; .reg .b32 x, y, z, n;"
+_REGISTERS = ".reg .pred p, q; .reg .b64 w, s, t, a, m; .reg .b32 x, y, z, n;"
 
 
 def look_around(
     looking: str = "$0",
     control: str = "$1",
     operation: str = "$2",
-    compare: str = "$3",
+    subject: str = "$3",
     peer: str = "$4",
     tag: str = "$5",
     address: str = "$6",
@@ -94,7 +96,7 @@ def look_around(
 ) -> str:
     """Check whether something else ends the wait, as look_around of atoll/device/wait.hpp.
 
-    The result `looking` (l) is the start of the wait. Operands: control (l), operation (r), compare (r), peer
+    The result `looking` (l) is the start of the wait. Operands: control (l), operation (r), subject (r), peer
     (r), tag (r), address (l), expected (l), found (l), since (l). A wait with its own bound also has bound
     (l); if it is 0, the team's holds. `kernel`: as in _report.
     """
@@ -102,7 +104,7 @@ def look_around(
     bounded = {"bound_ns": bound} if bound else {}
     own = f"mov.b64 a, {bound}; setp.ne.u64 p, a, 0; @p bra BOUND;\n    " if bound else ""
     values = {
-        "operation": operation, "team": "n", "peer": peer, "compare": compare, "tag": tag, "address": address,
+        "operation": operation, "team": "n", "peer": peer, "subject": subject, "tag": tag, "address": address,
         "expected": expected, "found": found, **bounded,
     }  # fmt: skip
     report = _report(kernel=kernel, **values)
@@ -125,8 +127,9 @@ def look_around(
     setp.lt.s32 p, {peer}, 0;
     @p bra ANYBODY;
     mul.wide.s32 a, {peer}, 4;
-    add.s64 a, a, {control};
-    ld.relaxed.sys.global.u32 y, [a+{at["pes_of"]}];
+    ld.relaxed.sys.global.u64 m, [{control}+{at["pes_of"]}];
+    add.s64 a, a, m;
+    ld.relaxed.sys.global.u32 y, [a];
     setp.ge.u32 p, y, {at["most_gone"]};
     @p bra ANYBODY;
     shr.u32 x, y, 5;
@@ -200,7 +203,7 @@ def check_pe(
     `operation`: its number, or the operand that has it (r). `kernel`: as in _report.
     """
     report = _report(
-        operation=str(operation), team="n", peer=pe, compare=str(AT["wrong_pe"]), tag="0", address="0",
+        operation=str(operation), team="n", peer=pe, subject=str(AT["subject wrong_pe"]), tag="0", address="0",
         expected="s", found="0", kernel=kernel,
     )  # fmt: skip
     return f"""{{ {_REGISTERS}
@@ -229,7 +232,7 @@ def check_place(
     `operation` and `kernel`: as in check_pe.
     """
     report = _report(
-        operation=str(operation), team="n", peer="-1", compare=str(AT["wrong_place"]), tag="0", address=address,
+        operation=str(operation), team="n", peer="-1", subject=str(AT["subject wrong_place"]), tag="0", address=address,
         expected=mine, found="s", kernel=kernel,
     )  # fmt: skip
     return f"""{{ {_REGISTERS}
@@ -315,9 +318,9 @@ def _until(look: str, again: str) -> str:
 
 
 def reported(form: str, compare: int) -> str:
-    """The field `compare` of a report, for words of a form (u32, s32, u64, s64)."""
+    """The subject of a report of a wait for a word of a form (u32, s32, u64, s64), with its comparison."""
     values = AT[f"values int{form[1:]}"] if form[0] == "s" else AT["values unsigned_word"]
-    return str(compare | values << AT["compare_bits"])
+    return str(AT["subject word"] | compare << AT["compare_shift"] | values << AT["values_shift"])
 
 
 def wait_word(form: str, compare: int, order: str, bounded: bool = False) -> str:
@@ -386,7 +389,7 @@ def wait_flagged(count: int, bounded: bool = False) -> str:
         text += f"setp.eq{'.and' if k else ''}.u32 ok, f{k}, {flag}{', ok' if k else ''}; setp.eq.and.u32 ok, g{k}, {flag}, ok; "
     tag, bound = (f"${2 * count + 4}", f"${2 * count + 5}") if bounded else ("0", "")
     again = f"cvt.u64.u32 want, {flag}; cvt.u64.u32 seen, f0;" + look_around(
-        "begun", control, operation, "-1", peer, tag, address[0], "want", "seen", "begun", bound
+        "begun", control, operation, str(NO_VALUES), peer, tag, address[0], "want", "seen", "begun", bound
     )
     words = ", ".join(f"v{k}, w{k}" for k in range(count))
     return f"{{ .reg .b32 {names}; .reg .b64 {words}; {_until(text, again)} }}"

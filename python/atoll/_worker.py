@@ -6,44 +6,17 @@ import io
 import os
 import pickle
 import sys
-import time
-import traceback
 from pathlib import Path
 from typing import Any
 
 from . import _atoll
-from ._job import without_own_frames
-from ._launch import dumps
+from ._failures import describe
+from ._wire import dumps
 
 
 def _leave(fd: int, outcome: dict[str, Any]) -> None:
     with open(fd, "wb", closefd=False) as out:
         out.write(pickle.dumps(outcome))
-
-
-def _failure(error: BaseException) -> dict[str, Any]:
-    try:
-        pickled: bytes | None = dumps(error)
-        pickle.loads(pickled or b"")
-    except Exception:
-        pickled = None
-    summary = traceback.format_exception_only(type(error), error)[-1].strip()
-    trace = without_own_frames(error, error.__traceback__)
-    text = "".join(traceback.format_exception(type(error), error, trace))
-    return {
-        "error": summary,
-        "traceback": text,
-        "pickled": pickled,
-        "time": time.monotonic(),
-        "after_another": isinstance(error, _atoll.PeDied),
-    }
-
-
-def _status(error: SystemExit) -> int:
-    """Return the exit status that Python derives from sys.exit's argument."""
-    if error.code is None:
-        return 0
-    return error.code & 0xFF if isinstance(error.code, int) else 1
 
 
 def main() -> int:
@@ -62,14 +35,11 @@ def main() -> int:
         fn, args, kwargs = pickle.loads(rest)
         outcome = {"result": fn(*args, **kwargs)}
         data = dumps(outcome)
-    except SystemExit as error:
-        _leave(own, {"exit": _status(error), "time": time.monotonic(), "after_another": False})
-        raise
-    except KeyboardInterrupt as error:
-        _leave(own, _failure(error))
+    except (SystemExit, KeyboardInterrupt) as error:
+        _leave(own, describe(error))
         raise
     except BaseException as error:
-        _leave(own, _failure(error))
+        _leave(own, describe(error))
         sys.stdout.flush()
         return 1
     with open(own, "wb", closefd=False) as out:

@@ -4,6 +4,9 @@
         y = model(x)                       # every tensor made in here is symmetric
     atoll.torch.sum_reduce(y, y)           # on torch's current stream; as a custom operator
 
+    shared = atoll.torch.share(atoll.torch.symmetric_empty(1024))   # over torch's ranks; needs no atoll.init
+    shared.put(torch.ones(10), rank=1)
+
 The operators take tensors of the symmetric heap and enqueue on torch's current stream. Otherwise they are
 atoll's functions of the same names. torch.compile keeps them in the graph unchanged, in their order.
 """
@@ -25,11 +28,13 @@ except ImportError as error:
 import atoll
 
 from . import _atoll
+from ._torch_shared import SharedTensor, share, symmetric_empty
 
 _versions.need("atoll.torch", "torch")
 
 __all__ = [
     "Pool",
+    "SharedTensor",
     "alltoall",
     "backend",
     "barrier",
@@ -40,8 +45,10 @@ __all__ = [
     "put_signal",
     "reduce",
     "reduce_scatter",
+    "share",
     "signal_consume",
     "sum_reduce",
+    "symmetric_empty",
     "use_pool",
 ]
 

@@ -101,6 +101,14 @@ ends_in_vain() {
     return "$status"
 }
 
+# A kernel of NVSHMEM's functions before any allocation: ends with an assertion that reports it.
+unfilled() {
+    local output status=0
+    output=$(without_mps timeout 60 "$built/bin/atoll" run -n 2 "$built/gpu/nvshmem/in_kernels" unfilled 2>&1) || status=$?
+    printf '%s\nstatus %d\n' "$output" "$status"
+    [ "$status" -eq 3 ] && grep -q 'this module does not know the job yet' <<<"$output"
+}
+
 no_such_gpu() {
     local output
     output=$(ATOLL_DEVICE=99 job 120 2 "$built/gpu/device_rma" 2>&1) && return 1
@@ -156,6 +164,9 @@ test_all() {
             "$built/multi/device_elements" "--gtest_filter=-*ReportedByTheKernel"
     done
     try "device_absent, 2 PEs" job 120 2 "$built/multi/device_absent"
+    for n in $counts; do try "NVSHMEM's host functions, $n PEs" job 120 "$n" "$built/gpu/nvshmem/on_gpu"; done
+    for n in $counts; do try "NVSHMEM's functions in kernels, $n PEs" job 120 "$n" "$built/gpu/nvshmem/in_kernels"; done
+    try "a kernel of a module without state is refused" unfilled
     for n in $counts; do
         try "device_mailbox, $n PEs" with_env ATOLL_TEST_GPU=1 ATOLL_CHECK=all "$n" \
             "$built/multi/device_mailbox" "--gtest_filter=-*WithFunctionsOfKernels:FarDeviceMailbox.*" # of the simulated one
@@ -191,8 +202,13 @@ measure() { job 120 "$1" "$built/bench/$2" "${@:3}"; }
 # NVSHMEM in the same run, if its package is there and nvcc can link it.
 peers() {
     bench/gpu/peers/build.sh /tmp nvshmem >"$OUT/peers.log" 2>&1 || return 0
-    local pes
-    for pes in "$@"; do timeout 100 /tmp/nvshmem "$pes" 2>>"$OUT/peers.log" || true; done
+    local pes ours=/tmp/atoll-nvshmem.h
+    # The same source on Atoll's nvshmem.h.
+    nvcc -std=c++17 -O3 -arch=native -DSIDE='"atoll nvshmem.h"' -I{include_nvshmem,api/generated/nvshmem/include,api/generated/include,include} \
+        -I"$built/generated/include" -o "$ours" bench/gpu/peers/nvshmem.cu -L"$built/lib" -lnvshmem_host -latoll -lcuda >>"$OUT/peers.log" 2>&1 || true
+    for pes in "$@"; do
+        for program in /tmp/nvshmem "$ours"; do timeout 100 "$program" "$pes" 2>>"$OUT/peers.log" || true; done
+    done
 }
 # Torch's symmetric memory, if torch is there.
 torch_peer() {

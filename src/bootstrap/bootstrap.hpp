@@ -73,12 +73,15 @@ class Bootstrap {
     std::function<void(int, const std::string&)> other_abort_;
 };
 
+/// "PE 1 ended the job with status 3".
+inline std::string end_text(int pe, int status) {
+    return "PE " + std::to_string(pe) + " ended the job with status " + std::to_string(status);
+}
+
 /// The text that other PEs get when PE `pe` ends the job: `sentence`, or a default with the PE and the
 /// status.
 inline std::string sentence_of_end(int pe, int status, const std::string& sentence) {
-    if (!sentence.empty()) return sentence;
-    return "PE " + std::to_string(pe) + " ended the job with status " + std::to_string(status) +
-           " (global_exit)";
+    return sentence.empty() ? end_text(pe, status) + " (global_exit)" : sentence;
 }
 
 /// Chooses the bootstrap by the options, then by ATOLL_BOOTSTRAP, then by the environment. The order in the

@@ -71,10 +71,11 @@ std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Setti
         return create_unique_id(settings, options.unique_id, options.pe, options.n_pes);
     }
     if (options.pe >= 0 || options.n_pes >= 0)
-        throw Error(
-            ErrorCode::invalid_argument,
-            "init was given pe=" + std::to_string(options.pe) + ", n_pes=" + std::to_string(options.n_pes) +
-                " but neither a unique id nor a store; get one with get_unique_id() and pass it to all PEs.");
+        throw Error(ErrorCode::invalid_argument,
+                    "init was given pe=" + std::to_string(options.pe) +
+                        ", n_pes=" + std::to_string(options.n_pes) +
+                        " but neither a unique id nor a store. Start the program by atoll run -n 4, or pass "
+                        "all PEs a result of get_unique_id().");
     if (settings.bootstrap != common::BootstrapChoice::automatic)
         return by_choice(settings.bootstrap, settings);
     const common::JobEnvironment environment = common::read_job_environment();

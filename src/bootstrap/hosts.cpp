@@ -3,24 +3,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <numeric>
 
 #include "bootstrap/fail.hpp"
 #include "bootstrap/store/tcp_socket.hpp"
+#include "common/kernel_identity.hpp"
 
 namespace atl::bootstrap {
 
 namespace {
-
-/// An identifier of the running kernel: equal for all its processes, unique among kernels.
-std::string machine() {
-    std::ifstream file("/proc/sys/kernel/random/boot_id");
-    std::string id;
-    std::getline(file, id);
-    return id;
-}
 
 /// The lines of the message that a PE sends. The note is the last; it may itself have several lines.
 enum Line : std::size_t { host_line, domain_line, machine_line, name_line, note_line };
@@ -28,7 +20,7 @@ enum Line : std::size_t { host_line, domain_line, machine_line, name_line, note_
 std::string host_text(int pe, const common::Settings& settings, const std::vector<int>& sharing,
                       const std::string& note) {
     const std::string id = host_id_of(settings.host_ids, pe);
-    const std::string boot = machine();
+    const std::string boot = common::boot_id();
     const std::string name = host_name();
     const std::string first = std::to_string(sharing.empty() ? pe : sharing.front());
     // The name is part of it because containers of one machine have different names.

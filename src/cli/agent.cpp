@@ -70,6 +70,8 @@ std::string encode_order(const AgentOrder& order) {
                                        order.addresses,
                                        order.folder,
                                        order.output_folder,
+                                       order.store.address,
+                                       order.store.port,
                                        bootstrap::pack(order.environment),
                                        std::to_string(order.environment.size()),
                                        bootstrap::pack(order.command),
@@ -78,7 +80,7 @@ std::string encode_order(const AgentOrder& order) {
 }
 
 AgentOrder decode_order(const std::string& body) {
-    constexpr int n_fields = 15;
+    constexpr int n_fields = 17;
     const std::vector<std::string> f = bootstrap::unpack(body, n_fields);
     AgentOrder order;
     order.first_pe = std::atoi(f[0].c_str());
@@ -92,8 +94,10 @@ AgentOrder decode_order(const std::string& body) {
     order.addresses = f[8];
     order.folder = f[9];
     order.output_folder = f[10];
-    order.environment = bootstrap::unpack(f[11], std::atoi(f[12].c_str()));
-    order.command = bootstrap::unpack(f[13], std::atoi(f[14].c_str()));
+    order.store.address = f[11];
+    order.store.port = f[12];
+    order.environment = bootstrap::unpack(f[13], std::atoi(f[14].c_str()));
+    order.command = bootstrap::unpack(f[15], std::atoi(f[16].c_str()));
     return order;
 }
 
@@ -119,6 +123,7 @@ int agent_command(const Arguments&) {
     options.raw = order.raw;
     options.output_folder = order.output_folder;
     options.bind_core = order.bind_core;
+    options.store = order.store;
     options.environment = order.environment;
     options.command = order.command;
     options.join =

@@ -36,6 +36,9 @@ int info_of_job();
 int info_command(const Arguments& arguments);
 int bench_command(const Arguments& arguments);
 
+/// Throws if a part of the output was lost, such as on a full disk.
+void check_stdout();
+
 /// The folder of this executable.
 std::string executable_folder();
 

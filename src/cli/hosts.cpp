@@ -21,10 +21,12 @@
 #include "bootstrap/store/store_server.hpp"
 #include "bootstrap/store/tcp_socket.hpp"
 #include "bootstrap/store/wire.hpp"
+#include "cli/job/rank_variables.hpp"
 #include "cli/job/stall.hpp"
 #include "cli/thread_counts.hpp"
 #include "common/hmac.hpp"
 #include "common/log.hpp"
+#include "common/settings/job_environment.hpp"
 #include "common/settings/settings.hpp"
 #include "common/text.hpp"
 #include "core/hang/cause.hpp"
@@ -103,6 +105,7 @@ class HostsJob {
   public:
     HostsJob(const RunOptions& options, const common::Settings& settings)
         : options_(options), settings_(settings), deadline_(Clock::time_point::max()) {
+        ranks_store_ = store_over_hosts(options.hosts.front().name);
         take_signals();
         open_store();
         stall_.restart(0);
@@ -166,6 +169,7 @@ class HostsJob {
         order.label = options_.label;
         order.raw = options_.raw;
         order.output_folder = options_.output_folder;
+        order.store = ranks_store_;
         order.bind_core = options_.bind_core;
         order.secret = secret_;
         for (const std::string& address : addresses_)
@@ -403,9 +407,10 @@ class HostsJob {
     common::Fd signals_;
     sigset_t signals_before_{};  ///< the previous signal mask
     Poller poller_;
-    Output output_{poller_, options_.raw ? Output::Style::raw : Output::Style::lines};
+    Output output_{poller_, options_.raw ? Output::Style::raw : Output::Style::lines, true};
     std::vector<std::string> addresses_;
     std::string secret_;
+    RankStore ranks_store_;
     int port_ = 0;
     std::unique_ptr<bootstrap::StoreServer> store_;
     std::vector<std::unique_ptr<Agent>> agents_;
@@ -447,7 +452,10 @@ std::vector<HostShare> parse_hosts(const std::string& text) {
 }
 
 int run_on_hosts(const RunOptions& options) {
+    common::forget_run_ranks();
     const common::Settings settings = common::read_settings();
+    if (!settings.trace.empty() || !settings.record.empty())
+        throw UsageError("--trace and --record read the memory of one host; start the job without --hosts");
     rlimit descriptors{};
     ::getrlimit(RLIMIT_NOFILE, &descriptors);
     descriptors.rlim_cur = descriptors.rlim_max;

@@ -22,6 +22,7 @@ struct AgentOrder {
     int first_pe = 0, n_pes = 1, n_all = 1, port = 0;
     bool label = false, raw = false, bind_core = false;
     std::string secret, addresses, folder, output_folder;
+    RankStore store;
     Arguments environment, command;
 };
 std::string encode_order(const AgentOrder& order);

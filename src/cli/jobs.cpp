@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <dirent.h>
 #include <fcntl.h>
+#include <fstream>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,7 +14,10 @@
 #include "bootstrap/host/host_segment.hpp"
 #include "cli/cli.hpp"
 #include "cli/job/stacks.hpp"
+#include "cli/trace/perfetto.hpp"
+#include "cli/trace/report.hpp"
 #include "common/descriptors/fd.hpp"
+#include "common/text.hpp"
 #include "core/hang/cause.hpp"
 
 namespace atl::cli {
@@ -62,7 +66,8 @@ RunningJob::RunningJob(int pid) : pid_(pid) {
     struct stat status {};
     if (!board || fstat(board.get(), &status) != 0 ||
         static_cast<std::size_t>(status.st_size) < sizeof(common::BoardHeader))
-        throw UsageError("process " + std::to_string(pid) + " is no `atoll run` of yours on this host");
+        throw UsageError("process " + std::to_string(pid) +
+                         " is no `atoll run` of yours on this host, nor a PE; `atoll ps` lists the jobs");
     bytes_ = static_cast<std::size_t>(status.st_size);
     void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, board.get(), 0);
     if (memory == MAP_FAILED)
@@ -87,18 +92,33 @@ RunningJob::~RunningJob() {
     if (memory_ != nullptr) munmap(memory_, bytes_);
 }
 
+namespace {
+
+bool is_launcher(int pid) {
+    char link[4096];
+    const ssize_t length = readlink(("/proc/" + std::to_string(pid) + "/exe").c_str(), link, sizeof link);
+    const std::string exe(link, static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+    return exe.ends_with("/atoll") || exe.ends_with("/atoll (deleted)");
+}
+
+bool is_pe_of(const common::BoardView& board, int pid) {
+    for (int pe = 0; pe < board.n_pes(); ++pe)
+        if (board.entry(pe).pid.load() == pid) return true;
+    return false;
+}
+
+}  // namespace
+
 std::vector<RunningJob> RunningJob::all() {
     std::vector<RunningJob> jobs;
     for (const std::string& name : names_in("/proc")) {
         const int pid = number_of(name);
         if (pid == 0 || pid == getpid()) continue;
-        char link[4096];
-        const ssize_t length = readlink(("/proc/" + name + "/exe").c_str(), link, sizeof link);
-        const std::string exe(link, static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
-        if (!exe.ends_with("/atoll") && !exe.ends_with("/atoll (deleted)")) continue;
         try {
-            jobs.emplace_back(pid);
-        } catch (const UsageError&) {  // an agent, or another command
+            RunningJob job(pid);
+            // A launched PE has the launcher's descriptor until it signs in, and so have children of PEs.
+            if (is_launcher(pid) || is_pe_of(job.board(), pid)) jobs.push_back(std::move(job));
+        } catch (const UsageError&) {  // any other process
         }
     }
     return jobs;
@@ -108,12 +128,33 @@ RunningJob RunningJob::of(const std::string& number) {
     const int pid = number_of(number);
     if (pid == 0) throw UsageError("\"" + number + "\" is no process number; `atoll ps` lists the jobs");
     for (RunningJob& job : all()) {
-        bool is_it = job.pid() == pid;
-        for (int pe = 0; pe < job.board().n_pes(); ++pe)
-            is_it = is_it || job.board().entry(pe).pid.load() == pid;
-        if (is_it) return std::move(job);
+        if (job.pid() == pid || is_pe_of(job.board(), pid)) return std::move(job);
     }
     return RunningJob(pid);
+}
+
+namespace {
+
+/// The command of a process, without the folders of its first word: "python3 solver.py --steps 5". Empty if
+/// it cannot be read.
+std::string command_of(int pid) {
+    constexpr std::size_t most = 100;
+    std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline", std::ios::binary);
+    std::string word, command;
+    for (bool is_first = true; std::getline(file, word, '\0') && command.size() < most; is_first = false)
+        command += is_first ? std::string(common::file_name(word)) : " " + word;
+    for (char& c : command)
+        if (static_cast<unsigned char>(c) < ' ') c = ' ';
+    return command.size() > most ? command.substr(0, most) + "…" : command;
+}
+
+}  // namespace
+
+std::string RunningJob::program() const {
+    std::string command;
+    for (int pe = 0; pe < board_.n_pes() && command.empty(); ++pe)
+        if (const int pid = board_.entry(pe).pid.load(); pid > 0) command = command_of(pid);
+    return command;
 }
 
 int ps_command(const std::vector<std::string>& arguments) {
@@ -121,11 +162,13 @@ int ps_command(const std::vector<std::string>& arguments) {
     const std::vector<RunningJob> jobs = RunningJob::all();
     if (jobs.empty()) std::puts("no job of yours runs on this host");
     for (const RunningJob& job : jobs) {
+        const std::string program = job.program();
         const std::vector<common::PeDoing> doing = job.board().all_doing(false);
         const auto waiting =
             std::count_if(doing.begin(), doing.end(), [](const auto& one) { return one.waits; });
-        std::printf("job %d: %d PE%s, %d waiting\n", job.pid(), job.board().n_pes(),
-                    job.board().n_pes() == 1 ? "" : "s", static_cast<int>(waiting));
+        std::printf("job %d: %d PE%s, %d waiting%s\n", job.pid(), job.board().n_pes(),
+                    job.board().n_pes() == 1 ? "" : "s", static_cast<int>(waiting),
+                    (program.empty() ? program : ": " + program).c_str());
     }
     return 0;
 }
@@ -135,19 +178,27 @@ int stacks_command(const std::vector<std::string>& arguments) {
     std::printf("%s\n\n",
                 core::report_of(doing_with_sites(job.board()), "what the PEs are doing", "").c_str());
     constexpr double patience_s = 2;
-    const std::vector<int> pes = bootstrap::all_pes(job.board().n_pes());
+    std::vector<int> pes = bootstrap::all_pes(job.board().n_pes());
+    std::erase_if(pes, [&](int pe) { return job.board().entry(pe).pid.load() == common::pid_elsewhere; });
     const std::vector<PeStacks> stacks = read_stacks(job.board(), pes, patience_s, false);
-    for (const int pe : pes)
-        std::printf("PE %d (process %d):\n%s", pe, job.board().entry(pe).pid.load(),
-                    stacks[static_cast<std::size_t>(pe)].text.c_str());
+    for (std::size_t i = 0; i < pes.size(); ++i)
+        std::printf("PE %d (process %d):\n%s", pes[i], job.board().entry(pes[i]).pid.load(),
+                    stacks[i].text.c_str());
     return 0;
 }
 
 int record_command(const std::vector<std::string>& arguments) {
-    const RunningJob job = RunningJob::of(only_argument(arguments, "atoll record JOB"));
+    const std::string& what = only_argument(arguments, "atoll record JOB|FILE");
+    if (number_of(what) == 0 && access(what.c_str(), F_OK) == 0) {
+        each_line(read_perfetto(what), [](const std::string& line) { std::puts(line.c_str()); });
+        check_stdout();
+        return 0;
+    }
+    const RunningJob job = RunningJob::of(what);
     for (int pe = 0; pe < job.board().n_pes(); ++pe)
         for (const common::EventCopy& event : common::read_events(job.board().events(pe)))
             std::puts(common::event_json(pe, event).c_str());
+    check_stdout();
     return 0;
 }
 

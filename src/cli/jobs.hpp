@@ -1,4 +1,4 @@
-// The running jobs of this user on this host, found by the job boards that their launchers hold.
+// The running jobs of this user on this host, found by the job boards that their launchers or PEs hold.
 #pragma once
 
 #include "common/board.hpp"
@@ -10,8 +10,8 @@ namespace atl::cli {
 
 class RunningJob {
   public:
-    /// Maps the board of the launcher `pid`. Throws UsageError if that is not a launcher of this user and
-    /// release.
+    /// Maps the board that process `pid` holds: a launcher, or the PE that made it where no launcher did.
+    /// Throws UsageError for any other process, user or release.
     explicit RunningJob(int pid);
     RunningJob(RunningJob&& other) noexcept;
     RunningJob(const RunningJob&) = delete;
@@ -19,6 +19,8 @@ class RunningJob {
 
     int pid() const { return pid_; }
     const common::BoardView& board() const { return board_; }
+    /// The command of the first PE that has joined, such as "python3 solver.py"; empty if unknown.
+    std::string program() const;
 
     /// All jobs that this process may look at.
     static std::vector<RunningJob> all();
@@ -32,8 +34,9 @@ class RunningJob {
     common::BoardView board_;
 };
 
-/// `atoll ps`, `atoll stacks JOB` and `atoll record JOB`.
+/// `atoll ps`, `atoll top [JOB]`, `atoll stacks JOB` and `atoll record JOB|FILE`.
 int ps_command(const std::vector<std::string>& arguments);
+int top_command(const std::vector<std::string>& arguments);
 int stacks_command(const std::vector<std::string>& arguments);
 int record_command(const std::vector<std::string>& arguments);
 

@@ -1,3 +1,4 @@
+#include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstring>
@@ -8,9 +9,11 @@
 #include "atoll/error.hpp"
 #include "atoll/version.hpp"
 #include "cli/cli.hpp"
+#include "cli/config.hpp"
 #include "cli/hosts.hpp"
 #include "cli/jobs.hpp"
 #include "cli/mps/mps.hpp"
+#include "cli/trace/report.hpp"
 #include "common/settings/nearest_name.hpp"
 
 namespace atl::cli {
@@ -25,10 +28,15 @@ struct Command {
 constexpr Command commands[] = {
     {"run", "start a program as N processing elements of one job", run_command},
     {"info", "show version, settings, and what this machine offers", info_command},
+    {"config", "print the flags that a compiler needs", config_command},
     {"bench", "run the benchmarks and print tables", bench_command},
     {"ps", "list this user's jobs on this host", ps_command},
+    {"top", "show what the PEs of a running job do and use, live or once", top_command},
     {"stacks", "show why a running job waits, and the call stacks of its PEs", stacks_command},
-    {"record", "print the last events of a running job, one JSON object a line", record_command},
+    {"record", "print the last events of a running job, or all of a file, one JSON object a line",
+     record_command},
+    {"report", "summarize a file of `atoll run --trace` or --record, as text or as a page with pictures",
+     report_command},
 };
 
 void print_help() {
@@ -61,11 +69,17 @@ int dispatch(const Arguments& arguments) {
     }
     const std::string nearest = common::nearest_name(name, names);
     throw UsageError("\"" + name + "\" is no command of atoll" +
-                     (nearest.empty() ? "; there are run, info, bench, ps, stacks and record"
+                     (nearest.empty() ? "; there are run, info, bench, ps, top, stacks, record and report"
                                       : "; did you mean " + nearest + "?"));
 }
 
 }  // namespace
+
+void check_stdout() {
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+    throw std::runtime_error(std::string("The output is incomplete, for stdout cannot be written: ") +
+                             std::strerror(errno));
+}
 
 std::string executable_folder() {
     char path[PATH_MAX];

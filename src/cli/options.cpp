@@ -18,9 +18,9 @@ constexpr const char* usage = "atoll run [-n N] [OPTIONS] PROGRAM [ARGUMENTS...]
 /// The number of arguments before PROGRAM. Found here rather than by the parser for two reasons. All
 /// arguments behind PROGRAM belong to it. And "-np" is not an option that a parser of single letters accepts.
 std::size_t find_program(const Arguments& arguments) {
-    constexpr const char* with_value[] = {"-n",      "-np",         "--np",        "--timeout",
-                                          "--bind",  "--heap-size", "--env",       "-x",
-                                          "--hosts", "--agent",     "--output-dir"};
+    constexpr const char* with_value[] = {"-n",           "-np",     "--np",    "--timeout", "--bind",
+                                          "--heap-size",  "--env",   "-x",      "--hosts",   "--agent",
+                                          "--output-dir", "--trace", "--record"};
     std::size_t i = 0;
     while (i < arguments.size() && arguments[i].size() > 1 && arguments[i][0] == '-' &&
            arguments[i] != "--" && arguments[i] != "-m") {  // -m is Python's, with all arguments that follow
@@ -144,6 +144,15 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
         "--mps", options.mps,
         "let PEs that share a GPU run at the same time, by NVIDIA's MPS: this user's daemon, or one for "
         "the job");
+    app.add_option("--trace", options.trace,
+                   "write every operation of every PE to this file, for ui.perfetto.dev and `atoll report`")
+        ->type_name("FILE");
+    app.add_option("--record", options.record,
+                   "write all events of the flight recorders to this file, for `atoll record` and "
+                   "`atoll report`")
+        ->type_name("FILE");
+    app.add_flag("--stats", options.stats,
+                 "at the end print a table of the operations: calls, bytes, times, waiting");
     app.add_option("--heap-size", options.heap_size, "limit of a PE's symmetric heap, such as 512m or 2g")
         ->type_name("SIZE");
     app.add_option("--env", options.environment, "set a variable for all PEs")

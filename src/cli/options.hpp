@@ -11,6 +11,11 @@
 
 namespace atl::cli {
 
+/// The address and port at which PE 0 keeps PyTorch's store.
+struct RankStore {
+    std::string address, port;
+};
+
 struct HostShare {
     std::string name;
     int n_pes = 1;
@@ -23,6 +28,8 @@ struct RunOptions {
     bool raw = false;               ///< PEs write to the launcher's own streams
     std::string output_folder;      ///< --output-dir: gets a file for each PE and stream; empty = none
     bool bind_core = false;         ///< one core for each PE, round robin
+    std::string trace, record;      ///< files; empty = none
+    bool stats = false;             ///< print statistics at the end
     bool mps = false;               ///< PEs that share a GPU run there at once
     double timeout_s = 0;           ///< 0 = none
     std::string heap_size;          ///< as written, already checked; empty = not given
@@ -32,6 +39,7 @@ struct RunOptions {
     std::string agent;              ///< --agent; empty = ATOLL_AGENT, else ssh
     // Only for an agent of `atoll run --hosts`.
     int first_pe = 0;  ///< the number of this host's first PE
+    RankStore store;
     // true: another process has printed why the job ends; null: never
     const std::atomic<bool>* is_quiet = nullptr;
     std::optional<bootstrap::Invitation> join;  ///< the first PE's; nothing = a job of this host

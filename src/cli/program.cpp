@@ -95,8 +95,9 @@ bool is_same_folder(const std::string& one, const std::string& other) {
                                        std::filesystem::path(other).parent_path(), error);
 }
 
-/// Runs that Python to find out whether it has atoll, which takes some 20 ms. Ignores the current folder,
-/// which `-c` searches, and a folder named atoll that is not a package.
+}  // namespace
+
+// Ignores the current folder, which `-c` searches, and a folder named atoll that is not a package.
 bool has_atoll(const std::string& python) {
     std::string path = python, flag = "-c",
                 code =
@@ -118,6 +119,8 @@ bool has_atoll(const std::string& python) {
     while (ended < 0 && errno == EINTR);
     return ended == pid && status == 0;
 }
+
+namespace {
 
 /// Selects the Python that runs the program, and a warning about it if needed.
 Program find_python(const std::string& wanted) {

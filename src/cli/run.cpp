@@ -17,6 +17,7 @@
 #include "cli/options.hpp"
 #include "cli/program.hpp"
 #include "cli/thread_counts.hpp"
+#include "common/settings/job_environment.hpp"
 #include "common/settings/settings.hpp"
 
 namespace atl::cli {
@@ -81,6 +82,7 @@ int run_job(const RunOptions& options) {
     }
     if (!options.heap_size.empty()) setenv("ATOLL_HEAP_SIZE", options.heap_size.c_str(), 1);
     unsetenv("ATOLL_LAUNCHED");  // a launcher within a job starts a separate job
+    common::forget_run_ranks();
     const common::Settings settings = common::read_settings();
     fill_standard_descriptors();
     const Program program = find_program(options.command, settings.python);
@@ -95,7 +97,7 @@ int run_job(const RunOptions& options) {
     warn_of_shared_cores(options);
     make_output_folder(options.output_folder);
     std::optional<Mps> mps;  // before the job, whose environment names its folder
-    if (settings.mps) mps.emplace();
+    if (settings.mps) mps.emplace(options.n_pes);
     const rlimit descriptors = raise_descriptor_limit(options.n_pes, options.passes_output_on());
     Job job(options, program, settings, descriptors);
     return job.run();
@@ -104,7 +106,10 @@ int run_job(const RunOptions& options) {
 int run_command(const Arguments& arguments) {
     const std::optional<RunOptions> options = parse_run_options(arguments);
     if (!options) return 0;
-    signal(SIGXFSZ, SIG_IGN);                       // a file over its limit (ulimit -f) then fails the write
+    signal(SIGXFSZ, SIG_IGN);  // a file over its limit (ulimit -f) then fails the write
+    if (options->stats) setenv("ATOLL_STATS", "1", 1);
+    if (!options->trace.empty()) setenv("ATOLL_TRACE", options->trace.c_str(), 1);
+    if (!options->record.empty()) setenv("ATOLL_RECORD", options->record.c_str(), 1);
     if (options->mps) setenv("ATOLL_MPS", "1", 1);  // for the agents of other hosts, too
     return options->hosts.empty() ? run_job(*options) : run_on_hosts(*options);
 }

@@ -1,31 +1,28 @@
 #include "cli/torch_modules.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 #include <unistd.h>
+
+#include "common/settings/job_environment.hpp"
 
 namespace atl::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string value_of(const char* variable) {
-    const char* value = std::getenv(variable);
-    return value ? value : "";
-}
+using common::environment_value;
 
 /// The folders in which the backend looks, in its order.
 std::vector<fs::path> caches() {
-    if (const std::string own = value_of("ATOLL_TORCH_CACHE"); !own.empty()) return {own};
-    const std::string base = value_of("XDG_CACHE_HOME"), home = value_of("HOME");
+    if (const std::string own = environment_value("ATOLL_TORCH_CACHE"); !own.empty()) return {own};
+    const std::string base = environment_value("XDG_CACHE_HOME"), home = environment_value("HOME");
     std::vector<fs::path> folders;
     if (!base.empty())
         folders.push_back(fs::path(base) / "atoll/torch");
     else if (!home.empty())
         folders.push_back(fs::path(home) / ".cache/atoll/torch");
-    const std::string temporary = value_of("TMPDIR");
+    const std::string temporary = environment_value("TMPDIR");
     folders.push_back(fs::path(temporary.empty() ? "/tmp" : temporary) /
                       ("atoll-torch-" + std::to_string(::getuid())));
     return folders;

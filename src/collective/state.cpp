@@ -18,7 +18,7 @@ State::State(core::TeamState& team)
     : team_(team),
       job_(team.job()),
       choices_(team.job().settings().algorithms,
-               {team.meetings().crowded(), team.n_pes(), team.spread() != nullptr}) {}
+               {team.meetings().is_oversubscribed(), team.n_pes(), team.spread() != nullptr}) {}
 
 void State::release() noexcept {
     if (staging_) job_.arena().free(staging_);

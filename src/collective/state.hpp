@@ -39,7 +39,7 @@ class State final : public core::TeamAttachment {
     int n_pes() const { return team_.n_pes(); }
     /// The kind of elements that this PE's call moves, see core/team/elements.hpp.
     std::uint64_t elements() const { return team_.elements; }
-    bool crowded() const { return team_.meetings().crowded(); }
+    bool is_oversubscribed() const { return team_.meetings().is_oversubscribed(); }
 
     Algorithm choose(Collective collective, std::size_t bytes, std::size_t line_bytes) const {
         return choices_.choose(collective, bytes, line_bytes);

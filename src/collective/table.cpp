@@ -18,12 +18,14 @@ struct Entry {
     Collective collective;
     Algorithm algorithm;
     std::size_t from_with_cores;
-    std::size_t from_crowded;
+    std::size_t from_oversubscribed;
     std::size_t from_spread;
     bool times_pes = false;  ///< the sizes are of all PEs' data together: what each would have to fold
 
     std::size_t from(const TeamShape& team) const {
-        const std::size_t bytes = team.spread ? from_spread : team.crowded ? from_crowded : from_with_cores;
+        const std::size_t bytes = team.spread           ? from_spread
+                                  : team.oversubscribed ? from_oversubscribed
+                                                        : from_with_cores;
         return times_pes && bytes != never ? bytes / static_cast<std::size_t>(team.n_pes) : bytes;
     }
 };

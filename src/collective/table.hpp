@@ -18,7 +18,7 @@ using common::collective_count;
 
 /// The properties of a team that the table uses.
 struct TeamShape {
-    bool crowded;  ///< more PEs than cores
+    bool oversubscribed;  ///< more PEs than cores
     int n_pes;
     bool spread = false;  ///< over several hosts
 };

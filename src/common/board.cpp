@@ -1,4 +1,5 @@
 #include "common/board.hpp"
+#include "common/beside_gpu.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -10,12 +11,12 @@
 #include <optional>
 #include <sched.h>
 #include <sstream>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
 #include "common/clock.hpp"
 #include "common/futex.hpp"
+#include "common/kernel_identity.hpp"
 #include "common/pe_ranges.hpp"
 #include "common/settings/settings.hpp"
 
@@ -41,12 +42,6 @@ namespace {
 /// More time than any PE needs between claiming an abort and having written it, on an overloaded machine.
 constexpr std::uint64_t claim_ns = 1'000'000'000;
 
-/// The PID namespace, within which process numbers are valid; 0 if unknown.
-std::uint64_t my_pid_namespace() noexcept {
-    struct stat status {};
-    return ::stat("/proc/self/ns/pid", &status) == 0 ? static_cast<std::uint64_t>(status.st_ino) : 0;
-}
-
 // Acquire, so that the following load of the sequence stays after it. No fence: ThreadSanitizer does not
 // model them.
 template <class T> T peek(const T& field) {
@@ -69,6 +64,7 @@ template <class Record, class Copy, class Body> void each_field(Record& wait, Co
     body(wait.compare, copy.compare);
     body(wait.has_value, copy.has_value);
     body(wait.since_ns, copy.since_ns);
+    body(wait.polled_ns, copy.polled_ns);
     body(wait.team_id, copy.team_id);
     body(wait.call, copy.call);
     for (int i = 0; i < WaitRecord::most_missing; ++i) body(wait.missing[i], copy.missing[i]);
@@ -93,21 +89,11 @@ std::optional<WaitCopy> copy_wait(const WaitRecord& wait) {
 }
 
 std::string describe(const WaitCopy& wait) {
-    std::string text = wait.operation;
-    if (wait.team != 0) text += " of team " + std::to_string(wait.team);
-    if (wait.name[0] != '\0')
-        text += std::string(" on ") + wait.name;
-    else if (wait.has_value && wait.offset != ~std::uint64_t{0})
-        text += " on " + place_text(wait.offset);
-    if (wait.peer >= 0) text += ", for PE " + std::to_string(wait.peer);
-    if (wait.has_value) {
-        // Signed: -1 is a more likely value of a flag than 2^64 - 1.
-        text += ": found " + std::to_string(static_cast<std::int64_t>(wait.found)) + ", waiting for " +
-                compare_sign(wait.compare) + " " + std::to_string(static_cast<std::int64_t>(wait.expected));
-    }
-    if (wait.site[0] != '\0') text += std::string(", at ") + wait.site;
-    return text;
+    return wait_text(wait, wait.peer >= 0 ? std::vector{static_cast<int>(wait.peer)} : std::vector<int>{});
 }
+
+/// A PE that polls counts as waiting for this long after its last test that was written.
+constexpr double poll_lasts_s = 1;
 
 double seconds_since(std::uint64_t since_ns) {
     const std::uint64_t now = now_ns();
@@ -140,11 +126,34 @@ std::string render(const Group& group) {
 
 }  // namespace
 
+std::string wait_text(const WaitCopy& wait, const std::vector<int>& awaited) {
+    std::string text = wait.operation;
+    if (wait.team != 0) text += " of team " + std::to_string(wait.team);
+    if (wait.name[0] != '\0')
+        text += std::string(" on ") + wait.name;
+    else if (wait.has_value && wait.offset != ~std::uint64_t{0})
+        text += " on " + place_text(wait.offset);
+    if (!awaited.empty()) text += ", for PE " + pe_ranges(awaited);
+    if (wait.has_value) {
+        // Signed: -1 is a more likely value of a flag than 2^64 - 1.
+        text += ": found " + std::to_string(static_cast<std::int64_t>(wait.found)) + ", waiting for " +
+                compare_sign(wait.compare) + " " + std::to_string(static_cast<std::int64_t>(wait.expected));
+    }
+    if (wait.site[0] != '\0') text += std::string(", at ") + wait.site;
+    return text;
+}
+
 void write_wait(WaitRecord& wait, const WaitCopy& values) {
     wait.sequence.fetch_add(1, std::memory_order_acq_rel);
     each_field(wait, values, [](auto& field, const auto& value) { poke(field, value); });
     wait.active.store(values.active, std::memory_order_release);
     wait.sequence.fetch_add(1, std::memory_order_release);
+}
+
+const char* exit_text(PeState state) {
+    return state == PeState::died        ? "died"
+           : state == PeState::finalized ? "has finalized"
+                                         : "left the job without finalize";
 }
 
 const char* state_text(PeState state) {
@@ -205,13 +214,13 @@ void BoardView::set_state(int pe, PeState state) const {
 }
 
 void BoardView::sign_in(int pe) const noexcept {
-    entry(pe).pid_namespace.store(my_pid_namespace(), std::memory_order_relaxed);
+    entry(pe).pid_namespace.store(own_pid_namespace(), std::memory_order_relaxed);
     entry(pe).pid.store(::getpid(), std::memory_order_release);
 }
 
 bool BoardView::process_ended(int pe) const noexcept {
     const std::int32_t pid = entry(pe).pid.load(std::memory_order_acquire);
-    if (pid <= 0 || entry(pe).pid_namespace.load(std::memory_order_relaxed) != my_pid_namespace())
+    if (pid <= 0 || entry(pe).pid_namespace.load(std::memory_order_relaxed) != own_pid_namespace())
         return false;
     return ::kill(pid, 0) != 0 && errno == ESRCH;
 }
@@ -242,30 +251,44 @@ std::vector<CallSeen> calls_of(const PeEvents& events) {
     return calls;
 }
 
-/// Reads the state and the CPU time of a PE's process; leaves them unknown if it cannot.
-void read_process(PeDoing& one) {
-    std::ifstream file("/proc/" + std::to_string(one.pid) + "/stat");
+}  // namespace
+
+ProcessFigures process_figures(int pid) {
+    ProcessFigures figures;
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     std::string line;
-    if (one.pid <= 0 || !std::getline(file, line)) return;
+    if (pid <= 0 || !std::getline(file, line)) return figures;
     const std::size_t name_end = line.rfind(')');  // a program's name may contain parentheses
-    if (name_end == std::string::npos) return;
+    if (name_end == std::string::npos) return figures;
     std::istringstream fields(line.substr(name_end + 1));
     std::string skipped;
-    fields >> one.process;
+    fields >> figures.state;
     for (int field = 4; field < 14; ++field) fields >> skipped;
-    double user = 0, system = 0;
+    double user = 0, system = 0, started = 0;
     fields >> user >> system;
-    one.cpu_s = (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+    for (int field = 16; field < 22; ++field) fields >> skipped;
+    fields >> started;
+    const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+    figures.cpu_s = (user + system) / ticks;
+    figures.started_s = started / ticks;
+    return figures;
 }
-
-}  // namespace
 
 PeDoing BoardView::doing(int pe, bool with_calls) const {
     PeDoing one = activity(pe);
+    if (entry(pe).pid.load(std::memory_order_acquire) == pid_elsewhere && !is_gone(one.state)) {
+        PeDoing other = of_state(PeState::running, "is on another host");
+        other.process = silent_process;
+        return other;
+    }
     if (with_calls) one.calls = calls_of(events(pe));
     one.pid = entry(pe).pid.load(std::memory_order_acquire);
-    const bool is_here = entry(pe).pid_namespace.load(std::memory_order_relaxed) == my_pid_namespace();
-    if (one.state == PeState::running && is_here) read_process(one);
+    const bool is_here = entry(pe).pid_namespace.load(std::memory_order_relaxed) == own_pid_namespace();
+    if (one.state == PeState::running && is_here) {
+        const ProcessFigures figures = process_figures(one.pid);
+        one.process = figures.state;
+        one.cpu_s = figures.cpu_s;
+    }
     if (one.process == 'T') one.text = "stopped (process " + std::to_string(one.pid) + "), " + one.text;
     return one;
 }
@@ -274,11 +297,14 @@ PeDoing BoardView::activity(int pe) const {
     const PeState now = state(pe);
     if (now != PeState::running) return of_state(now, state_text(now));
     std::optional<WaitCopy> wait = copy_wait(entry(pe).wait);
+    const bool polls = wait && wait->active == static_cast<std::uint32_t>(HostWait::polls);
+    // A program that has left its loop of tests waits no longer.
+    if (polls && seconds_since(wait->polled_ns) > poll_lasts_s) return of_state(now, state_text(now));
     std::string text = wait ? describe(*wait) : state_text(now);
     if (!wait && (wait = copy_wait(entry(pe).gpu))) {
-        text = "its GPU waits: " + describe(*wait);
         if (wait->active != static_cast<std::uint32_t>(GpuWait::awaited))
-            return of_state(now, "running, and " + text);
+            return of_state(now, std::string(beside_gpu) + describe(*wait));
+        text = std::string(its_gpu) + describe(*wait);
     }
     if (!wait) return of_state(now, text);
     // Mixed, so that a growing value does not hide a falling one.
@@ -288,6 +314,7 @@ PeDoing BoardView::activity(int pe) const {
     }
     PeDoing one = of_state(now, text);
     one.waits = true;
+    one.polls = polls;
     one.seconds = seconds_since(wait->since_ns);
     one.mark = mark;
     one.wait = *wait;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "atoll/types.hpp"
+#include "common/recorder/meter.hpp"
 #include "common/recorder/recorder.hpp"
 #include "common/recorder/stack_area.hpp"
 
@@ -24,6 +25,9 @@ enum class PeState : std::uint32_t {
     died,       ///< killed, crashed, or ended with a status other than 0
 };
 
+/// How a PE that has left its job ended, after "PE 3 ": "died", "has finalized", "left the job without
+/// finalize".
+const char* exit_text(PeState state);
 /// "has not called init", "has finalized", …
 const char* state_text(PeState state);
 
@@ -38,17 +42,18 @@ const char* compare_sign(std::uint32_t compare);
 /// The wait of a PE. Its owner increments `sequence` before and after a write, so it is odd meanwhile.
 struct WaitRecord {
     std::atomic<std::uint32_t> sequence{0};
-    std::atomic<std::uint32_t> active{0};
-    char operation[40] = {};   ///< "barrier", "signal_wait_until", …
-    std::int32_t team = 0;     ///< team's number within its PE, 0 = world
-    std::int32_t peer = -1;    ///< world PE waited for, -1 = any
-    std::uint64_t offset = 0;  ///< the awaited word's place, ~0 = a word of the library
-    char name[104] = {};       ///< a language front's name of that word; empty: shown by its place
+    std::atomic<std::uint32_t> active{0};  ///< HostWait; of a GPU's wait: GpuWait
+    char operation[40] = {};               ///< "barrier", "signal_wait_until", …
+    std::int32_t team = 0;                 ///< team's number within its PE, 0 = world
+    std::int32_t peer = -1;                ///< world PE waited for, -1 = any
+    std::uint64_t offset = 0;              ///< the awaited word's place, ~0 = a word of the library
+    char name[104] = {};  ///< a language front's name of that word; empty: shown by its place
     std::uint64_t expected = 0;
     std::uint64_t found = 0;      ///< as last seen
     std::uint32_t compare = 0;    ///< Compare
     std::uint32_t has_value = 0;  ///< offset, expected, found and compare are valid
     std::uint64_t since_ns = 0;   ///< CLOCK_MONOTONIC
+    std::uint64_t polled_ns = 0;  ///< the same clock; last write by a PE that polls
     std::uint32_t team_id = 0;    ///< the collective call that waits: see Event::what and Event::call
     std::uint32_t call = 0;       ///< 0: the wait is in no collective call
     /// World PEs of which this wait needs something, -1 behind the last. Further ones are left out.
@@ -64,15 +69,21 @@ struct WaitCopy {
     std::int32_t team = 0, peer = -1;
     std::uint64_t offset = 0, expected = 0, found = 0;
     std::uint32_t compare = 0, has_value = 0;
-    std::uint64_t since_ns = 0;
+    std::uint64_t since_ns = 0, polled_ns = 0;
     std::uint32_t active = 0;
     std::uint32_t team_id = 0, call = 0;
     std::int32_t missing[WaitRecord::most_missing] = {-1, -1, -1, -1, -1, -1, -1, -1};
     char site[site_bytes] = {};
 };
 
+/// "barrier, for PE 2, at solver.py:88", with the PEs that the wait needs, if known.
+std::string wait_text(const WaitCopy& wait, const std::vector<int>& awaited);
+
 /// Writes all of a record. Only its owner may call this; readers see the old values or the new ones.
 void write_wait(WaitRecord& wait, const WaitCopy& values);
+
+/// In the place of a process number: a PE of another host, which does not write to this board.
+inline constexpr std::int32_t pid_elsewhere = -1;
 
 struct alignas(64) BoardEntry {
     std::atomic<std::uint32_t> state{0};  ///< PeState
@@ -82,6 +93,15 @@ struct alignas(64) BoardEntry {
     WaitRecord wait;
     /// A wait of the PE's kernels. `active` is a GpuWait.
     WaitRecord gpu;
+    /// Allocated bytes of the PE's host heap and of its GPU's. Written by allocations only.
+    std::atomic<std::uint64_t> heap_used_bytes{0}, gpu_used_bytes{0};
+    std::atomic<std::int32_t> gpu_number{-1};  ///< as the PE's driver counts; -1: the PE has opened no GPU
+};
+
+enum class HostWait : std::uint32_t {
+    none,
+    sleeps,
+    polls,  ///< the program calls a test in a loop, and does little else
 };
 
 enum class GpuWait : std::uint32_t {
@@ -91,7 +111,7 @@ enum class GpuWait : std::uint32_t {
 };
 
 inline constexpr std::uint32_t board_magic = 0xA7011B0Du;
-inline constexpr std::uint32_t board_version = 3;
+inline constexpr std::uint32_t board_version = 5;
 
 struct alignas(64) BoardHeader {
     std::uint32_t magic = board_magic;
@@ -112,6 +132,10 @@ struct alignas(64) BoardHeader {
     std::atomic<std::int32_t> abort_pe{-1};
     std::atomic<std::int32_t> abort_status{0};
     char abort_text[256] = {};
+    /// 1: the creator of the board prints the statistics when the job has ended.
+    std::atomic<std::uint32_t> prints_statistics{0};
+    std::uint32_t log_moves = 0;   ///< 1: logs also hold one-sided operations
+    std::uint64_t log_events = 0;  ///< most events of a PE's log; 0: there are no logs
     /// Taken by the caller of abort() that writes the three fields above, before it sets `abort`.
     std::atomic<std::uint32_t> abort_claim{0};
     /// PEs that finalized, left or died.
@@ -136,6 +160,8 @@ struct PeDoing {
     PeState state = PeState::absent;
     std::string text;    ///< "barrier, for PE 2", "has not called init"
     bool waits = false;  ///< in the library, for `seconds`
+    bool polls = false;  ///< it waits by polling, so it uses a CPU
+    bool moves = false;  ///< two looks, one soon after the other, found it in different waits
     double seconds = 0;
     /// Constant while a PE is in one wait and sees nothing new. (The record's sequence changes: a waiting PE
     /// rewrites its record.)
@@ -147,6 +173,14 @@ struct PeDoing {
     double cpu_s = 0;             ///< CPU time of all its threads so far
     std::string site;             ///< place in the program of a PE that does not wait; empty if unknown
 };
+
+/// A process as /proc shows it. Unknown values stay as they are here.
+struct ProcessFigures {
+    char state = '?';      ///< R, S, D, T (stopped), Z
+    double cpu_s = 0;      ///< CPU time of all its threads so far
+    double started_s = 0;  ///< seconds after the machine's start
+};
+ProcessFigures process_figures(int pid);
 
 inline PeDoing of_state(PeState state, std::string text) {
     PeDoing one;
@@ -165,8 +199,10 @@ class BoardView {
     BoardView() = default;
     explicit BoardView(void* memory) : header_(static_cast<BoardHeader*>(memory)) {}
 
-    static std::size_t bytes(int n_pes) {
-        return stacks_at(n_pes) + sizeof(StackArea) * static_cast<std::size_t>(n_pes);
+    /// `log_events` is that of the header.
+    static std::size_t bytes(int n_pes, std::uint64_t log_events = 0) {
+        const std::size_t logs = log_events == 0 ? 0 : LogHeader::bytes(log_events);
+        return logs_at(n_pes) + logs * static_cast<std::size_t>(n_pes);
     }
     /// Starts a board in zeroed memory of at least `bytes(n_pes)`.
     static BoardView create(void* memory, int n_pes);
@@ -181,6 +217,16 @@ class BoardView {
     /// The memory for call stacks of a PE.
     StackArea& stacks(int pe) const {
         return reinterpret_cast<StackArea*>(reinterpret_cast<char*>(header_) + stacks_at(n_pes()))[pe];
+    }
+    /// The counters of a PE's statistics.
+    PeCounters& counters(int pe) const {
+        return reinterpret_cast<PeCounters*>(reinterpret_cast<char*>(header_) + counters_at(n_pes()))[pe];
+    }
+    /// The log of a PE. Only on boards with `log_events`.
+    LogHeader& log(int pe) const {
+        char* const logs = reinterpret_cast<char*>(header_) + logs_at(n_pes());
+        return *reinterpret_cast<LogHeader*>(logs + LogHeader::bytes(header_->log_events) *
+                                                        static_cast<std::size_t>(pe));
     }
     int n_pes() const { return header_->n_pes; }
 
@@ -210,7 +256,13 @@ class BoardView {
 
   private:
     PeDoing activity(int pe) const;
-    /// Sizes of the four parts are multiples of a cache line.
+    /// Sizes of the six parts are multiples of a cache line.
+    static std::size_t logs_at(int n_pes) {
+        return counters_at(n_pes) + sizeof(PeCounters) * static_cast<std::size_t>(n_pes);
+    }
+    static std::size_t counters_at(int n_pes) {
+        return stacks_at(n_pes) + sizeof(StackArea) * static_cast<std::size_t>(n_pes);
+    }
     static std::size_t stacks_at(int n_pes) {
         return events_at(n_pes) + sizeof(PeEvents) * static_cast<std::size_t>(n_pes);
     }

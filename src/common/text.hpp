@@ -1,8 +1,9 @@
-// Numbers as readable text.
+// Numbers as readable text, and names of files.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace atl::common {
 
@@ -12,5 +13,7 @@ std::string bytes_text(std::uint64_t bytes);
 std::string elapsed_text(double seconds);
 /// "0x7f00…".
 std::string address_text(const void* address);
+/// The last part of a path.
+constexpr std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace atl::common

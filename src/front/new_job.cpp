@@ -12,7 +12,7 @@ class Library final : public core::UpperLayers {
   public:
     std::unique_ptr<core::StreamServices> stream_services(core::JobState& job,
                                                           const gpu::DeviceMemory& device) const override {
-        return std::make_unique<core::StreamServers>(job, device);
+        return std::make_unique<stream::StreamServers>(job, device);
     }
 };
 

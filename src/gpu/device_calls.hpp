@@ -55,8 +55,8 @@ struct WaitCall {
     std::uint64_t value;
     Compare compare;
     DType type;
-    device::Operation operation;  ///< wait_until, signal_wait_until or signal_consume
-    int reported_values;          ///< the Values bits of device::Report::compare
+    device::Operation operation;     ///< wait_until, signal_wait_until or signal_consume
+    device::Values reported_values;  ///< type of the word in reports
 };
 
 /// Waits or tests for many words of this PE. A wait holds the stream until it is satisfied, a test looks
@@ -64,8 +64,8 @@ struct WaitCall {
 struct WaitManyCall {
     device::Team team;  ///< the wait ends if this team ends
     detail::ManyWords asked;
-    device::Operation operation;  ///< of the wait
-    int reported_values;          ///< like in WaitCall
+    device::Operation operation;     ///< of the wait
+    device::Values reported_values;  ///< type of the words in reports
 };
 
 enum class Group : std::uint8_t {

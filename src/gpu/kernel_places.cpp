@@ -1,50 +1,59 @@
 #include "gpu/kernel_places.hpp"
 
-#include <bit>
-#include <utility>
+#include <algorithm>
+#include <iterator>
 
 namespace atl::gpu {
 
-KernelPlaces::Offer::Offer(KernelPlaces& places) : places_(places) {
-    const std::lock_guard lock(places_.mutex_);
-    bits_ = std::exchange(places_.free_, 0);
+namespace {
+
+constexpr std::uint64_t whole_units(std::uint64_t bytes) {
+    return (bytes + KernelPlaces::unit_bytes - 1) / KernelPlaces::unit_bytes * KernelPlaces::unit_bytes;
 }
 
-KernelPlaces::Offer::~Offer() {
-    const std::lock_guard lock(places_.mutex_);
-    places_.free_ |= bits_;
-}
+}  // namespace
 
-int KernelPlaces::Offer::take(std::uint64_t common) {
-    if (common == 0) return -1;
-    const int place = std::countr_zero(common);
-    bits_ &= ~(std::uint64_t{1} << place);
-    return place;
-}
-
-std::uint64_t run_of(std::uint64_t bits, unsigned count) {
-    if (count == 0 || count > 64) return 0;
-    std::uint64_t starts = bits;  // positions from which `count` bits follow
-    for (unsigned i = 1; i < count && starts != 0; ++i) starts &= bits >> i;
-    if (starts == 0) return 0;
-    const std::uint64_t run = count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
-    return run << std::countr_zero(starts);
-}
-
-std::uint64_t KernelPlaces::Offer::take_run(std::uint64_t common, unsigned count) {
-    const std::uint64_t taken = run_of(common, count);
-    bits_ &= ~taken;
-    return taken;
-}
-
-void KernelPlaces::give_back_run(std::uint64_t places) {
+void KernelPlaces::open(std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
-    free_ |= places;
+    if (bytes >= unit_bytes) free_[0] = bytes / unit_bytes * unit_bytes;
 }
 
-void KernelPlaces::give_back(int place) {
+std::uint64_t KernelPlaces::take(std::uint64_t bytes, std::uint64_t from) {
+    const std::uint64_t size = whole_units(bytes);
     const std::lock_guard lock(mutex_);
-    if (place >= 0) free_ |= std::uint64_t{1} << place;
+    for (auto it = free_.begin(); it != free_.end(); ++it) {
+        const auto [begin, end] = *it;
+        const std::uint64_t at = std::max(begin, whole_units(from));
+        if (at > end || end - at < size) continue;
+        free_.erase(it);
+        if (at > begin) free_[begin] = at;
+        if (at + size < end) free_[at + size] = end;
+        return at;
+    }
+    return none;
+}
+
+void KernelPlaces::give_back(std::uint64_t offset, std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (offset == none) return;
+    std::uint64_t end = offset + whole_units(bytes);
+    const auto next = free_.lower_bound(offset);
+    if (next != free_.end() && next->first == end) {
+        end = next->second;
+        free_.erase(next);
+    }
+    const auto after = free_.lower_bound(offset);
+    if (after != free_.begin() && std::prev(after)->second == offset)
+        std::prev(after)->second = end;
+    else
+        free_[offset] = end;
+}
+
+std::uint64_t KernelPlaces::free_bytes() const {
+    const std::lock_guard lock(mutex_);
+    std::uint64_t sum = 0;
+    for (const auto& [begin, end] : free_) sum += end - begin;
+    return sum;
 }
 
 }  // namespace atl::gpu

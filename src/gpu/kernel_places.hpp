@@ -1,43 +1,55 @@
-// KernelPlaces: places of teams in memory that kernels use, assigned by all members of a team.
+// KernelPlaces: ranges of memory that kernels use, one for each team, assigned by all members of a team.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <mutex>
+#include <utility>
 
 namespace atl::gpu {
 
-/// The places of one PE. A new team gets the lowest place that is free on all of its members, which exchange
-/// their offers. A place offered to one team is not offered to another that a second thread makes meanwhile:
-/// that one may go without.
+/// The ranges of one PE. Members of a new team propose their lowest free range, and then later ones, until
+/// all propose the same.
 class KernelPlaces {
   public:
-    explicit KernelPlaces(std::uint64_t free) : free_(free) {}
-    class Offer {
-      public:
-        explicit Offer(KernelPlaces& places);
-        ~Offer();
-        Offer(const Offer&) = delete;
-        Offer& operator=(const Offer&) = delete;
-        std::uint64_t bits() const { return bits_; }
-        /// Takes the lowest place in `common`, which all members offer; -1 if it is empty.
-        int take(std::uint64_t common);
-        /// Takes the lowest `count` adjacent places in `common`, as bits; 0 if there are not that many.
-        std::uint64_t take_run(std::uint64_t common, unsigned count);
+    static constexpr std::uint64_t none = ~std::uint64_t{0};
+    /// Ranges are whole units, so that no two share a line of a cache.
+    static constexpr std::uint64_t unit_bytes = 128;
 
-      private:
-        KernelPlaces& places_;
-        std::uint64_t bits_;
-    };
-    /// Frees a place. Its memory must be zero again.
-    void give_back(int place);
-    void give_back_run(std::uint64_t places);
+    /// Adds `bytes` free bytes from offset 0. Called once, before the first range is taken.
+    void open(std::uint64_t bytes);
+    /// Takes the lowest free range of `bytes` that begins at `from` or later. Returns its offset, or none.
+    std::uint64_t take(std::uint64_t bytes, std::uint64_t from = 0);
+    /// Frees a range. Its memory must be zero again. Nothing is freed at offset `none`.
+    void give_back(std::uint64_t offset, std::uint64_t bytes);
+    std::uint64_t free_bytes() const;
 
   private:
-    std::mutex mutex_;
-    std::uint64_t free_;
+    mutable std::mutex mutex_;
+    std::map<std::uint64_t, std::uint64_t> free_;  ///< begin → end, never adjacent
 };
 
-/// The lowest run of `count` bits in `bits`, as bits; 0 if there is no such run.
-std::uint64_t run_of(std::uint64_t bits, unsigned count);
+/// A range that is given back unless it is kept.
+class KernelRange {
+  public:
+    explicit KernelRange(KernelPlaces& places) : places_(places) {}
+    ~KernelRange() { drop(); }
+    KernelRange(const KernelRange&) = delete;
+    KernelRange& operator=(const KernelRange&) = delete;
+    /// Replaces the range by the lowest one of `bytes` from `from` on; see offset().
+    void take(std::uint64_t bytes, std::uint64_t from) {
+        drop();
+        offset_ = places_.take(bytes, from);
+        bytes_ = bytes;
+    }
+    void drop() { places_.give_back(std::exchange(offset_, KernelPlaces::none), bytes_); }
+    std::uint64_t offset() const { return offset_; }
+    /// Leaves the range to the caller.
+    std::uint64_t keep() { return std::exchange(offset_, KernelPlaces::none); }
+
+  private:
+    KernelPlaces& places_;
+    std::uint64_t offset_ = KernelPlaces::none, bytes_ = 0;
+};
 
 }  // namespace atl::gpu

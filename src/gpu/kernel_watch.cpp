@@ -90,10 +90,10 @@ void KernelWatch::show(const device::Report* waiting, bool awaited) {
     std::snprintf(record.operation, sizeof record.operation, "%s", operation.c_str());
     record.team = waiting ? waiting->team : 0;
     record.peer = waiting && waiting->team == 0 ? waiting->peer : -1;
-    record.has_value = waiting && waiting->compare >= 0 ? 1 : 0;
+    record.has_value = waiting && waiting->subject == device::Subject::word ? 1 : 0;
     if (record.has_value != 0) {
         record.offset = common::address_place | waiting->address;
-        record.compare = static_cast<std::uint32_t>(waiting->compare & ((1 << device::compare_bits) - 1));
+        record.compare = static_cast<std::uint32_t>(waiting->compare);
         record.expected = waiting->expected;
         record.found = waiting->found;
     }
@@ -135,21 +135,23 @@ std::string KernelWatch::said() const {
         report_text(report) + ". " + kernel_text() + " was stopped and this process's GPU context is lost.";
     if (report.state == 3)
         return gone_text() + ", so the wait of a kernel of " + me + " could not end, in " + where;
-    if (report.state == 4 && report.operation == static_cast<int>(device::Operation::collect))
+    if (report.state == 4 && report.operation == device::Operation::collect)
         return "A kernel of " + me + " was sent more bytes than its dst has, in " + where;
-    if (report.state == 4 && report.operation == static_cast<int>(device::Operation::receive))
+    if (report.state == 4 && report.operation == device::Operation::receive)
         return "A kernel of " + me + " was sent a message that " +
                (report.found > report.expected ? "does not fit its dst"
                                                : "is not a whole number of elements") +
                ", in " + where;
     if (report.state == 4)
         return "A kernel of " + me + " received a message of another size than it expected, in " + where;
-    if (report.compare == device::wrong_pe) return me + " passed an invalid PE in a kernel, in " + where;
-    if (report.compare == device::wrong_index)
+    if (report.subject == device::Subject::wrong_pe)
+        return me + " passed an invalid PE in a kernel, in " + where;
+    if (report.subject == device::Subject::wrong_index)
         return me + " passed an invalid index in a kernel, in " + where;
-    if (report.compare == device::wrong_place)
+    if (report.subject == device::Subject::wrong_place)
         return me + " passed an address that is not symmetric in a kernel, in " + where;
-    if (report.compare == device::not_reached) return "A kernel of " + me + " cannot do that: " + where;
+    if (report.subject == device::Subject::not_reached)
+        return "A kernel of " + me + " cannot do that: " + where;
     return me + " timed out in a kernel, in " + where +
            (report.bound_ns != 0 ? " Give this wait more time" : " Raise ATOLL_WAIT_TIMEOUT") +
            ", or find out why the awaited update did not come.";
@@ -193,7 +195,8 @@ std::string KernelWatch::gone_text() const {
     for (int pe = 0; pe < job_.n_pes; ++pe)
         if (pe != job_.pe && job_.board.state(pe) >= common::PeState::finalized)
             who += (who.empty() ? "PE " : ", PE ") + std::to_string(pe);
-    return who + (job_.board.header().left.load() == 0 ? " has finalized" : " left the job without finalize");
+    const bool finalized = job_.board.header().left.load() == 0;
+    return who + " " + common::exit_text(finalized ? common::PeState::finalized : common::PeState::left);
 }
 
 }  // namespace atl::gpu

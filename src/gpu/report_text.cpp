@@ -13,75 +13,14 @@ namespace atl::gpu {
 
 namespace {
 
-const char* name_of(int operation) {
-    static constexpr const char* names[] = {"a wait",
-                                            "signal_wait_until",
-                                            "signal_consume",
-                                            "local_wait_until",
-                                            "wait_until",
-                                            "wait_until_all",
-                                            "wait_until_any",
-                                            "wait_until_some",
-                                            "wait_until_all_vector",
-                                            "wait_until_any_vector",
-                                            "wait_until_some_vector",
-                                            "receive",
-                                            "post",
-                                            "send",
-                                            "recv",
-                                            "sync of a grid",
-                                            "sync",
-                                            "barrier",
-                                            "broadcast",
-                                            "fcollect",
-                                            "collect",
-                                            "alltoall",
-                                            "gather",
-                                            "scatter",
-                                            "reduce",
-                                            "reduce_scatter",
-                                            "tile_reduce",
-                                            "tile_allgather",
-                                            "peer",
-                                            "ptr",
-                                            "p",
-                                            "g",
-                                            "put",
-                                            "get",
-                                            "put_nbi",
-                                            "get_nbi",
-                                            "iput",
-                                            "iget",
-                                            "an atomic",
-                                            "atomic_fetch",
-                                            "atomic_set",
-                                            "atomic_swap",
-                                            "atomic_compare_swap",
-                                            "atomic_add",
-                                            "atomic_fetch_add",
-                                            "atomic_and",
-                                            "atomic_fetch_and",
-                                            "atomic_or",
-                                            "atomic_fetch_or",
-                                            "atomic_xor",
-                                            "atomic_fetch_xor",
-                                            "signal_set",
-                                            "signal_add",
-                                            "put_signal",
-                                            "put_signal_nbi",
-                                            "async_put",
-                                            "tile_put",
-                                            "tile_get",
-                                            "quiet",
-                                            "fence",
-                                            "flush",
-                                            "take",
-                                            "put_at",
-                                            "add_at",
-                                            "alltoalls",
-                                            "scan"};
-    static_assert(std::size(names) == static_cast<int>(device::Operation::scan) + 1);
-    return operation >= 0 && operation < static_cast<int>(std::size(names)) ? names[operation] : names[0];
+const char* name_of(device::Operation operation) {
+    static constexpr const char* names[] = {
+#define ATOLL_TEXT(name, text) text,
+        ATOLL_DEVICE_OPERATIONS(ATOLL_TEXT)
+#undef ATOLL_TEXT
+    };
+    const auto number = static_cast<std::size_t>(operation);  // a kernel wrote it: it may be any
+    return names[number < std::size(names) ? number : 0];
 }
 
 std::string number_text(double number) {
@@ -107,18 +46,16 @@ std::string value_text(device::Values values, unsigned long long bits) {
 }
 
 std::string comparison_text(const device::Report& report) {
-    constexpr int compares = (1 << device::compare_bits) - 1;
-    const auto values = static_cast<device::Values>(report.compare >> device::compare_bits);
     return common::address_text(reinterpret_cast<const void*>(report.address)) + ": found " +
-           value_text(values, report.found) + ", waiting for " +
-           common::compare_sign(static_cast<std::uint32_t>(report.compare & compares)) + " " +
-           value_text(values, report.expected);
+           value_text(report.values, report.found) + ", waiting for " +
+           common::compare_sign(static_cast<std::uint32_t>(report.compare)) + " " +
+           value_text(report.values, report.expected);
 }
 
 std::string far_text(const device::Report& report) {
     const auto pe = static_cast<int>(report.found);
     const std::string name = pe < 0 ? "" : "PE " + std::to_string(pe);
-    if (report.compare == device::not_reached) return "; " + name;
+    if (report.subject == device::Subject::not_reached) return "; " + name;
     return name.empty() ? "" : " at " + name;
 }
 
@@ -134,27 +71,27 @@ std::string operation_text(const device::Report& report) { return name_of(report
 std::string report_text(const device::Report& report) {
     std::string text = name_of(report.operation);
     if (report.team != 0) text += " of team " + std::to_string(report.team);
-    if (report.compare == device::wrong_pe)
+    if (report.subject == device::Subject::wrong_pe)
         return text + " for team PE " + std::to_string(report.peer) + "; the team has PEs 0 to " +
                std::to_string(static_cast<long long>(report.expected) - 1);
-    if (report.compare == device::wrong_index) {
+    if (report.subject == device::Subject::wrong_index) {
         const auto size = static_cast<long long>(report.expected);
         return text + " for element " + std::to_string(static_cast<long long>(report.found)) + ", index " +
                std::to_string(report.address) + " of the call; the array has " + std::to_string(size) +
                " elements, so indices are " + std::to_string(-size) + " to " + std::to_string(size - 1);
     }
-    if (report.compare == device::wrong_place)
+    if (report.subject == device::Subject::wrong_place)
         return text + " at " + hex(report.address) + "; this PE's symmetric memory is " +
                hex(report.expected) + " to " + hex(report.found) +
                ", and a peer's copy is addressed by it: pass a symmetric array of this job, such as from "
                "atoll.zeros() or SymmetricArray";
-    if (report.compare == device::far_wait)
+    if (report.subject == device::Subject::far_wait)
         return text + ", which a thread of the host carries out" + far_text(report);
-    if (report.compare == device::not_reached)
+    if (report.subject == device::Subject::not_reached)
         return text + ", which kernels can do only with PEs in the window" + far_text(report) +
                " is reached by a transport; use put, get, p, g, atomics, signals, sync, or the calls of the "
                "host";
-    if (report.compare >= 0) text += " at " + comparison_text(report);
+    if (report.subject == device::Subject::word) text += " at " + comparison_text(report);
     if (report.peer >= 0) text += ", waiting for team PE " + std::to_string(report.peer);
     if (report.tag != 0) text += ", tag " + std::to_string(report.tag);
     return text;

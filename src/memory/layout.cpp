@@ -20,13 +20,13 @@ namespace atl::memory {
 /// collectives. Sparse, like all of the slot.
 constexpr std::size_t least_arena_bytes = std::size_t{64} << 20;
 
-Layout layout_for(std::size_t heap_bytes, std::size_t statics_bytes) {
+Layout layout_for(std::size_t heap_bytes, std::size_t statics_bytes, std::size_t team_bytes) {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     Layout layout;
     layout.heap_bytes = (heap_bytes + page - 1) / page * page;
     layout.statics_bytes = (statics_bytes + page - 1) / page * page;
-    layout.stride_log2 =
-        std::countr_zero(std::bit_ceil(layout.heap_bytes + least_arena_bytes + layout.statics_bytes));
+    layout.stride_log2 = std::countr_zero(
+        std::bit_ceil(layout.heap_bytes + least_arena_bytes + team_bytes + layout.statics_bytes));
     return layout;
 }
 
@@ -78,14 +78,20 @@ void compare(const Terms& first, int first_pe, const Terms& mine, int pe) {
                         "; set ATOLL_HEAP_SIZE (or SHMEM_SYMMETRIC_SIZE) to the same value on all PEs.");
 }
 
+/// Bytes of teams beyond those that the least arena has anyway.
+std::size_t more_team_bytes(const common::Settings& settings) {
+    const std::uint64_t usual = common::Settings{}.team_bytes;
+    return settings.team_bytes > usual ? settings.team_bytes - usual : 0;
+}
+
 Layout my_layout(const common::Settings& settings, std::size_t statics_bytes, int n_pes) {
     return layout_for(settings.heap_bytes ? settings.heap_bytes : common::default_heap_bytes(n_pes),
-                      statics_bytes);
+                      statics_bytes, more_team_bytes(settings));
 }
 
 struct Note {
     Terms terms;
-    std::size_t statics_bytes = 0;
+    std::size_t statics_bytes = 0, team_bytes = 0;
 };
 
 Note read_note(const std::string& text) {
@@ -93,7 +99,7 @@ Note read_note(const std::string& text) {
     Note note;
     std::getline(lines, note.terms.release);
     std::getline(lines, note.terms.agreed);
-    lines >> note.terms.heap_bytes >> note.terms.heap_given >> note.statics_bytes;
+    lines >> note.terms.heap_bytes >> note.terms.heap_given >> note.statics_bytes >> note.team_bytes;
     return note;
 }
 
@@ -115,7 +121,7 @@ Layout agree_on_layout(const common::BoardView& board, const common::Settings& s
             {ATOLL_VERSION, fitting, mine.heap_bytes, settings.heap_bytes != 0}, pe);
     // Other executables have other statics, which are then not symmetric. Their slots have the same layout
     // all the same.
-    return layout_for(header.heap_bytes, header.statics_bytes);
+    return layout_for(header.heap_bytes, header.statics_bytes, more_team_bytes(settings));
 }
 
 std::string layout_note(const common::Settings& settings, std::size_t statics_bytes, int n_pes) {
@@ -123,7 +129,8 @@ std::string layout_note(const common::Settings& settings, std::size_t statics_by
     std::ostringstream text;
     text << ATOLL_VERSION << '\n'
          << common::agreed_settings(settings) << '\n'
-         << mine.heap_bytes << ' ' << (settings.heap_bytes != 0) << ' ' << mine.statics_bytes << '\n';
+         << mine.heap_bytes << ' ' << (settings.heap_bytes != 0) << ' ' << mine.statics_bytes << ' '
+         << more_team_bytes(settings) << '\n';
     return text.str();
 }
 
@@ -134,7 +141,7 @@ Layout agree_on_layout(const std::vector<std::string>& notes, int pe) {
     if (!first.terms.heap_given)
         for (const std::string& note : notes)
             first.terms.heap_bytes = std::min(first.terms.heap_bytes, read_note(note).terms.heap_bytes);
-    return layout_for(first.terms.heap_bytes, first.statics_bytes);
+    return layout_for(first.terms.heap_bytes, first.statics_bytes, first.team_bytes);
 }
 
 }  // namespace atl::memory

@@ -24,7 +24,8 @@ struct Layout {
 };
 
 /// The smallest power of two that fits a heap of `heap_bytes`, the arena and the statics.
-Layout layout_for(std::size_t heap_bytes, std::size_t statics_bytes = 0);
+/// `team_bytes`: what the arena needs for teams in kernels beyond the default of ATOLL_TEAM_MEMORY.
+Layout layout_for(std::size_t heap_bytes, std::size_t statics_bytes = 0, std::size_t team_bytes = 0);
 
 /// The first PE writes the layout of its own settings to the board, the others compare theirs with it. Throws
 /// Error(settings) naming both PEs if limits differ.

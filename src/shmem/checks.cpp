@@ -86,10 +86,12 @@ void throw_null_argument(const char* argument) {
 
 namespace {
 
-/// Checks memory that is in no block of the heap: static data, or an error.
+/// Checks memory that is in no block of the host heap: static data, the device heap, or an error.
 [[gnu::noinline]] void check_symmetric_elsewhere(const Context& context, const Area& area) {
     naming(area.argument, [&] { current_job().check_symmetric(area.address, area.bytes); });
-    if (std::string_view(area.argument) != "source" && !context.window().shares(area.address, area.bytes))
+    const auto& window = context.window();
+    if (std::string_view(area.argument) != "source" && window.holds(area.address, area.bytes) &&
+        !window.shares(area.address, area.bytes))
         throw Mistake(ErrorCode::not_symmetric, area.argument,
                       "it is among the program's constants, which cannot be written; pass a variable.");
 }

@@ -109,6 +109,18 @@ template <class T> int sum_reduce(Call call, shmem_team_t team, T* dest, const T
 template <class T> int prod_reduce(Call call, shmem_team_t team, T* dest, const T* source, std::size_t n) {
     return reduce(call, team, dest, source, n, ReduceOp::prod);
 }
+/// `n` elements of the result for each member.
+template <class T>
+int reduce_scatter(const Call& call, shmem_team_t team, T* dest, const T* source, std::size_t n,
+                   ReduceOp op) {
+    require_given(call, dest, source, n);
+    return collective(call, [&] {
+        const Team& t = team_of(team);
+        const std::size_t all = times(n, t);
+        if (is_checked()) check_collective(t, area("dest", dest, n), area("source", source, all));
+        t.reduce_scatter_erased(dest, n, source, all, dtype<T>, op);
+    });
+}
 template <class T>
 int scan(const Call& call, shmem_team_t team, T* dest, const T* source, std::size_t n, bool inclusive) {
     require_given(call, dest, source, n);

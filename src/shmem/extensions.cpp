@@ -8,13 +8,7 @@ int init_callbacks(int my_pe, int n_pes, const shmemx_callbacks_t* callbacks);
 
 template <class T>
 static int sum_reduce_scatter(const char* name, shmem_team_t team, T* dest, const T* source, std::size_t n) {
-    require_given({name, SHMEM_CTX_INVALID}, dest, source, n);
-    return collective({name, SHMEM_CTX_INVALID}, [&] {
-        const Team& t = team_of(team);
-        const std::size_t all = times(n, t);
-        if (is_checked()) check_collective(t, area("dest", dest, n), area("source", source, all));
-        t.reduce_scatter_erased(dest, n, source, all, dtype<T>, ReduceOp::sum);
-    });
+    return reduce_scatter({name, SHMEM_CTX_INVALID}, team, dest, source, n, ReduceOp::sum);
 }
 }  // namespace atl::shmem
 

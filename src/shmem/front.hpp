@@ -1,6 +1,7 @@
 // The C front: objects behind OpenSHMEM's handles, and the one job of the process.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 
@@ -61,6 +62,10 @@ inline bool is_checked() { return front.context && front.context->window().check
 [[noreturn, gnu::cold]] void fail_no_context(const Call& call);
 void remember_error(const Call& call, const char* sentence) noexcept;  ///< for shmemx_last_error
 void forget_active_sets();
+
+/// Joins a job with the options that the function returns. If it cannot be made, reports and stores the
+/// error, and returns false.
+bool open_front(const Call& call, const std::function<JobOptions()>& make_options);
 
 /// A context that the program created. Ends the job for an invalid one.
 const Context& made_context(Call call);

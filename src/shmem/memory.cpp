@@ -1,4 +1,5 @@
 // The symmetric heap under OpenSHMEM's names: returns NULL if there is no room. realloc then keeps the block.
+#include "shmem/allocation.hpp"
 #include "shmem/checks.hpp"
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"
@@ -7,27 +8,11 @@ namespace atl::shmem {
 
 namespace {
 
-Job& job_for(const char* name) {
-    if (!front.job) fail_no_context({name, SHMEM_CTX_DEFAULT});
-    return *front.job;
-}
-
-/// A full heap gives null, on every PE; other errors end the job.
+/// A full heap gives null. So does an unsupported alignment, unless mistakes are checked.
 template <class Body> void* null_when_full(const char* name, Body&& body) {
-    const Call call{name, SHMEM_CTX_INVALID};
-    Job& job = job_for(name);
-    try {
-        return body(job);
-    } catch (const Error& error) {
-        remember_error(call, error.what());
-        // An unsupported alignment also gives null, unless mistakes are checked.
-        if (error.code() == ErrorCode::out_of_memory ||
-            (error.code() == ErrorCode::invalid_argument && !is_checked()))
-            return nullptr;
-        fail(call);
-    } catch (...) {
-        fail(call);
-    }
+    return null_or_end(name, body, [](ErrorCode code) {
+        return code == ErrorCode::out_of_memory || (code == ErrorCode::invalid_argument && !is_checked());
+    });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <string_view>
 
 #include <pthread.h>
 
@@ -72,12 +73,15 @@ void close_front() {
     thread_level = SHMEM_THREAD_SINGLE;
 }
 
+/// "PE 1, " for messages; empty before the job is joined.
+std::string who() { return front.job ? "PE " + std::to_string(front.job->my_pe()) + ", " : ""; }
+
 }  // namespace
 
 void remember_error(const Call& call, const char* sentence) noexcept {
     try {
         last_error = std::string(call.name) + ": " + sentence;
-        if (front.debug) common::say("PE " + std::to_string(front.job->my_pe()) + ", " + last_error);
+        if (front.debug) common::say(who() + last_error);
     } catch (...) {
         last_error.clear();
     }
@@ -85,8 +89,7 @@ void remember_error(const Call& call, const char* sentence) noexcept {
 const std::string& remembered_error() noexcept { return last_error; }
 
 void fail(const Call& call, const std::string& sentence) {
-    const std::string who = front.job ? "PE " + std::to_string(front.job->my_pe()) + ", " : "";
-    end_job(front.job, 1, who + call.name + ": " + sentence);
+    end_job(front.job, 1, who() + call.name + ": " + sentence);
 }
 
 namespace {
@@ -120,9 +123,10 @@ void fail_no_context(const Call& call) {
                        " is not a context; pass one from shmem_ctx_create or shmem_team_create_ctx.");
     if (front.job)
         fail(call, "ctx: this context was destroyed, or its team was; create another, or destroy it later.");
-    fail(call,
-         "OpenSHMEM is not initialized in this process; call shmem_init first, and nothing after the last "
-         "shmem_finalize.");
+    const bool nvidia = std::string_view(call.name).starts_with("nvshmem");
+    fail(call, std::string(nvidia ? "NVSHMEM" : "OpenSHMEM") + " is not initialized in this process; call " +
+                   (nvidia ? "nvshmem" : "shmem") + "_init first, and nothing after the last " +
+                   (nvidia ? "nvshmem" : "shmem") + "_finalize.");
 }
 
 const Context& made_context(Call call) {
@@ -134,17 +138,19 @@ const Context& made_context(Call call) {
 
 int status_of(const Call& call, const Error& error, bool is_mistake) {
     remember_error(call, sentence_of(call, error).c_str());
-    const bool is_end = error.code() == ErrorCode::pe_died || error.code() == ErrorCode::timeout;
-    is_mistake = is_mistake || error.code() == ErrorCode::collective_mismatch;
+    // After a mismatch the members of the team are out of step, and few programs look at a status.
+    const bool is_end = error.code() == ErrorCode::pe_died || error.code() == ErrorCode::timeout ||
+                        error.code() == ErrorCode::collective_mismatch;
     if (is_end || (is_mistake && is_checked())) fail(call, error);
-    return static_cast<int>(error.code());
+    const int status = static_cast<int>(error.code());
+    static std::atomic<bool> is_reported{false};
+    if (!front.debug && !is_reported.exchange(true))
+        common::say(who() + last_error + " The call returned status " + std::to_string(status) +
+                    "; SHMEM_DEBUG=1 reports all of them.");
+    return status;
 }
 
-namespace {
-
-/// Opens the front with the options from `make_options`. If the job cannot be made, reports and stores the
-/// error, and returns false.
-template <class Make> bool try_open_front(const Call& call, const Make& make_options) {
+bool open_front(const Call& call, const std::function<JobOptions()>& make_options) {
     try {
         open_front(make_options());
         return true;
@@ -158,6 +164,8 @@ template <class Make> bool try_open_front(const Call& call, const Make& make_opt
         return false;
     }
 }
+
+namespace {
 
 void throw_if_failed(const char* name, int status) {
     if (status != 0)
@@ -203,7 +211,7 @@ int init_thread(int requested, int* provided) {
                     " is not a thread level; pass SHMEM_THREAD_SINGLE, FUNNELED, SERIALIZED or MULTIPLE.");
         return job_options();
     };
-    if (!try_open_front(call, options)) return 1;
+    if (!open_front(call, options)) return 1;
     // All of Atoll is thread-safe, so every level is available. Keeps the highest requested one.
     thread_level = std::max(thread_level, requested);
     if (provided) *provided = thread_level;
@@ -213,7 +221,7 @@ int init_thread(int requested, int* provided) {
 int init_callbacks(int my_pe, int n_pes, const shmemx_callbacks_t* callbacks) {
     const Call call{"shmemx_init_callbacks", SHMEM_CTX_INVALID};
     const auto options = [&] { return callback_options(my_pe, n_pes, callbacks); };
-    return try_open_front(call, options) ? 0 : 1;
+    return open_front(call, options) ? 0 : 1;
 }
 
 void query_thread(int* provided) {

@@ -108,7 +108,7 @@ void DeviceMailbox::State::allocate(Job& owner) {
     owns_memory = true;
     pin_lanes(*job_state->device());
     if (!team) return;
-    members = core::stream_team(team.state());
+    members = stream::stream_team(team.state());
 }
 
 const gpu::DeviceMemory& DeviceMailbox::State::check() const {
@@ -126,7 +126,7 @@ const gpu::DeviceMemory& DeviceMailbox::State::check(const void* stream, int pe,
                                                      std::size_t bytes) const {
     const gpu::DeviceMemory& device = check();
     if (static_cast<unsigned>(pe) >= static_cast<unsigned>(team.n_pes())) detail::throw_pe(pe, team.n_pes());
-    core::device_for_streams(*job_state, stream);
+    stream::device_for_streams(*job_state, stream);
     if (bytes != 0) device.local().check_pinned(array, bytes);
     return device;
 }

@@ -84,7 +84,7 @@ Arrays describe(State& state, const char* operation, const GroupArguments& argum
         arrays.dst = place_of(job, device, operation, "dst", arguments.dst, arguments.dst_bytes(n));
     if (arguments.reads(me))
         arrays.src = place_of(job, device, operation, "src", arguments.src, arguments.src_bytes(n));
-    core::check_overlap(operation, arguments, me, n);
+    check_overlap(operation, arguments, me, n);
     return arrays;
 }
 
@@ -215,11 +215,11 @@ void run_on_device(State& state, const core::Called& called, const GroupArgument
     const Arrays& mine = all[static_cast<std::size_t>(state.my_pe())];
     core::TeamState& team = state.team();
     if (is_far(team)) return run_by_host(team, arguments);
-    const gpu::GroupCall call = core::group_call(team, arguments);
+    const gpu::GroupCall call = group_call(team, arguments);
     Lane& lane = Lane::of(team);
     if (call.bytes <= most_at_once(call) || !can_go_at_once(all, arguments.kind))
         return Pieces(lane, call, arguments, mine).run();
-    core::start_group(team, *team.job().device(), call, lane.stream());
+    start_group(team, *team.job().device(), call, lane.stream());
     lane.finish();
 }
 
@@ -234,7 +234,7 @@ std::size_t collect_on_device(State& state, const core::Called& called, const Gr
     } else {
         Lane& lane = Lane::of(team);
         const gpu::DeviceMemory& device = *team.job().device();
-        core::start_collective(team, device, fitted, core::group_call(team, fitted), lane.stream());
+        start_collective(team, device, fitted, group_call(team, fitted), lane.stream());
         lane.finish();
     }
     return fitted.room;
@@ -248,7 +248,7 @@ void alltoalls_on_device(State& state, const core::Called& called, const GroupAr
     if (is_far(team) || !can_go_at_once(all, arguments.kind))
         return run_by_host(team, arguments, &lane.pinned());
     const gpu::DeviceMemory& device = *team.job().device();
-    core::start_collective(team, device, arguments, core::group_call(team, arguments), lane.stream());
+    start_collective(team, device, arguments, group_call(team, arguments), lane.stream());
     lane.finish();
 }
 

@@ -72,27 +72,27 @@ std::size_t Staging::chunk(std::size_t blocks) const {
 
 void Staging::copy(void* dst, const void* src, std::size_t bytes, gpu::StreamHandle stream) const {
     if (bytes == 0 || dst == src) return;
-    core::device_for_streams(state().job(), stream)
+    device_for_streams(state().job(), stream)
         .streams()
         .start(gpu::CopyCall{dst, src, bytes, nullptr, 0, SignalOp::set}, stream);
 }
 
 void Staging::start(const GroupArguments& arguments, gpu::StreamHandle stream) const {
     const core::JobState& job = state().job();
-    const gpu::DeviceMemory& device = core::device_for_streams(job, stream);
+    const gpu::DeviceMemory& device = device_for_streams(job, stream);
     const int me = team_.my_pe(), n = team_.n_pes();
-    const Call call{device, arguments, core::group_call(state(), arguments), stream, me, n};
+    const Call call{device, arguments, group_call(state(), arguments), stream, me, n};
     const Group kind = arguments.kind;
     const bool folds = kind == Group::reduce || kind == Group::reduce_to || kind == Group::reduce_scatter;
-    if (folds) core::check_reduction(arguments.type, arguments.op);
+    if (folds) check_reduction(arguments.type, arguments.op);
     // A member folds its block only after it has read the others, so that block may be dst.
     const bool shared = kind == Group::reduce_scatter && shares_memory(arguments, n);
-    if (job.window().check && !shared) core::check_overlap("A call of the group", arguments, me, n);
+    if (job.window().check && !shared) check_overlap("A call of the group", arguments, me, n);
     if (arguments.is_empty()) return;
     const std::size_t most = gpu::GroupMemory{n, call.call.words_bytes}.exchange_limit_bytes();
     if (kind == Group::sync) return device.streams().start(call.call, stream);
     if (arguments.bytes <= most_pieces * most && !shared)
-        return core::start_in_pieces(device, call.call, most, stream);
+        return start_in_pieces(device, call.call, most, stream);
     if (folds) return fold(call);
     if (kind == Group::broadcast && n > 2) return relay(call);
     pull(call);
@@ -114,7 +114,7 @@ void Staging::fold(const Call& call) const {
         piece.src = stage_;
         piece.dst = scatters ? call.dst(0, at) : stage_;
         piece.bytes = piece.dst_stride = piece.src_stride = bytes;
-        core::start_group(state(), call.device, piece, call.stream);
+        start_group(state(), call.device, piece, call.stream);
         if (!scatters && a.writes(call.me)) call.copy(call.dst(0, at), stage_, bytes);
     }
 }
@@ -128,7 +128,7 @@ void Staging::relay(const Call& call) const {
         piece.src = piece.dst = stage_;
         piece.bytes = piece.dst_stride = piece.src_stride = std::min(most, a.bytes - at);
         if (call.me == a.root) call.copy(stage_, call.src(0, at), piece.bytes);
-        core::start_group(state(), call.device, piece, call.stream);
+        start_group(state(), call.device, piece, call.stream);
         if (call.me != a.root || a.dst != a.src) call.copy(call.dst(0, at), stage_, piece.bytes);
     }
 }

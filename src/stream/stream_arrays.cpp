@@ -7,12 +7,13 @@
 #include <algorithm>
 #include <string>
 
-namespace atl::core {
+namespace atl::stream {
 
 namespace {
 
 /// True for an array outside the device heap that this GPU can access and other PEs cannot.
-bool is_ordinary(const JobState& job, const gpu::DeviceMemory& device, const void* array, std::size_t bytes) {
+bool is_ordinary(const core::JobState& job, const gpu::DeviceMemory& device, const void* array,
+                 std::size_t bytes) {
     if (bytes == 0) return false;
     if (!device.in_window(array) && array && device.local().reaches(array, bytes)) return true;
     check_on_device(job, device, array, bytes);
@@ -57,9 +58,9 @@ void start_in_pieces(const gpu::DeviceMemory& device, const gpu::GroupCall& call
     }
 }
 
-Ordinary check_arrays(const TeamState& team, const gpu::DeviceMemory& device, const char* operation,
+Ordinary check_arrays(const core::TeamState& team, const gpu::DeviceMemory& device, const char* operation,
                       const GroupArguments& arguments) {
-    const JobState& job = team.job();
+    const core::JobState& job = team.job();
     const int me = team.my_pe(), n = team.n_pes();
     Ordinary found;
     found.dst = arguments.writes(me) && is_ordinary(job, device, arguments.dst, arguments.dst_bytes(n));
@@ -69,7 +70,7 @@ Ordinary check_arrays(const TeamState& team, const gpu::DeviceMemory& device, co
 }
 
 /// Starts a collective with ordinary arrays. Small messages access no other member's arrays.
-void start_ordinary(const TeamState& team, const gpu::DeviceMemory& device, const char* operation,
+void start_ordinary(const core::TeamState& team, const gpu::DeviceMemory& device, const char* operation,
                     const GroupArguments& arguments, gpu::GroupCall call, const Ordinary& ordinary,
                     gpu::StreamHandle stream) {
     const gpu::Group kind = arguments.kind;
@@ -89,4 +90,4 @@ void start_ordinary(const TeamState& team, const gpu::DeviceMemory& device, cons
     start_collective(team, device, arguments, call, stream);
 }
 
-}  // namespace atl::core
+}  // namespace atl::stream

@@ -14,14 +14,14 @@
 
 namespace atl {
 
-namespace core {
+namespace stream {
 
-device::Team stream_team(TeamState& team) {
+device::Team stream_team(core::TeamState& team) {
     if (!team.job().device()) device_for_streams(team.job(), nullptr);  // throws
-    return kernel_team(team, Memory::device);
+    return core::kernel_team(team, Memory::device);
 }
 
-device::Team stream_team(TeamState& team, Stream stream, bool far_too) {
+device::Team stream_team(core::TeamState& team, Stream stream, bool far_too) {
     const gpu::DeviceMemory* device = team.job().device();
     if (device && !team.kernels.ready(Memory::device) && device->streams().is_capturing(stream.handle))
         throw Error(
@@ -34,10 +34,10 @@ device::Team stream_team(TeamState& team, Stream stream, bool far_too) {
             StreamServers::of(team.job()).stream_server();  // before any capture
             break;
         }
-    return kernel_team(team, Memory::device, true);
+    return core::kernel_team(team, Memory::device, true);
 }
 
-const gpu::DeviceMemory& device_for_streams(const JobState& job, const void* stream) {
+const gpu::DeviceMemory& device_for_streams(const core::JobState& job, const void* stream) {
     const gpu::DeviceMemory* device = job.device();
     if (!device)
         throw Error(
@@ -48,7 +48,7 @@ const gpu::DeviceMemory& device_for_streams(const JobState& job, const void* str
     return *device;
 }
 
-void check_on_device(const JobState& job, const gpu::DeviceMemory& device, const void* symmetric,
+void check_on_device(const core::JobState& job, const gpu::DeviceMemory& device, const void* symmetric,
                      std::size_t bytes) {
     if (!job.window().check || bytes == 0) return;
     if (!device.holds(symmetric))
@@ -63,7 +63,7 @@ void check_on_device(const JobState& job, const gpu::DeviceMemory& device, const
     device.check(symmetric, bytes);
 }
 
-}  // namespace core
+}  // namespace stream
 
 namespace {
 
@@ -71,11 +71,11 @@ namespace {
 class Checked {
   public:
     Checked(core::ContextState& context, Stream stream)
-        : context_(context), job_(context.job()), device_(core::device_for_streams(job_, stream.handle)) {}
+        : context_(context), job_(context.job()), device_(stream::device_for_streams(job_, stream.handle)) {}
     /// The address of the same object on `pe`.
     void* at(const void* symmetric, std::size_t bytes, int pe) const {
         check_pe(pe);
-        core::check_on_device(job_, device_, symmetric, bytes);
+        stream::check_on_device(job_, device_, symmetric, bytes);
         return device_.at(symmetric, context_.team().world_pe(pe));
     }
     void* word_at(const void* symmetric, std::size_t bytes, int pe) const {
@@ -92,7 +92,7 @@ class Checked {
     const gpu::DeviceMemory& device() const { return device_; }
     /// This PE's own word to wait for: in the device heap, or pinned in the host heap.
     void* own_word(void* word, std::size_t bytes, bool consume) const {
-        void* here = core::own_words(context_, device_, word, bytes, bytes);
+        void* here = stream::own_words(context_, device_, word, bytes, bytes);
         if (consume && device_.local().pinned().has(word))
             throw Error(ErrorCode::unsupported,
                         "signal_consume subtracts on the GPU, and this word is in the host heap, where only "
@@ -104,7 +104,7 @@ class Checked {
     bool by_host(const device::Team& team, Stream stream, int pe, gpu::FarRequest request) const {
         request.pe = context_.team().world_pe(pe);
         if (!device_.far().has(request.pe)) return false;
-        core::StreamServers::of(context_.job()).stream_server().start(team, request, stream.handle);
+        stream::StreamServers::of(context_.job()).stream_server().start(team, request, stream.handle);
         return true;
     }
 
@@ -122,7 +122,7 @@ StreamContext::StreamContext(const Context& context, Stream stream) {
         throw Error(ErrorCode::use_after_free,
                     "This context is empty; make one with create_context, or take a team's.");
     state_ = &context.state();
-    team_ = core::stream_team(state_->team(), stream, true);
+    team_ = stream::stream_team(state_->team(), stream, true);
 }
 
 void StreamContext::put_bytes(void* dst, const void* src, std::size_t bytes, int pe) const {
@@ -256,14 +256,14 @@ void StreamContext::signal_consume(std::uint64_t* signal, std::uint64_t n) const
 
 void StreamContext::wait(device::Operation as, void* word, DType type, Compare cmp,
                          std::uint64_t value) const {
-    const int reported = core::reported_values(type);
+    const device::Values reported = stream::reported_values(type);
     const Checked call(*state_, stream_);
     void* here = call.own_word(word, size_of(type), as == device::Operation::signal_consume);
     call.device().streams().start(gpu::WaitCall{team_, here, value, cmp, type, as, reported}, stream_.handle);
 }
 
 void StreamContext::synchronize() const {
-    core::device_for_streams(state_->job(), stream_.handle).streams().finish(stream_.handle);
+    stream::device_for_streams(state_->job(), stream_.handle).streams().finish(stream_.handle);
 }
 
 }  // namespace atl

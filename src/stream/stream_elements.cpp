@@ -47,7 +47,7 @@ void check_array(const core::JobState& job, const gpu::DeviceMemory& device, con
                         " of it are asked for; pass none, or an array that has some.");
     const std::ptrdiff_t span = e.step_bytes * static_cast<std::ptrdiff_t>(e.size - 1);
     const char* low = static_cast<const char*>(e.first) + std::min<std::ptrdiff_t>(span, 0);
-    core::check_on_device(job, device, low, static_cast<std::size_t>(std::abs(span)) + e.element_bytes);
+    stream::check_on_device(job, device, low, static_cast<std::size_t>(std::abs(span)) + e.element_bytes);
 }
 
 void check_one_number(const Elements& e) {
@@ -238,7 +238,7 @@ void check_numbers(const gpu::DeviceMemory& device, const Elements& e, const Num
 }  // namespace
 
 void StreamContext::elements(const Elements& which) const {
-    const gpu::DeviceMemory& device = core::device_for_streams(state_->job(), stream_.handle);
+    const gpu::DeviceMemory& device = stream::device_for_streams(state_->job(), stream_.handle);
     if (which.count == 0) return;
     const ElementsCall call = call_of(*state_, team_, which);
     check_pinned(device, call);
@@ -248,9 +248,9 @@ void StreamContext::elements(const Elements& which) const {
 
 void move_elements(const Context& context, const Elements& elements) {
     core::ContextState& state = context.state();
-    const gpu::DeviceMemory& device = core::device_for_streams(state.job(), nullptr);
+    const gpu::DeviceMemory& device = stream::device_for_streams(state.job(), nullptr);
     if (elements.count == 0) return;
-    const ElementsCall call = call_of(state, core::stream_team(state.team(), {}, true), elements);
+    const ElementsCall call = call_of(state, stream::stream_team(state.team(), {}, true), elements);
     const auto size = static_cast<std::int64_t>(elements.size);
     check_numbers(device, elements, elements.index, -size, size, false);
     check_numbers(device, elements, elements.pe, 0, state.team().n_pes(), true);

@@ -27,7 +27,7 @@ void check_messages(const core::TeamState& team, const gpu::DeviceMemory& device
         if (static_cast<unsigned>(m.pe) >= static_cast<unsigned>(team.n_pes()))
             detail::throw_pe(m.pe, team.n_pes());
         if (m.is_send)
-            core::check_on_device(team.job(), device, m.data, m.bytes);
+            stream::check_on_device(team.job(), device, m.data, m.bytes);
         else
             device.local().check_pinned(m.data, m.bytes);
     }
@@ -35,7 +35,7 @@ void check_messages(const core::TeamState& team, const gpu::DeviceMemory& device
 
 gpu::MessagesCall messages_call(core::TeamState& team, const std::vector<MessageGroup::Message>& messages) {
     gpu::MessagesCall call{};
-    call.team = core::stream_team(team);
+    call.team = stream::stream_team(team);
     call.memory = core::group_place(team).messages;
     for (std::size_t i = 0; i < messages.size(); ++i) {
         const MessageGroup::Message& m = messages[i];
@@ -55,7 +55,7 @@ void enqueue(const Team& team, Stream stream, const std::vector<MessageGroup::Me
                 "both sides.");
     core::TeamState& state = team.state();
     state.check_alive();
-    const gpu::DeviceMemory& device = core::device_for_streams(state.job(), stream.handle);
+    const gpu::DeviceMemory& device = stream::device_for_streams(state.job(), stream.handle);
     if (!stream::is_far(state)) {
         const gpu::MessagesCall call = messages_call(state, messages);
         check_messages(state, device, messages);
@@ -65,7 +65,7 @@ void enqueue(const Team& team, Stream stream, const std::vector<MessageGroup::Me
     check_messages(state, device, messages);
     for (const MessageGroup::Message& m : messages)
         if (m.bytes != 0) device.local().check_reached(m.data);
-    core::StreamServers::of(state.job()).team_server(state).start(value, messages, stream.handle);
+    stream::StreamServers::of(state.job()).team_server(state).start(value, messages, stream.handle);
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ void StreamTeam::recv_bytes(void* dst, std::size_t bytes, int pe, MessageElement
 }
 
 StreamMessageGroup::StreamMessageGroup(const Team& team, Stream stream) : team_(team), stream_(stream) {
-    core::prepare_streams_of(team.state(), stream);
+    stream::prepare_streams_of(team.state(), stream);
 }
 
 void StreamMessageGroup::run() {

@@ -1,12 +1,13 @@
 #include "stream/stream_server.hpp"
 
+#include "core/job/end_of_job.hpp"
 #include "core/job/job_state.hpp"
 
 #include <poll.h>
 #include <sched.h>
 #include <unistd.h>
 
-namespace atl::core {
+namespace atl::stream {
 
 namespace {
 
@@ -26,7 +27,7 @@ std::string asked_text(const gpu::FarRequest* request) {
 
 }  // namespace
 
-StreamServer::StreamServer(JobState& job, const gpu::DeviceMemory& device, gpu::FarRing* ring,
+StreamServer::StreamServer(core::JobState& job, const gpu::DeviceMemory& device, gpu::FarRing* ring,
                            unsigned long long* tickets, Carry carry)
     : job_(job),
       device_(device),
@@ -124,10 +125,8 @@ template <class Call> void StreamServer::guarded(const gpu::FarRequest* request,
         call();
     } catch (const std::exception& error) {
         if (stops_.load() || job_.waits().is_over()) return;
-        const std::string text = "PE " + std::to_string(job_.pe()) + " could not carry out " +
-                                 asked_text(request) + ": " + error.what();
-        job_.board().abort(job_.pe(), 1, text);
-        job_.bootstrap().abort(1, text);
+        core::end_job(job_, "PE " + std::to_string(job_.pe()) + " could not carry out " +
+                                asked_text(request) + ": " + error.what());
     }
 }
 
@@ -229,4 +228,4 @@ void StreamServer::atomic(Slot& slot) const {
     if (r.here && !r.is_in_slot) device_.copies().copy(r.here, &slot.result, size_of(r.type));
 }
 
-}  // namespace atl::core
+}  // namespace atl::stream

@@ -10,13 +10,13 @@
 #include <functional>
 #include <vector>
 
-namespace atl::core {
+namespace atl::stream {
 
 class StreamServer {
   public:
     /// Carries out a request in the server's thread, one after another. Replaces the calls for single PEs.
     using Carry = std::function<void(const gpu::FarRequest&, const gpu::Lane&)>;
-    StreamServer(JobState& job, const gpu::DeviceMemory& device, gpu::FarRing* ring,
+    StreamServer(core::JobState& job, const gpu::DeviceMemory& device, gpu::FarRing* ring,
                  unsigned long long* tickets, Carry carry = {});
     ~StreamServer();
     StreamServer(const StreamServer&) = delete;
@@ -50,7 +50,7 @@ class StreamServer {
     bool settle();
     template <class Call> void guarded(const gpu::FarRequest* request, Call&& call) const;
 
-    JobState& job_;
+    core::JobState& job_;
     const gpu::DeviceMemory& device_;
     gpu::FarRing* const ring_;
     unsigned long long* const tickets_;  ///< in this GPU's memory
@@ -70,4 +70,4 @@ class StreamServer {
     common::QuietThread thread_;  // last: it uses the other members
 };
 
-}  // namespace atl::core
+}  // namespace atl::stream

@@ -6,7 +6,7 @@
 
 #include <new>
 
-namespace atl::core {
+namespace atl::stream {
 
 namespace {
 
@@ -14,9 +14,15 @@ gpu::FarRing* new_ring(const gpu::DeviceMemory& device) {
     return new (device.local().pin(sizeof(gpu::FarRing))) gpu::FarRing{};
 }
 
+/// A number of the team that no other has at the same time: no two control blocks begin so close.
+std::size_t number_of(const core::TeamState& team) {
+    return team.kernels.place / device::ControlLayout{1}.bytes();
+}
+
 }  // namespace
 
-StreamServers::StreamServers(JobState& job, const gpu::DeviceMemory& device) : job_(job), device_(device) {}
+StreamServers::StreamServers(core::JobState& job, const gpu::DeviceMemory& device)
+    : job_(job), device_(device) {}
 
 StreamServer& StreamServers::stream_server() {
     const std::lock_guard lock(mutex_);
@@ -26,11 +32,11 @@ StreamServer& StreamServers::stream_server() {
     return *stream_server_;
 }
 
-TeamServer& StreamServers::team_server(TeamState& team) {
-    const int place = team.kernels.place;
+TeamServer& StreamServers::team_server(core::TeamState& team) {
+    const std::size_t place = number_of(team);
     const std::lock_guard lock(mutex_);
-    team_servers_.resize(device::most_teams);
-    std::unique_ptr<TeamServer>& server = team_servers_[static_cast<std::size_t>(place)];
+    if (team_servers_.size() <= place) team_servers_.resize(place + 1);
+    std::unique_ptr<TeamServer>& server = team_servers_[place];
     if (!server) {
         unsigned long long* const tickets = device_.team_places().team_tickets(place);
         server = std::make_unique<TeamServer>(job_, device_, TeamServer::Queue{new_ring(device_), tickets},
@@ -40,7 +46,7 @@ TeamServer& StreamServers::team_server(TeamState& team) {
     return *server;
 }
 
-StreamServices::Requests StreamServers::requests() {
+core::StreamServices::Requests StreamServers::requests() {
     const StreamServer& server = stream_server();
     return {&server.ring(), server.tickets()};
 }
@@ -54,10 +60,10 @@ void StreamServers::quiet_kernels() {
     if (server) server->drain();
 }
 
-void StreamServers::end_team(const TeamState& team) {
+void StreamServers::end_team(const core::TeamState& team) {
     const std::lock_guard lock(mutex_);
-    if (team.kernels.place < 0 || team_servers_.empty()) return;
-    if (const auto& server = team_servers_[static_cast<std::size_t>(team.kernels.place)]) server->forget();
+    if (!team.kernels.has_place() || team_servers_.size() <= number_of(team)) return;
+    if (const auto& server = team_servers_[number_of(team)]) server->forget();
 }
 
 void StreamServers::end() noexcept {
@@ -65,7 +71,7 @@ void StreamServers::end() noexcept {
     stream_server_.reset();
 }
 
-std::size_t StreamServers::run_collective(TeamState& team, const Called& called,
+std::size_t StreamServers::run_collective(core::TeamState& team, const core::Called& called,
                                           const gpu::GroupArguments& arguments) {
     collective::State& state = collective::State::of(team);
     switch (arguments.kind) {
@@ -88,4 +94,4 @@ std::size_t StreamServers::run_collective(TeamState& team, const Called& called,
     return 0;
 }
 
-}  // namespace atl::core
+}  // namespace atl::stream

@@ -11,13 +11,13 @@
 #include <mutex>
 #include <vector>
 
-namespace atl::core {
+namespace atl::stream {
 
-class StreamServers final : public StreamServices {
+class StreamServers final : public core::StreamServices {
   public:
-    StreamServers(JobState& job, const gpu::DeviceMemory& device);
+    StreamServers(core::JobState& job, const gpu::DeviceMemory& device);
     /// The servers of a job with a device heap.
-    static StreamServers& of(const JobState& job) {
+    static StreamServers& of(const core::JobState& job) {
         return static_cast<StreamServers&>(*job.stream_services());
     }
 
@@ -25,22 +25,22 @@ class StreamServers final : public StreamServices {
     StreamServer& stream_server();
     /// The server of collectives and messages of a team with far PEs, which must have a kernel place. Created
     /// at the team's first call; not while a stream is captured. Throws Error(unsupported).
-    TeamServer& team_server(TeamState& team);
+    TeamServer& team_server(core::TeamState& team);
 
     Requests requests() override;
     void serve_kernels() override { stream_server().serve_kernels(); }
     void quiet_kernels() override;
-    void end_team(const TeamState& team) override;
+    void end_team(const core::TeamState& team) override;
     void end() noexcept override;
-    std::size_t run_collective(TeamState& team, const Called& called,
+    std::size_t run_collective(core::TeamState& team, const core::Called& called,
                                const gpu::GroupArguments& arguments) override;
 
   private:
-    JobState& job_;
+    core::JobState& job_;
     const gpu::DeviceMemory& device_;
     std::mutex mutex_;  // guards the members below
     std::unique_ptr<StreamServer> stream_server_;
     std::vector<std::unique_ptr<TeamServer>> team_servers_;  ///< by kernel place
 };
 
-}  // namespace atl::core
+}  // namespace atl::stream

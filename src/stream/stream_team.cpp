@@ -10,15 +10,16 @@
 #include "core/team/kernel_control.hpp"
 #include "stream/on_device.hpp"
 #include "stream/stream_arrays.hpp"
+#include "stream/stream_calls.hpp"
 #include "stream/stream_checks.hpp"
 #include "stream/stream_servers.hpp"
 #include "stream/stream_team.hpp"
 
 namespace atl {
 
-namespace core {
+namespace stream {
 
-void prepare_streams_of(TeamState& team, Stream stream) {
+void prepare_streams_of(core::TeamState& team, Stream stream) {
     const bool far = stream::is_far(team);
     stream_team(team, stream, far);
     if (far) StreamServers::of(team.job()).team_server(team);
@@ -96,9 +97,9 @@ device::Operation named(const GroupArguments& arguments) {
 
 }  // namespace
 
-gpu::GroupCall group_call(TeamState& team, const GroupArguments& arguments) {
+gpu::GroupCall group_call(core::TeamState& team, const GroupArguments& arguments) {
     team.check_alive();
-    const gpu::TeamPlaces::Place place = group_place(team);
+    const gpu::TeamPlaces::Place place = core::group_place(team);
     return {stream_team(team), place.address,   place.words_bytes, named(arguments), arguments.dst,
             arguments.src,     arguments.bytes, arguments.bytes,   arguments.bytes,  arguments.scale,
             arguments.root,    arguments.kind,  arguments.type,    arguments.op};
@@ -109,7 +110,7 @@ namespace {
 /// Sends this PE's part of the result to all others by copy engines, which exceed the bandwidth of kernels'
 /// stores (docs/measurements/2026-11-24-constants.md). It starts with the next PE, so that none has two
 /// senders at a time. No other PE reads that part of its source, so dst may be src.
-void send_part(const TeamState& team, const gpu::DeviceMemory& device, const gpu::GroupCall& call,
+void send_part(const core::TeamState& team, const gpu::DeviceMemory& device, const gpu::GroupCall& call,
                gpu::StreamHandle stream) {
     const int n = call.team.n_pes, me = call.team.my_pe;
     const gpu::GroupPart part = gpu::group_part(call.bytes, n, me);
@@ -125,14 +126,14 @@ void send_part(const TeamState& team, const gpu::DeviceMemory& device, const gpu
 
 /// Default for ATOLL_REDUCE_ENGINES. Two kernels and n - 1 copies cost more to start than one kernel, and
 /// more PEs have more to copy (docs/measurements/2026-11-24-constants.md).
-std::uint64_t reduce_engines_bytes(const TeamState& team) {
+std::uint64_t reduce_engines_bytes(const core::TeamState& team) {
     const std::uint64_t set = team.job().settings().reduce_engines_bytes;
     if (set != 0) return set;
     const auto n = static_cast<std::uint64_t>(team.n_pes());
     return n <= 2 ? std::uint64_t{96} << 20 : n * (std::uint64_t{12} << 20);
 }
 
-void start_group(const TeamState& team, const gpu::DeviceMemory& device, const gpu::GroupCall& call,
+void start_group(const core::TeamState& team, const gpu::DeviceMemory& device, const gpu::GroupCall& call,
                  gpu::StreamHandle stream) {
     const int n = call.team.n_pes;
     const gpu::GroupMemory memory{n, call.words_bytes};
@@ -152,8 +153,8 @@ namespace {
 
 /// Copies this member's block of each source, between two meetings. It starts with its own, so that none has
 /// two readers at a time.
-void start_alltoalls(const TeamState& team, const gpu::DeviceMemory& device, const gpu::GroupCall& meeting,
-                     const GroupArguments& a, gpu::StreamHandle stream) {
+void start_alltoalls(const core::TeamState& team, const gpu::DeviceMemory& device,
+                     const gpu::GroupCall& meeting, const GroupArguments& a, gpu::StreamHandle stream) {
     const int n = meeting.team.n_pes, me = meeting.team.my_pe;
     const auto element = static_cast<std::int64_t>(a.bytes);
     const std::int64_t to = a.strides.dst * element, from = a.strides.src * element;
@@ -173,8 +174,8 @@ void start_alltoalls(const TeamState& team, const gpu::DeviceMemory& device, con
 
 }  // namespace
 
-void start_collective(const TeamState& team, const gpu::DeviceMemory& device, const GroupArguments& arguments,
-                      gpu::GroupCall call, gpu::StreamHandle stream) {
+void start_collective(const core::TeamState& team, const gpu::DeviceMemory& device,
+                      const GroupArguments& arguments, gpu::GroupCall call, gpu::StreamHandle stream) {
     if (arguments.kind == gpu::Group::collect)
         return device.streams().start(gpu::CollectCall{call, arguments.room}, stream);
     if (arguments.kind != gpu::Group::alltoalls) return start_group(team, device, call, stream);
@@ -183,28 +184,30 @@ void start_collective(const TeamState& team, const gpu::DeviceMemory& device, co
     start_alltoalls(team, device, call, arguments, stream);
 }
 
-}  // namespace core
+}  // namespace stream
 
 namespace {
 
 /// On a stream the host does not meet other hosts. So each member derives the others' addresses from its own.
 /// The kernel sends the address of the root's source in broadcast and scatter.
-void enqueue(const Team& team, Stream stream, const char* operation, const core::GroupArguments& arguments) {
+void enqueue(const Team& team, Stream stream, const char* operation,
+             const stream::GroupArguments& arguments) {
     core::TeamState& state = team.state();
-    const gpu::DeviceMemory& device = core::device_for_streams(state.job(), stream.handle);
+    const gpu::DeviceMemory& device = stream::device_for_streams(state.job(), stream.handle);
     if (stream::is_far(state)) {
         const device::Team value = core::kernel_team(state, Memory::device, true);
-        core::check_arrays(state, device, operation, arguments);
+        stream::check_arrays(state, device, operation, arguments);
         if (!arguments.is_empty())
-            core::StreamServers::of(state.job()).team_server(state).start(value, arguments, stream.handle);
+            stream::StreamServers::of(state.job()).team_server(state).start(value, arguments, stream.handle);
         return;
     }
-    const gpu::GroupCall call = core::group_call(state, arguments);
-    const core::Ordinary ordinary = core::check_arrays(state, device, operation, arguments);
+    const gpu::GroupCall call = stream::group_call(state, arguments);
+    const stream::Ordinary ordinary = stream::check_arrays(state, device, operation, arguments);
+    stream::StreamCalls::compare(state, arguments);
     if (arguments.is_empty()) return;
     if (ordinary.dst || ordinary.src)
-        return core::start_ordinary(state, device, operation, arguments, call, ordinary, stream.handle);
-    core::start_collective(state, device, arguments, call, stream.handle);
+        return stream::start_ordinary(state, device, operation, arguments, call, ordinary, stream.handle);
+    stream::start_collective(state, device, arguments, call, stream.handle);
 }
 
 }  // namespace
@@ -215,7 +218,7 @@ using collective::times;
 using gpu::Group;
 
 StreamTeam::StreamTeam(const Team& team, Stream stream) : team_(team), stream_(stream) {
-    core::prepare_streams_of(team.state(), stream);
+    stream::prepare_streams_of(team.state(), stream);
 }
 
 void StreamTeam::sync() const { enqueue(team_, stream_, "sync", {.kind = Group::sync}); }
@@ -277,7 +280,7 @@ void StreamTeam::reduce_scatter_erased(void* dst, std::size_t dst_count, const v
 void StreamTeam::reduce_scaled_erased(void* dst, std::size_t dst_count, const void* src,
                                       std::size_t src_count, DType type, ReduceOp op, double factor) const {
     check_size("reduce", "dst", dst_count, src_count, "elements");
-    core::check_reduction(type, op, factor);
+    stream::check_reduction(type, op, factor);
     enqueue(team_, stream_, "reduce",
             {.kind = Group::reduce,
              .dst = dst,
@@ -292,7 +295,7 @@ void StreamTeam::reduce_scatter_scaled_erased(void* dst, std::size_t dst_count, 
                                               std::size_t src_count, DType type, ReduceOp op,
                                               double factor) const {
     check_size("reduce_scatter", "src", src_count, times(dst_count, team_.n_pes()), "elements");
-    core::check_reduction(type, op, factor);
+    stream::check_reduction(type, op, factor);
     enqueue(team_, stream_, "reduce_scatter",
             {.kind = Group::reduce_scatter,
              .dst = dst,
@@ -307,7 +310,7 @@ void StreamTeam::reduce_to_erased(void* dst, std::size_t dst_count, const void* 
                                   DType type, ReduceOp op, int root) const {
     check_root(team_.n_pes(), root);
     if (team_.my_pe() == root) check_size("reduce_to", "dst", dst_count, src_count, "elements");
-    core::check_reduction(type, op);
+    stream::check_reduction(type, op);
     enqueue(team_, stream_, "reduce_to",
             {.kind = Group::reduce_to,
              .dst = dst,
@@ -321,7 +324,7 @@ void StreamTeam::reduce_to_erased(void* dst, std::size_t dst_count, const void* 
 void StreamTeam::scan_erased(void* dst, const void* src, std::size_t count, DType type, ReduceOp op,
                              bool inclusive) const {
     collective::check_scan(op, inclusive);
-    core::check_reduction(type, op);
+    stream::check_reduction(type, op);
     enqueue(team_, stream_, "scan",
             {.kind = inclusive ? Group::inscan : Group::exscan,
              .dst = dst,

@@ -8,12 +8,12 @@
 
 namespace atl {
 
-namespace core {
+namespace stream {
 
-void* own_words(const ContextState& context, const gpu::DeviceMemory& device, void* words, std::size_t bytes,
-                std::size_t each) {
+void* own_words(const core::ContextState& context, const gpu::DeviceMemory& device, void* words,
+                std::size_t bytes, std::size_t each) {
     if (bytes == 0) return words;
-    const JobState& job = context.job();
+    const core::JobState& job = context.job();
     const bool is_pinned = device.local().pinned().has(words);
     if (is_pinned) {
         job.heap().check_symmetric(words, bytes);
@@ -26,16 +26,15 @@ void* own_words(const ContextState& context, const gpu::DeviceMemory& device, vo
     return is_pinned ? words : device.at(words, job.pe());
 }
 
-int reported_values(DType type) {
+device::Values reported_values(DType type) {
     if (static_cast<int>(type) > static_cast<int>(DType::uint64))
         throw Error(ErrorCode::dtype_mismatch, "Waits on a stream take integers of 8, 16, 32 or 64 bits.");
     const bool is_signed =
         type == DType::int8 || type == DType::int16 || type == DType::int32 || type == DType::int64;
-    const auto values = is_signed ? device::Values::int64 : device::Values::unsigned_word;
-    return static_cast<int>(values) << device::compare_bits;
+    return is_signed ? device::Values::int64 : device::Values::unsigned_word;
 }
 
-}  // namespace core
+}  // namespace stream
 
 namespace detail {
 
@@ -64,11 +63,11 @@ std::size_t product(std::uint64_t n, std::size_t bytes) {
 
 void StreamWaits::many(const ManyWords& asked) const {
     const core::JobState& job = state_->job();
-    const gpu::DeviceMemory& device = core::device_for_streams(job, stream_.handle);
-    const int values = core::reported_values(asked.type);
+    const gpu::DeviceMemory& device = stream::device_for_streams(job, stream_.handle);
+    const device::Values values = stream::reported_values(asked.type);
     const std::size_t each = size_of(asked.type), bytes = product(asked.n, each);
     gpu::WaitManyCall call{team_, asked, operation_of(asked), values};
-    call.asked.words = core::own_words(*state_, device, const_cast<void*>(asked.words), bytes, each);
+    call.asked.words = stream::own_words(*state_, device, const_cast<void*>(asked.words), bytes, each);
     const bool finds = !asked.waits || asked.kind != Many::all;
     if (finds && !asked.out)
         throw Error(

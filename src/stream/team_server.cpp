@@ -2,9 +2,9 @@
 
 #include "stream/on_device.hpp"
 
-namespace atl::core {
+namespace atl::stream {
 
-TeamServer::TeamServer(JobState& job, const gpu::DeviceMemory& device, const Queue& collectives,
+TeamServer::TeamServer(core::JobState& job, const gpu::DeviceMemory& device, const Queue& collectives,
                        const Queue& messages)
     : device_(device),
       collectives_(
@@ -74,4 +74,4 @@ void TeamServer::run_messages(const gpu::FarRequest& request, const gpu::Lane& l
     kept_.remove_if([kept](const Kept& other) { return &other == kept; });
 }
 
-}  // namespace atl::core
+}  // namespace atl::stream

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <vector>
 
-namespace atl::core {
+namespace atl::stream {
 
 /// Serves the teams that have a given kernel place, one after another. Rings continue from their last ticket.
 class TeamServer {
@@ -21,11 +21,11 @@ class TeamServer {
         gpu::FarRing* ring;
         unsigned long long* tickets;
     };
-    TeamServer(JobState& job, const gpu::DeviceMemory& device, const Queue& collectives,
+    TeamServer(core::JobState& job, const gpu::DeviceMemory& device, const Queue& collectives,
                const Queue& messages);
 
     /// Sets the team that requests are for from now on.
-    void serve(TeamState& team) { twin_.store(&team.twin()); }
+    void serve(core::TeamState& team) { twin_.store(&team.twin()); }
     /// Releases a team that ends and has no work on streams, nor in graphs.
     void forget();
 
@@ -43,10 +43,10 @@ class TeamServer {
     void run_messages(const gpu::FarRequest& request, const gpu::Lane& lane);
 
     const gpu::DeviceMemory& device_;
-    std::atomic<TeamState*> twin_{nullptr};
+    std::atomic<core::TeamState*> twin_{nullptr};
     std::mutex mutex_;  // guards kept_
     std::list<Kept> kept_;
     StreamServer collectives_, messages_;  // last: their threads use the other members
 };
 
-}  // namespace atl::core
+}  // namespace atl::stream

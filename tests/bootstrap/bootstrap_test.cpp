@@ -527,6 +527,24 @@ TEST(Choose, SaysWhichVariablesOfALauncherAreMissing) {
               "OMPI_COMM_WORLD_SIZE is set, but PMIX_NAMESPACE is not");
 }
 
+TEST(Choose, TakesNoNoticeOfTheRanksThatAtollRunHasSetForPytorch) {
+    const auto chosen = [](const char* port) {
+        return Forked([port]() -> std::string {
+                   set_torchrun(1, 2, 4711);
+                   ::setenv(common::ranks_record, "RANK=1 WORLD_SIZE=2 MASTER_PORT=4711 LOCAL_RANK=1", 1);
+                   ::setenv("MASTER_PORT", port, 1);
+                   testing::internal::CaptureStderr();
+                   const bool is_torchruns = common::read_job_environment().has_torchrun_variables();
+                   const std::string name(is_torchruns ? "tcp" : choose({}, quick_settings())->name());
+                   return name + testing::internal::GetCapturedStderr();
+               })
+            .wait()
+            .text;
+    };
+    EXPECT_EQ(chosen("4711"), "single");
+    EXPECT_EQ(chosen("4712"), "tcp");
+}
+
 TEST(Choose, WarnsOfAJobOfOneThatWasToBeLarger) {
     const Outcome outcome =
         Forked([]() -> std::string {

@@ -19,7 +19,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 # A bound for hangs only; no wait takes this long.
-HANG_GUARD = 60
+HANG_GUARD = 300
 # nohup and a shell's background jobs ignore some signals, and children inherit that.
 for _number in (signal.SIGHUP, signal.SIGQUIT):
     signal.signal(_number, signal.SIG_DFL)

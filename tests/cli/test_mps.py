@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 # A bound for hangs only; no wait takes this long.
-HANG_GUARD = 60
+HANG_GUARD = 300
 # A daemon is a process whose number is in its pipe directory. Its requests are logged.
 CONTROL = r"""#!/bin/sh
 pipe=${CUDA_MPS_PIPE_DIRECTORY:-/nonexistent}
@@ -112,6 +112,16 @@ def test_a_private_daemon_ends_with_the_job(atoll, fake, tmp_path, stays):
     assert not runs(number)
     assert list(fake.temporary.iterdir()) == []
     assert [word for word in fake.asked() if word != "get_server_list"] == ["start 700", "quit"]
+
+
+@pytest.mark.parametrize(
+    ("n", "named", "expected"), [(2, {}, "8"), (5, {}, "6"), (2, {"CUDA_DEVICE_MAX_CONNECTIONS": "3"}, "3")]
+)
+def test_pes_divide_the_work_queues(atoll, fake, tmp_path, n, named, expected):
+    program = tmp_path / "show.py"
+    program.write_text("import os; print(os.environ['CUDA_DEVICE_MAX_CONNECTIONS'])")
+    done = atoll("run", "--mps", "-n", n, program, env={**fake.environment, **named})
+    assert done.stdout.split() == [expected] * n, done.stderr
 
 
 def test_a_daemon_of_this_user_is_used_and_left(atoll, fake, tmp_path):

@@ -53,11 +53,13 @@ def test_different_ones_are_all_shown(atoll, program):
     assert shown in ("".join(blocks), "".join(reversed(blocks)))
 
 
-def test_one_of_one_pe_is_as_it_was_printed(atoll, program):
-    text = "before\n" + TRACEBACK.format("why") + "behind\n"
-    result = atoll("run", "-n", 2, program(failing(text, "text = text if pe.number == 1 else ''\n")))
+@pytest.mark.parametrize(("n", "label", "heading"), [(2, [], "PE 1:\n"), (2, ["--label"], ""), (1, [], "")])
+def test_one_of_one_pe_names_it_among_others(atoll, program, n, label, heading):
+    text, own = TRACEBACK.format("why") + "behind\n", f"text = text if pe.number == {n - 1} else ''\n"
+    result = atoll("run", "-n", n, *label, program(failing("before\n" + text, own)))
     shown, _ = result.stderr.split("atoll run: ")
-    assert shown == text
+    expected = f"before\n{heading}{text}"
+    assert shown == "".join(f"[1] {line}\n" if label else f"{line}\n" for line in expected.splitlines())
 
 
 def test_causes_and_words_behind_belong_to_it(atoll, program):
@@ -94,7 +96,7 @@ def test_a_traceback_of_a_program_that_goes_on_is_shown(atoll, program):
     )
     job = atoll.start("run", "-n", 2, path)
     lines = [job.stderr.readline() for _ in range(5)]
-    assert "".join(lines) == "PE 0,1:\n" + TRACEBACK.format("logged") or lines[0].startswith("Traceback")
+    assert "".join(lines) == "PE 0,1:\n" + TRACEBACK.format("logged") or lines[0] in ("PE 0:\n", "PE 1:\n")
     job.terminate()
 
 
@@ -134,7 +136,8 @@ def test_a_traceback_may_break_off_anywhere(atoll, program, label):
         path = program(f"if pe.number == 1: os.write(2, {text[:end]!r}.encode()); sys.exit(1)\n")
         result = atoll("run", "-n", 2, *label, path)
         shown, last = result.stderr.split("atoll run: ")
-        lines = text[:end].splitlines()
+        heading = [] if label or end < text.index("\n") else ["PE 1:"]
+        lines = [*heading, *text[:end].splitlines()]
         assert shown.splitlines() == [f"[1] {line}" if label else line for line in lines]
         assert last.startswith("PE 1 exited with status 1")
 

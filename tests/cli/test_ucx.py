@@ -14,7 +14,7 @@ PROGRAM = Path(__file__).resolve().parents[2] / "build" / "release" / "multi" / 
     [
         (
             {"ATOLL_UCX_LIBRARY": "/no/such/libucp.so.0"},
-            ["UCX, which was not found", "/no/such/libucp.so.0", "apt-get install libucx0", "atoll[ucx]"],
+            ["UCX, which was not found", "/no/such/libucp.so.0", "apt-get install libucx0", "[ucx]"],
         ),
         ({"UCX_NET_DEVICES": "nosuch0"}, ["UCX_NET_DEVICES=nosuch0", "Network devices here: ", "lo"]),
         ({"ATOLL_UCX_CONNECT": "sometimes"}, ["ATOLL_UCX_CONNECT=sometimes", "one of lazy, all"]),

@@ -18,8 +18,12 @@ TCP = {"UCX_TLS": "tcp,self", "ATOLL_CHECK": "all"}
 
 def programs(folder: str) -> list[str]:
     """The programs of tests/multi or tests/shmem, as folder/name."""
-    sources = [*(ROOT / "tests" / folder).glob("*.c"), *(ROOT / "tests" / folder).glob("*.cpp")]
-    return sorted(f"{folder}/{source.stem}" for source in sources if not source.stem.startswith("device_"))
+    here = ROOT / "tests" / folder
+    names = [source.stem for source in [*here.glob("*.c"), *here.glob("*.cpp")]]
+    if folder == "multi":
+        suites = (here / "suites.txt").read_text().split()
+        names += [Path(suite).stem.removesuffix("_test") for suite in suites]
+    return sorted(f"{folder}/{name}" for name in names if not name.startswith("device_"))
 
 
 pytestmark = pytest.mark.skipif(

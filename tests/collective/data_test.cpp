@@ -62,15 +62,48 @@ class Pool {
     int pe_;
 };
 
+/// Bytes that repeat after a prime number of them. Each PE and round begins at another place.
+class Pattern {
+  public:
+    Pattern() : bytes_(period) {
+        std::uint64_t state = 1;
+        for (Byte& byte : bytes_) byte = static_cast<Byte>((state = state * 6364136223846793005u + 1) >> 56);
+    }
+    /// Calls `part` with one part of the pattern after another: `count` bytes together, from byte `first` of
+    /// a PE and round. Ends when a call returns false.
+    template <class Part>
+    void parts(int pe, int round, std::size_t first, std::size_t count, Part part) const {
+        std::size_t at = (static_cast<std::size_t>(pe * 7919 + round * 101) + first) % period;
+        for (std::size_t done = 0; done < count; at = 0) {
+            const std::size_t here = std::min(count - done, period - at);
+            if (!part(bytes_.data() + at, done, here)) return;
+            done += here;
+        }
+    }
+
+  private:
+    static constexpr std::size_t period = 100003;
+    std::vector<Byte> bytes_;
+};
+const Pattern pattern;
+
 void fill_bytes(std::span<Byte> bytes, int pe, int round) {
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = value<Byte>(pe, i, round);
+    pattern.parts(pe, round, 0, bytes.size(), [&](const Byte* from, std::size_t at, std::size_t count) {
+        std::memcpy(bytes.data() + at, from, count);
+        return true;
+    });
 }
 ::testing::AssertionResult holds(std::span<const Byte> bytes, int pe, int round, std::size_t first = 0) {
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-        if (bytes[i] != value<Byte>(pe, first + i, round))
-            return ::testing::AssertionFailure()
-                   << "byte " << i << " of " << bytes.size() << " is not PE " << pe << "'s";
-    return ::testing::AssertionSuccess();
+    auto result = ::testing::AssertionSuccess();
+    pattern.parts(pe, round, first, bytes.size(), [&](const Byte* from, std::size_t at, std::size_t count) {
+        if (std::memcmp(bytes.data() + at, from, count) == 0) return true;
+        const std::size_t wrong =
+            at + static_cast<std::size_t>(std::mismatch(from, from + count, bytes.data() + at).first - from);
+        result = ::testing::AssertionFailure()
+                 << "byte " << wrong << " of " << bytes.size() << " is not PE " << pe << "'s";
+        return false;
+    });
+    return result;
 }
 
 constexpr std::size_t pool_bytes = std::size_t{24} << 20;

@@ -41,9 +41,10 @@ class OnFakeGpus : public ::testing::TestWithParam<int> {
     }
 };
 
-std::vector<int> values_of(int pe, std::size_t n) {
+/// The elements of a PE, or `n` of them from `first`.
+std::vector<int> values_of(int pe, std::size_t n, std::size_t first = 0) {
     std::vector<int> v(n);
-    for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<int>(i) + 1000 * pe;
+    std::iota(v.begin(), v.end(), static_cast<int>(first) + 1000 * pe);
     return v;
 }
 
@@ -86,9 +87,7 @@ template <class Place> void all_kinds(Job& job, std::size_t count, Place&& place
         return whole;
     };
     const auto part = [&](std::size_t pe, std::size_t index) {
-        const std::vector<int> all = values_of(static_cast<int>(pe), n * count);
-        const auto at = all.begin() + static_cast<std::ptrdiff_t>(index * count);
-        return std::vector<int>(at, at + static_cast<std::ptrdiff_t>(count));
+        return values_of(static_cast<int>(pe), count, index * count);
     };
     const auto sum_of = [&](std::size_t index, std::size_t members) {
         std::vector<int> total(count);
@@ -136,9 +135,7 @@ template <class Place> void all_kinds(Job& job, std::size_t count, Place&& place
     std::size_t total = 0;
     for (std::size_t pe = 0; pe < n; ++pe) total += pe % 3 == 1 ? 0 : count - pe * count / 7;
     const auto some = [&](std::size_t pe) {
-        const std::vector<int> all = part(pe, 0);
-        return std::vector<int>(
-            all.begin(), all.begin() + static_cast<std::ptrdiff_t>(pe % 3 == 1 ? 0 : count - pe * count / 7));
+        return values_of(static_cast<int>(pe), pe % 3 == 1 ? 0 : count - pe * count / 7);
     };
     EXPECT_EQ(world.collect(std::span(dst, n * count), In(src, some(me).size())), total);
     EXPECT_EQ(got(total), blocks(some));

@@ -2,12 +2,15 @@
 // ends.
 #include "collective/requests/group.hpp"
 
+#include "memory/process_heap.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <thread>
+#include <tuple>
 
 namespace atl::requests {
 namespace {
@@ -20,12 +23,16 @@ std::shared_ptr<char> memory_for(int n) {
     return {memory, std::free};
 }
 
+/// The members read data where it lies, in the heap of this process.
+bool reads_in_place = false;
+
 std::unique_ptr<Group> group_of(const std::shared_ptr<char>& memory, int rank, int n) {
     Membership membership;
     membership.rank = rank;
     membership.n = n;
     for (int i = 0; i < n; ++i) membership.areas.push_back(memory.get() + std::size_t(i) * Area::bytes(n));
     membership.memory = memory;
+    membership.shares_heaps = reads_in_place;
     return std::make_unique<Group>(std::move(membership));
 }
 
@@ -41,7 +48,21 @@ template <class Body> void as_members(int n, Body&& body) {
     for (std::thread& thread : threads) thread.join();
 }
 
-using Values = std::vector<std::int32_t>;
+/// Allocates in the heap of this process.
+template <class T> struct HeapAllocator {
+    using value_type = T;
+    T* allocate(std::size_t count) {
+        auto& heap = memory::ProcessHeap::mine();
+        return reinterpret_cast<T*>(heap.at(heap.allocate(count * sizeof(T), 0).offset));
+    }
+    void deallocate(T* data, std::size_t) {
+        auto& heap = memory::ProcessHeap::mine();
+        heap.free(heap.view()->offset_of(data));
+    }
+    bool operator==(const HeapAllocator&) const = default;
+};
+
+using Values = std::vector<std::int32_t, HeapAllocator<std::int32_t>>;
 Span span_of(Values& values, std::size_t from = 0, std::size_t count = ~std::size_t{0}) {
     return {reinterpret_cast<char*>(values.data() + from), 4 * std::min(count, values.size() - from)};
 }
@@ -60,11 +81,17 @@ Call call_of(Kind kind, int root = 0) {
 
 constexpr std::size_t sizes[] = {0, 1, 5, 3000, 20'000, 300'001};
 
-class Groups : public ::testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Requests, Groups, ::testing::Values(1, 2, 3, 4));
+class Groups : public ::testing::TestWithParam<std::tuple<int, bool>> {
+  protected:
+    Groups() { reads_in_place = std::get<1>(GetParam()); }
+    ~Groups() override { reads_in_place = false; }
+    static int members() { return std::get<0>(GetParam()); }
+};
+INSTANTIATE_TEST_SUITE_P(Requests, Groups,
+                         ::testing::Combine(::testing::Values(1, 2, 3, 4), ::testing::Bool()));
 
 TEST_P(Groups, ReductionsMatchTheModel) {
-    const int n = GetParam();
+    const int n = members();
     as_members(n, [n](Group& group, int rank) {
         for (const std::size_t count : sizes) {
             Values in = values_of(rank, count), expected(count);
@@ -92,7 +119,7 @@ TEST_P(Groups, ReductionsMatchTheModel) {
 }
 
 TEST_P(Groups, PiecesArriveAtTheirPlaces) {
-    const int n = GetParam();
+    const int n = members();
     as_members(n, [n](Group& group, int rank) {
         for (const std::size_t count : sizes) {
             const auto members = static_cast<std::size_t>(n);
@@ -159,8 +186,53 @@ TEST_P(Groups, PiecesArriveAtTheirPlaces) {
     });
 }
 
+TEST_P(Groups, CallersMayChangeTheirDataAtOnce) {
+    const int n = members();
+    as_members(n, [n](Group& group, int rank) {
+        constexpr std::size_t count = 50'000;
+        const auto size = std::size_t(n);
+        Values data(count), sum(count), all(count * size), pieces(count * size), exchanged(count * size);
+        for (int turn = 0; turn < 20; ++turn) {
+            std::fill(data.begin(), data.end(), turn + rank);
+            std::fill(pieces.begin(), pieces.end(), 100 * turn + rank);
+            Call gather = call_of(Kind::all_gather), exchange = call_of(Kind::all_to_all);
+            gather.in = {span_of(data)};
+            for (std::size_t i = 0, sent = 0, got = 0; i < size; ++i) {
+                gather.out.push_back(span_of(all, i * count, count));
+                // Piece j of member i has i + 7 * j elements less than most.
+                const std::size_t in = count - std::size_t(rank) - 7 * i,
+                                  out = count - i - 7 * std::size_t(rank);
+                exchange.in.push_back(span_of(pieces, sent, in));
+                exchange.out.push_back(span_of(exchanged, got, out));
+                sent += in;
+                got += out;
+            }
+            group.run(gather, 0);
+            std::fill(data.begin(), data.end(), -1);
+            group.run(exchange, 0);
+            std::fill(pieces.begin(), pieces.end(), -1);
+            std::fill(data.begin(), data.end(), rank + turn);
+            Call reduce = call_of(Kind::reduce, turn % n);
+            reduce.in = {span_of(data)};
+            if (rank == turn % n) reduce.out = {span_of(sum)};
+            group.run(reduce, 0);
+            std::fill(data.begin(), data.end(), -1);
+            for (std::size_t i = 0; i < size; ++i) {
+                EXPECT_EQ(all[i * count + 1], turn + int(i));
+                EXPECT_EQ(all[(i + 1) * count - 1], turn + int(i));
+                const auto* const first = reinterpret_cast<std::int32_t*>(exchange.out[i].data);
+                EXPECT_EQ(first[0], 100 * turn + int(i));
+                EXPECT_EQ(first[exchange.out[i].bytes / 4 - 1], 100 * turn + int(i));
+            }
+            if (rank == turn % n) {
+                EXPECT_EQ(sum, Values(count, n * turn + n * (n - 1) / 2));
+            }
+        }
+    });
+}
+
 TEST_P(Groups, StartedOperationsEndWithoutAWaiter) {
-    const int n = GetParam();
+    const int n = members();
     as_members(n, [n](Group& group, int rank) {
         constexpr int calls = 20;
         std::vector<Values> data;
@@ -189,7 +261,7 @@ TEST(Requests, MessagesAreMatchedByTagAndSender) {
             const auto message = [&](Kind kind, int other, int tag, Values& values) {
                 Call call = call_of(kind, other);
                 call.tag = tag;
-                (kind == Kind::send ? call.in : call.out) = {span_of(values)};
+                (kind == Kind::send ? call.in : call.out) = std::vector{span_of(values)};
                 return group.start(call, 0);
             };
             if (rank != 0) {
@@ -281,7 +353,7 @@ TEST(Requests, AMemberThatLeftIsNamed) {
     as_members(2, [&](Group& group, int rank) {
         if (rank == 1) return;
         const std::string text = error_of([&] { group.run(call_of(Kind::barrier), 0); });
-        EXPECT_EQ(text, "rank 1 has left the group, so barrier on rank 0 cannot end.");
+        EXPECT_EQ(text, "rank 1 has left the communicator, so barrier on rank 0 cannot end.");
     });
 }
 

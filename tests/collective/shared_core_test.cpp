@@ -51,9 +51,9 @@ TEST(SharedCore, OfAllMembersLeavesMeetingsRight) {
                 world.sync();
             }
             core::TeamState& team = world.state();
-            // Crowded members group by core instead.
+            // Members of an oversubscribed team group by core instead.
             EXPECT_EQ(team.member(job.my_pe()).place.waits_on.load(),
-                      team.meetings().crowded() ? 0 : core + 1);
+                      team.meetings().is_oversubscribed() ? 0 : core + 1);
         });
 }
 

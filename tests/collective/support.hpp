@@ -15,8 +15,9 @@
 
 namespace atl::testing {
 
-/// With the thread sanitizer the largest sizes are skipped: they take the same steps more often, for minutes.
-#if defined(__SANITIZE_THREAD__)
+/// With a sanitizer or an emulated processor the largest sizes are skipped: they take the same steps more
+/// often, for minutes.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || defined(ATOLL_EMULATED)
 inline constexpr bool slowly_checked = true;
 #else
 inline constexpr bool slowly_checked = false;
@@ -195,6 +196,7 @@ inline void run_everywhere(const std::string& algorithms, const std::function<vo
         options.heap_bytes = heap_bytes;
         options.check = check;
         options.algorithms = algorithms;
+        const OneCore core(n);
         run_pes(n, body, options);
     }
 }

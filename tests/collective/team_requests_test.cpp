@@ -1,8 +1,11 @@
 // Non-blocking collectives of teams: results as those of blocking calls, order, errors, and requests that are
 // dropped.
 #include "atoll/requests.hpp"
+#include "common/board.hpp"
+#include "core/job/job_state.hpp"
 #include "support.hpp"
 
+#include <optional>
 #include <thread>
 
 namespace atl::testing {
@@ -52,6 +55,7 @@ TEST(TeamRequests, HaveTheResultsOfBlockingCalls) {
     for (const int n : {1, 2, 3})
         run_pes(n, [](Job& job) {
             for (const std::size_t count : request_counts) {
+                if (slowly_checked && count > 1000 && job.n_pes() != 2) continue;
                 compare_requests<double>(job.world(), count);
                 compare_requests<std::int16_t>(job.world(), count);
             }
@@ -132,10 +136,174 @@ TEST(TeamRequests, CompareTheCallsOfTheMembers) {
             requests.sum_reduce(sum, mine);
             requests.wait();
         });
-        expect_parts(text, {"PE 0", "PE 1", "32 bytes", "40 bytes", "in the same order, with equal sizes"});
+        expect_parts(text, {"PE 0 called reduce(bytes=32, dtype=float64, op=sum)",
+                            "PE 1 called reduce(bytes=40, dtype=float64, op=sum)", "they differ in bytes",
+                            "in the same order with the same arguments"});
         expect_parts(error_text_of([&] { requests.sum_reduce(sum, mine); }),
                      {"is unusable", "Its blocking collectives are not affected"});
         expect_team_works(team);
+    });
+}
+
+/// A difference between two members of three, which every member must report.
+struct DifferentCalls {
+    const char* name;
+    /// Starts a call, which differs on PE 2.
+    std::function<void(const Requests&, bool differs)> call;
+    std::vector<std::string> parts;
+};
+
+std::vector<DifferentCalls> different_calls() {
+    // PEs are threads here, and each has arrays of its own.
+    static thread_local std::int64_t data[2][64];
+    const auto span = [](std::size_t count, int of = 0) { return std::span(data[of], count); };
+    return {
+        {"the root of a broadcast",
+         [=](const Requests& on, bool differs) { on.broadcast(span(4), span(4), differs ? 2 : 0); },
+         {"broadcast(dst_bytes=32, root=0)", "broadcast(dst_bytes=32, root=2)", "differ in root"}},
+        {"the size of a broadcast",
+         [=](const Requests& on, bool differs) {
+             on.broadcast(span(differs ? 5 : 4), span(differs ? 5 : 4), 0);
+         },
+         {"dst_bytes=32", "dst_bytes=40", "differ in dst_bytes"}},
+        {"the root of a reduction",
+         [=](const Requests& on, bool differs) {
+             on.reduce_to(span(4), span(4, 1), ReduceOp::sum, differs ? 2 : 0);
+         },
+         {"reduce_to(bytes=32, root=0,", "reduce_to(bytes=32, root=2,", "differ in root"}},
+        {"the root of a gather",
+         [=](const Requests& on, bool differs) { on.gather(span(12), span(4, 1), differs ? 1 : 0); },
+         {"gather(src_bytes=32, root=0)", "gather(src_bytes=32, root=1)", "differ in root"}},
+        {"the root of a scatter",
+         [=](const Requests& on, bool differs) { on.scatter(span(4), span(12, 1), differs ? 1 : 0); },
+         {"scatter(dst_bytes=32, root=0)", "scatter(dst_bytes=32, root=1)"}},
+        {"the operator",
+         [=](const Requests& on, bool differs) {
+             on.reduce(span(4), span(4, 1), differs ? ReduceOp::max : ReduceOp::sum);
+         },
+         {"op=sum", "op=max", "differ in op"}},
+        {"the block of an alltoall",
+         [=](const Requests& on, bool differs) {
+             on.alltoall(span(differs ? 6 : 3), span(differs ? 6 : 3, 1));
+         },
+         {"alltoall(bytes=8)", "alltoall(bytes=16)"}},
+        {"the block of a reduce_scatter",
+         [=](const Requests& on, bool differs) {
+             on.reduce_scatter(span(differs ? 2 : 1), span(differs ? 6 : 3, 1), ReduceOp::sum);
+         },
+         {"reduce_scatter(dst_bytes=8,", "reduce_scatter(dst_bytes=16,"}},
+        {"the operation",
+         [=](const Requests& on, bool differs) { differs ? on.sync() : on.fcollect(span(12), span(4, 1)); },
+         {"fcollect(bytes=32)", "sync()"}},
+    };
+}
+
+TEST(TeamRequests, EveryMemberReportsADifference) {
+    for (const DifferentCalls& different : different_calls())
+        for (const int late : {0, 2}) {
+            SCOPED_TRACE(std::string(different.name) + ", PE " + std::to_string(late) + " is late");
+            run_pes(3, [&](Job& job) {
+                const Team team = job.world().split(0);
+                Requests requests(team);
+                const bool is_late = job.my_pe() == late;
+                if (!is_late) different.call(requests, job.my_pe() == 2);
+                job.world().barrier();
+                if (is_late) different.call(requests, job.my_pe() == 2);
+                const std::string text = mismatch_of([&] { requests.wait(); });
+                expect_parts(text, {"PE 2", "team 1"});
+                expect_parts(text, different.parts);
+                mismatch_of([&] { requests.sync(); });
+                job.world().barrier();
+            });
+        }
+}
+
+/// The root does not need the others' data, but its request ends only after they have compared their calls.
+TEST(TeamRequests, ARootWaitsForTheCallsOfTheOthers) {
+    run_pes(2, [](Job& job) {
+        std::int64_t value = 7;
+        Requests requests(job.world());
+        const auto start = [&] { requests.broadcast(std::span(&value, 1), std::span(&value, 1), 0); };
+        if (job.my_pe() == 0) {
+            start();
+            EXPECT_FALSE(requests.test());
+        }
+        job.world().barrier();
+        if (job.my_pe() == 1) start();
+        requests.wait();
+        EXPECT_EQ(value, 7);
+    });
+}
+
+/// Waits until the job board shows `pe` as `shows` demands, and returns what it shows.
+template <class Shows> common::PeDoing shown_of(Job& job, int pe, Shows&& shows) {
+    for (;;) {
+        const common::PeDoing doing = job.world().state().job().board().doing(pe);
+        if (shows(doing)) return doing;
+        std::this_thread::yield();
+    }
+}
+
+TEST(TeamRequests, AWaitIsOnTheJobBoard) {
+    run_pes(2, [](Job& job) {
+        Requests requests(job.world());
+        if (job.my_pe() == 1) {
+            // Before, PE 0 may be shown in another wait: for PE 1 to end its init.
+            shown_of(job, 0, [](const common::PeDoing& one) {
+                return one.waits && !one.polls &&
+                       one.text.starts_with("Requests::wait on sync, non-blocking call 1") &&
+                       one.text.find("for PE 1") != std::string::npos;
+            });
+        }
+        requests.sync();
+        requests.wait();
+        EXPECT_FALSE(job.world().state().job().board().doing(job.my_pe()).waits);
+    });
+}
+
+/// A program that does little but test counts as one that waits. Once it does other things, it does not.
+TEST(TeamRequests, TestsInALoopAreOnTheJobBoard) {
+    run_pes(2, [](Job& job) {
+        Requests requests(job.world());
+        if (job.my_pe() == 0) {
+            requests.sync();
+            while (!requests.test()) std::this_thread::yield();
+            job.world().barrier();
+            return;
+        }
+        const common::PeDoing doing = shown_of(job, 0, [](const common::PeDoing& one) { return one.polls; });
+        EXPECT_TRUE(doing.waits);
+        expect_parts(doing.text, {"Requests::test on sync, non-blocking call 1", "for PE 1"});
+        requests.sync();
+        requests.wait();
+        shown_of(job, 0, [](const common::PeDoing& one) { return !one.polls; });
+        job.world().barrier();
+    });
+}
+
+TEST(TeamRequests, AreRecordedFromStartToEnd) {
+    run_pes(2, [](Job& job) {
+        const auto recorded = [&] {
+            std::vector<common::EventCopy> found;
+            for (const auto& event : read_events(job.world().state().job().board().events(job.my_pe())))
+                if (event.kind == common::EventKind::request) found.push_back(event);
+            return found;
+        };
+        std::int64_t mine = 1, sum = 0;
+        Requests requests(job.world());
+        if (job.my_pe() == 0) {
+            requests.sum_reduce(std::span(&sum, 1), std::span(&mine, 1));
+            const auto events = recorded();
+            ASSERT_EQ(events.size(), 1U);
+            EXPECT_EQ(static_cast<int>(events[0].state), static_cast<int>(common::EventState::met));
+            EXPECT_EQ(common::event_text(events[0]), "request reduce, call 1 of the world team: not ended");
+            EXPECT_EQ(events[0].words[0], 8U);
+        }
+        job.world().barrier();
+        if (job.my_pe() == 1) requests.sum_reduce(std::span(&sum, 1), std::span(&mine, 1));
+        requests.wait();
+        EXPECT_EQ(common::event_text(recorded().at(0)), "request reduce, call 1 of the world team: ended");
+        expect_parts(requests.latest(), {"reduce, non-blocking call 1 of the world team"});
     });
 }
 
@@ -172,7 +340,7 @@ TEST(TeamRequests, AreNamedWhenTheyAreDroppedBeforeTheEnd) {
                              requests.sum_reduce(sum, mine);
                              requests.wait();
                          }),
-                         {"PE 0 destroyed its requests before", "of 8000000 bytes was done"});
+                         {"PE 0 destroyed its requests before", "of 8000000 bytes of float64 was done"});
         }
         expect_team_works(team);
     });
@@ -192,6 +360,39 @@ TEST(TeamRequests, AWaitHasALimit) {
         requests.wait();
         EXPECT_EQ(sum, 2);
     });
+}
+
+TEST(TeamRequests, ThatOutliveTheirJobFailAndUseNoMemoryOfIt) {
+    ThreadJobOptions options;
+    options.finalize = false;
+    run_pes(
+        2,
+        [](Job& job) {
+            const int me = job.my_pe();
+            std::int64_t mine = 1, sum = 0;
+            std::optional<Requests> polled(job.world()), unused(job.world());
+            if (me == 0) {
+                polled->sum_reduce(std::span(&sum, 1), std::span(&mine, 1));
+                // Until the board shows this PE as one that polls.
+                while (!job.state().board().doing(0).polls) EXPECT_FALSE(polled->test());
+            }
+            job.finalize();
+            if (me == 0)
+                for (const auto call : {0, 1})
+                    expect_parts(error_text_of([&] {
+                                     if (call == 0) polled->test();
+                                     unused->sum_reduce(std::span(&sum, 1), std::span(&mine, 1));
+                                 }),
+                                 {call == 0 ? "PE 0 has finalized its job, and a collective was not done: "
+                                              "reduce, non-blocking call 1 of the world team"
+                                            : "The job of this team has been finalized",
+                                  call == 0 ? "Wait for requests before finalize." : "starts no reduce"});
+            EXPECT_TRUE(polled->test()) << "the error was reported";
+            polled->wait();
+            polled.reset();
+            unused.reset();
+        },
+        options);
 }
 
 }  // namespace

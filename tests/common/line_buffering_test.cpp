@@ -14,6 +14,7 @@ namespace {
 std::string output_of_killed(void (*before)()) {
     int ends[2];
     if (::pipe(ends) != 0) return "no pipe";
+    std::fflush(stdout);  // the child has a copy of what is still buffered
     const pid_t pid = ::fork();
     if (pid == 0) {
         ::dup2(ends[1], 1);

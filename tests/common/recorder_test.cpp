@@ -81,6 +81,15 @@ TEST_F(FlightRecorder, WaitsHaveTimesAndAPlaceInTheProgram) {
               R"("site": "ring \"a\".py:12"})");
 }
 
+TEST_F(FlightRecorder, AWaitMayWaitForAnotherPeLater) {
+    const Recorder::Place wait = recorder.begin(EventKind::wait, operation_number("barrier"), 1, 7, 2);
+    Recorder::set_peer(wait, 0);
+    EXPECT_EQ(read_events(*memory).at(0).peer, 0);
+    EXPECT_EQ(read_events(*memory).at(0).call, 7U);
+    Recorder::set_peer(wait, -1);
+    EXPECT_EQ(read_events(*memory).at(0).peer, -1);
+}
+
 TEST_F(FlightRecorder, OtherThreadsHaveTheirOwnEvents) {
     std::vector<std::thread> threads;
     for (int t = 0; t < 3; ++t)

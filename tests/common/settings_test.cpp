@@ -54,6 +54,13 @@ TEST(Settings, TheGpuIsOursToNameElseTheLaunchersToNumber) {
     EXPECT_EQ(read_settings().device, 3);
     EXPECT_FALSE(read_settings().device_exact);
     {
+        // That of `atoll run` numbers the PEs of one launcher, of which a machine may have several.
+        Variable record("ATOLL_RUN_RANKS", "RANK=7 LOCAL_RANK=3"), global("RANK", "7");
+        EXPECT_EQ(read_settings().device, -1);
+        Variable of_another("RANK", "6");
+        EXPECT_EQ(read_settings().device, 3);
+    }
+    {
         Variable ours("ATOLL_DEVICE", "1");
         EXPECT_EQ(read_settings().device, 1);
         EXPECT_TRUE(read_settings().device_exact);

@@ -68,6 +68,18 @@ TEST_F(HangCause, OnePeIsNotThere) {
     EXPECT_EQ(find_cause(doing).pes, std::vector<int>{1});
 }
 
+/// The PE may wait for its stream in a call of CUDA's: the awaited word says more than its own code.
+TEST_F(HangCause, TheGpuOfAPeWaits) {
+    for (const int number : {0, 2, 3}) wait(number, "barrier", {1}, "solver.py:88");
+    pe(1).text = "running, and its GPU waits: signal_wait_until on 0x10: found 0, waiting for >= 5";
+    pe(1).site = "solver.py:61";
+    EXPECT_EQ(
+        cause(),
+        "the GPU of PE 1 waits in signal_wait_until on 0x10: found 0, waiting for >= 5, and PE 0,2,3 wait "
+        "for it in barrier at solver.py:88");
+    EXPECT_EQ(find_cause(doing).pes, std::vector<int>{1});
+}
+
 TEST_F(HangCause, CallsDiffer) {
     for (const int number : {0, 2, 3}) {
         wait(number, "reduce", {1}, "solver.py:88");
@@ -125,6 +137,17 @@ TEST_F(HangCause, TwoLocks) {
               "on lock A at a.py:9");
 }
 
+/// On a busy machine a PE sees late that its wait has ended, and shows a wait beside later ones of others.
+TEST_F(HangCause, PesThatMoveAreNoCircle) {
+    wait(0, "barrier", {1}).moves = true;
+    wait(1, "reduce", {0});
+    EXPECT_EQ(cause(), "PE 0 goes from wait to wait, and PE 1 waits for it in reduce");
+    pe(1).moves = true;
+    EXPECT_EQ(cause(), "");
+    wait(2, "wait_until", {});
+    EXPECT_EQ(cause().rfind("PE 0,1,3 go from wait to wait, and PE 2 waits in wait_until", 0), 0U) << cause();
+}
+
 TEST_F(HangCause, ACircleOfReceivers) {
     for (int number = 0; number < 4; ++number) wait(number, "recv", {(number + 1) % 4});
     EXPECT_EQ(cause().rfind("PE 0-3 wait for each other: PE 0 for PE 1 in recv, ", 0), 0U) << cause();
@@ -169,6 +192,15 @@ TEST_F(HangCause, ALostSignal) {
         cause(),
         "PE 3 waits in signal_wait_until on s: found 0, waiting for >= 1, at ring.py:12, and every PE waits: "
         "none is left that could set it");
+}
+
+TEST_F(HangCause, ALostSignalOfAPeInFinalize) {
+    for (const int number : {0, 1}) wait(number, "signal_wait_until on s", {});
+    wait(2, "finalize", {0, 1}, "ring.py:20");
+    wait(3, "signal_wait_until on t", {});
+    EXPECT_EQ(cause(),
+              "PE 2 is in finalize, and PE 0,1 wait in signal_wait_until on s; PE 3 waits in "
+              "signal_wait_until on t, and every PE waits: none is left that could set it");
 }
 
 TEST_F(HangCause, ASignalOfAPeThatComputes) {

@@ -1,4 +1,4 @@
-// Barriers of members that move between cores meanwhile: crowded ones count by core.
+// Barriers of members that move between cores meanwhile: those of oversubscribed teams count by core.
 #include "support/setups.hpp"
 
 #include <sched.h>

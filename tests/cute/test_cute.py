@@ -85,13 +85,13 @@ def in_ptx(tmp_path: Path, what: str, **changes: str) -> dict[str, Any]:
 @pytest.mark.timeout(LIMIT)
 @pytest.mark.parametrize("check", ["all", "args"])
 def test_addresses_are_checked_if_everything_is_checked(tmp_path: Path, check: str) -> None:
-    """Each address is checked once, except in small collectives. The report marks a wrong address (-6)."""
-    two = {"g", "put_signal", "put_signal_nbi", "collect", "reduce", "tile_reduce"}
+    """Each address is checked once, except in small collectives. The report marks a wrong address."""
+    two = {"g", "put_signal", "put_signal_nbi", "reduce", "tile_reduce"}
     found = in_ptx(tmp_path, "places", ATOLL_CHECK=check)
     for name, one in found.items():
         looks = 0 if check != "all" else 2 if name in two else 1
         assert one["called"].get("atoll_refuse_place", 0) == looks, (name, one)
-        assert one["-6"] == (looks > 0), (name, one)
+        assert one["wrong_place"] == (looks > 0), (name, one)
 
 
 @pytest.mark.timeout(LIMIT)

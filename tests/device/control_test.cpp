@@ -22,7 +22,7 @@ void bound_waits(Job& job, double seconds) {
 
 TEST(DeviceControl, PlacesComeBackWithTheirTeams) {
     run_pes(3, [](Job& job) {
-        for (int i = 0; i < 3 * device::most_teams; ++i) {
+        for (int i = 0; i < 200; ++i) {
             Team pair = job.world().split(job.my_pe() == i % 3 ? -1 : 0);
             if (!pair) continue;
             const device::Team team = pair.device(Memory::host);
@@ -36,18 +36,89 @@ TEST(DeviceControl, PlacesComeBackWithTheirTeams) {
     });
 }
 
-TEST(DeviceControl, SixtyFourTeamsAndNoMore) {
-    run_pes(2, [](Job& job) {
-        std::vector<Team> teams;
-        for (int i = 1; i < device::most_teams; ++i) teams.push_back(job.world().split(0));
-        for (const Team& team : teams) device::sync(team.device(Memory::host));
-        const Team one_more = job.world().split(0);
-        expect_error(ErrorCode::unsupported, {"64 teams", "Destroy unused teams"},
-                     [&] { one_more.device(Memory::host); });
-        one_more.sync();  // on the host it works
-        teams[20].destroy();
-        const Team again = job.world().split(0);
-        device::sync(again.device(Memory::host));
+/// More than a hundred by default, then an error with what a team costs. More memory is more teams.
+TEST(DeviceControl, TeamsTakeMemoryUntilThereIsNone) {
+    std::size_t with_default = 0;
+    for (const std::size_t mib : {2, 8}) {
+        ThreadJobOptions options;
+        options.team_bytes = mib << 20;
+        run_pes(
+            2,
+            [&](Job& job) {
+                std::vector<Team> teams;
+                do teams.push_back(job.world().split(0));
+                while (teams.back().state().kernels.has_place());
+                const Team none = teams.back();
+                teams.pop_back();
+                EXPECT_EQ(teams.size() + 1, (mib << 20) / device::ControlLayout{2}.bytes());
+                if (job.my_pe() == 0 && mib == 2) with_default = teams.size();
+                EXPECT_GT(teams.size(), 100u);
+                for (const Team& team : teams) device::sync(team.device(Memory::host));
+                expect_error(ErrorCode::unsupported,
+                             {"It needs ", "on each of its 2 PEs", "MiB together", "ATOLL_TEAM_MEMORY"},
+                             [&] { static_cast<void>(none.device(Memory::host)); });
+                none.sync();  // on the host it works
+                teams[20].destroy();
+                const Team again = job.world().split(0);
+                device::sync(again.device(Memory::host));
+                job.world().barrier();
+            },
+            options);
+    }
+    EXPECT_GT(with_default, 100u);
+}
+
+/// A team of more PEs than share the usual slots. Every collective, small and large, and teams of its
+/// members.
+TEST(DeviceControl, ATeamHasAnyNumberOfMembers) {
+    constexpr int n = 80;
+    run_pes(n, [](Job& job) {
+        using Word = unsigned long long;
+        const int me = job.my_pe();
+        const device::Team team = job.world().device(Memory::host);
+        EXPECT_EQ(device::is_small<Word>(team, 8), true);
+        EXPECT_EQ(device::is_small<Word>(team, 9), false);
+        for (const std::size_t count : {std::size_t{1}, std::size_t{8}, std::size_t{9}}) {
+            SymmetricArray<Word> from(job, count * n), to(job, count * n);
+            for (std::size_t i = 0; i < count * n; ++i) from[i] = static_cast<Word>(me) * 1000 + i;
+            device::sync(team);
+            device::fcollect(team, to.data(), from.data(), count);
+            for (int pe = 0; pe < n; ++pe)
+                ASSERT_EQ(to[static_cast<std::size_t>(pe) * count + count - 1],
+                          static_cast<Word>(pe) * 1000 + count - 1);
+            device::sync(team);
+            device::alltoall(team, to.data(), from.data(), count);
+            for (int pe = 0; pe < n; ++pe)
+                ASSERT_EQ(to[static_cast<std::size_t>(pe) * count],
+                          static_cast<Word>(pe) * 1000 + static_cast<Word>(me) * count);
+            device::sync(team);
+            device::broadcast(team, to.data(), from.data(), count, n - 1);
+            ASSERT_EQ(to[count - 1], Word{n - 1} * 1000 + count - 1);
+            device::sync(team);
+            device::reduce(team, to.data(), from.data(), count, device::Sum{});
+            ASSERT_EQ(to[count - 1], Word{n} * (n - 1) / 2 * 1000 + n * (count - 1));
+            device::sync(team);
+            device::reduce_scatter(team, to.data(), from.data(), count, device::Max{});
+            ASSERT_EQ(to[0], Word{n - 1} * 1000 + static_cast<Word>(me) * count);
+            Word some = 0;  // not all members send
+            for (int pe = 0; pe < n; ++pe) some += pe % 3 == 1 ? 1 : 0;
+            ASSERT_EQ(device::collect(team, to.data(), from.data(), me % 3 == 1 ? 1 : 0), some);
+            ASSERT_EQ(to[static_cast<std::size_t>(some) - 1], Word{n - 1} / 3 * 3000 + 1000);
+            device::sync(team);
+        }
+        // Numbers of the members in the world, for the end of a wait, and a team with a table.
+        EXPECT_EQ(team.control->pes_of[n - 1], n - 1);
+        const Team some = job.world().split(me % 7 == 0 || me % 5 == 0 ? 0 : -1);
+        if (some) {
+            const device::Team team_of = some.device(Memory::host);
+            EXPECT_NE(team_of.table, nullptr);
+            Word sum = static_cast<Word>(me);
+            device::reduce(team_of, &sum, &sum, 1, device::Sum{});
+            Word expected = 0;
+            for (int pe = 0; pe < n; ++pe) expected += pe % 7 == 0 || pe % 5 == 0 ? static_cast<Word>(pe) : 0;
+            EXPECT_EQ(sum, expected);
+            EXPECT_EQ(device::translate_pe(team_of, some.n_pes() - 1, team), 77);
+        }
         job.world().barrier();
     });
 }
@@ -197,8 +268,7 @@ TEST(DeviceControl, AWaitKnowsWhomItIsFor) {
     const auto control = std::make_unique<device::Control>();
     device::Watch watch{};
     const int pes[] = {3, 40, 2000, device::Watch::most_gone + 5};
-    std::copy(std::begin(pes), std::end(pes), control->pes_of);
-    control->slots_of[1] = device::detail::far_slot(40);
+    control->pes_of = pes;
     for (int member = -1; member < 4; ++member)
         EXPECT_FALSE(is_for_the_gone(control.get(), &watch, member)) << member;
     watch.gone = 1;

@@ -26,8 +26,6 @@ class FarRingTest : public ::testing::Test {
         control_->far_ring = ring_.get();
         control_->far_tickets = &tickets_;
         control_->watch = &watch_;
-        control_->slots_of[0] = 0;
-        control_->slots_of[1] = device::detail::far_slot(1);
         watch_.look = [](const device::Watch& watch, const device::Report&, unsigned long long) {
             if (__atomic_load_n(&watch.abort, __ATOMIC_ACQUIRE) != 0)
                 throw std::runtime_error("the job is over");
@@ -71,7 +69,8 @@ class FarRingTest : public ::testing::Test {
     std::unique_ptr<FarRing> ring_ = std::make_unique<FarRing>();
     unsigned long long tickets_ = 0;
     device::Watch watch_{};
-    device::Team team_{0, 2, nullptr, 0, 0, 0, 1, control_->slots_of, control_.get()};
+    const int slots_[2] = {0, device::detail::far_slot(1)};
+    device::Team team_{0, 2, nullptr, 0, 0, 0, 1, slots_, control_.get()};
     std::atomic<bool> stops_{false};
     std::thread server_;
 };

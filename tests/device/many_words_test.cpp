@@ -50,7 +50,8 @@ class ManyWordsLooks : public ::testing::TestWithParam<bool> {
         device::Team team{};
         team.control = &control_;
         const auto as = [&](auto lanes) {
-            kernels::look_at_many(team, asked, device::Operation::wait_until_any, 0, lanes);
+            kernels::look_at_many(team, asked, device::Operation::wait_until_any,
+                                  device::Values::unsigned_word, lanes);
         };
         if (!GetParam()) return as(kernels::OneLane{});
         Threads warp;

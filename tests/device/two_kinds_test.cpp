@@ -13,7 +13,8 @@ TEST(DeviceKinds, AreKeptApart) {
     const auto control = std::make_unique<device::Control>();
     const auto ring = std::make_unique<device::FarRing>();
     control->far_ring = ring.get();
-    const device::Team team{0, 2, nullptr, 0, 0, 0, 1, control->slots_of, control.get()};
+    const int slots[2] = {};
+    const device::Team team{0, 2, nullptr, 0, 0, 0, 1, slots, control.get()};
     HasFar* const mine = device::detail::has_far;
     EXPECT_NE(mine, has_far_of_near_only());
     EXPECT_TRUE(mine(team));

@@ -20,7 +20,7 @@ namespace {
 
 class StreamLarge : public OnStream {
   protected:
-    std::size_t limit() const { return core::reduce_engines_bytes(job_.world().state()); }
+    std::size_t limit() const { return stream::reduce_engines_bytes(job_.world().state()); }
 
     template <class T> static std::vector<T> input(int pe, std::size_t n) {
         std::vector<T> v(n);

@@ -107,6 +107,7 @@ class TwoStreams : public OnStream {
         for (int i = 0; i < eager; ++i) both([&](std::size_t k) { round(strands[k], teams[k], handles[k]); });
         for (cudaStream_t handle : handles) check_cuda(cudaStreamSynchronize(handle));
         for (const Strand& s : strands) check(s, eager);
+        job_.world().barrier();  // no PE signals again before all have checked
 
         const auto record = [&](std::size_t k) {
             return [&, k] {

@@ -114,8 +114,8 @@ TEST_P(GpusOfFakes, CollectivesHaveTheLeastShare) {
             return opened;
         });
         const int others = std::max(n - 1, 1);
-        // Room for the collectives of two teams, if other PEs use the GPU.
-        EXPECT_EQ(fake->most_blocks(), others == 1 ? 320u : gpu::share_of(320, 2 * others));
+        // Room for the collectives of four teams, if other PEs use the GPU.
+        EXPECT_EQ(fake->most_blocks(), others == 1 ? 320u : gpu::share_of(320, 4 * others));
         EXPECT_EQ(memory.streams().sharing().n_pes, alone ? 1 : others);
         EXPECT_EQ(memory.use().n_pes, alone ? 1 : others);
         EXPECT_FALSE(memory.use().takes_turns);

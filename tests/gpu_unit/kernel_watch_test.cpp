@@ -59,10 +59,9 @@ TEST(KernelWatch, ShowsWhatKernelsWaitForAndThatThePeDoes) {
             while (text() != expected) {
                 if (now_in(words.asked) == 1) {
                     words.waiting = {};
-                    words.waiting.operation = static_cast<int>(device::Operation::reduce);
+                    words.waiting.operation = device::Operation::reduce;
                     words.waiting.team = team;
                     words.waiting.peer = peer;
-                    words.waiting.compare = -1;
                     __atomic_store_n(&words.asked, 3u, __ATOMIC_RELEASE);
                 }
                 ::sched_yield();
@@ -105,7 +104,6 @@ template <class Prepare> std::string said_of(Prepare&& prepare) {
             core::WorldView view(job.state());
             gpu::KernelWatch watch(view);
             device::Report& report = watch.words().report;
-            report.compare = -1;
             report.peer = -1;
             report.blocks = 4;
             report.threads = 256;
@@ -147,8 +145,9 @@ TEST(KernelWatch, NamesTheKernelThatHadTheGrid) {
 TEST(KernelWatch, SaysWhyAMessageOfAMailboxWasNotTaken) {
     const auto said_of_sizes = [](std::uint64_t found, std::uint64_t expected) {
         return said_of([&](gpu::KernelWatch&, device::Report& report) {
-            report.operation = static_cast<int>(device::Operation::receive);
-            report.compare = static_cast<int>(Compare::le);
+            report.operation = device::Operation::receive;
+            report.subject = device::Subject::word;
+            report.compare = Compare::le;
             report.found = found;
             report.expected = expected;
             report.peer = 3;

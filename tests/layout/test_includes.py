@@ -89,21 +89,29 @@ def code_of(file: Path) -> str:
 
 
 @cache
-def included(file: Path) -> frozenset[str]:
+def direct(file: Path) -> tuple[frozenset[str], frozenset[Path]]:
+    """The standard headers and the headers of ours that a file itself includes."""
+    standard: set[str] = set()
+    ours: set[Path] = set()
+    for name in re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', file.read_text(), re.MULTILINE):
+        places = [file.parent / name, *(ROOT / folder / name for folder in FOLDERS)]
+        if place := next((place.resolve() for place in places if place.is_file()), None):
+            ours.add(place)
+        else:
+            standard |= {name} | ALSO.get(name, set())
+    return frozenset(standard), frozenset(ours)
+
+
+def included(file: Path) -> set[str]:
     """The standard headers that a file includes, directly and through headers of ours."""
     found: set[str] = set()
     waiting, seen = [file], {file}
     while waiting:
-        now = waiting.pop()
-        for name in re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', now.read_text(), re.MULTILINE):
-            places = [now.parent / name, *(ROOT / folder / name for folder in FOLDERS)]
-            ours = next((place.resolve() for place in places if place.is_file()), None)
-            if ours is None:
-                found |= {name} | ALSO.get(name, set())
-            elif ours not in seen:
-                seen.add(ours)
-                waiting.append(ours)
-    return frozenset(found)
+        standard, ours = direct(waiting.pop())
+        found |= standard
+        waiting += ours - seen
+        seen |= ours
+    return found
 
 
 def missing(file: Path) -> list[str]:

@@ -33,8 +33,8 @@ def test_a_suite_that_ran_nothing_failed(tmp_path: Path, junit: str | None, stat
     results, table = tmp_path / "junit.xml", tmp_path / "test.tsv"
     if junit is not None:
         results.write_text(junit)
-    table.write_text("another check\t1\t0\t0\t0\t\t\n")  # a passing check hides nothing
-    assert summary("count", table, "suite", status, 1, results).returncode == 0
+    table.write_text("another check\t1\t0\t0\t0\t\t\t\n")  # a passing check hides nothing
+    assert summary("count", table, "suite", status, 1, tmp_path / "log", results).returncode == 0
     closed = summary("close", tmp_path / "test")
     wanted = said.replace("1 passed", "2 passed").replace("0 passed", "1 passed")
     assert closed.stdout.splitlines()[-1] == wanted, closed.stdout
@@ -51,6 +51,37 @@ def test_a_skipped_check_is_counted_by_the_scripts(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "skipped: needs root" in done.stdout
     assert done.stdout.splitlines()[-1] == "1 passed, 0 failed, 1 skipped"
+
+
+def test_the_end_of_the_output_names_each_failure(tmp_path: Path) -> None:
+    """A reader of the last lines alone learns what failed."""
+    (tmp_path / "scripts").mkdir()
+    for name in ("lib.sh", "summary.py"):
+        shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts")
+    (tmp_path / "suite.xml").write_text(
+        '<testsuite><testcase classname="a" name="works"/><testcase classname="a" name="breaks">'
+        "<failure>first\nexpected 1, got 2</failure></testcase></testsuite>"
+    )
+    script = """
+        source scripts/lib.sh
+        begin suite
+        check cases --junit kept.xml bash -c 'cp suite.xml kept.xml; false'
+        check crashes bash -c 'echo no such tool >&2; exit 3'
+        closing suite
+    """
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-9:] == [
+        "",
+        "  failed: a::breaks",
+        "    | first",
+        "    | expected 1, got 2",
+        "",
+        "  failed: crashes",
+        "    | no such tool",
+        "",
+        "1 passed, 2 failed, 0 skipped",
+    ]
 
 
 def test_rows_of_the_summary_have_one_writer() -> None:

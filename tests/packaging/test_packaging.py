@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -157,6 +158,18 @@ def test_pkg_config(prefix: Path, tmp_path: Path) -> None:
     program = tmp_path / "consumer"
     run(os.environ.get("CXX", "g++"), "-std=c++20", CONSUMER / "main.cpp", "-o", program, *flags.split())
     check_consumer(program, prefix / "bin" / "atoll")
+
+
+def test_the_cpp_program_of_the_page_on_arrays(prefix: Path, tmp_path: Path) -> None:
+    (block,) = re.findall(r"^```cpp\n(.*?)^```$", (ROOT / "docs/arrays.md").read_text(), re.S | re.M)
+    body = f"{block}bool ok = part.extent(0) > 0 && columns.g({{5, 7}}) == 19; atoll::finalize(); return ok ? 0 : 1;"
+    source, program = tmp_path / "page.cpp", tmp_path / "page"
+    source.write_text(f"#include <atoll/dist_array.hpp>\nint main() {{\n{body}\n}}\n")
+    flags = run(
+        "pkg-config", "--cflags", "--libs", "atoll", PKG_CONFIG_PATH=str(prefix / "lib" / "pkgconfig")
+    )
+    run(os.environ.get("CXX", "g++"), "-std=c++20", source, "-o", program, *flags.split())
+    run(prefix / "bin" / "atoll", "run", "-n", "2", program)
 
 
 def test_an_unsupported_platform_is_refused_in_one_sentence(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from simulated import make_package
 def job(tmp_path: Path) -> Job:
     """A function that runs a program as a job of n PEs; `code` is a file of programs/, or a program's text."""
 
-    def run(code: str, n: int, *arguments: str, ok: bool = True, timeout: int = 240, **changes: str) -> Done:
+    def run(code: str, n: int, *arguments: str, ok: bool = True, timeout: int = 800, **changes: str) -> Done:
         program = PROGRAMS / code if code.endswith(".py") else write_program(tmp_path, code)
         start = [launcher(), "run", "-n", str(n), "--timeout", str(timeout)]
         command = [*start, sys.executable, str(program), *arguments]
@@ -57,7 +57,7 @@ def kept_job(job: Job, kept_jobs: KeptJobs, tmp_path: Path) -> Job:
     if wants_fresh():
         return job
 
-    def run(code: str, n: int, *arguments: str, timeout: int = 240, **changes: str) -> Done:
+    def run(code: str, n: int, *arguments: str, timeout: int = 800, **changes: str) -> Done:
         program = PROGRAMS / code if code.endswith(".py") else write_program(tmp_path, code)
         try:
             return kept_jobs.run(program, n, list(arguments), changes, timeout)

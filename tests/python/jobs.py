@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -21,7 +24,7 @@ EVERY_OPERATION = [
     *("shmem_memory", "shmem_words", "shmem_teams", "shmem_bad_input"),
 ]
 # A bound for hangs only; no wait takes this long.
-HANG_GUARD = 280
+HANG_GUARD = 840
 
 
 def launcher() -> str:
@@ -103,3 +106,12 @@ def interrupted(folder: Path, start: str, waits: str, then: str, **changes: str)
         time.sleep(0.02)
     out, err = process.communicate(timeout=HANG_GUARD)
     return Done(command, process.returncode, out, err)
+
+
+def free_port() -> int:
+    """Return a port outside the kernel's own range, whose ports may be taken again before they are used."""
+    while True:
+        port = random.randrange(10000, 30000)  # Linux's own range begins at 32768
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port

@@ -65,6 +65,13 @@ def test_groups_of_the_plain_c_interface(job: Job, package: str, tmp_path: Path,
     assert done.stdout.count("done") == n
 
 
+@needs_plugin
+@pytest.mark.parametrize("n", [1, 3])
+def test_symmetric_tensors_of_the_plain_c_interface(job: Job, package: str, n: int) -> None:
+    done = job("device_symmetric.py", n, PYTHONPATH=package)
+    assert done.stdout.count("done") == n
+
+
 needs_ucx = pytest.mark.skipif(
     not re.search("UCX [0-9]", subprocess.run([launcher(), "info"], capture_output=True, text=True).stdout),
     reason="no UCX was found",
@@ -337,6 +344,7 @@ def test_nvtx_ranges_enclose_calls(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
+@needs_plugin
 def test_a_forked_child_is_not_a_pe(job: Job, package: str) -> None:
     done = job(
         """

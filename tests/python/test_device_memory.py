@@ -54,7 +54,7 @@ def test_every_function_that_takes_a_stream_documents_it() -> None:
     assert len(taking) > 40
     for name in taking:
         text = getattr(_atoll, name).__doc__
-        assert text.count("\nstream\n    For arrays of a GPU. None: the host waits") == 1, name
+        assert text.count("\nstream\n    For arrays of a GPU: enqueue the call on this stream") == 1, name
         assert text.index("\nstream\n") > text.index("Parameters\n----------\n"), name
         assert '"Streams" in docs/python.md' in text, name
     for name in set(_atoll.__signatures__) - set(taking):

@@ -14,11 +14,7 @@ import atoll.shmem
 from atoll import _atoll
 from jobs import ROOT
 
-PUBLIC = [
-    name
-    for name in dir(atoll)
-    if not name.startswith("_") and not isinstance(getattr(atoll, name), types.ModuleType)
-]
+PUBLIC = atoll.__all__
 
 
 def test_every_function_is_documented() -> None:
@@ -29,7 +25,13 @@ def test_every_function_is_documented() -> None:
 
 
 def test_the_list_of_public_names_is_complete() -> None:
-    assert sorted(atoll.__all__) == sorted(PUBLIC)
+    """`from atoll import *` must not replace the built-in print."""
+    for name in atoll._LATE:
+        getattr(atoll, name)
+    present = {name for name, value in vars(atoll).items() if not isinstance(value, types.ModuleType)}
+    hidden = {"print", "load_ipython_extension", "unload_ipython_extension"}
+    assert {name for name in present if not name.startswith("_")} - hidden == set(PUBLIC)
+    assert len(set(PUBLIC)) == len(PUBLIC)
     names = set(dir(_atoll)) | {"init", "zeros", "launch", "LaunchError", "bcast_object"}
     assert {name for name in names if not name.startswith("_")} <= set(atoll.__all__)
 

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 ATOLL = Path(sys.executable).with_name("atoll")
 PROGRAMS = ROOT / "build/release/examples"
-HANG_GUARD = 240
+HANG_GUARD = 800
 # Small sizes, for examples that have one.
 ARGUMENTS = {
     "pingpong": ["2000"],
@@ -65,6 +65,18 @@ def test_poisson(n_pes: int, tmp_path: Path) -> None:
     assert re.fullmatch(r"60 x 60 unknowns on a grid of \(\d, \d\): \d+ steps, error \S+\n", said)
 
 
+@pytest.mark.parametrize("n_pes", COUNTS)
+def test_crystal(n_pes: int, tmp_path: Path) -> None:
+    said = run(n_pes, ROOT / "examples/23_crystal/crystal.py", tmp_path)
+    assert re.fullmatch(r"64\^3 points on a grid of .*: Madelung's constant 1\.74756459\d, error \S+\n", said)
+
+
+def test_graph(tmp_path: Path) -> None:
+    said = run(3, ROOT / "examples/24_graph/graph.py", tmp_path).splitlines()
+    assert said[0] == "4096 vertices, 96924 directed edges, 788 components; vertex 0 has the most edges"
+    assert said[1].endswith("by distance: [1, 1305, 1951, 51]")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_python_alone(name: str, tmp_path: Path) -> None:
     """Without the launcher the same program is a job of one PE."""
@@ -97,7 +109,7 @@ BLOCKS = re.findall(
 @pytest.mark.parametrize(("name", "text"), BLOCKS, ids=[name for name, _ in BLOCKS])
 def test_tutorial(name: str, text: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
-    if name == "notebook.py":
+    if name == "launched.py":
         command = [sys.executable, name]
         result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_GUARD)
         assert (result.returncode, result.stdout) == (0, "[0, 10, 20, 30]\n"), result.stderr

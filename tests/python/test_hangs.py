@@ -184,6 +184,29 @@ STALLS = {
 }
 
 
+REQUEST = r"on reduce, non-blocking call 1, started at program.py:5 at program.py:"
+STARTED = "if me == 0:\n    request = atoll.sum_reduce(x, blocking=False)\n    "
+STALLS |= {
+    "a request that the other PE does not start": (
+        2,
+        "\n" + STARTED + "request.wait()\natoll.barrier_all()",
+        rf"PE 0,1 wait for each other: PE 0 for PE 1 in Request.wait {REQUEST}6, PE 1 for PE 0 in barrier at",
+    ),
+    "a loop of tests": (
+        2,
+        "\n" + STARTED + "while not request.test(): pass\natoll.barrier_all()",
+        rf"PE 0,1 wait for each other: PE 0 for PE 1 in Request.test {REQUEST}6, PE 1 for PE 0 in barrier at",
+    ),
+    "a coroutine": (
+        2,
+        "\nimport asyncio\nasync def main():\n    await atoll.sum_reduce(x, blocking=False)\n"
+        "if me == 0:\n    asyncio.run(main())\natoll.barrier_all()",
+        r"PE 0,1 wait for each other: PE 0 for PE 1 in Request.test on reduce, non-blocking call 1, started at "
+        r"program.py:6 at program.py:6, PE 1 for PE 0 in barrier at",
+    ),
+}
+
+
 @pytest.mark.parametrize("fault", STALLS)
 def test_a_stall_is_explained(hanging: Start, fault: str) -> None:
     n, code, first = STALLS[fault]
@@ -249,9 +272,11 @@ def test_stacks_of_a_running_job(hanging: Start) -> None:
     """`atoll ps` lists the job; `atoll stacks` and `atoll record` accept the launcher's number and a PE's."""
     code = "print(os.getpid(), file=sys.stderr)\ndef spin():\n    while True: pass\nif me == 1: spin()\natoll.barrier_all()"
     job = hanging(BEGIN + code, 2)
-    job.asked_until(r"PE 1 is in its own code at program.py:5")
+    job.asked_until(
+        r"PE 1 is in its own code at program.py:5, and PE 0 waits for it in barrier at program.py:7"
+    )
     launched = str(job.job.pid)
-    assert f"job {launched}: 2 PEs, 1 waiting" in told("ps")
+    assert re.search(rf"^job {launched}: 2 PEs, 1 waiting: python\S* program.py$", told("ps"), re.M)
     stacks = told("stacks", launched)
     assert stacks.startswith(
         "PE 1 is in its own code at program.py:5, and PE 0 waits for it in barrier at program.py:7"

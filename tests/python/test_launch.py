@@ -110,7 +110,7 @@ def test_bad_arguments() -> None:
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cloudpickle", None)
-    with pytest.raises(ImportError, match=r"pip install 'atoll\[notebook\]'"):
+    with pytest.raises(ImportError, match=r"pip install cloudpickle"):
         atoll.launch(lambda: 0, 1)
 
 

@@ -20,9 +20,14 @@ EXAMPLES = {
 }
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tmp_path_factory.mktemp("numba"))
+
+
 @pytest.mark.parametrize("n", [1, 2, 4])
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_example_on_cpus(name: str, n: int) -> None:
+def test_example_on_cpus(name: str, n: int, cache: str) -> None:
     if "terrain" in name or "gradient" in name or "fft" in name:
         pytest.importorskip("matplotlib", reason="the elevation model comes with matplotlib")
     command = [
@@ -37,7 +42,12 @@ def test_example_on_cpus(name: str, n: int) -> None:
         *EXAMPLES[name],
     ]
     done = subprocess.run(
-        command, env=environment(), capture_output=True, text=True, timeout=HANG_GUARD, check=False
+        command,
+        env=environment(NUMBA_CACHE_DIR=cache),
+        capture_output=True,
+        text=True,
+        timeout=HANG_GUARD,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     assert f"cpu, {n} PEs" in done.stdout

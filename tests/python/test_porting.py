@@ -18,11 +18,13 @@ ON_CPUS = ["kernels.py", "on_stream.py", "ring_all_reduce.py", "moe_dataflow.py"
 ON_GPUS = ["torch_pool.py", "triton_kernels.py", "cute_kernels.py", "nccl_cute.py"]
 BESIDE_MPI = ["hello.py", "init_mpi.py"]  # by tests/clusters, too
 UNDER_TORCHRUN = ["init_torch.py"]
+UNCHANGED = ["unchanged.py"]  # by test_nvshmem_core.py
 
 
 def test_all_programs_of_the_page_are_run_somewhere() -> None:
     by_atoll = [*ON_SIMULATED_GPUS, *ON_CPUS, *ON_GPUS]
     run = {"atoll": by_atoll, "python": ["unique_id.py"], "mpirun": BESIDE_MPI, "torchrun": UNDER_TORCHRUN}
+    run["ATOLL_COMPAT=nvshmem"] = UNCHANGED
     assert {name: how for how, names in run.items() for name in names} == STARTED_BY
 
 

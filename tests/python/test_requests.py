@@ -176,9 +176,151 @@ def test_differences_between_pes_are_named(job: Job) -> None:
         2,
     )
     assert done.stdout.count("again") == 6, done.stdout
-    assert len(re.findall("said .*32 bytes.*40 bytes|said .*40 bytes.*32 bytes", done.stdout)) == 2, (
-        done.stdout
+    assert (
+        len(
+            re.findall(
+                r"said PEs called a collective of team 1 .*: PE 0 called reduce\(bytes=32, dtype=float64, op=sum\) "
+                r"at \S*program.py:9, PE 1 called reduce\(bytes=40, dtype=float64, op=sum\) at \S*program.py:9; "
+                r"they differ in bytes;",
+                done.stdout,
+            )
+        )
+        == 2
+    ), done.stdout
+
+
+# Calls that differ between two PEs, with one size in bytes: PE 0's, PE 1's, and parts of the error.
+DIFFERENT = {
+    "roots": ("broadcast(x, 0, {})", "broadcast(x, 1, {})", ("root=0", "root=1", "differ in root")),
+    "dtypes": (
+        "broadcast(x, 0, {})",
+        "broadcast(x.view('int64'), 0, {})",
+        ("dtype=float64", "dtype=int64", "differ in dtype"),
+    ),
+    "dtypes of a gather": (
+        "gather(x, 1, {})",
+        "gather(x.view('complex128'), 1, {})",
+        ("gather(src_bytes=32, root=1, dtype=float64)", "dtype=complex128"),
+    ),
+    "dtypes of a sum": (
+        "sum_reduce(x, {})",
+        "sum_reduce(x.view('int64'), {})",
+        ("reduce(bytes=32, dtype=float64, op=sum)", "reduce(bytes=32, dtype=int64, op=sum)"),
+    ),
+    "operators": ("sum_reduce(x, {})", "max_reduce(x, {})", ("op=sum", "op=max")),
+    "operations": ("alltoall(x, {})", "fcollect(x, {})", ("alltoall(bytes=16", "fcollect(bytes=32")),
+    "sizes of a scatter": (
+        "scatter(x.reshape(2, 2), 0, {})",
+        "scatter(np.ones((2, 3)), 0, {})",
+        ("dst_bytes=16", "dst_bytes=24"),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", DIFFERENT)
+def test_every_difference_reaches_both_pes(kept_job: Job, what: str) -> None:
+    first, second, parts = DIFFERENT[what]
+    more = "team=team, blocking=False"
+    done = kept_job(
+        f"""
+        import numpy as np
+        import atoll
+
+        atoll.init()
+        team, x = atoll.WORLD.split(0), np.ones(4)
+        try:
+            if atoll.my_pe() == 0:
+                request = atoll.{first.format(more)}
+            else:
+                request = atoll.{second.format(more)}
+            request.wait()
+        except atoll.CollectiveMismatch as error:
+            for part in {parts!r} + ("PE 0 called", "PE 1 called", ".py:10", ".py:12"):
+                assert part in str(error), f"{{part}} is not in {{error}}"
+            print("named")
+        atoll.barrier_all()
+        atoll.finalize()
+        """,
+        2,
     )
+    assert done.stdout.count("named") == 2, done.stdout
+
+
+def test_a_stream_and_host_arrays_are_refused(kept_job: Job) -> None:
+    done = kept_job(
+        """
+        import numpy as np
+        import atoll
+
+        atoll.init()
+        x = np.ones(4)
+        for call in (
+            lambda: atoll.sum_reduce(x, stream=1, blocking=False),
+            lambda: atoll.reduce(x, "sum", stream=1, blocking=False),
+            lambda: atoll.reduce_scatter(x, stream=1, blocking=False),
+            lambda: atoll.broadcast(x, 0, stream=1, blocking=False),
+            lambda: atoll.fcollect(x, stream=1, blocking=False),
+            lambda: atoll.alltoall(x, stream=1, blocking=False),
+            lambda: atoll.gather(x, 0, stream=1, blocking=False),
+            lambda: atoll.scatter(x, 0, stream=1, blocking=False),
+        ):
+            try:
+                call()
+            except atoll.InvalidArgument as error:
+                assert "blocking=False and stream= were both passed" in str(error), error
+            else:
+                raise AssertionError("a stream was ignored")
+        print("done")
+        atoll.finalize()
+        """,
+        1,
+    )
+    assert done.stdout.count("done") == 1
+
+
+def test_a_request_describes_itself(kept_job: Job) -> None:
+    done = kept_job(
+        """
+        import atoll
+
+        atoll.init()
+        atoll.sum_reduce(1, blocking=False).wait()
+        if atoll.my_pe() == 0:
+            request = atoll.max_reduce(1, blocking=False)
+            text = "max_reduce: reduce, non-blocking call 2 of the world team, started at "
+            assert repr(request).startswith(f"<atoll.Request, {text}"), request
+            assert repr(request).endswith(".py:8, not done>"), request
+        atoll.barrier_all()
+        if atoll.my_pe() == 1:
+            request = atoll.max_reduce(1, blocking=False)
+        request.wait()
+        assert repr(request).endswith(", done>"), request
+        print("described")
+        atoll.finalize()
+        """,
+        2,
+    )
+    assert done.stdout.count("described") == 2
+
+
+def test_an_end_without_wait_is_told(job: Job) -> None:
+    done = job(
+        """
+        import atoll
+
+        atoll.init()
+        if atoll.my_pe() == 0:
+            atoll.sum_reduce(1, blocking=False)
+        """,
+        2,
+    )
+    lines = [line for line in done.stderr.splitlines() if "is not done" in line]
+    assert len(lines) == 1, done.stderr
+    assert re.search(
+        r"warning: PE 0 ends, and its sum_reduce\(blocking=False\) is not done: reduce, non-blocking call 1 of the "
+        r"world team, started at program.py:7\. Wait for its Request",
+        lines[0],
+    ), lines
 
 
 def test_finalize_names_what_is_not_done(job: Job) -> None:
@@ -203,7 +345,8 @@ def test_finalize_names_what_is_not_done(job: Job) -> None:
         2,
     )
     assert re.search(
-        r"said finalize\(\): a sum_reduce\(blocking=False\) of this PE is not done; .*waiting for PE 1",
+        r"said finalize\(\): a sum_reduce\(blocking=False\) of this PE is not done; .*"
+        r"non-blocking call 1 of the world team, started at program.py:8\. .*waiting for PE 1",
         done.stdout,
     ), done.stdout
 

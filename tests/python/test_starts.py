@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import random
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from jobs import HANG_GUARD, Job, environment, python, write_program
+from jobs import HANG_GUARD, Job, environment, free_port, python, write_program
 
 # A fake of an initialised torch.distributed. Its store refuses a key that was written before, as PEs of
 # an earlier job left it there.
@@ -33,15 +30,6 @@ torch.PrefixStore = PrefixStore
 sys.modules["torch.distributed"] = torch
 import atoll
 """
-
-
-def free_port() -> int:
-    """Return a port outside the kernel's own range, whose ports may be taken again before they are used."""
-    while True:
-        port = random.randrange(10000, 30000)  # Linux's own range begins at 32768
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
 
 
 def run_alone(code: str, **changes: str) -> None:

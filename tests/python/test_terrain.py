@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "examples/09_terrain"
 ATOLL = Path(sys.executable).with_name("atoll")
-HANG_GUARD = 240
+HANG_GUARD = 800
 
 
 def load(name: str) -> ModuleType:

@@ -67,7 +67,7 @@ found: int | None = atoll.wait_until_any(sig, atoll.GE, 1)
 with atoll.Context() as ctx:
     atoll.p(x, 3, 0, ctx=ctx)
 team = atoll.WORLD.split(me % 2)
-if team is not None:
+if team:
     with team:
         rows: npt.NDArray[Any] = atoll.fcollect(x, team=team)
 with atoll.Lock(), atoll.group():

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("ATOLL_TEST_BUILD", ROOT / "build" / "release"))
-HANG_GUARD = 100
+HANG_GUARD = 500
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / "build/shmem4py-venv/bin/python"
-HANG_GUARD = 250
+HANG_GUARD = 900
 
 # Finds the executable's addresses, and other mappings there. Static objects are remapped for programs that are linked
 # to the library, and python3 is not.
@@ -53,9 +53,10 @@ def peer() -> Path:
 
 
 def oshrun(n: int, *command: object, **changes: str) -> subprocess.CompletedProcess[str]:
-    return run(ROOT / ".venv/bin/oshrun", "-n", n, "--timeout", 120, *command, **changes)
+    return run(ROOT / ".venv/bin/oshrun", "-n", n, "--timeout", 800, *command, **changes)
 
 
+@pytest.mark.timeout(2 * HANG_GUARD)  # the first one compiles shmem4py, for 60 s of a core
 @pytest.mark.parametrize("n", [1, 4])
 def test_its_own_suite(peer: Path, n: int) -> None:
     tests = ROOT / "build/shmem4py-src/shmem4py-1.0.0/test"
@@ -82,6 +83,7 @@ OF_ITS_OWN_LAYER = {
 OF_NUMPY_1 = {"TestRMA.testGet", "TestRMA.testGetNBI"}
 
 
+@pytest.mark.timeout(2 * HANG_GUARD)  # the first one compiles shmem4py, for 60 s of a core
 @pytest.mark.parametrize("n", [1, 4])
 def test_its_own_suite_on_atolls_form(peer: Path, tmp_path: Path, n: int) -> None:
     """ATOLL_COMPAT=shmem4py: the suite's `import shmem4py` finds atoll.shmem."""

@@ -117,10 +117,10 @@ void perform(const gpu::WaitCall& call) {
 }
 
 void perform(const gpu::FarCall& call) {
-    device::detail::FarWay way{};
-    way.request = call.request;
-    way.control = call.team.control;
-    device::detail::far_request(way, call.ring, call.tickets);
+    device::detail::FarPending pending{};
+    pending.request = call.request;
+    pending.control = call.team.control;
+    device::detail::far_request(pending, call.ring, call.tickets);
 }
 
 /// Messages like those of the library's kernel: a letter contains the address of the data, and the receiver
@@ -302,6 +302,9 @@ class SimulatedGpu final : public gpu::Gpu, gpu::GpuMemory, gpu::GpuExecutor, gp
     void unmap_view(std::size_t offset) noexcept override {
         for (int i = 0; i < n_slots_; ++i) place(slot(i) + offset, views_[offset]);
         views_.erase(offset);
+    }
+    void map_chunk(int slot, std::size_t offset, std::size_t bytes, const common::Fd& fd) override {
+        show_file(slot, offset, bytes, fd);
     }
     std::uint64_t run_word(gpu::WordCall call) override { return apply(call); }
 

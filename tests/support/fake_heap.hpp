@@ -146,6 +146,9 @@ class FakeHeap final : public gpu::Gpu,
     void map_view(int slot, std::size_t offset, std::size_t bytes, const common::Fd& fd) override {
         ::mmap(this->slot(slot) + offset, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd.get(), 0);
     }
+    void map_chunk(int slot, std::size_t offset, std::size_t bytes, const common::Fd& chunk) override {
+        map_view(slot, offset, bytes, chunk);
+    }
     void unmap_view(std::size_t offset) noexcept override {
         const auto view = views_.find(offset);
         if (view == views_.end()) return;
@@ -225,6 +228,8 @@ class FakeHeap final : public gpu::Gpu,
 
     /// Declares memory like cudaMalloc's: the GPU can access it, no peer can.
     void let_reach(const void* address) { reached_.insert(address); }
+    /// Undoes let_reach, before the memory is freed and another array may get its address.
+    void let_not_reach(const void* address) { reached_.erase(address); }
     /// Number of collectives in which peers used addresses of this PE's arrays.
     int at_once() const { return at_once_; }
     /// Number of strided copies, each with any number of blocks.

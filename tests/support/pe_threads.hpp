@@ -7,6 +7,9 @@
 #include "core/job/job_state.hpp"
 #include "front/new_job.hpp"
 
+#include <sched.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <exception>
 #include <functional>
@@ -24,6 +27,7 @@ struct ThreadJobOptions {
     double wait_timeout_s = 60;
     std::string algorithms;  ///< like ATOLL_COLLECTIVE
     bool finalize = true;
+    std::size_t team_bytes = common::Settings{}.team_bytes;  ///< like ATOLL_TEAM_MEMORY
 };
 
 /// Runs `body` as PEs 0 … n-1 and finalizes. An exception of a PE ends the job and is rethrown here (the
@@ -31,6 +35,7 @@ struct ThreadJobOptions {
 inline void run_pes(int n, const std::function<void(Job&)>& body, const ThreadJobOptions& options = {}) {
     common::Settings settings;
     settings.heap_bytes = options.heap_bytes;
+    settings.team_bytes = options.team_bytes;
     settings.check = options.check;
     settings.transport = common::parse_transport(options.transport);
     settings.host_ids = common::parse_host_ids(options.hosts);
@@ -54,6 +59,35 @@ inline void run_pes(int n, const std::function<void(Job&)>& body, const ThreadJo
     for (const auto& error : errors)
         if (error) std::rethrow_exception(error);
 }
+
+/// Keeps threads that the calling thread starts on one core, if there are at least two more of them than
+/// cores. Then a turn costs the same beside any load; the job of one PE more than cores covers several cores
+/// (docs/measurements/2026-11-25-tests.md).
+class OneCore {
+  public:
+    explicit OneCore(int n_threads) {
+        if (::sched_getaffinity(0, sizeof before_, &before_) != 0) return;
+        const int cores = CPU_COUNT(&before_);
+        if (n_threads < cores + 2) return;
+        int skipped = static_cast<int>(::getpid()) % cores;  // processes of tests spread over the cores
+        for (std::size_t i = 0; i < CPU_SETSIZE && !changed_; ++i) {
+            if (!CPU_ISSET(i, &before_) || skipped-- > 0) continue;
+            cpu_set_t one;
+            CPU_ZERO(&one);
+            CPU_SET(i, &one);
+            changed_ = ::sched_setaffinity(0, sizeof one, &one) == 0;
+        }
+    }
+    ~OneCore() {
+        if (changed_) ::sched_setaffinity(0, sizeof before_, &before_);
+    }
+    OneCore(const OneCore&) = delete;
+    OneCore& operator=(const OneCore&) = delete;
+
+  private:
+    cpu_set_t before_{};
+    bool changed_ = false;
+};
 
 /// The PE counts of the suites.
 inline const std::vector<int> pe_counts = {1, 2, 3, 4, 7};

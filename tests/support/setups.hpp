@@ -1,5 +1,5 @@
-// Setups for the suites of the core: PE counts and transports, with PEs as threads. If a program of
-// tests/multi includes a suite, the PEs are those of the launched job.
+// Setups for the suites of the core: PE counts and transports, with PEs as threads. The suites of
+// tests/multi/suites.txt also run as a launched job, whose PEs are processes.
 #pragma once
 
 #include "support/pe_threads.hpp"
@@ -27,10 +27,11 @@ inline void PrintTo(const Setup& setup, std::ostream* out) {
     if (*setup.hosts) *out << " between hosts " << setup.hosts;
 }
 
+/// True if this process is a PE of a launched job (support/as_pe.hpp).
 #ifdef ATOLL_PES_ARE_PROCESSES
 inline constexpr bool pes_are_processes = true;
 #else
-inline constexpr bool pes_are_processes = false;
+inline const bool pes_are_processes = std::getenv("ATOLL_TEST_SUITE") != nullptr;
 #endif
 
 /// True if UCX transports can be created here. They then use the network instead of shared memory.
@@ -91,6 +92,7 @@ class WithPes : public ::testing::TestWithParam<Setup> {
         }
         options.transport = GetParam().transport;
         options.hosts = GetParam().hosts;
+        const OneCore core(GetParam().n_pes);
         run_pes(GetParam().n_pes, body, options);
     }
     static int n_pes() { return GetParam().n_pes == 0 ? current_job().n_pes() : GetParam().n_pes; }

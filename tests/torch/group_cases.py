@@ -198,6 +198,19 @@ def abort(ranks: Ranks) -> None:
 
 
 @case
+def a_receive_without_room_is_an_error_of_all_that_names_both_sizes(ranks: Ranks) -> None:
+    sizes = ("rank 0 sent 400000 bytes", "the receive of rank 1 has room for 8")
+    if ranks.rank == 0:
+        with raises(RuntimeError, "rank 1 reported", *sizes):
+            dist.send(torch.ones(100_000), 1, group=ranks.atoll)
+    if ranks.rank == 1:
+        with raises(ValueError, *sizes):
+            dist.recv(torch.empty(2), 0, group=ranks.atoll)
+    with raises(Exception, *sizes):
+        dist.barrier(group=ranks.atoll)
+
+
+@case
 def many_groups_made_and_destroyed(ranks: Ranks) -> None:
     before = len(list(Path("/proc/self/fd").iterdir()))
     for i in range(30):
@@ -211,12 +224,49 @@ def many_groups_made_and_destroyed(ranks: Ranks) -> None:
 
 
 @case
+def groups_are_split(ranks: Ranks) -> None:
+    others = list(range(3, ranks.size))
+    parts = [[2, 0], [1, *others]]
+    mine = next(part for part in parts if ranks.rank in part)
+    limit = timedelta(seconds=50)
+    for _ in range(2):  # equal splits are groups of their own
+        group = dist.split_group(ranks.atoll, parts, timeout=limit)
+        assert dist.get_process_group_ranks(group) == mine and group.rank() == mine.index(ranks.rank)
+        places = [torch.empty(1) for _ in mine]
+        dist.all_gather(places, torch.tensor([float(ranks.rank)]), group=group)
+        assert [int(place) for place in places] == mine, "ranks keep the order of the list"
+    backend = ranks.atoll._get_backend(torch.device("cpu"))
+    assert group._get_backend(torch.device("cpu")).options._timeout == limit
+    assert backend.options._timeout == LIMIT, "the parent keeps its time-out"
+    alone = dist.split_group(ranks.atoll, [[1]])
+    assert (alone is dist.GroupMember.NON_GROUP_MEMBER) == (ranks.rank != 1)
+    tensor = torch.ones(2)
+    dist.all_reduce(tensor, group=ranks.atoll)
+    assert tensor.tolist() == [ranks.size] * 2, "the parent is usable afterwards"
+    with raises(ValueError, "was to have rank 99; group ", f" has ranks 0 to {ranks.size - 1}"):
+        dist.split_group(ranks.atoll, [[0, 99]])
+
+
+@case
+def groups_shrink_by_ranks_that_live(ranks: Ranks) -> None:
+    last = ranks.size - 1
+    with raises(ValueError, f"Rank {ranks.rank} is among those that shrink is to exclude"):
+        ranks.atoll._get_backend(torch.device("cpu")).shrink([ranks.rank])
+    if ranks.rank == last:
+        with raises(RuntimeError, "aborted the group"):
+            dist.barrier(group=ranks.atoll)  # in the midst of it when the others go on without this rank
+        dist.distributed_c10d._world.group_count += 1  # PyTorch numbers groups; the others make one more
+        return
+    group = dist.shrink_group([last], group=ranks.atoll, shrink_flags=dist.distributed_c10d.SHRINK_ABORT)
+    tensor = torch.ones(2)
+    dist.all_reduce(tensor, group=group)
+    assert tensor.tolist() == [last] * 2 and group.rank() == ranks.rank
+    dist.destroy_process_group(group)
+
+
+@case
 def what_is_refused_has_a_sentence(ranks: Ranks) -> None:
     backend = ranks.atoll._get_backend(torch.device("cpu"))
-    with raises(RuntimeError, "does not support splitting"):
-        dist.split_group(ranks.atoll, [list(range(ranks.size))])
-    with raises(TypeError, "does not support shrinking"):
-        dist.shrink_group([ranks.size - 1], group=ranks.atoll)
     for name in ("suspend", "resume"):
         with raises(RuntimeError, f"Backend atoll does not support {name}"):
             getattr(backend, name)()

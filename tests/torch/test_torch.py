@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,12 +22,12 @@ pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason="no build/torch; scr
 
 def case_names() -> list[str]:
     """Return the names of the cases, read from the text because this Python may lack PyTorch."""
-    files = [HERE / f"{name}_cases.py" for name in ("data", "group", "training")]
+    files = [HERE / f"{name}_cases.py" for name in ("array", "data", "group", "symmetric", "training")]
     pairs = itertools.pairwise(line for file in files for line in file.read_text().splitlines())
     return [line.split("(")[0].removeprefix("def ") for before, line in pairs if before == "@case"]
 
 
-def run(*command: str, seconds: int = 240, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(*command: str, seconds: int = 800, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run PyTorch's Python on a command and capture its output."""
     return subprocess.run(
         [str(PYTHON), *command],
@@ -134,32 +135,154 @@ def test_a_world_can_be_made_again_with_another_size(tmp_path: Path) -> None:
         for rank in range(3)
     ]
     for rank in ranks:
-        _, errors = rank.communicate(timeout=120)
+        _, errors = rank.communicate(timeout=400)
         assert rank.returncode == 0, errors
 
 
 DEATH = """
 import os, sys, torch, torch.distributed as dist
-rank = int(sys.argv[1])
-dist.init_process_group("atoll", store=dist.FileStore(sys.argv[2], 2), rank=rank, world_size=2)
+torch.set_num_threads(1)  # PyTorch's threads do not live on in a forked child
+rank = next((rank for rank in (1, 2, 3) if os.fork() == 0), 0)  # four ranks by one import
+dist.init_process_group("atoll", store=dist.FileStore(sys.argv[1], 4), rank=rank, world_size=4)
+pair = dist.new_group([0, 3])
 dist.barrier()
 if rank == 1:
     os._exit(3)
 try:
     dist.all_reduce(torch.ones(4))
 except RuntimeError as error:
+    if rank == 0:
+        print(error, flush=True)
+group = dist.shrink_group([1])
+tensor = torch.full((2,), float(rank))
+dist.all_reduce(tensor)
+assert group is dist.group.WORLD and tensor.tolist() == [5.0, 5.0], tensor
+dist.all_reduce(torch.ones(1), group=dist.new_group())
+if rank == 0:
+    print([dist.get_rank(), dist.get_world_size(), dist.get_process_group_ranks(group)], flush=True)
+dist.destroy_process_group()
+if rank > 0:
+    os._exit(0)
+print(sorted(os.waitstatus_to_exitcode(os.wait()[1]) for _ in range(3)))
+"""
+
+
+def test_a_rank_that_dies_is_named_and_the_others_go_on_without_it(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(DEATH)
+    done = run(str(program), str(tmp_path / "store"))
+    assert "rank 1 (process " in done.stdout, done.stdout + done.stderr
+    assert "ended without leaving the group" in done.stdout
+    assert done.stdout.endswith("[0, 3, [0, 2, 3]]\n[0, 0, 3]\n"), done.stdout + done.stderr
+
+
+SYMMETRIC = """
+import os, sys, torch, torch.distributed as dist
+import torch.distributed._symmetric_memory as symm_mem
+symm_mem.set_backend("ATOLL")  # before any group, and for any backend
+dist.init_process_group(sys.argv[1])
+tensor = symm_mem.empty(1000, device="cpu").fill_(dist.get_rank() + 1)
+handle = symm_mem.rendezvous(tensor, dist.group.WORLD)
+total = torch.ops.symm_mem.one_shot_all_reduce(tensor, "sum", dist.group.WORLD.group_name)
+assert total.eq(3).all(), total
+handle.barrier()
+os.write(1, f"rank {handle.rank} of {handle.world_size} {symm_mem.get_backend(torch.device('cpu'))}\\n".encode())
+dist.destroy_process_group()
+dist.init_process_group(sys.argv[1])  # by the same variables
+total = torch.ones(1)
+dist.all_reduce(total)
+assert total.item() == 2, total
+import atoll
+atoll.init()
+assert (atoll.my_pe(), atoll.n_pes()) == (dist.get_rank(), 2)
+atoll.finalize()
+dist.destroy_process_group()
+"""
+# `atoll run` is of this Python's environment, and starts PyTorch's Python.
+LAUNCHERS = {
+    "torchrun": (str(PYTHON), "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone"),
+    "atoll run": (str(Path(sys.executable).with_name("atoll")), "run", "-n", "2", str(PYTHON)),
+}
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+@pytest.mark.parametrize("backend", ["atoll", "gloo"])
+def test_symmetric_memory_under_each_launcher(tmp_path: Path, launcher: str, backend: str) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(SYMMETRIC)
+    command = [*LAUNCHERS[launcher], str(program), backend]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=800)
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.split("\n"))[1:] == ["rank 0 of 2 ATOLL", "rank 1 of 2 ATOLL"], done.stdout
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_the_example_of_symmetric_memory_spreads_the_heat_as_one_rank_does(ranks: int) -> None:
+    program = HERE.parents[1] / "examples" / "22_torch_symmetric" / "heat.py"
+    done = run("-m", "torch.distributed.run", f"--nproc-per-node={ranks}", "--standalone", str(program))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "largest difference from one rank: 0.0e+00, heat 1000.000000\n"
+
+
+SYMMETRIC_DEATH = """
+import os, sys, torch, torch.distributed as dist
+import torch.distributed._symmetric_memory as symm_mem
+rank = int(sys.argv[1])
+dist.init_process_group("atoll", store=dist.FileStore(sys.argv[2], 2), rank=rank, world_size=2)
+symm_mem.set_backend("ATOLL")
+handle = symm_mem.rendezvous(symm_mem.empty(10, device="cpu"), dist.group.WORLD)
+handle.barrier()
+if rank == 1:
+    os._exit(3)
+try:
+    handle.barrier()
+except RuntimeError as error:
     print(error)
 """
 
 
-def test_a_rank_that_dies_is_named(tmp_path: Path) -> None:
+def test_a_rank_that_dies_before_a_barrier_of_symmetric_memory_is_named(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
-    program.write_text(DEATH)
+    program.write_text(SYMMETRIC_DEATH)
     other = subprocess.Popen([str(PYTHON), str(program), "1", str(tmp_path / "store")])
     done = run(str(program), "0", str(tmp_path / "store"))
     assert other.wait() == 3
     assert "rank 1 (process " in done.stdout, done.stdout + done.stderr
-    assert "ended without leaving the group" in done.stdout
+    assert "so barrier on symmetric memory of group 0 on rank 0 cannot end" in done.stdout
+
+
+FULL = """
+import gc, os, torch, torch.distributed._symmetric_memory as symm_mem
+symm_mem.set_backend("ATOLL")
+torch.set_num_threads(1)  # PyTorch's threads do not live on in a forked child
+def refused(n):
+    try:
+        symm_mem.empty(n, dtype=torch.uint8, device="cpu")
+    except torch.OutOfMemoryError as error:
+        return str(error)
+first = symm_mem.empty(600_000, dtype=torch.uint8, device="cpu").fill_(1)
+print(refused(600_000))
+del first
+gc.collect()
+second = symm_mem.empty(600_000, dtype=torch.uint8, device="cpu").fill_(2)
+if os.fork() == 0:
+    assert second.sum() == 1_200_000
+    try:
+        symm_mem.empty(10, device="cpu")
+    except RuntimeError as error:
+        os.write(1, str(error).encode())
+    os._exit(0)
+os.wait()
+assert second.sum() == 1_200_000
+"""
+
+
+def test_a_full_symmetric_memory_tells_its_numbers_and_the_setting() -> None:
+    done = run("-c", FULL, ATOLL_HEAP_SIZE="1m")
+    assert done.returncode == 0, done.stderr
+    for part in ("tensor of 585.9 KiB", "of 1 MiB are in use", "largest free block", "raise ATOLL_HEAP_SIZE"):
+        assert part in done.stdout, done.stdout
+    assert "forked after its parent had made symmetric tensors" in done.stdout
 
 
 RUNTIME = """
@@ -227,7 +350,7 @@ def test_groups_of_gloo_are_made_by_atoll_on_all_ranks_or_on_none(
         for rank in range(2)
     ]
     for rank in ranks:
-        output, errors = rank.communicate(timeout=120)
+        output, errors = rank.communicate(timeout=400)
         assert rank.returncode == 0, errors
         assert output == ("gloo gloo\n" if refuses else "gloo atoll\n") * 2
         said = "stays one of gloo: rank 1: ImportError: no compiler" if refuses else "are made by Atoll"

@@ -19,8 +19,8 @@ using Word = std::uint64_t;
 using bench::check;
 using bench::Timer;
 
-/// main() of such a program: runs `body(me, n)` in `n` processes, process i with GPU i, between init and
-/// finalize. Returns 0 if all bodies returned true.
+/// main() of such a program: runs `body(me, n)` in `n` processes, process i with GPU i (modulo the number of
+/// GPUs), between init and finalize. Returns 0 if all bodies returned true.
 template <class Body> int run(int n, Body body) {
     struct Shared {
         nvshmemx_uniqueid_t id;
@@ -37,7 +37,9 @@ template <class Body> int run(int n, Body body) {
         else
             children.push_back(child);
     }
-    check(cudaSetDevice(me));
+    int gpus = 0;
+    check(cudaGetDeviceCount(&gpus));
+    check(cudaSetDevice(me % gpus));
     if (me == 0) {
         shared->id = NVSHMEMX_UNIQUEID_INITIALIZER;
         nvshmemx_get_uniqueid(&shared->id);

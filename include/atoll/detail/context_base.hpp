@@ -41,6 +41,12 @@ class ATOLL_API ContextBase {
             check_range(symmetric, bytes);
         return map_.slot(pe);
     }
+    /// `route` of a move. It is also -1 while operations are counted.
+    int route_counted(const void* symmetric, std::size_t bytes, int pe) const {
+        return is_in_heap(symmetric, bytes, pe) ? map_.slot(pe) : route_checked(symmetric, bytes, pe);
+    }
+    /// The world's number of a PE of the team.
+    int world_pe(int pe) const noexcept;
     /// True for a range of this PE's heap that needs no further check. All else takes the slow path: static
     /// data, memory of GPUs, errors. With ATOLL_CHECK=args every access takes it, since its block is looked
     /// up. Throws Error(pe).
@@ -62,7 +68,8 @@ class ATOLL_API ContextBase {
         if (local == nullptr || window_.check_args) [[unlikely]]
             check_local_block(local, bytes);
     }
-    /// Like `route`, for operations that also reach memory of GPUs. Those use the routed forms (-1).
+    /// Like `route`, for operations that also reach memory of GPUs. Those use the routed forms (-1). So do
+    /// all operations while statistics are counted.
     int route_any(const void* symmetric, std::size_t bytes, int pe) const {
         return is_in_heap(symmetric, bytes, pe) ? map_.slot(pe) : route_elsewhere(symmetric, bytes, pe);
     }
@@ -89,6 +96,7 @@ class ATOLL_API ContextBase {
   protected:
     ContextBase() = default;
     int route_elsewhere(const void* symmetric, std::size_t bytes, int pe) const;
+    int route_checked(const void* symmetric, std::size_t bytes, int pe) const;
     /// Checks that the host can load and store this memory of this PE, as far as checks are on. Throws Error:
     /// not_symmetric, use_after_free.
     void check_range(const void* symmetric, std::size_t bytes) const;
@@ -123,6 +131,9 @@ ATOLL_API std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DTyp
 /// Puts 0 or more bytes through the transport, then updates the signal on the same PE.
 ATOLL_API void put_signal_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes,
                                  std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe);
+/// The signal of a put_signal without data.
+ATOLL_API void signal_routed(core::ContextState& ctx, std::uint64_t* signal, std::uint64_t value, SignalOp op,
+                             int pe);
 /// `*result`, of the type's size, is valid after quiet.
 ATOLL_API void fetch_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
                             std::uint64_t compare, int pe, void* result);

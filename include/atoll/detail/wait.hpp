@@ -8,11 +8,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace atl::core {
 class JobState;
-}
+class WaitOnBoard;
+}  // namespace atl::core
 
 namespace atl::detail {
 
@@ -32,9 +34,10 @@ struct WaitReason {
     const char* operation = "";
     int team = 0;
     int peer = -1;
-    const void* word = nullptr;   ///< symmetric word, null for the library's own
-    const void* value = nullptr;  ///< the last value found, if the host cannot load the word (GPUs)
-    std::uint8_t word_bytes = 0;  ///< 0 = no value to show
+    const char* subject = nullptr;  ///< text of the awaited thing, in place of a word; null: none
+    const void* word = nullptr;     ///< symmetric word, null for the library's own
+    const void* value = nullptr;    ///< the last value found, if the host cannot load the word (GPUs)
+    std::uint8_t word_bytes = 0;    ///< 0 = no value to show
     bool word_signed = false;
     std::uint64_t expected = 0;
     Compare compare = Compare::eq;
@@ -72,6 +75,9 @@ class ATOLL_API SlowWait {
     /// Throws if the job is over, a needed PE is gone, or the time limit has passed. Called by `pause`, and
     /// by loops that poll themselves.
     void check();
+    /// Shows the wait on the job board, for loops that sleep and check themselves. Returns true if a signal
+    /// handler asks to end the wait.
+    bool show();
 
   private:
     void bound_by(double timeout_s);
@@ -81,6 +87,7 @@ class ATOLL_API SlowWait {
     std::uint64_t current_value() const;
     [[noreturn]] void fail_timeout();
     std::string cause_text(std::uint64_t waited_ns);
+    void log(bool failed) const noexcept;
     void check_gone();
     void look_for_dead();
 
@@ -95,10 +102,13 @@ class ATOLL_API SlowWait {
     std::uint64_t gone_since_ns_ = 0;
     int round_ = 0;
     int sleeps_ = 0;
-    unsigned moves_ = 0;  ///< number of times the transport made progress
-    bool published_ = false;
+    unsigned moves_ = 0;                        ///< number of times the transport made progress
+    std::unique_ptr<core::WaitOnBoard> shown_;  ///< null until the wait is published
+    int exceptions_;                            ///< in flight when the wait began
     void* hook_state_ = nullptr;
     bool hooked_ = false;
+    bool is_measured_ = false;
+    std::uint64_t began_ticks_ = 0;  ///< for a log
 };
 
 inline constexpr int tight_spins = 64;

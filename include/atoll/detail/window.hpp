@@ -49,6 +49,7 @@ struct Window {
     std::size_t nontemporal_bytes = SIZE_MAX;  ///< ATOLL_NONTEMPORAL; SIZE_MAX: never
     bool check = true;                         ///< ATOLL_CHECK is not `none`
     bool check_args = false;                   ///< ATOLL_CHECK is `args` or `all`
+    bool counts = false;                       ///< statistics or a trace: operations take their routed forms
     int n_slots = 1;
     bool routed = false;  ///< a PE is outside the window, or a transport was forced
     StaticRange statics;

@@ -9,7 +9,7 @@
 #include "atoll/device/peers.hpp"
 
 namespace atl::device {
-inline namespace ATOLL_DEVICE_WAYS {
+inline namespace ATOLL_DEVICE_ROUTES {
 
 namespace detail {
 
@@ -31,10 +31,53 @@ template <class T> ATOLL_ANYWHERE BitsOf<T> bits(T value) { return same_bits<Bit
 template <class T> ATOLL_ANYWHERE T from_bits(BitsOf<T> value) { return same_bits<T>(value); }
 template <class T> ATOLL_ANYWHERE BitsOf<T>* word(T* p) { return reinterpret_cast<BitsOf<T>*>(p); }
 
+#if defined(__CUDA_ARCH__)
+// By name of the address space: CUDA's own functions take generic addresses, and so test each one.
+#define ATOLL_ATOMIC(name, text, Word, letter)                        \
+    __device__ inline Word name(Word* p, Word value) {                \
+        Word before;                                                  \
+        asm volatile("atom.relaxed.sys.global." text " %0, [%1], %2;" \
+                     : "=" letter(before)                             \
+                     : "l"(p), letter(value)                          \
+                     : "memory");                                     \
+        return before;                                                \
+    }
+ATOLL_ATOMIC(exchange_word, "exch.b32", unsigned, "r")
+ATOLL_ATOMIC(exchange_word, "exch.b64", unsigned long long, "l")
+ATOLL_ATOMIC(add_word, "add.u32", unsigned, "r")
+ATOLL_ATOMIC(add_word, "add.u64", unsigned long long, "l")
+ATOLL_ATOMIC(add_word, "add.f32", float, "f")
+ATOLL_ATOMIC(add_word, "add.f64", double, "d")
+ATOLL_ATOMIC(and_word, "and.b32", unsigned, "r")
+ATOLL_ATOMIC(and_word, "and.b64", unsigned long long, "l")
+ATOLL_ATOMIC(or_word, "or.b32", unsigned, "r")
+ATOLL_ATOMIC(or_word, "or.b64", unsigned long long, "l")
+ATOLL_ATOMIC(xor_word, "xor.b32", unsigned, "r")
+ATOLL_ATOMIC(xor_word, "xor.b64", unsigned long long, "l")
+#undef ATOLL_ATOMIC
+__device__ inline unsigned compare_swap_word(unsigned* p, unsigned condition, unsigned value) {
+    unsigned before;
+    asm volatile("atom.relaxed.sys.global.cas.b32 %0, [%1], %2, %3;"
+                 : "=r"(before)
+                 : "l"(p), "r"(condition), "r"(value)
+                 : "memory");
+    return before;
+}
+__device__ inline unsigned long long compare_swap_word(unsigned long long* p, unsigned long long condition,
+                                                       unsigned long long value) {
+    unsigned long long before;
+    asm volatile("atom.relaxed.sys.global.cas.b64 %0, [%1], %2, %3;"
+                 : "=l"(before)
+                 : "l"(p), "l"(condition), "l"(value)
+                 : "memory");
+    return before;
+}
+#endif
+
 template <class U> ATOLL_ANYWHERE U swap_bits(U* p, U value) {
     static_assert(IsInteger<U>::value, "atomics are for words of 4 and 8 bytes");
 #if defined(__CUDA_ARCH__)
-    return atomicExch_system(p, value);
+    return exchange_word(p, value);
 #else
     return __atomic_exchange_n(p, value, __ATOMIC_RELAXED);
 #endif
@@ -42,7 +85,7 @@ template <class U> ATOLL_ANYWHERE U swap_bits(U* p, U value) {
 template <class U> ATOLL_ANYWHERE U compare_swap_bits(U* p, U condition, U value) {
     static_assert(IsInteger<U>::value, "atomics are for words of 4 and 8 bytes");
 #if defined(__CUDA_ARCH__)
-    return atomicCAS_system(p, condition, value);
+    return compare_swap_word(p, condition, value);
 #else
     __atomic_compare_exchange_n(p, &condition, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     return condition;  // the value found, swapped or not
@@ -50,7 +93,7 @@ template <class U> ATOLL_ANYWHERE U compare_swap_bits(U* p, U condition, U value
 }
 template <class U> ATOLL_ANYWHERE U add_bits(U* p, U value) {
 #if defined(__CUDA_ARCH__)
-    return atomicAdd_system(p, value);
+    return add_word(p, value);
 #else
     return __atomic_fetch_add(p, value, __ATOMIC_RELAXED);
 #endif
@@ -58,7 +101,7 @@ template <class U> ATOLL_ANYWHERE U add_bits(U* p, U value) {
 struct BitAnd {
     template <class U> ATOLL_ANYWHERE U operator()(U* p, U value) const {
 #if defined(__CUDA_ARCH__)
-        return atomicAnd_system(p, value);
+        return and_word(p, value);
 #else
         return __atomic_fetch_and(p, value, __ATOMIC_RELAXED);
 #endif
@@ -67,7 +110,7 @@ struct BitAnd {
 struct BitOr {
     template <class U> ATOLL_ANYWHERE U operator()(U* p, U value) const {
 #if defined(__CUDA_ARCH__)
-        return atomicOr_system(p, value);
+        return or_word(p, value);
 #else
         return __atomic_fetch_or(p, value, __ATOMIC_RELAXED);
 #endif
@@ -76,7 +119,7 @@ struct BitOr {
 struct BitXor {
     template <class U> ATOLL_ANYWHERE U operator()(U* p, U value) const {
 #if defined(__CUDA_ARCH__)
-        return atomicXor_system(p, value);
+        return xor_word(p, value);
 #else
         return __atomic_fetch_xor(p, value, __ATOMIC_RELAXED);
 #endif
@@ -86,7 +129,7 @@ struct BitXor {
 /// Atomic floating-point addition. Host processors have no instruction for it.
 template <class T> ATOLL_ANYWHERE T add_floating(T* p, T value) {
 #if defined(__CUDA_ARCH__)
-    return atomicAdd_system(p, value);
+    return add_word(p, value);
 #else
     BitsOf<T> before = __atomic_load_n(word(p), __ATOMIC_RELAXED);
     for (;;) {
@@ -146,54 +189,55 @@ ATOLL_ANYWHERE T far_atomic(const Team& team, AtomicOp op, const T* word, T valu
 template <class T, class Update>
 ATOLL_ANYWHERE T bitwise(const Team& team, AtomicOp op, T* dst, T value, int pe, Update update) {
     static_assert(IsInteger<T>::value, "bitwise atomics are of integers of 4 and 8 bytes");
-    const Way way = way_for(team, name_of(op), dst, pe);
-    if (is_far(way.slot)) return far_atomic(team, op, dst, value, way.slot);
-    return from_bits<T>(update(word(way.at(dst)), bits(value)));
+    const Route route = route_for(team, name_of(op), dst, pe);
+    if (is_far(route.slot)) return far_atomic(team, op, dst, value, route.slot);
+    return from_bits<T>(update(word(route.at(dst)), bits(value)));
 }
 
 }  // namespace detail
 
 template <class T> ATOLL_ANYWHERE T atomic_fetch(const Team& team, const T* src, int pe) {
-    const detail::Way way = detail::way_for(team, Operation::atomic_fetch, src, pe);
-    if (detail::is_far(way.slot)) return detail::far_atomic(team, AtomicOp::fetch, src, T{}, way.slot);
-    return load_relaxed(way.at(src));
+    const detail::Route route = detail::route_for(team, Operation::atomic_fetch, src, pe);
+    if (detail::is_far(route.slot)) return detail::far_atomic(team, AtomicOp::fetch, src, T{}, route.slot);
+    return load_relaxed(route.at(src));
 }
 template <class T> ATOLL_ANYWHERE void atomic_set(const Team& team, T* dst, SameAs<T> value, int pe) {
-    const detail::Way way = detail::way_for(team, Operation::atomic_set, dst, pe);
-    if (detail::is_far(way.slot))
-        detail::far_atomic(team, AtomicOp::set, dst, value, way.slot);
+    const detail::Route route = detail::route_for(team, Operation::atomic_set, dst, pe);
+    if (detail::is_far(route.slot))
+        detail::far_atomic(team, AtomicOp::set, dst, value, route.slot);
     else
-        store_relaxed(way.at(dst), value);
+        store_relaxed(route.at(dst), value);
 }
 template <class T> ATOLL_ANYWHERE T atomic_swap(const Team& team, T* dst, SameAs<T> value, int pe) {
-    const detail::Way way = detail::way_for(team, Operation::atomic_swap, dst, pe);
-    if (detail::is_far(way.slot)) return detail::far_atomic(team, AtomicOp::swap, dst, value, way.slot);
-    return detail::from_bits<T>(detail::swap_bits(detail::word(way.at(dst)), detail::bits<T>(value)));
+    const detail::Route route = detail::route_for(team, Operation::atomic_swap, dst, pe);
+    if (detail::is_far(route.slot)) return detail::far_atomic(team, AtomicOp::swap, dst, value, route.slot);
+    return detail::from_bits<T>(detail::swap_bits(detail::word(route.at(dst)), detail::bits<T>(value)));
 }
 /// Stores `value` if the word has the bits of `condition`. Returns the previous value.
 template <class T>
 ATOLL_ANYWHERE T atomic_compare_swap(const Team& team, T* dst, SameAs<T> condition, SameAs<T> value, int pe) {
-    const detail::Way way = detail::way_for(team, Operation::atomic_compare_swap, dst, pe);
-    if (detail::is_far(way.slot)) {
+    const detail::Route route = detail::route_for(team, Operation::atomic_compare_swap, dst, pe);
+    if (detail::is_far(route.slot)) {
         using U = detail::BitsOf<T>;
         return detail::from_bits<T>(detail::far_atomic<U>(team, AtomicOp::compare_swap, detail::word(dst),
-                                                          detail::bits<T>(value), way.slot,
+                                                          detail::bits<T>(value), route.slot,
                                                           detail::bits<T>(condition)));
     }
     return detail::from_bits<T>(detail::compare_swap_bits(
-        detail::word(way.at(dst)), detail::bits<T>(condition), detail::bits<T>(value)));
+        detail::word(route.at(dst)), detail::bits<T>(condition), detail::bits<T>(value)));
 }
 template <class T> ATOLL_ANYWHERE T atomic_fetch_add(const Team& team, T* dst, SameAs<T> value, int pe) {
-    const detail::Way way = detail::way_for(team, Operation::atomic_fetch_add, dst, pe);
-    if (detail::is_far(way.slot)) return detail::far_atomic(team, AtomicOp::fetch_add, dst, value, way.slot);
-    return detail::fetch_add_at(way.at(dst), value);
+    const detail::Route route = detail::route_for(team, Operation::atomic_fetch_add, dst, pe);
+    if (detail::is_far(route.slot))
+        return detail::far_atomic(team, AtomicOp::fetch_add, dst, value, route.slot);
+    return detail::fetch_add_at(route.at(dst), value);
 }
 template <class T> ATOLL_ANYWHERE void atomic_add(const Team& team, T* dst, SameAs<T> value, int pe) {
-    const detail::Way way = detail::way_for(team, Operation::atomic_add, dst, pe);
-    if (detail::is_far(way.slot))
-        detail::far_atomic(team, AtomicOp::add, dst, value, way.slot);
+    const detail::Route route = detail::route_for(team, Operation::atomic_add, dst, pe);
+    if (detail::is_far(route.slot))
+        detail::far_atomic(team, AtomicOp::add, dst, value, route.slot);
     else
-        static_cast<void>(detail::fetch_add_at(way.at(dst), value));
+        static_cast<void>(detail::fetch_add_at(route.at(dst), value));
 }
 template <class T> ATOLL_ANYWHERE T atomic_fetch_inc(const Team& team, T* dst, int pe) {
     return atomic_fetch_add(team, dst, T{1}, pe);
@@ -220,5 +264,5 @@ template <class T> ATOLL_ANYWHERE void atomic_xor(const Team& team, T* dst, Same
     detail::bitwise<T>(team, AtomicOp::bit_xor, dst, value, pe, detail::BitXor{});
 }
 
-}  // namespace ATOLL_DEVICE_WAYS
+}  // namespace ATOLL_DEVICE_ROUTES
 }  // namespace atl::device

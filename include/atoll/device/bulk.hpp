@@ -5,7 +5,7 @@
 #include "atoll/device/scope.hpp"
 
 namespace atl::device {
-inline namespace ATOLL_DEVICE_WAYS {
+inline namespace ATOLL_DEVICE_ROUTES {
 
 namespace detail {
 
@@ -44,5 +44,5 @@ ATOLL_ANYWHERE inline void read_bulk() {}
 
 }  // namespace detail
 
-}  // namespace ATOLL_DEVICE_WAYS
+}  // namespace ATOLL_DEVICE_ROUTES
 }  // namespace atl::device

@@ -18,7 +18,7 @@
 #include "atoll/device/sync.hpp"
 
 namespace atl::device {
-inline namespace ATOLL_DEVICE_WAYS {
+inline namespace ATOLL_DEVICE_ROUTES {
 
 /// True if messages of this size between members use flagged words.
 template <class T> ATOLL_ANYWHERE bool is_small(const Team& team, unsigned long long count) {
@@ -215,7 +215,7 @@ ATOLL_ANYWHERE unsigned long long collect(const Team& team, T* dst, const T* src
     const detail::Call call{Operation::collect, tag, bound_ns};
     detail::check_near(team, Operation::collect);
     detail::check_place(team, call.operation, dst);
-    unsigned long long* counts = team.control->counts;
+    unsigned long long* counts = detail::counts_of(team);
     detail::gather_to_all(team, counts, &count, 1, scope, call);
     unsigned long long before = 0, all = 0;
     for (int pe = 0; pe < team.n_pes; ++pe) {
@@ -301,5 +301,5 @@ ATOLL_ANYWHERE void reduce_scatter(const Team& team, T* dst, const T* src, unsig
     detail::meet(team, scope, call);
 }
 
-}  // namespace ATOLL_DEVICE_WAYS
+}  // namespace ATOLL_DEVICE_ROUTES
 }  // namespace atl::device

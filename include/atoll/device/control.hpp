@@ -3,117 +3,39 @@
 #pragma once
 
 #include "atoll/device/far_ring.hpp"
+#include "atoll/device/operation.hpp"
 #include "atoll/device/team.hpp"
 
 namespace atl::device {
 
-constexpr int most_team_pes = 64;  ///< members of a team that kernels can serve
-constexpr int most_teams = 64;     ///< teams alive at once on a PE that kernels can serve
-constexpr unsigned control_version = 2;
-constexpr unsigned long control_bytes = 32 * 1024;                        ///< of one team in one slot
-constexpr unsigned long control_area_bytes = most_teams * control_bytes;  ///< of all teams in one slot
-
-/// Operations as named by their callers; the host prints them.
-enum class Operation : int {
-    none,
-    signal_wait_until,
-    signal_consume,
-    local_wait_until,
-    wait_until,
-    wait_until_all,
-    wait_until_any,
-    wait_until_some,
-    wait_until_all_vector,
-    wait_until_any_vector,
-    wait_until_some_vector,
-    receive,
-    post,
-    send,
-    recv,
-    grid_sync,
-    sync,
-    barrier,
-    broadcast,
-    fcollect,
-    collect,
-    alltoall,
-    gather,
-    scatter,
-    reduce,
-    reduce_scatter,
-    tile_reduce,
-    tile_allgather,
-    // ---- these do not wait; they report a PE that is not in the team
-    peer,
-    ptr,
-    p,
-    g,
-    put,
-    get,
-    put_nbi,
-    get_nbi,
-    iput,
-    iget,
-    atomic,  ///< in Python kernels
-    // in the order of AtomicOp
-    atomic_fetch,
-    atomic_set,
-    atomic_swap,
-    atomic_compare_swap,
-    atomic_add,
-    atomic_fetch_add,
-    atomic_and,
-    atomic_fetch_and,
-    atomic_or,
-    atomic_fetch_or,
-    atomic_xor,
-    atomic_fetch_xor,
-    signal_set,
-    signal_add,
-    put_signal,
-    put_signal_nbi,
-    async_put,
-    tile_put,
-    tile_get,
-    // ---- these wait for the host if the team has far PEs
-    quiet,
-    fence,
-    flush,
-    // ---- stream operations on elements, each with an index and a PE
-    take,
-    put_at,
-    add_at,
-    // ---- only stream operations
-    alltoalls,
-    scan
-};
+constexpr unsigned control_version = 4;
 
 /// Type of the two values of a report.
-enum class Values : int { unsigned_word, int32, int64, float32, float64 };
+enum class Values : unsigned char { unsigned_word, int32, int64, float32, float64 };
 
-/// Number of low bits of Report::compare that hold the comparison. The bits above hold Values.
-constexpr int compare_bits = 3;
-
-/// Report::compare for an invalid `peer`: the team has `expected` PEs.
-constexpr int wrong_pe = -2;
-/// Report::compare of a wait for the host thread that carries out requests to world PE `found`.
-constexpr int far_wait = -3;
-/// Report::compare of an operation that needs a PE in the window, for a PE outside it.
-constexpr int not_reached = -4;
-/// Report::compare of an invalid index: `found` in an array of `expected` elements. `address` is the number
-/// of the element within the call.
-constexpr int wrong_index = -5;
-/// Report::compare of an `address` outside this PE's slot, which goes from `expected` to `found`.
-constexpr int wrong_place = -6;
+/// The kind of a report, which gives the meaning of its values.
+enum class Subject : unsigned char {
+    wait,         ///< a wait; there are no values
+    word,         ///< a wait for `address`, which has `found`; `compare` with `expected` does not hold yet
+    wrong_pe,     ///< an invalid `peer`; the team has `expected` PEs
+    wrong_index,  ///< an invalid index, `found`, in an array of `expected` elements. `address` is the number
+                  ///< of the element within the call
+    wrong_place,  ///< an `address` outside this PE's slot, which goes from `expected` to `found`
+    far_wait,     ///< a wait for the host thread that carries out requests to world PE `found`
+    not_reached,  ///< an operation that needs a PE in the window, for world PE `found` outside it
+};
 
 /// Describes a wait that exceeded its bound, or a wrong PE, element or address.
 struct Report {
     unsigned state;  ///< 0 none, 1 being written, 2 complete; 3: its PE has ended, 4: wrong size
-    int operation;   ///< Operation
-    int team;        ///< number on this PE, 0 = world
-    int peer;        ///< team PE waited for, -1 any
-    int compare;     ///< Compare and Values; -1: no values; or a constant above
-    int tag;         ///< the caller's tag
+    Operation operation;
+    int team;  ///< number on this PE, 0 = world
+    int peer;  ///< team PE waited for, -1 any
+    // Kernels in Python write the next three as one word of 32 bits.
+    alignas(4) Subject subject;
+    Compare compare;  ///< of a word
+    Values values;    ///< of a word
+    int tag;          ///< the caller's tag
     unsigned long long address;
     unsigned long long expected;  ///< bits of the awaited word's type
     unsigned long long found;
@@ -121,6 +43,9 @@ struct Report {
     unsigned blocks;              ///< blocks of the kernel's grid; 0: unknown
     unsigned threads;             ///< threads of each block
 };
+
+/// Positions of Report::compare and Report::values in the word that begins with Report::subject.
+constexpr unsigned compare_shift = 8, values_shift = 16;
 
 /// Host memory that a PE's kernels poll rarely, so that waits end when the job or a PE ends. On the host
 /// itself `look` is called instead, and throws.
@@ -147,17 +72,19 @@ struct alignas(16) FlaggedPair {
     unsigned long long word[2];  ///< data in the low half, flag (the epoch) in the high one
 };
 
-constexpr unsigned slot_area_pairs = 512;  ///< of each parity: 4 KiB of data over all members
+constexpr unsigned slot_area_pairs = 512;  ///< of each parity: 4 KiB of data over a few members
+constexpr int few_pes = 64;                ///< up to so many members share `slot_area_pairs`
+constexpr unsigned least_slot_pairs = slot_area_pairs / few_pes;  ///< of each member, if they are more
 
-/// One member's block. Other members write only `arrived` and `slots`.
+/// One member's block. Its arrays, whose sizes depend on the number of members, follow it. Other members
+/// write only the arrays `arrived` and `slots`.
 struct Control {
     // ---- written by Team::device, before a kernel can see it
     unsigned version;
     int team;                         ///< number on this PE, for people
     unsigned long long bound_ns;      ///< of waits; 0 none
     const Watch* watch;               ///< address for the processor of this memory
-    int slots_of[most_team_pes];      ///< target of Team::table if the team is irregular; far PEs: ~world PE
-    int pes_of[most_team_pes];        ///< the members' numbers in the world
+    const int* pes_of;                ///< the members' numbers in the world, in this block
     unsigned checks;                  ///< not 0: PE numbers are checked (ATOLL_CHECK)
     FarRing* far_ring;                ///< null: the team has no far PEs
     unsigned long long* far_tickets;  ///< number of tickets taken, over all teams and streams, in this PE's
@@ -166,12 +93,63 @@ struct Control {
     alignas(128) unsigned long long sync_epoch;
     unsigned exchange_epoch;
     alignas(128) unsigned grid_arrived;
-    unsigned long long grid_word;              ///< Grid::broadcast
-    unsigned long long counts[most_team_pes];  ///< of collect
-    // ---- written by the members, indexed by the writer
-    alignas(128) unsigned long long arrived[most_team_pes];  ///< the sync_epoch of each arrival
-    alignas(128) FlaggedPair slots[2][slot_area_pairs];
+    unsigned long long grid_word;  ///< Grid::broadcast
 };
-static_assert(sizeof(Control) <= control_bytes, "a team's place holds its control block");
+
+/// The places of the arrays of a control block: offsets from its start, in bytes. A team of few members has
+/// the same offsets whatever its size, except those that kernels rarely use.
+struct ControlLayout {
+    int n_pes;
+
+    /// The sync_epoch of each arrival, indexed by the writer.
+    static ATOLL_ANYWHERE constexpr unsigned arrived() { return sizeof(Control); }
+    /// Flagged words, two areas for calls in turn. In an area each writer has `slot_pairs`.
+    ATOLL_ANYWHERE constexpr unsigned slots() const { return arrived() + few_pes * 8 + more(); }
+    /// Pairs of one area.
+    ATOLL_ANYWHERE constexpr unsigned area_pairs() const {
+        const unsigned least = least_slot_pairs * static_cast<unsigned>(n_pes);
+        return least > slot_area_pairs ? least : slot_area_pairs;
+    }
+    /// Pairs for a message from one member.
+    ATOLL_ANYWHERE constexpr unsigned slot_pairs() const {
+        const unsigned each = slot_area_pairs / static_cast<unsigned>(n_pes);
+        return each > least_slot_pairs ? each : least_slot_pairs;
+    }
+    /// Counts of the members' elements in `collect`.
+    ATOLL_ANYWHERE constexpr unsigned counts() const {
+        return slots() + 2 * area_pairs() * static_cast<unsigned>(sizeof(FlaggedPair));
+    }
+    /// Target of Team::table if the team is irregular; far PEs: ~world PE.
+    ATOLL_ANYWHERE constexpr unsigned slots_of() const { return counts() + 8 * static_cast<unsigned>(n_pes); }
+    ATOLL_ANYWHERE constexpr unsigned pes_of() const { return slots_of() + 4 * static_cast<unsigned>(n_pes); }
+    /// Size of the whole block.
+    ATOLL_ANYWHERE constexpr unsigned bytes() const {
+        return (pes_of() + 4 * static_cast<unsigned>(n_pes) + 127) / 128 * 128;
+    }
+
+  private:
+    /// Bytes of `arrived` for more than a few members: whole lines of 128 bytes.
+    ATOLL_ANYWHERE constexpr unsigned more() const {
+        return n_pes <= few_pes ? 0 : (static_cast<unsigned>(n_pes - few_pes) * 8 + 127) / 128 * 128;
+    }
+};
+static_assert(sizeof(Control) % 128 == 0, "the arrays begin at a line");
+
+inline namespace ATOLL_DEVICE_ROUTES {
+namespace detail {
+
+/// An array of a control block.
+template <class T> ATOLL_ANYWHERE T* array_at(Control* control, unsigned offset) {
+    return reinterpret_cast<T*>(reinterpret_cast<char*>(control) + offset);
+}
+ATOLL_ANYWHERE inline unsigned long long* arrived_of(const Team& team) {
+    return array_at<unsigned long long>(team.control, ControlLayout::arrived());
+}
+ATOLL_ANYWHERE inline unsigned long long* counts_of(const Team& team) {
+    return array_at<unsigned long long>(team.control, ControlLayout{team.n_pes}.counts());
+}
+
+}  // namespace detail
+}  // namespace ATOLL_DEVICE_ROUTES
 
 }  // namespace atl::device

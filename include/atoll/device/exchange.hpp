@@ -7,7 +7,7 @@
 #include "atoll/device/scope.hpp"
 
 namespace atl::device {
-inline namespace ATOLL_DEVICE_WAYS {
+inline namespace ATOLL_DEVICE_ROUTES {
 
 namespace detail {
 
@@ -70,7 +70,7 @@ template <class Scope> class Exchange {
 
     /// Longest message to one member.
     static ATOLL_ANYWHERE unsigned long long most_bytes(const Team& team) {
-        return 8ull * (slot_area_pairs / static_cast<unsigned>(team.n_pes));
+        return 8ull * ControlLayout{team.n_pes}.slot_pairs();
     }
 
     /// Sends `bytes` bytes at source(pe) to each other member; 0 bytes are a message too.
@@ -115,8 +115,9 @@ template <class Scope> class Exchange {
 
   private:
     ATOLL_ANYWHERE FlaggedPair* slot_from(int pe) const {
-        const unsigned pairs = slot_area_pairs / static_cast<unsigned>(team_.n_pes);
-        return team_.control->slots[epoch_ & 1] + static_cast<unsigned>(pe) * pairs;
+        const ControlLayout at{team_.n_pes};
+        return array_at<FlaggedPair>(team_.control, at.slots()) + (epoch_ & 1) * at.area_pairs() +
+               static_cast<unsigned>(pe) * at.slot_pairs();
     }
 
     const Team& team_;
@@ -127,5 +128,5 @@ template <class Scope> class Exchange {
 
 }  // namespace detail
 
-}  // namespace ATOLL_DEVICE_WAYS
+}  // namespace ATOLL_DEVICE_ROUTES
 }  // namespace atl::device

@@ -10,7 +10,7 @@
 #include "atoll/device/wait.hpp"
 
 namespace atl::device {
-inline namespace ATOLL_DEVICE_WAYS {
+inline namespace ATOLL_DEVICE_ROUTES {
 
 namespace detail {
 
@@ -61,17 +61,18 @@ ATOLL_ANYWHERE constexpr unsigned far_code(Operation operation, DType signal, Si
     return FarCode{operation, FarKind::put, AtomicOp::set, signal, op, true, waits}.packed();
 }
 
-ATOLL_ANYWHERE inline Report far_report(const Control* control, Operation operation, int pe, int compare) {
+ATOLL_ANYWHERE inline Report far_report(const Control* control, Operation operation, int pe,
+                                        Subject subject) {
     Report what{};
-    what.operation = static_cast<int>(operation);
+    what.operation = operation;
     what.team = control->team;
     what.peer = -1;
-    what.compare = compare;
+    what.subject = subject;
     what.found = static_cast<unsigned long long>(pe);
     return what;
 }
 ATOLL_ANYWHERE inline Report far_report(const Control* control, const FarRequest& request) {
-    return far_report(control, static_cast<Operation>(request.operation), request.pe, far_wait);
+    return far_report(control, static_cast<Operation>(request.operation), request.pe, Subject::far_wait);
 }
 
 /// Paces polls of pinned memory: polls by many threads would delay its writer.
@@ -129,7 +130,7 @@ ATOLL_ANYWHERE inline void empty_slot(const FarRing::Slot* place, FarRequest& re
 
 /// The state of one request on its way through the ring. It is in memory, so that a waiting kernel needs few
 /// registers.
-struct FarWay {
+struct FarPending {
     FarRequest request;
     const Control* control;
     FarRing::Slot* place;
@@ -142,20 +143,20 @@ struct FarWay {
 /// Polls the slot a few times. Once the slot is free, writes the request; if the requester waits, polls on
 /// until it is done. Returns true at the end. An atomic's result goes to `value`. One loop serves both waits,
 /// its state is in memory, and it calls no function: this saves registers in kernels.
-ATOLL_APART bool far_step(FarWay& way) {
-    FarRing::Slot* place = way.place;
+ATOLL_APART bool far_step(FarPending& pending) {
+    FarRing::Slot* place = pending.place;
     for (unsigned looks = 0; looks < looks_between; ++looks) {
-        const unsigned awaited = way.awaited;
+        const unsigned awaited = pending.awaited;
         if (load_acquire(&place->turn) == awaited) {
             if (awaited % FarRing::turns == FarRing::done) {
-                empty_slot(place, way.request);
+                empty_slot(place, pending.request);
                 store_release(&place->turn, awaited - FarRing::done + FarRing::turns);
                 return true;
             }
-            fill_slot(place, way.request);
+            fill_slot(place, pending.request);
             store_release(&place->turn, awaited + FarRing::asked);
-            if (!way.request.waits) return true;
-            way.awaited = awaited + FarRing::done;
+            if (!pending.request.waits) return true;
+            pending.awaited = awaited + FarRing::done;
         }
         rest(looks);
         pause_far();
@@ -163,24 +164,26 @@ ATOLL_APART bool far_step(FarWay& way) {
     return false;
 }
 
-ATOLL_ANYWHERE inline void far_request(FarWay& way, FarRing* ring, unsigned long long* tickets) {
+ATOLL_ANYWHERE inline void far_request(FarPending& pending, FarRing* ring, unsigned long long* tickets) {
     const unsigned long long ticket = take_ticket(tickets);
-    way.place = ring->slots + ticket % FarRing::n_slots;
-    way.awaited = static_cast<unsigned>(ticket / FarRing::n_slots) * FarRing::turns;
-    way.since = 0;
-    while (!far_step(way))
-        way.since = look_around(way.control, far_report(way.control, way.request), way.since);
+    pending.place = ring->slots + ticket % FarRing::n_slots;
+    pending.awaited = static_cast<unsigned>(ticket / FarRing::n_slots) * FarRing::turns;
+    pending.since = 0;
+    while (!far_step(pending))
+        pending.since =
+            look_around(pending.control, far_report(pending.control, pending.request), pending.since);
 }
 
-ATOLL_ANYWHERE inline void far_request(FarWay& way) {
-    far_request(way, way.control->far_ring, way.control->far_tickets);
+ATOLL_ANYWHERE inline void far_request(FarPending& pending) {
+    far_request(pending, pending.control->far_ring, pending.control->far_tickets);
 }
 
-ATOLL_ANYWHERE inline FarWay far_way(const Control* control, const FarCode& code, int slot, void* there,
-                                     void* here, unsigned long long bytes, unsigned long long value) {
-    FarWay way{};
-    way.control = control;
-    FarRequest& request = way.request;
+ATOLL_ANYWHERE inline FarPending far_pending(const Control* control, const FarCode& code, int slot,
+                                             void* there, void* here, unsigned long long bytes,
+                                             unsigned long long value) {
+    FarPending pending{};
+    pending.control = control;
+    FarRequest& request = pending.request;
     request.there = there;
     request.here = here;
     request.bytes = bytes;
@@ -194,7 +197,7 @@ ATOLL_ANYWHERE inline FarWay far_way(const Control* control, const FarCode& code
     request.is_release = code.is_release;
     request.waits = code.waits;
     request.completes = code.kind == FarKind::quiet;
-    return way;
+    return pending;
 }
 
 /// Requests an operation on one word: an atomic, a put of `bytes` bytes of `value`, or a get of that many.
@@ -203,11 +206,11 @@ ATOLL_APART unsigned long long far_word(const Control* control, unsigned packed,
                                         unsigned bytes, unsigned long long value,
                                         unsigned long long compare) {
     const FarCode code = FarCode::of(packed);
-    FarWay way = far_way(control, code, slot, there, &value, bytes, value);
-    way.request.compare = compare;
-    way.request.is_in_slot = true;
-    far_request(way);
-    return way.request.kind == FarKind::get ? value : way.request.value;
+    FarPending pending = far_pending(control, code, slot, there, &value, bytes, value);
+    pending.request.compare = compare;
+    pending.request.is_in_slot = true;
+    far_request(pending);
+    return pending.request.kind == FarKind::get ? value : pending.request.value;
 }
 
 /// Gets up to this size return through the ring; for longer ones a copy engine writes the target.
@@ -219,19 +222,19 @@ ATOLL_APART void far_copy(const Control* control, unsigned packed, int slot, voi
                           unsigned long long bytes, void* signal, unsigned long long value) {
     const FarCode code = FarCode::of(packed);
     const bool is_put = code.kind == FarKind::put;
-    FarWay way = far_way(control, code, slot, there, here, bytes, value);
-    FarRequest& request = way.request;
+    FarPending pending = far_pending(control, code, slot, there, here, bytes, value);
+    FarRequest& request = pending.request;
     request.is_in_slot = bytes <= (is_put ? FarRing::data_bytes : far_short_get_bytes) || !host_reaches(here);
     if (request.is_in_slot) request.waits = !is_put;
-    way.left = bytes;
-    way.signal = signal;
+    pending.left = bytes;
+    pending.signal = signal;
     for (;;) {
-        const bool is_last = !request.is_in_slot || way.left <= FarRing::data_bytes;
-        request.bytes = is_last ? way.left : FarRing::data_bytes;
-        request.signal = is_last ? way.signal : nullptr;
-        far_request(way);
-        way.left -= request.bytes;
-        if (way.left == 0) return;
+        const bool is_last = !request.is_in_slot || pending.left <= FarRing::data_bytes;
+        request.bytes = is_last ? pending.left : FarRing::data_bytes;
+        request.signal = is_last ? pending.signal : nullptr;
+        far_request(pending);
+        pending.left -= request.bytes;
+        if (pending.left == 0) return;
         request.there = static_cast<char*>(request.there) + request.bytes;
         request.here = static_cast<char*>(request.here) + request.bytes;
     }
@@ -251,12 +254,12 @@ ATOLL_APART void far_strided(const Control* control, unsigned packed, int slot, 
         }
         return;
     }
-    FarWay way = far_way(control, code, slot, there, here, bytes, 0);
-    way.request.there_stride = there_stride;
-    way.request.here_stride = here_stride;
-    way.request.count = count;
-    way.request.kind = code.kind == FarKind::put ? FarKind::strided_put : FarKind::strided_get;
-    far_request(way);
+    FarPending pending = far_pending(control, code, slot, there, here, bytes, 0);
+    pending.request.there_stride = there_stride;
+    pending.request.here_stride = here_stride;
+    pending.request.count = count;
+    pending.request.kind = code.kind == FarKind::put ? FarKind::strided_put : FarKind::strided_get;
+    far_request(pending);
 }
 
 /// quiet, flush or fence for requests to far PEs. Does nothing if the team has none.
@@ -273,13 +276,14 @@ ATOLL_ANYWHERE void settle_far(const Team& team, Operation operation, FarKind ki
 __device__ __noinline__ inline void refuse_far(const Control* control, Operation operation, int slot) {
     if (control->watch)
         report_and_trap(const_cast<Watch*>(control->watch),
-                        far_report(control, operation, far_pe(slot), not_reached));
+                        far_report(control, operation, far_pe(slot), Subject::not_reached));
     __trap();
 }
 #else
 inline void refuse_far(const Control* control, Operation operation, int slot) {
     if (control->watch && control->watch->look)
-        control->watch->look(*control->watch, far_report(control, operation, far_pe(slot), not_reached), 0);
+        control->watch->look(*control->watch,
+                             far_report(control, operation, far_pe(slot), Subject::not_reached), 0);
     __builtin_trap();
 }
 #endif
@@ -296,5 +300,5 @@ ATOLL_ANYWHERE inline void check_near(const Team& team, Operation operation) {
 
 }  // namespace detail
 
-}  // namespace ATOLL_DEVICE_WAYS
+}  // namespace ATOLL_DEVICE_ROUTES
 }  // namespace atl::device

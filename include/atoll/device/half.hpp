@@ -9,7 +9,7 @@
 #include <cuda_fp16.h>
 
 namespace atl::device {
-inline namespace ATOLL_DEVICE_WAYS {
+inline namespace ATOLL_DEVICE_ROUTES {
 
 #if defined(__CUDACC__)
 /// dst += value on `pe`, rounded once, unordered. 2-byte aligned.
@@ -44,5 +44,5 @@ __device__ inline void atomic_add(const Team& team, __nv_bfloat16* dst, __nv_bfl
 }
 #endif
 
-}  // namespace ATOLL_DEVICE_WAYS
+}  // namespace ATOLL_DEVICE_ROUTES
 }  // namespace atl::device

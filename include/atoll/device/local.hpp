@@ -7,7 +7,7 @@
 #include "atoll/device/signals.hpp"
 
 namespace atl::device {
-inline namespace ATOLL_DEVICE_WAYS {
+inline namespace ATOLL_DEVICE_ROUTES {
 
 namespace detail {
 
@@ -63,5 +63,5 @@ ATOLL_ANYWHERE void local_wait_until(const Team& team, const T* word, Compare cm
     scope.sync();
 }
 
-}  // namespace ATOLL_DEVICE_WAYS
+}  // namespace ATOLL_DEVICE_ROUTES
 }  // namespace atl::device

@@ -20,7 +20,7 @@ struct Mailbox {
     unsigned long long room;  ///< the longest message, in bytes, fewer than 2^34
 };
 
-inline namespace ATOLL_DEVICE_WAYS {
+inline namespace ATOLL_DEVICE_ROUTES {
 
 namespace detail {
 
@@ -370,5 +370,5 @@ ATOLL_ANYWHERE bool try_receive(const Team& team, const Mailbox& box, T* dst, un
     return true;
 }
 
-}  // namespace ATOLL_DEVICE_WAYS
+}  // namespace ATOLL_DEVICE_ROUTES
 }  // namespace atl::device

@@ -10,7 +10,7 @@ struct __half;         // NOLINT(bugprone-reserved-identifier)
 struct __nv_bfloat16;  // NOLINT(bugprone-reserved-identifier)
 
 namespace atl::device {
-inline namespace ATOLL_DEVICE_WAYS {
+inline namespace ATOLL_DEVICE_ROUTES {
 
 namespace detail {
 /// The type in which integers are added and multiplied: they wrap, as in the host's reductions.
@@ -55,5 +55,5 @@ template <class T> struct Wide { using type = T; };
 template <> struct Wide<__half> { using type = float; };
 template <> struct Wide<__nv_bfloat16> { using type = float; };
 
-}  // namespace ATOLL_DEVICE_WAYS
+}  // namespace ATOLL_DEVICE_ROUTES
 }  // namespace atl::device

@@ -7,16 +7,16 @@
 #include "atoll/device/far.hpp"
 
 namespace atl::device {
-inline namespace ATOLL_DEVICE_WAYS {
+inline namespace ATOLL_DEVICE_ROUTES {
 
 namespace detail {
 
 ATOLL_ANYWHERE inline Report wrong_pe_report(const Control* control, Operation operation, int pe, int n_pes) {
     Report what{};
-    what.operation = static_cast<int>(operation);
+    what.operation = operation;
     what.team = control->team;
     what.peer = pe;
-    what.compare = wrong_pe;
+    what.subject = Subject::wrong_pe;
     what.expected = static_cast<unsigned long long>(n_pes);
     return what;
 }
@@ -24,6 +24,9 @@ ATOLL_ANYWHERE inline Report wrong_pe_report(const Control* control, Operation o
 #if defined(__CUDA_ARCH__)
 __device__ __noinline__ inline void refuse_pe(const Control* control, Operation operation, int pe,
                                               int n_pes) {
+#if defined(ATOLL_DEVICE_NO_TEAM)
+    if (!control) ATOLL_DEVICE_NO_TEAM();
+#endif
     if (control->watch && control->checks != 0)
         report_and_trap(const_cast<Watch*>(control->watch), wrong_pe_report(control, operation, pe, n_pes));
 }
@@ -52,7 +55,7 @@ ATOLL_ANYWHERE inline Report wrong_place_report(const Control* control, Operatio
                                                 unsigned long long address, unsigned long long mine,
                                                 unsigned long long bytes) {
     Report what = wrong_pe_report(control, operation, -1, 0);
-    what.compare = wrong_place;
+    what.subject = Subject::wrong_place;
     what.address = address;
     what.expected = mine;
     what.found = mine + bytes;
@@ -91,8 +94,8 @@ ATOLL_ANYWHERE inline void check_place(const Team& team, Operation operation, co
 #endif
 }
 
-/// The way from this PE's addresses to another PE's.
-struct Way {
+/// The route from this PE's addresses to another PE's.
+struct Route {
     long long distance;  ///< of a near PE
     int slot;            ///< negative for far PEs
     template <class T> ATOLL_ANYWHERE T* at(T* symmetric) const {
@@ -100,43 +103,28 @@ struct Way {
                                     static_cast<unsigned long long>(distance));
     }
 };
-/// Hides a value from the optimiser of GPU compilers. Emits no instruction.
-ATOLL_ANYWHERE inline void hide(int& value) {
-#if defined(__CUDA_ARCH__)
-    asm("" : "+r"(value));
-#else
-    static_cast<void>(value);
-#endif
-}
-ATOLL_ANYWHERE inline void hide(long long& value) {
-#if defined(__CUDA_ARCH__)
-    asm("" : "+l"(value));
-#else
-    static_cast<void>(value);
-#endif
-}
-/// The way to a PE. For a valid number in a team without a table, it depends on the arguments alone. A loop
+/// The route to a PE. For a valid number in a team without a table, it depends on the arguments alone. A loop
 /// then computes it once, and keeps one test of a register. `hide` keeps compilers from seeing the test's
 /// operands or the common part of both branches. They would move that code between the arrival of a word and
 /// the next store.
-ATOLL_ANYWHERE inline Way way_for(const Team& team, Operation operation, const void* symmetric, int pe) {
+ATOLL_ANYWHERE inline Route route_for(const Team& team, Operation operation, const void* symmetric, int pe) {
     check_place(team, operation, symmetric);
     const int regular = team.first + pe * team.step;
     const bool is_plain = (static_cast<unsigned>(pe) < static_cast<unsigned>(team.n_pes)) & !team.table;
-    Way way{distance_to(team, regular), is_plain ? regular : -1};
-    hide(way.slot);
-    if (__builtin_expect(way.slot < 0, 0)) {
-        way.slot = slot_asked(team.control, team.table, operation, pe, team.n_pes, regular);
-        way.distance = distance_to(team, way.slot);
-        hide(way.distance);
+    Route route{distance_to(team, regular), is_plain ? regular : -1};
+    hide(route.slot);
+    if (__builtin_expect(route.slot < 0, 0)) {
+        route.slot = slot_asked(team.control, team.table, operation, pe, team.n_pes, regular);
+        route.distance = distance_to(team, route.slot);
+        hide(route.distance);
     }
-    return way;
+    return route;
 }
 /// Address at a PE, for operations that need PEs in the window.
 template <class T> ATOLL_ANYWHERE T* near_for(const Team& team, Operation operation, T* symmetric, int pe) {
-    const Way way = way_for(team, operation, symmetric, pe);
-    if (is_far(way.slot)) refuse_far(team.control, operation, way.slot);
-    return way.at(symmetric);
+    const Route route = route_for(team, operation, symmetric, pe);
+    if (is_far(route.slot)) refuse_far(team.control, operation, route.slot);
+    return route.at(symmetric);
 }
 
 }  // namespace detail
@@ -145,8 +133,8 @@ namespace detail {
 
 template <class T>
 ATOLL_ANYWHERE T* peer_or_null(const Team& team, Operation operation, T* symmetric, int pe) {
-    const Way way = way_for(team, operation, symmetric, pe);
-    return is_far(way.slot) ? nullptr : way.at(symmetric);
+    const Route route = route_for(team, operation, symmetric, pe);
+    return is_far(route.slot) ? nullptr : route.at(symmetric);
 }
 
 }  // namespace detail
@@ -162,5 +150,5 @@ template <class T> ATOLL_ANYWHERE T* ptr(const Team& team, T* symmetric, int pe)
     return detail::peer_or_null(team, Operation::ptr, symmetric, pe);
 }
 
-}  // namespace ATOLL_DEVICE_WAYS
+}  // namespace ATOLL_DEVICE_ROUTES
 }  // namespace atl::device

@@ -8,7 +8,7 @@
 #include "atoll/device/words.hpp"
 
 namespace atl::device {
-inline namespace ATOLL_DEVICE_WAYS {
+inline namespace ATOLL_DEVICE_ROUTES {
 
 namespace detail {
 
@@ -134,31 +134,31 @@ ATOLL_ANYWHERE void far_blocks(const Team& team, Operation operation, FarKind ki
 
 /// Stores one element, unordered. Not torn if it has 1, 2, 4 or 8 bytes.
 template <class T> ATOLL_ANYWHERE void p(const Team& team, T* dst, SameAs<T> value, int pe) {
-    const detail::Way way = detail::way_for(team, Operation::p, dst, pe);
-    if (detail::is_far(way.slot)) return detail::far_store(team, Operation::p, dst, value, way.slot);
+    const detail::Route route = detail::route_for(team, Operation::p, dst, pe);
+    if (detail::is_far(route.slot)) return detail::far_store(team, Operation::p, dst, value, route.slot);
     if constexpr (detail::is_word<T>())
-        store_relaxed(way.at(dst), value);
+        store_relaxed(route.at(dst), value);
     else
-        *way.at(dst) = value;
+        *route.at(dst) = value;
 }
 template <class T> ATOLL_ANYWHERE T g(const Team& team, const T* src, int pe) {
-    const detail::Way way = detail::way_for(team, Operation::g, src, pe);
-    if (detail::is_far(way.slot)) return detail::far_load(team, Operation::g, src, way.slot);
+    const detail::Route route = detail::route_for(team, Operation::g, src, pe);
+    if (detail::is_far(route.slot)) return detail::far_load(team, Operation::g, src, route.slot);
     if constexpr (detail::is_word<T>())
-        return load_relaxed(way.at(src));
+        return load_relaxed(route.at(src));
     else
-        return *way.at(src);
+        return *route.at(src);
 }
 
 /// Copies `count` elements to `pe`. On return any thread of the scope may overwrite `src`.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void put(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                         Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::put, dst, pe);
-    if (detail::is_far(way.slot))
-        return detail::far_move(team, Operation::put, FarKind::put, way.slot, dst, src, count * sizeof(T),
+    const detail::Route route = detail::route_for(team, Operation::put, dst, pe);
+    if (detail::is_far(route.slot))
+        return detail::far_move(team, Operation::put, FarKind::put, route.slot, dst, src, count * sizeof(T),
                                 true, scope);
-    detail::copy(way.at(dst), src, count * sizeof(T), scope);
+    detail::copy(route.at(dst), src, count * sizeof(T), scope);
     scope.sync();
 }
 
@@ -166,11 +166,11 @@ ATOLL_ANYWHERE void put(const Team& team, T* dst, const T* src, unsigned long lo
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void get(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                         Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::get, src, pe);
-    if (detail::is_far(way.slot))
-        return detail::far_move(team, Operation::get, FarKind::get, way.slot, src, dst, count * sizeof(T),
+    const detail::Route route = detail::route_for(team, Operation::get, src, pe);
+    if (detail::is_far(route.slot))
+        return detail::far_move(team, Operation::get, FarKind::get, route.slot, src, dst, count * sizeof(T),
                                 true, scope);
-    detail::copy(dst, way.at(src), count * sizeof(T), scope);
+    detail::copy(dst, route.at(src), count * sizeof(T), scope);
     scope.sync();
 }
 
@@ -179,20 +179,20 @@ ATOLL_ANYWHERE void get(const Team& team, T* dst, const T* src, unsigned long lo
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void put_nbi(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                             Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::put_nbi, dst, pe);
-    if (detail::is_far(way.slot))
-        return detail::far_move(team, Operation::put_nbi, FarKind::put, way.slot, dst, src, count * sizeof(T),
-                                false, scope);
-    detail::copy(way.at(dst), src, count * sizeof(T), scope);
+    const detail::Route route = detail::route_for(team, Operation::put_nbi, dst, pe);
+    if (detail::is_far(route.slot))
+        return detail::far_move(team, Operation::put_nbi, FarKind::put, route.slot, dst, src,
+                                count * sizeof(T), false, scope);
+    detail::copy(route.at(dst), src, count * sizeof(T), scope);
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void get_nbi(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                             Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::get_nbi, src, pe);
-    if (detail::is_far(way.slot))
-        return detail::far_move(team, Operation::get_nbi, FarKind::get, way.slot, src, dst, count * sizeof(T),
-                                false, scope);
-    detail::copy(dst, way.at(src), count * sizeof(T), scope);
+    const detail::Route route = detail::route_for(team, Operation::get_nbi, src, pe);
+    if (detail::is_far(route.slot))
+        return detail::far_move(team, Operation::get_nbi, FarKind::get, route.slot, src, dst,
+                                count * sizeof(T), false, scope);
+    detail::copy(dst, route.at(src), count * sizeof(T), scope);
 }
 
 /// Like put_nbi, for large blocks in shared memory. On sm_90 and later it uses bulk copies, if there are at
@@ -203,11 +203,11 @@ ATOLL_ANYWHERE void get_nbi(const Team& team, T* dst, const T* src, unsigned lon
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void async_put(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                               Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::async_put, dst, pe);
-    if (detail::is_far(way.slot))
-        return detail::far_move(team, Operation::async_put, FarKind::put, way.slot, dst, src,
+    const detail::Route route = detail::route_for(team, Operation::async_put, dst, pe);
+    if (detail::is_far(route.slot))
+        return detail::far_move(team, Operation::async_put, FarKind::put, route.slot, dst, src,
                                 count * sizeof(T), false, scope);
-    T* there = way.at(dst);
+    T* there = route.at(dst);
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     if constexpr (detail::WithinBlock<Scope>::value) {
         if (detail::can_bulk(there, src, count * sizeof(T))) {
@@ -225,21 +225,21 @@ ATOLL_ANYWHERE void async_put(const Team& team, T* dst, const T* src, unsigned l
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void iput(const Team& team, T* dst, const T* src, long long dst_stride, long long src_stride,
                          unsigned long long count, int pe, Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::iput, dst, pe);
-    if (detail::is_far(way.slot))
-        return detail::far_blocks(team, Operation::iput, FarKind::put, way.slot, dst, src, dst_stride,
+    const detail::Route route = detail::route_for(team, Operation::iput, dst, pe);
+    if (detail::is_far(route.slot))
+        return detail::far_blocks(team, Operation::iput, FarKind::put, route.slot, dst, src, dst_stride,
                                   src_stride, 1, count, scope);
-    detail::copy_strided(way.at(dst), src, dst_stride, src_stride, count, scope);
+    detail::copy_strided(route.at(dst), src, dst_stride, src_stride, count, scope);
     scope.sync();
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void iget(const Team& team, T* dst, const T* src, long long dst_stride, long long src_stride,
                          unsigned long long count, int pe, Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::iget, src, pe);
-    if (detail::is_far(way.slot))
-        return detail::far_blocks(team, Operation::iget, FarKind::get, way.slot, src, dst, src_stride,
+    const detail::Route route = detail::route_for(team, Operation::iget, src, pe);
+    if (detail::is_far(route.slot))
+        return detail::far_blocks(team, Operation::iget, FarKind::get, route.slot, src, dst, src_stride,
                                   dst_stride, 1, count, scope);
-    detail::copy_strided(dst, way.at(src), dst_stride, src_stride, count, scope);
+    detail::copy_strided(dst, route.at(src), dst_stride, src_stride, count, scope);
     scope.sync();
 }
 
@@ -276,5 +276,5 @@ template <class Scope = Thread> ATOLL_ANYWHERE void flush(const Team& team, Scop
     scope.sync();
 }
 
-}  // namespace ATOLL_DEVICE_WAYS
+}  // namespace ATOLL_DEVICE_ROUTES
 }  // namespace atl::device

@@ -6,7 +6,7 @@
 #include "atoll/device/peers.hpp"
 
 namespace atl::device {
-inline namespace ATOLL_DEVICE_WAYS {
+inline namespace ATOLL_DEVICE_ROUTES {
 
 /// One thread, of a kernel or of the host.
 struct Thread {
@@ -98,5 +98,5 @@ class Grid {
 };
 #endif
 
-}  // namespace ATOLL_DEVICE_WAYS
+}  // namespace ATOLL_DEVICE_ROUTES
 }  // namespace atl::device

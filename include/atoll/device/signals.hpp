@@ -7,7 +7,7 @@
 #include "atoll/device/rma.hpp"
 
 namespace atl::device {
-inline namespace ATOLL_DEVICE_WAYS {
+inline namespace ATOLL_DEVICE_ROUTES {
 
 using atl::SignalOp;
 
@@ -37,19 +37,20 @@ ATOLL_ANYWHERE void far_put_signal(const Team& team, void* dst, const void* src,
 }  // namespace detail
 
 template <class T> ATOLL_ANYWHERE void signal_set(const Team& team, T* signal, SameAs<T> value, int pe) {
-    const detail::Way way = detail::way_for(team, Operation::signal_set, signal, pe);
-    if (detail::is_far(way.slot))
-        return detail::far_signal(team, Operation::signal_set, signal, value, AtomicOp::set, way.slot);
-    store_release(way.at(signal), value);
+    const detail::Route route = detail::route_for(team, Operation::signal_set, signal, pe);
+    if (detail::is_far(route.slot))
+        return detail::far_signal(team, Operation::signal_set, signal, value, AtomicOp::set, route.slot);
+    store_release(route.at(signal), value);
 }
 template <class T> ATOLL_ANYWHERE void signal_add(const Team& team, T* signal, SameAs<T> value, int pe) {
-    const detail::Way way = detail::way_for(team, Operation::signal_add, signal, pe);
-    if (detail::is_far(way.slot))
-        return detail::far_signal(team, Operation::signal_add, signal, value, AtomicOp::add, way.slot);
-    detail::add_release(way.at(signal), value);
+    const detail::Route route = detail::route_for(team, Operation::signal_add, signal, pe);
+    if (detail::is_far(route.slot))
+        return detail::far_signal(team, Operation::signal_add, signal, value, AtomicOp::add, route.slot);
+    detail::add_release(route.at(signal), value);
 }
 /// Loads this PE's own signal, with acquire order.
 template <class T> ATOLL_ANYWHERE T signal_fetch(const Team&, const T* signal) {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "signals have 4 or 8 bytes");
     return load_acquire(signal);
 }
 
@@ -59,15 +60,15 @@ template <class T> ATOLL_ANYWHERE T signal_fetch(const Team&, const T* signal) {
 template <class T, class Signal, class Scope = Thread>
 ATOLL_ANYWHERE void put_signal(const Team& team, T* dst, const T* src, unsigned long long count,
                                Signal* signal, SameAs<Signal> value, SignalOp op, int pe, Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::put_signal, dst, pe);
+    const detail::Route route = detail::route_for(team, Operation::put_signal, dst, pe);
     detail::check_place(team, Operation::put_signal, signal);
-    if (detail::is_far(way.slot))
-        return detail::far_put_signal<Signal>(team, dst, src, count * sizeof(T), signal, value, op, way.slot,
-                                              true, scope);
-    detail::copy(way.at(dst), src, count * sizeof(T), scope);
+    if (detail::is_far(route.slot))
+        return detail::far_put_signal<Signal>(team, dst, src, count * sizeof(T), signal, value, op,
+                                              route.slot, true, scope);
+    detail::copy(route.at(dst), src, count * sizeof(T), scope);
     scope.sync();
     if (scope.rank() != 0) return;
-    Signal* there = way.at(signal);
+    Signal* there = route.at(signal);
     if (op == SignalOp::set)
         store_release(there, value);
     else
@@ -84,10 +85,10 @@ template <class T, class Signal, class Scope = Thread>
 ATOLL_ANYWHERE void put_signal_nbi(const Team& team, T* dst, const T* src, unsigned long long count,
                                    Signal* signal, SameAs<Signal> value, SignalOp op, int pe,
                                    Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::put_signal_nbi, dst, pe);
-    if (detail::is_far(way.slot))
-        return detail::far_put_signal<Signal>(team, dst, src, count * sizeof(T), signal, value, op, way.slot,
-                                              false, scope);
+    const detail::Route route = detail::route_for(team, Operation::put_signal_nbi, dst, pe);
+    if (detail::is_far(route.slot))
+        return detail::far_put_signal<Signal>(team, dst, src, count * sizeof(T), signal, value, op,
+                                              route.slot, false, scope);
     put_signal(team, dst, src, count, signal, value, op, pe, scope);
 }
 
@@ -96,6 +97,7 @@ ATOLL_ANYWHERE void put_signal_nbi(const Team& team, T* dst, const T* src, unsig
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void signal_wait_until(const Team& team, const T* signal, Compare cmp, SameAs<T> value,
                                       Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "signals have 4 or 8 bytes");
     if (scope.rank() == 0) {
         const detail::Call call{Operation::signal_wait_until, tag, bound_ns};
         detail::spin(
@@ -120,5 +122,5 @@ ATOLL_ANYWHERE void signal_consume(const Team& team, T* signal, SameAs<T> n, Sco
     scope.sync();
 }
 
-}  // namespace ATOLL_DEVICE_WAYS
+}  // namespace ATOLL_DEVICE_ROUTES
 }  // namespace atl::device

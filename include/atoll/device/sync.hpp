@@ -5,7 +5,7 @@
 #include "atoll/device/bulk.hpp"
 
 namespace atl::device {
-inline namespace ATOLL_DEVICE_WAYS {
+inline namespace ATOLL_DEVICE_ROUTES {
 
 /// `relaxed` is an extension: it synchronises execution, and orders no data.
 enum class Order { acquire_release, relaxed };
@@ -29,7 +29,7 @@ template <class Scope = Thread> class Meeting {
     /// See the function `sync`.
     ATOLL_ANYWHERE void sync(Order order = Order::acquire_release) {
         ++epoch_;
-        unsigned long long* arrived = team_.control->arrived;
+        unsigned long long* arrived = detail::arrived_of(team_);
         if (order == Order::acquire_release)
             detail::settle_far(team_, Operation::sync, FarKind::quiet, scope_);
         scope_.sync();
@@ -56,13 +56,13 @@ template <class Scope = Thread> class Meeting {
     ATOLL_ANYWHERE unsigned long long* word_at(int pe) const {
         const int slot = slot_of(team_, pe);
         return detail::is_far(slot) ? nullptr
-                                    : detail::at_slot(team_, team_.control->arrived + team_.my_pe, slot);
+                                    : detail::at_slot(team_, detail::arrived_of(team_) + team_.my_pe, slot);
     }
     ATOLL_ANYWHERE void tell(int pe, unsigned long long* word, Order order) const {
         if (ATOLL_DEVICE_FAR != 0 && !word)
             detail::far_word(team_.control,
                              detail::far_code(Operation::sync, AtomicOp::set, DType::uint64, false),
-                             slot_of(team_, pe), team_.control->arrived + team_.my_pe, 8, epoch_, 0);
+                             slot_of(team_, pe), detail::arrived_of(team_) + team_.my_pe, 8, epoch_, 0);
         else if (order == Order::relaxed)
             store_relaxed(word, epoch_);
         else
@@ -110,5 +110,5 @@ ATOLL_ANYWHERE void barrier(const Team& team, Scope scope = {}, int tag = 0,
     detail::meet(team, scope, {Operation::barrier, tag, bound_ns});
 }
 
-}  // namespace ATOLL_DEVICE_WAYS
+}  // namespace ATOLL_DEVICE_ROUTES
 }  // namespace atl::device

@@ -20,13 +20,13 @@
 /// Inline namespace of the functions, one for each combination of these settings. So a program may link
 /// sources of several kinds. Structures that the library knows are outside it.
 #if ATOLL_DEVICE_FAR && ATOLL_DEVICE_CHECK_ADDRESSES
-#define ATOLL_DEVICE_WAYS far_too_checked
+#define ATOLL_DEVICE_ROUTES far_too_checked
 #elif ATOLL_DEVICE_FAR
-#define ATOLL_DEVICE_WAYS far_too
+#define ATOLL_DEVICE_ROUTES far_too
 #elif ATOLL_DEVICE_CHECK_ADDRESSES
-#define ATOLL_DEVICE_WAYS near_only_checked
+#define ATOLL_DEVICE_ROUTES near_only_checked
 #else
-#define ATOLL_DEVICE_WAYS near_only
+#define ATOLL_DEVICE_ROUTES near_only
 #endif
 
 namespace atl::device {
@@ -52,7 +52,7 @@ struct Team {
     Control* control;  ///< this PE's, never null; at the same offset in every member's slot
 };
 
-inline namespace ATOLL_DEVICE_WAYS {
+inline namespace ATOLL_DEVICE_ROUTES {
 
 ATOLL_ANYWHERE inline int slot_of(const Team& team, int pe) {
     return team.table ? team.table[pe] : team.first + pe * team.step;
@@ -86,5 +86,5 @@ template <class T> ATOLL_ANYWHERE T* at(const Team& team, T* symmetric, int pe) 
 
 }  // namespace detail
 
-}  // namespace ATOLL_DEVICE_WAYS
+}  // namespace ATOLL_DEVICE_ROUTES
 }  // namespace atl::device

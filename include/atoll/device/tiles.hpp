@@ -8,7 +8,7 @@
 #include "atoll/device/sync.hpp"
 
 namespace atl::device {
-inline namespace ATOLL_DEVICE_WAYS {
+inline namespace ATOLL_DEVICE_ROUTES {
 
 /// `rows` times `cols` elements; row r begins at data + r * pitch. At most 2^31 elements.
 template <class T> struct Tile {
@@ -113,11 +113,11 @@ template <class T, class S> ATOLL_ANYWHERE Tile<const T> as_source(const Tile<S>
 template <class T, class S, class Scope = Thread>
 ATOLL_ANYWHERE void tile_put(const Team& team, const Tile<T>& dst, const Tile<S>& src, int pe,
                              Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::tile_put, dst.data, pe);
-    if (detail::is_far(way.slot))
-        return detail::far_blocks<T>(team, Operation::tile_put, FarKind::put, way.slot, dst.data, src.data,
+    const detail::Route route = detail::route_for(team, Operation::tile_put, dst.data, pe);
+    if (detail::is_far(route.slot))
+        return detail::far_blocks<T>(team, Operation::tile_put, FarKind::put, route.slot, dst.data, src.data,
                                      dst.pitch, src.pitch, src.cols, src.rows, scope);
-    const Tile<T> there{way.at(dst.data), src.rows, src.cols, dst.pitch};
+    const Tile<T> there{route.at(dst.data), src.rows, src.cols, dst.pitch};
     detail::copy_tile(there, detail::as_source<T>(src), scope);
     scope.sync();
 }
@@ -126,11 +126,11 @@ ATOLL_ANYWHERE void tile_put(const Team& team, const Tile<T>& dst, const Tile<S>
 template <class T, class S, class Scope = Thread>
 ATOLL_ANYWHERE void tile_get(const Team& team, const Tile<T>& dst, const Tile<S>& src, int pe,
                              Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::tile_get, src.data, pe);
-    if (detail::is_far(way.slot))
-        return detail::far_blocks<T>(team, Operation::tile_get, FarKind::get, way.slot, src.data, dst.data,
+    const detail::Route route = detail::route_for(team, Operation::tile_get, src.data, pe);
+    if (detail::is_far(route.slot))
+        return detail::far_blocks<T>(team, Operation::tile_get, FarKind::get, route.slot, src.data, dst.data,
                                      src.pitch, dst.pitch, dst.cols, dst.rows, scope);
-    const Tile<S> there{way.at(src.data), dst.rows, dst.cols, src.pitch};
+    const Tile<S> there{route.at(src.data), dst.rows, dst.cols, src.pitch};
     detail::copy_tile(dst, detail::as_source<T>(there), scope);
     scope.sync();
 }
@@ -172,5 +172,5 @@ ATOLL_ANYWHERE void tile_allgather(const Team& team, const Tile<T>& dst, const T
     detail::meet(team, scope, call);
 }
 
-}  // namespace ATOLL_DEVICE_WAYS
+}  // namespace ATOLL_DEVICE_ROUTES
 }  // namespace atl::device

@@ -13,7 +13,7 @@
 #endif
 
 namespace atl::device {
-inline namespace ATOLL_DEVICE_WAYS {
+inline namespace ATOLL_DEVICE_ROUTES {
 
 using atl::Compare;
 
@@ -50,10 +50,9 @@ template <class T> ATOLL_ANYWHERE unsigned long long bits_of(const T& value) {
 ATOLL_ANYWHERE inline Report waiting(const Control* control, const Call& call, const void* address,
                                      int peer = -1) {
     Report report{};
-    report.operation = static_cast<int>(call.operation);
+    report.operation = call.operation;
     report.team = control->team;
     report.peer = peer;
-    report.compare = -1;
     report.tag = call.tag;
     report.bound_ns = call.bound_ns;
     report.address = reinterpret_cast<unsigned long long>(address);
@@ -64,7 +63,9 @@ template <class T>
 ATOLL_ANYWHERE Report waiting(const Control* control, const Call& call, const T* word, Compare cmp,
                               T expected, int peer = -1) {
     Report report = waiting(control, call, word, peer);
-    report.compare = static_cast<int>(cmp) | static_cast<int>(values_of<T>) << compare_bits;
+    report.subject = Subject::word;
+    report.compare = cmp;
+    report.values = values_of<T>;
     report.expected = bits_of(expected);
     report.found = bits_of(device::load_relaxed(word));
     return report;
@@ -180,5 +181,5 @@ ATOLL_ANYWHERE void spin(const Team& team, Seen seen, Describe describe) {
 
 }  // namespace detail
 
-}  // namespace ATOLL_DEVICE_WAYS
+}  // namespace ATOLL_DEVICE_ROUTES
 }  // namespace atl::device

@@ -6,7 +6,7 @@
 #include "atoll/device/rma.hpp"
 
 namespace atl::device {
-inline namespace ATOLL_DEVICE_WAYS {
+inline namespace ATOLL_DEVICE_ROUTES {
 
 /// Returned if no word satisfies, or all words are left out.
 constexpr unsigned long long no_index = ~0ull;
@@ -223,5 +223,5 @@ ATOLL_ANYWHERE unsigned long long test_some_vector(const Team&, const T* ivars, 
     return detail::test_some(detail::words_of(ivars, n, status, cmp, values), indices, scope);
 }
 
-}  // namespace ATOLL_DEVICE_WAYS
+}  // namespace ATOLL_DEVICE_ROUTES
 }  // namespace atl::device

@@ -5,7 +5,7 @@
 #include "atoll/device/control.hpp"
 
 namespace atl::device {
-inline namespace ATOLL_DEVICE_WAYS {
+inline namespace ATOLL_DEVICE_ROUTES {
 
 namespace detail {
 
@@ -28,6 +28,22 @@ struct alignas(16) ATOLL_MAY_ALIAS Quad {
     unsigned long long words[2];
 };
 
+/// Hides a value from the optimiser of GPU compilers. Emits no instruction.
+ATOLL_ANYWHERE inline void hide(int& value) {
+#if defined(__CUDA_ARCH__)
+    asm("" : "+r"(value));
+#else
+    static_cast<void>(value);
+#endif
+}
+ATOLL_ANYWHERE inline void hide(long long& value) {
+#if defined(__CUDA_ARCH__)
+    asm("" : "+l"(value));
+#else
+    static_cast<void>(value);
+#endif
+}
+
 /// The same bits as another type of the same size.
 template <class To, class From> ATOLL_ANYWHERE To same_bits(const From& from) {
     static_assert(sizeof(To) == sizeof(From), "bits are neither lost nor made");
@@ -41,6 +57,11 @@ template <class To, class From> ATOLL_ANYWHERE To same_bits(const From& from) {
 }
 
 #if defined(__CUDA_ARCH__)
+__device__ inline unsigned short load_acquire(const unsigned short* p) {
+    unsigned short value;
+    asm volatile("ld.acquire.sys.global.u16 %0, [%1];" : "=h"(value) : "l"(p) : "memory");
+    return value;
+}
 __device__ inline unsigned load_acquire(const unsigned* p) {
     unsigned value;
     asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
@@ -109,7 +130,8 @@ __device__ inline unsigned load_in_gpu(const unsigned* p) {
 }  // namespace detail
 
 template <class T> ATOLL_ANYWHERE T load_acquire(const T* p) {
-    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "words that PEs wait for have 4 or 8 bytes");
+    static_assert(sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8,
+                  "words that PEs wait for have 2, 4 or 8 bytes");
 #if defined(__CUDA_ARCH__)
     using Bits = typename detail::Bits<sizeof(T)>::type;
     return detail::same_bits<T>(detail::load_acquire(reinterpret_cast<const Bits*>(p)));
@@ -185,5 +207,5 @@ ATOLL_ANYWHERE inline bool load_flagged(const FlaggedPair* from, unsigned flag, 
 
 }  // namespace detail
 
-}  // namespace ATOLL_DEVICE_WAYS
+}  // namespace ATOLL_DEVICE_ROUTES
 }  // namespace atl::device

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,15 +14,20 @@ from . import _build
 __all__ = ["create", "create_on", "module"]
 
 
-def _tables() -> tuple[int, int]:
-    """Return the addresses of libatoll's tables of functions (atoll/groups.h)."""
+def _tables() -> list[int]:
+    """Return the addresses of libatoll's tables of functions (atoll/groups.h, atoll/symmetric.h)."""
     assert _atoll.__file__  # importing it has loaded the library
     library = ctypes.CDLL("libatoll.so")
     addresses = []
-    for function in (library.atoll_groups, library.atoll_device_groups):
+    for function in (
+        library.atoll_groups,
+        library.atoll_device_groups,
+        library.atoll_symmetric_memory,
+        library.atoll_device_memory,
+    ):
         function.restype = ctypes.c_void_p
         addresses.append(int(function()))
-    return addresses[0], addresses[1]
+    return addresses
 
 
 @functools.cache
@@ -29,6 +35,10 @@ def module() -> Any:
     """Return the C++ module for the PyTorch of this process, compiled if need be."""
     loaded = _build.load()
     loaded.load(*_tables())
+    try:
+        loaded.register_symmetric()
+    except RuntimeError as error:
+        warnings.warn(f"atoll: PyTorch refused the symmetric memory of CPUs: {error}", stacklevel=2)
     return loaded
 
 

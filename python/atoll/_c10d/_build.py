@@ -25,8 +25,14 @@ from pathlib import Path
 from typing import Any
 
 NAME = "_atoll_c10d"
-SOURCES = ("gpu.cpp", "backend.cpp", "module.cpp")
-HEADERS = ("work.hpp", "gpu.hpp", "buffers.hpp", "backend.hpp")
+SOURCES = (
+    "gpu.cpp", "backend.cpp", "symmetric.cpp", "gpu_symmetric.cpp", "symmetric_operators.cpp", "window.cpp",
+    "subgroups.cpp", "module.cpp",
+)  # fmt: skip
+HEADERS = (
+    "work.hpp", "gpu.hpp", "buffers.hpp", "backend.hpp", "store.hpp", "symmetric.hpp", "gpu_symmetric.hpp",
+    "window.hpp",
+)  # fmt: skip
 OLDEST, NEWEST = (2, 11), (2, 15)
 WAIT_SECONDS = 600
 FOLDER = Path(__file__).resolve().parent
@@ -96,7 +102,8 @@ def _key(torch: Any) -> str:
     digest = hashlib.sha256()
     for name in (*SOURCES, *HEADERS, "_build.py"):
         digest.update((FOLDER / name).read_bytes())
-    digest.update((_include() / "atoll" / "groups.h").read_bytes())
+    for name in ("groups.h", "symmetric.h"):
+        digest.update((_include() / "atoll" / name).read_bytes())
     digest.update(str(os.environ.get("CXX")).encode())
     abi = sysconfig.get_config_var("SOABI")
     return f"torch-{torch.__version__}-{abi}-{platform.machine()}-{digest.hexdigest()[:16]}"

@@ -1,5 +1,8 @@
 #include "backend.hpp"
 
+#include "symmetric.hpp"
+#include "window.hpp"
+
 namespace atoll_c10d {
 
 int AtollBackend::root_of(std::int64_t root, const char* operation) const {
@@ -50,6 +53,37 @@ WorkPtr AtollBackend::endCoalescing() {
     if (works.size() == 1) return works[0];
     return c10::make_intrusive<ManyWork>(rank_, OpType::COALESCED, std::move(works));
 }
+
+// ---- memory
+
+std::shared_ptr<c10::Allocator> AtollBackend::getMemAllocator() { return symmetric_allocator(); }
+
+/// A tensor on a GPU is an ordinary one: any memory of PyTorch's allocator is moved without a copy on the
+/// host.
+at::Tensor AtollBackend::allocateTensor(long size, at::TensorOptions options) {
+    if (!options.device().is_cpu()) return at::empty({size}, options);
+    return allocate_symmetric(size, options);
+}
+
+/// PyTorch passes a number only: -1 for CPUs, or that of a GPU.
+bool AtollBackend::supportsTensorAlloc(c10::DeviceIndex device) { return device < 0 || !at::hasCUDA(); }
+
+#ifdef C10D_BACKEND_HAS_WINDOW
+/// The symmetric memory of this process, in bytes.
+std::unordered_map<std::string, std::uint64_t> AtollBackend::getMemoryStats() {
+    std::size_t used = 0, limit = 0;
+    if (symmetric_table->usage(&used, &limit) != 0) throw_last_failure();
+    return {{"symmetric.used_bytes", used}, {"symmetric.limit_bytes", limit}};
+}
+
+c10::intrusive_ptr<c10d::Window> AtollBackend::new_window(const std::optional<at::Tensor>& tensor) {
+    const std::string keys = c10::str(meeting_.keys, "/window/", windows_++);
+    auto window = c10::make_intrusive<AtollWindow>(
+        Ranks{meeting_.store, keys, rank_, size_, names_, label_, options_->timeout});
+    if (tensor.has_value()) window->tensor_register(*tensor, true);
+    return window;
+}
+#endif
 
 // ---- barriers
 

@@ -14,11 +14,13 @@ namespace atoll_c10d {
 
 class AtollBackend : public c10d::Backend {
   public:
-    AtollBackend(atoll_group* group, const Meeting& meeting, Milliseconds timeout, std::vector<int> names)
+    AtollBackend(atoll_group* group, const Meeting& meeting, Milliseconds timeout, std::vector<int> names,
+                 std::string label)
         : Backend(meeting.rank, meeting.size),
           group_(group),
           meeting_(meeting),
           names_(std::move(names)),
+          label_(std::move(label)),
           options_(c10::make_intrusive<Options>("atoll", timeout)) {}
     ~AtollBackend() override {
         gpus_.clear();
@@ -26,12 +28,30 @@ class AtollBackend : public c10d::Backend {
     }
 
     const std::string getBackendName() const override { return "atoll"; }
-    c10::intrusive_ptr<Options> getBackendOptions() override { return options_; }
+    /// A copy: `splitGroup` of PyTorch before 2.15 writes the new group's time-out into it.
+    c10::intrusive_ptr<Options> getBackendOptions() override {
+        return c10::make_intrusive<Options>(*options_);
+    }
     void setTimeout(Milliseconds timeout) override { options_->timeout = timeout; }
     std::uint64_t getSequenceNumberForGroup() override { return sequence_.load(); }
     void abort() override {
         table->abort(group_, c10::str("rank ", name_of(rank_), " aborted the group.").c_str());
     }
+
+    /// Tensors of CPUs in symmetric memory. DDP and FSDP2 can take their buckets from here.
+    std::shared_ptr<c10::Allocator> getMemAllocator() override;
+    at::Tensor allocateTensor(long size, at::TensorOptions options) override;
+    bool supportsTensorAlloc(c10::DeviceIndex device) override;
+
+    /// With a device bound to the group, `new_group` of PyTorch calls functions that only NCCL's backend has
+    /// if this is true.
+    bool supportsSplitting() const override { return !getBoundDeviceId().has_value(); }
+    c10::intrusive_ptr<Backend> split(const c10::intrusive_ptr<c10d::Store>& store,
+                                      const std::vector<int>& ranks,
+                                      const c10::intrusive_ptr<Options>& options) override;
+    bool supportsShrinking() const override { return true; }
+    c10::intrusive_ptr<Backend> shrink(const std::vector<std::int64_t>& excluded, int flags,
+                                       const c10::intrusive_ptr<Options>& options) override;
 
     bool supportsCoalescing() const override { return true; }
     void startCoalescing() override;
@@ -75,20 +95,22 @@ class AtollBackend : public c10d::Backend {
     WorkPtr recvAnysource(Tensors& tensors, int tag) override;
 
 #ifdef C10D_BACKEND_HAS_WINDOW
-    // Throws our own error, which names the remedy, since windows are not supported.
-    c10::intrusive_ptr<c10d::Window> new_window(const std::optional<at::Tensor>&) override {
-        C10_THROW_ERROR(
-            NotImplementedError,
-            "Windows: not in this version of Atoll's backend; atoll.array, put and get of Atoll itself "
-            "are one-sided.");
-    }
+    bool supportsWindow() const override { return true; }
+    std::unordered_map<std::string, std::uint64_t> getMemoryStats() override;
+    c10::intrusive_ptr<c10d::Window> new_window(const std::optional<at::Tensor>& tensor) override;
 #endif
+
+    /// The global rank of each rank.
+    const std::vector<int>& names() const { return names_; }
 
   private:
     std::string name_of(int rank) const { return std::to_string(names_[static_cast<std::size_t>(rank)]); }
     Milliseconds limit(Milliseconds given) const {
         return given == c10d::kUnsetTimeout ? options_->timeout : given;
     }
+    c10::intrusive_ptr<Backend> subgroup(const c10::intrusive_ptr<c10d::Store>& store,
+                                         const std::vector<int>& ranks, const std::string& label,
+                                         const c10::intrusive_ptr<Options>& options);
     int root_of(std::int64_t root, const char* operation) const;
     /// Starts an operation on tensors of this device. `uneven`: pieces of an all_to_all may differ in size.
     WorkPtr go(Buffers& buffers, const atoll_call& call, c10::Device device, bool async, bool uneven = false);
@@ -116,9 +138,11 @@ class AtollBackend : public c10d::Backend {
     std::mutex gpus_mutex_;
     std::map<c10::DeviceIndex, std::unique_ptr<GpuSide>> gpus_;
     std::vector<int> names_;  ///< global rank of each rank
+    std::string label_;       ///< the group's name, for errors
     c10::intrusive_ptr<Options> options_;
     std::atomic<std::uint64_t> sequence_{0};
     int monitored_ = 0;
+    int windows_ = 0, splits_ = 0;
     bool coalescing_ = false;
     std::vector<WorkPtr> coalesced_;
 };

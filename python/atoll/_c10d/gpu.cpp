@@ -101,7 +101,7 @@ DeviceGroup GpuSide::join(const std::string& keys, int rank, int size, bool for_
     atoll_device_group* group = device_table->join(&store, &options);
     if (group == nullptr) {
         if (calls.error) std::rethrow_exception(calls.error);
-        throw_failure(table->last_failure(), table->last_error());
+        throw_last_failure();
     }
     return DeviceGroup(group, [](atoll_device_group* of) { device_table->leave(of); });
 }

@@ -1,6 +1,9 @@
 // The module: makes backends for PyTorch. It is compiled for one version of PyTorch (see _build.py) and
 // reaches libatoll through tables of functions.
 #include "backend.hpp"
+#include "gpu_symmetric.hpp"
+#include "store.hpp"
+#include "symmetric.hpp"
 
 #include <pybind11/chrono.h>
 
@@ -8,26 +11,6 @@ namespace atoll_c10d {
 namespace {
 
 constexpr std::size_t address_room = 512;
-
-/// Waits for a key of the store, and throws an error that names the missing step.
-std::string awaited(c10d::Store& store, const std::string& key, const std::string& step,
-                    Milliseconds timeout) {
-    try {
-        store.wait({key}, timeout);
-    } catch (const std::exception& error) {
-        throw_failure(
-            ATOLL_TIMED_OUT,
-            c10::str(step, " within ", std::chrono::duration<double>(timeout).count(), " s: ", error.what()));
-    }
-    return store.get_to_str(key);
-}
-
-/// The keys of one group. A store may outlive a group, so every group of a store has its own keys: those of
-/// its first, second, ... set of `size` tickets.
-std::string keys_of_group(c10d::Store& store, int size) {
-    const std::int64_t ticket = store.add("atoll/tickets", 1);
-    return "atoll/" + std::to_string((ticket - 1) / size);
-}
 
 constexpr const char* all_joined = "all joined";
 
@@ -52,7 +35,7 @@ c10::intrusive_ptr<c10d::Backend> create_backend(const c10::intrusive_ptr<c10d::
     if (names.empty())
         for (int i = 0; i < size; ++i) names.push_back(i);
     const Milliseconds timeout(static_cast<std::int64_t>(timeout_s * 1e3));
-    const std::string keys = keys_of_group(*store, size);
+    const std::string keys = keys_of_group(*store, "atoll", size);
     atoll_group* group = join_members(*store, keys, rank, size, names, group_id, timeout);
     if (group == nullptr) {
         const int failure = table->last_failure();
@@ -62,7 +45,7 @@ c10::intrusive_ptr<c10d::Backend> create_backend(const c10::intrusive_ptr<c10d::
         throw_failure(failure, text);
     }
     const Meeting meeting{store, keys, rank, size, timeout_s};
-    auto backend = c10::make_intrusive<AtollBackend>(group, meeting, timeout, std::move(names));
+    auto backend = c10::make_intrusive<AtollBackend>(group, meeting, timeout, std::move(names), group_id);
     if (store->add(keys + "/joined", 1) == size) store->set(keys + "/end", std::string(all_joined));
     const std::string end = awaited(*store, keys + "/end", "Not all ranks joined the group", timeout);
     if (end != all_joined) throw_failure(ATOLL_FAILED, "The group was not made, since " + end);
@@ -75,14 +58,19 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     using namespace atoll_c10d;
     m.def(
         "load",
-        [](std::uintptr_t address, std::uintptr_t device_address) {
+        [](std::uintptr_t address, std::uintptr_t device_address, std::uintptr_t symmetric_address,
+           std::uintptr_t device_memory_address) {
             table = reinterpret_cast<const atoll_groups_table*>(address);
             device_table = reinterpret_cast<const atoll_device_table*>(device_address);
+            symmetric_table = reinterpret_cast<const atoll_symmetric_table*>(symmetric_address);
+            device_memory_table = reinterpret_cast<const atoll_device_memory_table*>(device_memory_address);
             TORCH_CHECK(table->version == ATOLL_GROUPS_VERSION,
                         "Atoll's module for PyTorch was compiled for version ", ATOLL_GROUPS_VERSION,
                         " of libatoll's groups; the library has version ", table->version, ".");
         },
-        pybind11::arg("table"), pybind11::arg("device_table"));
+        pybind11::arg("table"), pybind11::arg("device_table"), pybind11::arg("symmetric_table"),
+        pybind11::arg("device_memory_table"));
+    m.def("register_symmetric", &register_symmetric);
     m.def("create_backend", &create_backend, pybind11::arg("store"), pybind11::arg("rank"),
           pybind11::arg("size"), pybind11::arg("timeout_s"), pybind11::arg("group_id"),
           pybind11::arg("names"), pybind11::call_guard<pybind11::gil_scoped_release>());

@@ -43,6 +43,8 @@ inline int run_signal_handlers() {
     if (failure == ATOLL_WRONG_CALL) C10_THROW_ERROR(ValueError, text);
     C10_THROW_ERROR(DistBackendError, text);
 }
+/// The same for the library's last failure.
+[[noreturn]] inline void throw_last_failure() { throw_failure(table->last_failure(), table->last_error()); }
 
 /// The tensors that an operation needs until it is done, and the step that follows the transfer.
 struct Job {
@@ -67,7 +69,7 @@ class AtollWork : public c10d::Work {
         auto held = std::make_unique<c10::intrusive_ptr<AtollWork>>(work);
         const atoll_callbacks callbacks{held.get(), &AtollWork::finish_state, &AtollWork::notify_state};
         atoll_request* request = table->start(group, &call, &callbacks);
-        if (request == nullptr) throw_failure(table->last_failure(), table->last_error());
+        if (request == nullptr) throw_last_failure();
         held.release();  // notify_state takes it, possibly already
         work->request_ = request;
         return work;

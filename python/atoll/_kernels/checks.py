@@ -6,4 +6,4 @@ from .._ptx import AT
 from .documentation import table
 
 NAMES = {one["check"] for one in table()["operations"].values() if "check" in one}
-CHECKS = {name: AT.get(f"check {name}") or AT[name] for name in sorted(NAMES)}
+CHECKS = {name: AT[name] for name in sorted(NAMES)}

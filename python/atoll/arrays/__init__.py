@@ -10,18 +10,32 @@ array([3., 4., 5.])
 docs/arrays.md introduces them.
 """
 
-from ._array import At as At
-from ._array import Chosen as Chosen
+import warnings
+
 from ._array import DistArray as DistArray
+from ._at import At as At
+from ._at import Chosen as Chosen
+from ._checkpoint import load_checkpoint as load_checkpoint
+from ._checkpoint import save_checkpoint as save_checkpoint
+from ._containers import load_hdf5 as load_hdf5
+from ._containers import load_zarr as load_zarr
+from ._containers import save_hdf5 as save_hdf5
+from ._containers import save_zarr as save_zarr
+from ._files import load as load
+from ._files import save as save
 from ._makers import arange as arange
 from ._makers import from_array as from_array
 from ._makers import from_function as from_function
 from ._makers import full as full
-from ._makers import load as load
 from ._makers import ones as ones
 from ._makers import random as random
-from ._makers import save as save
+from ._makers import shuffle as shuffle
 from ._makers import zeros as zeros
+from ._others._dask import from_dask as from_dask
+from ._others._dtensor import from_dtensor as from_dtensor
+from ._others._dtensor import to_dtensor as to_dtensor
+from ._teams._between import redistribute as redistribute
+from ._teams._room import reserve as reserve
 
 __all__ = [
     *(
@@ -30,12 +44,27 @@ __all__ = [
         "DistArray",
         "arange",
         "from_array",
+        "from_dask",
+        "from_dtensor",
         "from_function",
         "full",
         "load",
+        "load_checkpoint",
+        "load_hdf5",
+        "load_zarr",
         "ones",
         "random",
+        "redistribute",
+        "reserve",
         "save",
+        "save_checkpoint",
+        "save_hdf5",
+        "save_zarr",
+        "shuffle",
+        "to_dtensor",
     ),
     "zeros",
 ]
+
+# numpy.random.shuffle swaps elements one by one, on all PEs at once. It only warns, since it takes any sequence.
+warnings.filterwarnings("error", message="you are shuffling a 'DistArray' object")

@@ -13,7 +13,7 @@ import numpy as np
 Indices = np.ndarray[Any, np.dtype[np.int64]]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Range:
     """Indices start, start + step, ... of an axis; `step` is positive."""
 
@@ -27,7 +27,7 @@ class Range:
         return slice(self.start, self.start + self.count * self.step, self.step)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Segment:
     """A part's share of a range: `local` in the part, `place` in the range itself."""
 
@@ -62,6 +62,11 @@ class Axis:
             return "block" if self.bounds == block(self.length, self.parts).bounds else "irregular"
         return "cyclic" if self.block == 1 else f"cyclic({self.block})"
 
+    @property
+    def text(self) -> str:
+        """The distribution with the bounds of irregular parts."""
+        return str(list(self.bounds)) if self.bounds is not None and self.kind == "irregular" else self.kind
+
     def owner(self, index: Any) -> Any:
         """Return the part that owns an index, or those of an array of indices."""
         if self.bounds is not None:
@@ -73,6 +78,11 @@ class Axis:
         if self.bounds is not None:
             return index - np.asarray(self.bounds)[self.owner(index)]
         return index // (self.block * self.parts) * self.block + index % self.block
+
+    def ends(self, part: int) -> tuple[int, int]:
+        """Return where the range of a part starts and stops, of an axis that is not cyclic."""
+        assert self.bounds is not None
+        return self.bounds[part], self.bounds[part + 1]
 
     def extent(self, part: int) -> int:
         """Return the number of indices of a part."""
@@ -89,16 +99,19 @@ class Axis:
         """Return the global indices of a part, in ascending order."""
         if self.bounds is not None:
             return np.arange(self.bounds[part], self.bounds[part + 1])
-        runs = [np.arange(own.start, own.start + own.count) for own, _ in self._blocks(part)]
+        blocks = self._blocks(part, Range(0, self.length))
+        runs = [np.arange(own.start, own.start + own.count) for own, _ in blocks]
         return np.concatenate(runs) if runs else np.arange(0)
 
-    def _blocks(self, part: int) -> Iterator[tuple[Range, int]]:
-        """Yield each block of a part, with its position in the part."""
-        local = 0
-        for start in range(part * self.block, self.length, self.block * self.parts):
-            count = min(self.block, self.length - start)
-            yield Range(start, count), local
-            local += count
+    def _blocks(self, part: int, wanted: Range) -> Iterator[tuple[Range, int]]:
+        """Yield the blocks of a part between the ends of a range, each with its position in the part."""
+        starts = range(part * self.block, self.length, self.block * self.parts)
+        last = wanted.start + (wanted.count - 1) * wanted.step
+        first = max(0, (wanted.start - starts.start - self.block) // starts.step + 1)
+        end = min(len(starts), (last - starts.start) // starts.step + 1)
+        for number in range(first, end):
+            start = starts[number]
+            yield Range(start, min(self.block, self.length - start)), number * self.block
 
     def owned(self, part: int) -> list[Segment]:
         """Return the ranges of a part: `place` has the global indices."""
@@ -111,12 +124,15 @@ class Axis:
     def segments(self, part: int, wanted: Range) -> list[Segment]:
         """Return a part's share of a range of global indices."""
         if self.bounds is not None:
-            run = Range(self.bounds[part], self.extent(part))
+            first, end = self.bounds[part], self.bounds[part + 1]
+            if end <= wanted.start or first >= wanted.start + wanted.count * wanted.step:
+                return []
+            run = Range(first, end - first)
             found = [_common(run, 0, wanted)]
         elif self.block == 1:
             found = [self._dealt(part, wanted)]
         else:
-            found = [_common(run, local, wanted) for run, local in self._blocks(part)]
+            found = [_common(run, local, wanted) for run, local in self._blocks(part, wanted)]
         return [segment for segment in found if segment is not None]
 
     def _dealt(self, part: int, wanted: Range) -> Segment | None:

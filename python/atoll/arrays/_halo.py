@@ -11,7 +11,9 @@ import numpy as np
 
 import atoll
 
+from ._compared import compared
 from ._layout import Layout, Width
+from ._memory import signals
 
 BORDERS = ("fixed", "periodic", "reflect")
 
@@ -30,18 +32,21 @@ class Neighbour:
 class Exchange:
     """The exchange of one array's halo; used again for each exchange."""
 
-    def __init__(self, layout: Layout, block: np.ndarray[Any, Any]) -> None:
+    def __init__(self, layout: Layout, team: atoll.Team, block: np.ndarray[Any, Any]) -> None:
         self._layout = layout
+        self._team, self._me = team, team.my_pe()
+        self._ctx = None if team == atoll.WORLD else atoll.Context(team)
         self._block = block
         directions = 3 ** len(layout.axes)
-        self._ready = atoll.signal(directions)  # a neighbour's halo may be overwritten
-        self._arrived = atoll.signal(directions)
+        # A neighbour's halo may be overwritten; its rim is here.
+        self._words = [signals(team, directions) for _ in range(2)]
+        self._ready, self._arrived = (words.block for words in self._words)
         self._count = 0
         self._kinds: tuple[str, ...] = ()  # of the first exchange, with its plan; they stay
         self._plan: list[Neighbour] = []
         self._is_started = False
 
-    def start(self, border: str | Sequence[str]) -> None:
+    def start(self, border: str | Sequence[str] | None) -> None:
         """Tell the neighbours that this halo may be overwritten, and put the rims that they get."""
         if self._is_started:
             raise ValueError("start_halo() twice without finish_halo() between.")
@@ -49,12 +54,14 @@ class Exchange:
         self._is_started = True
         self._count += 1
         for neighbour in self._plan:
-            atoll.signal_add(self._ready, 1, neighbour.pe, index=neighbour.there)
+            atoll.signal_add(self._ready, 1, neighbour.pe, index=neighbour.there, ctx=self._ctx)
         for neighbour in self._plan:
             atoll.signal_wait_until(self._ready, atoll.GE, self._count, index=neighbour.here)
-            atoll.put(self._block[neighbour.target], self._block[neighbour.source], neighbour.pe)
-            atoll.fence()
-            atoll.signal_add(self._arrived, 1, neighbour.pe, index=neighbour.there)
+            atoll.put(
+                self._block[neighbour.target], self._block[neighbour.source], neighbour.pe, ctx=self._ctx
+            )
+            atoll.fence(self._ctx)
+            atoll.signal_add(self._arrived, 1, neighbour.pe, index=neighbour.there, ctx=self._ctx)
 
     def finish(self) -> None:
         """Wait for the neighbours' rims, then mirror where the border reflects."""
@@ -65,8 +72,17 @@ class Exchange:
             atoll.signal_wait_until(self._arrived, atoll.GE, self._count, index=neighbour.here)
         self._reflect()
 
-    def _take(self, border: str | Sequence[str]) -> None:
+    def free(self) -> None:
+        """Free the signals. Collective."""
+        for words in self._words:
+            words.free()
+        if self._ctx is not None:
+            self._ctx.destroy()
+
+    def _take(self, border: str | Sequence[str] | None) -> None:
         """Check the border, and plan the first exchange by it."""
+        if border is None:
+            border = self._kinds or "fixed"
         axes = len(self._layout.axes)
         kinds = (border,) * axes if isinstance(border, str) else tuple(border)
         if kinds == self._kinds:
@@ -86,13 +102,17 @@ class Exchange:
                     f"an end has {smallest} in all. Use fewer PEs along this axis, or a narrower halo."
                 )
         if self._kinds:
-            raise ValueError(f"border is {kinds}, and was {self._kinds}; an array keeps its borders.")
+            raise ValueError(
+                f"border is {kinds}, and was {self._kinds}; an array keeps its borders. Leave the argument "
+                "out, or make another array."
+            )
+        compared("exchange_halo", (kinds,), {}, lambda: None, self._team)
         self._kinds = kinds
         self._plan = self._neighbours()
 
     def _neighbours(self) -> list[Neighbour]:
         layout = self._layout
-        mine = layout.coordinates(atoll.my_pe())
+        mine = layout.coordinates(self._me)
         found = []
         for number, direction in enumerate(itertools.product((-1, 0, 1), repeat=len(mine))):
             if not any(direction):
@@ -117,7 +137,7 @@ class Exchange:
     ) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
         """Return the rim that the neighbour in a direction gets, and its place in the neighbour's block."""
         source, target = [], []
-        own = self._layout.extents(atoll.my_pe())
+        own = self._layout.extents(self._me)
         for step, (low, high), n, others in zip(direction, self._layout.halo, own, extents, strict=True):
             if step == 0:
                 source.append(slice(low, low + n))
@@ -132,8 +152,8 @@ class Exchange:
 
     def _reflect(self) -> None:
         layout = self._layout
-        mine = layout.coordinates(atoll.my_pe())
-        view = self._block[layout.padded(atoll.my_pe())]
+        mine = layout.coordinates(self._me)
+        view = self._block[layout.padded(self._me)]
         for number, (kind, axis, at) in enumerate(zip(self._kinds, layout.axes, mine, strict=True)):
             if kind != "reflect":
                 continue

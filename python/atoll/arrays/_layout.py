@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import functools
 import itertools
 import math
 import operator
@@ -14,11 +16,12 @@ import numpy as np
 
 from . import _axis
 from ._axis import Axis, Range
+from ._teams import _current
 
 Width = tuple[int, int]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Piece:
     """A part of a box on one PE: where it lies in the PE's block, and in the box."""
 
@@ -27,7 +30,7 @@ class Piece:
     place: tuple[slice, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Box:
     """A box of global indices: a range for each axis; the reversed axes; the axes of single indices."""
 
@@ -53,6 +56,31 @@ class Layout:
     axes: tuple[Axis, ...]
     halo: tuple[Width, ...]
 
+    @classmethod
+    def bare(cls, *axes: Axis) -> Layout:
+        """Return the layout of axes without a halo."""
+        return cls(axes, ((0, 0),) * len(axes))
+
+    @property
+    def has_halo(self) -> bool:
+        """True if a part has a row of a neighbour."""
+        return any(map(any, self.halo))
+
+    @functools.cached_property
+    def text(self) -> str:
+        """The whole layout as a text, equal on PEs with equal layouts."""
+        halo = f", halo {self.halo}" if self.has_halo else ""
+        return (
+            f"{self.shape}, "
+            + " x ".join(axis.text for axis in self.axes)
+            + f" on a grid of {self.grid}{halo}"
+        )
+
+    @property
+    def kinds(self) -> str:
+        """The distributions of the axes as a text, such as "block x cyclic"."""
+        return " x ".join(axis.kind for axis in self.axes)
+
     @property
     def shape(self) -> tuple[int, ...]:
         """Global indices along each axis."""
@@ -74,6 +102,14 @@ class Layout:
         """True if each PE owns the same indices in both; halos may differ."""
         return self.axes == other.axes
 
+    def without_halo(self) -> Layout:
+        """The same distribution without a halo."""
+        return Layout.bare(*self.axes)
+
+    def with_axis(self, number: int, axis: Axis) -> Layout:
+        """The same with another axis in place of one."""
+        return Layout((*self.axes[:number], axis, *self.axes[number + 1 :]), self.halo)
+
     def coordinates(self, pe: int) -> tuple[int, ...]:
         """Return a PE's place in the grid."""
         places = []
@@ -92,6 +128,16 @@ class Layout:
     def extents(self, pe: int) -> tuple[int, ...]:
         """Return the shape of a PE's part."""
         return tuple(axis.extent(part) for axis, part in zip(self.axes, self.coordinates(pe), strict=True))
+
+    def ranges(self, pe: int) -> tuple[tuple[int, int], ...]:
+        """Return where a PE's part starts and stops along each axis; no axis is cyclic."""
+        return tuple(axis.ends(part) for axis, part in zip(self.axes, self.coordinates(pe), strict=True))
+
+    def ranges_text(self, pe: int) -> str:
+        """Return a PE's ranges as a text, such as "[0:4, 2:6]"; empty if an axis is cyclic."""
+        if not all(axis.is_contiguous for axis in self.axes):
+            return ""
+        return "[" + ", ".join(f"{start}:{stop}" for start, stop in self.ranges(pe)) + "]"
 
     def interior(self, pe: int) -> tuple[slice, ...]:
         """Return the place of a PE's part in its block: all but the halo."""
@@ -155,6 +201,54 @@ class Layout:
                 ranges.append(Range(_single(k, number, axis.length), 1))
                 dropped.append(number)
         return Box(tuple(ranges), tuple(backwards), tuple(dropped))
+
+    @functools.cached_property
+    def _rows(self) -> tuple[tuple[int, int, tuple[int, ...] | None, int, int], ...]:
+        """Length, parts, bounds, block and lower halo of each axis."""
+        axes = zip(self.axes, self.halo, strict=True)
+        return tuple((axis.length, axis.parts, axis.bounds, axis.block, low) for axis, (low, _) in axes)
+
+    def near(self, key: Any) -> tuple[int, tuple[Any, ...]] | None:
+        """Return the PE that owns all of a box, and the index of the box in its block. The short way for small boxes.
+
+        Returns
+        -------
+        tuple or None
+            None if several PEs own it, and for all that `box` is needed for: negative steps, empty ranges, errors.
+        """
+        keys = key if type(key) is tuple else (key,)
+        rows = self._rows
+        if len(keys) < len(rows):
+            keys += (slice(None),) * (len(rows) - len(keys))
+        elif len(keys) > len(rows):
+            return None
+        pe = 0
+        local: list[Any] = []
+        for k, (length, parts, bounds, size, low) in zip(keys, rows, strict=True):
+            if type(k) is slice and bounds is not None:
+                start, stop, step = k.indices(length)
+                if step < 0 or start >= stop:
+                    return None
+                part = bisect.bisect_right(bounds, start) - 1 if parts > 1 else 0
+                if stop > bounds[part + 1]:
+                    return None
+                shift = low - bounds[part]
+                local.append(slice(start + shift, stop + shift, step))
+            elif type(k) is int or isinstance(k, np.integer):
+                at = int(k) + length if k < 0 else int(k)
+                if not 0 <= at < length:
+                    return None
+                if bounds is not None:
+                    part = bisect.bisect_right(bounds, at) - 1 if parts > 1 else 0
+                    local.append(at - bounds[part] + low)
+                else:
+                    row, inside = divmod(at, size)
+                    row, part = divmod(row, parts)
+                    local.append(row * size + inside)
+            else:
+                return None
+            pe = pe * parts + part
+        return pe, (*local, ...)
 
     def pieces(self, box: Box) -> Iterator[Piece]:
         """Yield the pieces of a box, PE after PE."""
@@ -234,7 +328,7 @@ def _grid_of(
         rest = math.prod(n for n in fixed if n)
         if not rest or n_pes % rest or (n_pes != rest and all(fixed)):
             raise ValueError(
-                f"dist makes {rest} parts in all, and the job has {n_pes} PEs. Give bounds for as many parts, or leave "
+                f"dist makes {rest} parts in all, and the {_current.whole()} has {n_pes} PEs. Give bounds for as many parts, or leave "
                 "an axis to 'block' or 'cyclic'."
             )
         free = best_grid([n for n, f in zip(lengths, fixed, strict=True) if not f], n_pes // rest)
@@ -246,7 +340,9 @@ def _grid_of(
     if any(n < 1 for n in given):
         raise ValueError(f"grid {given}: each axis has 1 part or more.")
     if math.prod(given) != n_pes:
-        raise ValueError(f"grid {given} has {math.prod(given)} places, and the job has {n_pes} PEs.")
+        raise ValueError(
+            f"grid {given} has {math.prod(given)} places, and the {_current.whole()} has {n_pes} PEs."
+        )
     for number, (f, n) in enumerate(zip(fixed, given, strict=True)):
         if f not in (0, n):
             raise ValueError(f"axis {number}: grid asks for {n} parts, and dist for {f}.")
@@ -308,3 +404,14 @@ def _halo_of(halo: int | Sequence[int | Width], axes: tuple[Axis, ...]) -> tuple
             )
         widths.append((int(low), int(high)))
     return tuple(widths)
+
+
+def numbers_in(shape: tuple[int, ...], local: tuple[slice, ...]) -> np.ndarray[Any, Any]:
+    """Return the numbers in C order of the elements of a box of a block."""
+    numbers: np.ndarray[Any, Any] = np.zeros((1,) * len(shape), np.int64)
+    stride = 1
+    for axis in reversed(range(len(shape))):
+        along = np.arange(local[axis].start, local[axis].stop, local[axis].step, dtype=np.int64) * stride
+        numbers = numbers + along.reshape((-1,) + (1,) * (len(shape) - 1 - axis))
+        stride *= shape[axis]
+    return numbers

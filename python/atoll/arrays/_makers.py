@@ -1,9 +1,11 @@
-"""Functions that make distributed arrays. Each is collective over all PEs and takes `DistArray`'s grid, dist, halo."""
+"""Functions that make distributed arrays. Each is collective over the team and takes `DistArray`'s grid, dist, halo, team.
+
+On return all members see all elements.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,15 @@ import numpy as np
 import atoll
 
 from ._array import DistArray
+from ._compared import are_compared, checksum, collective
+from ._teams import _current
+from ._together import first_difference
+
+DRAWN = 1 << 16  # random numbers drawn at a time
+PHILOX_BYTES = 32  # of random bits for each count of the generator
 
 
+@collective()
 def zeros(shape: int | Sequence[int], dtype: Any = None, **distribution: Any) -> DistArray:
     """Return a distributed array of zeros. Collective.
 
@@ -21,23 +30,27 @@ def zeros(shape: int | Sequence[int], dtype: Any = None, **distribution: Any) ->
     shape, dtype
         As for `DistArray`.
     distribution
-        grid, dist and halo of `DistArray`.
+        grid, dist, halo and team of `DistArray`.
     """
     return DistArray(shape, dtype, **distribution)
 
 
+@collective()
 def full(shape: int | Sequence[int], value: Any, dtype: Any = None, **distribution: Any) -> DistArray:
     """Return a distributed array filled with a number; its dtype is the number's by default. Collective."""
     made = DistArray(shape, np.asarray(value).dtype if dtype is None else dtype, **distribution)
     made.local[...] = value
+    _current.barrier()
     return made
 
 
+@collective()
 def ones(shape: int | Sequence[int], dtype: Any = None, **distribution: Any) -> DistArray:
     """Return a distributed array of ones. Collective."""
     return full(shape, 1, np.float64 if dtype is None else dtype, **distribution)
 
 
+@collective()
 def arange(
     start: int, stop: int | None = None, step: int = 1, dtype: Any = None, **distribution: Any
 ) -> DistArray:
@@ -45,9 +58,11 @@ def arange(
     numbers = range(start) if stop is None else range(start, stop, step)
     made = DistArray(len(numbers), np.int64 if dtype is None else dtype, **distribution)
     made.local[...] = numbers.start + numbers.step * made.global_indices(0)
+    _current.barrier()
     return made
 
 
+@collective()
 def from_function(
     function: Callable[..., Any], shape: int | Sequence[int], dtype: Any = None, **distribution: Any
 ) -> DistArray:
@@ -68,24 +83,38 @@ def from_function(
     array([10, 11, 12])
     """
     made = DistArray(shape, dtype, **distribution)
-    made.local[...] = function(*made._layout.mesh(atoll.my_pe()))
+    made.local[...] = function(*made._layout.mesh(_current.my_pe()))
+    _current.barrier()
     return made
 
 
-def random(shape: int | Sequence[int], seed: int = 0, dtype: Any = None, **distribution: Any) -> DistArray:
+@collective()
+def random(
+    shape: int | Sequence[int], *more: Any, seed: int = 0, dtype: Any = None, **distribution: Any
+) -> DistArray:
     """Return uniform random numbers in [0, 1), the same for any number of PEs and any distribution. Collective.
 
     Parameters
     ----------
     shape
-        As for `zeros`.
+        As for `zeros`, one argument.
+    *more
+        Nothing: a seed is passed by name.
     seed
-        An integer. Each row along the last axis has its own stream of NumPy's Philox generator.
+        An integer from 0 on. Each row along the last axis has its own stream of NumPy's Philox generator.
     dtype
         float64 (by default) or float32.
     distribution
-        grid, dist and halo of `DistArray`.
+        grid, dist, halo and team of `DistArray`.
+
+    Raises
+    ------
+    TypeError
+        If there are more arguments without a name, as in `random(3, 3)`: write `random((3, 3))` or
+        `random(3, seed=3)`.
     """
+    if more:
+        _refuse_more(shape, more)
     if seed < 0:
         raise ValueError(f"random(seed={seed}): a seed is 0 or more.")
     made = DistArray(shape, dtype, **distribution)
@@ -96,12 +125,42 @@ def random(shape: int | Sequence[int], seed: int = 0, dtype: Any = None, **distr
     if made.ndim > 1:
         starts = np.asarray(np.ravel_multi_index(np.ix_(*own[:-1]), made.shape[:-1])).ravel()
     for target, row in zip(filled, starts, strict=True):
-        stream = np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, 0, int(row)]))
-        target[...] = stream.random(made.shape[-1], made.dtype.type)[own[-1]]
+        _draw(target, seed, int(row), own[-1])
     made.local[...] = filled.reshape(made.local.shape)
+    _current.barrier()
     return made
 
 
+def _refuse_more(shape: Any, more: tuple[Any, ...]) -> None:
+    """Raise a TypeError for arguments without names, as of random(3, 3): the second 3 may be a length or a seed."""
+    ways = []
+    if all(isinstance(number, (int, np.integer)) for number in (shape, *more)):
+        ways.append(f"random({(shape, *more)}) for {1 + len(more)} axes")
+    if len(more) == 1:
+        ways.append(f"random({shape}, seed={more[0]})")
+    called = ", ".join(map(str, (shape, *more)))
+    raise TypeError(
+        f"random({called}): the shape is one argument, and the others have names. Write "
+        f"{' or '.join(ways) or 'random(shape, seed=..., dtype=...)'}."
+    )
+
+
+def _draw(target: np.ndarray[Any, Any], seed: int, row: int, indices: np.ndarray[Any, Any]) -> None:
+    """Draw the numbers of a row's stream at ascending indices, in chunks from the first index to the last."""
+    a_count = PHILOX_BYTES // target.itemsize
+    done = 0
+    while done < len(indices):
+        counts = int(indices[done]) // a_count
+        start = counts * a_count
+        end = int(np.searchsorted(indices, start + DRAWN))
+        philox = np.random.Philox(key=seed, counter=[0, 0, 0, row])
+        philox.advance(counts)
+        drawn = np.random.Generator(philox).random(int(indices[end - 1]) + 1 - start, target.dtype.type)
+        target[done:end] = drawn[indices[done:end] - start]
+        done = end
+
+
+@collective("array")
 def from_array(array: Any = None, root: int | None = None, **distribution: Any) -> DistArray:
     """Return a distributed copy of a NumPy array. Collective.
 
@@ -112,71 +171,73 @@ def from_array(array: Any = None, root: int | None = None, **distribution: Any) 
     root
         The PE whose array is taken; what the others pass is ignored.
     distribution
-        grid, dist and halo of `DistArray`.
+        grid, dist, halo and team of `DistArray`.
 
     Raises
     ------
     ValueError
-        If a PE that needs an array has none.
+        If a PE that needs an array has none. If the arrays of two PEs differ; they are compared by shape, dtype and a
+        checksum, unless ATOLL_CHECK=none.
     """
     if root is None:
         if array is None:
             raise ValueError("from_array() needs an array on every PE, or root= and an array there.")
         given = np.asarray(array)
+        _compare(given)
         made = DistArray(given.shape, given.dtype, **distribution)
-        made.local[...] = given[made._layout.mesh(atoll.my_pe())]
+        made.local[...] = given[made._layout.mesh(_current.my_pe())]
+        _current.barrier()
         return made
     described = None
-    if atoll.my_pe() == root:
+    if _current.my_pe() == root:
         described = ("nothing", None) if array is None else (np.asarray(array).shape, np.asarray(array).dtype)
-    shape, dtype = atoll.bcast_object(described, root=root)
+    shape, dtype = atoll.bcast_object(described, root=root, team=_current.team())
     if shape == "nothing":
         raise ValueError(f"from_array(root={root}): PE {root} passed no array.")
     made = DistArray(shape, dtype, **distribution)
-    if atoll.my_pe() == root:
+    if _current.my_pe() == root:
         made[...] = array
-    atoll.barrier_all()
+    _current.barrier()
     return made
 
 
-def load(path: str | Path, **distribution: Any) -> DistArray:
-    """Return the array of a .npy file, of which each PE reads its own part. Collective.
+def _compare(given: np.ndarray[Any, Any]) -> None:
+    """Raise on every PE if the PEs' arrays differ."""
+    if not are_compared():
+        return
+    difference = first_difference((given.shape, given.dtype.str, checksum(given)))
+    if difference is None:
+        return
+    pe, first, other = difference
+    what = f"the arrays of PE 0 and PE {pe} have different elements"
+    if other[:2] != first[:2]:
+        what = f"PE 0 passed an array of shape {first[0]} and dtype {first[1]}, PE {pe} one of {other[0]} and {other[1]}"
+    raise ValueError(
+        f"from_array(): {what}. Pass the same array on every PE, or root= for the array of one PE."
+    )
 
-    Raises
-    ------
-    OSError, ValueError
-        If the file cannot be read, or is not a .npy file.
+
+@collective()
+def shuffle(array: DistArray, seed: int = 0) -> None:
+    """Permute the rows along the first axis in place, by the same permutation for any number of PEs. Collective.
+
+    Every PE makes the whole permutation, 8 bytes a row, and reads its new rows before it writes them. Afterwards all
+    PEs see the new order.
+
+    Parameters
+    ----------
+    array
+        The array, of any distribution.
+    seed
+        An integer from 0 on, the same on every PE, for NumPy's Philox generator.
     """
-    whole = np.lib.format.open_memmap(path, mode="r")
-    made = DistArray(whole.shape, whole.dtype.newbyteorder("="), **distribution)
-    for local, box in made._layout.owned(atoll.my_pe()):
-        made._block[local] = whole[tuple(given.slice for given in box.ranges)]
-    return made
-
-
-def save(path: str | Path, array: DistArray) -> None:
-    """Write an array to a .npy file, each PE its own part. Collective; all PEs see one file system.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written. The PEs that cannot raise it.
-    """
-    if not isinstance(array, DistArray):
-        raise TypeError(
-            f"save(path, array): the second argument is {type(array).__name__}, not a distributed array."
-        )
-    problem = None
-    if atoll.my_pe() == 0:
-        try:
-            np.lib.format.open_memmap(path, mode="w+", dtype=array.dtype, shape=array.shape).flush()
-        except OSError as error:
-            problem = error
-    problem = atoll.bcast_object(problem, root=0)
-    if problem is not None:
-        raise problem
-    whole = np.load(path, mmap_mode="r+")
-    for local, box in array._layout.owned(atoll.my_pe()):
-        whole[tuple(given.slice for given in box.ranges)] = array._block[local]
-    whole.flush()
-    atoll.barrier_all()
+    if seed < 0:
+        raise ValueError(f"shuffle(seed={seed}): a seed is 0 or more.")
+    order = np.random.Generator(np.random.Philox(key=seed)).permutation(array.shape[0])
+    mesh = list(array._layout.mesh(_current.my_pe()))
+    mesh[0] = order[mesh[0]]
+    _current.barrier()
+    rows = array.at[tuple(mesh)].get()
+    _current.barrier()
+    array.local[...] = rows
+    _current.barrier()

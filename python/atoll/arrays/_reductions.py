@@ -9,6 +9,10 @@ import numpy as np
 
 import atoll
 
+from ._compared import collective
+from ._scans import argextreme
+from ._teams import _current
+
 if TYPE_CHECKING:
     from ._array import DistArray
 
@@ -20,55 +24,66 @@ class Reductions:
     """The reductions of a distributed array.
 
     Each is collective, and its result is the same on every PE: a NumPy array of the remaining axes, or a number if
-    none remains.
+    none remains. Arguments after axis and dtype are given by name.
     """
 
-    def sum(self, axis: Axes = None, keepdims: bool = False) -> Any:
-        """Return the sum along axes, by default all. The dtype is that of `numpy.sum`. Collective."""
-        return _by_ufunc(_this(self), np.add, atoll.sum_reduce, 0, axis, keepdims)
+    @collective()
+    def sum(self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+        """Return the sum along axes, by default all. By default the dtype is that of `numpy.sum`. Collective."""
+        return _by_ufunc(_this(self), np.add, atoll.sum_reduce, 0, axis, keepdims, dtype)
 
-    def prod(self, axis: Axes = None, keepdims: bool = False) -> Any:
-        """Return the product along axes, by default all. The dtype is that of `numpy.prod`. Collective."""
-        return _by_ufunc(_this(self), np.multiply, atoll.prod_reduce, 1, axis, keepdims)
+    @collective()
+    def prod(self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+        """Return the product along axes, by default all. By default the dtype is that of `numpy.prod`. Collective."""
+        return _by_ufunc(_this(self), np.multiply, atoll.prod_reduce, 1, axis, keepdims, dtype)
 
-    def min(self, axis: Axes = None, keepdims: bool = False) -> Any:
+    @collective()
+    def min(self, axis: Axes = None, *, keepdims: bool = False) -> Any:
         """Return the smallest element along axes, by default all; NaN if there is one. Collective."""
         return _extreme(_this(self), axis, keepdims, "min")
 
-    def max(self, axis: Axes = None, keepdims: bool = False) -> Any:
+    @collective()
+    def max(self, axis: Axes = None, *, keepdims: bool = False) -> Any:
         """Return the largest element along axes, by default all; NaN if there is one. Collective."""
         return _extreme(_this(self), axis, keepdims, "max")
 
-    def any(self, axis: Axes = None, keepdims: bool = False) -> Any:
+    @collective()
+    def any(self, axis: Axes = None, *, keepdims: bool = False) -> Any:
         """Return True where any element along axes is true. Collective."""
         return _by_ufunc(_this(self), np.logical_or, atoll.max_reduce, 0, axis, keepdims)
 
-    def all(self, axis: Axes = None, keepdims: bool = False) -> Any:
+    @collective()
+    def all(self, axis: Axes = None, *, keepdims: bool = False) -> Any:
         """Return True where all elements along axes are true. Collective."""
         return _by_ufunc(_this(self), np.logical_and, atoll.min_reduce, 1, axis, keepdims)
 
-    def mean(self, axis: Axes = None, keepdims: bool = False) -> Any:
-        """Return the mean along axes, by default all. Collective."""
-        return _mean(_this(self), axis, keepdims)
+    @collective()
+    def mean(self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+        """Return the mean along axes, by default all. By default the dtype is that of `numpy.mean`. Collective."""
+        return _mean(_this(self), axis, keepdims, dtype)
 
-    def var(self, axis: Axes = None, keepdims: bool = False, ddof: int = 0) -> Any:
+    @collective()
+    def var(self, axis: Axes = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
         """Return the variance along axes, by default all. Collective.
 
         The sum of squared distances from the mean is divided by the number of elements less `ddof`.
         """
         return _var(_this(self), axis, keepdims, ddof)
 
-    def std(self, axis: Axes = None, keepdims: bool = False, ddof: int = 0) -> Any:
+    @collective()
+    def std(self, axis: Axes = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
         """Return the standard deviation along axes, by default all. Collective."""
         return np.sqrt(_var(_this(self), axis, keepdims, ddof))
 
-    def argmin(self) -> int:
-        """Return the number in C order of the first smallest element. Collective."""
-        return _first(_this(self), np.argmin, smallest=True)
+    @collective()
+    def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Any:
+        """Return the index along an axis of the first smallest element; without one its number in C order. Collective."""
+        return _place(_this(self), axis, keepdims, smallest=True)
 
-    def argmax(self) -> int:
-        """Return the number in C order of the first largest element. Collective."""
-        return _first(_this(self), np.argmax, smallest=False)
+    @collective()
+    def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Any:
+        """Return the index along an axis of the first largest element; without one its number in C order. Collective."""
+        return _place(_this(self), axis, keepdims, smallest=False)
 
 
 def _this(array: Reductions) -> DistArray:
@@ -85,25 +100,28 @@ def _axes(array: DistArray, axis: Axes) -> tuple[int, ...]:
     return axes
 
 
-def _require_numbers(array: DistArray, name: str) -> None:
-    if array.dtype.kind not in "biufc" or array.dtype == np.float16:
-        cure = (
-            "a.astype(np.float32)"
-            if array.dtype == np.float16
-            else "a.local for this PE's part, or a.to_numpy()"
-        )
-        raise atoll.DtypeMismatch(
-            f"a.{name}(): elements of {array.dtype} are not combined over PEs; use {cure}."
-        )
+def _require_numbers(array: DistArray, name: str, dtype: Any = None) -> None:
+    """Raise if elements of the array's dtype, or of that of the result, are not combined over PEs."""
+    for its in (array.dtype, np.dtype(array.dtype if dtype is None else dtype)):
+        if its.kind not in "biufc" or its == np.float16:
+            cure = (
+                "a.astype(np.float32)" if its == np.float16 else "a.local for this PE's part, or a.to_numpy()"
+            )
+            raise atoll.DtypeMismatch(f"a.{name}(): elements of {its} are not combined over PEs; use {cure}.")
 
 
 def _by_ufunc(
-    array: DistArray, ufunc: np.ufunc, function: Callable[..., Any], start: int, axis: Axes, keepdims: bool
+    array: DistArray,
+    ufunc: np.ufunc,
+    function: Callable[..., Any],
+    start: int,
+    axis: Axes,
+    keepdims: bool,
+    dtype: Any = None,
 ) -> Any:
-    _require_numbers(
-        array, {"add": "sum", "multiply": "prod", "logical_or": "any"}.get(ufunc.__name__, "all")
-    )
-    part = np.asarray(ufunc.reduce(array.local, axis=_axes(array, axis), keepdims=True))
+    name = {"add": "sum", "multiply": "prod", "logical_or": "any"}.get(ufunc.__name__, "all")
+    _require_numbers(array, name, dtype)
+    part = np.asarray(ufunc.reduce(array.local, axis=_axes(array, axis), dtype=dtype, keepdims=True))
     is_bool = part.dtype == np.bool_
     result = _combine(array, part.view(np.uint8) if is_bool else part, axis, keepdims, function, start)
     return result.astype(np.bool_) if is_bool else result
@@ -119,7 +137,7 @@ def _combine(
     kept = [np.arange(1) if number in axes else array.global_indices(number) for number in range(array.ndim)]
     whole[np.ix_(*kept)] = part
     if whole.size:
-        whole = function(whole)
+        whole = function(whole, team=_current.team())
     left = tuple(n for number, n in enumerate(shape) if number not in axes)
     result = whole if keepdims else whole.reshape(left)
     return result if keepdims or left else result[()]
@@ -164,13 +182,15 @@ def _count(array: DistArray, axis: Axes) -> int:
     return int(np.prod([array.shape[number] for number in _axes(array, axis)], dtype=np.int64))
 
 
-def _mean(array: DistArray, axis: Axes, keepdims: bool) -> Any:
+def _mean(array: DistArray, axis: Axes, keepdims: bool, dtype: Any = None) -> Any:
     axes = _axes(array, axis)
     _require_elements(array, axes, "mean")
-    _require_numbers(array, "mean")
-    wide = array.dtype if array.dtype.kind in "fc" else np.dtype(np.float64)
+    _require_numbers(array, "mean", dtype)
+    usual = array.dtype if array.dtype.kind in "fc" else np.float64
+    wide = np.dtype(usual if dtype is None else dtype)
     part = np.add.reduce(array.local, axis=axes, dtype=wide, keepdims=True)
-    return _combine(array, part, axis, keepdims, atoll.sum_reduce, 0) / wide.type(_count(array, axis))
+    total = _combine(array, part, axis, keepdims, atoll.sum_reduce, 0)
+    return (total / _count(array, axis)).astype(wide)
 
 
 def _var(array: DistArray, axis: Axes, keepdims: bool, ddof: int) -> Any:
@@ -183,6 +203,13 @@ def _var(array: DistArray, axis: Axes, keepdims: bool, ddof: int) -> Any:
     part = np.add.reduce(squares, axis=axes, keepdims=True)
     total = _combine(array, part, axis, keepdims, atoll.sum_reduce, 0)
     return total / part.dtype.type(max(_count(array, axis) - ddof, 0))
+
+
+def _place(array: DistArray, axis: int | None, keepdims: bool, smallest: bool) -> Any:
+    if axis is not None:
+        return argextreme(array, axis, keepdims, smallest)
+    found = _first(array, np.argmin if smallest else np.argmax, smallest)
+    return np.full((1,) * array.ndim, found) if keepdims else found
 
 
 def _first(array: DistArray, function: Callable[[Array], Any], smallest: bool) -> int:
@@ -200,5 +227,7 @@ def _first(array: DistArray, function: Callable[[Array], Any], smallest: bool) -
         is_nan = value != value
         return (not is_nan, 0 if is_nan else value if smallest else -value, number)
 
-    every: list[tuple[Any, int]] = [each for each in atoll.allgather_object(found) if each is not None]
+    every: list[tuple[Any, int]] = [
+        each for each in atoll.allgather_object(found, team=_current.team()) if each is not None
+    ]
     return min(every, key=key)[1]

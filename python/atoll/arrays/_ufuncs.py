@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import inspect
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import atoll
+
+from ._compared import compared
+from ._methods import function_of
+from ._products import matmul
+from ._scans import accumulate
+from ._teams import _current
 
 if TYPE_CHECKING:
     from ._array import DistArray
@@ -25,9 +33,20 @@ _REDUCTIONS = {
 
 
 def apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """Compute `ufunc(*inputs)`; see `DistArray.__array_ufunc__`. Collective."""
+    """Compute `ufunc(*inputs)`; see `DistArray.__array_ufunc__`. Collective without `out`."""
+    if "out" in keywords:  # no PE waits for another
+        return _apply(ufunc, method, inputs, keywords)
+    name = f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
+    return compared(name, inputs, keywords, lambda: _apply(ufunc, method, inputs, keywords))
+
+
+def _apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     from ._array import DistArray
 
+    if ufunc is np.matmul and method == "__call__" and not keywords:
+        return matmul(*inputs)
+    if method == "accumulate" and ufunc in (np.add, np.multiply):
+        return accumulate(inputs[0], ufunc, *inputs[1:], **{"axis": 0, **keywords})
     if method == "reduce" and ufunc.__name__ in _REDUCTIONS:
         return _reduce(_REDUCTIONS[ufunc.__name__], inputs[0], keywords)
     if method != "__call__" or ufunc.signature is not None or "where" in keywords:
@@ -43,10 +62,27 @@ def apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict[
     if outs is not None:
         ufunc(*locals_, out=tuple(out.local for out in outs), **keywords)
         return outs[0] if len(outs) == 1 else outs
+    dtypes = None if keywords else _result_dtypes(ufunc, locals_)
+    if dtypes is not None:
+        new = [DistArray._of(its, dtype, zero=False) for dtype in dtypes]
+        ufunc(*locals_, out=tuple(each.local for each in new))
+        _current.barrier()
+        return new[0] if len(new) == 1 else tuple(new)
     results = ufunc(*locals_, **keywords)
     parts = results if isinstance(results, tuple) else (results,)
     made = [DistArray._from_part(its, part) for part in parts]
     return made[0] if len(made) == 1 else tuple(made)
+
+
+def _result_dtypes(ufunc: np.ufunc, operands: list[Any]) -> tuple[np.dtype[Any], ...] | None:
+    """Return the dtypes of the results, which are then computed in place; None if NumPy cannot tell before."""
+    weak = (int, float, complex)  # numbers of Python take the dtype of the arrays
+    given = [type(x) if type(x) in weak else np.asarray(x).dtype for x in operands]
+    try:
+        found: tuple[np.dtype[Any], ...] = ufunc.resolve_dtypes((*given, *(None,) * ufunc.nout))[ufunc.nin :]
+    except TypeError:
+        return None  # the computation raises a better error
+    return None if any(dtype.hasobject for dtype in found) else found
 
 
 def _common_layout(name: str, arrays: list[DistArray]) -> Layout:
@@ -79,7 +115,7 @@ def part_of(value: Any, its: Layout) -> Any:
         raise atoll.ShapeMismatch(
             f"an array of shape {given.shape} does not broadcast to {its.shape}, the shape of the distributed one."
         ) from None
-    return whole[its.mesh(atoll.my_pe())]
+    return whole[its.mesh(_current.my_pe())]
 
 
 # Functions of NumPy that are methods here.
@@ -100,43 +136,134 @@ def call(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dic
     TypeError
         If there is none. Nothing is gathered in silence.
     """
+    from ._array import DistArray
+
     if function in _ATTRIBUTES and len(arguments) == 1 and not keywords:
         return getattr(arguments[0], _ATTRIBUTES[function])
-    if function in _METHODS:
-        return getattr(arguments[0], _METHODS[function])(*arguments[1:], **keywords)
+    name = f"numpy.{function.__name__}"
     if function in _ELEMENTWISE and (function is not np.where or len(arguments) == 3):
-        return _by_part(function, arguments, keywords)
-    if function in (np.zeros_like, np.empty_like, np.ones_like, np.full_like) and len(arguments) <= 2:
-        return _like(function, *arguments, **keywords)
+        return compared(name, arguments, keywords, lambda: _by_part(function, arguments, keywords))
+    ours = _ours(function, arguments)
+    if ours is not None:
+        required, named = _by_name(function, ours, arguments, keywords)
+        is_on_first = function in _METHODS or function in _LIKE
+        if required and (not is_on_first or isinstance(required[0], DistArray)):
+            return compared(name, required, named, lambda: ours(*required, **named))
     raise TypeError(
         f"{function.__module__}.{function.__name__} does not work on distributed arrays; use a.local for this PE's part, "
         "or a.to_numpy()."
     )
 
 
+def _ours(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any] | None:
+    """Return what computes a function of NumPy, or None."""
+    from ._array import DistArray
+
+    if function in _METHODS:
+        method: Callable[..., Any] = getattr(DistArray, _METHODS[function])
+        return method
+    if function in _LIKE:
+        return _LIKE[function]
+    if function.__module__ == "numpy.fft":
+        from .. import fft
+
+        return getattr(fft, function.__name__) if function.__name__ in fft.__all__ else None
+    return function_of(function, arguments)
+
+
+_signature = functools.cache(inspect.signature)
+
+
+def _by_name(
+    function: Callable[..., Any],
+    ours: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    keywords: dict[str, Any],
+) -> tuple[Sequence[Any], dict[str, Any]]:
+    """Return the arguments of a call of NumPy for our function: required ones by position, the others by name.
+
+    Those that have NumPy's default are left out.
+
+    Raises
+    ------
+    TypeError
+        If our function does not take one.
+    """
+    try:
+        its = _signature(function)
+    except ValueError:
+        return arguments, keywords  # older NumPy does not tell for functions of C; ours have its order
+    required: list[Any] = []
+    named: dict[str, Any] = {}
+    for name, value in its.bind(*arguments, **keywords).arguments.items():
+        default = its.parameters[name].default
+        if default is inspect.Parameter.empty:
+            required.append(value)
+        elif value is not default and (type(value) is not type(default) or value != default):
+            named[name] = value
+    known = list(_signature(ours).parameters)
+    if unknown := [name for name in named if name not in known]:
+        takes = ", ".join(known[len(required) :]) or "nothing else"
+        raise TypeError(
+            f"{function.__module__}.{function.__name__} of a distributed array takes {takes}, not {', '.join(unknown)}; "
+            "use a.local for this PE's part, or a.to_numpy()."
+        )
+    return required, named
+
+
 def _by_part(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     from ._array import DistArray
 
-    given = [x for x in (*arguments, *keywords.values()) if isinstance(x, DistArray)]
+    if function in (np.clip, np.round):  # the others have no out
+        bound = _signature(function).bind(*arguments, **keywords)
+        out = bound.arguments.pop("out", None)
+        arguments, keywords = bound.args, bound.kwargs
+    else:
+        out = None
+    if not isinstance(out, DistArray | None):
+        raise TypeError(f"numpy.{function.__name__}: out= must be a distributed array, as the operands are.")
+    given = [x for x in (*arguments, *keywords.values(), out) if isinstance(x, DistArray)]
     its = _common_layout(function.__name__, given)
     parts = [part_of(x, its) for x in arguments]
     named = {name: part_of(x, its) for name, x in keywords.items()}
+    if out is not None:
+        function(*parts, **named, out=out.local)
+        return out
     return DistArray._from_part(its, np.asarray(function(*parts, **named)))
 
 
-def _like(function: Callable[..., Any], array: DistArray, fill: Any = 0, dtype: Any = None) -> DistArray:
+def _full_like(a: DistArray, fill_value: Any, dtype: Any = None) -> DistArray:
     from ._array import DistArray
 
-    made = DistArray._of(array._layout, array.dtype if dtype is None else dtype)
-    made.local[...] = {np.ones_like: 1, np.full_like: fill}.get(function, 0)
+    made = DistArray._of(a._layout, a.dtype if dtype is None else dtype)
+    made.local[...] = fill_value
+    _current.barrier()
     return made
 
 
+def _ones_like(a: DistArray, dtype: Any = None) -> DistArray:
+    return _full_like(a, 1, dtype)
+
+
+def _zeros_like(a: DistArray, dtype: Any = None) -> DistArray:
+    return _full_like(a, 0, dtype)
+
+
+_LIKE: dict[Callable[..., Any], Callable[..., DistArray]] = {
+    np.full_like: _full_like,
+    np.ones_like: _ones_like,
+    np.zeros_like: _zeros_like,
+    np.empty_like: _zeros_like,
+}
+
+
 def _reduce(name: str, array: DistArray, keywords: dict[str, Any]) -> Any:
-    given = {key: value for key, value in keywords.items() if value is not None and value is not np._NoValue}
-    if unknown := set(given) - {"axis", "keepdims"}:
+    usual = [id(None), id(np._NoValue)]
+    given = {key: value for key, value in keywords.items() if key != "axis" and id(value) not in usual}
+    known = _signature(getattr(type(array), name)).parameters
+    if unknown := set(given) - set(known):
         raise TypeError(
-            f"numpy.{name} of a distributed array takes axis and keepdims, not {', '.join(sorted(unknown))}."
+            f"numpy.{name} of a distributed array takes {', '.join(list(known)[1:])}, not {', '.join(sorted(unknown))}."
         )
     # ufunc.reduce has axis 0 by default, and None for all.
-    return getattr(array, name)(axis=keywords.get("axis", 0), keepdims=bool(given.get("keepdims", False)))
+    return getattr(array, name)(axis=keywords.get("axis", 0), **given)

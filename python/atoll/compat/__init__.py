@@ -1,13 +1,15 @@
 """Runs programs of other libraries on Atoll without a change of source.
 
 `install("shmem4py")` makes `import shmem4py` find Atoll's names instead of that package, which need not be installed.
-The same by a command, `python -m atoll.compat shmem4py program.py`, and by the variable ATOLL_COMPAT=shmem4py, which
-`atoll run` and `import atoll` read. Nothing is installed: without one of the three, every import finds what it found
-before.
+`install("nvshmem")` does so for NVSHMEM4Py's `import nvshmem.core`, and `install("nccl")` for NCCL4Py's `import
+nccl.core`. The same by a command, `python -m atoll.compat shmem4py program.py`, and by the variable
+ATOLL_COMPAT=shmem4py, which `atoll run` and `import atoll` read. Nothing is installed: without one of the three, every
+import finds what it found before.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -29,7 +31,7 @@ def install(*names: str) -> None:
     Parameters
     ----------
     names
-        Names of packages: "shmem4py".
+        Names of packages: "shmem4py", "nvshmem", "nccl".
 
     Raises
     ------
@@ -94,6 +96,11 @@ class _Loader(importlib.abc.Loader):
         if self.target is not None:
             # The import system takes what sys.modules holds afterwards; Atoll's own module keeps its __spec__.
             sys.modules[module.__name__] = importlib.import_module(self.target)
+            # Modules that this one has imported are there under both names. The import of one by its other name would
+            # set it as an attribute, in the place of a function that has the module's name.
+            for name, target in self.package.modules.items():
+                if name.startswith(f"{module.__name__}.") and target in sys.modules:
+                    sys.modules.setdefault(name, sys.modules[target])
             return
         _announce(self.package)
         for name, value in self.package.values.items():
@@ -112,7 +119,7 @@ class _Finder(importlib.abc.MetaPathFinder):
     ) -> importlib.machinery.ModuleSpec | None:
         name = fullname.partition(".")[0]
         if name not in self.names:
-            return None
+            return self._substitute(fullname)
         package = PACKAGES[name]
         if reason := package.refused.get(fullname):
             raise ImportError(f"{fullname} does not exist in Atoll's form of {name}: {reason}", name=fullname)
@@ -122,8 +129,43 @@ class _Finder(importlib.abc.MetaPathFinder):
             return None
         return importlib.machinery.ModuleSpec(fullname, _Loader(package, package.modules[fullname]))
 
+    def _substitute(self, fullname: str) -> importlib.machinery.ModuleSpec | None:
+        """Find a module in another package's place, where NVIDIA's driver is missing or `atoll run` is the launcher."""
+        for package in (PACKAGES[name] for name in self.names):
+            if fullname in package.substitutes and not _has_driver():
+                module = package.substitutes[fullname]
+            elif fullname in package.launched and _is_launched():
+                module = package.launched[fullname]
+            else:
+                continue
+            if module:
+                # A package, so that its own modules are looked for, and named in errors.
+                return importlib.machinery.ModuleSpec(fullname, _Loader(package, module), is_package=True)
+            if importlib.machinery.PathFinder.find_spec(fullname) is None:
+                return importlib.machinery.ModuleSpec(fullname, None, is_package=True)
+        return None
+
 
 _FINDER = _Finder()
+
+
+@functools.cache
+def _has_driver() -> bool:
+    """Return whether NVIDIA's driver can be loaded."""
+    import ctypes
+
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+def _is_launched() -> bool:
+    """Return whether `atoll run` started this process. Its variable is used up when the process joins the job."""
+    from .. import _job
+
+    return "ATOLL_LAUNCHED" in os.environ or _job._launched != ""
 
 
 def _announce(package: Package) -> None:

@@ -18,11 +18,92 @@ class Package:
     """Names of the package itself: "module:name" of Atoll's, or a text."""
     refused: dict[str, str] = field(default_factory=dict)
     """Modules that Atoll has not, and the reason with the way round."""
+    substitutes: dict[str, str] = field(default_factory=dict)
+    """Modules of other packages for machines without NVIDIA's driver, and Atoll's modules in their place. An empty text
+    is a package without contents, unless such a package is installed."""
+    launched: dict[str, str] = field(default_factory=dict)
+    """As substitutes, for processes that `atoll run` started."""
 
+
+_NVSHMEM_CORE = (
+    "amo",
+    "collective",
+    "direct",
+    "init_fini",
+    "interop",
+    "interop.cupy",
+    "interop.torch",
+    "memory",
+    "nvshmem_types",
+    "rma",
+    "teams",
+    "utils",
+)
+
+_NCCL_CORE = (
+    "buffer",
+    "communicator",
+    "constants",
+    "group",
+    "interop",
+    "interop.cupy",
+    "interop.torch",
+    "params",
+    "resources",
+    "team",
+    "typing",
+    "utils",
+)
+
+_CUDA_CORE = {
+    "cuda": "",
+    "cuda.core": "atoll.compat._cuda_core",
+    "cuda.core.experimental": "atoll.compat._cuda_core",
+}
 
 PACKAGES = {
     package.name: package
     for package in (
+        Package(
+            "nvshmem",
+            form="atoll.nvshmem, which has the names of nvshmem.core of NVSHMEM4Py 0.4.1",
+            modules={
+                "nvshmem.core": "atoll.nvshmem",
+                **{f"nvshmem.core.{name}": f"atoll.nvshmem.{name}" for name in _NVSHMEM_CORE},
+            },
+            values={"__version__": "0.4.1", "version": "0.4.1"},
+            refused={
+                **dict.fromkeys(
+                    (
+                        "nvshmem.core.device",
+                        "nvshmem.device",
+                        "nvshmem.bindings.device",
+                    ),
+                    "write kernels by Atoll's names, with atoll.numba, atoll.triton or atoll.cute "
+                    "(docs/from-nvshmem4py.md).",
+                ),
+                "nvshmem.bindings": "it is NVSHMEM4Py's layer of C, and Atoll's calls need none. Use nvshmem.core.",
+                "nvshmem.core.interop.cute": "make a tensor of CuTe from an array: "
+                "cutlass.cute.runtime.from_dlpack(nvshmem.core.array(...)).",
+            },
+            substitutes=_CUDA_CORE,
+        ),
+        Package(
+            "nccl",
+            form="atoll.nccl, which has the names of nccl.core of NCCL4Py 0.6",
+            modules={
+                "nccl.core": "atoll.nccl",
+                **{f"nccl.core.{name}": f"atoll.nccl.{name}" for name in _NCCL_CORE},
+                "nccl.bindings": "atoll.nccl.bindings",
+                "nccl.bindings.nccl": "atoll.nccl.bindings.nccl",
+            },
+            refused={
+                "nccl.core.device": "write kernels by Atoll's names, with atoll.cute, atoll.numba or atoll.triton "
+                "(docs/from-nvshmem4py.md)."
+            },
+            substitutes=_CUDA_CORE,
+            launched={"mpi4py": "", "mpi4py.MPI": "atoll.compat._mpi4py"},
+        ),
         Package(
             "shmem4py",
             form="atoll.shmem, which has the names of shmem4py 1.0",

@@ -10,13 +10,13 @@ from cutlass import Constexpr, Int32, Int64
 from .._ptx import AT
 from ._addresses import address, at_peer, check_place, refuse_pe, words_at
 from ._copies import copy_bytes, dense, fits, is_whole, size_in_bytes
-from ._exchange import end_exchange, most_bytes, next_epoch, part, send
+from ._exchange import counts_at, end_exchange, most_bytes, next_epoch, part, send
 from ._polling import Call, call_of, wait_relaxed, wait_word
 from ._primitives import RELEASE, SYSTEM, complete_bulk, load, pairs_of, store, store_part
 from ._threads import meet_threads, rank_of, size_of
 from ._types import ACQUIRE_RELEASE, GE, RELAXED, THREAD, Order, Scope, Team
 
-SYNC_EPOCH, ARRIVED, COUNTS = AT["sync_epoch"], AT["arrived"], AT["counts"]
+SYNC_EPOCH, ARRIVED = AT["sync_epoch"], AT["arrived"]
 
 
 def tell(at, epoch, order: Order) -> None:
@@ -162,7 +162,7 @@ def _collect(
     call: Constexpr,
 ):  # fmt: skip
     check_place(team, call.operation, to)
-    counts = team.control + COUNTS
+    counts = counts_at(team)
     mine = counts + Int64(team.my_pe) * 8  # a member's count is read from its own entry
     if rank_of(scope) == 0:
         store(Int64, mine, count, SYSTEM)

@@ -15,11 +15,30 @@ from ._threads import meet_threads, rank_of, size_of
 from ._types import Team
 
 SLOTS, EPOCH, AREA = AT["slots"], AT["exchange_epoch"], AT["slot_area_pairs"]
+FEW, LEAST, PAIR = AT["few_pes"], AT["least_slot_pairs"], AT["pair_bytes"]
+
+
+def slot_pairs(team):
+    """ControlLayout::slot_pairs of atoll/device/control.hpp; so the next two."""
+    return cutlass.max(AREA // team.n_pes, Int32(LEAST))
+
+
+def area_pairs(team):
+    return cutlass.max(team.n_pes * LEAST, Int32(AREA))
+
+
+def slots_at(team):
+    return team.control + SLOTS + Int64(cutlass.max((team.n_pes - FEW) * 8 + 127, Int32(0)) & ~127)
+
+
+def counts_at(team):
+    """Return the address of the members' counts in `collect`."""
+    return slots_at(team) + Int64(area_pairs(team)) * (2 * PAIR)
 
 
 def most_bytes(team):
     """Return the longest message from member to member, in bytes."""
-    return Int64(AREA // team.n_pes) * 8
+    return Int64(slot_pairs(team)) * 8
 
 
 def next_epoch(team):
@@ -32,7 +51,7 @@ def end_exchange(team, epoch, scope) -> None:
 
 
 def slot_from(team, epoch, pe):
-    return team.control + SLOTS + Int64((epoch & 1) * AREA + pe * (AREA // team.n_pes)) * 16
+    return slots_at(team) + Int64((epoch & 1) * area_pairs(team) + pe * slot_pairs(team)) * PAIR
 
 
 @cute.jit

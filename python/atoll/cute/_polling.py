@@ -11,9 +11,11 @@ from cutlass._mlir import ir
 
 from .. import _ptx
 from .._kernels.constants import COMPARED_BY
-from .._ptx import AT
+from .._ptx import AT, NO_VALUES
 from ._primitives import ACQUIRE, SYSTEM, apart, asm, kernel_name, load, to_bits
 from ._types import GE, Compare, Team
+
+AT_LEAST = int(_ptx.reported("u64", GE.value))
 
 
 @cute.jit
@@ -25,7 +27,7 @@ def wait_relaxed(team: Team, at: Int64, value: Int64, call: Constexpr, peer: Int
         looks += 1
         if looks == 1024:
             looks = Int32(0)
-            since = look_around(team, call, GE.value, peer, at, value, found, since)
+            since = look_around(team, call, AT_LEAST, peer, at, value, found, since)
         found = load(Int64, at, SYSTEM)
 
 
@@ -50,8 +52,8 @@ def call_of(name: str, tag, bound_ns, operation: str = "") -> Call:
     return Call(operation or name, Int32(tag), bound)
 
 
-def look_around(team, call: Call, compare: int, peer, at, expected, found, since):
-    words = [team.control, Int32(AT[call.operation]), Int32(compare), peer, call.tag, at, expected, found, since]  # fmt: skip
+def look_around(team, call: Call, subject: int, peer, at, expected, found, since):
+    words = [team.control, Int32(AT[call.operation]), Int32(subject), peer, call.tag, at, expected, found, since]  # fmt: skip
     name, own = "atoll_look_around", []
     if call.bound is not None:
         name, own = "atoll_look_within", [call.bound]
@@ -65,7 +67,7 @@ def holds(found, cmp: Compare, value):
 
 
 def reported(kind, cmp: Compare) -> int:
-    """The field `compare` of a report: the comparison and the words' type."""
+    """The subject of a report: a word, with the comparison and the type."""
     return int(_ptx.reported(f"{'s' if kind.signed else 'u'}{kind.width}", cmp.value))
 
 
@@ -102,7 +104,7 @@ def wait_pairs(team: Team, places: Constexpr, flag: Int32, call: Constexpr, peer
     while here == 0:
         data, here = look_flagged(flag, *places)
         if here == 0:
-            since = look_around(team, call, -1, peer, places[0], Int64(flag), Int64(0), since)
+            since = look_around(team, call, NO_VALUES, peer, places[0], Int64(flag), Int64(0), since)
     return data
 
 

@@ -7,7 +7,7 @@ import cutlass.cute as cute
 from cutlass import Int32, Int64
 
 from .. import _ptx
-from .._ptx import AT
+from .._ptx import AT, NO_VALUES
 from ._polling import Call, look_around
 from ._primitives import SYSTEM, asm, load, store, threads_along
 from ._types import BLOCK, GRID, THREAD, WARP, Scope, Team
@@ -90,7 +90,7 @@ def meet_grid(team: Team):
             if looks == _ptx.LOOKS:
                 looks = Int32(0)
                 call = Call("grid_sync", Int32(0), None)
-                since = look_around(team, call, -1, Int32(-1), at, Int64(0), Int64(0), since)
+                since = look_around(team, call, NO_VALUES, Int32(-1), at, Int64(0), Int64(0), since)
     cute.arch.sync_threads()
 
 

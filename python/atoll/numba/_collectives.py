@@ -8,14 +8,14 @@ from .._kernels.checks import CHECKS
 from .._ptx import AT
 from . import _primitives as prim
 from ._addresses import at_peer, bytes_of, check_place, implement_check, item_of
-from ._exchange import end_exchange, most_bytes, next_epoch, part, send
+from ._exchange import counts_at, end_exchange, most_bytes, next_epoch, part, send
 from ._mailboxes import pairs_of
 from ._polling import call_of, wait_relaxed, wait_word
 from ._registration import helper, operation, vocabulary
 from ._types import ACQUIRE_RELEASE, GE, RELAXED, THREAD, constant
 
 i64 = types.int64
-SYNC_EPOCH, ARRIVED, COUNTS = AT["sync_epoch"], AT["arrived"], AT["counts"]
+SYNC_EPOCH, ARRIVED = AT["sync_epoch"], AT["arrived"]
 ROOT = CHECKS["broadcast"]
 SYNC, BARRIER, BROADCAST = AT["sync"], AT["barrier"], AT["broadcast"]
 FCOLLECT, COLLECT, ALLTOALL = AT["fcollect"], AT["collect"], AT["alltoall"]
@@ -183,7 +183,7 @@ def fcollect(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
 
 @operation
 def collect(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
-    call, counts = call_of(COLLECT, tag, bound_ns), team.control + COUNTS
+    call, counts = call_of(COLLECT, tag, bound_ns), counts_at(team)
     check_place(team, COLLECT, dst)
     # gather() reads each member's count from that member's own entry.
     if prim.rank(scope) == 0:

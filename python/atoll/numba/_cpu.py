@@ -346,7 +346,7 @@ def _(looks):
 def now(): ...
 
 
-def look(watch, operation, team, compare, peer, tag, address, expected, found, waited, bound): ...  # fmt: skip
+def look(watch, operation, team, subject, peer, tag, address, expected, found, waited, bound): ...  # fmt: skip
 
 
 @emits(now)
@@ -372,25 +372,25 @@ def _(*kinds):
 
 
 @does(p.look_around)
-def _(control, operation, compare, peer, tag, address, expected, found, since):
-    def look_around(control, operation, compare, peer, tag, address, expected, found, since):
-        return p.look_within(control, operation, compare, peer, tag, address, expected, found, since, 0)
+def _(control, operation, subject, peer, tag, address, expected, found, since):
+    def look_around(control, operation, subject, peer, tag, address, expected, found, since):
+        return p.look_within(control, operation, subject, peer, tag, address, expected, found, since, 0)
 
     return look_around
 
 
 @does(p.look_within)
-def _(control, operation, compare, peer, tag, address, expected, found, since, bound):
+def _(control, operation, subject, peer, tag, address, expected, found, since, bound):
     watch, team = AT["watch"], AT["team"]
     long, short = types.int64, types.int32
 
-    def look_within(control, operation, compare, peer, tag, address, expected, found, since, bound):
+    def look_within(control, operation, subject, peer, tag, address, expected, found, since, bound):
         time = now()
         if control == 0:
             return time
         waited = 0 if since == 0 else time - since
         if look(
-            p.load(long, control + watch), operation, p.load(short, control + team), compare, peer, tag,
+            p.load(long, control + watch), operation, p.load(short, control + team), subject, peer, tag,
             address, expected, found, waited, bound,
         ) != 0:  # fmt: skip
             raise RuntimeError("a wait of an Atoll kernel ended; atoll.numba.raise_ended() says why")
@@ -400,7 +400,7 @@ def _(control, operation, compare, peer, tag, address, expected, found, since, b
 
 
 NotSymmetric = _atoll.NotSymmetric
-WRONG_PE, WRONG_PLACE = AT["wrong_pe"], AT["wrong_place"]
+WRONG_PE, WRONG_PLACE = AT["subject wrong_pe"], AT["subject wrong_place"]
 CHECKS, WATCH, TEAM = AT["checks"], AT["watch"], AT["team"]
 
 

@@ -10,12 +10,35 @@ from ._polling import wait_pair
 from ._registration import helper
 
 SLOTS, EXCHANGE_EPOCH, AREA = AT["slots"], AT["exchange_epoch"], AT["slot_area_pairs"]
+FEW, LEAST, PAIR = AT["few_pes"], AT["least_slot_pairs"], AT["pair_bytes"]
+
+
+@helper
+def slot_pairs(team):
+    """ControlLayout::slot_pairs of atoll/device/control.hpp; so the next two."""
+    return max(prim.quotient(AREA, team.n_pes), LEAST)
+
+
+@helper
+def area_pairs(team):
+    return max(AREA, LEAST * team.n_pes)
+
+
+@helper
+def slots_at(team):
+    return team.control + SLOTS + (max((team.n_pes - FEW) * 8 + 127, 0) & ~127)
+
+
+@helper
+def counts_at(team):
+    """The members' counts in `collect`."""
+    return slots_at(team) + 2 * PAIR * area_pairs(team)
 
 
 @helper
 def most_bytes(team):
     """The longest message from member to member."""
-    return 8 * prim.quotient(AREA, team.n_pes)
+    return 8 * slot_pairs(team)
 
 
 @helper
@@ -32,7 +55,7 @@ def end_exchange(team, epoch, scope):
 
 @helper
 def slot_from(team, epoch, pe):
-    return team.control + SLOTS + ((epoch & 1) * AREA + pe * prim.quotient(AREA, team.n_pes)) * 16
+    return slots_at(team) + ((epoch & 1) * area_pairs(team) + pe * slot_pairs(team)) * PAIR
 
 
 @helper

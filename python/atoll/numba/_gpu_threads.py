@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from .._ptx import AT
+from .._ptx import AT, NO_VALUES
 from . import _primitives as p
 from ._cpu import I64
 from ._gpu import compiled, does, emits, gives, i64, statement, u32, value
@@ -168,7 +168,7 @@ def meet_grid(control):
             looks += 1
             if looks == 1024:
                 looks = 0
-                since = p.look_around(control, GRID_SYNC, -1, -1, 0, word, 0, 0, since)
+                since = p.look_around(control, GRID_SYNC, NO_VALUES, -1, 0, word, 0, 0, since)
     sync_block()
     return 0
 

@@ -28,8 +28,8 @@ from .._kernels.arguments import (
     on_host,
     team_for,
 )
-from .._kernels.fingerprints import fingerprint
 from ._compilers import COMPILERS, Compiler, compiler
+from ._kept import compiled_once, of_this_atoll
 
 RESIDENT = -1
 """`grid` of launch: the most blocks that run at once; 1 on the host."""
@@ -71,15 +71,6 @@ def raise_ended() -> None:
     _atoll._kernel_ended()
 
 
-def of_this_atoll(dispatcher):
-    """Return the dispatcher, changed so that it does not load kernels that another Atoll has cached."""
-    cache = dispatcher._cache
-    if hasattr(cache, "_index_key"):
-        key = cache._index_key
-        cache._index_key = lambda *arguments: (*key(*arguments), fingerprint("numba"))
-    return dispatcher
-
-
 GPU_OPTIONS = ("max_registers", "launch_bounds")
 """Options of Numba's jit that exist for GPUs only."""
 
@@ -105,7 +96,7 @@ class Kernel:
     @functools.cached_property
     def host(self):
         options = {name: value for name, value in self.options.items() if name not in GPU_OPTIONS}
-        return of_this_atoll(numba.njit(nogil=True, **options)(self.function))
+        return compiled_once(of_this_atoll(numba.njit(nogil=True, **options)(self.function)))
 
     @functools.cached_property
     def compiler(self) -> Compiler:

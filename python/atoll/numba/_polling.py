@@ -8,7 +8,7 @@ from numba.core import types
 
 from .. import _ptx
 from .._kernels.constants import COMPARED_BY
-from .._ptx import AT
+from .._ptx import AT, NO_VALUES
 from . import _primitives as p
 from ._addresses import kind_of
 from ._registration import HOST, helper, implement, vocabulary
@@ -17,7 +17,7 @@ from ._types import GE, LEFT_OUT, constant, is_left_out, one_of
 SIGNAL_WAIT, CONSUME, WAIT = AT["signal_wait_until"], AT["signal_consume"], AT["wait_until"]
 RECEIVE, POST = AT["receive"], AT["post"]
 i64 = types.int64
-AT_LEAST = GE.value
+AT_LEAST = int(_ptx.reported("u64", GE.value))
 
 
 @vocabulary
@@ -28,7 +28,7 @@ def compare(found, cmp, value):
 
 @vocabulary
 def reported(kind, cmp):
-    """The field `compare` of a report: the comparison and the words' type."""
+    """The subject of a report: a word, with the comparison and the type."""
     of = kind.instance_type if hasattr(kind, "instance_type") else kind
     form = f"{'s' if of.signed else 'u'}{of.bitwidth}"
     value = int(_ptx.reported(form, one_of("cmp", "cmp", cmp).value))
@@ -69,17 +69,17 @@ def tag_of(call):
 
 
 @vocabulary
-def look_around(control, call, compare, peer, address, expected, found, since):
+def look_around(control, call, subject, peer, address, expected, found, since):
     """Check the other things that end a wait, by the form with its own bound only if the call gave one."""
 
-    def within(control, call, compare, peer, address, expected, found, since):
+    def within(control, call, subject, peer, address, expected, found, since):
         return p.look_within(
-            control, call.operation, compare, peer, tag_of(call), address, expected, found, since, call.bound
+            control, call.operation, subject, peer, tag_of(call), address, expected, found, since, call.bound
         )
 
-    def by_the_teams(control, call, compare, peer, address, expected, found, since):
+    def by_the_teams(control, call, subject, peer, address, expected, found, since):
         return p.look_around(
-            control, call.operation, compare, peer, tag_of(call), address, expected, found, since
+            control, call.operation, subject, peer, tag_of(call), address, expected, found, since
         )
 
     return within if in_call(call, "bound") else by_the_teams
@@ -174,7 +174,7 @@ def wait_pair(control, address, flag, call, peer):
         data, here = look_pair(address, flag)
         if here:
             return data
-        since = look_around(control, call, -1, peer, address, flag, 0, since)
+        since = look_around(control, call, NO_VALUES, peer, address, flag, 0, since)
 
 
 @helper
@@ -185,7 +185,7 @@ def wait_pairs(control, first, second, flag, call, peer):
         data, more, here = look_pairs(first, second, flag)
         if here:
             return data, more
-        since = look_around(control, call, -1, peer, first, flag, 0, since)
+        since = look_around(control, call, NO_VALUES, peer, first, flag, 0, since)
 
 
 @helper

@@ -178,11 +178,11 @@ def looks_between():
     """The number of loads of the word between two checks of the other things that end a wait."""
 
 
-def look_around(control, operation, compare, peer, tag, address, expected, found, since):
+def look_around(control, operation, subject, peer, tag, address, expected, found, since):
     """Check the other things that end the wait. Returns the start of the wait: `since`, or now if that is 0."""
 
 
-def look_within(control, operation, compare, peer, tag, address, expected, found, since, bound):
+def look_within(control, operation, subject, peer, tag, address, expected, found, since, bound):
     """look_around for a wait with its own bound, in ns; 0: no bound."""
 
 

@@ -136,7 +136,9 @@ def implement(target: Target, stub: Callable[..., Any]) -> Callable[[F], F]:
             FORMS.append(Form(False, stub, generator))
         if target.extending is None:
             return generator
-        target.extending.overload(stub, target=target.name, strict=False)(generator)
+        # Python never calls these functions, and wrappers for it would be a tenth of the time of compiling.
+        options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True} if target is HOST else {}
+        target.extending.overload(stub, options, strict=False, target=target.name)(generator)
         return generator
 
     return register

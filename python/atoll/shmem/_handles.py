@@ -284,7 +284,7 @@ class Team:
             raise _atoll.InvalidArgument(
                 f"Team.split_strided(): a team's configuration has no {unknown[0]!r}; it has num_contexts only."
             )
-        made = Team(team.split_strided(start, stride, size))
+        made = Team(team.split_strided(start, stride, size) or None)
         for value in wanted.values():
             made._num_contexts = int(value)
         return made

@@ -29,7 +29,6 @@ from .. import _kernels
 from .._kernels.arguments import mailbox_bytes
 from ._addresses import team_at
 from ._host import kernel, most_resident_blocks, most_resident_programs
-from ._types import MOST_PES
 
 _ABSENT = {
     **dict.fromkeys(_kernels.SCOPE, "Triton has no scopes: a program calls as one; leave scope out"),
@@ -44,5 +43,5 @@ if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any name
         raise AttributeError(said, name=name)
 
 
-__all__ = ["MOST_PES", "kernel", "mailbox_bytes", "most_resident_blocks", "most_resident_programs", "team_at"]
+__all__ = ["kernel", "mailbox_bytes", "most_resident_blocks", "most_resident_programs", "team_at"]
 __all__ += _kernels.publish("triton", globals())

@@ -5,7 +5,7 @@ from ._host import most_resident_programs as most_resident_programs
 from .._kernels.arguments import mailbox_bytes as mailbox_bytes
 from ._types import (
     ACQUIRE_RELEASE as ACQUIRE_RELEASE, ADD as ADD, AND as AND, EQ as EQ, GE as GE, GT as GT, LE as LE, LT as LT,
-    MAX as MAX, MIN as MIN, MOST_PES as MOST_PES, NE as NE, OR as OR, PROD as PROD, RELAXED as RELAXED, SET as SET,
+    MAX as MAX, MIN as MIN, NE as NE, OR as OR, PROD as PROD, RELAXED as RELAXED, SET as SET,
     SUM as SUM, XOR as XOR,
 )
 

@@ -10,7 +10,7 @@ from .. import _ptx
 from .._device import DeviceTeam
 from .._kernels.checks import CHECKS
 from ._primitives import at_int64
-from ._types import INTERPRETED, MOST_PES, integer_pe
+from ._types import INTERPRETED, integer_pe
 
 if INTERPRETED:
     from ._interpreted import refuse_pe, refuse_place
@@ -23,6 +23,7 @@ def checks(name):
     return tl.constexpr(CHECKS[name])
 
 
+_AT_ONCE = tl.constexpr(64)  # members that are compared together
 _PEER = checks("peer")
 _PE_TEXT = tl.constexpr(_ptx.check_pe("OPERATION", "$1", "$2", "$3") + " mov.u32 $0, 0;")
 # Empty in kernels without checks of addresses. It is part of Triton's cache key, so these have other cached
@@ -134,13 +135,13 @@ def ptr(team, x, pe):
 
 @jit
 def translate_pe(team, pe, to):
-    members = tl.arange(0, MOST_PES)
-    inside = members < to.n_pes
-    same = inside & (
-        slot_of(to, tl.where(inside, members, 0))
-        == slot_of(team, tl.minimum(tl.maximum(pe, 0), team.n_pes - 1))
-    )
-    found = tl.max(tl.where(same, members, -1), 0)
+    wanted = slot_of(team, tl.minimum(tl.maximum(pe, 0), team.n_pes - 1))
+    found = tl.full((), -1, tl.int32)
+    for first in range(0, to.n_pes, _AT_ONCE):
+        members = first + tl.arange(0, _AT_ONCE)
+        inside = members < to.n_pes
+        same = inside & (slot_of(to, tl.where(inside, members, 0)) == wanted)
+        found = tl.maximum(found, tl.max(tl.where(same, members, -1), 0))
     return tl.where((pe >= 0) & (pe < team.n_pes), found, -1)
 
 

@@ -15,11 +15,11 @@ from ._addresses import check_pe, check_place, checks, reach
 from ._moves import put_nbi
 from ._polling import wait_word
 from ._primitives import bytes_of, load, num_threads, store, thread, word_at
-from ._types import ACQUIRE_RELEASE, GE, MOST_PES, RELAXED, accept
+from ._types import ACQUIRE_RELEASE, GE, RELAXED, accept
 
 _ROOT = checks("broadcast")
 _SYNC_EPOCH, _ARRIVED = tl.constexpr(AT["sync_epoch"]), tl.constexpr(AT["arrived"])
-_COUNTS = tl.constexpr(AT["counts"])
+_AT_ONCE = tl.constexpr(64)  # members whose counts are loaded together
 _SYNC, _BARRIER = tl.constexpr(AT["sync"]), tl.constexpr(AT["barrier"])
 _BROADCAST, _FCOLLECT, _COLLECT, _ALLTOALL = (
     tl.constexpr(AT[name]) for name in ("broadcast", "fcollect", "collect", "alltoall")
@@ -137,15 +137,19 @@ def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
 def collect(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
     accept("collect", (dst, src))
     check_place(team, dst, _COLLECT)
-    counts = word_at(team.control + _COUNTS)
+    counts = word_at(exchange.counts_at(team))
     mine = counts + team.my_pe
     store(mine.to(tl.int64), n, tl.int64)
     _gather(team, counts, mine, 1, 1024, _COLLECT, tag, bound_ns)
-    members = tl.arange(0, MOST_PES)
-    all_counts = tl.load(counts + members, mask=members < team.n_pes, other=0, volatile=True)
-    before = tl.sum(tl.where(members < team.my_pe, all_counts, 0), 0)
+    before = tl.full((), 0, tl.int64)
+    arrived = tl.full((), 0, tl.int64)
+    for first in range(0, team.n_pes, _AT_ONCE):
+        members = first + tl.arange(0, _AT_ONCE)
+        some = tl.load(counts + members, mask=members < team.n_pes, other=0, volatile=True)
+        before += tl.sum(tl.where(members < team.my_pe, some, 0), 0)
+        arrived += tl.sum(some, 0)
     meet_members(team, _COLLECT, tag, bound_ns)
     for k in range(team.n_pes):
         put_nbi(team, dst + before, src, n, (team.my_pe + k) % team.n_pes, BLOCK)
     meet_members(team, _COLLECT, tag, bound_ns)
-    return tl.sum(all_counts, 0)
+    return arrived

@@ -16,12 +16,35 @@ from ._polling import wait_flagged
 from ._primitives import load, load_part, num_threads, pairs_of, store, store_flagged, store_part, thread
 
 _EPOCH, _SLOTS, _AREA = (tl.constexpr(AT[name]) for name in ("exchange_epoch", "slots", "slot_area_pairs"))
+_FEW, _LEAST, _PAIR = (tl.constexpr(AT[name]) for name in ("few_pes", "least_slot_pairs", "pair_bytes"))
+
+
+@jit
+def _slot_pairs(team):
+    """Return ControlLayout::slot_pairs of atoll/device/control.hpp; so the next two."""
+    return tl.maximum(_AREA // team.n_pes, _LEAST)
+
+
+@jit
+def _area_pairs(team):
+    return tl.maximum(team.n_pes * _LEAST, _AREA)
+
+
+@jit
+def _slots_at(team):
+    return team.control + _SLOTS + (tl.maximum((team.n_pes - _FEW) * 8 + 127, 0) & -128)
+
+
+@jit
+def counts_at(team):
+    """Return the address of the members' counts in `collect`."""
+    return _slots_at(team) + _area_pairs(team) * (2 * _PAIR)
 
 
 @jit
 def is_small(team, nbytes):
     """Return whether messages of that many bytes from member to member fit the exchange."""
-    return nbytes <= 8 * (_AREA // team.n_pes)
+    return nbytes <= 8 * _slot_pairs(team)
 
 
 @jit
@@ -41,7 +64,7 @@ def end(team, epoch):
 
 @jit
 def _slot_from(team, epoch, pe):
-    return team.control + _SLOTS + ((epoch & 1) * _AREA + pe * (_AREA // team.n_pes)) * 16
+    return _slots_at(team) + ((epoch & 1) * _area_pairs(team) + pe * _slot_pairs(team)) * _PAIR
 
 
 @jit
@@ -66,7 +89,7 @@ def _refresh(team, epoch, mine, pairs):
     for pe in range(team.n_pes):
         if pe != team.my_pe:
             i = pairs + thread()
-            while i < _AREA // team.n_pes:
+            while i < _slot_pairs(team):
                 store_flagged(reach(team, mine, pe) + 16 * i, tl.full((), 0, tl.int64), epoch)
                 i += num_threads()
 

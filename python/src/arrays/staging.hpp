@@ -5,6 +5,8 @@
 #include "gpu/stream_cache.hpp"
 #include "pool/pool.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace atl::python {
@@ -79,6 +81,11 @@ enum class Sizes { differ, equal };
 /// The array made from such a value: of dst's dtype, or of NumPy's choice if dst is null.
 [[gnu::cold]] Ref values_for(const Spec& spec, PyObject* value, PyArrayObject* dst, Sizes sizes);
 
+/// The dtype of `array`, encoded for the comparison between members.
+inline std::uint64_t elements_of(PyArrayObject* array) {
+    return core::elements_of(PyArray_DESCR(array)->kind, static_cast<std::uint32_t>(item_bytes(array)));
+}
+
 /// The arguments `(dst, src)` or `(src,)` of a collective.
 struct Pair {
     PyArrayObject* dst = nullptr;  ///< null: the result is a new array
@@ -92,6 +99,16 @@ struct Pair {
         }
         src = array_arg(spec, "src", value);
     }
+    /// The dtype of the call, as members compare it.
+    std::uint64_t elements() const { return elements_of(src != nullptr ? src : dst); }
+    /// Makes a new array as dst, of src's dtype, unless one was passed. Empty if one was.
+    Ref make_dst(int nd, const npy_intp* dims) {
+        if (dst != nullptr) return {};
+        Ref made = new_array(src, nd, dims);
+        dst = made.array();
+        return made;
+    }
+    Ref make_dst_like_src() { return make_dst(PyArray_NDIM(src), PyArray_DIMS(src)); }
     /// With GPU arrays, both arrays must be passed, symmetric and on the GPU, even on PEs that do not use one
     /// of them.
     void check_on_device(const Spec& spec, const Team& team, const Adopted& adopted, PyObject* stream) const {
@@ -120,6 +137,35 @@ struct Pair {
         return held ? PyArray_Return(reinterpret_cast<PyArrayObject*>(made.release())) : made.release();
     }
 };
+
+/// Memory of an array that a collective uses; null if it uses none.
+struct Bytes {
+    char* data = nullptr;
+    std::size_t size = 0;
+};
+
+/// The contiguous memory of the arrays of a Pair that are not null.
+class Stages {
+  public:
+    Stages(const Spec& spec, const Pair& pair) {
+        if (pair.src != nullptr) source_.emplace(spec, "src", pair.src);
+        if (pair.dst != nullptr) target_.emplace(spec, "dst", pair.dst);
+    }
+    Bytes source() const { return source_ ? Bytes{source_->data(), source_->bytes()} : Bytes{}; }
+    Bytes target() const { return target_ ? Bytes{target_->data(), target_->bytes()} : Bytes{}; }
+    std::size_t bytes() const { return std::max(source().size, target().size); }
+    /// The array that is read: src, or its contiguous copy. Null if src is not used.
+    PyObject* read() const { return source_ ? reinterpret_cast<PyObject*>(source_->array()) : nullptr; }
+    /// Copies the results to a strided dst.
+    void finish() {
+        if (target_) target_->finish();
+    }
+
+  private:
+    std::optional<SourceStage> source_;
+    std::optional<TargetStage> target_;
+};
+
 /// Calls `call(team)` with the team, or with the team's collectives on a stream, which have the same members.
 /// On the host, large moves release the GIL.
 template <class Call>
@@ -129,11 +175,6 @@ void on_team(const Spec& spec, const Team& team, PyObject* stream, const Adopted
         return call(stream_team(team, stream_of(spec, stream, adopted)));
     ReleaseGil released(bytes >= release_gil_bytes);
     call(team);
-}
-
-/// The dtype of `array`, encoded for the comparison between members.
-inline std::uint64_t elements_of(PyArrayObject* array) {
-    return core::elements_of(PyArray_DESCR(array)->kind, static_cast<std::uint32_t>(item_bytes(array)));
 }
 
 inline Pair pair_of(const Spec& spec, PyObject* first, PyObject* second, Sizes sizes) {

@@ -1,6 +1,8 @@
 // Copies between this PE's memory and a symmetric array on some PE, for any strides.
 #pragma once
 
+#include "atoll/detail/measured.hpp"
+
 #include "arrays/array_arguments.hpp"
 #include "arrays/strided.hpp"
 
@@ -20,25 +22,34 @@ inline void copy_bytes(char* dst, const char* src, std::size_t bytes) {
         copy_large(dst, src, bytes);
 }
 
+/// Contiguous moves by the transport, and those that are counted.
+[[gnu::cold]] void put_elsewhere(const Context& ctx, char* dst, const char* src, std::size_t bytes, int pe,
+                                 bool blocking);
+[[gnu::cold]] void get_elsewhere(const Context& ctx, char* dst, const char* src, std::size_t bytes, int pe,
+                                 bool blocking);
+
 /// Copies src to dst on `pe`. `dst` is in symmetric memory, as checked.
 inline void put_contiguous(const Context& ctx, char* dst, const char* src, std::size_t bytes, int pe,
                            bool blocking = true) {
     if (bytes == 0) return ctx.check_pe(pe);
-    const int slot = ctx.route(dst, bytes, pe);
+    const int slot = ctx.route_counted(dst, bytes, pe);
     if (slot >= 0) [[likely]]
         copy_bytes(ctx.window().at(dst, slot), src, bytes);
     else
-        ctx.put_bytes(dst, src, bytes, pe, blocking);
+        put_elsewhere(ctx, dst, src, bytes, pe, blocking);
 }
 inline void get_contiguous(const Context& ctx, char* dst, const char* src, std::size_t bytes, int pe,
                            bool blocking = true) {
     if (bytes == 0) return ctx.check_pe(pe);
-    const int slot = ctx.route(src, bytes, pe);
+    const int slot = ctx.route_counted(src, bytes, pe);
     if (slot >= 0) [[likely]]
         copy_bytes(dst, ctx.window().at(src, slot), bytes);
     else
-        ctx.get_bytes(dst, src, bytes, pe, blocking);
+        get_elsewhere(ctx, dst, src, bytes, pe, blocking);
 }
+
+/// Measures a call that moves `bytes` to or from `pe`.
+atl::detail::Measured measure_move(const Context& ctx, const char* operation, std::size_t bytes, int pe);
 
 /// `far` has the layout of the array in symmetric memory, `near` that of the local one; `extent` is far's.
 struct StridedTransfer {

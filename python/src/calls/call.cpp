@@ -38,12 +38,8 @@ std::string read_signature(Spec& spec, const char* name, std::string_view signat
 /// The parameter `stream` in the docstring of every function with a stream; docs/python.md has the rules.
 constexpr std::string_view stream_entry =
     "stream\n"
-    "    For arrays of a GPU. None: the host waits until the call is complete. With a stream of this PE's\n"
-    "    GPU the call is enqueued, in CUDA graphs too, and returns at once. The stream is an integer "
-    "handle,\n"
-    "    one of cuda.core, CuPy, PyTorch or Numba, or any object with __cuda_stream__; \"current\" is the\n"
-    "    current stream of the arrays' library. Arrays must stay unchanged until the stream has reached the\n"
-    "    call. See \"Streams\" in docs/python.md.";
+    "    For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is\n"
+    "    complete. See \"Streams\" in docs/python.md.";
 
 /// The parameter `blocking` in the docstring of every collective that can be started only.
 constexpr std::string_view blocking_entry =

@@ -1,6 +1,8 @@
 #include "calls/caller.hpp"
 
+#include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace atl::python {
 namespace {
@@ -10,24 +12,44 @@ const char* text_of(const nb::object& object) {
                                                               : nullptr;
 }
 
-/// True for frames of the package itself, whose lines do not help a user.
-bool is_ours(PyFrameObject* frame) {
+/// The module of a frame; empty if it has none.
+std::string module_of(PyFrameObject* frame) {
     const nb::object globals =
         nb::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(frame), "f_globals"));
-    if (!globals.is_valid()) return false;
+    if (!globals.is_valid()) return {};
     PyObject* name = PyDict_GetItemString(globals.ptr(), "__name__");
     const char* text = name == nullptr ? nullptr : text_of(nb::borrow(name));
-    if (text == nullptr) return false;
-    const std::string_view module(text);
-    return module == "atoll" || module.starts_with("atoll.");
+    return text == nullptr ? "" : text;
+}
+
+/// True for frames of the package itself, and of NumPy's operators of its arrays. Their lines do not help a
+/// user.
+bool is_ours(std::string_view module) {
+    return module == "atoll" || module.starts_with("atoll.") || module == "numpy.lib.mixins";
+}
+
+/// A text that a frame's code has as an attribute; empty if it has none.
+std::string of_code(PyFrameObject* frame, const char* attribute) {
+    const nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
+    const nb::object value = nb::steal(PyObject_GetAttrString(code.ptr(), attribute));
+    const char* text = text_of(value);
+    return text == nullptr ? "" : text;
+}
+
+/// The name of a frame's function, if users call it and it makes calls of its own: "exchange_halo".
+std::string operation_of(PyFrameObject* frame, std::string_view module) {
+    static constexpr std::string_view groups[] = {"atoll.arrays", "atoll.fft", "atoll.sparse"};
+    if (module == "atoll.arrays._compared" || module == "atoll.arrays._ufuncs") return {};
+    if (std::ranges::none_of(groups, [&](std::string_view group) { return module.starts_with(group); }))
+        return {};
+    std::string name = of_code(frame, "co_name");
+    return name.starts_with('_') || name.starts_with('<') ? "" : name;
 }
 
 CallerLine line_of(PyFrameObject* frame) {
-    const nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
-    const nb::object file = nb::steal(PyObject_GetAttrString(code.ptr(), "co_filename"));
-    const char* path = text_of(file);
-    if (path == nullptr) return {};
-    return {path, PyFrame_GetLineNumber(frame)};
+    std::string path = of_code(frame, "co_filename");
+    if (path.empty()) return {};
+    return {std::move(path), {}, PyFrame_GetLineNumber(frame)};
 }
 
 }  // namespace
@@ -35,17 +57,22 @@ CallerLine line_of(PyFrameObject* frame) {
 std::string CallerLine::text(bool with_folders) const {
     if (number == 0) return {};
     const std::size_t begin = with_folders ? 0 : file.find_last_of('/') + 1;
-    return file.substr(begin) + ":" + std::to_string(number);
+    return file.substr(begin) + ":" + std::to_string(number) +
+           (operation.empty() ? "" : " (" + operation + ")");
 }
 
 CallerLine caller_line() {
     CallerLine found;
+    std::string operation;
     nb::object held;  // PyEval_GetFrame borrows, PyFrame_GetBack returns a new reference
     for (PyFrameObject* frame = PyEval_GetFrame(); frame != nullptr && !found;) {
-        if (!is_ours(frame)) {
+        const std::string module = module_of(frame);
+        if (!is_ours(module)) {
             found = line_of(frame);
+            found.operation = operation;
             break;
         }
+        if (std::string its = operation_of(frame, module); !its.empty()) operation = std::move(its);
         frame = PyFrame_GetBack(frame);
         held = nb::steal(reinterpret_cast<PyObject*>(frame));
     }

@@ -8,11 +8,12 @@
 namespace atl::python {
 
 struct CallerLine {
-    std::string file;  ///< as the program was started: a path, or "<stdin>"
-    int number = 0;    ///< 0: no frame of this thread belongs to the program
+    std::string file;       ///< as the program was started: a path, or "<stdin>"
+    std::string operation;  ///< of distributed arrays, if it made the call: "exchange_halo"
+    int number = 0;         ///< 0: no frame of this thread belongs to the program
 
     explicit operator bool() const { return number > 0; }
-    /// "ring.py:12" without folders, or the whole path.
+    /// "ring.py:12" without folders, or the whole path. With the operation: "heat.py:12 (exchange_halo)".
     std::string text(bool with_folders) const;
 };
 

@@ -28,6 +28,11 @@ const Team& live(const PyTeam& team, const char* function) {
     if (team.which == PyTeam::Which::shared) return job.shared();
     if (team.which == PyTeam::Which::host) return job.host();
     if (team.which == PyTeam::Which::rail) return job.rail();
+    if (team.which == PyTeam::Which::outside)
+        fail(ErrorCode::invalid_argument,
+             "%s() was given a team of which this PE is not a member. Let only members call it: a team is "
+             "false on other PEs (`if team:`).",
+             function);
     if (!team.team)
         fail(ErrorCode::use_after_free,
              "%s() was given a team that was destroyed; make a new one or use atoll.WORLD.", function);
@@ -41,9 +46,7 @@ const Team& live(const PyTeam& team, const char* function) {
 const Team& team_slow(const Spec& spec, PyObject* team) {
     if (!given(team)) return current(spec.name).world();
     if (Py_TYPE(team) != g.team_class)
-        fail(ErrorCode::invalid_argument,
-             "%s(): team is %R; pass an atoll.Team. (A split gives None to a PE that is not a member: let it "
-             "skip the call.)",
+        fail(ErrorCode::invalid_argument, "%s(): team is %R; pass an atoll.Team, or None for all PEs.",
              spec.name, team);
     return live(*nb::inst_ptr<PyTeam>(team), spec.name);
 }
@@ -64,8 +67,8 @@ const Context& context_slow(const Spec& spec, PyObject* ctx, PyObject* team) {
 }
 
 PyObject* wrap(Team team) {
-    if (!team) return none();
-    return nb::cast(new PyTeam{PyTeam::Which::made, std::move(team), g.epoch}, nb::rv_policy::take_ownership)
+    const auto which = team ? PyTeam::Which::made : PyTeam::Which::outside;
+    return nb::cast(new PyTeam{which, std::move(team), g.epoch}, nb::rv_policy::take_ownership)
         .release()
         .ptr();
 }

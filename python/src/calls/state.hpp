@@ -8,9 +8,10 @@
 
 namespace atl::python {
 
-/// atoll.Team. `which` names the teams that exist before init; they are looked up at each use.
+/// atoll.Team. `which` names the teams that exist before init; they are looked up at each use. `outside` is
+/// the team that a split returns to a PE that is not a member.
 struct PyTeam {
-    enum class Which { made, world, shared, host, rail } which = Which::made;
+    enum class Which { made, world, shared, host, rail, outside } which = Which::made;
     Team team;
     std::uint64_t epoch = 0;  ///< the job that made it
 };
@@ -63,7 +64,7 @@ inline const Team& team_of(const Spec& spec, PyObject* team) {
 }
 /// The live team of an atoll.Team; throws if it is destroyed, empty, or of an earlier job.
 const Team& live(const PyTeam& team, const char* function);
-/// A new atoll.Team, or None for an empty one.
+/// A new atoll.Team.
 PyObject* wrap(Team team);
 
 /// Parses a PE number that fits an int; the context checks the range.

@@ -26,12 +26,24 @@ void answer_signals() {
 }
 
 /// Called periodically by a waiting kernel. Nonzero ends the wait; take_error then raises the reason.
-extern "C" int look(const device::Watch* watch, int operation, int team, int compare, int peer, int tag,
+extern "C" int look(const device::Watch* watch, int operation, int team, unsigned subject, int peer, int tag,
                     unsigned long long address, unsigned long long expected, unsigned long long found,
                     unsigned long long waited_ns, unsigned long long bound_ns) noexcept {
     try {
-        const device::Report report{0,       operation, team,  peer,     compare, tag,
-                                    address, expected,  found, bound_ns, 0,       0};
+        const device::Report report{0,
+                                    static_cast<device::Operation>(operation),
+                                    team,
+                                    peer,
+                                    static_cast<device::Subject>(subject & 0xff),
+                                    static_cast<Compare>(subject >> device::compare_shift & 0xff),
+                                    static_cast<device::Values>(subject >> device::values_shift & 0xff),
+                                    tag,
+                                    address,
+                                    expected,
+                                    found,
+                                    bound_ns,
+                                    0,
+                                    0};
         if (watch != nullptr && watch->look != nullptr) watch->look(*watch, report, waited_ns);
         answer_signals();
     } catch (...) {
@@ -40,10 +52,22 @@ extern "C" int look(const device::Watch* watch, int operation, int team, int com
     return ended != nullptr;
 }
 
+struct NamedOperation {
+    const char* name;
+    device::Operation operation;
+};
+constexpr NamedOperation operations[] = {
+#define ATOLL_NAMED(name, text) {#name, device::Operation::name},
+    ATOLL_DEVICE_OPERATIONS(ATOLL_NAMED)
+#undef ATOLL_NAMED
+};
+
 nb::dict layout() {
     using device::Control;
     using device::Report;
     using device::Watch;
+    static_assert(offsetof(Report, compare) == offsetof(Report, subject) + device::compare_shift / 8);
+    static_assert(offsetof(Report, values) == offsetof(Report, subject) + device::values_shift / 8);
     nb::dict at;
     at["team"] = offsetof(Control, team);
     at["bound_ns"] = offsetof(Control, bound_ns);
@@ -54,10 +78,14 @@ nb::dict layout() {
     at["exchange_epoch"] = offsetof(Control, exchange_epoch);
     at["grid_arrived"] = offsetof(Control, grid_arrived);
     at["grid_word"] = offsetof(Control, grid_word);
-    at["counts"] = offsetof(Control, counts);
-    at["arrived"] = offsetof(Control, arrived);
-    at["slots"] = offsetof(Control, slots);
+    // For a team of few members. The files _exchange.py add what a larger one has more.
+    constexpr device::ControlLayout few{1};
+    at["arrived"] = few.arrived();
+    at["slots"] = few.slots();
     at["slot_area_pairs"] = device::slot_area_pairs;
+    at["few_pes"] = device::few_pes;
+    at["least_slot_pairs"] = device::least_slot_pairs;
+    at["pair_bytes"] = sizeof(device::FlaggedPair);
     at["abort"] = offsetof(Watch, abort);
     at["asked"] = offsetof(Watch, asked);
     at["waiting"] = offsetof(Watch, waiting);
@@ -70,7 +98,7 @@ nb::dict layout() {
     at["report_operation"] = offsetof(Report, operation);
     at["report_team"] = offsetof(Report, team);
     at["report_peer"] = offsetof(Report, peer);
-    at["report_compare"] = offsetof(Report, compare);
+    at["report_subject"] = offsetof(Report, subject);
     at["report_tag"] = offsetof(Report, tag);
     at["report_address"] = offsetof(Report, address);
     at["report_expected"] = offsetof(Report, expected);
@@ -91,53 +119,17 @@ nb::dict layout() {
     at["Team.control"] = offsetof(device::Team, control);
     at["Mailbox"] = sizeof(device::Mailbox);
     at["Mailbox.room"] = offsetof(device::Mailbox, room);
-    const auto operation = [&](const char* name, device::Operation value) {
-        at[name] = static_cast<int>(value);
-    };
-    operation("signal_wait_until", device::Operation::signal_wait_until);
-    operation("signal_consume", device::Operation::signal_consume);
-    operation("wait_until", device::Operation::wait_until);
-    operation("receive", device::Operation::receive);
-    operation("post", device::Operation::post);
-    operation("grid_sync", device::Operation::grid_sync);
-    operation("sync", device::Operation::sync);
-    operation("barrier", device::Operation::barrier);
-    operation("broadcast", device::Operation::broadcast);
-    operation("fcollect", device::Operation::fcollect);
-    operation("collect", device::Operation::collect);
-    operation("alltoall", device::Operation::alltoall);
-    operation("reduce", device::Operation::reduce);
-    operation("reduce_scatter", device::Operation::reduce_scatter);
-    operation("tile_reduce", device::Operation::tile_reduce);
-    operation("tile_allgather", device::Operation::tile_allgather);
-    // The formats of the two values of a report.
-    at["compare_bits"] = device::compare_bits;
+    for (const NamedOperation& one : operations) at[one.name] = static_cast<int>(one.operation);
+    const auto subject = [&](const char* name, device::Subject value) { at[name] = static_cast<int>(value); };
+    subject("subject wait", device::Subject::wait);
+    subject("subject word", device::Subject::word);
+    subject("subject wrong_pe", device::Subject::wrong_pe);
+    subject("subject wrong_place", device::Subject::wrong_place);
+    at["compare_shift"] = device::compare_shift;
+    at["values_shift"] = device::values_shift;
     at["values unsigned_word"] = static_cast<int>(device::Values::unsigned_word);
     at["values int32"] = static_cast<int>(device::Values::int32);
     at["values int64"] = static_cast<int>(device::Values::int64);
-    // Checks of PE numbers in kernels; kernels in Python use these names.
-    at["wrong_pe"] = device::wrong_pe;
-    at["wrong_place"] = device::wrong_place;
-    operation("check peer", device::Operation::peer);
-    operation("check p", device::Operation::p);
-    operation("check g", device::Operation::g);
-    operation("check put", device::Operation::put);
-    operation("check get", device::Operation::get);
-    operation("check put_nbi", device::Operation::put_nbi);
-    operation("check get_nbi", device::Operation::get_nbi);
-    operation("check async_put", device::Operation::async_put);
-    operation("check iput", device::Operation::iput);
-    operation("check iget", device::Operation::iget);
-    operation("check atomic", device::Operation::atomic);
-    operation("check signal_set", device::Operation::signal_set);
-    operation("check signal_add", device::Operation::signal_add);
-    operation("check put_signal", device::Operation::put_signal);
-    operation("check put_signal_nbi", device::Operation::put_signal_nbi);
-    operation("check post", device::Operation::post);
-    operation("check receive", device::Operation::receive);
-    operation("check tile_put", device::Operation::tile_put);
-    operation("check tile_get", device::Operation::tile_get);
-    operation("check broadcast", device::Operation::broadcast);
     return at;
 }
 

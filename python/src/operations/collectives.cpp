@@ -22,12 +22,19 @@ void check_dtypes(const Spec& spec, const Pair& pair) {
          needed);
 }
 
-/// A new array of shape (n, *src.shape).
-Ref stacked(PyArrayObject* src, npy_intp n) {
+/// Makes a new dst of shape (n, *src.shape), unless one was passed.
+Ref make_stacked(Pair& pair, npy_intp n) {
     npy_intp dims[NPY_MAXDIMS + 1];
     dims[0] = n;
-    std::copy_n(PyArray_DIMS(src), PyArray_NDIM(src), dims + 1);
-    return new_array(src, PyArray_NDIM(src) + 1, dims);
+    std::copy_n(PyArray_DIMS(pair.src), PyArray_NDIM(pair.src), dims + 1);
+    return pair.make_dst(PyArray_NDIM(pair.src) + 1, dims);
+}
+
+/// Checks the size of dst, where every member passes src.
+void check_gathered(const Spec& spec, const Pair& pair, int n) {
+    check_dtypes(spec, pair);
+    const std::size_t needed = size_of(pair.src) * static_cast<std::size_t>(n);
+    if (size_of(pair.dst) != needed) fail_size(spec, size_of(pair.dst), needed, "n_pes times src's elements");
 }
 
 /// The arguments (dst, src, root) or (src, root): if the second of two is an integer, it is the root.
@@ -52,82 +59,55 @@ struct Rooted {
     }
 };
 
-/// Calls `call(team, dst, src)`; team may be a team's collectives on a stream.
+/// Runs a collective on the arrays of `pair` that are not null. Calls `call(team, dst, src)`; team may be a
+/// team's collectives on a stream.
 template <class Call>
 void run(const Spec& spec, const Team& team, PyObject* stream, const Adopted& adopted, const Pair& pair,
          Call&& call) {
-    const SourceStage from(spec, "src", pair.src);
-    TargetStage to(spec, "dst", pair.dst);
-    const core::Elements elements(team, elements_of(pair.src));
-    on_team(spec, team, stream, adopted, std::max(from.bytes(), to.bytes()),
-            [&](const auto& on) { call(on, to, from); });
-    to.finish();
+    Stages stages(spec, pair);
+    const core::Elements elements(team, pair.elements());
+    on_team(spec, team, stream, adopted, stages.bytes(),
+            [&](const auto& on) { call(on, stages.target(), stages.source()); });
+    stages.finish();
 }
 
-/// Memory of an array that a started collective uses; null if it does not.
-struct Bytes {
-    char* data = nullptr;
-    std::size_t size = 0;
-};
-template <class Stage> Bytes bytes_of(const Stage* stage) {
-    return stage == nullptr ? Bytes{} : Bytes{stage->data(), stage->bytes()};
-}
-
-/// Starts a collective that uses the arrays of `pair` that are not null. Calls `call(requests, dst, src)`.
+/// Runs a collective, or starts it. The result is `made`, the call's new array, if there is one.
 template <class Call>
-PyObject* start(const Spec& spec, const Team& team, const Adopted& adopted, Pair& pair, Ref made,
-                Call&& call) {
-    return start_request(spec, team, adopted, pair, std::move(made), pair.src != nullptr, pair.dst != nullptr,
-                         [&](const Requests& to, TargetStage* dst, const SourceStage* src) {
-                             call(to, bytes_of(dst), bytes_of(src));
-                         });
+PyObject* perform(const Spec& spec, const Team& team, PyObject* stream, const Adopted& adopted, Pair& pair,
+                  Ref made, bool starts, Call&& call) {
+    if (starts) return start_request(spec, team, adopted, pair, std::move(made), call);
+    run(spec, team, stream, adopted, pair, call);
+    return pair.result(std::move(made));
 }
 
 PyObject* broadcast_body(const Arguments<6>& a) {
     const Spec& spec = broadcast_spec;
     const Team& team = team_of(spec, a[3]);
+    const bool starts = only_starts(spec, a[5], a[4]);
     Rooted r(spec, team, a[0], a[1], a[2], Sizes::equal);
-    Ref made;
     if (r.pair.src == nullptr) fail_not_array(spec, "src", nullptr);
     r.pair.check_on_device(spec, team, a.adopted, a[4]);
-    if (r.pair.dst == nullptr) {
-        made = new_array(r.pair.src, PyArray_NDIM(r.pair.src), PyArray_DIMS(r.pair.src));
-        r.pair.dst = made.array();
-    }
+    Ref made = r.pair.make_dst_like_src();
     check_dtypes(spec, r.pair);
     if (!same_shape(r.pair.dst, r.pair.src)) fail_shapes(spec, "dst", r.pair.dst, "src", r.pair.src);
-    if (only_starts(spec, a[5]))
-        return start(spec, team, a.adopted, r.pair, std::move(made),
-                     [&](const auto& to, Bytes dst, Bytes src) {
-                         to.broadcast_bytes(dst.data, dst.size, src.data, src.size, r.root);
-                     });
-    run(spec, team, a[4], a.adopted, r.pair, [&](const auto& on, TargetStage& to, const SourceStage& from) {
-        on.broadcast_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
-    });
-    return r.pair.result(std::move(made));
+    return perform(spec, team, a[4], a.adopted, r.pair, std::move(made), starts,
+                   [&](const auto& on, Bytes dst, Bytes src) {
+                       on.broadcast_bytes(dst.data, dst.size, src.data, src.size, r.root);
+                   });
 }
 
 PyObject* fcollect_body(const Arguments<5>& a) {
     const Spec& spec = fcollect_spec;
     const Team& team = team_of(spec, a[2]);
+    const bool starts = only_starts(spec, a[4], a[3]);
     Pair pair = pair_of(spec, a[0], a[1], Sizes::differ);
     pair.check_on_device(spec, team, a.adopted, a[3]);
-    Ref made;
-    if (pair.dst == nullptr) {
-        made = stacked(pair.src, team.n_pes());
-        pair.dst = made.array();
-    }
-    check_dtypes(spec, pair);
-    const std::size_t needed = size_of(pair.src) * static_cast<std::size_t>(team.n_pes());
-    if (size_of(pair.dst) != needed) fail_size(spec, size_of(pair.dst), needed, "n_pes times src's elements");
-    if (only_starts(spec, a[4]))
-        return start(spec, team, a.adopted, pair, std::move(made), [&](const auto& to, Bytes dst, Bytes src) {
-            to.fcollect_bytes(dst.data, dst.size, src.data, src.size);
-        });
-    run(spec, team, a[3], a.adopted, pair, [&](const auto& on, TargetStage& to, const SourceStage& from) {
-        on.fcollect_bytes(to.data(), to.bytes(), from.data(), from.bytes());
-    });
-    return pair.result(std::move(made));
+    Ref made = make_stacked(pair, team.n_pes());
+    check_gathered(spec, pair, team.n_pes());
+    return perform(spec, team, a[3], a.adopted, pair, std::move(made), starts,
+                   [](const auto& on, Bytes dst, Bytes src) {
+                       on.fcollect_bytes(dst.data, dst.size, src.data, src.size);
+                   });
 }
 
 /// The number of elements that all PEs together contribute; collective.
@@ -147,11 +127,11 @@ PyObject* collect_body(const Arguments<4>& a) {
     if (pair.dst != nullptr) {
         check_dtypes(spec, pair);
         std::size_t bytes = 0;
-        run(spec, team, a[3], a.adopted, pair, [&](const auto& on, TargetStage& to, const SourceStage& from) {
+        run(spec, team, a[3], a.adopted, pair, [&](const auto& on, Bytes dst, Bytes src) {
             if constexpr (std::is_same_v<decltype(on), const Team&>)
-                bytes = on.collect_bytes(to.data(), to.bytes(), from.data(), from.bytes());
+                bytes = on.collect_bytes(dst.data, dst.size, src.data, src.size);
             else
-                on.collect_bytes(to.data(), to.bytes(), from.data(), from.bytes());
+                on.collect_bytes(dst.data, dst.size, src.data, src.size);
         });
         return given(a[3]) ? none() : PyLong_FromSize_t(bytes / item);
     }
@@ -178,14 +158,11 @@ PyObject* collect_body(const Arguments<4>& a) {
 PyObject* alltoall_body(const Arguments<5>& a) {
     const Spec& spec = alltoall_spec;
     const Team& team = team_of(spec, a[2]);
+    const bool starts = only_starts(spec, a[4], a[3]);
     Pair pair = pair_of(spec, a[0], a[1], Sizes::differ);
     pair.check_on_device(spec, team, a.adopted, a[3]);
     const auto n = static_cast<std::size_t>(team.n_pes());
-    Ref made;
-    if (pair.dst == nullptr) {
-        made = new_array(pair.src, PyArray_NDIM(pair.src), PyArray_DIMS(pair.src));
-        pair.dst = made.array();
-    }
+    Ref made = pair.make_dst_like_src();
     check_dtypes(spec, pair);
     if (size_of(pair.src) % n != 0)
         fail(ErrorCode::shape_mismatch,
@@ -193,14 +170,10 @@ PyObject* alltoall_body(const Arguments<5>& a) {
              size_of(pair.src), n);
     if (size_of(pair.dst) != size_of(pair.src))
         fail_size(spec, size_of(pair.dst), size_of(pair.src), "those of src");
-    if (only_starts(spec, a[4]))
-        return start(spec, team, a.adopted, pair, std::move(made), [&](const auto& to, Bytes dst, Bytes src) {
-            to.alltoall_bytes(dst.data, dst.size, src.data, src.size);
-        });
-    run(spec, team, a[3], a.adopted, pair, [&](const auto& on, TargetStage& to, const SourceStage& from) {
-        on.alltoall_bytes(to.data(), to.bytes(), from.data(), from.bytes());
-    });
-    return pair.result(std::move(made));
+    return perform(spec, team, a[3], a.adopted, pair, std::move(made), starts,
+                   [](const auto& on, Bytes dst, Bytes src) {
+                       on.alltoall_bytes(dst.data, dst.size, src.data, src.size);
+                   });
 }
 
 /// The arguments (dst, src, dst_stride, src_stride, nelems, team, stream); strides in elements of contiguous
@@ -246,45 +219,27 @@ PyObject* alltoalls_body(const Arguments<7>& a) {
 PyObject* gather_body(const Arguments<6>& a) {
     const Spec& spec = gather_spec;
     const Team& team = team_of(spec, a[3]);
+    const bool starts = only_starts(spec, a[5], a[4]);
     Rooted r(spec, team, a[0], a[1], a[2], Sizes::differ);
     if (r.pair.src == nullptr) fail_not_array(spec, "src", nullptr);
     r.pair.check_on_device(spec, team, a.adopted, a[4]);
-    const bool starts = only_starts(spec, a[5]);
-    const auto gather = [&](const auto& to, Bytes dst, Bytes src) {
-        to.gather_bytes(dst.data, dst.size, src.data, src.size, r.root);
-    };
-    if (team.my_pe() != r.root && starts) {
-        r.pair.dst = nullptr;
-        return start(spec, team, a.adopted, r.pair, Ref(), gather);
-    }
-    if (team.my_pe() != r.root && !is_device_call(a.adopted, a[4])) {
-        const SourceStage from(spec, "src", r.pair.src);
-        {
-            const core::Elements elements(team, elements_of(r.pair.src));
-            ReleaseGil released(from.bytes() >= release_gil_bytes);
-            team.gather_bytes(nullptr, 0, from.data(), from.bytes(), r.root);
-        }
-        return none();
-    }
     Ref made;
-    if (r.pair.dst == nullptr) {
-        made = stacked(r.pair.src, team.n_pes());
-        r.pair.dst = made.array();
+    if (team.my_pe() != r.root && !is_device_call(a.adopted, a[4])) {
+        r.pair.dst = nullptr;
+    } else {
+        made = make_stacked(r.pair, team.n_pes());
+        check_gathered(spec, r.pair, team.n_pes());
     }
-    check_dtypes(spec, r.pair);
-    const std::size_t needed = size_of(r.pair.src) * static_cast<std::size_t>(team.n_pes());
-    if (size_of(r.pair.dst) != needed)
-        fail_size(spec, size_of(r.pair.dst), needed, "n_pes times src's elements");
-    if (starts) return start(spec, team, a.adopted, r.pair, std::move(made), gather);
-    run(spec, team, a[4], a.adopted, r.pair, [&](const auto& on, TargetStage& to, const SourceStage& from) {
-        on.gather_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
-    });
-    return r.pair.result(std::move(made));
+    return perform(spec, team, a[4], a.adopted, r.pair, std::move(made), starts,
+                   [&](const auto& on, Bytes dst, Bytes src) {
+                       on.gather_bytes(dst.data, dst.size, src.data, src.size, r.root);
+                   });
 }
 
 PyObject* scatter_body(const Arguments<6>& a) {
     const Spec& spec = scatter_spec;
     const Team& team = team_of(spec, a[3]);
+    const bool starts = only_starts(spec, a[5], a[4]);
     Rooted r(spec, team, a[0], a[1], a[2], Sizes::differ);
     r.pair.check_on_device(spec, team, a.adopted, a[4]);
     const npy_intp n = team.n_pes();
@@ -296,25 +251,10 @@ PyObject* scatter_body(const Arguments<6>& a) {
                  "scatter(): the first axis of src must have length n_pes = %zd, a row for each PE, on every "
                  "PE (its contents count on the root only); or pass dst.",
                  n);
-        made = new_array(r.pair.src, PyArray_NDIM(r.pair.src) - 1, PyArray_DIMS(r.pair.src) + 1);
-        r.pair.dst = made.array();
-    }
-    const bool starts = only_starts(spec, a[5]);
-    const auto scatter = [&](const auto& to, Bytes dst, Bytes src) {
-        to.scatter_bytes(dst.data, dst.size, src.data, src.size, r.root);
-    };
-    if (team.my_pe() != r.root && starts) {
-        r.pair.src = nullptr;
-        return start(spec, team, a.adopted, r.pair, std::move(made), scatter);
+        made = r.pair.make_dst(PyArray_NDIM(r.pair.src) - 1, PyArray_DIMS(r.pair.src) + 1);
     }
     if (team.my_pe() != r.root && !is_device_call(a.adopted, a[4])) {
-        TargetStage to(spec, "dst", r.pair.dst);
-        {
-            const core::Elements elements(team, elements_of(r.pair.dst));
-            ReleaseGil released(to.bytes() >= release_gil_bytes);
-            team.scatter_bytes(to.data(), to.bytes(), nullptr, 0, r.root);
-        }
-        to.finish();
+        r.pair.src = nullptr;
     } else {
         if (r.pair.src == nullptr) fail_not_array(spec, "src", nullptr);
         check_dtypes(spec, r.pair);
@@ -322,13 +262,11 @@ PyObject* scatter_body(const Arguments<6>& a) {
         if (size_of(r.pair.src) != needed)
             fail(ErrorCode::shape_mismatch, "scatter(): src has %zu elements, but n_pes times dst's are %zu.",
                  size_of(r.pair.src), needed);
-        if (starts) return start(spec, team, a.adopted, r.pair, std::move(made), scatter);
-        run(spec, team, a[4], a.adopted, r.pair,
-            [&](const auto& on, TargetStage& to, const SourceStage& from) {
-                on.scatter_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
-            });
     }
-    return r.pair.result(std::move(made));
+    return perform(spec, team, a[4], a.adopted, r.pair, std::move(made), starts,
+                   [&](const auto& on, Bytes dst, Bytes src) {
+                       on.scatter_bytes(dst.data, dst.size, src.data, src.size, r.root);
+                   });
 }
 
 #define ATOLL_STARTED_PAIR                                                                             \

@@ -60,6 +60,11 @@ Scattered scattered(const Spec& spec, const Context& ctx, const char* which, PyA
     return s;
 }
 
+atl::detail::Measured measure_scattered(const Scattered& s, const char* operation) {
+    return {s.ctx.job(), s.ctx.window().counts, atl::detail::Measured::Kind::call, operation,
+            s.n * item_bytes(s.array)};
+}
+
 bool releases(const Scattered& s) { return s.n >= 16 * 1024; }
 
 /// Calls `window(i, T* element)` for elements in the window, `routed(i, element, pe)` for the others.
@@ -115,6 +120,7 @@ bool aligned(const Scattered& s, std::size_t item) {
 
 void take_into(const Scattered& s, char* out) {
     const std::size_t item = item_bytes(s.array);
+    const atl::detail::Measured measured = measure_scattered(s, "take");
     ReleaseGil released(releases(s));
     if (item == 8 && aligned(s, 8)) return Moved<std::uint64_t>::take(s, out);
     if (item == 4 && aligned(s, 4)) return Moved<std::uint32_t>::take(s, out);
@@ -125,6 +131,7 @@ void take_into(const Scattered& s, char* out) {
 
 void put_from(const Scattered& s, const char* in, bool one) {
     const std::size_t item = item_bytes(s.array);
+    const atl::detail::Measured measured = measure_scattered(s, "put_at");
     ReleaseGil released(releases(s));
     if (item == 8 && aligned(s, 8)) return Moved<std::uint64_t>::put(s, in, one);
     if (item == 4 && aligned(s, 4)) return Moved<std::uint32_t>::put(s, in, one);
@@ -183,6 +190,7 @@ PyObject* put_at_body(const Arguments<7>& a) {
 template <class T> void add_from(const Scattered& s, const char* in, bool one) {
     const auto* src = reinterpret_cast<const T*>(in);
     if (!aligned(s, sizeof(T))) atl::detail::throw_misaligned(s.data, sizeof(T));
+    const atl::detail::Measured measured = measure_scattered(s, "add_at");
     ReleaseGil released(releases(s));
     const auto routed = [&](std::size_t i, T* p, int pe) { s.ctx.atomic_add(p, src[one ? 0 : i], pe); };
     if (one) {

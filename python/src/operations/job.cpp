@@ -1,5 +1,8 @@
 // The process's job: init and finalize, the number of this PE and of all, and global exit.
+#include "core/job/job_state.hpp"
 #include "core/job/launching.hpp"
+
+#include "common/recorder/statistics.hpp"
 
 #include "calls/names.hpp"
 #include "calls/state.hpp"
@@ -17,7 +20,8 @@ namespace atl::python {
 namespace {
 
 Spec init_spec, finalize_spec, initialized_spec, uid_spec, my_pe_spec, n_pes_spec, exit_spec, heap_spec,
-    forked_spec, version_spec, store_spec, launched_spec, reason_spec, check_spec, hook_spec, report_spec;
+    forked_spec, version_spec, store_spec, launched_spec, reason_spec, check_spec, statistics_spec,
+    openmetrics_spec, trace_now_spec, trace_range_spec, hook_spec, report_spec, step_spec, met_spec;
 
 std::string text_of(PyObject* object) {
     const Ref text(PyUnicode_Check(object) ? PyUnicode_AsEncodedString(object, "utf-8", "strict")
@@ -172,6 +176,15 @@ PyObject* finalize_body(const Arguments<0>&) {
     return none();
 }
 
+PyObject* step_body(const Arguments<0>&) {
+    if (g.job == nullptr) return PyLong_FromLong(-2);
+    const core::Meetings& meetings = g.job->world().state().meetings();
+    return meetings.broken() ? PyLong_FromLong(-1) : PyLong_FromUnsignedLong(meetings.meeting());
+}
+PyObject* met_body(const Arguments<0>&) {
+    current("_meet_elsewhere").state().met = true;
+    return none();
+}
 PyObject* is_initialized_body(const Arguments<0>&) { return PyBool_FromLong(g.job != nullptr); }
 PyObject* uid_body(const Arguments<0>&) {
     const std::string id = atl::get_unique_id();
@@ -202,6 +215,51 @@ PyObject* heap_body(const Arguments<0>&) {
         static_cast<Py_ssize_t>(use.limit_bytes), "used_bytes", static_cast<Py_ssize_t>(use.used_bytes),
         "largest_free_bytes", static_cast<Py_ssize_t>(use.largest_free_bytes), "blocks",
         static_cast<Py_ssize_t>(use.blocks), "kept_bytes", static_cast<Py_ssize_t>(use.kept_bytes));
+}
+
+/// Throws Error(unsupported) if the job counts nothing.
+common::PeStatistics statistics_of(const Job& job) {
+    const common::Meter* meter = job.state().meter.get();
+    if (meter != nullptr && job.state().window().counts)  // with --record alone it counts a part
+        return common::read_statistics(job.my_pe(), meter->counters());
+    fail(ErrorCode::unsupported,
+         "stats(): this job counts no operations. Start it by `atoll run --stats`, or set ATOLL_STATS=1 "
+         "before "
+         "init.");
+}
+
+PyObject* statistics_body(const Arguments<0>&) {
+    const Ref all(PyDict_New());
+    for (const common::OperationStatistics& one : statistics_of(current("stats")).operations) {
+        const Ref row(Py_BuildValue("{sK sK sd sd sd}", "calls", static_cast<unsigned long long>(one.calls),
+                                    "bytes", static_cast<unsigned long long>(one.bytes), "seconds",
+                                    one.total_s, "longest_seconds", one.longest_s, "waiting_seconds",
+                                    one.waiting_s));
+        const std::string name(common::operation_name(one.operation));
+        if (PyDict_SetItemString(all.get(), name.c_str(), row.get()) < 0) throw Raised{};
+    }
+    return Ref::borrow(all.get()).release();
+}
+
+PyObject* openmetrics_body(const Arguments<0>&) {
+    const std::string text = common::statistics_openmetrics({statistics_of(current("stats"))});
+    return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+}
+
+common::EventLog* current_log() { return g.job == nullptr ? nullptr : g.job->state().log.get(); }
+
+/// The time, or 0 where no trace is written.
+PyObject* trace_now_body(const Arguments<0>&) {
+    const common::EventLog* log = current_log();
+    return PyLong_FromUnsignedLongLong(log == nullptr ? 0 : log->now());
+}
+
+PyObject* trace_range_body(const Arguments<2>& a) {
+    common::EventLog* log = current_log();
+    const unsigned long long began = PyLong_AsUnsignedLongLong(a[1]);
+    if (PyErr_Occurred() != nullptr) throw Raised{};
+    if (log != nullptr && began != 0) log->add_range(log->number_of(text_of(a[0])), began);
+    return none();
 }
 
 PyObject* forked_body(const Arguments<0>&) {
@@ -258,6 +316,11 @@ const Function functions[] = {
      "get: Callable[[str], bytes] | None) -> None",
      "Make or count the job; see atoll.init."},
     {"_finalize", entry<0, finalize_spec, finalize_body>, "() -> None", "See atoll.finalize."},
+    {"_meet_elsewhere", entry<0, met_spec, met_body>, "() -> None",
+     "Let the last _finalize not wait. Every PE must be outside all calls, and finalize next."},
+    {"_step", entry<0, step_spec, step_body>, "() -> int",
+     "Return the number of this PE's last meeting in the world team, equal on all PEs that are in step.\n\n"
+     "It is -1 after a collective ended by an error, and -2 outside a job."},
     {"is_initialized", entry<0, initialized_spec, is_initialized_body>, "() -> bool",
      "True between atoll.init() and the last atoll.finalize(). Local; never raises."},
     {"get_unique_id", entry<0, uid_spec, uid_body>, "() -> str",
@@ -281,6 +344,12 @@ Source: OpenSHMEM 1.6, section 9.1.)"},
     {"_global_exit", entry<2, exit_spec, exit_body>, "(status: int, sentence: str) -> NoReturn",
      "See atoll.global_exit."},
     {"_heap_use", entry<0, heap_spec, heap_body>, "() -> dict[str, int]", "See atoll.info."},
+    {"_statistics", entry<0, statistics_spec, statistics_body>, "() -> dict[str, dict[str, int | float]]",
+     "See atoll.stats."},
+    {"_openmetrics", entry<0, openmetrics_spec, openmetrics_body>, "() -> str", "See atoll.stats."},
+    {"_trace_now", entry<0, trace_now_spec, trace_now_body>, "() -> int", "See atoll.trace."},
+    {"_trace_range", entry<2, trace_range_spec, trace_range_body>, "(name: str, began: int) -> None",
+     "See atoll.trace."},
     {"_forked", entry<0, forked_spec, forked_body>, "() -> None",
      "Call in a forked child: the parent's job does not belong to it."},
     {"_may_take_store", entry<0, store_spec, store_body>, "() -> bool",

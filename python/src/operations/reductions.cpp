@@ -60,13 +60,8 @@ void check_pair(const Spec& spec, const Pair& pair) {
 /// Runs `call(dst, src, count, type)` on contiguous memory of the host; the result is dst, or a new array.
 template <class Call> PyObject* elementwise(const Spec& spec, Pair pair, ReduceOp op, Call&& call) {
     const DType type = type_for(spec, pair.src, op);
-    Ref made;
-    if (pair.dst == nullptr) {
-        made = new_array(pair.src, PyArray_NDIM(pair.src), PyArray_DIMS(pair.src));
-        pair.dst = made.array();
-    } else {
-        check_pair(spec, pair);
-    }
+    Ref made = pair.make_dst_like_src();
+    if (!made) check_pair(spec, pair);
     const SourceStage src(spec, "src", pair.src);
     TargetStage dst(spec, "dst", pair.dst);
     {
@@ -99,29 +94,28 @@ PyObject* reduce_on_device(const Spec& spec, const Team& team, const Pair& pair,
 PyObject* start_reduction(const Spec& spec, const Team& team, const Adopted& adopted, Pair pair, ReduceOp op,
                           int root = -1) {
     const DType type = type_for(spec, pair.src, op);
-    const bool mine = root < 0 || team.my_pe() == root;
     Ref made;
-    if (pair.dst == nullptr && mine) {
-        made = new_array(pair.src, PyArray_NDIM(pair.src), PyArray_DIMS(pair.src));
-        pair.dst = made.array();
-    } else if (mine) {
-        check_pair(spec, pair);
+    if (root >= 0 && team.my_pe() != root) {
+        pair.dst = nullptr;
+    } else {
+        made = pair.make_dst_like_src();
+        if (!made) check_pair(spec, pair);
     }
-    return start_request(spec, team, adopted, pair, std::move(made), true, mine,
-                         [&](const Requests& to, TargetStage* dst, const SourceStage* src) {
-                             char* const data = dst ? dst->data() : nullptr;
-                             const std::size_t size = dst ? dst->size() : 0;
+    const std::size_t item = item_bytes(pair.src);
+    return start_request(spec, team, adopted, pair, std::move(made),
+                         [&](const Requests& to, Bytes dst, Bytes src) {
+                             const std::size_t n_dst = dst.size / item, n_src = src.size / item;
                              if (root < 0)
-                                 to.reduce_erased(data, size, src->data(), src->size(), type, op);
+                                 to.reduce_erased(dst.data, n_dst, src.data, n_src, type, op);
                              else
-                                 to.reduce_to_erased(data, size, src->data(), src->size(), type, op, root);
+                                 to.reduce_to_erased(dst.data, n_dst, src.data, n_src, type, op, root);
                          });
 }
 
 template <ReduceOp O> PyObject* reduce_body(const Arguments<5>& a) {
     const Spec& spec = reduce_spec<O>;
     const Team& team = team_of(spec, a[2]);
-    if (only_starts(spec, a[4])) [[unlikely]]
+    if (only_starts(spec, a[4], a[3])) [[unlikely]]
         return start_reduction(spec, team, a.adopted, pair_of(spec, a[0], a[1], Sizes::equal), O);
     if (is_device_call(a.adopted, a[3])) [[unlikely]]
         return reduce_on_device(spec, team, pair_of(spec, a[0], a[1], Sizes::equal), O, a[3], a.adopted);
@@ -207,10 +201,9 @@ PyObject* reduce_to(const Spec& spec, const Team& team, Pair pair, ReduceOp op, 
     const DType type = type_for(spec, pair.src, op);
     const bool mine = team.my_pe() == root;
     Ref made;
-    if (pair.dst != nullptr && mine) check_pair(spec, pair);
-    if (pair.dst == nullptr && mine) {
-        made = new_array(pair.src, PyArray_NDIM(pair.src), PyArray_DIMS(pair.src));
-        pair.dst = made.array();
+    if (mine) {
+        made = pair.make_dst_like_src();
+        if (!made) check_pair(spec, pair);
     }
     const SourceStage src(spec, "src", pair.src);
     if (!mine) {
@@ -232,7 +225,7 @@ PyObject* any_body(const Arguments<7>& a) {
     const Operands o(a[0], a[1], a[2], a[3]);
     const ReduceOp op = reduce_op_of(any_spec, o.op);
     Pair pair = pair_of(any_spec, o.first, o.second, Sizes::equal);
-    if (only_starts(any_spec, a[6])) [[unlikely]]
+    if (only_starts(any_spec, a[6], a[5])) [[unlikely]]
         return start_reduction(any_spec, team, a.adopted, std::move(pair), op,
                                given(o.root) ? pe_within(any_spec, o.root, team.n_pes(), "root") : -1);
     if (is_device_call(a.adopted, a[5])) [[unlikely]] {
@@ -267,15 +260,14 @@ PyObject* scatter(const Spec& spec, const Arguments<N>& a, Pair pair, ReduceOp o
                  "%s(): the first axis of src must have length n_pes = %zd, a block for "
                  "each PE; use src.reshape(%zd, -1), or pass dst.",
                  spec.name, n, n);
-        made = new_array(pair.src, PyArray_NDIM(pair.src) - 1, PyArray_DIMS(pair.src) + 1);
-        pair.dst = made.array();
+        made = pair.make_dst(PyArray_NDIM(pair.src) - 1, PyArray_DIMS(pair.src) + 1);
     }
     if (!same_dtype(pair.dst, pair.src)) fail_dtypes(spec, "dst", pair.dst, "src", pair.src);
     if (starts)
-        return start_request(spec, team, a.adopted, pair, std::move(made), true, true,
-                             [&](const Requests& to, TargetStage* dst, const SourceStage* src) {
-                                 to.reduce_scatter_erased(dst->data(), dst->size(), src->data(), src->size(),
-                                                          type, op);
+        return start_request(spec, team, a.adopted, pair, std::move(made),
+                             [&, item = item_bytes(pair.src)](const Requests& to, Bytes dst, Bytes src) {
+                                 to.reduce_scatter_erased(dst.data, dst.size / item, src.data,
+                                                          src.size / item, type, op);
                              });
     const SourceStage src(spec, "src", pair.src);
     TargetStage dst(spec, "dst", pair.dst);
@@ -294,7 +286,7 @@ PyObject* scatter_body(const Arguments<6>& a) {
     const Operands o(a[0], a[1], a[2], nullptr);
     const ReduceOp op = given(o.op) ? reduce_op_of(scatter_spec, o.op) : ReduceOp::sum;
     return scatter(scatter_spec, a, pair_of(scatter_spec, o.first, o.second, Sizes::differ), op, 1,
-                   only_starts(scatter_spec, a[5]));
+                   only_starts(scatter_spec, a[5], a[4]));
 }
 
 PyObject* scaled_scatter_body(const Arguments<5>& a) {

@@ -1,7 +1,10 @@
 // Request: a collective that was started by blocking=False.
 #include "operations/requests.hpp"
 
+#include "common/log.hpp"
 #include "registry.hpp"
+
+#include <nanobind/stl/string.h>
 
 #include <vector>
 
@@ -26,9 +29,8 @@ void finish(const StartedPtr& started) {
     if (started->is_finished) return;
     started->is_finished = true;
     forget(started);
-    if (started->dst) started->dst->finish();
-    started->src.reset();
-    started->dst.reset();
+    started->stages->finish();
+    started->stages.reset();
     for (Ref& held : started->held) held = Ref();
 }
 
@@ -69,6 +71,13 @@ struct Request {
     StartedPtr started;
 };
 
+std::string repr(const Request& request) {
+    const Started& started = *request.started;
+    const char* const state = started.failure ? "failed" : started.is_finished ? "done" : "not done";
+    return "<atoll.Request, " + std::string(started.function) + ": " + started.requests.latest() + ", " +
+           state + ">";
+}
+
 nb::object wait(Request& request, double timeout) {
     const StartedPtr& started = request.started;
     if (!(timeout >= 0))
@@ -90,10 +99,16 @@ nb::object wait(Request& request, double timeout) {
 
 }  // namespace
 
-bool only_starts(const Spec& spec, PyObject* blocking) {
+bool only_starts(const Spec& spec, PyObject* blocking, PyObject* stream) {
     if (blocking == nullptr || blocking == Py_True || blocking == Py_None) return false;
-    if (blocking == Py_False) return true;
-    fail(ErrorCode::invalid_argument, "%s(): blocking is %R; pass True or False.", spec.name, blocking);
+    if (blocking != Py_False)
+        fail(ErrorCode::invalid_argument, "%s(): blocking is %R; pass True or False.", spec.name, blocking);
+    if (given(stream))
+        fail(ErrorCode::invalid_argument,
+             "%s(): blocking=False and stream= were both passed. A stream is for arrays of a GPU, and such a "
+             "call does not block; blocking=False is for arrays in host memory. Leave out one of them.",
+             spec.name);
+    return true;
 }
 
 PyObject* request_of(std::unique_ptr<Started> started) {
@@ -101,6 +116,23 @@ PyObject* request_of(std::unique_ptr<Started> started) {
     StartedPtr shared = std::move(started);
     unfinished().push_back(shared);
     return nb::cast(Request{std::move(shared)}).release().ptr();
+}
+
+void warn_of_requests() {
+    if (g.job == nullptr) return;
+    sweep();
+    for (const StartedPtr& started : std::vector<StartedPtr>(unfinished())) {
+        bool is_pending = false;
+        try {
+            is_pending = !test(started);
+        } catch (const Error&) {
+            // It has failed: its program was told, or dropped the Request.
+        }
+        if (is_pending)
+            common::warn("PE " + std::to_string(g.job->my_pe()) + " ends, and its " + started->function +
+                         "(blocking=False) is not done: " + started->requests.latest() +
+                         ". Wait for its Request, and call atoll.finalize().");
+    }
 }
 
 void check_requests_done() {
@@ -112,18 +144,24 @@ void check_requests_done() {
             }
             finish(started);
         } catch (const Error& error) {
+            if (error.code() == ErrorCode::interrupted) throw;
             if (error.code() != ErrorCode::timeout) {
-                forget(started);  // it has failed already
+                started->failure = error;
+                forget(started);
                 continue;
             }
             fail(ErrorCode::invalid_argument,
-                 "finalize(): a %s(blocking=False) of this PE is not done; wait for its Request before. (%s)",
-                 started->function, error.what());
+                 "finalize(): a %s(blocking=False) of this PE is not done; wait for its Request before. It "
+                 "is %s. "
+                 "(%s)",
+                 started->function, started->requests.latest().c_str(), error.what());
         }
     }
 }
 
 void register_requests(nb::module_& module) {
+    module.def("_warn_of_requests", &warn_of_requests, nb::sig("def _warn_of_requests() -> None"),
+               "Write a line for each collective that is not done.");
     nb::class_<Request> request(module, "Request",
                                 R"(A collective that was started by blocking=False, and goes on.
 
@@ -178,6 +216,7 @@ Timeout
     The text names the PEs that have not started it. The request is as before.
 CollectiveMismatch, PeDied
     The collective has failed.)");
+    request.def("__repr__", &repr);
     request.def(
         "__await__",
         [](nb::object self) { return nb::module_::import_("atoll._requests").attr("awaiting")(self); },

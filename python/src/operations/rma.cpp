@@ -114,7 +114,7 @@ PyObject* p_body(const Arguments<7>& a) {
     if (given(a[6])) [[unlikely]]
         store_on_stream(p_spec, ctx, stream_of(p_spec, a[6], a.adopted), target, element.data(), item, pe);
     else
-        ctx.put_bytes(target, element.data(), item, pe);
+        ctx.p_bytes(target, element.data(), item, pe);
     return none();
 }
 
@@ -126,7 +126,7 @@ PyObject* g_body(const Arguments<5>& a) {
     char* source = symmetric_element(g_spec, "src", src, a[2], false);
     check_place(g_spec, "src", source, ctx, pe);
     Element element(src);
-    ctx.get_bytes(element.data(), source, item_bytes(src), pe);
+    ctx.g_bytes(element.data(), source, item_bytes(src), pe);
     return read_element(element.data(), PyArray_DESCR(src));
 }
 

@@ -11,8 +11,10 @@ const Team& of(const PyTeam& team, const char* function) { return live(team, fun
 
 nb::object made(Team team) { return nb::steal(wrap(std::move(team))); }
 
+bool is_outside(const PyTeam& team) { return team.which == PyTeam::Which::outside; }
+
 void destroy(PyTeam& team) {
-    if (team.which != PyTeam::Which::made)
+    if (team.which != PyTeam::Which::made && !is_outside(team))
         fail(ErrorCode::invalid_argument,
              "Team.destroy(): WORLD, SHARED, HOST and RAIL last as long as the job.");
     Team held = live(team, "Team.destroy");
@@ -23,11 +25,12 @@ void destroy(PyTeam& team) {
 bool equal(const PyTeam& a, nb::handle other) {
     if (Py_TYPE(other.ptr()) != g.team_class) return false;
     const auto& b = *nb::inst_ptr<PyTeam>(other);
-    if (g.job == nullptr) return a.which == b.which && a.team == b.team;
+    if (g.job == nullptr || is_outside(a) || is_outside(b)) return a.which == b.which && a.team == b.team;
     return of(a, "Team.__eq__") == of(b, "Team.__eq__");
 }
 
 std::string repr(const PyTeam& team) {
+    if (is_outside(team)) return "<atoll.Team, this PE is not a member>";
     static constexpr const char* predefined[] = {"", "atoll.WORLD", "atoll.SHARED", "atoll.HOST",
                                                  "atoll.RAIL"};
     const bool is_made = team.which == PyTeam::Which::made;
@@ -149,6 +152,27 @@ Source: OpenSHMEM 1.6, section 9.4.)");
     team.def(
         "n_pes", [](const PyTeam& t) { return of(t, "Team.n_pes").n_pes(); },
         "Return the number of PEs in the team. Local.");
+    team.def_prop_ro(
+        "rank", [](const PyTeam& t) { return of(t, "Team.rank").my_pe(); },
+        "The number of this PE within the team, as my_pe() returns it.");
+    team.def_prop_ro(
+        "size", [](const PyTeam& t) { return of(t, "Team.size").n_pes(); },
+        "The number of PEs in the team, as n_pes() and len(team) return it.");
+    team.def("__len__", [](const PyTeam& t) { return of(t, "len(Team)").n_pes(); });
+    team.def(
+        "__iter__",
+        [](const PyTeam& t) {
+            return nb::steal(PyObject_GetIter(
+                nb::borrow(reinterpret_cast<PyObject*>(&PyRange_Type))(of(t, "iter(Team)").n_pes()).ptr()));
+        },
+        nb::sig("def __iter__(self) -> Iterator[int]"));
+    team.def(
+        "__contains__",
+        [](const PyTeam& t, nb::object pe) {
+            const int n = of(t, "pe in Team").n_pes();
+            return nb::borrow(reinterpret_cast<PyObject*>(&PyRange_Type))(n).attr("__contains__")(pe);
+        },
+        nb::sig("def __contains__(self, pe: object) -> bool"));
     team.def("world_pe", &world_pe, nb::arg("pe"), nb::sig("def world_pe(self, pe: int) -> int"),
              R"(Return the number in atoll.WORLD of the team's PE pe. Local.
 
@@ -163,10 +187,11 @@ Raises
 ------
 PeError)");
     team.def("split_strided", &split_strided, nb::arg("start"), nb::arg("stride"), nb::arg("size"),
-             nb::sig("def split_strided(self, start: int, stride: int, size: int) -> Team | None"),
-             R"(Return the team of the `size` PEs start, start + stride, ...; None on other PEs.
+             nb::sig("def split_strided(self, start: int, stride: int, size: int) -> Team"),
+             R"(Return the team of the `size` PEs start, start + stride, ...
 
-Collective over this team; usable at once.
+Collective over this team; usable at once. On a PE that is not a member the result is false (`if team:`),
+and every use of it raises InvalidArgument.
 
 Raises
 ------
@@ -179,10 +204,11 @@ CollectiveMismatch
 
 Collective over this team.)");
     team.def("split", &split, nb::arg("color"), nb::arg("key") = 0,
-             nb::sig("def split(self, color: int, key: int = 0) -> Team | None"),
+             nb::sig("def split(self, color: int, key: int = 0) -> Team"),
              R"(Return the team of all PEs that passed this color, ordered by key, then by PE.
 
-Collective over this team; usable at once. A PE with a negative color gets None.
+Collective over this team; usable at once. A PE with a negative color is not a member: the result is false
+there, as for split_strided.
 
 Raises
 ------
@@ -208,14 +234,18 @@ Raises
 ------
 NotInitialized
 Unsupported
-    There are more than 64 PEs or live teams, or PEs of other hosts, which only kernels in CUDA C++
+    The team found no memory (ATOLL_TEAM_MEMORY), or has PEs of other hosts, which only kernels in CUDA C++
     reach (atoll.cupy).)");
     team.def("destroy", &destroy,
              "Free the resources of the team. Collective over the team; later use raises UseAfterFree.");
     team.def(
         "__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> Team"));
     team.def("__exit__", &leave, nb::sig("def __exit__(self, *args: object) -> None"));
-    team.def("__eq__", &equal, nb::sig("def __eq__(self, other: object, /) -> bool"));
+    team.def(
+        "__bool__", [](const PyTeam& t) { return !is_outside(t); }, nb::sig("def __bool__(self) -> bool"),
+        "Return False if this PE is not a member of the team that a split returned.");
+    team.def("__eq__", &equal, nb::arg("other").none(),
+             nb::sig("def __eq__(self, other: object, /) -> bool"));
     team.def("__hash__", [](const PyTeam& t) {
         return t.team ? reinterpret_cast<std::uintptr_t>(&t.team.state()) >> 4 : 1;
     });

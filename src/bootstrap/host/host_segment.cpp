@@ -1,5 +1,6 @@
 #include "bootstrap/host/host_segment.hpp"
 
+#include <fcntl.h>
 #include <numeric>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -24,12 +25,14 @@ MappedBoard::MappedBoard(int fd, std::size_t bytes) : bytes_(bytes) {
 MappedBoard::MappedBoard(MappedBoard&& other) noexcept
     : memory_(std::exchange(other.memory_, nullptr)),
       bytes_(other.bytes_),
-      view_(std::exchange(other.view_, {})) {}
+      view_(std::exchange(other.view_, {})),
+      shown_(std::move(other.shown_)) {}
 
 MappedBoard& MappedBoard::operator=(MappedBoard&& other) noexcept {
     std::swap(memory_, other.memory_);
     std::swap(bytes_, other.bytes_);
     std::swap(view_, other.view_);
+    std::swap(shown_, other.shown_);
     return *this;
 }
 
@@ -51,6 +54,7 @@ MappedBoard MappedBoard::create_shared(int n_pes, common::Fd& fd) {
         throw_system("The job board could not be sized");
     MappedBoard board(fd.get(), bytes);
     BoardView::create(board.memory_, n_pes);
+    board.shown_ = common::Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
     return board;
 }
 
@@ -71,7 +75,11 @@ MappedBoard MappedBoard::adopt(int fd, int n_pes, const std::string& whence) {
     if (header.n_pes != n_pes)
         throw_bootstrap("The job board " + whence + " is one of " + std::to_string(header.n_pes) +
                         " PEs, this PE was told " + std::to_string(n_pes) + ".");
-    return board;
+    const std::size_t with_logs = BoardView::bytes(n_pes, header.log_events);
+    if (with_logs == bytes) return board;
+    if (static_cast<std::size_t>(status.st_size) < with_logs)
+        throw_bootstrap("The job board " + whence + " has no room for its logs.");
+    return {fd, with_logs};
 }
 
 std::vector<int> all_pes(int n_pes) {

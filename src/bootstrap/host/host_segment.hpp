@@ -17,7 +17,8 @@ class MappedBoard {
     MappedBoard() = default;
     /// A board of this process alone. Throws Error(system).
     static MappedBoard create_private(int n_pes);
-    /// A new board in a memfd, which is returned in `fd`. Throws Error(system).
+    /// A new board in a memfd, which is returned in `fd`. This process keeps a descriptor, by which `atoll
+    /// ps` finds the board. Throws Error(system).
     static MappedBoard create_shared(int n_pes, common::Fd& fd);
     /// Maps a board that another process made for `n_pes` PEs. Throws Error(bootstrap) if `fd` is not such a
     /// board; `whence` is the source of the descriptor, for the error's text.
@@ -36,6 +37,7 @@ class MappedBoard {
     void* memory_ = nullptr;
     std::size_t bytes_ = 0;
     common::BoardView view_;
+    common::Fd shown_;  ///< of a board that this process made for others
 };
 
 /// The numbers 0 to n_pes - 1: the PEs of a job on one host.

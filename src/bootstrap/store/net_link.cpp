@@ -90,6 +90,9 @@ class NetLink final : public StoreLink {
     void hand_out(const common::FdCourier& courier, HostSegment& segment) {
         common::Fd board_fd;
         board_ = MappedBoard::create_shared(n_pes_, board_fd);
+        for (int pe = 0; pe < n_pes_; ++pe)
+            if (std::find(segment.pes.begin(), segment.pes.end(), pe) == segment.pes.end())
+                board_.view().entry(pe).pid.store(common::pid_elsewhere, std::memory_order_release);
         segment.heap_fd = make_heap_fd();
         Deadline deadline(timeout_s_);
         for (const int pe : segment.pes) {

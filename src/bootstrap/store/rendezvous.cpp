@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include "bootstrap/store/tcp_socket.hpp"
 #include "common/descriptors/fd_passing.hpp"
 #include "common/hmac.hpp"
+#include "common/kernel_identity.hpp"
 
 namespace atl::bootstrap {
 namespace {
@@ -84,11 +84,9 @@ std::unique_ptr<Bootstrap> meet_across_hosts(const common::Settings& settings, c
 }  // namespace
 
 std::string host_identity() {
-    std::string boot;
-    std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
     char network[64] = {};
     static_cast<void>(!::readlink("/proc/self/ns/net", network, sizeof network - 1));
-    return boot + " " + network;
+    return common::boot_id() + " " + network;
 }
 
 bool share_a_host(const std::vector<std::string>& identities) {

@@ -16,6 +16,7 @@
 
 #include "bootstrap/host/launch_protocol.hpp"
 #include "cli/output/pe_terminal.hpp"
+#include "common/recorder/statistics.hpp"
 
 namespace atl::cli {
 namespace {
@@ -71,31 +72,37 @@ Job::Job(const RunOptions& options, const Program& program, const common::Settin
       settings_(settings),
       n_pes_(options.n_pes),
       start_s_(monotonic_s()),
+      ranks_(options),
       pes_(static_cast<std::size_t>(options.n_pes)),
       store_(options.n_pes, [this](int pe, const std::string& packet) { answer(pe, packet); }),
-      stall_(settings.stall_warn_s) {
+      stall_(settings.stall_warn_s),
+      trace_(settings, [this](const std::string& sentence) { say(sentence); }) {
     signals_before_ = take_signals(signals_);
     poller_.add(signals_.get(), {Source::signals, 0});
     group_ = std::make_unique<ProcessGroup>(signals_before_, child_descriptors);
     create_shared_memory();
-    if (options.passes_output_on()) output_ = std::make_unique<Output>(poller_, options.style());
+    if (options.passes_output_on())
+        output_ = std::make_unique<Output>(poller_, options.style(), n_pes_ > 1 || options.join.has_value());
     for (char** entry = environ; *entry; ++entry) environment_.push_back(*entry);
-    environment_.push_back(nullptr);  // ATOLL_LAUNCHED of the PE that starts next
-    environment_.push_back(nullptr);
+    if (const std::string& theirs = ranks_.of_user(); !theirs.empty() && n_pes_ > 1)
+        say("PyTorch finds " + theirs +
+            " in every PE, as the environment of this command has it; unset it, and "
+            "PyTorch's ranks are the PEs");
 }
 
 Job::~Job() {
     // Destroyed before the lifelines close. Live PEs would take their closing for the launcher's death, with
     // the same result.
     group_.reset();
-    if (board_memory_) munmap(board_memory_, common::BoardView::bytes(n_pes_));
+    if (board_memory_) munmap(board_memory_, board_bytes());
 }
 
 void Job::create_shared_memory() {
     // A memfd has no file that could remain, and does not depend on space in /dev/shm.
-    board_fd_ = common::Fd(memfd_create("atoll-board", MFD_CLOEXEC));
+    // With a store in another launcher the PEs make a board of their own, which others are to find.
+    board_fd_ = common::Fd(memfd_create(options_.join ? "atoll-agent" : "atoll-board", MFD_CLOEXEC));
     heap_fd_ = common::Fd(memfd_create("atoll-heap", MFD_CLOEXEC));
-    const std::size_t bytes = common::BoardView::bytes(n_pes_);
+    const std::size_t bytes = board_bytes();
     if (!board_fd_ || !heap_fd_ || ftruncate(board_fd_.get(), static_cast<off_t>(bytes)) != 0) {
         fail("cannot make shared memory for the job");
     }
@@ -103,6 +110,9 @@ void Job::create_shared_memory() {
     if (memory == MAP_FAILED) fail("cannot map the job board");
     board_memory_ = memory;
     board_ = common::BoardView::create(memory, n_pes_);
+    board_.header().log_events = trace_.log_events();
+    board_.header().log_moves = trace_.logs_moves() ? 1 : 0;
+    board_.header().prints_statistics.store(1, std::memory_order_relaxed);
 }
 
 /// Opens stdout and stderr of PE `pe` if they are not the launcher's own.
@@ -155,6 +165,21 @@ std::vector<int> Job::usable_cpu_numbers() const {
     return numbers;
 }
 
+/// Returns the variable by which PE `pe` joins the job. Over hosts the PE inherits no descriptor.
+std::string Job::invitation_of(int pe, Child& child) const {
+    if (options_.join) {  // the store is in another launcher
+        bootstrap::Invitation invitation = *options_.join;
+        invitation.pe += pe;
+        child.inherited.clear();
+        return std::string(bootstrap::Invitation::variable) + "=" + invitation.text();
+    }
+    std::string launched = std::string(bootstrap::launched_variable) + "=" +
+                           std::to_string(bootstrap::protocol_version) + ":" + std::to_string(pe) + ":" +
+                           std::to_string(n_pes_);
+    for (const int fd : child.inherited) launched += ":" + std::to_string(fd);
+    return launched;
+}
+
 void Job::start_pe(int pe) {
     Pe& started = pes_[static_cast<std::size_t>(pe)];
     int ends[2];
@@ -176,18 +201,12 @@ void Job::start_pe(int pe) {
     child.standard[1] = out.get();
     child.standard[2] = err.get();
     child.inherited = {its_socket.get(), board_fd_.get(), heap_fd_.get()};
-    std::string launched = std::string(bootstrap::launched_variable) + "=" +
-                           std::to_string(bootstrap::protocol_version) + ":" + std::to_string(pe) + ":" +
-                           std::to_string(n_pes_);
-    for (const int fd : child.inherited) launched += ":" + std::to_string(fd);
-    if (options_.join) {  // the store is in another launcher
-        bootstrap::Invitation invitation = *options_.join;
-        invitation.pe += pe;
-        launched = std::string(bootstrap::Invitation::variable) + "=" + invitation.text();
-        child.inherited.clear();
-    }
-    environment_[environment_.size() - 2] = launched.data();
-    child.environment = environment_.data();
+    std::vector<std::string> own = ranks_.of(pe);
+    own.push_back(invitation_of(pe, child));
+    std::vector<char*> environment = environment_;
+    for (std::string& entry : own) environment.push_back(entry.data());
+    environment.push_back(nullptr);
+    child.environment = environment.data();
     const std::vector<int> cpus = usable_cpu_numbers();
     if (!cpus.empty()) child.cpu = cpus[static_cast<std::size_t>(pe) % cpus.size()];
     started.pid = group_->spawn(program_, child);
@@ -225,14 +244,30 @@ int Job::run() {
         advance_end();
     }
     group_->end();
-    if (!output_) return status_;
+    if (!output_) {
+        finish_records();
+        return status_;
+    }
     signal(SIGPIPE, SIG_IGN);
     output_->catch_up();
     output_->show_tracebacks();
     if (!last_line_.empty()) write_line(last_line_);
+    finish_records();
     output_->finish(LastSignals(signals_, signals_before_));
     look_at_output();
     return status_ == 0 && output_->has_failed() ? 1 : status_;
+}
+
+/// Writes and prints what the PEs have left on the board.
+void Job::finish_records() {
+    if (options_.join) return;  // their board is not this one
+    trace_.write(board_, [this](const std::string& sentence) { say(sentence); });
+    if (!settings_.stats) return;
+    std::vector<common::PeStatistics> pes;
+    for (int pe = 0; pe < n_pes_; ++pe) pes.push_back(common::read_statistics(pe, board_.counters(pe)));
+    const std::string table = common::statistics_table(pes);
+    // Without "atoll run: ", by which readers find the reason of an end.
+    if (!table.empty()) write_line("operations of all PEs:\n" + table);
 }
 
 void Job::look_at_output() {

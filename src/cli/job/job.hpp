@@ -9,10 +9,12 @@
 #include "cli/job/events.hpp"
 #include "cli/job/kv.hpp"
 #include "cli/job/process_group.hpp"
+#include "cli/job/rank_variables.hpp"
 #include "cli/job/stall.hpp"
 #include "cli/options.hpp"
 #include "cli/output/output.hpp"
 #include "cli/output/terminal_input.hpp"
+#include "cli/trace/trace_output.hpp"
 #include "common/board.hpp"
 #include "common/settings/settings.hpp"
 
@@ -53,13 +55,16 @@ class Job {
 
     // job.cpp: start and loop
     void create_shared_memory();
+    std::size_t board_bytes() const { return common::BoardView::bytes(n_pes_, trace_.log_events()); }
     void start_pe(int pe);
+    std::string invitation_of(int pe, Child& child) const;
     void open_output(int pe, common::Fd& out, common::Fd& err);
     void open_files(int pe, common::Fd& out, common::Fd& err) const;
     std::vector<int> usable_cpu_numbers() const;
     bool finished() const;
     int timeout_ms() const;
     void dispatch(Tag tag, std::uint32_t events);
+    void finish_records();
     void look_at_output();
     double now() const;  ///< seconds since the start
     void say(const std::string& sentence);
@@ -89,8 +94,10 @@ class Job {
     void lose(int pe);
     void check_never_joined();
     void check_never_rejoined();
-    void end(int pe, int status, const std::string& sentence, const std::string& said = {});
-    void say_last(const std::string& sentence);
+    void end(int pe, int status, const std::string& sentence, const std::string& said = {},
+             bool with_events = true);
+    std::string events_at_end(int pe, int status) const;
+    void say_last(const std::string& sentence, const std::string& events);
     void advance_end();
     std::string describe_doing(int pe) const;
     bool some_member_lives() const;
@@ -115,13 +122,15 @@ class Job {
     common::Fd board_fd_, heap_fd_;
     void* board_memory_ = nullptr;
     common::BoardView board_;
-    std::vector<char*> environment_;  ///< of PEs, with room for ATOLL_LAUNCHED
+    RankVariables ranks_;
+    std::vector<char*> environment_;  ///< of PEs, without the variables that differ between them
     std::unique_ptr<ProcessGroup> group_;
     std::unique_ptr<Output> output_;           ///< null if PEs write to the launcher's streams directly
     std::unique_ptr<TerminalInput> terminal_;  ///< when stdin is one
     std::vector<Pe> pes_;
     KeyValueStore store_;
     StallWatch stall_;
+    TraceOutput trace_;
 
     Phase phase_ = Phase::running;
     double next_phase_s_ = 0;
@@ -131,7 +140,8 @@ class Job {
     int lifelines_ = 0;      ///< open ones
     int interrupts_ = 0;     ///< Ctrl-C and SIGTERM so far
     int interrupted_by_ = 0;
-    int interrupter_ = 0;  ///< the process that sent it; 0 is the terminal
+    std::string interrupted_events_;  ///< the last events at that time, as lines
+    int interrupter_ = 0;             ///< the process that sent it; 0 is the terminal
     double interrupted_at_ = 0;
     bool somebody_joined_ = false;  ///< has called init
     /// The time that a broken lifeline may stay unexplained. The kernel reports a death at once. For a

@@ -5,7 +5,9 @@
 #include <sys/wait.h>
 #include <thread>
 
+#include "bootstrap/bootstrap.hpp"
 #include "cli/job/job.hpp"
+#include "cli/job/last_events.hpp"
 #include "common/pe_ranges.hpp"
 #include "common/text.hpp"
 
@@ -150,16 +152,18 @@ void Job::on_abort(int pe, int status, const std::string& text) {
     constexpr std::string_view uncaught = " ended by an uncaught exception";
     const std::string begin = "PE " + std::to_string(pe) + std::string(uncaught);
     if (!text.starts_with(begin + ": "))
-        return end(pe, status,
-                   "PE " + std::to_string(pe) + " ended the job with status " + std::to_string(status) +
-                       when + (text.empty() ? "" : ": " + text));
+        return end(pe, status, bootstrap::end_text(pe, status) + when + (text.empty() ? "" : ": " + text));
     const std::string exception = text.substr(begin.size() + 2);
     if (output_) output_->catch_up();
     // The only PE of a job has printed it to the launcher's own stderr.
     const bool is_shown =
         output_ ? output_->has_shown(pe, exception.substr(0, exception.find('\n'))) : pes_.size() == 1;
     const std::string full = begin + when + ": " + exception;
-    end(pe, status, full, is_shown ? begin + when : full);
+    // A traceback says enough, except of a wait that ran out or was interrupted.
+    constexpr std::string_view of_waits[] = {"atoll.Timeout", "Timeout", "KeyboardInterrupt"};
+    const bool is_of_wait = std::any_of(std::begin(of_waits), std::end(of_waits),
+                                        [&](std::string_view name) { return exception.starts_with(name); });
+    end(pe, status, full, is_shown ? begin + when : full, is_of_wait);
 }
 
 /// Handles a PE whose lifeline broke without an explanation.
@@ -223,22 +227,30 @@ bool Job::some_member_lives() const {
     return std::any_of(pes_.begin(), pes_.end(), [](const Pe& pe) { return bool(pe.lifeline); });
 }
 
-void Job::end(int pe, int status, const std::string& sentence, const std::string& said) {
+void Job::end(int pe, int status, const std::string& sentence, const std::string& said, bool with_events) {
     if (phase_ != Phase::running) return;
     status_ = status;
+    const std::string events = sentence.empty() || !with_events ? std::string() : events_at_end(pe, status);
     board_.abort(pe, status, sentence.empty() ? "PE " + std::to_string(pe) + " ended the job" : sentence);
-    if (!sentence.empty()) say_last(said.empty() ? sentence : said);
+    if (!sentence.empty()) say_last(said.empty() ? sentence : said, events);
     phase_ = Phase::aborted;
     next_phase_s_ = now() + (some_member_lives() ? abort_grace_s : 0);
 }
 
-void Job::say_last(const std::string& sentence) {
-    if (!output_) return say(sentence);
-    output_->catch_up();
-    if (output_->holds_tracebacks())
-        last_line_ = line_of(sentence);
+/// The last events as lines. Those of an interrupted job were read before the PEs were interrupted.
+std::string Job::events_at_end(int pe, int status) const {
+    if (interrupted_by_ != 0 && status == 128 + interrupted_by_) return interrupted_events_;
+    return last_events(board_, pe);
+}
+
+void Job::say_last(const std::string& sentence, const std::string& events) {
+    std::string line = line_of(sentence);
+    if (!line.empty()) line += events;  // without "atoll run: ", by which readers find the reason
+    if (output_) output_->catch_up();
+    if (output_ && output_->holds_tracebacks())
+        last_line_ = line;
     else
-        say(sentence);
+        write_line(line);
 }
 
 void Job::advance_end() {

@@ -7,6 +7,7 @@
 #include "bootstrap/deadline.hpp"
 #include "cli/cli.hpp"
 #include "cli/job/job.hpp"
+#include "cli/job/last_events.hpp"
 #include "cli/job/stacks.hpp"
 #include "core/hang/cause.hpp"
 
@@ -56,7 +57,10 @@ void Job::interrupt(int number, int sender) {
     interrupter_ = sender;
     interrupted_at_ = now();
     interrupted_by_ = number;
-    if (++interrupts_ == 1) return group_->signal(number);
+    if (++interrupts_ == 1) {
+        interrupted_events_ = last_events(board_, -1);
+        return group_->signal(number);
+    }
     end(-1, 128 + number, "the job was ended by a second " + signal_name(number));
     group_->signal(SIGKILL);
     phase_ = Phase::killed;

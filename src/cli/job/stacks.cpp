@@ -18,13 +18,13 @@
 #include "common/elf/elf_lines.hpp"
 #include "common/elf/elf_symbols.hpp"
 #include "common/recorder/stack_area.hpp"
+#include "common/text.hpp"
 
 namespace atl::cli {
 namespace {
 
+using common::file_name;
 using common::StackArea;
-
-std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 /// One mapped file of a process.
 struct Object {
@@ -55,7 +55,7 @@ std::vector<Object> objects_of(int pid) {
 }
 
 bool is_system(const std::string& path) {
-    const std::string name = file_name(path);
+    const std::string name(file_name(path));
     return name.starts_with("libc.") || name.starts_with("libc-") || name.starts_with("ld-") ||
            name.starts_with("libpthread") || name.starts_with("libgcc_s") || name.starts_with("libstdc++");
 }
@@ -78,9 +78,9 @@ NamedFrame named(const std::vector<Object>& objects, std::uint64_t address) {
     NamedFrame frame;
     frame.is_program = !is_system(object->path) && !file_name(object->path).starts_with("libatoll");
     std::snprintf(hex, sizeof hex, "+0x%" PRIx64, offset);
-    frame.text = file_name(object->path) + hex;
+    frame.text = std::string(file_name(object->path)) + hex;
     if (const auto symbol = common::nearest_symbol(object->path.c_str(), offset)) {
-        frame.text = symbol->name + " (" + file_name(object->path) + ")";
+        frame.text = symbol->name + " (" + std::string(file_name(object->path)) + ")";
         const common::SourceLine line = common::source_line(object->path.c_str(), offset, symbol->offset,
                                                             [](auto, auto) { return false; });
         if (!line.text.empty()) frame.text = symbol->name + " at " + line.text;
@@ -120,7 +120,7 @@ std::string python_site(const std::string& line) {
     char file[512];
     int number = 0;
     if (std::sscanf(line.c_str(), " File \"%511[^\"]\", line %d", file, &number) != 2) return {};
-    return file_name(file) + ":" + std::to_string(number);
+    return std::string(file_name(file)) + ":" + std::to_string(number);
 }
 
 /// Python's text of all threads. The thread that answered is its main thread, "Current thread".
@@ -218,11 +218,40 @@ std::vector<PeStacks> read_stacks(const common::BoardView& board, const std::vec
     return all;
 }
 
-std::vector<common::PeDoing> doing_with_sites(const common::BoardView& board) {
+namespace {
+
+/// Looks at all PEs, and again while some have waited for a moment only. What such a PE waits for may have
+/// come: a busy machine lets it see that late. Waits of different moments would look like PEs that wait for
+/// each other.
+std::vector<common::PeDoing> settled(const common::BoardView& board) {
+    constexpr double moment_s = 1;
+    constexpr int most_looks = 4;
+    constexpr auto between = std::chrono::milliseconds(150);
     std::vector<common::PeDoing> doing = board.all_doing();
+    for (int look = 1; look < most_looks; ++look) {
+        const auto is_young = [&](const common::PeDoing& one) { return one.waits && one.seconds < moment_s; };
+        if (std::none_of(doing.begin(), doing.end(), is_young)) break;
+        std::this_thread::sleep_for(between);
+        std::vector<common::PeDoing> now = board.all_doing();
+        bool any = false;
+        for (std::size_t pe = 0; pe < now.size(); ++pe) {
+            now[pe].moves = now[pe].waits && (!doing[pe].waits || doing[pe].mark != now[pe].mark);
+            any = any || now[pe].moves;
+        }
+        doing = std::move(now);
+        if (!any) break;
+    }
+    return doing;
+}
+
+}  // namespace
+
+std::vector<common::PeDoing> doing_with_sites(const common::BoardView& board) {
+    std::vector<common::PeDoing> doing = settled(board);
     std::vector<int> elsewhere;
     for (std::size_t pe = 0; pe < doing.size(); ++pe) {
-        if (doing[pe].state == common::PeState::running && !doing[pe].waits && doing[pe].process != 'T')
+        const bool is_running = doing[pe].process != 'T' && doing[pe].process != common::silent_process;
+        if (doing[pe].state == common::PeState::running && !doing[pe].waits && is_running)
             elsewhere.push_back(static_cast<int>(pe));
     }
     constexpr std::size_t most = 16;  // a report names few PEs, and each of them is interrupted

@@ -27,10 +27,11 @@ bool StallWatch::all_wait(const std::vector<common::PeDoing>& doing, std::uint64
 }
 
 /// True if a PE has computed since `since_s_`. Another thread of a waiting PE may compute what the others
-/// wait for.
+/// wait for. A PE that polls uses a CPU without effect.
 bool StallWatch::computes(const std::vector<common::PeDoing>& doing, double passed_s) const {
     for (std::size_t pe = 0; pe < std::min(doing.size(), cpu_s_.size()); ++pe)
-        if (doing[pe].cpu_s - cpu_s_[pe] > most_idle_share * passed_s + least_s) return true;
+        if (!doing[pe].polls && doing[pe].cpu_s - cpu_s_[pe] > most_idle_share * passed_s + least_s)
+            return true;
     return false;
 }
 

@@ -23,6 +23,9 @@ namespace {
 constexpr const char* pipe_variable = "CUDA_MPS_PIPE_DIRECTORY";
 constexpr const char* usual_folder = "/tmp/nvidia-mps";
 constexpr double answer_seconds = 10;
+constexpr const char* queues_variable = "CUDA_DEVICE_MAX_CONNECTIONS";
+/// Work queues of all PEs together: docs/measurements/2026-11-26-2xH200.md.
+constexpr int work_queues = 32;
 /// Longer than the guard takes to end a daemon.
 constexpr int end_ms = 40'000;
 
@@ -142,7 +145,7 @@ std::string describe_mps() {
     return "none runs (atoll run --mps starts one)";
 }
 
-Mps::Mps() {
+Mps::Mps(int n_pes) {
     if (!is_in_path("nvidia-cuda-mps-control"))
         throw UsageError(
             "--mps needs nvidia-cuda-mps-control, which is not in PATH; it comes with NVIDIA's driver");
@@ -162,6 +165,7 @@ Mps::Mps() {
         folder = own + "/pipe";
     }
     ::setenv(pipe_variable, folder.c_str(), 1);
+    ::setenv(queues_variable, std::to_string(std::clamp(work_queues / n_pes, 2, 8)).c_str(), 0);
 }
 
 /// Starts a daemon through the guard, a process that outlives this one until the daemon has ended.

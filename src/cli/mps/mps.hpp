@@ -28,9 +28,13 @@ std::string describe_mps();
 /// Lets programs that this process starts use MPS. Uses this user's daemon and leaves it unchanged, or starts
 /// one that ends with this process, even if the process is killed. Throws UsageError if MPS is missing or
 /// belongs to another user.
+///
+/// Divides the GPU's work queues among `n_pes` programs, unless CUDA_DEVICE_MAX_CONNECTIONS is set. By
+/// default each has few under MPS. Kernels on several streams then share a queue, and one that waits for
+/// another PE can hold up the kernel that this PE waits for.
 class Mps {
   public:
-    Mps();
+    explicit Mps(int n_pes);
     ~Mps();
     Mps(const Mps&) = delete;
     Mps& operator=(const Mps&) = delete;

@@ -32,8 +32,12 @@ std::size_t whole_lines(std::string_view data) {
 
 std::string label_text(int pe) { return "[" + std::to_string(pe) + "] "; }
 
-Output::Output(Poller& poller, Style style)
-    : poller_(poller), style_(style), shared_(out_.is_same_as(err_)), buffer_(read_bytes) {}
+Output::Output(Poller& poller, Style style, bool is_of_several)
+    : poller_(poller),
+      style_(style),
+      is_of_several_(is_of_several),
+      shared_(out_.is_same_as(err_)),
+      buffer_(read_bytes) {}
 
 Output::~Output() {
     for (const Stream& stream : streams_)
@@ -357,7 +361,8 @@ void Output::show_tracebacks() {
     }
     if (all.empty()) return;
     break_line(err);
-    for (const MergedTraceback& merged : merge(all)) {
+    const bool names_each = is_of_several_ && style_ != Style::labels;  // labels name the PE already
+    for (const MergedTraceback& merged : merge(all, names_each)) {
         std::string text = merged.text;
         if (style_ == Style::labels) {
             const std::string label = "[" + common::pe_ranges(merged.pes) + "] ";

@@ -31,7 +31,8 @@ class Output {
     };
     enum Target : std::uint32_t { out, err };
 
-    Output(Poller& poller, Style style);
+    /// `is_of_several`: the job has other PEs, here or on other hosts.
+    Output(Poller& poller, Style style, bool is_of_several);
     ~Output();
     Output(const Output&) = delete;
     Output& operator=(const Output&) = delete;
@@ -129,6 +130,7 @@ class Output {
 
     Poller& poller_;
     const Style style_;
+    const bool is_of_several_;
     Sink out_{1}, err_{2};
     const bool shared_;
     std::array<Line, 2> lines_;

@@ -55,14 +55,14 @@ Parts split(const Traceback& one) {
     return {one.pe, false, one.text.substr(number, line - number), one.text.substr(line)};
 }
 
-MergedTraceback merge_alike(const std::vector<Parts>& alike) {
+MergedTraceback merge_alike(const std::vector<Parts>& alike, bool names_each) {
     MergedTraceback merged;
     for (const Parts& one : alike) merged.pes.push_back(one.pe);
     std::sort(merged.pes.begin(), merged.pes.end());
     const std::string pes = "PE " + common::pe_ranges(merged.pes);
     if (!alike[0].is_traceback)
         merged.text = pes;
-    else if (alike.size() > 1)
+    else if (alike.size() > 1 || names_each)
         merged.text = pes + ":\n";
     merged.text += alike[0].same;
     const bool same_rest =
@@ -128,7 +128,7 @@ std::string TracebackReader::take() {
     return all;
 }
 
-std::vector<MergedTraceback> merge(const std::vector<Traceback>& all) {
+std::vector<MergedTraceback> merge(const std::vector<Traceback>& all, bool names_each) {
     std::vector<std::vector<Parts>> groups;
     for (const Traceback& one : all) {
         Parts parts = split(one);
@@ -141,7 +141,7 @@ std::vector<MergedTraceback> merge(const std::vector<Traceback>& all) {
             groups.push_back({std::move(parts)});
     }
     std::vector<MergedTraceback> merged;
-    for (const std::vector<Parts>& group : groups) merged.push_back(merge_alike(group));
+    for (const std::vector<Parts>& group : groups) merged.push_back(merge_alike(group, names_each));
     return merged;
 }
 

@@ -46,6 +46,7 @@ struct MergedTraceback {
     std::vector<int> pes;
     std::string text;
 };
-std::vector<MergedTraceback> merge(const std::vector<Traceback>& all);
+/// `names_each`: the traceback of a single PE has such a heading, too.
+std::vector<MergedTraceback> merge(const std::vector<Traceback>& all, bool names_each);
 
 }  // namespace atl::cli

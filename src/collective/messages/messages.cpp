@@ -1,4 +1,6 @@
 // send and recv, and groups of them.
+#include "atoll/detail/measured.hpp"
+
 #include "collective/messages/channel.hpp"
 #include "core/context/host_only.hpp"
 
@@ -52,6 +54,9 @@ void transfer(core::TeamState& team, const MessageGroup::Message& message) {
     team.check_alive();
     core::refuse_gpu_memory(team.job(), is_send ? "send" : "recv", message.data);
     Transfer one(Messages::of(team), message);
+    detail::Measured measured(team.job(), team.job().window().counts, detail::Measured::Kind::call,
+                              is_send ? "send" : "recv", message.bytes, one.world_pe());
+    measured.set_subject(nullptr, team.meetings().recorded.team());
     detail::WaitReason reason;
     reason.operation = is_send ? "send" : "recv";
     reason.team = team.number();
@@ -138,6 +143,11 @@ void MessageGroup::run() {
     const std::vector<Message> messages = std::move(messages_);
     messages_.clear();
     team_.state().check_alive();
+    std::size_t bytes = 0;
+    for (const Message& message : messages) bytes += message.bytes;
+    const core::JobState& job = team_.state().job();
+    const detail::Measured measured(job, job.window().counts, detail::Measured::Kind::call, "message group",
+                                    bytes);
     Group(team_.state(), messages).run();
 }
 

@@ -2,6 +2,8 @@
 // the slots, the rings and the words of its own progress; the other members read them.
 #pragma once
 
+#include "common/bell.hpp"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -21,21 +23,27 @@ inline constexpr int most_members = 1024;
 struct alignas(line_of_area) SlotHeader {
     std::atomic<std::uint64_t> round;  ///< 1 + the round in the slot
     std::uint64_t bytes;               ///< size that the members compare
-    std::uint32_t call;                ///< kind, operator, type and root, see Call::fingerprint
+    std::uint32_t call;                ///< kind, operator, type and root, see Call::bits
     std::uint32_t number;              ///< of the call within the group
-    std::uint32_t rounds;              ///< least number of rounds that this member needs
-    std::uint32_t spare;
+    std::uint32_t rounds : 31;         ///< least number of rounds that this member needs
+    std::uint32_t in_place : 1;        ///< `data` tells the place in the sender's heap, see InPlace
+    std::uint32_t elements;            ///< element type that the front declares, see Call::elements
     unsigned char data[inline_bytes];
 };
 static_assert(sizeof(SlotHeader) == line_of_area);
 
 enum class Stage : std::uint32_t { absent, joined, left, broken };
 
-inline constexpr std::size_t reason_bytes = 400;
+inline constexpr std::size_t reason_bytes = 1000, call_site_bytes = 160, heap_text_bytes = 512;
 struct alignas(line_of_area) MemberState {
     std::atomic<std::uint32_t> stage;
     std::int32_t process;       ///< process identifier
-    char reason[reason_bytes];  ///< set before `stage` becomes `broken`
+    std::int32_t code;          ///< ErrorCode of the reason
+    char reason[reason_bytes];  ///< this and `code` are set before `stage` becomes `broken`
+    /// 1 + the number of the call whose place in the program is in `site`. Set once calls differ.
+    std::atomic<std::uint32_t> sited;
+    char site[call_site_bytes];
+    char heap[heap_text_bytes];  ///< address of the process heap, once data in it was sent
 };
 
 /// A counter with a cache line of its own.
@@ -43,12 +51,8 @@ struct alignas(line_of_area) Counter {
     std::atomic<std::uint64_t> value;
 };
 
-/// The word on which the threads of a member sleep. The other members ring it after each step if it has
-/// sleepers.
-struct alignas(line_of_area) Bell {
-    std::atomic<std::uint32_t> word;
-    std::atomic<std::uint32_t> sleepers;
-};
+/// The other members ring it after each step if it has sleepers.
+using common::Bell;
 
 /// The fixed part of an area. Behind it are the counters of the rings, sizes, slots and rings.
 struct AreaHead {

@@ -81,6 +81,7 @@ atoll_group* group_on(const std::shared_ptr<Segment>& segment, int rank, int siz
     if (names != nullptr) membership.names.assign(names, names + size);
     if (label != nullptr && *label != '\0') membership.group = std::string(" of group ") + label;
     membership.memory = segment;
+    membership.shares_heaps = true;
     membership.end_of = [segment](int member) { return segment->end_of(member); };
     return new atoll_group{std::shared_ptr<Group>(new Group(std::move(membership)), destroy_elsewhere)};
 }

@@ -1,8 +1,12 @@
 // Call: the arguments of one non-blocking operation, and Request: its state until it is done.
+// Announcement: the part of a collective that its members compare.
 #pragma once
 
 #include "atoll/error.hpp"
 #include "collective/requests/folding.hpp"
+#include "common/elf/call_site.hpp"
+#include "common/recorder/recorder.hpp"
+#include "core/meetings/call_record.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -29,6 +33,8 @@ enum class Kind : std::uint8_t {
 };
 inline constexpr int n_kinds = 11;
 const char* name_of(Kind kind);
+/// The name of the blocking collective of a team.
+const char* team_name_of(Kind kind);
 
 /// Memory of the caller, valid until the request is done.
 struct Span {
@@ -51,18 +57,34 @@ struct Call {
     /// The place for what it receives: one span, or one for each member (all_gather, gather at the root,
     /// all_to_all).
     std::vector<Span> out{};
+    /// The element type, encoded as in core/team/elements.hpp; 0 if it is not compared.
+    std::uint64_t elements = 0;
+    /// The pieces of an all_to_all have one size on all members.
+    bool equal_pieces = false;
 
-    /// The part of a call that must be equal on all members, as bits.
-    std::uint32_t fingerprint() const;
-    /// "all_reduce (sum) of 16 bytes".
+    /// Kind, operator, type and root, as bits.
+    std::uint32_t bits() const;
+    /// "all_reduce (sum) of 16 bytes of float32".
     std::string text(std::uint64_t bytes) const;
     bool is_message() const { return kind == Kind::send || kind == Kind::receive; }
     bool folds() const {
         return kind == Kind::reduce || kind == Kind::all_reduce || kind == Kind::reduce_scatter;
     }
 };
-/// The text of a call that another member announced.
-std::string text_of(std::uint32_t fingerprint, std::uint64_t bytes);
+
+/// A collective as a member announces it beside its data. All of it must be equal on all members.
+struct Announcement {
+    std::uint32_t call = 0;      ///< Call::bits
+    std::uint32_t elements = 0;  ///< letter and size of the element type; 0 if it is not compared
+    std::uint32_t number = 0;    ///< of the call within the group
+    std::uint64_t bytes = 0;
+
+    bool operator==(const Announcement&) const = default;
+    /// "all_reduce (sum) of 16 bytes".
+    std::string text() const;
+    /// The call as the blocking collectives of a team of `n` compare it.
+    core::CallRecord record(int n) const;
+};
 
 enum class Status : int { pending, done, failed };
 
@@ -84,19 +106,35 @@ struct Request {
     int source = -1;  ///< the sender of a received message
 
     // ---- progress of a collective
-    bool started = false;
-    std::uint32_t number = 0;
-    std::uint64_t bytes = 0;  ///< that the members compare
-    std::size_t piece = 0;    ///< bytes for one member in one round
+    bool started = false;      ///< it is the oldest one that is not done
+    std::uint32_t number = 0;  ///< within the group, from 0
+    std::uint64_t bytes = 0;   ///< that the members compare
+    common::CallPlace place;   ///< where the program started it; empty if that is not shown
+    common::Recorder::Place event;
+    common::TickClock clock;                         ///< of the log
+    std::uint64_t began_ticks = 0, ended_ticks = 0;  ///< for a log; 0: without one
+    std::size_t piece = 0;                           ///< bytes for one member in one round
     std::uint32_t rounds = 1;
     std::uint32_t published = 0, consumed = 0;
-    int arrived = 0;      ///< members whose data of the current round has been handled
-    bool sends = false;   ///< this member publishes
-    bool sliced = false;  ///< an all_reduce of two rounds a chunk
+    int arrived = 0;        ///< members whose data of the current round has been handled
+    bool sends = false;     ///< this member publishes
+    bool sliced = false;    ///< an all_reduce of two rounds a chunk
+    bool in_place = false;  ///< the others read this member's data where it lies
+    bool drained = false;   ///< they have read all of it
 
     // ---- progress of a message
     std::uint64_t moved = 0;
 
+    /// The announcement of this member, with a size of `of_bytes`.
+    Announcement announcement(std::uint64_t of_bytes) const;
+    /// Marks the end. Call it once, under the group's lock.
+    void set_status(Status end) {
+        if (event.event != nullptr)
+            common::Recorder::set_state(
+                event, end == Status::failed ? common::EventState::failed : common::EventState::ended);
+        if (began_ticks != 0) ended_ticks = clock.now();
+        status.store(end, std::memory_order_release);
+    }
     bool is_over() const { return status.load(std::memory_order_acquire) != Status::pending; }
 };
 using RequestPtr = std::shared_ptr<Request>;

@@ -2,6 +2,7 @@
 
 #include "atoll/detail/memory_ops.hpp"
 #include "bootstrap/deadline.hpp"
+#include "collective/requests/request_wait.hpp"
 #include "common/clock.hpp"
 #include "common/settings/settings.hpp"
 
@@ -55,7 +56,7 @@ Group::~Group() {
         std::lock_guard lock(mutex_);
         if (!is_idle())
             break_up(ErrorCode::pe_died,
-                     members_.me() + " destroyed the group" + members_.membership().group +
+                     members_.me() + " destroyed its part" + members_.membership().group +
                          " with operations in flight.",
                      done);
     }
@@ -79,16 +80,16 @@ Group::~Group() {
 
 void Group::refuse_if_broken() const {
     if (::getpid() != process_)
-        throw Error(ErrorCode::unsupported, "This process was forked after its parent had joined the group" +
-                                                members_.membership().group +
-                                                "; only the parent can use it. Start new processes instead.");
+        throw Error(ErrorCode::unsupported,
+                    "This process was forked after its parent had made the communicator" +
+                        members_.membership().group +
+                        "; only the parent can use it. Start new processes instead.");
     if (!broken_.empty())
-        throw Error(broken_code_, "The group" + members_.membership().group + " is unusable: " + broken_ +
-                                      " " + members_.membership().cure);
+        throw Error(broken_code_, "The communicator" + members_.membership().group +
+                                      " is unusable: " + broken_ + " " + members_.membership().cure);
 }
 
-RequestPtr Group::enqueue(Call&& call, double timeout_s, std::function<void()>&& finish,
-                          std::function<void(const Request&)>&& notify) {
+RequestPtr Group::made(Call&& call, double timeout_s) {
     auto request = std::make_shared<Request>();
     if (call.is_message()) {
         const bool any = call.kind == Kind::receive && call.root == any_source;
@@ -102,39 +103,49 @@ RequestPtr Group::enqueue(Call&& call, double timeout_s, std::function<void()>&&
         if (call.folds()) request->folding = Folding(call.type, call.op);
     }
     request->call = std::move(call);
-    request->finish = std::move(finish);
-    request->notify = std::move(notify);
     request->timeout_s = timeout_s;
     if (timeout_s > 0) request->deadline_ns = common::now_ns() + nanoseconds(timeout_s);
     return request;
 }
 
-RequestPtr Group::begin(Call&& call, double timeout_s, std::function<void()>&& finish,
-                        std::function<void(const Request&)>&& notify_after) {
-    RequestPtr request = enqueue(std::move(call), timeout_s, std::move(finish), std::move(notify_after));
+void Group::begin(const RequestPtr& request) {
     Done done;
     {
         std::lock_guard lock(mutex_);
         refuse_if_broken();
-        if (request->call.is_message())
+        if (request->call.is_message()) {
             messages_.post(request);
-        else
+        } else {
+            rounds_.plan(*request);
+            record(*request);
             collectives_.push_back(request);
+        }
         move(done);
     }
     notify(done);
-    return request;
 }
 
 RequestPtr Group::start(Call call, double timeout_s, std::function<void()> finish,
                         std::function<void(const Request&)> notify_after) {
-    RequestPtr request = begin(std::move(call), timeout_s, std::move(finish), std::move(notify_after));
+    RequestPtr request = made(std::move(call), timeout_s);
+    request->finish = std::move(finish);
+    request->notify = std::move(notify_after);
+    begin(request);
+    if (!request->is_over()) call_thread();
+    return request;
+}
+
+RequestPtr Group::start_at(common::CallPlace place, Call call, double timeout_s) {
+    RequestPtr request = made(std::move(call), timeout_s);
+    request->place = std::move(place);
+    begin(request);
     if (!request->is_over()) call_thread();
     return request;
 }
 
 RequestPtr Group::run(Call call, double timeout_s, const std::function<void()>& interrupted) {
-    RequestPtr request = begin(std::move(call), timeout_s, {}, {});
+    RequestPtr request = made(std::move(call), timeout_s);
+    begin(request);
     constexpr double slice_s = 0.05;
     while (!request->is_over()) {
         if (wait(request, slice_s) || !interrupted) continue;
@@ -169,6 +180,10 @@ bool Group::move(Done& done) {
         while (!collectives_.empty()) {
             const RequestPtr& head = collectives_.front();
             moved |= rounds_.advance(*head);
+            if (rounds_.difference()) {
+                const std::string text = mismatch_.text(*rounds_.difference(), *head);
+                if (!text.empty()) throw Error(ErrorCode::collective_mismatch, text);
+            }
             if (!Rounds::is_complete(*head)) break;
             const RequestPtr request = head;
             collectives_.pop_front();
@@ -191,7 +206,7 @@ void Group::settle(const RequestPtr& request, Done& done) {
         fail(request, ErrorCode::system, error.what(), done);
         return;
     }
-    request->status.store(Status::done, std::memory_order_release);
+    request->set_status(Status::done);
     done.push_back(request);
 }
 
@@ -199,7 +214,7 @@ void Group::fail(const RequestPtr& request, ErrorCode code, const std::string& t
     if (request->is_over()) return;
     request->code = code;
     request->error = text;
-    request->status.store(Status::failed, std::memory_order_release);
+    request->set_status(Status::failed);
     done.push_back(request);
 }
 
@@ -247,14 +262,13 @@ bool Group::wait(const RequestPtr& request, double seconds) {
 
 void Group::sleep_on_bell(std::uint64_t most_ns, const Request* request) {
     Bell& bell = members_.mine().head().bell;
-    bell.sleepers.fetch_add(1, std::memory_order_seq_cst);
-    const std::uint32_t seen = bell.word.load(std::memory_order_seq_cst);
     Done done;
     // Looks once more: the others ring only for sleepers that they see.
-    const bool moved = advance(done);
-    const bool over = request != nullptr && request->is_over();
-    if (!moved && done.empty() && !over && !ending_.load()) common::futex_wait(bell.word, seen, most_ns);
-    bell.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+    bell.sleep(most_ns, [&] {
+        const bool moved = advance(done);
+        const bool over = request != nullptr && request->is_over();
+        return moved || !done.empty() || over || ending_.load();
+    });
     if (!done.empty()) {
         // Another thread of this member may sleep on a request that has just ended.
         bell.word.fetch_add(1, std::memory_order_seq_cst);
@@ -269,16 +283,44 @@ std::vector<int> Group::missing(const Request& request) {
     return request.call.is_message() ? messages_.missing(request) : rounds_.missing(request);
 }
 
+/// The collective that holds up a pending request: the oldest one, or the request itself.
+const Request& Group::oldest_before(const Request& request) const {
+    const bool is_queued = !request.call.is_message() && !request.started && !collectives_.empty();
+    return is_queued ? *collectives_.front() : request;
+}
+
+std::vector<int> Group::awaited(const Request& request) {
+    const std::lock_guard lock(mutex_);
+    return missing(oldest_before(request));
+}
+
+RequestPtr Group::pending() {
+    const std::lock_guard lock(mutex_);
+    return collectives_.empty() ? nullptr : collectives_.front();
+}
+
+/// Writes the start of a team's collective to the flight recorder.
+void Group::record(Request& request) const {
+    const Membership& of = members_.membership();
+    if (of.recorder == nullptr) return;
+    if (const common::EventLog* log = of.recorder->log) {
+        request.clock = log->clock();
+        request.began_ticks = request.clock.now();
+    }
+    request.event = of.recorder->begin(common::EventKind::request,
+                                       common::operation_number(team_name_of(request.call.kind)), of.identity,
+                                       request.number + 1);
+    const core::CallRecord values = request.announcement(request.bytes).record(members_.n());
+    common::Recorder::set_arguments(request.event, values.a, values.b, values.c, values.d);
+}
+
 std::string Group::late_text(const Request& request, double seconds) {
     std::string text = "Timed out after " + bootstrap::seconds_text(seconds) + " in " +
                        request.call.text(request.bytes) + members_.membership().group + " on " +
                        members_.me();
-    const Request* waited = &request;
-    if (!request.call.is_message() && !request.started && !collectives_.empty()) {
-        waited = collectives_.front().get();
-        text += ", behind " + waited->call.text(waited->bytes);
-    }
-    const std::vector<int> late = missing(*waited);
+    const Request& waited = oldest_before(request);
+    if (&waited != &request) text += ", behind " + waited.call.text(waited.bytes);
+    const std::vector<int> late = missing(waited);
     if (!late.empty()) text += "; waiting for " + list_of(members_, late);
     return text + ".";
 }
@@ -293,19 +335,16 @@ void Group::throw_late(const Request& request, double seconds) {
 }
 
 void Group::look(Done& done) {
-    std::string over;
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock || !broken_.empty()) return;
+    // Under the lock: end_with_job() takes it before the job's memory goes.
     if (members_.membership().look) {
         try {
             members_.membership().look();
         } catch (const Error& error) {
-            over = error.what();
+            break_up(ErrorCode::pe_died, error.what(), done);
+            return;
         }
-    }
-    const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock || !broken_.empty()) return;
-    if (!over.empty()) {
-        break_up(ErrorCode::pe_died, over, done);
-        return;
     }
     const std::uint64_t now = common::now_ns();
     if (now - last_look_ns_ < look_interval_ns) return;
@@ -322,15 +361,19 @@ void Group::look_at(int member, Done& done) {
     const MemberState& state = area.head().state;
     const auto stage = static_cast<Stage>(state.stage.load(std::memory_order_acquire));
     if (stage == Stage::broken) {
+        const auto code = static_cast<ErrorCode>(state.code);
+        // A member in finalize ends its requests; this PE comes there, too.
+        if (code == ErrorCode::not_initialized) return;
         const std::string reason = state.reason;
-        // A reason that was passed on already names its origin.
-        const bool passed_on = reason.find(" reported: ") != std::string::npos;
-        break_up(ErrorCode::pe_died, passed_on ? reason : members_.name(member) + " reported: " + reason,
-                 done);
+        // A reason that was passed on already names its origin; different calls name both members.
+        const bool is_whole =
+            code == ErrorCode::collective_mismatch || reason.find(" reported: ") != std::string::npos;
+        break_up(code == ErrorCode::collective_mismatch ? code : ErrorCode::pe_died,
+                 is_whole ? reason : members_.name(member) + " reported: " + reason, done);
         return;
     }
     const auto& end_of = members_.membership().end_of;
-    std::string end = stage == Stage::left ? "has left the group" : end_of ? end_of(member) : "";
+    std::string end = stage == Stage::left ? "has left the communicator" : end_of ? end_of(member) : "";
     // Its last data may have arrived meanwhile.
     if (end.empty() || move(done)) return;
     if (const Request* request = waiter_for(member))
@@ -380,6 +423,7 @@ void Group::break_up(ErrorCode code, const std::string& text, Done& done) {
     messages_.clear();
     MemberState& state = members_.mine().head().state;
     state.reason[broken_.copy(state.reason, reason_bytes - 1)] = '\0';
+    state.code = static_cast<std::int32_t>(code);
     state.stage.store(static_cast<std::uint32_t>(Stage::broken), std::memory_order_release);
     members_.ring_all();
     Bell& bell = members_.mine().head().bell;
@@ -392,6 +436,21 @@ void Group::abort(const std::string& reason) {
     {
         std::lock_guard lock(mutex_);
         break_up(ErrorCode::pe_died, reason, done);
+    }
+    notify(done);
+}
+
+void Group::end_with_job() noexcept {
+    job_is_over_.store(true, std::memory_order_release);
+    Done done;
+    {
+        std::lock_guard lock(mutex_);
+        std::string text = members_.me() + " has finalized its job";
+        if (!collectives_.empty())
+            text += ", and a collective was not done: " +
+                    text_of(*collectives_.front(), members_.membership().group) +
+                    ". Wait for requests before finalize";
+        break_up(ErrorCode::not_initialized, text + ".", done);
     }
     notify(done);
 }

@@ -3,8 +3,10 @@
 #pragma once
 
 #include "collective/requests/messages.hpp"
+#include "collective/requests/mismatch.hpp"
 #include "collective/requests/rounds.hpp"
 #include "common/quiet_thread.hpp"
+#include "core/job/job_waits.hpp"
 
 #include <condition_variable>
 #include <deque>
@@ -14,11 +16,11 @@
 
 namespace atl::requests {
 
-class Group {
+class Group final : public core::EndsWithJob {
   public:
     explicit Group(Membership membership);
     /// Tells the others that this member has left; does not wait for them.
-    ~Group();
+    ~Group() override;
     Group(const Group&) = delete;
     Group& operator=(const Group&) = delete;
 
@@ -27,6 +29,8 @@ class Group {
     /// broken.
     RequestPtr start(Call call, double timeout_s, std::function<void()> finish = {},
                      std::function<void(const Request&)> notify = {});
+    /// Starts a collective of a team. Errors name its place in the program.
+    RequestPtr start_at(common::CallPlace place, Call call, double timeout_s);
     /// Carries out an operation in the calling thread: start, then wait, without a thread of the group.
     /// `interrupted` is called now and then during a long wait, and may throw.
     RequestPtr run(Call call, double timeout_s, const std::function<void()>& interrupted = {});
@@ -39,8 +43,17 @@ class Group {
     /// Throws Error(timeout) that names the members for which a pending request waits.
     [[noreturn]] void throw_late(const Request& request, double seconds);
 
+    /// The members for which a pending request waits.
+    std::vector<int> awaited(const Request& request);
+
     /// Ends all requests with an error, here and on the other members. The group is unusable afterwards.
     void abort(const std::string& reason);
+    /// Ends all requests with Error(not_initialized). The group is unusable afterwards, and uses no memory of
+    /// the job but its own, which it keeps.
+    void end_with_job() noexcept override;
+    bool is_job_over() const noexcept { return job_is_over_.load(std::memory_order_acquire); }
+    /// The oldest collective that is not done; null if all are.
+    RequestPtr pending();
     int n() const { return members_.n(); }
     int rank() const { return members_.rank(); }
     const Members& members() const { return members_; }
@@ -60,12 +73,12 @@ class Group {
     void look_at(int member, Done& done);
     const Request* waiter_for(int member);
     void expire(Done& done);
+    const Request& oldest_before(const Request& request) const;
+    void record(Request& request) const;
     std::string late_text(const Request& request, double seconds);
     std::vector<int> missing(const Request& request);
-    RequestPtr enqueue(Call&& call, double timeout_s, std::function<void()>&& finish,
-                       std::function<void(const Request&)>&& notify);
-    RequestPtr begin(Call&& call, double timeout_s, std::function<void()>&& finish,
-                     std::function<void(const Request&)>&& notify);
+    RequestPtr made(Call&& call, double timeout_s);
+    void begin(const RequestPtr& request);
     bool is_idle() const { return collectives_.empty() && messages_.is_idle(); }
     void refuse_if_broken() const;
     void sleep_on_bell(std::uint64_t most_ns, const Request* request);
@@ -78,6 +91,7 @@ class Group {
     std::mutex mutex_;
     Rounds rounds_;
     Messages messages_;
+    Mismatch mismatch_{members_};
     std::deque<RequestPtr> collectives_;
     ErrorCode broken_code_ = ErrorCode::system;
     std::string broken_;
@@ -90,6 +104,7 @@ class Group {
     std::atomic<std::thread::id> thread_id_{};
     bool called_ = false;
     std::atomic<bool> ending_{false};
+    std::atomic<bool> job_is_over_{false};
 };
 
 }  // namespace atl::requests

@@ -3,7 +3,7 @@
 
 #include "atoll/error.hpp"
 #include "collective/requests/area.hpp"
-#include "common/futex.hpp"
+#include "common/recorder/recorder.hpp"
 
 #include <functional>
 #include <memory>
@@ -21,10 +21,17 @@ struct Membership {
     std::vector<char*> areas;
     std::function<char*(int)> find;
     std::shared_ptr<const void> memory;  ///< keeps the areas mapped
+    bool shares_heaps = false;           ///< the members can map each other's process heaps
     std::string noun = "rank";           ///< "rank" or "PE", in errors
     std::vector<int> names;              ///< the number of each member in errors; empty: its rank
     std::string group;                   ///< " of group 3", in errors; may be empty
+    std::string name;                    ///< "team 2", for a team
     std::string cure = "Destroy it and make a new one.";  ///< for a group that has become unusable
+    /// A team of a job. Its collectives end once all members have started them, so that all find a
+    /// difference. Errors name calls as those of blocking collectives do, with their places.
+    bool is_team = false;
+    common::Recorder* recorder = nullptr;  ///< of a team: where its collectives are recorded
+    std::uint32_t identity = 0;            ///< the team's identity there
     /// Why a member will do nothing more, such as "(process 7) ended"; empty if it may. May be null.
     std::function<std::string(int)> end_of;
     /// Throws Error if a wait must end, such as at the end of the job. Called in long waits. May be null.
@@ -53,42 +60,22 @@ class Members {
 
     /// Wakes a member that sleeps. Call it after each store that it may wait for.
     void ring(int member) {
-        order_before_sleepers();
+        Bell::order_before_sleepers();
         wake_if_asleep(member);
     }
     void ring_all() {
-        order_before_sleepers();
+        Bell::order_before_sleepers();
         for (int i = 0; i < m_.n; ++i)
             if (i != m_.rank) wake_if_asleep(i);
     }
 
-    std::string name(int member) const {
-        const int number = m_.names.empty() ? member : m_.names[std::size_t(member)];
-        return m_.noun + " " + std::to_string(number);
-    }
+    int number(int member) const { return m_.names.empty() ? member : m_.names[std::size_t(member)]; }
+    std::string name(int member) const { return m_.noun + " " + std::to_string(number(member)); }
     std::string me() const { return name(m_.rank); }
 
   private:
-    /// A member that goes to sleep is counted, then looks at the words once more. So either it sees the store
-    /// before this, or this thread sees its count.
-    static void order_before_sleepers() {
-#if !defined( \
-    __SANITIZE_THREAD__)  // which does not know fences; the count is read by an atomic operation there
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-#endif
-    }
     void wake_if_asleep(int member) {
-        const Area& of = area(member);
-        if (!of) return;
-        Bell& bell = of.head().bell;
-#if defined(__SANITIZE_THREAD__)
-        const std::uint32_t sleepers = bell.sleepers.fetch_add(0, std::memory_order_seq_cst);
-#else
-        const std::uint32_t sleepers = bell.sleepers.load(std::memory_order_relaxed);
-#endif
-        if (sleepers == 0) return;
-        bell.word.fetch_add(1, std::memory_order_seq_cst);
-        common::futex_wake_all(bell.word);
+        if (const Area& of = area(member)) of.head().bell.wake_if_asleep();
     }
 
     Membership m_;

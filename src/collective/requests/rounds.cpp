@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 namespace atl::requests {
 namespace {
@@ -102,7 +103,8 @@ void Rounds::check(const Call& call, const Members& members) {
     unequal(call.in[shape.in_each ? me : 0].bytes, call.out[shape.out_each ? me : 0].bytes);
 }
 
-void Rounds::plan(Request& request) const {
+void Rounds::plan(Request& request) {
+    request.number = number_++;
     const Call& call = request.call;
     const auto n = static_cast<std::size_t>(members_.n());
     const bool root = call.root == members_.rank();
@@ -136,7 +138,7 @@ void Rounds::plan(Request& request) const {
             break;
         case Kind::all_to_all:
             request.piece = share;
-            request.bytes = 0;
+            if (!call.equal_pieces) request.bytes = 0;
             longest = std::max(most_bytes(call.in), most_bytes(call.out));
             break;
         case Kind::all_reduce:
@@ -147,17 +149,12 @@ void Rounds::plan(Request& request) const {
             break;
     }
     request.rounds = request.sliced ? 2 * rounds_for(longest, share * n) : rounds_for(longest, request.piece);
-}
-
-void Rounds::start(Request& request) {
-    request.started = true;
-    request.number = number_++;
-    plan(request);
-    if (!request.sends) request.published = request.rounds;
+    request.in_place = request.sends && in_place_.takes(call);
 }
 
 bool Rounds::advance(Request& request) {
-    if (!request.started) start(request);
+    if (difference_) return false;
+    request.started = true;
     bool moved = false;
     for (;;) {
         const bool published = publish(request);
@@ -165,14 +162,29 @@ bool Rounds::advance(Request& request) {
         if (!published && !consumed) break;
         moved = true;
     }
-    if (is_complete(request)) complete(request);
+    if (request.in_place) drain(request);
+    if (is_complete(request)) base_ += request.rounds;
     return moved;
 }
 
-void Rounds::complete(Request& request) {
-    base_ += request.rounds;
-    members_.mine().head().consumed.value.store(base_, std::memory_order_release);
-    members_.ring_all();
+/// True if the member reads what this one sends.
+bool Rounds::is_read_by(const Request& request, int member) const {
+    const Kind kind = request.call.kind;
+    if (kind == Kind::reduce || kind == Kind::gather) return member == request.call.root;
+    return member != members_.rank();
+}
+
+bool Rounds::has_read_all(const Request& request, int member) {
+    const Area& area = members_.area(member);
+    return area && area.head().consumed.value.load(std::memory_order_acquire) >= base_ + request.rounds;
+}
+
+/// Notes when all readers have read the data, which the caller may then change.
+void Rounds::drain(Request& request) {
+    if (request.published < request.rounds || request.consumed < request.rounds) return;
+    for (int i = 0; i < members_.n(); ++i)
+        if (is_read_by(request, i) && !has_read_all(request, i)) return;
+    request.drained = true;
 }
 
 // ---- what this member gives
@@ -227,7 +239,8 @@ bool Rounds::publish(Request& request) {
         write_round(request, area, header, round);
         header.round.store(round + 1, std::memory_order_release);
         members_.ring_all();
-        ++request.published;
+        // A member without data announces its call, which the others compare.
+        request.published = request.sends ? request.published + 1 : request.rounds;
         any = true;
     }
     return any;
@@ -235,13 +248,21 @@ bool Rounds::publish(Request& request) {
 
 void Rounds::write_round(Request& request, const Area& area, SlotHeader& header, std::uint64_t round) {
     const Call& call = request.call;
-    header.bytes = request.bytes;
-    header.call = call.fingerprint();
-    header.number = request.number;
+    const Announcement mine = request.announcement(request.bytes);
+    header.bytes = mine.bytes;
+    header.call = mine.call;
+    header.elements = mine.elements;
+    header.number = mine.number;
     header.rounds = request.rounds;
-    if (members_.n() == 1) return;
+    header.in_place = request.in_place ? 1 : 0;
+    if (members_.n() == 1 || !request.sends) return;
     if (call.kind == Kind::all_to_all && request.published == 0)
         for (std::size_t i = 0; i < call.in.size(); ++i) area.sizes(round)[i] = call.in[i].bytes;
+    if (request.in_place) {
+        const bool pieces = gives_pieces(request, request.published);
+        InPlace::announce(header, pieces ? call.in[0].data : shared_piece(request, request.published).data);
+        return;
+    }
     if (gives_pieces(request, request.published)) {
         write_pieces(request, area.slot(round), request.published);
         return;
@@ -300,6 +321,12 @@ bool Rounds::reads(const Request& request, int member) const {
     }
 }
 
+/// True if the round needs the member: its data, or its call.
+bool Rounds::awaits(const Request& request, int member) const {
+    const bool compares = members_.membership().is_team && request.consumed == 0;
+    return (compares && member != members_.rank()) || reads(request, member);
+}
+
 bool Rounds::has_arrived(Request& request, int member) {
     const Area& area = members_.area(member);
     if (!area) return false;
@@ -309,7 +336,7 @@ bool Rounds::has_arrived(Request& request, int member) {
     if (there < round + 1) return false;
     if (request.consumed == 0 || there != round + 1) compare(request, member, header);
     if (request.call.kind == Kind::all_to_all && request.consumed == 0) {
-        compare_sizes(request, member);
+        if (!request.call.equal_pieces) compare_sizes(request, member);
         request.rounds = std::max(request.rounds, header.rounds);
     }
     return true;
@@ -318,12 +345,15 @@ bool Rounds::has_arrived(Request& request, int member) {
 bool Rounds::consume(Request& request) {
     bool any = false;
     while (request.consumed < request.rounds) {
+        if (request.consumed == 0) compare_first_round(request, request.arrived);
         for (; request.arrived < members_.n(); ++request.arrived) {
-            if (!reads(request, request.arrived)) continue;
-            if (!has_arrived(request, request.arrived)) return any;
+            if (!awaits(request, request.arrived)) continue;
+            if (!has_arrived(request, request.arrived) || difference_) return any;
             const bool folded = request.sliced && step_of(request, request.consumed).folded;
-            if (folded || !request.call.folds()) copy_from(request, request.arrived);
+            const bool copies = folded || !request.call.folds();
+            if (copies && reads(request, request.arrived)) copy_from(request, request.arrived);
         }
+        if (difference_) return any;
         // The data that this member sends is still needed until it is published.
         if (request.sends && request.published <= request.consumed) return any;
         if (request.consumed == 0) copy_own(request);
@@ -331,22 +361,34 @@ bool Rounds::consume(Request& request) {
         request.arrived = 0;
         ++request.consumed;
         any = true;
-        if (request.consumed < request.rounds) {
-            members_.mine().head().consumed.value.store(base_ + request.consumed, std::memory_order_release);
-            members_.ring_all();
-        }
+        members_.mine().head().consumed.value.store(base_ + request.consumed, std::memory_order_release);
+        members_.ring_all();
     }
     return any;
 }
 
 /// The `bytes` that another member sent to this one in a round.
-const char* Rounds::data_of(const Request& request, int member, std::uint32_t round,
-                            std::size_t bytes) const {
+const char* Rounds::data_of(const Request& request, int member, std::uint32_t round, std::size_t bytes) {
     const Area& area = members_.area(member);
     const std::uint64_t number = base_ + round;
+    const SlotHeader& header = area.head().headers[number % n_slots];
+    if (header.in_place != 0)
+        return in_place_.announced(member, header) + place_within(request, member, round);
     if (gives_pieces(request, round)) return area.slot(number) + std::size_t(members_.rank()) * request.piece;
-    return bytes <= inline_bytes ? reinterpret_cast<const char*>(area.head().headers[number % n_slots].data)
-                                 : area.slot(number);
+    return bytes <= inline_bytes ? reinterpret_cast<const char*>(header.data) : area.slot(number);
+}
+
+/// The offset of this member's piece of a round in data that is read in place.
+std::size_t Rounds::place_within(const Request& request, int member, std::uint32_t round) const {
+    if (!gives_pieces(request, round)) return 0;
+    const auto me = std::size_t(members_.rank());
+    if (request.sliced) return slice(request, step_of(request, round).chunk, members_.rank()).at;
+    std::size_t before = me * (request.call.out.empty() ? 0 : request.call.out[0].bytes);
+    if (request.call.kind == Kind::all_to_all) {
+        const std::uint64_t* const sizes = members_.area(member).sizes(base_);
+        before = std::accumulate(sizes, sizes + me, std::size_t{0});
+    }
+    return before + request.piece * round;
 }
 
 void Rounds::copy_from(const Request& request, int member) {
@@ -379,18 +421,24 @@ void Rounds::fold_round(const Request& request) {
 
 // ---- differences between members
 
-void Rounds::compare(const Request& request, int member, const SlotHeader& header) const {
+void Rounds::compare(const Request& request, int member, const SlotHeader& header) {
     const Call& call = request.call;
-    const std::uint64_t expected =
-        call.kind == Kind::all_gather ? call.out[std::size_t(member)].bytes : request.bytes;
-    if (header.number == request.number && header.call == call.fingerprint() && header.bytes == expected)
-        return;
-    throw Error(ErrorCode::collective_mismatch,
-                members_.name(member) + " called " + text_of(header.call, header.bytes) + " (its call " +
-                    std::to_string(header.number + 1) + members_.membership().group + "), but " +
-                    members_.me() + " called " + call.text(expected) + " (its call " +
-                    std::to_string(request.number + 1) +
-                    "). All members must make the same calls in the same order, with equal sizes.");
+    const Announcement mine = request.announcement(
+        call.kind == Kind::all_gather ? call.out[std::size_t(member)].bytes : request.bytes);
+    const Announcement theirs{
+        .call = header.call, .elements = header.elements, .number = header.number, .bytes = header.bytes};
+    if (theirs != mine) difference_ = Difference{member, mine, theirs};
+}
+
+/// Compares the calls that have arrived, also of members whose data this one does not read. Every member
+/// announces its call before it looks. So at least one of two members that differ finds the other's.
+void Rounds::compare_first_round(const Request& request, int from) {
+    for (int i = from; i < members_.n() && !difference_; ++i) {
+        const Area& area = members_.area(i);
+        if (i == members_.rank() || !area) continue;
+        const SlotHeader& header = area.head().headers[base_ % n_slots];
+        if (header.round.load(std::memory_order_acquire) == base_ + 1) compare(request, i, header);
+    }
 }
 
 void Rounds::compare_sizes(const Request& request, int member) const {
@@ -411,11 +459,12 @@ std::vector<int> Rounds::missing(const Request& request) {
         if (i == members_.rank()) continue;
         const Area& area = members_.area(i);
         bool waits = !area;
-        if (area && request.consumed < request.rounds && reads(request, i))
+        if (area && request.consumed < request.rounds && awaits(request, i))
             waits = area.head().headers[round % n_slots].round.load(std::memory_order_acquire) < round + 1;
         if (area && request.published < request.rounds && may_publish(request))
             waits = waits || area.head().consumed.value.load(std::memory_order_acquire) + n_slots <=
                                  base_ + request.published;
+        if (area && request.in_place && is_read_by(request, i)) waits = waits || !has_read_all(request, i);
         if (waits) ranks.push_back(i);
     }
     return ranks;
@@ -424,9 +473,7 @@ std::vector<int> Rounds::missing(const Request& request) {
 std::string list_of(const Members& members, const std::vector<int>& ranks) {
     std::string text = members.membership().noun + (ranks.size() == 1 ? "" : "s");
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-        const auto& names = members.membership().names;
-        const int number = names.empty() ? ranks[i] : names[std::size_t(ranks[i])];
-        text += (i == 0 ? " " : ", ") + std::to_string(number);
+        text += (i == 0 ? " " : ", ") + std::to_string(members.number(ranks[i]));
     }
     return text;
 }

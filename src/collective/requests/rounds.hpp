@@ -2,24 +2,36 @@
 #pragma once
 
 #include "collective/requests/call.hpp"
+#include "collective/requests/in_place.hpp"
 #include "collective/requests/members.hpp"
 
+#include <optional>
 #include <vector>
 
 namespace atl::requests {
 
 class Rounds {
   public:
-    explicit Rounds(Members& members) : members_(members) {}
+    explicit Rounds(Members& members) : members_(members), in_place_(members) {}
 
     /// Checks the arguments of a call that this member is about to make. Throws Error(invalid_argument,
     /// dtype_mismatch).
     static void check(const Call& call, const Members& members);
-    /// Moves data as far as it can without waiting. Returns true if any moved. Throws Error(
-    /// collective_mismatch) if another member makes another call.
+    /// Numbers a call that this member makes, and plans its rounds.
+    void plan(Request& request);
+    /// Two members that make different calls: this one, and another.
+    struct Difference {
+        int member = 0;
+        Announcement mine, theirs;
+    };
+    /// Moves data as far as it can without waiting. Returns true if any moved. Moves nothing once calls
+    /// differ. Throws Error(collective_mismatch) if the pieces of an all_to_all do not fit.
     bool advance(Request& request);
+    /// Empty while all calls that have arrived are equal.
+    const std::optional<Difference>& difference() const { return difference_; }
     static bool is_complete(const Request& request) {
-        return request.published == request.rounds && request.consumed == request.rounds;
+        return request.published == request.rounds && request.consumed == request.rounds &&
+               (!request.in_place || request.drained);
     }
     /// Members that the request waits for now.
     std::vector<int> missing(const Request& request);
@@ -35,8 +47,6 @@ class Rounds {
         std::uint32_t apart = 1;  ///< rounds between the two steps of a chunk
     };
 
-    void start(Request& request);
-    void plan(Request& request) const;
     bool publish(Request& request);
     void write_round(Request& request, const Area& area, SlotHeader& header, std::uint64_t round);
     void write_pieces(const Request& request, char* slot, std::uint32_t round) const;
@@ -46,22 +56,29 @@ class Rounds {
     bool may_publish(const Request& request) const;
     bool consume(Request& request);
     bool reads(const Request& request, int member) const;
+    bool awaits(const Request& request, int member) const;
     bool has_arrived(Request& request, int member);
-    void compare(const Request& request, int member, const SlotHeader& header) const;
+    void compare(const Request& request, int member, const SlotHeader& header);
+    void compare_first_round(const Request& request, int from);
     void compare_sizes(const Request& request, int member) const;
     void copy_from(const Request& request, int member);
     void copy_own(const Request& request) const;
     void fold_round(const Request& request);
-    const char* data_of(const Request& request, int member, std::uint32_t round, std::size_t bytes) const;
+    const char* data_of(const Request& request, int member, std::uint32_t round, std::size_t bytes);
+    std::size_t place_within(const Request& request, int member, std::uint32_t round) const;
+    bool is_read_by(const Request& request, int member) const;
+    bool has_read_all(const Request& request, int member);
+    void drain(Request& request);
     Slice slice(const Request& request, std::uint32_t chunk, int member) const;
     Step step_of(const Request& request, std::uint32_t round) const;
     bool gives_pieces(const Request& request, std::uint32_t round) const;
-    void complete(Request& request);
 
     Members& members_;
+    InPlace in_place_;
     std::uint64_t base_ = 0;              ///< first round of the current collective
     std::uint64_t free_until_ = n_slots;  ///< rounds below this have a free slot
     std::uint32_t number_ = 0;
+    std::optional<Difference> difference_;
 };
 
 }  // namespace atl::requests

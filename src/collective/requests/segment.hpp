@@ -2,7 +2,8 @@
 #pragma once
 
 #include "collective/requests/members.hpp"
-#include "common/descriptors/fd.hpp"
+#include "common/descriptors/process_watch.hpp"
+#include "memory/shared_file.hpp"
 
 #include <memory>
 #include <string>
@@ -16,25 +17,21 @@ class Segment {
     static std::shared_ptr<Segment> create(int n);
     /// Maps the memory of the process that made it. Throws Error(unsupported) if that runs on another host.
     static std::shared_ptr<Segment> join(const std::string& address, int n);
-    ~Segment();
     Segment(const Segment&) = delete;
     Segment& operator=(const Segment&) = delete;
 
-    const std::string& address() const { return address_; }
+    const std::string& address() const { return file_.address(); }
     char* area(int member) const;
     /// Why a member will do nothing more: its process has ended. Empty if it runs or has left. Calls must not
     /// overlap.
     std::string end_of(int member);
 
   private:
-    Segment(int n, common::Fd fd);
-    void map();
+    Segment(int n, memory::SharedFile file);
 
     int n_;
-    common::Fd fd_;
-    char* base_ = nullptr;
-    std::string address_;
-    std::vector<common::Fd> processes_;  ///< descriptors that become readable when a process ends
+    memory::SharedFile file_;
+    std::vector<common::ProcessWatch> processes_;
 };
 
 }  // namespace atl::requests

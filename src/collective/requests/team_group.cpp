@@ -1,5 +1,7 @@
 #include "collective/requests/team_group.hpp"
 
+#include "collective/requests/request_wait.hpp"
+#include "common/log.hpp"
 #include "core/job/job_state.hpp"
 
 namespace atl::requests {
@@ -13,6 +15,10 @@ Membership membership_of(core::TeamState& team, char* area) {
     m.n = team.n_pes();
     m.noun = "PE";
     m.group = " of " + team.name();
+    m.name = team.name();
+    m.is_team = true;
+    m.recorder = job.recorder.get();
+    m.identity = team.identity();
     m.cure = "Its blocking collectives are not affected; for others use another team.";
     m.areas.assign(std::size_t(m.n), nullptr);
     m.areas[std::size_t(m.rank)] = area;
@@ -60,11 +66,16 @@ TeamGroup::TeamGroup(core::TeamState& team)
       area_(static_cast<char*>(team.job().arena().allocate(Area::bytes_without_rings(team.n_pes())))),
       group_(std::make_shared<Group>(membership_of(team, area_))) {
     const std::uint64_t place = team.job().arena().offset(area_) + 1;
+    team.job().waits().add(group_);
     team.member(team.my_pe()).requests.store(place, std::memory_order_release);
 }
 
 /// Called when no member starts further requests. Memory stays while the caller holds a request.
 void TeamGroup::release() noexcept {
+    if (const RequestPtr left = group_->pending())
+        common::warn(group_->members().me() + " leaves the team of a collective that is not done: " +
+                     text_of(*left, group_->members().membership().group) +
+                     ". Wait for it before finalize and Team::destroy.");
     if (group_.use_count() > 1) return;
     group_.reset();
     team_.job().arena().free(area_);

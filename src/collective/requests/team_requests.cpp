@@ -1,10 +1,12 @@
 // Requests: from arguments to the calls of a group.
 #include "atoll/requests.hpp"
 
+#include "atoll/detail/measured.hpp"
+
 #include "collective/arguments.hpp"
+#include "collective/requests/request_wait.hpp"
 #include "collective/requests/team_group.hpp"
 #include "common/clock.hpp"
-#include "common/wait_hooks.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -38,18 +40,33 @@ std::vector<Span> pieces_of(const void* data, std::size_t bytes, int n) {
     return pieces;
 }
 
+/// Bytes that this member passes, or gets if it passes none.
+std::size_t bytes_of(const Call& call) {
+    std::size_t bytes = 0;
+    for (const Span& span : call.in.empty() ? call.out : call.in) bytes += span.bytes;
+    return bytes;
+}
+
 }  // namespace
 
 struct Requests::State {
-    explicit State(const Team& of) : team(of), group(requests::TeamGroup::of(of.state())) {}
+    explicit State(const Team& of)
+        : team(of), group(requests::TeamGroup::of(of.state())), polls(of.state(), *group) {}
 
     int me() const { return team.my_pe(); }
     int n() const { return team.n_pes(); }
     void start(Call call) {
+        check_job(call.kind);
         for (const Span& span : call.in) check_given(call.kind, "src", span);
         for (const Span& span : call.out) check_given(call.kind, "dst", span);
         team.state().check_alive();
-        started.push_back(group->start(std::move(call), team.state().job().settings().wait_timeout_s));
+        const core::TeamState& of = team.state();
+        const detail::Measured measured =
+            measure(detail::Measured::Kind::call, team_name_of(call.kind), bytes_of(call));
+        if (of.job().compares_dtypes()) call.elements = of.elements;
+        latest =
+            group->start_at(common::CallPlace::here(), std::move(call), of.job().settings().wait_timeout_s);
+        started.push_back(latest);
     }
     void fold(Kind kind, DType type, ReduceOp op, int root, std::vector<Span> in, std::vector<Span> out) {
         start({.kind = kind,
@@ -59,7 +76,13 @@ struct Requests::State {
                .in = std::move(in),
                .out = std::move(out)});
     }
+    void check_job(Kind kind) const {
+        if (group->is_job_over()) [[unlikely]]
+            throw Error(ErrorCode::not_initialized, "The job of this team has been finalized; it starts no " +
+                                                        std::string(team_name_of(kind)) + ".");
+    }
     void check_given(Kind kind, const char* argument, const Span& span) const {
+        check_job(kind);
         collective::check_given(team.state().job(), name_of(kind), argument, span.data, span.bytes);
     }
     void check_root(int root) const { collective::check_root(n(), root); }
@@ -69,14 +92,39 @@ struct Requests::State {
         std::erase_if(started, [&](const RequestPtr& request) {
             if (!request->is_over()) return false;
             if (!failed && request->status.load() == Status::failed) failed = request;
+            if (request->began_ticks != 0 && !group->is_job_over()) write(*request);
             return true;
         });
         if (failed) Group::rethrow(*failed);
     }
 
+    detail::Measured measure(detail::Measured::Kind kind, const char* operation,
+                             std::size_t bytes = 0) const {
+        const core::JobState& job = team.state().job();
+        return {job, job.window().counts, kind, operation, bytes};
+    }
+    /// Adds a collective that is over to the PE's log.
+    void write(const requests::Request& request) const {
+        common::EventLog& log = *team.state().job().recorder->log;
+        common::LoggedEvent event;
+        event.kind = common::EventKind::request;
+        event.state =
+            request.status.load() == Status::failed ? common::EventState::failed : common::EventState::ended;
+        event.operation = common::operation_number(team_name_of(request.call.kind));
+        event.team = team.state().identity();
+        event.call = request.number + 1;
+        event.bytes = bytes_of(request.call);
+        event.site = log.number_of_site(request.place.text);
+        event.began = request.began_ticks;
+        event.ended = request.ended_ticks;
+        log.add(event);
+    }
+
     Team team;
     std::shared_ptr<Group> group;
     std::vector<RequestPtr> started;
+    RequestPtr latest;  ///< the last one that was started; null: none
+    requests::Polls polls;
 };
 
 Requests::Requests(const Team& team) : state_(std::make_unique<State>(team)) {}
@@ -97,12 +145,26 @@ Requests::~Requests() {
 bool Requests::test() {
     for (const RequestPtr& request : state_->started) state_->group->test(request);
     state_->sweep();
-    return state_->started.empty();
+    if (!state_->started.empty()) {
+        state_->polls.count(state_->started.front());
+        return false;
+    }
+    state_->polls.stop();
+    return true;
 }
 
 void Requests::wait(double timeout_s) {
+    if (state_->group->is_job_over()) {
+        test();  // all have ended
+        return;
+    }
+    const detail::Measured measured =
+        state_->measure(detail::Measured::Kind::wait, requests::operation_of(false));
     if (test()) return;
-    common::HookedWait hooks;
+    state_->polls.stop();
+    requests::RequestWait shown(state_->team.state(), *state_->group, false);
+    constexpr double no_limit_s = 1e9;  // limits are those of this loop and of the group
+    detail::SlowWait slow(state_->team.state().job(), shown.reason(), no_limit_s);
     const std::uint64_t begin = common::now_ns();
     while (!state_->started.empty()) {
         const RequestPtr request = state_->started.front();
@@ -110,12 +172,20 @@ void Requests::wait(double timeout_s) {
         if (timeout_s > 0 && waited_s >= timeout_s) state_->group->throw_late(*request, timeout_s);
         const double rest_s = timeout_s > 0 ? timeout_s - waited_s : slice_s;
         const bool over = state_->group->wait(request, std::min(rest_s, slice_s));
-        if (over)
+        if (over) {
             state_->sweep();
-        else if (hooks.interrupted())
+            continue;
+        }
+        shown.set(request);
+        if (slow.show())
             throw Error(ErrorCode::interrupted,
                         "Interrupted while waiting for " + request->call.text(request->bytes) + ".");
     }
+}
+
+std::string Requests::latest() const {
+    const RequestPtr& latest = state_->latest;
+    return latest ? requests::text_of(*latest, state_->group->members().membership().group) : std::string();
 }
 
 void Requests::sync() const { state_->start({.kind = Kind::barrier}); }
@@ -151,7 +221,8 @@ void Requests::alltoall_bytes(void* dst, std::size_t dst_bytes, const void* src,
     check_size("alltoall", "src", src_bytes, times(block, state_->n()));
     state_->start({.kind = Kind::all_to_all,
                    .in = pieces_of(src, block, state_->n()),
-                   .out = pieces_of(dst, block, state_->n())});
+                   .out = pieces_of(dst, block, state_->n()),
+                   .equal_pieces = true});
 }
 
 void Requests::gather_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,

@@ -12,22 +12,23 @@
 #include <array>
 #include <cstdint>
 #include <iterator>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace atl::common {
 
 namespace {
 
-std::string_view file_name(const char* path) {
-    const std::string_view whole = path ? path : "";
-    return whole.substr(whole.rfind('/') + 1);
-}
-
 /// The library's own shared objects: libatoll.so, libatoll_shmem.so, …
-bool is_ours(const Dl_info& info) { return file_name(info.dli_fname).starts_with("libatoll"); }
+bool is_ours(const Dl_info& info) {
+    return file_name(info.dli_fname ? info.dli_fname : "").starts_with("libatoll");
+}
 
 /// True for our own headers and the system's: their functions may be inlined into the program's call.
 bool is_no_program(std::string_view directory, std::string_view name) {
@@ -75,7 +76,7 @@ struct Frame {
 };
 
 /// The first frame of the program behind those of the library.
-std::string site_in(std::span<void* const> frames) {
+std::string find_site(std::span<void* const> frames) {
     bool in_library = false;
     std::optional<Frame> site;
     for (void* frame : frames) {
@@ -89,6 +90,33 @@ std::string site_in(std::span<void* const> frames) {
         }
     }
     return site ? site->text() : std::string();
+}
+
+/// The sites that were found, by their frames. A program that waits often at one place reads its debug
+/// information once. A library that was unloaded, and another at its addresses, could only mislead a report.
+class KnownSites {
+  public:
+    std::string operator()(std::span<void* const> frames) {
+        std::vector<void*> key(frames.begin(), frames.end());
+        {
+            const std::lock_guard guard(mutex_);
+            if (const auto known = sites_.find(key); known != sites_.end()) return known->second;
+        }
+        std::string site = find_site(frames);
+        const std::lock_guard guard(mutex_);
+        if (sites_.size() == most) sites_.clear();
+        return sites_.emplace(std::move(key), std::move(site)).first->second;
+    }
+
+  private:
+    static constexpr std::size_t most = 4096;
+    std::mutex mutex_;
+    std::map<std::vector<void*>, std::string> sites_;
+};
+
+std::string site_in(std::span<void* const> frames) {
+    static KnownSites& known = *new KnownSites;  // never destroyed: reports are made until the process ends
+    return known(frames);
 }
 
 }  // namespace
@@ -108,6 +136,15 @@ CallFrames CallFrames::here() noexcept {
 
 std::string call_site_of(const CallFrames& frames) {
     return site_in({frames.addresses.data(), static_cast<std::size_t>(frames.count)});
+}
+
+CallPlace CallPlace::here() {
+    CallPlace place;
+    if (wait_hooks().call_site)
+        place.text = wait_hooks().call_site(nullptr);
+    else
+        place.frames = CallFrames::here();
+    return place;
 }
 
 }  // namespace atl::common

@@ -21,4 +21,14 @@ struct CallFrames {
 /// `call_site` of C and C++ for frames that were taken earlier.
 std::string call_site_of(const CallFrames& frames);
 
+/// The place of a call of the library that goes on after it has returned.
+struct CallPlace {
+    std::string text;   ///< of a language front, which names it at once
+    CallFrames frames;  ///< of C and C++
+
+    static CallPlace here();
+    /// The same text as `call_site` returns. Slow.
+    std::string name() const { return text.empty() ? call_site_of(frames) : text; }
+};
+
 }  // namespace atl::common

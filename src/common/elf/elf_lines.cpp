@@ -1,6 +1,7 @@
 #include "common/elf/elf_lines.hpp"
 
 #include "common/elf/elf_file.hpp"
+#include "common/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -281,7 +282,7 @@ struct Place {
 std::string text_of(const Unit& unit, const Place& place) {
     const std::string_view name = unit.source(place.file).name;
     if (name.empty() || place.line == 0) return {};
-    return std::string(name.substr(name.rfind('/') + 1)) + ":" + std::to_string(place.line);
+    return std::string(file_name(name)) + ":" + std::to_string(place.line);
 }
 
 }  // namespace

@@ -10,19 +10,22 @@ namespace atl::common {
 
 inline constexpr int event_words = 4;
 
-enum class EventKind : std::uint8_t { none, collective, wait, allocate, free_, init, finalize };
-inline constexpr std::string_view event_names[] = {"", "collective", "wait", "allocate", "free", "init", "finalize"};
+enum class EventKind : std::uint8_t { none, collective, request, wait, allocate, free_, move, range, init, finalize };
+inline constexpr std::string_view event_names[] = {"", "collective", "request", "wait", "allocate", "free", "move", "range", "init", "finalize"};
 /// Names of an event's words; empty for unused ones.
 inline constexpr std::string_view event_word_names[][event_words] = {
     {"", "", "", ""},
     {"argument0", "argument1", "argument2", "argument3"},
+    {"argument0", "argument1", "argument2", "argument3"},
     {"place", "compare", "expected", "found"},
     {"bytes", "place", "", ""},
     {"place", "", "", ""},
+    {"bytes", "place", "value", ""},
+    {"", "", "", ""},
     {"pes", "", "", ""},
     {"", "", "", ""},
 };
-inline constexpr bool event_waits[] = {false, false, true, false, false, false, false};
+inline constexpr bool event_waits[] = {false, false, false, true, false, false, false, false, false, false};
 
 enum class EventState : std::uint8_t { begun, met, ended, failed };
 inline constexpr std::string_view event_state_names[] = {"begun", "met", "ended", "failed"};
@@ -75,8 +78,42 @@ inline constexpr std::string_view operation_names[] = {
     "send",
     "recv",
     "message group",
-    "Mailbox::post",
-    "Mailbox::read",
+    "mailbox post",
+    "mailbox receive",
+    "Lock.acquire",
+    "Lock.release",
+    "Request.wait",
+    "Request.test",
+    "Requests::wait",
+    "Requests::test",
+    "put",
+    "put_nbi",
+    "get",
+    "get_nbi",
+    "p",
+    "g",
+    "iput",
+    "iget",
+    "put_signal",
+    "signal",
+    "take",
+    "put_at",
+    "add_at",
+    "quiet",
+    "fence",
+    "atomic_fetch",
+    "atomic_set",
+    "atomic_swap",
+    "atomic_compare_swap",
+    "atomic_add",
+    "atomic_fetch_add",
+    "atomic_and",
+    "atomic_fetch_and",
+    "atomic_or",
+    "atomic_fetch_or",
+    "atomic_xor",
+    "atomic_fetch_xor",
+    "calloc",
 };
 
 /// Number of an operation in `operation_names`; 0 for an unlisted one.
@@ -87,6 +124,15 @@ constexpr std::uint16_t operation_number(std::string_view name) {
 }
 constexpr std::string_view operation_name(std::uint16_t number) {
     return operation_names[number < std::size(operation_names) ? number : 0];
+}
+inline constexpr std::size_t operation_count = std::size(operation_names);
+
+/// Collectives whose first argument is a number of bytes.
+constexpr bool is_sized(std::uint16_t number) {
+    constexpr std::string_view sized[] = {"allocate", "register", "broadcast", "fcollect", "alltoall", "alltoalls", "gather", "scatter", "reduce", "reduce_to", "reduce_scatter", "inscan", "exscan"};
+    for (const std::string_view name : sized)
+        if (name == operation_name(number)) return true;
+    return false;
 }
 
 }  // namespace atl::common

@@ -9,6 +9,18 @@ void Recorder::note(EventKind kind, std::uint64_t a, std::uint64_t b) noexcept {
     const Place place = begin(kind, 0, 0, 0);
     set_arguments(place, a, b, 0, 0);
     set_state(place, EventState::ended);
+    if (log == nullptr) return;
+    LoggedEvent event;
+    event.kind = kind;
+    event.began = event.ended = log->now();
+    const std::string_view first = event_word_names[static_cast<std::size_t>(kind)][0];
+    if (first == "bytes") {
+        event.bytes = a;
+        event.place = b;
+    } else {
+        event.place = first == "place" ? a : 0;
+    }
+    log->add(event);
 }
 
 void Recorder::set_delay(const Place& place, std::uint64_t began_ns, std::uint64_t ended_ns,
@@ -127,7 +139,9 @@ std::string event_text(const EventCopy& event) {
     if (event.operation != 0) text += " " + std::string(operation_name(event.operation));
     if (event.call != 0) text += ", call " + std::to_string(event.call) + " of " + team_text(event.team);
     if (event.peer >= 0) text += ", for PE " + std::to_string(event.peer);
-    if (event.kind != EventKind::collective && event.kind != EventKind::wait)
+    const bool lasts = event.kind == EventKind::collective || event.kind == EventKind::request ||
+                       event.kind == EventKind::wait;
+    if (!lasts)
         for (int w = 0; w < event_words; ++w)
             if (!event_word_names[kind][w].empty())
                 text += ", " + std::string(event_word_names[kind][w]) + " " + std::to_string(event.words[w]);
@@ -135,8 +149,7 @@ std::string event_text(const EventCopy& event) {
         text += ", " + std::to_string((event.ended_ns - event.began_ns) / 1'000'000) + " ms";
     if (!event.site.empty()) text += ", at " + event.site;
     const bool is_open = event.state < EventState::ended;
-    if (event.kind == EventKind::collective || event.kind == EventKind::wait)
-        text += is_open ? ": not ended" : event.state == EventState::failed ? ": failed" : ": ended";
+    if (lasts) text += is_open ? ": not ended" : event.state == EventState::failed ? ": failed" : ": ended";
     return text;
 }
 

@@ -6,6 +6,7 @@
 // sleep is an event of its own, with times and a call site, in a second line (EventDelay).
 #pragma once
 
+#include "common/recorder/event_log.hpp"
 #include "common/recorder/event_types.hpp"
 
 #include <atomic>
@@ -134,6 +135,12 @@ class Recorder {
         place.event->what.store(Event::with_state(place.event->what.load(std::memory_order_relaxed), state),
                                 std::memory_order_release);
     }
+    /// Changes the PE that a wait waits for.
+    static void set_peer(const Place& place, int peer) noexcept {
+        if (!place.is_kept()) return;
+        const auto call = static_cast<std::uint32_t>(place.event->call.load(std::memory_order_relaxed));
+        place.event->call.store(call | static_cast<std::uint64_t>(peer + 1) << 32, std::memory_order_relaxed);
+    }
     /// A complete event.
     void note(EventKind kind, std::uint64_t a = 0, std::uint64_t b = 0) noexcept;
     /// Writes the second line of a wait's event.
@@ -145,6 +152,9 @@ class Recorder {
         std::uint32_t team = 0, call = 0;
     };
     Call current_call() const noexcept;
+
+    /// Gets the complete events, too. Null without a trace.
+    EventLog* log = nullptr;
 
     /// The event of the wait that the job board shows. Written by the thread whose wait that is.
     Place shown_wait;

@@ -1,17 +1,21 @@
 #include "common/settings/job_environment.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <initializer_list>
+#include <sstream>
+#include <utility>
 #include <vector>
 
 namespace atl::common {
-namespace {
 
-std::string value_of(const char* name) {
+std::string environment_value(const char* name) {
     const char* value = std::getenv(name);
     return value ? value : "";
 }
+
+namespace {
 
 struct Named {
     const char* name;
@@ -30,6 +34,22 @@ std::string missing_of(std::initializer_list<Named> variables) {
     for (const Named& variable : variables) (variable.value.empty() ? missing : set).push_back(variable.name);
     if (missing.empty()) return "";
     return list(set) + " set, but " + list(missing) + " not";
+}
+
+/// The entries of the record, such as {"RANK", "0"}.
+std::vector<std::pair<std::string, std::string>> recorded() {
+    std::vector<std::pair<std::string, std::string>> entries;
+    std::istringstream words(environment_value(ranks_record));
+    for (std::string word; words >> word;) {
+        const std::size_t sign = std::min(word.find('='), word.size() - 1);
+        entries.emplace_back(word.substr(0, sign), word.substr(sign + 1));
+    }
+    return entries;
+}
+
+/// True for the variables that connect processes; a program may change the others alone, such as LOCAL_RANK.
+bool connects(const std::string& name) {
+    return name == "RANK" || name == "WORLD_SIZE" || name == "MASTER_ADDR" || name == "MASTER_PORT";
 }
 
 bool is_several(const std::string& count) { return count.find_first_not_of("01") != std::string::npos; }
@@ -58,31 +78,50 @@ std::string JobEnvironment::incomplete() const {
 
 JobEnvironment read_job_environment() {
     JobEnvironment e;
-    e.launched = value_of("ATOLL_LAUNCHED");
-    e.join = value_of("ATOLL_JOIN");
-    e.rank = value_of("RANK");
-    e.world_size = value_of("WORLD_SIZE");
-    e.master_addr = value_of("MASTER_ADDR");
-    e.master_port = value_of("MASTER_PORT");
-    const std::string agent = value_of("TORCHELASTIC_USE_AGENT_STORE");
+    e.launched = environment_value("ATOLL_LAUNCHED");
+    e.join = environment_value("ATOLL_JOIN");
+    if (!is_set_by_run("RANK")) {
+        e.rank = environment_value("RANK");
+        e.world_size = environment_value("WORLD_SIZE");
+    }
+    e.master_addr = environment_value("MASTER_ADDR");
+    e.master_port = environment_value("MASTER_PORT");
+    const std::string agent = environment_value("TORCHELASTIC_USE_AGENT_STORE");
     e.agent_store = agent == "True" || agent == "true" || agent == "1";
-    e.pmix_rank = value_of("PMIX_RANK");
-    e.open_mpi_size = value_of("OMPI_COMM_WORLD_SIZE");
-    e.pmix_namespace = value_of("PMIX_NAMESPACE");
+    e.pmix_rank = environment_value("PMIX_RANK");
+    e.open_mpi_size = environment_value("OMPI_COMM_WORLD_SIZE");
+    e.pmix_namespace = environment_value("PMIX_NAMESPACE");
     for (const char* name : {"PMIX_PREFIX", "PMIX_INSTALL_PREFIX", "OPAL_PREFIX", "PRTE_PREFIX"})
-        if (e.pmix_prefix.empty()) e.pmix_prefix = value_of(name);
-    e.pmi_fd = value_of("PMI_FD");
-    e.pmi_rank = value_of("PMI_RANK");
-    e.pmi_size = value_of("PMI_SIZE");
-    e.pmi_job = value_of("PMI_JOBID");
-    e.slurm_tasks = value_of("SLURM_STEP_NUM_TASKS");
-    e.slurm_task = value_of("SLURM_PROCID");
-    e.slurm_mpi = value_of("SLURM_MPI_TYPE");
-    e.hydra = !value_of("MPI_LOCALRANKID").empty();
+        if (e.pmix_prefix.empty()) e.pmix_prefix = environment_value(name);
+    e.pmi_fd = environment_value("PMI_FD");
+    e.pmi_rank = environment_value("PMI_RANK");
+    e.pmi_size = environment_value("PMI_SIZE");
+    e.pmi_job = environment_value("PMI_JOBID");
+    e.slurm_tasks = environment_value("SLURM_STEP_NUM_TASKS");
+    e.slurm_task = environment_value("SLURM_PROCID");
+    e.slurm_mpi = environment_value("SLURM_MPI_TYPE");
+    e.hydra = !environment_value("MPI_LOCALRANKID").empty();
     return e;
 }
 
 void forget_join() { ::unsetenv("ATOLL_JOIN"); }
 void forget_launched() { ::unsetenv("ATOLL_LAUNCHED"); }
+
+bool is_set_by_run(const std::string& name) {
+    bool found = false;
+    for (const auto& [recorded_name, value] : recorded()) {
+        const bool is_same = environment_value(recorded_name.c_str()) == value;
+        if (!is_same && connects(recorded_name)) return false;
+        if (recorded_name == name) found = is_same;
+    }
+    return found;
+}
+
+void forget_run_ranks() {
+    std::vector<std::string> names = {ranks_record};
+    for (const auto& [name, value] : recorded())
+        if (is_set_by_run(name)) names.push_back(name);
+    for (const std::string& name : names) ::unsetenv(name.c_str());
+}
 
 }  // namespace atl::common

@@ -5,11 +5,15 @@
 
 namespace atl::common {
 
+/// A variable's value; empty if it is absent.
+std::string environment_value(const char* name);
+
 /// Values of the environment; empty if a variable is absent or empty.
 struct JobEnvironment {
-    std::string launched;                                    ///< ATOLL_LAUNCHED, from `atoll run`
-    std::string join;                                        ///< ATOLL_JOIN, from `atoll run --hosts`
-    std::string rank, world_size, master_addr, master_port;  ///< as torchrun sets them
+    std::string launched;  ///< ATOLL_LAUNCHED, from `atoll run`
+    std::string join;      ///< ATOLL_JOIN, from `atoll run --hosts`
+    /// Torchrun's. RANK and WORLD_SIZE are empty if `atoll run` has set them, for PyTorch.
+    std::string rank, world_size, master_addr, master_port;
     bool agent_store = false;  ///< TORCHELASTIC_USE_AGENT_STORE=True: torchrun itself listens at the port
 
     std::string pmix_rank, open_mpi_size;
@@ -42,5 +46,14 @@ JobEnvironment read_job_environment();
 /// Removes ATOLL_LAUNCHED, so that programs started by this process are separate jobs.
 void forget_launched();
 void forget_join();
+
+/// Records the variables of torch.distributed that `atoll run` sets in a PE: "RANK=0 WORLD_SIZE=2 ...".
+/// Processes that the PE starts inherit them, and are separate jobs all the same.
+inline constexpr const char* ranks_record = "ATOLL_RUN_RANKS";
+/// True if `atoll run` set this variable of torch.distributed. False once another launcher or the program has
+/// changed RANK, WORLD_SIZE, MASTER_ADDR or MASTER_PORT.
+bool is_set_by_run(const std::string& name);
+/// Removes the variables that an `atoll run` around this one has set, and their record.
+void forget_run_ranks();
 
 }  // namespace atl::common

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "atoll/error.hpp"
+#include "common/settings/job_environment.hpp"
 #include "common/settings/nearest_name.hpp"
 
 namespace atl::common {
@@ -63,6 +64,24 @@ int parse_spin(const Raw& raw) {
         refuse(raw.variable, raw.value,
                "how often to look before yielding, such as 1000 (-1: by the number of cores)");
     }
+    return count;
+}
+
+/// Whole pages, so that the memory behind it is aligned.
+std::uint64_t parse_team_memory(const Raw& raw) {
+    constexpr std::uint64_t step = 64u << 10, most = std::uint64_t{16} << 30;
+    const std::uint64_t bytes = parse_size(raw.value, raw.variable);
+    if (bytes < step || bytes > most) refuse(raw.variable, raw.value, "a size from 64K to 16G, such as 8M");
+    return (bytes + step - 1) / step * step;
+}
+
+std::uint64_t parse_events(const Raw& raw) {
+    std::uint64_t count = 0;
+    const char* end = raw.value.data() + raw.value.size();
+    const auto [rest, error] = std::from_chars(raw.value.data(), end, count);
+    constexpr std::uint64_t most = std::uint64_t{1} << 30;
+    if (error != std::errc{} || rest != end || count < 1 || count > most)
+        refuse(raw.variable, raw.value, "a number of events, from 1 to 1073741824");
     return count;
 }
 
@@ -151,6 +170,13 @@ constexpr Variable variables[] = {
      "freed memory of its host heap that a PE keeps for later blocks, such as 256m. It is less if the host "
      "runs short of memory; 0 returns all of it at once",
      [](Settings& s, const Raw& raw) { s.heap_keep_bytes = parse_size(raw.value, raw.variable); }},
+    {"ATOLL_TEAM_MEMORY",
+     {},
+     SettingType::size,
+     "2M",
+     "memory of each PE for its teams in kernels, and as much on its GPU for their collectives on streams. "
+     "At least 64K",
+     [](Settings& s, const Raw& raw) { s.team_bytes = parse_team_memory(raw); }},
     {"ATOLL_CHECK",
      {},
      SettingType::choice,
@@ -196,6 +222,30 @@ constexpr Variable variables[] = {
      "0",
      "1: PE 0 prints version and settings when the job starts",
      [](Settings& s, const Raw& raw) { s.info = parse_flag(raw); }},
+    {"ATOLL_STATS",
+     {},
+     SettingType::flag,
+     "0",
+     "1: count and time the operations. A table is printed when the job ends (atoll run --stats)",
+     [](Settings& s, const Raw& raw) { s.stats = parse_flag(raw); }},
+    {"ATOLL_TRACE",
+     {},
+     SettingType::name,
+     "",
+     "file for Perfetto's UI to which atoll run writes all operations of all PEs (atoll run --trace)",
+     [](Settings& s, const Raw& raw) { s.trace = raw.value; }},
+    {"ATOLL_RECORD",
+     {},
+     SettingType::name,
+     "",
+     "file to which atoll run writes all events of the flight recorders (atoll run --record)",
+     [](Settings& s, const Raw& raw) { s.record = raw.value; }},
+    {"ATOLL_TRACE_EVENTS",
+     {},
+     SettingType::count,
+     "262144",
+     "most events of a PE in a trace or record, of 64 bytes each; later ones are counted and left out",
+     [](Settings& s, const Raw& raw) { s.log_events = parse_events(raw); }},
     {"SHMEM_VERSION",
      {"SMA_VERSION"},
      SettingType::flag,
@@ -256,7 +306,7 @@ constexpr Variable variables[] = {
     {"ATOLL_UCX_LIBRARY",
      {},
      SettingType::name,
-     "a UCX in the process, else the system's, else that of pip install 'atoll[ucx]'",
+     "a UCX in the process, else the system's, else that of pip install '.[ucx]' in a clone",
      "path of the libucp.so.0 to load",
      [](Settings& s, const Raw& raw) { s.ucx_library = raw.value; }},
     {"ATOLL_COLLECTIVE",
@@ -346,7 +396,9 @@ constexpr Variable variables[] = {
      {},
      SettingType::names,
      "",
-     "packages, separated by commas, whose names programs in Python find in Atoll: shmem4py (read by atoll "
+     "packages, separated by commas, whose names programs in Python find in Atoll: shmem4py, nvshmem, nccl "
+     "(read "
+     "by atoll "
      "run and import atoll)",
      [](Settings&, const Raw&) {}},
     {"ATOLL_TORCH_CACHE",
@@ -378,17 +430,19 @@ constexpr Variable variables[] = {
 
 // Our internal variables, not for users: between the launcher and its PEs, for the tests, and CMake's names
 // of this package.
-constexpr const char* internal_names[] = {"ATOLL_LAUNCHED", "ATOLL_JOIN", "ATOLL_BIN", "ATOLL_ROOT",
-                                          "ATOLL_DIR"};
+constexpr const char* internal_names[] = {"ATOLL_LAUNCHED", "ATOLL_JOIN", ranks_record,
+                                          "ATOLL_BIN",      "ATOLL_ROOT", "ATOLL_DIR"};
 constexpr const char* internal_prefixes[] = {"ATOLL_TEST_", "ATOLL_LAUNCH_", "ATOLL_BENCH_", "ATOLL_BUILD_"};
 
 /// Finds the value of `variable`; false if it is not set under any name. An empty value counts as unset,
-/// except for OpenSHMEM's flags, which need no value.
+/// except for OpenSHMEM's flags, which need no value. So does LOCAL_RANK of `atoll run`, which numbers the
+/// PEs of one launcher: a machine can have several.
 bool lookup(const Variable& variable, Raw& raw) {
     const char* names[] = {variable.name, variable.aliases[0], variable.aliases[1]};
     for (const char* name : names) {
         const char* value = name ? std::getenv(name) : nullptr;
-        const bool counts = value && (*value || (is_openshmem(name) && !std::strstr(name, "_SIZE")));
+        const bool counts = value && (*value || (is_openshmem(name) && !std::strstr(name, "_SIZE"))) &&
+                            !(name == std::string_view("LOCAL_RANK") && is_set_by_run(name));
         if (counts) {
             raw = {name, value};
             return true;
@@ -489,6 +543,9 @@ std::string agreed_settings(const Settings& settings) {
     // PEs in Python and in C have different defaults, and may be in one job.
     static constexpr const char* levels[] = {"none", "basic or args", "basic or args", "all"};
     return std::string("ATOLL_CHECK=") + levels[static_cast<int>(settings.check)] +
+           (settings.team_bytes == Settings{}.team_bytes
+                ? ""
+                : " ATOLL_TEAM_MEMORY=" + std::to_string(settings.team_bytes)) +
            " ATOLL_TRANSPORT=" + name_of(settings.transport) +
            " ATOLL_COLLECTIVE=" + text_of(settings.algorithms) +
            (settings.reduce_engines_bytes == 0

@@ -32,6 +32,7 @@ inline constexpr std::uint64_t never_nontemporal = UINT64_MAX;
 inline constexpr std::uint64_t keep_by_heap_limit = UINT64_MAX;
 
 struct Settings {
+    std::uint64_t team_bytes = 2u << 20;  ///< ATOLL_TEAM_MEMORY
     std::uint64_t heap_bytes = 0;  ///< ATOLL_HEAP_SIZE, SHMEM_SYMMETRIC_SIZE, SMA_SYMMETRIC_SIZE; 0 = default
     std::uint64_t heap_keep_bytes =
         keep_by_heap_limit;                ///< ATOLL_HEAP_KEEP; by default an eighth of the limit
@@ -43,6 +44,9 @@ struct Settings {
     bool init_timeout_given = false;       ///< set by the environment
     int spin = -1;                         ///< ATOLL_SPIN; -1 = by the number of cores
     bool info = false;                     ///< ATOLL_INFO, SHMEM_INFO
+    bool stats = false;                    ///< ATOLL_STATS
+    std::string trace, record;             ///< ATOLL_TRACE, ATOLL_RECORD: files; empty: none
+    std::uint64_t log_events = 1 << 18;    ///< ATOLL_TRACE_EVENTS
     bool mps = false;                      ///< ATOLL_MPS
     bool version = false;                  ///< SHMEM_VERSION
     bool debug = false;                    ///< SHMEM_DEBUG

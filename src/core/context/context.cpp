@@ -1,6 +1,8 @@
 // Contexts, and the operations that do not use the window.
 #include "atoll/context.hpp"
 
+#include "atoll/detail/measured.hpp"
+
 #include "common/text.hpp"
 #include "core/context/context_state.hpp"
 #include "core/context/route.hpp"
@@ -80,6 +82,12 @@ transport::Completion completion(bool blocking) {
     return blocking ? transport::Completion::local : transport::Completion::at_quiet;
 }
 
+/// Measures an operation on team PE `pe`, which moves `bytes`.
+Measured measure(const core::ContextState& ctx, const char* operation, std::size_t bytes, int pe) {
+    const bool is_on = ctx.job().window().counts;
+    return {ctx.job(), is_on, Measured::Kind::move, operation, bytes, is_on ? ctx.team().world_pe(pe) : -1};
+}
+
 void put_by(core::ContextState& ctx, const Route& route, void* dst, const void* src, std::size_t bytes,
             bool blocking) {
     switch (route.path) {
@@ -133,14 +141,21 @@ void load_device_words(core::ContextState& ctx, void* dst, const void* words, st
 
 int ContextBase::route_elsewhere(const void* symmetric, std::size_t bytes, int pe) const {
     if (job_->heap().is_in_listed_block(symmetric, bytes)) [[likely]]  // ATOLL_CHECK=args
-        return map_.slot(pe);
+        return window_.counts ? -1 : map_.slot(pe);
     if (const gpu::DeviceMemory* device = job_->device(); device && device->holds(symmetric)) {
         if (window_.check) device->check(symmetric, bytes);
         return -1;
     }
     check_range(symmetric, bytes);
-    return map_.slot(pe);
+    return window_.counts ? -1 : map_.slot(pe);
 }
+
+int ContextBase::route_checked(const void* symmetric, std::size_t bytes, int pe) const {
+    check_range(symmetric, bytes);
+    return window_.counts ? -1 : map_.slot(pe);
+}
+
+int ContextBase::world_pe(int pe) const noexcept { return state_->team().world_pe(pe); }
 
 void ContextBase::check_range(const void* symmetric, std::size_t bytes) const {
     if (!window_.check) return;
@@ -154,22 +169,28 @@ void ContextBase::check_local_block(const void* local, std::size_t bytes) const 
     if (window_.heap_has(local)) job_->heap().check_symmetric(local, bytes);
 }
 
-void RmaOps::put_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const {
+void RmaOps::put_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, Move kind) const {
+    constexpr const char* names[] = {"put_nbi", "put", "p"};
+    Measured measured = measure(*state_, names[static_cast<int>(kind)], bytes, pe);
+    measured.set_subject(dst);
     if (job_->heap().is_in_listed_block(dst, bytes) && is_ordinary(*this, src)) [[likely]] {
         if (const int slot = map_.slot(pe); slot >= 0) return copy(window_.heap_at(dst, slot), src, bytes);
     }
     route_any(dst, bytes, pe);
     check_local_memory(src, bytes);
-    put_routed(*state_, dst, src, bytes, pe, blocking);
+    put_routed(*state_, dst, src, bytes, pe, kind != Move::nonblocking);
 }
 
-void RmaOps::get_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const {
+void RmaOps::get_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, Move kind) const {
+    constexpr const char* names[] = {"get_nbi", "get", "g"};
+    Measured measured = measure(*state_, names[static_cast<int>(kind)], bytes, pe);
+    measured.set_subject(src);
     if (job_->heap().is_in_listed_block(src, bytes) && is_ordinary(*this, dst)) [[likely]] {
         if (const int slot = map_.slot(pe); slot >= 0) return copy(dst, window_.heap_at(src, slot), bytes);
     }
     route_any(src, bytes, pe);
     check_local_memory(dst, bytes);
-    get_routed(*state_, dst, src, bytes, pe, blocking);
+    get_routed(*state_, dst, src, bytes, pe, kind != Move::nonblocking);
 }
 
 void RmaOps::strided_any(const StridedBlocks& b, int pe, bool is_put) const {
@@ -202,6 +223,8 @@ void get_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t
 }
 
 void blocks_routed(core::ContextState& ctx, const StridedBlocks& b, int pe, bool is_put) {
+    Measured measured = measure(ctx, is_put ? "iput" : "iget", b.block * b.element_bytes * b.count, pe);
+    measured.set_subject(is_put ? b.dst : b.src);
     const auto dst_stride = b.dst_stride * static_cast<std::ptrdiff_t>(b.element_bytes),
                src_stride = b.src_stride * static_cast<std::ptrdiff_t>(b.element_bytes);
     const std::size_t bytes = b.block * b.element_bytes;
@@ -232,13 +255,31 @@ void blocks_routed(core::ContextState& ctx, const StridedBlocks& b, int pe, bool
         transport.get_blocks(ctx.id(), route.pe, route.offset, b.dst, {bytes, b.count, s, d});
 }
 
+namespace {
+
+constexpr const char* atomic_names[] = {
+    "atomic_fetch", "atomic_set",       "atomic_swap", "atomic_compare_swap",
+    "atomic_add",   "atomic_fetch_add", "atomic_and",  "atomic_fetch_and",
+    "atomic_or",    "atomic_fetch_or",  "atomic_xor",  "atomic_fetch_xor",
+};
+
+Measured measure_atomic(const core::ContextState& ctx, AtomicOp op, DType type, int pe) {
+    return measure(ctx, atomic_names[static_cast<int>(op)], size_of(type), pe);
+}
+
+}  // namespace
+
 std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
                             std::uint64_t compare, int pe) {
+    Measured measured = measure_atomic(ctx, op, type, pe);
+    measured.set_subject(dst, value);
     return atomic_by(ctx, route_of(ctx, Access::write, dst, nullptr, pe), op, type, dst, value, compare);
 }
 
 void order_routed(core::ContextState& ctx, int pe, bool quiet) {
     const int world_pe = pe < 0 ? -1 : ctx.team().world_pe(pe);
+    const Measured measured(ctx.job(), ctx.job().window().counts, Measured::Kind::call,
+                            quiet ? "quiet" : "fence", 0, world_pe);
     if (quiet) {
         ctx.job().transport()->quiet(ctx.id(), world_pe);
         if (core::StreamServices* services = ctx.job().stream_services()) services->quiet_kernels();
@@ -249,12 +290,21 @@ void order_routed(core::ContextState& ctx, int pe, bool quiet) {
 
 void fetch_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
                   std::uint64_t compare, int pe, void* result) {
+    Measured measured = measure_atomic(ctx, op, type, pe);
+    measured.set_subject(dst, value);
     const Route route = route_of(ctx, Access::write, dst, nullptr, pe);
+    if (route.path == Path::window) {  // only while statistics are counted
+        const std::uint64_t word = atomic_by(ctx, route, op, type, dst, value, compare);
+        std::memcpy(result, &word, size_of(type));
+        return;
+    }
     ctx.job().transport()->fetch_atomic(ctx.id(), route.pe, route.offset, op, type, value, compare, result);
 }
 
 void put_signal_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes,
                        std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe) {
+    Measured measured = measure(ctx, "put_signal", bytes, pe);
+    measured.set_subject(signal, value);
     const Route word = route_of(ctx, Access::write, signal, nullptr, pe);
     const Route data = bytes == 0 ? word : route_of(ctx, Access::write, dst, src, pe);
     const transport::Signal announced{word.offset, value, op};
@@ -273,6 +323,13 @@ void put_signal_routed(core::ContextState& ctx, void* dst, const void* src, std:
     }
     atomic_by(ctx, word, op == SignalOp::set ? AtomicOp::set : AtomicOp::add, DType::uint64, signal, value,
               0);
+}
+
+void signal_routed(core::ContextState& ctx, std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe) {
+    Measured measured = measure(ctx, "signal", sizeof *signal, pe);
+    measured.set_subject(signal, value);
+    atomic_routed(ctx, op == SignalOp::set ? AtomicOp::set : AtomicOp::add, DType::uint64, signal, value, 0,
+                  pe);
 }
 
 void progress_routed(core::JobState& job) { job.transport()->progress(); }

@@ -7,6 +7,8 @@
 // would cost every message more.
 #include "atoll/mailbox.hpp"
 
+#include "atoll/detail/measured.hpp"
+
 #include "common/futex.hpp"
 #include "common/text.hpp"
 #include "core/context/host_only.hpp"
@@ -76,6 +78,7 @@ struct Mailbox::State {
     Word* slot(PairBlock& block, std::uint64_t number) const {
         return reinterpret_cast<Word*>(&block + 1) + number % slots * slot_words;
     }
+    detail::Measured measure(const char* operation, std::size_t bytes, const Pair& pair) const;
     detail::WaitReason reason(const char* operation, const Pair& pair) const;
     template <class Ready>
     void wait(const detail::WaitReason& why, double timeout_s, LonelyWord* mark,
@@ -157,6 +160,11 @@ Mailbox::State::Pair& Mailbox::State::with(int pe) {
                     "This PE is not a member of the mailbox's team; it can only free the mailbox.");
     if (static_cast<unsigned>(pe) >= pairs.size()) detail::throw_pe(pe, static_cast<int>(pairs.size()));
     return pairs[static_cast<std::size_t>(pe)];
+}
+
+detail::Measured Mailbox::State::measure(const char* operation, std::size_t bytes, const Pair& pair) const {
+    return {*job_state,   job_state->window().counts, detail::Measured::Kind::call, operation, bytes,
+            pair.world_pe};
 }
 
 detail::WaitReason Mailbox::State::reason(const char* operation, const Pair& pair) const {
@@ -350,6 +358,8 @@ void Mailbox::post(const void* src, std::size_t bytes, int pe, double timeout_s)
                     "A message of " + std::to_string(bytes) + " bytes does not fit into a mailbox of " +
                         std::to_string(state.capacity) + "; make one with a larger nbytes.");
     core::refuse_gpu_memory(*state.job_state, "Mailbox::post", src);
+    detail::Measured measured = state.measure("mailbox post", bytes, pair);
+    measured.set_subject(state.memory);
     state.post(pair, src, bytes, timeout_s);
 }
 
@@ -357,8 +367,12 @@ std::size_t Mailbox::receive(void* dst, std::size_t capacity, int from_pe, doubl
     State& state = present(state_);
     State::Pair& pair = state.with(from_pe);
     core::refuse_gpu_memory(*state.job_state, "Mailbox::receive", dst);
+    detail::Measured measured = state.measure("mailbox receive", 0, pair);
+    measured.set_subject(state.memory);
     // `take` reads 0 as "at once". Use the shortest wait that can still receive.
-    return state.take(pair, dst, capacity, timeout_s == 0 ? 1e-9 : timeout_s);
+    const std::size_t bytes = state.take(pair, dst, capacity, timeout_s == 0 ? 1e-9 : timeout_s);
+    measured.set_bytes(bytes);
+    return bytes;
 }
 
 std::size_t Mailbox::try_receive(void* dst, std::size_t capacity, int from_pe) {

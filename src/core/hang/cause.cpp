@@ -1,5 +1,6 @@
 #include "core/hang/cause.hpp"
 
+#include "common/beside_gpu.hpp"
 #include "common/pe_ranges.hpp"
 #include "core/team/call_text.hpp"
 
@@ -30,8 +31,8 @@ std::string at(const char* site) { return site[0] == '\0' ? std::string() : std:
 class Finder {
   public:
     explicit Finder(const std::vector<PeDoing>& doing) : doing_(doing) {
-        for (int pe = 0; pe < count(); ++pe) targets_.push_back(targets_of(pe));
-        waiting_ = pes_that([](const PeDoing& one) { return one.waits; });
+        for (int pe = 0; pe < count(); ++pe) targets_.push_back(awaited_by(doing, pe));
+        waiting_ = pes_that(stays);
     }
 
     Cause find() const {
@@ -43,6 +44,8 @@ class Finder {
     }
 
   private:
+    /// True for a wait that may never end.
+    static bool stays(const PeDoing& one) { return one.waits && !one.moves; }
     int count() const { return static_cast<int>(doing_.size()); }
     const PeDoing& of(int pe) const { return doing_[static_cast<std::size_t>(pe)]; }
 
@@ -53,16 +56,6 @@ class Finder {
         return pes;
     }
 
-    std::vector<int> targets_of(int pe) const {
-        std::vector<int> found;
-        for (const int other : of(pe).wait.missing) {
-            if (other < 0) break;
-            if (other < count() && other != pe) found.push_back(other);
-        }
-        const int peer = of(pe).wait.peer;  // of a kernel's wait, which lists none
-        if (found.empty() && peer >= 0 && peer < count() && peer != pe) found.push_back(peer);
-        return found;
-    }
     /// The PEs of which a waiting PE needs something; empty if any PE may end the wait.
     const std::vector<int>& targets(int pe) const { return targets_[static_cast<std::size_t>(pe)]; }
     bool waits_for_anybody(int waiting) const { return targets(waiting).empty(); }
@@ -190,7 +183,7 @@ class Finder {
     bool reaches(int pe, int start, std::vector<int>& path, std::vector<bool>& seen) const {
         for (const int next : targets(pe)) {
             if (next == start) return true;
-            if (!of(next).waits || next < start || seen[static_cast<std::size_t>(next)]) continue;
+            if (!stays(of(next)) || next < start || seen[static_cast<std::size_t>(next)]) continue;
             seen[static_cast<std::size_t>(next)] = true;
             path.push_back(next);
             if (reaches(next, start, path, seen)) return true;
@@ -225,7 +218,7 @@ class Finder {
                      pes};
     }
 
-    static bool is_elsewhere(const PeDoing& one) { return one.state == PeState::running && !one.waits; }
+    static bool is_elsewhere(const PeDoing& one) { return one.state == PeState::running && !stays(one); }
 
     /// The last collective call of a PE that has ended, for people: "; its last call was barrier".
     std::string last_call(int pe) const {
@@ -238,20 +231,29 @@ class Finder {
         return "; its last collective call was " + name;
     }
 
+    /// "PE 0 is in its own code at solver.py:61", or "the GPU of PE 0 waits in reduce, for PE 2".
+    std::string elsewhere_text(int pe) const {
+        const std::string& text = of(pe).text;
+        if (of(pe).moves) return pe_text({pe}) + " goes from wait to wait";
+        return text.starts_with(common::beside_gpu)
+                   ? "the GPU of " + pe_text({pe}) + " waits in " + text.substr(common::beside_gpu.size())
+                   : pe_text({pe}) + " is in its own code" + at(of(pe).site.c_str());
+    }
+
     std::optional<Cause> elsewhere() const {
-        if (const auto pe = awaited(is_elsewhere)) {
-            return Cause{pe_text({*pe}) + " is in its own code" + at(of(*pe).site.c_str()) + ", and " +
-                             waiters_text(waiting_for(*pe)) + last_call(*pe),
+        if (const auto pe = awaited(is_elsewhere))
+            return Cause{elsewhere_text(*pe) + ", and " + waiters_text(waiting_for(*pe)) + last_call(*pe),
                          {*pe}};
-        }
         const std::vector<int> pes = pes_that(is_elsewhere);
         const auto word =
             std::find_if(waiting_.begin(), waiting_.end(), [&](int pe) { return waits_for_anybody(pe); });
         if (pes.empty() || word == waiting_.end()) return std::nullopt;
-        return Cause{pe_text(pes) + verb(pes, " is in its own code", " are in their own code") +
-                         at(of(pes[0]).site.c_str()) + ", and PE " + std::to_string(*word) + " waits in " +
-                         of(*word).text,
-                     pes};
+        const std::string there =
+            of(pes[0]).moves
+                ? verb(pes, " goes from wait to wait", " go from wait to wait")
+                : verb(pes, " is in its own code", " are in their own code") + at(of(pes[0]).site.c_str());
+        return Cause{
+            pe_text(pes) + there + ", and PE " + std::to_string(*word) + " waits in " + of(*word).text, pes};
     }
 
     /// PEs that wait for a word, while no PE is left that could set it.
@@ -260,12 +262,15 @@ class Finder {
         for (const int pe : waiting_)
             if (waits_for_anybody(pe)) by_wait[of(pe).text].push_back(pe);
         if (by_wait.empty()) return std::nullopt;
+        // A PE in finalize sets no word any more, which its program may have wanted.
+        std::vector<int> pes =
+            pes_that([](const PeDoing& one) { return one.waits && one.text.starts_with("finalize"); });
         std::string text;
-        std::vector<int> pes;
+        if (!pes.empty()) text = pe_text(pes) + verb(pes, " is", " are") + " in finalize, and ";
         int shown = 0;
         for (const auto& [wait, waiters] : by_wait) {
             if (shown++ < 2)
-                text += (text.empty() ? "" : "; ") + pe_text(waiters) + verb(waiters, " waits", " wait") +
+                text += (shown == 1 ? "" : "; ") + pe_text(waiters) + verb(waiters, " waits", " wait") +
                         " in " + wait;
             pes.insert(pes.end(), waiters.begin(), waiters.end());
         }
@@ -279,6 +284,19 @@ class Finder {
 };
 
 }  // namespace
+
+std::vector<int> awaited_by(const std::vector<PeDoing>& doing, int pe) {
+    const int n_pes = static_cast<int>(doing.size());
+    const common::WaitCopy& wait = doing[static_cast<std::size_t>(pe)].wait;
+    std::vector<int> found;
+    for (const int other : wait.missing) {
+        if (other < 0) break;
+        if (other < n_pes && other != pe) found.push_back(other);
+    }
+    // A kernel's wait lists none.
+    if (found.empty() && wait.peer >= 0 && wait.peer < n_pes && wait.peer != pe) found.push_back(wait.peer);
+    return found;
+}
 
 Cause find_cause(const std::vector<PeDoing>& doing) { return Finder(doing).find(); }
 

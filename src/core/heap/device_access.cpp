@@ -1,6 +1,5 @@
 #include "core/heap/device_access.hpp"
 
-#include "atoll/device/control.hpp"
 #include "core/job/job_state.hpp"
 #include "core/job/world_view.hpp"
 #include "gpu/device_plugin.hpp"
@@ -26,7 +25,7 @@ gpu::DeviceMemory& DeviceAccess::open() {
         auto device = std::make_unique<gpu::DeviceMemory>(
             *view_,
             open_ ? open_ : [](const gpu::DeviceChoice& choice) { return gpu::device_plugin().open(choice); },
-            device::control_area_bytes);
+            job_.kernels().area_bytes);
         device->reserve_group_memory();
         device_ = std::move(device);
         services_ = upper_.stream_services(job_, *device_);

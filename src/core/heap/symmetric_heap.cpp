@@ -37,6 +37,7 @@ void SymmetricHeap::open() {
     freed_ = std::make_unique<memory::FreedPages>(heap_bytes_);
     const std::uint64_t keep = job_.settings().heap_keep_bytes;
     keep_most_bytes_ = keep == common::keep_by_heap_limit ? heap_bytes_ / 8 : static_cast<std::size_t>(keep);
+    publish_use();
 }
 
 /// Runs a check that all PEs make. If it fails here, this PE still meets the others, which then learn of the
@@ -82,6 +83,7 @@ Allocation SymmetricHeap::allocate(std::size_t bytes, std::size_t align, const A
         const std::uint64_t serial = ++serials_;
         void* const block = device.allocate(bytes, align, serial);
         sites_.note(block, bytes);
+        publish_use();
         return {block, false, serial};
     }
     std::lock_guard lock(mutex_);
@@ -94,6 +96,7 @@ Allocation SymmetricHeap::allocate(std::size_t bytes, std::size_t align, const A
     job_.recorder->note(common::EventKind::allocate, bytes, block->offset);
     const bool zero = freed_->hand_out({block->offset, end_of(block->offset, bytes)});
     release_kept(bytes);
+    publish_use();
     return {mine_ + block->offset, zero, serial};
 }
 
@@ -123,6 +126,7 @@ void SymmetricHeap::reset_device_heap() {
     job_.world_state().context().quiet();
     job_.world_state().agree(call_record("heap_reset"));
     if (devices_.owned()) devices_.owned()->reset();
+    publish_use();
     job_.world_state().sync("heap_reset");
 }
 
@@ -140,6 +144,16 @@ Allocation SymmetricHeap::zeroed(std::size_t bytes, std::size_t align, const All
     if (!block.zeroed) std::memset(block.address, 0, bytes);
     job_.world_state().sync("calloc");
     return {block.address, true, block.serial};
+}
+
+/// Publishes the allocated bytes on the job board, for `atoll top`.
+void SymmetricHeap::publish_use() const {
+    common::BoardEntry& entry = job_.board().entry(job_.pe());
+    entry.heap_used_bytes.store(heap_->used_bytes(), std::memory_order_relaxed);
+    if (devices_.memory() == nullptr) return;
+    const Job::DeviceHeapUse use = devices_.memory()->use();
+    entry.gpu_used_bytes.store(use.used_bytes, std::memory_order_relaxed);
+    entry.gpu_number.store(use.number, std::memory_order_relaxed);
 }
 
 void SymmetricHeap::throw_exhausted(std::size_t bytes, std::size_t align) const {
@@ -252,11 +266,13 @@ void SymmetricHeap::free(void* block) {
     job_.world_state().agree(call_record("free", offset, 0, on_device ? allocation_bits::device : 0));
     if (on_device) {
         sites_.note_freed(block);
-        return devices_.owned()->free(block);
+        devices_.owned()->free(block);
+        return publish_use();
     }
     job_.recorder->note(common::EventKind::free_, offset);
     std::lock_guard lock(mutex_);
     release_block(offset);
+    publish_use();
 }
 
 void* SymmetricHeap::reallocate(void* block, std::size_t bytes) {
@@ -273,6 +289,7 @@ void* SymmetricHeap::reallocate(void* block, std::size_t bytes) {
         void* moved = devices_.owned()->reallocate(block, bytes);
         if (moved != block) sites_.note_freed(block);
         sites_.note(moved, bytes);
+        publish_use();
         job_.world_state().sync("realloc");
         return moved;
     }
@@ -297,6 +314,7 @@ void* SymmetricHeap::reallocate(void* block, std::size_t bytes) {
             serial_of_[fresh->offset] = serial;
             offset_of_[serial] = fresh->offset;
         }
+        publish_use();
     }
     // A barrier on exit too: no PE may write into the new block before its owner has moved the old contents.
     job_.world_state().sync("realloc");

@@ -60,6 +60,7 @@ class SymmetricHeap {
   private:
     [[noreturn]] void throw_exhausted(std::size_t bytes, std::size_t align) const;
     void reclaim_dropped();
+    void publish_use() const;
     void release_block(std::size_t offset);
     void keep_pages(std::size_t begin, std::size_t end);
     void release_kept(std::size_t need);

@@ -3,7 +3,9 @@
 #include "atoll/device/control.hpp"
 #include "atoll/version.hpp"
 #include "common/log.hpp"
+#include "common/recorder/statistics.hpp"
 #include "common/wait_hooks.hpp"
+#include "core/job/end_of_job.hpp"
 #include "core/job/start_watch.hpp"
 #include "core/job/ucx_transport.hpp"
 #include "core/team/kernel_control.hpp"
@@ -26,18 +28,31 @@ JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common
       process_(::getpid()) {
     segment_ = bootstrap_->host_segment();
     recorder = std::make_unique<common::Recorder>(segment_.board.events(pe_));
+    const common::BoardHeader& board = segment_.board.header();
+    if (board.log_events != 0)
+        log = std::make_unique<common::EventLog>(segment_.board.log(pe_), board.log_events);
+    recorder->log = log.get();
+    if (settings_.stats || log)
+        meter = std::make_unique<common::Meter>(segment_.board.counters(pe_), log.get());
     try {
         join();
     } catch (const std::exception& error) {
         // The others would wait for this PE; they learn why it does not come.
-        segment_.board.abort(pe_, 1, error.what());
-        bootstrap_->abort(1, error.what());
+        end_job(*this, error.what());
         throw;
     }
     if (pe_ == 0) announce_start();
 }
 
+bool JobState::launcher_prints() const {
+    return segment_.board.header().prints_statistics.load(std::memory_order_relaxed) != 0;
+}
+
 void JobState::announce_start() const {
+    if (!launcher_prints() && (!settings_.trace.empty() || !settings_.record.empty()))
+        common::warn(
+            "ATOLL_TRACE and ATOLL_RECORD have no effect here: `atoll run` writes these files, for jobs on "
+            "one host. Start the program by it.");
     if (settings_.version || settings_.info) common::say("Atoll " ATOLL_VERSION ", OpenSHMEM 1.6");
     if (!settings_.info) return;
     const bool several = topology_.hosts().n_domains > 1;
@@ -110,7 +125,8 @@ void JobState::map_window() {
                                                      static_cast<int>(segment_.pes.size()),
                                                      topology_.file_slots(), topology_.host_slot(pe_));
     window_.mine = mapping_->slot(topology_.host_slot(pe_));
-    window_.set_heap(layout_.heap_bytes, settings_.checks(common::CheckLevel::args));
+    const bool counts_moves = settings_.stats || (log && segment_.board.header().log_moves != 0);
+    window_.set_heap(layout_.heap_bytes, settings_.checks(common::CheckLevel::args) || counts_moves);
     window_.stride_log2 = layout_.stride_log2;
     window_.my_slot = topology_.host_slot(pe_);
     window_.n_slots = segment_.heap_memory ? n_pes_ : n_slots;
@@ -118,6 +134,7 @@ void JobState::map_window() {
     window_.statics.image = static_data_.image;
     window_.statics.image_bytes = static_data_.image_end - static_data_.image;
     window_.check = settings_.checks(common::CheckLevel::basic);
+    window_.counts = counts_moves;
     window_.check_args = settings_.checks(common::CheckLevel::args);
     heap_.open();
     arena_.open(mapping_, window_.mine);
@@ -129,8 +146,13 @@ void JobState::make_world() {
     // The first blocks of arenas: every PE knows their offsets, and new memory is zero. Every arena begins
     // with the control blocks of device functions. In the arena of each domain's first PE, the world team's
     // block follows.
-    arena_.take_first(device::control_area_bytes);
-    const std::uint64_t place = layout_.arena_offset() + device::control_area_bytes;
+    const std::size_t world_bytes = device::ControlLayout{n_pes_}.bytes();
+    kernels_.area_bytes = settings_.team_bytes + (n_pes_ > device::few_pes ? world_bytes : 0);
+    kernels_.places.open(kernels_.area_bytes);
+    kernels_.rooms.open(settings_.team_bytes);
+    const std::uint64_t kernel_place = kernels_.places.take(world_bytes);
+    arena_.take_first(kernels_.area_bytes);
+    const std::uint64_t place = layout_.arena_offset() + kernels_.area_bytes;
     const Parts parts(*this, everybody, pe_);
     TeamMemory memory;
     memory.control = static_cast<ControlBlock*>(arena_.address(topology_.hosts().members.front(), place));
@@ -141,7 +163,7 @@ void JobState::make_world() {
     kernels_.host_watch->look = look_from_host;
     kernels_.host_watch->job = this;
     teams_.set_world(Team(std::make_shared<TeamState>(*this, 0, std::move(everybody), pe_, memory)));
-    world_state().kernels.place = 0;
+    world_state().kernels.place = kernel_place;
 }
 
 /// Shares static objects, if all PEs run the same executable. The sync of init follows: no PE may store into
@@ -172,6 +194,7 @@ struct StartNote {
     std::uint64_t executable;  ///< identity of an executable whose static objects are to be symmetric; 0:
                                ///< static objects are private
     std::uint64_t names_dtypes;
+    std::uint64_t gathers_statistics;  ///< counts operations, and no launcher prints them
 };
 
 StartNote start_note_of(TeamState& world, int pe) {
@@ -190,12 +213,16 @@ bool JobState::same_executable() {
 }
 
 void JobState::meet_at_start() {
+    const bool gathers = settings_.stats && !launcher_prints();
     const StartNote mine{settings_.static_data ? static_data_.identity : 0,
-                         common::wait_hooks().names_dtypes ? 1U : 0U};
+                         common::wait_hooks().names_dtypes ? 1U : 0U, gathers ? 1U : 0U};
     world_state().exchange("init", &mine, sizeof mine);
     compares_dtypes_ = settings_.compares_calls();
-    for (int pe = 0; pe < n_pes_; ++pe)
-        compares_dtypes_ = compares_dtypes_ && start_note_of(world_state(), pe).names_dtypes != 0;
+    for (int pe = 0; pe < n_pes_; ++pe) {
+        const StartNote note = start_note_of(world_state(), pe);
+        compares_dtypes_ = compares_dtypes_ && note.names_dtypes != 0;
+        gathers_statistics_ = gathers_statistics_ || note.gathers_statistics != 0;
+    }
     if (settings_.static_data) share_statics();
 }
 
@@ -204,12 +231,15 @@ void JobState::finalize() {
     world_state().context().quiet();
     heap_.devices().end_services();
     if (transport_) transport_->expect_end();
-    const bool alone = world_state().meetings().broken();
+    const bool alone = world_state().meetings().broken() && !met;
     if (alone)
         common::warn("PE " + std::to_string(pe_) +
                      " leaves without waiting for the others: an earlier collective ended here by an error.");
-    else {
+    else if (!met) {
         world_state().agree_to("finalize");
+        // All PEs are in finalize, and none has announced its end, which would be another error of requests.
+        waits_.end_requests();
+        if (gathers_statistics_) gather_statistics();
         world_state().sync("finalize");
         if (world_state().spread()) world_state().spread()->complete();  // others wait for what it sent
     }
@@ -217,6 +247,27 @@ void JobState::finalize() {
     announce(!alone);
     heap_.devices().close();  // after the transport, which may still send from its pinned memory
     waits_.end();
+}
+
+/// Without a launcher that reads all counters, PE 0 prints them. A PE that counts nothing has zeros.
+void JobState::gather_statistics() {
+    const common::PeStatistics mine = common::read_statistics(pe_, segment_.board.counters(pe_));
+    std::vector<common::PeStatistics> all(static_cast<std::size_t>(n_pes_));
+    for (int pe = 0; pe < n_pes_; ++pe) all[static_cast<std::size_t>(pe)].pe = pe;
+    for (std::size_t operation = 0; operation < common::operation_count; ++operation) {
+        common::OperationStatistics one;
+        one.operation = static_cast<std::uint16_t>(operation);
+        for (const common::OperationStatistics& known : mine.operations)
+            if (known.operation == operation) one = known;
+        static_assert(sizeof one <= exchange_bytes);
+        world_state().exchange("finalize", &one, sizeof one);
+        for (int pe = 0; pe < n_pes_; ++pe) {
+            std::memcpy(&one, world_state().exchanged(pe), sizeof one);
+            if (one.calls != 0) all[static_cast<std::size_t>(pe)].operations.push_back(one);
+        }
+    }
+    const std::string table = pe_ == 0 ? common::statistics_table(all) : std::string();
+    if (!table.empty()) common::say("operations of all PEs:\n" + table.substr(0, table.size() - 1));
 }
 
 void JobState::announce(bool finalized) noexcept {

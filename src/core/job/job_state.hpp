@@ -14,6 +14,7 @@
 #include "core/job/predefined_teams.hpp"
 #include "core/job/stream_services.hpp"
 #include "core/job/topology.hpp"
+#include "core/team/stream_differences.hpp"
 #include "core/team/team_state.hpp"
 #include "gpu/heap/device_memory.hpp"
 #include "gpu/kernel_places.hpp"
@@ -41,9 +42,13 @@ struct AbandonedLocks {
 
 /// A PE's memory for kernels that its teams share.
 struct JobKernels {
-    gpu::KernelPlaces places{~std::uint64_t{1}};  ///< of teams' control blocks; 0 is the world team's
-    /// Pages of the device heap's memory for collectives on streams, except the world team's.
-    gpu::KernelPlaces pages{~std::uint64_t{0}};
+    std::size_t area_bytes = 0;  ///< of all control blocks, at the start of every arena and device slot
+    gpu::KernelPlaces places;    ///< of teams' control blocks; the world team has the first
+    gpu::KernelPlaces rooms;     ///< for collectives on streams, of all teams but the world team
+    std::mutex mutex;            // guards place_of
+    std::map<int, std::uint64_t> place_of;  ///< of each team in use, by its number
+    /// Shared with teams, whose handles may outlive the job.
+    std::shared_ptr<StreamDifferences> stream_differences = std::make_shared<StreamDifferences>();
     std::unique_ptr<device::Watch> host_watch;  ///< the words that functions of kernels on the host poll
 };
 
@@ -76,8 +81,14 @@ class JobState {
     const detail::Window& window() const { return window_; }
     const std::shared_ptr<memory::Mapping>& mapping() const { return mapping_; }
     const common::BoardView& board() const { return segment_.board; }
+    /// Every PE is outside all calls and will finalize next: finalize then does not wait, and another init
+    /// can replace a broken world team.
+    bool met = false;
     /// Flight recorder of this PE. Its memory is on the board.
     std::unique_ptr<common::Recorder> recorder;
+    /// Counts and times its operations; null without statistics.
+    std::unique_ptr<common::Meter> meter;
+    std::unique_ptr<common::EventLog> log;  ///< null without a trace
     bootstrap::Bootstrap& bootstrap() { return *bootstrap_; }
     transport::Transport* transport() { return transport_.get(); }
     const std::shared_ptr<transport::Transport>& shared_transport() const { return transport_; }
@@ -117,6 +128,9 @@ class JobState {
     void share_statics();
     bool same_executable();
     void meet_at_start();
+    void gather_statistics();
+    /// True if a launcher reads the records of all PEs when the job has ended.
+    bool launcher_prints() const;
     void announce_start() const;
     void announce(bool finalized) noexcept;
 
@@ -127,6 +141,7 @@ class JobState {
     int n_pes_;
     Pace pace_;
     bool compares_dtypes_ = false;
+    bool gathers_statistics_ = false;
     std::atomic<bool> ended_{false};
     JobWaits waits_;
     int process_;  ///< process of the PE: a forked child must not act for it

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include "bootstrap/deadline.hpp"
+#include "core/job/end_of_job.hpp"
 #include "core/job/job_state.hpp"
 
 namespace atl::core {
@@ -15,8 +16,7 @@ void end_for_all(JobState& job) {
         " (ATOLL_INIT_TIMEOUT) for PEs of other hosts to answer by ucx. Does a firewall refuse UCX's "
         "connections "
         "(UCX_TCP_PORT_RANGE limits their ports), or do its networks not join the hosts (UCX_NET_DEVICES)?";
-    job.board().abort(job.pe(), 1, sentence);
-    job.bootstrap().abort(1, sentence);
+    end_job(job, sentence);
 }
 
 void watch(JobState& job, int over) {

@@ -34,12 +34,12 @@ std::string_view Topology::route_to(int pe) const {
 }
 
 std::string Topology::reaches_text() const {
-    std::map<std::string_view, std::vector<int>> ways;
+    std::map<std::string_view, std::vector<int>> routes;
     for (int pe = 0; pe < n_pes_; ++pe)
-        if (pe != pe_) ways[route_to(pe)].push_back(pe);
+        if (pe != pe_) routes[route_to(pe)].push_back(pe);
     std::string text;
-    for (const auto& [way, pes] : ways)
-        text += (text.empty() ? "" : ", ") + std::string(way) + " to PE " + common::pe_ranges(pes);
+    for (const auto& [route, pes] : routes)
+        text += (text.empty() ? "" : ", ") + std::string(route) + " to PE " + common::pe_ranges(pes);
     return place_text(pe_) + ": " + (text.empty() ? "alone" : text) + note_text();
 }
 
@@ -56,13 +56,13 @@ std::string Topology::routes_text() const {
             if (hosts_.host_of[static_cast<std::size_t>(pe)] == host) pes.push_back(pe);
         text += (host == 0 ? "  host " : "; host ") + hosts_.names[static_cast<std::size_t>(host)] + ": PE " +
                 common::pe_ranges(pes) + " by ";
-        std::vector<std::string_view> ways;
+        std::vector<std::string_view> routes;
         for (const int pe : pes)
-            if (const auto way = route_to(pe);
-                way != "itself" && std::find(ways.begin(), ways.end(), way) == ways.end())
-                ways.push_back(way);
-        if (ways.empty()) ways.emplace_back("its own loads and stores");
-        for (std::size_t i = 0; i < ways.size(); ++i) text += (i ? " and " : "") + std::string(ways[i]);
+            if (const auto route = route_to(pe);
+                route != "itself" && std::find(routes.begin(), routes.end(), route) == routes.end())
+                routes.push_back(route);
+        if (routes.empty()) routes.emplace_back("its own loads and stores");
+        for (std::size_t i = 0; i < routes.size(); ++i) text += (i ? " and " : "") + std::string(routes[i]);
     }
     return text + note_text();
 }

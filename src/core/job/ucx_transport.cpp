@@ -2,6 +2,7 @@
 
 #include "atoll/detail/wait.hpp"
 #include "common/pe_ranges.hpp"
+#include "core/job/end_of_job.hpp"
 #include "core/job/job_state.hpp"
 #include "transport/ucx/ucx.hpp"
 
@@ -60,10 +61,7 @@ std::unique_ptr<transport::Transport> make_ucx(JobState& job) {
         detail::wait(job, 0, reason, -1, ready);
     };
     options.is_over = [&job] { return job.board().header().abort.load(std::memory_order_acquire) != 0; };
-    options.lost = [&job](int pe, const std::string& sentence) {
-        job.board().abort(pe, 1, sentence);
-        job.bootstrap().abort(1, sentence);
-    };
+    options.lost = [&job](int pe, const std::string& sentence) { end_job(job, sentence, pe); };
     options.carries = [&job](int pe) { return job.topology().slot(pe) < 0; };
     try {
         return transport::create_ucx(std::move(options));

@@ -2,6 +2,7 @@
 
 #include "atoll/detail/wait.hpp"
 #include "atoll/device/control.hpp"
+#include "core/job/end_of_job.hpp"
 #include "core/job/job_state.hpp"
 #include "core/team/kernel_control.hpp"
 
@@ -37,10 +38,7 @@ void WorldView::wait_like_a_start(const std::function<bool()>& ready) {
     detail::wait(job_, 0, reason, -1, ready);
 }
 
-void WorldView::abort(const std::string& text) {
-    job_.board().abort(job_.pe(), 1, text);
-    job_.bootstrap().abort(1, text);
-}
+void WorldView::abort(const std::string& text) { end_job(job_, text); }
 
 void WorldView::set_host_look(device::Watch& watch) {
     watch.look = look_from_host;

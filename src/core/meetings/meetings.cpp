@@ -9,7 +9,7 @@
 namespace atl::core {
 
 Meetings::Meetings(TeamState& team, ControlBlock* control, int n_pes, int my_pe)
-    : recorded(*team.job().recorder, team.identity()),
+    : recorded(*team.job().recorder, team.job().meter.get(), team.identity()),
       team_(team),
       job_(team.job()),
       control_(control),
@@ -19,15 +19,15 @@ Meetings::Meetings(TeamState& team, ControlBlock* control, int n_pes, int my_pe)
     checks_all_ = settings.check == common::CheckLevel::all;
     checks_threads_ = settings.check >= common::CheckLevel::args;
     compared_ = settings.compares_calls() ? ~std::uint32_t{0} : 0;
-    crowded_ = job_.topology().machine_pes() > job_.pace().usable_cpus || n_pes > 1 << max_rounds;
+    oversubscribed_ = job_.topology().machine_pes() > job_.pace().usable_cpus || n_pes > 1 << max_rounds;
 }
 
 void Meetings::choose() {
-    strategy_ = team_.spread() ? &far
-                : n_pes_ == 1  ? nullptr
-                : crowded_     ? &oversubscribed
-                : n_pes_ == 2  ? &pair
-                               : &own_cores;
+    strategy_ = team_.spread()    ? &far
+                : n_pes_ == 1     ? nullptr
+                : oversubscribed_ ? &oversubscribed
+                : n_pes_ == 2     ? &pair
+                                  : &own_cores;
 }
 
 void Meetings::sync(const Called& call) {
@@ -39,7 +39,7 @@ bool Meetings::meets_alike(const Called& call, std::uint32_t fingerprint) {
     team_.check_alive();
     const Within within(*this, call);
     ++sync_epoch_;
-    way_ = Way::sync;
+    kind_ = Kind::sync;
     if (!strategy_) return true;
     try {
         const bool alike = strategy_->sync(*this, {call, fingerprint});
@@ -66,7 +66,7 @@ bool Meetings::exchange_alike(const Called& call, Data data) {
         return true;
     }
     if (strategy_ != &far) [[likely]]
-        way_ = Way::exchange;  // parts of several hosts meet by the words of sync
+        kind_ = Kind::exchange;  // parts of several hosts meet by the words of sync
     try {
         const bool alike = strategy_->exchange(*this, {call, fingerprint_of(call)}, data);
         check_overtaken(call.operation());

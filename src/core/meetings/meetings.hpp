@@ -55,10 +55,14 @@ class Meetings {
     /// The meeting of `sync` alone. Returns false on all members if they are in different calls.
     bool meets_alike(const Called& call, std::uint32_t fingerprint);
 
-    bool crowded() const { return crowded_; }  ///< more PEs than cores: sleep rather than spin
+    bool is_oversubscribed() const {
+        return oversubscribed_;
+    }  ///< more PEs than cores: sleep rather than spin
     bool checks_all() const { return checks_all_; }
     /// True after a meeting ended with an error: the members' epochs no longer agree.
     bool broken() const { return broken_.load(std::memory_order_relaxed); }
+    /// The number of this member's last meeting: equal on all members that are in step.
+    std::uint32_t meeting() const { return sync_epoch_ + exchange_epoch_; }
     /// Checks in a slow wait that no other thread has entered this team's collectives.
     void check_thread(const char* operation) const;
 
@@ -176,9 +180,8 @@ class Meetings {
 
     // ---- calls that differ (mismatch.cpp)
     /// The words that a meeting uses. Members that use different words never meet.
-    enum class Way : std::uint32_t { sync, exchange };
+    enum class Kind : std::uint32_t { sync, exchange };
     struct Published;
-    std::uint32_t meeting() const { return sync_epoch_ + exchange_epoch_; }
     CallLine& own_call_line();
     void publish(const Called& call);
     void publish_site(void* hook_state);
@@ -196,14 +199,14 @@ class Meetings {
     const Strategy* strategy_ = nullptr;  ///< null: the only member
     int n_pes_;
     int my_pe_;
-    bool crowded_ = false;
+    bool oversubscribed_ = false;
     bool checks_all_ = false;      ///< ATOLL_CHECK is `all`
     bool checks_threads_ = false;  ///< `args` or `all`: two threads in a meeting are always detected
     std::uint32_t compared_ = 0;   ///< the compared bits of fingerprints: all or none
     std::atomic<const void*> caller_{nullptr};  ///< the thread that is in a collective of this team
     /// The operation of `caller_`. A literal, since another thread may read it after that call has ended.
     std::atomic<const char*> within_{nullptr};
-    Way way_ = Way::sync;     ///< of the current meeting
+    Kind kind_ = Kind::sync;  ///< of the current meeting
     bool reporting_ = false;  ///< members meet to exchange the calls in which they are
     /// A meeting ended with an error. Another thread may wait meanwhile.
     std::atomic<bool> broken_{false};

@@ -61,7 +61,7 @@ struct Meetings::Published {
     int member = 0;
     std::uint32_t meeting = 0;  ///< 0: nothing published
     std::uint32_t call = 0;
-    Way way = Way::sync;
+    Kind kind = Kind::sync;
     CallRecord record;
     std::string site;  ///< empty if unknown
 
@@ -71,7 +71,7 @@ struct Meetings::Published {
         const std::uint32_t before = line.sequence.load(std::memory_order_acquire);
         read.meeting = line.meeting.load(std::memory_order_relaxed);
         read.call = line.call.load(std::memory_order_relaxed);
-        read.way = static_cast<Way>(line.way.load(std::memory_order_relaxed));
+        read.kind = static_cast<Kind>(line.kind.load(std::memory_order_relaxed));
         read.record = std::bit_cast<CallRecord>(words_of(line));
         const bool sited = line.sited.load(std::memory_order_acquire) == read.meeting;
         std::atomic_thread_fence(std::memory_order_acquire);
@@ -95,7 +95,7 @@ void Meetings::publish(const Called& call) {
     line.sequence.fetch_add(1, std::memory_order_acq_rel);
     line.meeting.store(meeting(), std::memory_order_relaxed);
     line.call.store(fingerprint_of(call), std::memory_order_relaxed);
-    line.way.store(static_cast<std::uint32_t>(way_), std::memory_order_relaxed);
+    line.kind.store(static_cast<std::uint32_t>(kind_), std::memory_order_relaxed);
     for (std::size_t i = 0; i < words.size(); ++i) line.record[i].store(words[i], std::memory_order_relaxed);
     line.sequence.fetch_add(1, std::memory_order_release);
 }
@@ -209,7 +209,7 @@ void Meetings::compare_waiting(void* hook_state) {
         for (const Published& p : all) {
             if (p.meeting != meeting()) continue;
             if (!one) one = &p;
-            if (p.way != one->way && !other) other = &p;
+            if (p.kind != one->kind && !other) other = &p;
         }
         return other != nullptr;
     };

@@ -122,6 +122,7 @@ bool Meetings::Oversubscribed::meet(Meetings& m, std::uint32_t epoch, Arrival mi
         members > (static_cast<std::uint32_t>(m.n_pes_) + cores - 1) / cores &&
         m.control_->groups.moved.load(std::memory_order_relaxed) == 0) [[unlikely]]
         move_away(*m.control_, m.n_pes_, me.place);
+    const common::Meter::Wait measured(m.job_.meter.get());
     if (!m.give_turns(crowd.release, epoch)) m.wait_flag(mine.call, crowd.release, epoch, -1, crowd.missing);
     return crowd.call == call;
 }

@@ -25,6 +25,7 @@ inline bool Meetings::Pair::meet(Meetings& m, PairLine& line, std::uint32_t epoc
 }
 
 void Meetings::Pair::wait(Meetings& m, detail::Flag& flag, std::uint32_t epoch, Arrival mine) {
+    const common::Meter::Wait measured(m.job_.meter.get());
     const int pauses = m.job_.pace().pauses_of_a_line;
     const int first = std::min(m.job_.pace().spins, m.shares_core_ ? pauses : spins_before_core);
     if (!poll(flag, epoch, first, pauses) && !m.look_for_peer(flag, epoch, 1 - m.my_pe_, pauses)) [[unlikely]]

@@ -34,6 +34,7 @@ void Meetings::wait_flag(const Called& call, detail::Flag& flag, std::uint32_t v
     const int spins = job_.pace().spins;
     for (int i = 0; i < std::min(spins, detail::tight_spins); ++i)
         if (reached(flag.value.load(std::memory_order_acquire), value)) return;
+    const common::Meter::Wait measured(job_.meter.get());
     const int rest = spins - detail::tight_spins;
     const bool found = peer < 0
                            ? poll(flag, value, rest, 1)
@@ -61,10 +62,12 @@ void Meetings::wait_slowly(const Called& call, detail::Flag& flag, std::uint32_t
 }
 
 bool Meetings::give_turns(const detail::Flag& flag, std::uint32_t epoch) const {
-    if (job_.transport()) return false;
+    common::YieldPolicy& yields = job_.waits().yields;
+    if (job_.transport() || !yields.allows()) return false;
     for (int turn = 0; turn < first_turns; ++turn) {
-        ::sched_yield();
+        const bool is_free = yields.yield();
         if (reached(flag.value.load(std::memory_order_acquire), epoch)) return true;
+        if (!is_free) return false;
     }
     return false;
 }

@@ -48,10 +48,11 @@ static_assert(sizeof(PairLine) == line_bytes);
 
 inline constexpr int max_rounds = 12;  ///< dissemination up to 4096 members of one host
 
-/// A member's core and group in crowded meetings. Read at every meeting, written when a member moves.
+/// A member's core and group in meetings of oversubscribed teams. Read at every meeting, written when a
+/// member moves.
 struct alignas(line_bytes) PlaceLine {
     /// Core + 1 on which the member last waited longer than a line travels; 0: unknown. Written by itself, in
-    /// teams that are not crowded.
+    /// teams that are not oversubscribed.
     std::atomic<std::int32_t> waits_on;
     std::atomic<std::int32_t> core;   ///< core on which the member last entered a meeting; written by itself
     std::atomic<std::int32_t> group;  ///< first member of its group; written by the member that ends a
@@ -87,7 +88,7 @@ struct CallLine {
     alignas(line_bytes) std::atomic<std::uint32_t> sequence;
     std::atomic<std::uint32_t> meeting;        ///< number of this member's meeting on the team
     std::atomic<std::uint32_t> call;           ///< its fingerprint
-    std::atomic<std::uint32_t> way;            ///< kind of words by which that meeting goes
+    std::atomic<std::uint32_t> kind;           ///< kind of words by which that meeting goes
     std::atomic<std::uint64_t> record[words];  ///< CallRecord
     std::atomic<std::uint32_t> sited;          ///< meeting to which `site` belongs
     std::atomic<std::uint32_t> failed;         ///< 1: a meeting ended by an error here; none follows
@@ -97,8 +98,8 @@ static_assert(sizeof(CallLine) == 4 * line_bytes);
 
 struct MemberBlock {
     ExchangeLine exchange[2];  ///< by parity of the epoch, see lines.cpp
-    SyncLine arrived;          ///< epoch of the last sync this member entered (only when crowded)
-    PlaceLine place;           ///< also for crowded meetings, like `group`
+    SyncLine arrived;          ///< epoch of the last sync this member entered (only when oversubscribed)
+    PlaceLine place;           ///< also for oversubscribed teams, like `group`
     GroupLine group;
     SyncLine taken;  ///< for src/collective: segments whose copy to this member has begun
     SyncLine round[max_rounds];
@@ -108,7 +109,9 @@ struct MemberBlock {
         outbox;  ///< arena offset + 1 of the table of this member's channels; 0: not yet made
     std::atomic<std::uint64_t>
         requests;  ///< arena offset + 1 of the area of this member's non-blocking collectives; 0: not yet
-    unsigned char outbox_pad[line_bytes - 16];
+    std::atomic<std::uint64_t>
+        stream_calls;  ///< arena offset + 1 of this member's calls on streams; 0: not yet
+    unsigned char outbox_pad[line_bytes - 24];
 };
 
 struct ControlBlock {
@@ -118,6 +121,8 @@ struct ControlBlock {
     PairLine pair_sync;             ///< for teams of two
     PairLine pair_exchange;         ///< holds up to pair_bytes; more goes into the members' lines
     SyncLine left;                  ///< members that destroyed the team
+    /// 1 + the member that has found different collectives on streams. Read by each of them, rarely written.
+    alignas(line_bytes) std::atomic<std::uint32_t> streams_differ;
     // MemberBlock[n] follows
 
     MemberBlock& member(int i) { return reinterpret_cast<MemberBlock*>(this + 1)[i]; }

@@ -15,14 +15,8 @@ bool has_gone(common::PeState state) {
 }
 
 const char* how_gone(common::PeState state, bool initialized) {
-    switch (state) {
-        case common::PeState::died:
-            return "died";
-        case common::PeState::finalized:
-            return "has finalized";
-        default:
-            return initialized ? "left the job without finalize" : "ended before it called init";
-    }
+    const bool is_left = state == common::PeState::left;
+    return is_left && !initialized ? "ended before it called init" : common::exit_text(state);
 }
 
 }  // namespace

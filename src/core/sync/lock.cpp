@@ -15,6 +15,8 @@
 // transport, whose atomics are atomic with loads and stores on the word's own host.
 #include "atoll/lock.hpp"
 
+#include "atoll/detail/measured.hpp"
+
 #include "common/futex.hpp"
 #include "core/job/job_state.hpp"
 #include "core/sync/far_word.hpp"
@@ -283,13 +285,25 @@ void LockQueue::set_abandoned(bool abandoned) const {
     locks.count.store(static_cast<int>(locks.offsets.size()), std::memory_order_release);
 }
 
+detail::Measured measure(const Job& job, const char* operation) {
+    const core::JobState& state = job.state();
+    return {state, state.window().counts, detail::Measured::Kind::call, operation};
+}
+
 }  // namespace
 
 void set_lock(Job& job, std::int64_t* lock, double timeout_s, const char* called) {
+    const detail::Measured measured = measure(job, called);
     LockQueue(job, lock, called).enter(timeout_s);
 }
-bool test_lock(Job& job, std::int64_t* lock) { return LockQueue(job, lock, "test_lock").try_enter(); }
-void clear_lock(Job& job, std::int64_t* lock, const char* called) { LockQueue(job, lock, called).leave(); }
+bool test_lock(Job& job, std::int64_t* lock) {
+    const detail::Measured measured = measure(job, "test_lock");
+    return LockQueue(job, lock, "test_lock").try_enter();
+}
+void clear_lock(Job& job, std::int64_t* lock, const char* called) {
+    const detail::Measured measured = measure(job, called);
+    LockQueue(job, lock, called).leave();
+}
 
 Lock::Lock(Job& job) : job_(job.handle()) {
     const Allocation block = job.allocate(sizeof(std::int64_t));

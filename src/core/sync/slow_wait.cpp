@@ -2,20 +2,20 @@
 #include "atoll/detail/wait.hpp"
 
 #include "common/clock.hpp"
-#include "common/elf/call_site.hpp"
 #include "common/futex.hpp"
 #include "common/pe_ranges.hpp"
 #include "common/wait_hooks.hpp"
 #include "core/hang/cause.hpp"
 #include "core/job/job_state.hpp"
 #include "core/sync/gone_pes.hpp"
+#include "core/sync/wait_on_board.hpp"
 
-#include <sched.h>
 #include <time.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -63,46 +63,13 @@ std::string value_text(std::uint64_t value, const WaitReason& reason) {
     }
 }
 
-std::uint64_t place_of(const core::JobState& job, const void* word) {
-    const auto address = reinterpret_cast<std::uintptr_t>(word);
-    const Window& window = job.window();
-    if (window.heap_holds(word, 1)) return address - reinterpret_cast<std::uintptr_t>(window.mine);
-    if (window.holds(word, 1)) return common::static_place | (address - window.statics.image);
-    return common::address_place | address;
-}
-
-/// The front's name of a word, else its allocation. Empty if neither is known.
-std::string name_of(const core::JobState& job, const void* word) {
-    const auto name = common::wait_hooks().name;
-    return name != nullptr ? name(word) : job.heap().sites().name(word);
-}
-
-/// Copies the end of a text, which says more than the beginning of a long path.
-template <std::size_t bytes> void copy_end(const std::string& text, char (&to)[bytes]) {
-    const std::size_t length = std::min(text.size(), bytes - 1);
-    text.copy(to, length, text.size() - length);
-    to[length] = '\0';
-}
-
-/// Writes the event of the wait that the job board shows.
-void record_event(common::Recorder& recorder, const common::WaitCopy& values, bool is_first) {
-    if (is_first) {
-        recorder.shown_wait =
-            recorder.begin(common::EventKind::wait, common::operation_number(values.operation),
-                           values.team_id, values.call, values.peer);
-        common::Recorder::set_arguments(recorder.shown_wait, values.offset, values.compare, values.expected,
-                                        values.found);
-    }
-    recorder.set_delay(recorder.shown_wait, values.since_ns, 0, values.site);
-}
-
 /// "signal_wait_until on heap+0x40: found 3, waiting for >= 4" or "barrier of team 2".
 std::string describe(const core::JobState& job, const WaitReason& reason, std::uint64_t found) {
     std::string text = reason.operation;
     if (reason.team != 0) text += " of team " + std::to_string(reason.team);
     if (reason.word) {
-        const std::string name = name_of(job, reason.word);
-        text += " on " + (name.empty() ? common::place_text(place_of(job, reason.word)) : name);
+        const std::string name = core::name_of(job, reason.word);
+        text += " on " + (name.empty() ? common::place_text(core::place_of(job, reason.word)) : name);
     }
     if (reason.word_bytes != 0)
         text += ": found " + value_text(found, reason) + ", waiting for " +
@@ -115,9 +82,11 @@ std::string describe(const core::JobState& job, const WaitReason& reason, std::u
 }  // namespace
 
 SlowWait::SlowWait(core::JobState& job, const WaitReason& reason, double timeout_s)
-    : job_(job), reason_(reason), start_ns_(common::now_ns()) {
+    : job_(job), reason_(reason), start_ns_(common::now_ns()), exceptions_(std::uncaught_exceptions()) {
     if (!reason.to_its_end) bound_by(timeout_s);
     last_poll_ns_ = start_ns_;
+    if (job.meter) is_measured_ = job.meter->begin_wait();
+    if (job.recorder->log) began_ticks_ = job.recorder->log->now();
     job.waits().enter();
     if (common::wait_hooks().enter) {
         hook_state_ = common::wait_hooks().enter();
@@ -140,17 +109,33 @@ void SlowWait::bound_by(double timeout_s) {
     deadline_ns_ = start_ns_ + std::max<std::uint64_t>(bound_ns, 1);
 }
 
+/// Adds the wait to the PE's log, within the call that waits.
+void SlowWait::log(bool failed) const noexcept {
+    common::EventLog& log = *job_.recorder->log;
+    common::LoggedEvent event;
+    event.kind = common::EventKind::wait;
+    event.state = failed ? common::EventState::failed : common::EventState::ended;
+    event.operation = common::operation_number(reason_.operation);
+    event.peer = reason_.peer;
+    const auto [team, call] = job_.recorder->current_call();
+    event.team = team;
+    event.call = call;
+    event.place = reason_.word_bytes != 0 ? core::place_of(job_, reason_.word) : 0;
+    event.value = reason_.expected;
+    event.began = began_ticks_;
+    event.ended = log.now();
+    event.waiting = event.ended - event.began;
+    if (shown_) event.site = log.site_number();
+    log.add(event);
+}
+
 SlowWait::~SlowWait() {
-    if (published_) {
-        auto& record = job_.board().entry(job_.pe()).wait;
-        common::Recorder& recorder = *job_.recorder;
-        common::Recorder::set_state(recorder.shown_wait, common::EventState::ended);
-        recorder.set_delay(recorder.shown_wait, start_ns_, common::now_ns(), record.site);
-        record.sequence.fetch_add(2, std::memory_order_release);
-        record.active.store(0, std::memory_order_release);
-    }
+    const bool failed = std::uncaught_exceptions() > exceptions_;
+    if (shown_) shown_->hide(failed);
     if (hooked_) common::wait_hooks().leave(hook_state_);
-    job_.waits().leave();
+    if (is_measured_) job_.meter->end_wait();
+    if (job_.recorder->log) log(failed);
+    job_.waits().leave();  // last: finalize in another thread may now destroy the job
 }
 
 bool SlowWait::yielded() {
@@ -159,10 +144,11 @@ bool SlowWait::yielded() {
         if ((++moves_ & 63) == 0) check();
         return true;
     }
+    if (round_ == 0 && !job_.waits().yields.allows()) round_ = yields;
     if (round_++ >= yields) return false;
     // Checks the abort word here too: the end of a job should not wait for the first sleep.
     if ((round_ & 15) == 0) check();
-    ::sched_yield();
+    if (!job_.waits().yields.yield()) round_ = yields;
     return true;
 }
 
@@ -224,7 +210,7 @@ void SlowWait::check() {
     if (deadline_ns_ != 0 && now >= deadline_ns_) fail_timeout();
     if (now - last_poll_ns_ < poll_interval_ns) return;
     last_poll_ns_ = now;
-    if (published_) publish();
+    if (shown_) publish();
     if (const int first = 0; core::Gone::among(job_, &first, 1)) look_for_dead();
     if (hooked_ && !reason_.to_its_end && common::wait_hooks().interrupted(hook_state_))
         throw Error(ErrorCode::interrupted,
@@ -256,50 +242,14 @@ std::uint64_t SlowWait::current_value() const {
 }
 
 void SlowWait::publish() {
-    auto& entry = job_.board().entry(job_.pe());
-    auto& record = entry.wait;
-    common::WaitCopy values;
-    const bool is_first = !published_;
-    if (!is_first) {
-        std::memcpy(values.name, record.name, sizeof values.name);
-        std::memcpy(values.site, record.site, sizeof values.site);
-        // Only now: debug information is read slowly, and most waits have ended.
-        if (values.name[0] == '\0' && reason_.word != nullptr)
-            name_of(job_, reason_.word).copy(values.name, sizeof values.name - 1);
-        if (values.site[0] == '\0') {
-            const std::string site = common::call_site(hook_state_);
-            copy_end(site.substr(site.rfind('/') + 1),
-                     values.site);  // the folder would only lengthen a report
-        }
-    } else {
-        // One of several waiting threads is shown; when its wait ends, another takes the record.
-        std::uint32_t nobody = 0;
-        if (!record.active.compare_exchange_strong(nobody, 1, std::memory_order_acq_rel)) return;
-        entry.waits.fetch_add(1, std::memory_order_relaxed);
-        published_ = true;
-        if (reason_.word != nullptr && common::wait_hooks().name != nullptr)
-            name_of(job_, reason_.word).copy(values.name, sizeof values.name - 1);
-    }
-    values.active = 1;
-    std::strncpy(values.operation, reason_.operation, sizeof values.operation - 1);
-    values.team = reason_.team;
-    values.peer = values.missing[0] = reason_.peer;
-    if (reason_.missing) {
-        const int n = reason_.missing(reason_.argument, values.missing, common::WaitRecord::most_missing);
-        if (n < common::WaitRecord::most_missing) values.missing[n] = -1;
-        values.peer = values.missing[0];
-    }
-    values.has_value = reason_.word_bytes != 0;
-    values.offset = values.has_value ? place_of(job_, reason_.word) : ~std::uint64_t{0};
-    values.expected = reason_.expected;
-    values.found = current_value();
-    values.compare = static_cast<std::uint32_t>(reason_.compare);
-    values.since_ns = start_ns_;
-    const auto [team_id, call] = job_.recorder->current_call();
-    values.team_id = team_id;
-    values.call = call;
-    common::write_wait(record, values);
-    record_event(*job_.recorder, values, is_first);
+    if (!shown_)
+        shown_ = std::make_unique<core::WaitOnBoard>(job_, reason_, start_ns_, common::HostWait::sleeps);
+    shown_->show(hook_state_, current_value());
+}
+
+bool SlowWait::show() {
+    publish();
+    return hooked_ && common::wait_hooks().interrupted(hook_state_);
 }
 
 void SlowWait::fail_timeout() {

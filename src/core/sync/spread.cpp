@@ -38,8 +38,7 @@ std::size_t TeamMemory::bytes(const Parts& parts, int part) {
 }
 
 bool TeamMemory::is_doubled(const JobState& job, const Parts& parts) {
-    const std::size_t n = parts.part_of.size();
-    return n > 1 && n <= device::most_team_pes && (parts.count() > 1 || job.topology().everything_routed());
+    return parts.part_of.size() > 1 && (parts.count() > 1 || job.topology().everything_routed());
 }
 
 Spread::Spread(TeamState& team, Parts parts, const TeamMemory& memory)

@@ -11,22 +11,30 @@
 #include "gpu/report_text.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdio>
 #include <cstring>
 
 namespace atl::core {
 
-static_assert(device::most_teams == 64, "places are bits of one word");
-
 namespace {
 
+char* area_of(const JobState& job, Memory memory) {
+    return memory == Memory::device ? job.device()->mine()
+                                    : job.window().mine + job.mapping()->layout().arena_offset();
+}
+
 device::Control* block_of(const TeamState& team, Memory memory) {
-    const JobState& job = team.job();
-    char* area = memory == Memory::device ? job.device()->mine()
-                                          : job.window().mine + job.mapping()->layout().arena_offset();
-    return reinterpret_cast<device::Control*>(area + static_cast<std::size_t>(team.kernels.place) *
-                                                         device::control_bytes);
+    return reinterpret_cast<device::Control*>(area_of(team.job(), memory) + team.kernels.place);
+}
+
+/// Writes to the start of a block, or at `offset` in it.
+void write(JobState& job, Memory memory, device::Control* block, std::size_t offset, const void* from,
+           std::size_t bytes) {
+    char* const to = reinterpret_cast<char*>(block) + offset;
+    if (memory == Memory::device)
+        job.device()->copies().put(to, from, bytes, job.pe());
+    else
+        std::memcpy(to, from, bytes);
 }
 
 /// Size of the fields before the words that kernels write.
@@ -42,38 +50,40 @@ void write_head(TeamState& team, Memory memory, device::Control* block) {
     head.bound_ns = static_cast<unsigned long long>(bound_s * 1e9);
     head.checks = bounded;
     head.watch = memory == Memory::device ? job.device()->streams().watch() : job.kernels().host_watch.get();
+    const device::ControlLayout at{team.n_pes()};
     bool has_far = false;
+    std::vector<int> members;  // slots, then numbers in the world
     for (int i = 0; i < team.n_pes(); ++i) {
         const int pe = team.world_pe(i), slot = job.topology().slot(pe);
         has_far = has_far || slot < 0;
-        head.slots_of[i] = slot < 0 ? device::detail::far_slot(pe) : slot;
-        head.pes_of[i] = pe;
+        members.push_back(slot < 0 ? device::detail::far_slot(pe) : slot);
     }
+    for (int i = 0; i < team.n_pes(); ++i) members.push_back(team.world_pe(i));
+    head.pes_of = device::detail::array_at<const int>(block, at.pes_of());
     if (has_far && memory == Memory::device) {
         const StreamServices::Requests requests = job.stream_services()->requests();
         head.far_ring = requests.ring;
         head.far_tickets = requests.tickets;
     }
-    if (memory == Memory::device)
-        job.device()->copies().put(block, &head, head_bytes, job.pe());
-    else
-        std::memcpy(static_cast<void*>(block), &head, head_bytes);
+    write(job, memory, block, at.slots_of(), members.data(), members.size() * sizeof(int));
+    write(job, memory, block, 0, &head, head_bytes);
+    const std::lock_guard lock(job.kernels().mutex);
+    job.kernels().place_of[team.number()] = team.kernels.place;
 }
 
 }  // namespace
 
 device::Control* kernel_control(TeamState& team, Memory memory) {
     team.check_alive();
-    if (team.n_pes() > device::most_team_pes)
-        throw Error(ErrorCode::unsupported, "Kernels take teams of at most " +
-                                                std::to_string(device::most_team_pes) + " PEs; " +
-                                                team.name() + " has more.");
-    if (team.kernels.place < 0)
+    if (!team.kernels.has_place())
         throw Error(
             ErrorCode::unsupported,
-            team.name() + " cannot be used in kernels: at most " + std::to_string(device::most_teams) +
-                " teams can at once, including the world team and teams that other threads were creating. "
-                "Destroy unused teams, then create this one again.");
+            team.name() + " cannot be used in kernels. It needs " +
+                common::bytes_text(device::ControlLayout{team.n_pes()}.bytes()) +
+                " in one piece on each of its " + std::to_string(team.n_pes()) +
+                " PEs. No such piece was free on all of them when it was made. All teams have " +
+                common::bytes_text(team.job().kernels().area_bytes) +
+                " together. Destroy unused teams, or raise ATOLL_TEAM_MEMORY, then create this one again.");
     device::Control* block = block_of(team, memory);
     std::call_once(team.kernels.once[static_cast<int>(memory)], [&] {
         write_head(team, memory, block);
@@ -82,11 +92,13 @@ device::Control* kernel_control(TeamState& team, Memory memory) {
     return block;
 }
 
-int first_far(const TeamState& team) {
-    for (int i = 0; i < team.n_pes(); ++i)
-        if (team.job().topology().slot(team.world_pe(i)) < 0) return team.world_pe(i);
+int first_far(const JobState& job, const std::vector<int>& world_pes) {
+    for (const int pe : world_pes)
+        if (job.topology().slot(pe) < 0) return pe;
     return -1;
 }
+
+int first_far(const TeamState& team) { return first_far(team.job(), team.members()); }
 
 void check_near(const TeamState& team, const std::string& who, const std::string& instead) {
     const int far = first_far(team);
@@ -113,9 +125,10 @@ device::Team kernel_team(TeamState& team, Memory memory, bool far_too) {
                    "the calls of the host (put, get, atomics, signals, collectives)");
     const detail::TeamMap map = team.map();
     device::Control* control = kernel_control(team, memory);
-    device::Team value{map.my_pe, map.n_pes, nullptr,  0,
-                       0,         map.first, map.step, map.table || far >= 0 ? control->slots_of : nullptr,
-                       control};
+    device::Team value{map.my_pe, map.n_pes, nullptr, 0, 0, map.first, map.step, nullptr, control};
+    if (map.table || far >= 0)
+        value.table =
+            device::detail::array_at<const int>(control, device::ControlLayout{map.n_pes}.slots_of());
     value.my_slot = job.topology().host_slot(job.pe());
     if (memory == Memory::host) {
         value.window = job.mapping()->slot(0);
@@ -130,16 +143,22 @@ device::Team kernel_team(TeamState& team, Memory memory, bool far_too) {
 void release_kernel_control(TeamState& team) noexcept {
     JobState& job = team.job();
     // A team without a place takes the lock as well. So its threads' writes to the team's memory come before
-    // those of another thread that has since made an offer, for the next team.
-    if (team.kernels.place < 0) return job.kernels().places.give_back(-1);
+    // those of another thread that has since taken a range, for the next team.
+    if (!team.kernels.has_place()) return job.kernels().places.give_back(gpu::KernelPlaces::none, 0);
+    const std::size_t bytes = device::ControlLayout{team.n_pes()}.bytes();
     try {
-        std::memset(static_cast<void*>(block_of(team, Memory::host)), 0, device::control_bytes);
+        {
+            const std::lock_guard lock(job.kernels().mutex);
+            job.kernels().place_of.erase(team.number());
+        }
+        std::memset(static_cast<void*>(block_of(team, Memory::host)), 0, bytes);
         if (job.device()) {
-            job.device()->copies().fill(block_of(team, Memory::device), 0, device::control_bytes);
+            job.device()->copies().fill(block_of(team, Memory::device), 0, bytes);
             clear_group_place(team);
         }
-        job.kernels().pages.give_back_run(team.kernels.group_pages.bits);
-        job.kernels().places.give_back(team.kernels.place);
+        const gpu::GroupRoom& room = team.kernels.group_room;
+        job.kernels().rooms.give_back(room.offset, gpu::group_room_bytes(team.n_pes(), room.words_bytes));
+        job.kernels().places.give_back(team.kernels.place, bytes);
     } catch (const Error&) {
         // The GPU is lost; the place remains taken.
     }
@@ -148,20 +167,18 @@ void release_kernel_control(TeamState& team) noexcept {
 namespace {
 
 /// World number of a team's PE, from the team's control block. `watch` identifies the memory.
-int world_pe(const JobState& job, const device::Watch& watch, int team, int pe) {
-    const char* area = &watch == job.kernels().host_watch.get()
-                           ? job.window().mine + job.mapping()->layout().arena_offset()
-                           : job.device()->mine();
-    for (int place = 0; place < device::most_teams; ++place, area += device::control_bytes) {
-        const auto& control = *reinterpret_cast<const device::Control*>(area);
-        if (control.version == device::control_version && control.team == team) return control.pes_of[pe];
-    }
-    return pe;
+int world_pe(JobState& job, const device::Watch& watch, int team, int pe) {
+    const Memory memory = &watch == job.kernels().host_watch.get() ? Memory::host : Memory::device;
+    const std::lock_guard lock(job.kernels().mutex);
+    const auto found = job.kernels().place_of.find(team);
+    if (found == job.kernels().place_of.end()) return pe;
+    const auto* control = reinterpret_cast<const device::Control*>(area_of(job, memory) + found->second);
+    return control->version == device::control_version ? control->pes_of[pe] : pe;
 }
 
 /// Throws if the awaited PE has ended. The first time it only records that: the caller must look once more,
 /// since the PE's last writes may not have been seen.
-void look_for_gone(const JobState& job, const device::Watch& watch, const device::Report& waiting) {
+void look_for_gone(JobState& job, const device::Watch& watch, const device::Report& waiting) {
     thread_local std::uint64_t since_ns = 0;
     const int pe = waiting.peer < 0 ? -1 : world_pe(job, watch, waiting.team, waiting.peer);
     const Gone gone = pe < 0 ? Gone::with_all_others(job) : Gone::among(job, &pe, 1);
@@ -181,7 +198,7 @@ void look_for_gone(const JobState& job, const device::Watch& watch, const device
 }  // namespace
 
 void look_from_host(const device::Watch& watch, const device::Report& waiting, unsigned long long waited_ns) {
-    const JobState& job = *static_cast<const JobState*>(watch.job);
+    JobState& job = *static_cast<JobState*>(watch.job);
     const common::BoardHeader& header = job.board().header();
     if (header.abort.load(std::memory_order_acquire) != 0)
         throw Error(ErrorCode::pe_died,
@@ -189,13 +206,15 @@ void look_from_host(const device::Watch& watch, const device::Report& waiting, u
     if (job.waits().is_over())
         throw Error(ErrorCode::not_initialized,
                     "Another thread of this PE finalized the job during " + gpu::report_text(waiting) + ".");
-    if (waiting.compare == device::wrong_pe)
+    if (std::string text = job.kernels().stream_differences->text_of(waiting.team); !text.empty())
+        throw Error(ErrorCode::collective_mismatch, text);
+    if (waiting.subject == device::Subject::wrong_pe)
         throw Error(ErrorCode::pe, "No such PE, in " + gpu::report_text(waiting) + ".");
-    if (waiting.compare == device::wrong_place)
+    if (waiting.subject == device::Subject::wrong_place)
         throw Error(ErrorCode::not_symmetric, "Not symmetric, in " + gpu::report_text(waiting) + ".");
-    if (waiting.compare == device::wrong_index)
+    if (waiting.subject == device::Subject::wrong_index)
         throw Error(ErrorCode::invalid_argument, "No such element, in " + gpu::report_text(waiting) + ".");
-    if (waiting.compare == device::not_reached)
+    if (waiting.subject == device::Subject::not_reached)
         throw Error(ErrorCode::unsupported, "Not for this PE: " + gpu::report_text(waiting) + ".");
     if (header.gone.load(std::memory_order_acquire) != 0) look_for_gone(job, watch, waiting);
     const double bound_s = waiting.bound_ns != 0 ? static_cast<double>(waiting.bound_ns) * 1e-9

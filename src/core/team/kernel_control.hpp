@@ -4,6 +4,7 @@
 #include "atoll/types.hpp"
 
 #include <string>
+#include <vector>
 
 namespace atl::device {
 struct Control;
@@ -14,12 +15,14 @@ struct Watch;
 
 namespace atl::core {
 
+class JobState;
 class TeamState;
 
 /// This PE's control block of a team in that memory, filled in for kernels. Throws Error(unsupported): no
 /// place for the team, or too many members.
 device::Control* kernel_control(TeamState& team, Memory memory);
-/// The first member that only a transport reaches, or -1.
+/// The first of these PEs of the world that only a transport reaches, or -1.
+int first_far(const JobState& job, const std::vector<int>& world_pes);
 int first_far(const TeamState& team);
 /// Throws Error(unsupported) that names such a member. `who` cannot reach it; `instead` can.
 void check_near(const TeamState& team, const std::string& who, const std::string& instead);

@@ -2,11 +2,13 @@
 
 #include "core/context/context_state.hpp"
 #include "core/job/job_state.hpp"
-#include "core/team/group_place.hpp"
 #include "core/team/kernel_control.hpp"
+#include "core/team/team_room.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <optional>
 
 namespace atl::core {
 
@@ -107,7 +109,8 @@ void TeamState::destroy() {
 }
 
 void TeamState::release_attachments() {
-    for (std::unique_ptr<TeamAttachment>* kept : {&collective_state, &device_lane, &messages, &requests}) {
+    for (std::unique_ptr<TeamAttachment>* kept :
+         {&collective_state, &device_lane, &messages, &requests, &stream_calls}) {
         if (*kept) (*kept)->release();
         kept->reset();
     }
@@ -139,41 +142,60 @@ TeamState& TeamState::twin() {
 
 namespace {
 
-struct SplitWish {
+struct SplitRequest {
     std::int32_t color;
     std::int32_t key;
-    std::uint64_t places;  ///< kernel places that this PE offers
-    std::uint64_t pages;   ///< pages for collectives on streams that it offers
 };
 
 struct NewControl {
     std::uint64_t offset;  ///< 0: its owner had no room
+    RoomOffer room;
 };
+static_assert(sizeof(NewControl) <= exchange_bytes);
+
+/// The data that all members of the parent sent in its last exchange.
+template <class T> std::vector<T> all_exchanged(const TeamState& parent) {
+    std::vector<T> all(static_cast<std::size_t>(parent.n_pes()));
+    for (int i = 0; i < parent.n_pes(); ++i)
+        std::memcpy(&all[static_cast<std::size_t>(i)], parent.exchanged(i), sizeof(T));
+    return all;
+}
 
 /// Members of my color as parent PEs, ordered by key, then by parent PE.
-std::vector<int> members_of(TeamState& parent, int color) {
+std::vector<int> members_of(const std::vector<SplitRequest>& requests, int color) {
     std::vector<std::pair<int, int>> order;
-    for (int i = 0; i < parent.n_pes(); ++i) {
-        SplitWish wish;
-        std::memcpy(&wish, parent.exchanged(i), sizeof wish);
-        if (wish.color == color) order.emplace_back(wish.key, i);
-    }
+    for (std::size_t i = 0; i < requests.size(); ++i)
+        if (requests[i].color == color) order.emplace_back(requests[i].key, static_cast<int>(i));
     std::sort(order.begin(), order.end());
     std::vector<int> members;
     for (const auto& [key, i] : order) members.push_back(i);
     return members;
 }
 
-/// The places that all members of the new team offer.
-std::uint64_t common_places(TeamState& parent, const std::vector<int>& members,
-                            std::uint64_t SplitWish::*which) {
-    std::uint64_t common = ~std::uint64_t{0};
-    for (const int i : members) {
-        SplitWish wish;
-        std::memcpy(&wish, parent.exchanged(i), sizeof wish);
-        common &= wish.*which;
+/// The proposals of the members of each new team, by color.
+std::map<int, std::vector<RoomOffer>> offers_by_color(const std::vector<SplitRequest>& requests,
+                                                      const std::vector<NewControl>& controls) {
+    std::map<int, std::vector<RoomOffer>> offers;
+    for (std::size_t i = 0; i < requests.size(); ++i)
+        if (requests[i].color >= 0) offers[requests[i].color].push_back(controls[i].room);
+    return offers;
+}
+
+/// Lets the members of each new team find the same memory for kernels. All members of the parent take part
+/// until every team has it. Returns the proposals of the caller's team.
+std::vector<RoomOffer> settle_rooms(TeamState& parent, TeamRoom* mine, int color,
+                                    const std::vector<SplitRequest>& requests,
+                                    std::vector<NewControl> controls) {
+    for (;;) {
+        auto offers = offers_by_color(requests, controls);
+        const bool settled = std::all_of(offers.begin(), offers.end(),
+                                         [](const auto& team) { return TeamRoom::is_settled(team.second); });
+        if (settled) return std::move(offers[color]);
+        if (mine) mine->go_on(offers[color]);
+        const NewControl next{1, mine ? mine->offer() : RoomOffer{}};
+        parent.exchange("team_split", &next, sizeof next);
+        controls = all_exchanged<NewControl>(parent);
     }
-    return common;
 }
 
 }  // namespace
@@ -182,13 +204,10 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     const Meetings::Within within(parent.meetings(), "split");
     parent.agree(record);
     JobState& job = parent.job();
-    gpu::KernelPlaces::Offer offer(job.kernels().places);
-    gpu::KernelPlaces::Offer pages_offer(job.kernels().pages);
-    const SplitWish wish{color, key, offer.bits(), pages_offer.bits()};
-    parent.exchange("team_split", &wish, sizeof wish);
-    const std::vector<int> members = color < 0 ? std::vector<int>{} : members_of(parent, color);
-    const std::uint64_t places = common_places(parent, members, &SplitWish::places);
-    const std::uint64_t pages = common_places(parent, members, &SplitWish::pages);
+    const SplitRequest request{color, key};
+    parent.exchange("team_split", &request, sizeof request);
+    const auto requests = all_exchanged<SplitRequest>(parent);
+    const std::vector<int> members = color < 0 ? std::vector<int>{} : members_of(requests, color);
     std::vector<int> world_members;
     for (const int i : members) world_members.push_back(parent.world_pe(i));
     const int my_pe =
@@ -197,7 +216,10 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     const bool leads = !members.empty() && parts.leads(my_pe);
     // All members of the parent meet once more, so that all know if every new team has its memory.
     ControlBlock* control = nullptr;
-    NewControl mine{1};
+    std::optional<TeamRoom> room;
+    if (!members.empty())
+        room.emplace(job, static_cast<int>(members.size()), first_far(job, world_members) < 0);
+    NewControl mine{1, room ? room->offer() : RoomOffer{}};
     if (leads) {
         job.arena().sweep();
         try {
@@ -209,23 +231,22 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
         }
     }
     parent.exchange("team_split", &mine, sizeof mine);
+    const auto controls = all_exchanged<NewControl>(parent);
     for (int i = 0; i < parent.n_pes(); ++i) {
-        NewControl theirs;
-        std::memcpy(&theirs, parent.exchanged(i), sizeof theirs);
-        if (theirs.offset != 0) continue;
+        if (controls[static_cast<std::size_t>(i)].offset != 0) continue;
         if (control) job.arena().free(control);
         throw Error(ErrorCode::out_of_memory, "No new team was made: PE " +
                                                   std::to_string(parent.world_pe(i)) +
                                                   " has no room for its control block; destroy unused teams, "
                                                   "or raise ATOLL_HEAP_SIZE.");
     }
+    const std::vector<RoomOffer> offers =
+        settle_rooms(parent, room ? &*room : nullptr, color, requests, controls);
     if (members.empty()) return nullptr;
     TeamMemory memory{control, leads, {}, TeamMemory::is_doubled(job, parts)};
-    for (const int first : parts.first) {
-        NewControl theirs;
-        std::memcpy(&theirs, parent.exchanged(members[static_cast<std::size_t>(first)]), sizeof theirs);
-        memory.places.push_back(theirs.offset);
-    }
+    for (const int first : parts.first)
+        memory.places.push_back(
+            controls[static_cast<std::size_t>(members[static_cast<std::size_t>(first)])].offset);
     if (!leads)
         memory.control = static_cast<ControlBlock*>(
             job.arena().address(world_members[static_cast<std::size_t>(parts.local[0])],
@@ -236,9 +257,7 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     auto team =
         std::make_shared<TeamState>(job, job.teams().next_number(), std::move(world_members), my_pe, memory);
     team->meetings().recorded.set_team(identity);
-    team->kernels.place = offer.take(places);
-    team->kernels.group_pages = group_pages_for(*team, pages);
-    pages_offer.take_run(pages, team->kernels.group_pages.count());
+    room->keep(offers, team->kernels);
     return team;
 }
 

@@ -7,7 +7,7 @@
 #include "core/sync/control_block.hpp"
 #include "core/sync/spread.hpp"
 #include "core/team/called.hpp"
-#include "gpu/heap/group_pages.hpp"
+#include "gpu/heap/group_room.hpp"
 
 #include <atomic>
 #include <memory>
@@ -36,10 +36,12 @@ struct TeamAttachment {
 
 /// A team's places in the memory of kernels.
 struct TeamKernels {
-    int place = -1;  ///< index of its control block, the same on all members; -1: no place was free
-    gpu::GroupPages group_pages;  ///< of its collectives on streams
-    std::once_flag once[2];       ///< one for each Memory: guards the filling of the control block
+    /// Offset of its control block, the same on all members; none: nothing was free.
+    std::uint64_t place = gpu::KernelPlaces::none;
+    gpu::GroupRoom group_room;  ///< of its collectives on streams
+    std::once_flag once[2];     ///< one for each Memory: guards the filling of the control block
 
+    bool has_place() const { return place != gpu::KernelPlaces::none; }
     bool ready(Memory memory) const {
         return ready_[static_cast<int>(memory)].load(std::memory_order_acquire);
     }
@@ -62,8 +64,9 @@ class TeamState {
     int my_pe() const { return my_pe_; }
     int n_pes() const { return static_cast<int>(members_.size()); }
     int world_pe(int i) const { return members_[static_cast<std::size_t>(i)]; }
-    int find(int world_pe) const;  ///< -1 if not a member
-    std::string name() const;      ///< "the world team", "team 3 (4 PEs)"
+    const std::vector<int>& members() const { return members_; }  ///< as PEs of the world
+    int find(int world_pe) const;                                 ///< -1 if not a member
+    std::string name() const;                                     ///< "the world team", "team 3 (4 PEs)"
 
     const Context& context() const { return context_; }
     void renew_context();  ///< called once the job's window has changed, before any copy was made
@@ -118,6 +121,9 @@ class TeamState {
     /// Its non-blocking collectives; `requests_once` guards their creation.
     std::unique_ptr<TeamAttachment> requests;
     std::once_flag requests_once;
+    /// Comparison of its collectives on streams; `stream_calls_once` guards its creation.
+    std::unique_ptr<TeamAttachment> stream_calls;
+    std::once_flag stream_calls_once;
 
   private:
     [[noreturn]] void fail_unusable() const;

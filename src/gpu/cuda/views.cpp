@@ -1,23 +1,23 @@
 // Maps existing memory of the GPU into the window.
 #include "atoll/error.hpp"
 #include "common/text.hpp"
-#include "gpu/cuda/cuda_gpu.hpp"
+#include "gpu/cuda/cuda_memory.hpp"
 
 #include <algorithm>
 
 namespace atl::cuda {
 
 /// The identity of the physical allocation at an address; 0: none.
-std::uint64_t CudaGpu::physical_block(const char* address) const noexcept {
+std::uint64_t CudaMemory::physical_block(const char* address) const noexcept {
     std::uint64_t id = 0;
-    const CUresult result = driver_.pointer_attribute(&id, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID,
-                                                      reinterpret_cast<CUdeviceptr>(address));
+    const CUresult result = device_.driver.pointer_attribute(&id, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID,
+                                                             reinterpret_cast<CUdeviceptr>(address));
     return result == CUDA_SUCCESS ? id : 0;
 }
 
-gpu::DeviceRange CudaGpu::enclosing(const void* memory, std::size_t bytes) const {
-    const PrimaryContext::Current current(context_);
-    const std::size_t granule = facts_.granularity_bytes;
+gpu::DeviceRange CudaMemory::enclosing(const void* memory, std::size_t bytes) const {
+    const PrimaryContext::Current current(device_.context);
+    const std::size_t granule = device_.facts.granularity_bytes;
     const auto down = [&](const char* address) {
         return address - reinterpret_cast<std::uintptr_t>(address) % granule;
     };
@@ -25,9 +25,9 @@ gpu::DeviceRange CudaGpu::enclosing(const void* memory, std::size_t bytes) const
     for (const char* end : {static_cast<const char*>(memory),
                             static_cast<const char*>(memory) + (bytes == 0 ? 0 : bytes - 1)}) {
         if (!memory || in_window(end) ||
-            driver_.retain(&handle, const_cast<char*>(down(end))) != CUDA_SUCCESS)
+            device_.driver.retain(&handle, const_cast<char*>(down(end))) != CUDA_SUCCESS)
             handle = retained(memory ? down(end) : nullptr, granule);  // throws with the reason
-        driver_.release(handle);
+        device_.driver.release(handle);
     }
     const char* begin = down(static_cast<const char*>(memory));
     const char* last = down(static_cast<const char*>(memory) + bytes - 1);
@@ -37,9 +37,9 @@ gpu::DeviceRange CudaGpu::enclosing(const void* memory, std::size_t bytes) const
     return {begin, static_cast<std::size_t>(last - begin) + granule};
 }
 
-std::vector<std::size_t> CudaGpu::parts(const void* memory, std::size_t bytes) const {
-    const PrimaryContext::Current current(context_);
-    const std::size_t granule = facts_.granularity_bytes;
+std::vector<std::size_t> CudaMemory::parts(const void* memory, std::size_t bytes) const {
+    const PrimaryContext::Current current(device_.context);
+    const std::size_t granule = device_.facts.granularity_bytes;
     if (!memory || bytes % granule != 0) return {bytes};
     std::vector<std::size_t> sizes;
     std::uint64_t block = 0;
@@ -53,7 +53,7 @@ std::vector<std::size_t> CudaGpu::parts(const void* memory, std::size_t bytes) c
 }
 
 /// The allocation at an address, which it must fill. Throws Error(invalid_argument).
-CUmemGenericAllocationHandle CudaGpu::retained(const void* memory, std::size_t bytes) const {
+CUmemGenericAllocationHandle CudaMemory::retained(const void* memory, std::size_t bytes) const {
     const std::string what =
         "register_buffer: " + common::bytes_text(bytes) + " at " + common::address_text(memory);
     const auto refuse = [&](const std::string& why) {
@@ -65,41 +65,42 @@ CUmemGenericAllocationHandle CudaGpu::retained(const void* memory, std::size_t b
                 "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or by cuda.core's "
                 "VirtualMemoryResource. Or allocate in the device heap, and copy.");
     };
-    const std::size_t granule = facts_.granularity_bytes;
+    const std::size_t granule = device_.facts.granularity_bytes;
     if (!memory || bytes == 0 || reinterpret_cast<std::uintptr_t>(memory) % granule != 0 ||
         bytes % granule != 0)
         refuse("are not aligned: address and size must be multiples of " + common::bytes_text(granule) + ".");
     if (in_window(memory)) refuse("are in the device heap already.");
     CUmemGenericAllocationHandle handle = 0;
-    if (driver_.retain(&handle, const_cast<void*>(memory)) != CUDA_SUCCESS)
+    if (device_.driver.retain(&handle, const_cast<void*>(memory)) != CUDA_SUCCESS)
         refuse("are not memory that cuMemCreate made (cudaMalloc's cannot be mapped elsewhere).");
     CUmemAllocationProp properties{};
     const auto* first = static_cast<const char*>(memory);
     const std::uint64_t block = physical_block(first);
     std::string wrong;
-    if (driver_.properties(&properties, handle) != CUDA_SUCCESS ||
+    if (device_.driver.properties(&properties, handle) != CUDA_SUCCESS ||
         (properties.requestedHandleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) == 0)
         wrong = "cannot be given to other processes by a descriptor.";
-    else if (properties.location.type != CU_MEM_LOCATION_TYPE_DEVICE || properties.location.id != device_)
-        wrong = "are not on this PE's GPU, number " + std::to_string(device_) + ".";
+    else if (properties.location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+             properties.location.id != device_.number)
+        wrong = "are not on this PE's GPU, number " + std::to_string(device_.number) + ".";
     else if (block != physical_block(first + bytes - 1) || block == physical_block(first - 1) ||
              block == physical_block(first + bytes))
         wrong = "are a part of an allocation.";
     if (!wrong.empty()) {
-        driver_.release(handle);
+        device_.driver.release(handle);
         refuse(wrong);
     }
     return handle;
 }
 
-common::Fd CudaGpu::adopt(std::size_t offset, const void* memory, std::size_t bytes) {
-    const PrimaryContext::Current current(context_);
+common::Fd CudaMemory::adopt(std::size_t offset, const void* memory, std::size_t bytes) {
+    const PrimaryContext::Current current(device_.context);
     const CUmemGenericAllocationHandle handle = retained(memory, bytes);
     common::Fd descriptor;
     try {
         descriptor = export_memory(handle);
     } catch (...) {
-        driver_.release(handle);
+        device_.driver.release(handle);
         throw;
     }
     views_.push_back({offset, bytes, std::vector<bool>(static_cast<std::size_t>(n_slots_))});
@@ -112,12 +113,12 @@ common::Fd CudaGpu::adopt(std::size_t offset, const void* memory, std::size_t by
     return descriptor;
 }
 
-void CudaGpu::map_view(int slot, std::size_t offset, std::size_t, const common::Fd& memory) {
+void CudaMemory::map_view(int slot, std::size_t offset, std::size_t, const common::Fd& memory) {
     for (Chunk& view : views_)
         if (view.offset == offset) map(view, slot, import_memory(slot, memory));
 }
 
-void CudaGpu::unmap_view(std::size_t offset) noexcept {
+void CudaMemory::unmap_view(std::size_t offset) noexcept {
     const auto view =
         std::find_if(views_.begin(), views_.end(), [&](const Chunk& v) { return v.offset == offset; });
     if (view == views_.end()) return;

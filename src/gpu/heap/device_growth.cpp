@@ -3,6 +3,7 @@
 #include "common/error_of.hpp"
 #include "common/text.hpp"
 #include "gpu/heap/device_memory.hpp"
+#include "gpu/heap/growth.hpp"
 
 #include <algorithm>
 
@@ -10,18 +11,12 @@ namespace atl::gpu {
 
 namespace {
 
-/// Limit of the memory allocated ahead of need: a quarter of the present size, at most this. So many small
-/// blocks do not become as many chunks.
-constexpr std::size_t most_ahead_bytes = std::size_t{128} << 20;
-
 /// FNV hash, for comparison between PEs.
 std::uint64_t hash_of(const std::vector<std::size_t>& numbers) {
     std::uint64_t hash = 14695981039346656037ULL;
     for (const std::size_t number : numbers) hash = (hash ^ number) * 1099511628211ULL;
     return hash;
 }
-
-std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 
 }  // namespace
 
@@ -31,7 +26,7 @@ void DeviceMemory::grow_to(std::size_t end) {
     if (end <= taken_bytes_) return;
     const std::size_t granule = gpu_->facts().granularity_bytes;
     const std::size_t need = round_up(end - taken_bytes_, granule);
-    const std::size_t ahead = round_up(std::min(taken_bytes_ / 4, most_ahead_bytes), granule);
+    const std::size_t ahead = ahead_of_need(taken_bytes_, granule);
     if (ahead > need && extend(ahead, false)) return;
     extend(need, true);
 }

@@ -1,6 +1,7 @@
 // Opens the device heap, one GPU per PE; its blocks and addresses.
 #include "gpu/heap/device_memory.hpp"
 
+#include "atoll/device/control.hpp"
 #include "common/error_of.hpp"
 #include "common/log.hpp"
 #include "common/text.hpp"
@@ -36,6 +37,10 @@ int code_of(const std::exception_ptr& error) {
         return static_cast<int>(ErrorCode::system);
     }
 }
+
+/// Teams in collectives on streams at the same time, if PEs share a GPU. Programs have groups for data,
+/// tensor and pipeline parallelism, and one for all ranks.
+constexpr int teams_at_once = 4;
 
 /// The GPU choice of this PE. LOCAL_RANK counts the processes of a host; otherwise the PEs of one machine are
 /// counted, across pretended hosts.
@@ -93,13 +98,13 @@ DeviceMemory::DeviceMemory(JobView& job, const OpenDevice& open, std::size_t con
 }
 
 /// Divides the GPU. Kernels of collectives on streams have one grid on all PEs. If PEs share a GPU, it must
-/// fit two grids of each PE at once, since two teams may be active.
+/// fit the grids of several teams of each PE at once. A grid that does not fit keeps all PEs waiting for it.
 void DeviceMemory::share_gpu(const std::vector<GpuUse>& uses, const std::vector<unsigned>& resident_blocks) {
     const std::vector<GpuSharing> sharing = sharing_of(uses);
     unsigned blocks = UINT_MAX;
     for (std::size_t pe = 0; pe < sharing.size(); ++pe) {
         const int at_once = sharing[pe].at_once;
-        const unsigned share = share_of(resident_blocks[pe], at_once == 1 ? 1 : 2 * at_once);
+        const unsigned share = share_of(resident_blocks[pe], at_once == 1 ? 1 : teams_at_once * at_once);
         blocks = std::min(blocks, std::max(share, 1u));
     }
     if (const unsigned most = job_.settings.stream_blocks; most != 0) blocks = std::min(blocks, most);
@@ -252,9 +257,11 @@ void DeviceMemory::fill_on_all(void* dst, unsigned char value, std::size_t bytes
 }
 
 void DeviceMemory::reserve_group_memory() {
-    const std::size_t bytes = TeamPlaces::bytes(job_.n_pes);
+    const TeamPlaces::Sizes sizes{job_.n_pes, job_.settings.team_bytes,
+                                  1 + control_bytes_ / device::ControlLayout{1}.bytes()};
+    const std::size_t bytes = TeamPlaces::bytes(sizes);
     void* block = allocate(bytes, 128, 0);
-    team_places_ = TeamPlaces(static_cast<char*>(block), job_.n_pes);
+    team_places_ = TeamPlaces(static_cast<char*>(block), sizes);
     group_bytes_ = bytes;
     own_chunks_ = chunk_bytes_.size();
     fill_on_all(block, 0, bytes);

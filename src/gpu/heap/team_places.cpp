@@ -1,12 +1,9 @@
-// The device heap's memory for collectives and messages on streams: one block in every slot, with a place for
+// The device heap's memory for collectives and messages on streams: one block in every slot, with a range for
 // each team.
 #include "gpu/heap/team_places.hpp"
-#include "atoll/device/control.hpp"
 #include "gpu/device_calls.hpp"
-#include "gpu/kernel_places.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace atl::gpu {
 
@@ -17,78 +14,67 @@ namespace {
 constexpr unsigned world_words_bytes = 2u << 20;
 constexpr unsigned most_team_words_bytes = 256u << 10;
 
-/// Bytes of a team's memory for collectives, rounded up; its messages follow.
+constexpr std::size_t whole_lines(std::size_t bytes) { return (bytes + 127) / 128 * 128; }
+/// Bytes of a team's memory for collectives; its messages follow.
 constexpr std::size_t collective_bytes(int n_pes, unsigned words_bytes) {
-    return (GroupMemory{n_pes, words_bytes}.bytes() + 127) / 128 * 128;
+    return whole_lines(GroupMemory{n_pes, words_bytes}.bytes());
 }
 constexpr std::size_t place_bytes(int n_pes, unsigned words_bytes) {
-    return (collective_bytes(n_pes, words_bytes) + MessageMemory{n_pes}.bytes() + 127) / 128 * 128;
+    return whole_lines(collective_bytes(n_pes, words_bytes) + MessageMemory{n_pes}.bytes());
 }
 /// The word of `tickets` has a cache line of its own.
-constexpr std::size_t tickets_line_bytes = 64;
-/// Words that count the tickets of teams' servers: two for each kernel place.
-constexpr std::size_t team_tickets_bytes = 64 * 2 * sizeof(std::uint64_t);
-constexpr std::size_t all_places_bytes(int n_pes) {
-    return place_bytes(n_pes, world_words_bytes) + GroupPages::all_bytes + team_tickets_bytes +
+constexpr std::size_t tickets_line_bytes = 128;
+/// Words that count the tickets of teams' servers: two for each team.
+constexpr std::size_t team_tickets_bytes(std::size_t most_teams) {
+    return whole_lines(most_teams * 2 * sizeof(std::uint64_t));
+}
+constexpr std::size_t all_bytes(int n_pes, std::size_t room_bytes, std::size_t most_teams) {
+    return place_bytes(n_pes, world_words_bytes) + whole_lines(room_bytes) + team_tickets_bytes(most_teams) +
            tickets_line_bytes;
 }
-
-/// Room for a message of 4 KiB from each member, twice.
-constexpr unsigned fewest_words_bytes(int n_pes) {
-    return 2u * static_cast<unsigned>(n_pes) * GroupMemory::slot_bytes();
-}
-constexpr unsigned pages_for(int n_pes, unsigned words_bytes) {
-    return static_cast<unsigned>((place_bytes(n_pes, words_bytes) + GroupPages::page_bytes - 1) /
-                                 GroupPages::page_bytes);
-}
-static_assert(pages_for(device::most_team_pes, fewest_words_bytes(device::most_team_pes)) <= GroupPages::all,
-              "the largest team that kernels serve has room");
+// The library's whole use of a GPU before a user's first byte is 8 MiB in chunks of 2 MiB, for up to 64 PEs.
+// Teams in kernels have 2 MiB of it.
+static_assert(all_bytes(64, 2u << 20, 128) <= 6u << 20);
 
 }  // namespace
 
-std::size_t TeamPlaces::bytes(int n_pes) {
-    // The library's whole use of a GPU before a user's first byte: 8 MiB in chunks of 2 MiB, for up to 128
-    // PEs.
-    static_assert(device::control_area_bytes <= 2u << 20 && all_places_bytes(128) <= 6u << 20);
-    return all_places_bytes(n_pes);
+std::uint64_t group_room_bytes(int n_pes, unsigned words_bytes) { return place_bytes(n_pes, words_bytes); }
+
+/// Room for a message of 4 KiB from each member, twice.
+unsigned fewest_words_bytes(int n_pes) {
+    return 2u * static_cast<unsigned>(n_pes) * GroupMemory::slot_bytes();
 }
 
-/// At most a quarter of the free pages serves longer messages, so that later teams find room.
-GroupPages group_pages_for(int n_pes, std::uint64_t offered) {
-    const auto quarter = static_cast<unsigned>(std::popcount(offered)) / 4;
+/// At most a quarter of what is free serves longer messages, so that later teams find room.
+unsigned words_bytes_for(int n_pes, std::uint64_t free_bytes) {
     const unsigned fewest = fewest_words_bytes(n_pes);
-    for (unsigned words = std::max(fewest, most_team_words_bytes);; words = std::max(fewest, words / 2)) {
-        const unsigned count = pages_for(n_pes, words);
-        if (const std::uint64_t run = run_of(offered, count);
-            run != 0 && (count <= quarter || words == fewest))
-            return {run, words};
-        if (words == fewest) return {};
-    }
+    unsigned words = std::max(fewest, most_team_words_bytes);
+    while (words > fewest && place_bytes(n_pes, words) > free_bytes / 4) words = std::max(fewest, words / 2);
+    return words;
 }
 
-std::size_t fewest_pages_bytes(int n_pes) {
-    return pages_for(n_pes, fewest_words_bytes(n_pes)) * GroupPages::page_bytes;
+std::size_t TeamPlaces::bytes(const Sizes& sizes) {
+    return all_bytes(sizes.n_pes, sizes.room_bytes, sizes.most_teams);
 }
 
 TeamPlaces::Place TeamPlaces::world() const noexcept {
-    return {start_, world_words_bytes, start_ + collective_bytes(n_pes_, world_words_bytes),
-            place_bytes(n_pes_, world_words_bytes)};
+    return {start_, world_words_bytes, start_ + collective_bytes(sizes_.n_pes, world_words_bytes),
+            place_bytes(sizes_.n_pes, world_words_bytes)};
 }
 
-TeamPlaces::Place TeamPlaces::of(int n_pes, const GroupPages& pages) const noexcept {
-    char* const start =
-        start_ + place_bytes(n_pes_, world_words_bytes) + pages.first() * GroupPages::page_bytes;
-    return {start, pages.words_bytes, start + collective_bytes(n_pes, pages.words_bytes),
-            place_bytes(n_pes, pages.words_bytes)};
+TeamPlaces::Place TeamPlaces::of(int n_pes, const GroupRoom& room) const noexcept {
+    char* const start = start_ + place_bytes(sizes_.n_pes, world_words_bytes) + room.offset;
+    return {start, room.words_bytes, start + collective_bytes(n_pes, room.words_bytes),
+            place_bytes(n_pes, room.words_bytes)};
 }
 
 unsigned long long* TeamPlaces::tickets() const noexcept {
-    return reinterpret_cast<unsigned long long*>(start_ + bytes(n_pes_) - tickets_line_bytes);
+    return reinterpret_cast<unsigned long long*>(start_ + bytes(sizes_) - tickets_line_bytes);
 }
 
-unsigned long long* TeamPlaces::team_tickets(int kernel_place) const noexcept {
-    char* const first = start_ + bytes(n_pes_) - tickets_line_bytes - team_tickets_bytes;
-    return reinterpret_cast<unsigned long long*>(first) + 2 * static_cast<std::size_t>(kernel_place);
+unsigned long long* TeamPlaces::team_tickets(std::size_t team) const noexcept {
+    char* const first = start_ + bytes(sizes_) - tickets_line_bytes - team_tickets_bytes(sizes_.most_teams);
+    return reinterpret_cast<unsigned long long*>(first) + 2 * team;
 }
 
 }  // namespace atl::gpu

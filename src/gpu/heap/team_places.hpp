@@ -1,14 +1,14 @@
 // TeamPlaces: the memory of teams for collectives and messages on streams, in this PE's slot.
 #pragma once
 
-#include "gpu/heap/group_pages.hpp"
+#include "gpu/heap/group_room.hpp"
 
 #include <cstddef>
 #include <cstdint>
 
 namespace atl::gpu {
 
-/// One block of the device heap, with a place for each team, and words that count tickets.
+/// One block of the device heap, with a range for each team, and words that count tickets.
 class TeamPlaces {
   public:
     struct Place {
@@ -18,23 +18,30 @@ class TeamPlaces {
         std::size_t bytes;
     };
 
+    struct Sizes {
+        int n_pes = 0;               ///< of the job
+        std::size_t room_bytes = 0;  ///< for all teams but the world team
+        std::size_t most_teams = 1;  ///< with servers of their own
+    };
+
     TeamPlaces() = default;
-    /// `start` is a block of `bytes(n_pes)`, in a job of `n_pes` PEs.
-    TeamPlaces(char* start, int n_pes) : start_(start), n_pes_(n_pes) {}
-    static std::size_t bytes(int n_pes);
+    /// `start` is a block of `bytes(sizes)`.
+    TeamPlaces(char* start, const Sizes& sizes) : start_(start), sizes_(sizes) {}
+    static std::size_t bytes(const Sizes& sizes);
 
     /// The memory of the world team.
     Place world() const noexcept;
-    /// The memory of another team, which has these pages.
-    Place of(int n_pes, const GroupPages& pages) const noexcept;
-    /// Two words in this GPU's memory for the requests of a team with this kernel place; zero at first.
-    unsigned long long* team_tickets(int kernel_place) const noexcept;
+    /// The memory of another team, which has this range.
+    Place of(int n_pes, const GroupRoom& room) const noexcept;
+    /// Two words in this GPU's memory for the requests of a team, by its number among those with servers;
+    /// zero at first.
+    unsigned long long* team_tickets(std::size_t team) const noexcept;
     /// The word for the requests of single operations; zero at first.
     unsigned long long* tickets() const noexcept;
 
   private:
     char* start_ = nullptr;  ///< null until DeviceMemory::reserve_group_memory
-    int n_pes_ = 0;
+    Sizes sizes_;
 };
 
 }  // namespace atl::gpu

@@ -75,10 +75,11 @@ class Search {
 };
 
 [[noreturn]] void refuse(const std::string& sentence) {
-    throw Error(ErrorCode::unsupported,
-                sentence +
-                    " Install it (Debian: apt-get install libucx0; Python: pip install 'atoll[ucx]'), or "
-                    "name a libucp.so.0 by ATOLL_UCX_LIBRARY.");
+    throw Error(
+        ErrorCode::unsupported,
+        sentence +
+            " Install it (Debian: apt-get install libucx0; in a clone of Atoll: pip install '.[ucx]'), or "
+            "name a libucp.so.0 by ATOLL_UCX_LIBRARY.");
 }
 
 template <class Function> void resolve(void* handle, const char* name, Function& function) {

@@ -2,9 +2,8 @@
 // worker.
 #pragma once
 
+#include "common/yield_policy.hpp"
 #include "transport/ucx/progress_thread.hpp"
-
-#include <sched.h>
 
 #include <memory>
 #include <mutex>
@@ -43,11 +42,13 @@ class Waiting {
 
     Engine& engine_;
     std::unique_ptr<ProgressThread> thread_;
+    common::YieldPolicy yields_;
 };
 
 template <class Ready> void Waiting::until(Lock& lock, const char* operation, int pe, Ready&& ready) {
     const Peer& peer = engine_.peer(pe);
-    for (int idle = 0; idle < looks; ++idle) {
+    bool yields = true;
+    for (int idle = 0; yields && idle < looks; ++idle) {
         if (ready()) return;
         engine_.check(peer);
         note();
@@ -56,7 +57,8 @@ template <class Ready> void Waiting::until(Lock& lock, const char* operation, in
             continue;
         }
         lock.unlock();
-        if (idle > looks_alone) ::sched_yield();
+        if (idle == looks_alone) yields = yields_.allows();
+        if (yields && idle > looks_alone) yields = yields_.yield();
         lock.lock();
     }
     lock.unlock();

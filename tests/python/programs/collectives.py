@@ -208,7 +208,6 @@ def check_sizes() -> None:
 
 def check_teams() -> None:
     odd = atoll.WORLD.split(me % 2, -me)
-    assert odd is not None
     members = [pe for pe in range(n - 1, -1, -1) if pe % 2 == me % 2]
     assert odd.n_pes() == len(members) == atoll.n_pes(odd) and members[odd.my_pe()] == me
     assert [odd.world_pe(i) for i in range(odd.n_pes())] == members
@@ -222,13 +221,19 @@ def check_teams() -> None:
         assert ctx.n_pes() == odd.n_pes()
         assert atoll.g(x, odd.my_pe(), ctx=ctx, index=0) == x[0]
     inner = odd.split_strided(0, 1, 1)
-    assert (inner is None) == (odd.my_pe() != 0)
-    if inner is not None:
+    assert bool(inner) == (odd.my_pe() == 0)
+    if inner:
         inner.sync()
         inner.destroy()
         raises(atoll.UseAfterFree, lambda: atoll.barrier(inner), "destroyed")
     else:
         raises(atoll.InvalidArgument, lambda: atoll.my_pe("team"), "atoll.Team")  # type: ignore[arg-type]
+        for call in (inner.sync, inner.my_pe, inner.destroy, lambda: atoll.sum_reduce(1, team=inner)):
+            raises(atoll.InvalidArgument, call, "of which this PE is not a member")
+        raises(atoll.InvalidArgument, lambda: atoll.Context(inner), "of which this PE is not a member")
+        assert repr(inner) == "<atoll.Team, this PE is not a member>"
+        with inner:
+            pass
     if LOAD_STORE and odd.n_pes() > 1:
         every_other = atoll.global_view(x, odd)
         assert every_other.shape == (odd.n_pes(), 2) and every_other[odd.my_pe(), 0] == x[0]
@@ -239,12 +244,14 @@ def check_teams() -> None:
     with row, column:
         equal(atoll.sum_reduce(np.array([1]), team=row), np.array([row.n_pes()]))
     assert atoll.WORLD == atoll.SHARED or n > 1
+    assert atoll.WORLD != None and (atoll.WORLD == 3) is False  # noqa: E711
     for team in (atoll.SHARED, atoll.HOST, atoll.RAIL):
         assert team.world_pe(team.my_pe()) == me
         equal(atoll.sum_reduce(np.array([1]), team=team), np.array([team.n_pes()]))
-    assert atoll.WORLD.split(-1) is None
+    outside = atoll.WORLD.split(-1)
+    assert not outside and outside == atoll.WORLD.split(-1) and outside != atoll.WORLD
     for _ in range(100):
-        with atoll.WORLD.split(0) as team:  # type: ignore[union-attr]
+        with atoll.WORLD.split(0) as team:
             team.sync()
 
 

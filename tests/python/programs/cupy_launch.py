@@ -38,7 +38,7 @@ whole = atoll.zeros(3000, np.uint8, device="cuda")
 box = atoll.cupy.mailbox(whole, 8)
 assert launch(box)[2][1].tobytes() == box.tobytes() and int(box["block"]) == whole.ptr
 halves = [atoll.WORLD.split_strided(pe, 1, 1) for pe in range(atoll.n_pes())]
-(half,) = [each for each in halves if each is not None]
+(half,) = [each for each in halves if each]
 for each in (half, atoll.WORLD, half.device()):  # each has its own bytes, although they are cached
     atoll.cupy.launch(kernel, 2, 64, each)
     assert kernel.started[2][0].tobytes() == atoll.cupy.team(each).tobytes()

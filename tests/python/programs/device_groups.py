@@ -259,9 +259,15 @@ def main() -> None:
             messages(group, count)
     uneven(groups[1], 1000)
     uneven(groups[0], 300_000)
-    big = np.ones(20_000_000, "float32")
+    pattern = np.arange(20_000_000, dtype="float32") % 1009
+    big = pattern * (rank + 1)
+    wanted = pattern * (size * (size + 1) // 2)
     groups[0].run("all_reduce", big, big)
-    check(big, np.full_like(big, size), "80 MB")
+    check(big, wanted, "80 MB in place")
+    result, big = np.zeros(2_100_003, "float32"), (pattern * (rank + 1))[:2_100_003]
+    groups[0].run("all_reduce", big, result)
+    check(result, wanted[: result.size], "8 MB")
+    check(big, (pattern * (rank + 1))[: big.size], "8 MB, the source")
     wrong = call("all_reduce", big, big)
     wrong.type = E4M3
     raises(RuntimeError, lambda: groups[0].start(wrong), "convert 8-bit")

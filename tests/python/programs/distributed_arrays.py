@@ -12,37 +12,8 @@ from typing import Any
 import atoll
 import numpy as np
 from atoll import arrays
-from atoll.arrays import DistArray
-
-CHECKS: list[Callable[[random.Random], None]] = []
-
-
-def check(function: Callable[[random.Random], None]) -> Callable[[random.Random], None]:
-    """Register a check. It gets random numbers that are the same on every PE."""
-    CHECKS.append(function)
-    return function
-
-
-def some_array(
-    rng: random.Random, dtype: Any = None, kinds: str = "block cyclic whole bounds"
-) -> tuple[DistArray, Any]:
-    """Return an array of a random shape and distribution, and its elements in NumPy."""
-    axes = rng.randint(1, 3)
-    shape = tuple(rng.randint(1, 9) for _ in range(axes))
-    dtype = np.dtype(dtype or rng.choice(["i8", "f8", "f4", "i4", "c16"]))
-    whole = (np.arange(np.prod(shape)) * 7 % 23).reshape(shape).astype(dtype)
-    dist: list[Any] = []
-    for n in shape:
-        kind = rng.choice(kinds.split())
-        if kind == "cyclic" and rng.random() < 0.5:
-            kind = f"cyclic({rng.randint(2, 3)})"
-        dist.append("block" if kind == "bounds" else kind)
-        if kind == "bounds" and axes == 1:
-            cuts = sorted(rng.randint(0, n) for _ in range(atoll.n_pes() - 1))
-            dist[-1] = [0, *cuts, n]
-    if all(kind == "whole" for kind in dist) and atoll.n_pes() > 1:
-        dist[0] = "block"
-    return arrays.from_array(whole, dist=dist), whole
+from atoll.arrays import DistArray, _makers
+from distributed import check, equal, main, refused, some_array
 
 
 def some_index(rng: random.Random, n: int) -> Any:
@@ -59,11 +30,6 @@ def some_box(rng: random.Random, shape: tuple[int, ...]) -> Any:
     return tuple(box)
 
 
-def equal(found: Any, wanted: Any) -> None:
-    np.testing.assert_array_equal(found, wanted)
-    assert np.asarray(found).dtype == np.asarray(wanted).dtype, (found, wanted)
-
-
 @check
 def boxes_are_read_from_any_side(rng: random.Random) -> None:
     a, whole = some_array(rng)
@@ -75,11 +41,14 @@ def boxes_are_read_from_any_side(rng: random.Random) -> None:
         if out.ndim:
             assert a.get(box, out=out) is out
             equal(out, whole[box])
-    equal(a.to_numpy(), whole)
+    mine = a.to_numpy()
+    mine += 0
+    equal(mine, whole)
     root = rng.randint(0, atoll.n_pes() - 1)
     gathered = a.gather(root)
     if atoll.my_pe() == root:
         equal(gathered, whole)
+        assert gathered is not None and gathered.flags.writeable
     else:
         assert gathered is None
 
@@ -125,6 +94,63 @@ def elements_are_chosen_by_arrays_of_indices(rng: random.Random) -> None:
     atoll.barrier_all()
     whole[index] = 5.0
     equal(a.to_numpy(), whole)
+
+
+@check
+def many_indices_are_converted_in_chunks(rng: random.Random) -> None:
+    n = rng.randint(50, 90)
+    dist = rng.choice(
+        ["block", "cyclic", "cyclic(3)", [0, *sorted(rng.choices(range(n), k=atoll.n_pes() - 1)), n]]
+    )
+    dtype = rng.choice(["i8", "f4", "c16", "S5"])
+    whole = np.arange(3 * n).astype(dtype)[:n]
+    a = arrays.from_array(whole, dist=dist)
+    index = (np.arange(40_000) * 7919 % n).reshape(2, 20_000) - n * rng.randint(0, 1)
+    atoll.barrier_all()
+    out = np.empty(index.shape, dtype)
+    assert a.at[index].get(out) is out
+    equal(out, whole[index])
+    atoll.barrier_all()
+    a.at[index.astype("i4")[::-1]].set(whole[index[::-1]])
+    atoll.barrier_all()
+    equal(a.to_numpy(), whole)
+    if dtype in ("i8", "f4"):
+        values = np.ones(index.shape[1], dtype)
+        a.at[index].add(values)
+        # numpy.add.at of NumPy 2.4 reads beyond values that it broadcasts.
+        np.add.at(whole, index, np.full(index.shape, atoll.n_pes(), dtype))
+        atoll.barrier_all()
+        equal(a.to_numpy(), whole)
+
+
+@check
+def rows_are_shuffled(rng: random.Random) -> None:
+    a, whole = some_array(rng)
+    seed = rng.randint(0, 9)
+    arrays.shuffle(a, seed)
+    equal(a.to_numpy(), np.random.Generator(np.random.Philox(key=seed)).permutation(whole))
+
+
+@check
+def arrays_that_differ_between_pes_are_refused(rng: random.Random) -> None:
+    n, me = atoll.n_pes(), atoll.my_pe()
+    if n == 1:
+        return
+    last = me == n - 1
+    for given, expected in (
+        (
+            np.zeros((3, 2 + last)),
+            f"PE 0 passed an array of shape (3, 2) and dtype <f8, PE {n - 1} one of (3, 3) and",
+        ),
+        (np.zeros(4, np.int32 if last else np.int64), f"dtype <i8, PE {n - 1} one of (4,) and <i4"),
+        (np.arange(12.0).reshape(3, 4)[:, ::2] + last, f"PE 0 and PE {n - 1} have different elements"),
+    ):
+        try:
+            arrays.from_array(given)
+        except ValueError as error:
+            assert expected in str(error), error
+        else:
+            raise AssertionError("nothing was raised")
 
 
 @check
@@ -187,6 +213,14 @@ def elementwise_operations_are_numpys(rng: random.Random) -> None:
         equal(np.modf(a)[1].to_numpy(), np.modf(whole + 1)[1])
     equal(a.astype("c16").to_numpy(), (whole + 1).astype("c16"))
     equal(a.map_blocks(np.square).to_numpy(), np.square(whole + 1))
+    few = arrays.arange(1).map_blocks(lambda x: x * 0.5 if len(x) else np.zeros(0, "i4"))
+    equal(few.to_numpy(), np.arange(1) * 0.5)
+    out = arrays.from_array(whole).redistribute(like=a)
+    assert np.round(a, 1, out) is out
+    equal(out.to_numpy(), np.round(whole + 1, 1))
+    if whole.dtype.kind != "c":
+        assert np.clip(a, 2, 9, out=out) is out
+        equal(out.to_numpy(), np.clip(whole + 1, 2, 9))
 
 
 @check
@@ -204,6 +238,14 @@ def reductions_are_numpys(rng: random.Random) -> None:
         if name not in ("mean", "var", "std"):
             equal(np.asarray(found), np.asarray(wanted))
     equal(np.sum(a, axis=axis), np.sum(whole, axis=axis))
+    for function in (np.sum, np.mean, np.prod):
+        for dtype in ("c16", "f4") if whole.dtype.kind != "c" else ("c8",):
+            found, wanted = function(a, axis, dtype), function(whole, axis, dtype)
+            np.testing.assert_allclose(found, wanted, rtol=1e-5)
+            assert found.dtype == wanted.dtype
+    equal(np.max(a.real, axis, None, True), np.max(whole.real, axis, None, True))
+    equal(np.sum(a=a, dtype=None), np.sum(whole))
+    equal(np.add.reduce(a, None, "c16"), np.add.reduce(whole, None, "c16"))
     equal(np.add.reduce(a), np.add.reduce(whole))
     if whole.dtype.kind != "c":
         assert a.argmin() == whole.argmin() and a.argmax() == whole.argmax()
@@ -274,26 +316,23 @@ def random_numbers_do_not_depend_on_the_distribution(rng: random.Random) -> None
     whole = a.to_numpy()
     equal(whole, b.to_numpy())
     assert whole.min() >= 0 and whole.max() < 1 and len(np.unique(whole)) == 40
+    for dtype in ("f8", "f4"):
+        stream = np.random.Generator(np.random.Philox(key=4, counter=[0, 0, 0, 0]))
+        wanted = stream.random(101, dtype)
+        was, _makers.DRAWN = _makers.DRAWN, rng.choice([8, 24, 1 << 16])
+        for dist in ("block", "cyclic", "cyclic(3)"):
+            equal(arrays.random(101, seed=4, dtype=dtype, dist=dist).to_numpy(), wanted)
+        _makers.DRAWN = was
     if atoll.my_pe() == 0:
         print("random", whole.sum().hex())  # the test compares it over numbers of PEs
-
-
-@check
-def files_hold_the_array(rng: random.Random) -> None:
-    a, whole = some_array(rng)
-    path = atoll.bcast_object(f"{sys.argv[1]}/{rng.randint(0, 10**9)}.npy")
-    arrays.save(path, a)
-    equal(np.load(path), whole)
-    equal(arrays.load(path, dist="cyclic").to_numpy(), whole)
 
 
 @check
 def what_numpy_may_not_do_is_refused(rng: random.Random) -> None:
     a = arrays.ones((4, 5))
     cases: list[tuple[Callable[[], Any], str]] = [
-        (lambda: np.sort(a), "numpy.sort does not work on distributed arrays"),
-        (lambda: np.add.accumulate(a), "numpy.add.accumulate does not work"),
-        (lambda: np.matmul(a, a), "numpy.matmul does not work"),
+        (lambda: np.median(a), "numpy.median does not work on distributed arrays"),
+        (lambda: np.maximum.accumulate(a), "numpy.maximum.accumulate does not work"),
         (lambda: np.asarray(a), "a.to_numpy()"),
         (lambda: a + np.ones(3), "does not broadcast to (4, 5)"),
         (lambda: a + arrays.ones((4, 6)), "shapes (4, 5) and (4, 6)"),
@@ -309,7 +348,10 @@ def what_numpy_may_not_do_is_refused(rng: random.Random) -> None:
         (lambda: a.sum(axis=(0, 0)), "names an axis twice"),
         (lambda: a.exchange_halo(), "this array has no halo"),
         (lambda: a.map_blocks(lambda x: x[:0]), "the function returned shape"),
-        (lambda: DistArray((4, 5), grid=(9, 9)), "grid (9, 9) has 81 places, and the job has"),
+        (lambda: a.map_blocks(lambda x: x if atoll.my_pe() else x[1:]), "on PE 0, whose part has"),
+        (lambda: np.clip(a, 0, 1, out=np.ones((4, 5))), "numpy.clip: out= must be a distributed array"),
+        (lambda: np.round(a, out=arrays.ones((4, 6))), "shapes (4, 5) and (4, 6)"),
+        (lambda: DistArray((4, 5), grid=(9, 9)), "grid (9, 9) has 81 places, and the"),
         (lambda: DistArray((4, 5), dist="blok"), "dist 'blok' is not one of"),
         (lambda: DistArray(4, dist=[0] * atoll.n_pes() + [3]), "do not ascend from 0 to 4"),
         (lambda: DistArray((6, 8.5)), "float"),
@@ -323,12 +365,16 @@ def what_numpy_may_not_do_is_refused(rng: random.Random) -> None:
         (lambda: arrays.zeros(4, int).accumulate(0, 1.5), "float64 cannot be added to elements of int64"),
         (lambda: a.accumulate(0, np.ones(7)), "does not broadcast to the box, (5,)"),
         (lambda: a.redistribute(like=np.ones(3)), "b is ndarray, not a distributed array"),
-        (lambda: arrays.save(a, "q.npy"), "the second argument is str"),
         (lambda: arrays.random(4, seed=-1), "a seed is 0 or more"),
+        (lambda: arrays.random(3, 3), "Write random((3, 3)) for 2 axes or random(3, seed=3)."),
+        (lambda: arrays.random(3, 4, 5), "Write random((3, 4, 5)) for 3 axes."),
+        (lambda: arrays.random((3, 4), 5), "Write random((3, 4), seed=5)."),
+        (lambda: arrays.zeros(3, 4), "dtype is 4, a number"),
+        (lambda: arrays.full(3, 4, 5), "write (3, 4) with its parentheses"),
         (lambda: arrays.ones(4, np.float16).sum(), "use a.astype(np.float32)"),
         (lambda: arrays.zeros(4, "U3").sum(), "elements of <U3 are not combined over PEs"),
         (lambda: a.global_indices(2), "axis 2 is out of bounds"),
-        (lambda: np.linalg.norm(a), "numpy.linalg.norm does not work"),
+        (lambda: np.linalg.inv(a), "numpy.linalg.inv does not work"),
         (lambda: pickle.dumps(a), "cannot be pickled"),
         (
             lambda: DistArray(2 * atoll.n_pes(), halo=2).exchange_halo("reflect"),
@@ -337,18 +383,51 @@ def what_numpy_may_not_do_is_refused(rng: random.Random) -> None:
         (lambda: DistArray((4, 5), halo=9), "a halo of 9 is wider than the smallest part"),
         (lambda: DistArray(()), "at least one axis"),
         (lambda: arrays.ones(0).max(), "an axis has no elements"),
+        (lambda: a.fetch_add((1, 9), 1), "expected one integer for each of the 2 axes"),
+        (lambda: a.fetch_add(1, 1), "expected one integer for each of the 2 axes"),
+        (
+            lambda: a.at[[1], [2]].set(np.ones(3)),
+            "values of shape (3,) do not broadcast to the indices, (1,)",
+        ),
+        (lambda: a.at[[1], [2]].get(np.ones(3)), "out has shape (3,)"),
+        (lambda: np.random.default_rng(0).shuffle(a), "you are shuffling a 'DistArray'"),
+        (lambda: arrays.shuffle(a, -1), "a seed is 0 or more"),
         (lambda: arrays.from_array(None), "needs an array on every PE"),
     ]
     if atoll.n_pes() > 1:  # with one part an axis is whole
         cases.append((lambda: DistArray((40, 50), dist="cyclic", halo=1), "is cyclic: only"))
-    for function, expected in cases:
-        try:
-            function()
-        except (TypeError, ValueError, IndexError) as error:
-            if expected not in str(error):
-                raise AssertionError(f"{error!r} does not have {expected!r}") from error
-        else:
-            raise AssertionError(f"nothing was raised; expected {expected!r}")
+    refused(cases)
+
+
+@check
+def freed_arrays_are_refused(rng: random.Random) -> None:
+    """The error comes before the bytes, which belong to the next array."""
+    n = atoll.n_pes()
+    a, b = arrays.ones((8, 9), halo=1), arrays.full((8 * n, 9), 2, grid=(n, 1))
+    a.exchange_halo()
+    a.at[1, 2].get()  # keeps a window
+    a.free()
+    atoll.free(b.local_with_halo)
+    taken = arrays.full((8, 9), 3.0)
+    for x, dtype, end in (
+        (a, "float64", "freed by a.free()"),
+        (b, "int64", "freed by atoll.free() of its part"),
+    ):
+        expected = f"array of shape {x.shape} and dtype {dtype} made at distributed_arrays.py:"
+        uses: list[Callable[[], Any]] = [
+            *(lambda x=x: x.local, lambda x=x: x.local_with_halo, lambda x=x: x[1, 2], lambda x=x: x[...]),
+            *(
+                lambda x=x: x.get(0),
+                lambda x=x: x.put(0, 1),
+                lambda x=x: x.accumulate(0, 1),
+                lambda x=x: x + 1,
+            ),
+            *(lambda x=x: x.at[1, 2].get(), lambda x=x: x.at[1, 2].set(1), lambda x=x: x.at[1, 2].add(1)),
+            *(lambda x=x: x.fetch_add((1, 2), 1), lambda x=x: x.exchange_halo(), lambda x=x: x.sum(), x.free),
+        ]
+        refused([(use, part) for use in uses for part in (expected, end)])
+        assert repr(x) == f"DistArray(shape={x.shape}, dtype={dtype}, freed)" in x._repr_html_()
+    equal(taken.to_numpy(), np.full((8, 9), 3.0))
 
 
 @check
@@ -365,6 +444,14 @@ def makers_make(rng: random.Random) -> None:
     assert line[0] == n and bool(line[:1].any())
     equal(arrays.ones((3, 4), "i4").to_numpy(), np.ones((3, 4), "i4"))
     equal(arrays.full(5, 2.5).to_numpy(), np.full(5, 2.5))
+    for like in (
+        lambda x: np.zeros_like(x, np.int64),
+        lambda x: np.full_like(x, 3, int),
+        lambda x: np.full_like(x, fill_value=3),
+        lambda x: np.ones_like(x, dtype="c8"),
+        lambda x: np.empty_like(x, "i4") * 0,
+    ):
+        equal(like(line).to_numpy(), like(np.empty(3 * n)))
     equal(arrays.zeros((2, 9)).to_numpy(), np.zeros((2, 9)))
     f = arrays.from_function(lambda i, j, k: i * 100 + j * 10 + k, (3, 4, 5), int, dist="cyclic")
     equal(f.to_numpy(), np.fromfunction(lambda i, j, k: i * 100 + j * 10 + k, (3, 4, 5), dtype=int))
@@ -373,16 +460,5 @@ def makers_make(rng: random.Random) -> None:
     equal(arrays.from_array(given, root=root).to_numpy(), np.arange(12).reshape(4, 3))
 
 
-def main() -> None:
-    """Run every check several times."""
-    atoll.init()
-    rounds = int(sys.argv[2])
-    for function in CHECKS:
-        for seed in range(rounds if function.__code__.co_argcount else 1):
-            function(random.Random(f"{function.__name__} {seed}"))
-            atoll.barrier_all()
-    if atoll.my_pe() == 0:
-        print(f"{len(CHECKS)} checks")
-
-
-main()
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -24,7 +24,7 @@ def leave_report(name=b""):
 
     word("report_operation", ctypes.c_int, at["signal_wait_until"])
     word("report_peer", ctypes.c_int, 0)
-    word("report_compare", ctypes.c_int, 3)
+    word("report_subject", ctypes.c_uint, at["subject word"] | 3 << at["compare_shift"])
     word("report_tag", ctypes.c_int, 42)
     word("report_address", ctypes.c_uint64, 0x1234)
     word("report_expected", ctypes.c_uint64, 5)

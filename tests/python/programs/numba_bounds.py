@@ -26,7 +26,7 @@ def waiting(operation: str, *arguments: Any) -> Any:
     """Return a kernel that waits in an operation by that name."""
 
     def register(function: Any) -> Any:
-        waits.append((operation, dev.kernel(function), arguments))
+        waits.append((operation, dev.kernel(function, cache=True), arguments))
         return function
 
     return register

@@ -45,7 +45,6 @@ def of_split(team, x):
 def check_teams_of_any_order() -> None:
     """The reversed order makes the team use its table."""
     team = atoll.WORLD.split(0, key=-me)
-    assert team is not None
     x = new(1, np.int64)
     dev.launch(of_split, 1, 32)(team, x)
     if CUDA:

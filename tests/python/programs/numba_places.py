@@ -66,7 +66,7 @@ CALLS: dict[str, tuple[str, Any]] = {
 
 def refused(function: Any, *arguments: Any) -> str:
     try:
-        dev.launch(dev.kernel(function), 1, 1)(atoll.WORLD, *arguments)
+        dev.launch(dev.kernel(function, cache=True), 1, 1)(atoll.WORLD, *arguments)
     except atoll.NotSymmetric as error:
         dev.raise_ended()  # the error is not kept
         return str(error)
@@ -103,7 +103,7 @@ def main() -> None:
         function.__name__ = name.split(",")[0]
         argument = 5 if operation in ("post", "receive") else 3
         try:
-            dev.launch(dev.kernel(function), 1, 1)(atoll.WORLD, x, ordinary, (me + 1) % n, no_box)
+            dev.launch(dev.kernel(function, cache=True), 1, 1)(atoll.WORLD, x, ordinary, (me + 1) % n, no_box)
         except atoll.NotSymmetric as error:
             wanted = (
                 f"{function.__name__}: argument {argument} is ordinary memory: ",

@@ -131,7 +131,7 @@ atoll.barrier_all()
 if me == 0:
     refused(lambda: atoll.put(x, 1, 1), f"PE 1's allocation 1 is {4 * MIB} bytes")
 team = atoll.WORLD.split_strided(n - 2, 1, 2)  # PE numbers are those of the call's team
-if team is not None and me == n - 1:
+if team and me == n - 1:
     peer = n - 2
     if peer == 0:
         refused(lambda: atoll.put(x, 1, 0, team=team), "PE 0's allocation 1")

@@ -45,7 +45,7 @@ with pool:
     atoll.barrier_all()
     team = atoll.WORLD.split_strided(0, 1, n)
     part = atoll.WORLD.split_strided(0, 1, max(1, n - 1))  # without the PE that differs
-    if part is not None:
+    if part:
         atoll.sum_reduce(first, second, team=part)
         atoll.sum_reduce(second, first, team=part)
     for _ in range(300):  # more than are kept

@@ -24,15 +24,15 @@ from triton_compiling import TEAM, load  # noqa: E402
 
 # A call with float32 (x), int64 (w) and bytes (b), and the operations whose addresses are checked.
 PLACES = {
-    "dev.put(team, x, x, n, 0)": {"check put"},
-    "dev.get_nbi(team, x, x, n, 0)": {"check get_nbi"},
-    "dev.put_nbi(team, x, x, n, 0)": {"check put_nbi"},
-    "dev.tile_put(team, x, x, 8, 8, 4, 4, 0)": {"check tile_put"},
-    "dev.p(team, x + tl.arange(0, 64), 1.5, 0)": {"check p"},
-    "tl.store(dev.ptr(team, x + tl.arange(0, 64), 0), 1.0, mask=tl.arange(0, 64) < n)": {"check peer"},
-    "dev.atomic_inc(team, w, 0)": {"check atomic"},
-    "dev.put_signal(team, x, x, n, w, 1, dev.SET, 0)": {"check put_signal"},
-    "dev.put_signal_nbi(team, x, x, n, w, 1, dev.ADD, 0)": {"check put_signal_nbi"},
+    "dev.put(team, x, x, n, 0)": {"put"},
+    "dev.get_nbi(team, x, x, n, 0)": {"get_nbi"},
+    "dev.put_nbi(team, x, x, n, 0)": {"put_nbi"},
+    "dev.tile_put(team, x, x, 8, 8, 4, 4, 0)": {"tile_put"},
+    "dev.p(team, x + tl.arange(0, 64), 1.5, 0)": {"p"},
+    "tl.store(dev.ptr(team, x + tl.arange(0, 64), 0), 1.0, mask=tl.arange(0, 64) < n)": {"peer"},
+    "dev.atomic_inc(team, w, 0)": {"atomic"},
+    "dev.put_signal(team, x, x, n, w, 1, dev.SET, 0)": {"put_signal"},
+    "dev.put_signal_nbi(team, x, x, n, w, 1, dev.ADD, 0)": {"put_signal_nbi"},
     "dev.tile_allgather(team, x, x, 8, 8, 4, 4)": {"tile_allgather"},
     "dev.wait_until(team, w, dev.GE, 1)": set(),
 }
@@ -41,8 +41,8 @@ WAITS = {
     "dev.sync(team": set(),
     "dev.sync(team, dev.RELAXED": set(),
     "dev.reduce(team, x, x, n, dev.SUM": {"reduce"},
-    "dev.post(team, b, 64, x, n, 0": {"check post"},
-    "dev.receive(team, b, 64, x, n, 0": {"check receive"},
+    "dev.post(team, b, 64, x, n, 0": {"post"},
+    "dev.receive(team, b, 64, x, n, 0": {"receive"},
 }
 # The same for calls that only load words, which a CPU may write meanwhile.
 LOOKS = {
@@ -51,7 +51,7 @@ LOOKS = {
     "tl.store(x, dev.test_all(team, w, n, None, dev.GE, 1))": set(),
     "tl.store(x, dev.test_any(team, w, n, None, dev.GE, 1))": set(),
     "tl.store(x, dev.test_some_vector(team, w, n, None, None, dev.GE, w))": set(),
-    "tl.store(x, dev.try_receive(team, b, 64, x, n, 0))": {"check receive"},
+    "tl.store(x, dev.try_receive(team, b, 64, x, n, 0))": {"receive"},
 }
 BOUNDS = {"none": ")", "left out": ", tag=0, bound_ns=0)", "given": ", tag=7, bound_ns=500)"}
 
@@ -72,8 +72,8 @@ for k, call in enumerate(calls):
     ptx[call] = made.asm["ptx"].replace(f"call{k:02}", "call")
 
 # The stores of a report: its operation, and the kind of error.
-operation, compare = (AT["report"] + AT[f"report_{field}"] for field in ("operation", "compare"))
-REPORTED = re.compile(rf"\[w\+{operation}\], (\d+);[^\n]*\[w\+{compare}\], {AT['wrong_place']};")
+operation, subject = (AT["report"] + AT[f"report_{field}"] for field in ("operation", "subject"))
+REPORTED = re.compile(rf"\[w\+{operation}\], (\d+);[^\n]*\[w\+{subject}\], {AT['subject wrong_place']};")
 is_checked = os.environ["ATOLL_CHECK"] == "all"
 for call, named in calls.items():
     found = set(map(int, REPORTED.findall(ptx[call])))

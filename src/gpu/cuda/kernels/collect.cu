@@ -48,7 +48,8 @@ __device__ void stop(const CollectCall& collect, unsigned long long total) {
     const GroupCall& call = collect.group;
     if (!call.team.control->watch) __trap();
     device::Report report = device::detail::waiting(call.team.control, {call.operation, 0, 0}, call.dst, -1);
-    report.compare = static_cast<int>(device::Compare::le);
+    report.subject = device::Subject::word;
+    report.compare = device::Compare::le;
     report.expected = collect.dst_bytes;
     report.found = total;
     device::detail::report_and_trap(const_cast<device::Watch*>(call.team.control->watch), report, 4);

@@ -17,10 +17,10 @@ ATOLL_APART void refuse_index(const device::Control* control, device::Operation 
     const device::Watch* watch = control->watch;
     if (!watch || control->checks == 0) return;
     device::Report what{};
-    what.operation = static_cast<int>(operation);
+    what.operation = operation;
     what.team = control->team;
     what.peer = -1;
-    what.compare = device::wrong_index;
+    what.subject = device::Subject::wrong_index;
     what.address = i;
     what.found = static_cast<unsigned long long>(asked);
     what.expected = size;
@@ -38,10 +38,10 @@ ATOLL_ANYWHERE inline long long number_at(const gpu::ElementNumbers& numbers, un
                               : static_cast<const int*>(numbers.each)[at];
 }
 
-/// The address of an element in this PE's slot, and the way to the PE.
+/// The address of an element in this PE's slot, and the route to the PE.
 struct Place {
     char* element;
-    device::detail::Way way;
+    device::detail::Route route;
 };
 
 /// False if the element is to be skipped.
@@ -60,7 +60,7 @@ ATOLL_ANYWHERE inline bool find(const ElementsCall& call, unsigned long long i, 
         return false;
     }
     place.element = call.first + at * call.step_bytes;
-    place.way = device::detail::way_for(call.team, call.operation, place.element, static_cast<int>(pe));
+    place.route = device::detail::route_for(call.team, call.operation, place.element, static_cast<int>(pe));
     return true;
 }
 
@@ -90,9 +90,9 @@ ATOLL_ANYWHERE void take_element(const ElementsCall& call, const Place& place, u
     U* to = reinterpret_cast<U*>(call.values + i * call.values_step_bytes);
     const U* from = reinterpret_cast<const U*>(place.element);
     for (unsigned long long k = 0; k < call.element_bytes / sizeof(U); ++k)
-        to[k] = device::detail::is_far(place.way.slot)
-                    ? device::detail::far_load(call.team, call.operation, from + k, place.way.slot)
-                    : load_unit(place.way.at(from + k));
+        to[k] = device::detail::is_far(place.route.slot)
+                    ? device::detail::far_load(call.team, call.operation, from + k, place.route.slot)
+                    : load_unit(place.route.at(from + k));
 }
 
 template <class U>
@@ -101,10 +101,10 @@ ATOLL_ANYWHERE void put_element(const ElementsCall& call, const Place& place, un
     U* to = reinterpret_cast<U*>(place.element);
     for (unsigned long long k = 0; k < call.element_bytes / sizeof(U); ++k) {
         const U value = call.values ? from[k] : part_of_value<U>(call, k * sizeof(U));
-        if (device::detail::is_far(place.way.slot))
-            device::detail::far_store(call.team, call.operation, to + k, value, place.way.slot);
+        if (device::detail::is_far(place.route.slot))
+            device::detail::far_store(call.team, call.operation, to + k, value, place.route.slot);
         else
-            store_unit(place.way.at(to + k), value);
+            store_unit(place.route.at(to + k), value);
     }
 }
 
@@ -114,10 +114,10 @@ ATOLL_ANYWHERE void add_element(const ElementsCall& call, const Place& place, un
     const T value = call.values ? *reinterpret_cast<const T*>(call.values + i * call.values_step_bytes)
                                 : device::detail::from_bits<T>(static_cast<Bits>(call.value[0]));
     T* to = reinterpret_cast<T*>(place.element);
-    if (device::detail::is_far(place.way.slot))
-        device::detail::far_atomic(call.team, AtomicOp::add, to, value, place.way.slot);
+    if (device::detail::is_far(place.route.slot))
+        device::detail::far_atomic(call.team, AtomicOp::add, to, value, place.route.slot);
     else
-        static_cast<void>(device::detail::fetch_add_at(place.way.at(to), value));
+        static_cast<void>(device::detail::fetch_add_at(place.route.at(to), value));
 }
 
 template <class Move, class Scope>

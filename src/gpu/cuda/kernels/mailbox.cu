@@ -13,7 +13,8 @@ __device__ void stop(const MailboxCall& call, std::uint64_t bytes) {
     if (!watch) return;
     device::Report report =
         device::detail::waiting(call.team.control, {device::Operation::receive, 0, 0}, call.data, call.pe);
-    report.compare = static_cast<int>(device::Compare::le);
+    report.subject = device::Subject::word;
+    report.compare = device::Compare::le;
     report.expected = call.bytes;
     report.found = bytes;
     device::detail::report_and_trap(const_cast<device::Watch*>(watch), report, 4);

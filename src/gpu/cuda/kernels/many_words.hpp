@@ -34,7 +34,7 @@ template <class Lanes> class ManyLooks {
 
     /// Each lane waits for its words one after another, so a word that matched once counts.
     ATOLL_ANYWHERE void wait_all(const device::Team& team, const device::detail::Call& call,
-                                 int values) const {
+                                 device::Values values) const {
         for (std::uint64_t i = lanes_.rank(); i < asked_.n; i += lanes_.size())
             if (counts(i))
                 device::detail::spin(
@@ -77,8 +77,8 @@ template <class Lanes> class ManyLooks {
     }
     /// Repeats `once(left)` until it finds a word or no word counts; returns its last result.
     template <class Once>
-    ATOLL_ANYWHERE std::int64_t until(const device::Team& team, const device::detail::Call& call, int values,
-                                      std::int64_t nothing, Once once) const {
+    ATOLL_ANYWHERE std::int64_t until(const device::Team& team, const device::detail::Call& call,
+                                      device::Values values, std::int64_t nothing, Once once) const {
         // One pass costs as much as this many loads of a single word.
         const std::uint64_t rounds = asked_.n / lanes_.size() + 1;
         const auto step = static_cast<unsigned>(
@@ -148,9 +148,11 @@ template <class Lanes> class ManyLooks {
         return i;
     }
     ATOLL_ANYWHERE device::Report report(const device::Team& team, const device::detail::Call& call,
-                                         int values, std::uint64_t i) const {
+                                         device::Values values, std::uint64_t i) const {
         device::Report what = device::detail::waiting(team.control, call, word(i));
-        what.compare = static_cast<int>(asked_.compare) | values;
+        what.subject = device::Subject::word;
+        what.compare = asked_.compare;
+        what.values = values;
         what.expected = expected(i);
         what.found = look(word(i), asked_.type);
         return what;
@@ -159,10 +161,10 @@ template <class Lanes> class ManyLooks {
     Lanes lanes_;
 };
 
-/// `values` are Report::compare's bits beside the comparison. All lanes call it; the first writes the result.
+/// `values` is the type of the words in reports. All lanes call it; the first writes the result.
 template <class Lanes>
 ATOLL_ANYWHERE void look_at_many(const device::Team& team, const detail::ManyWords& asked,
-                                 device::Operation operation, int values, Lanes lanes) {
+                                 device::Operation operation, device::Values values, Lanes lanes) {
     const ManyLooks<Lanes> looks(asked, lanes);
     const device::detail::Call call{operation, 0, 0};
     if (asked.kind == detail::Many::all && asked.waits) return looks.wait_all(team, call, values);

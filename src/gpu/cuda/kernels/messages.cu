@@ -58,7 +58,8 @@ __device__ const char* opened(const MessagesCall& call, const MessageMemory& mem
     memcpy(&bytes, letter.words + 2, sizeof bytes);
     if (bytes != message.bytes && call.team.control->watch) {
         device::Report report = awaited(call, message, message.data);
-        report.compare = static_cast<int>(device::Compare::eq);
+        report.subject = device::Subject::word;
+        report.compare = device::Compare::eq;
         report.expected = message.bytes;
         report.found = bytes;
         device::detail::report_and_trap(const_cast<device::Watch*>(call.team.control->watch), report, 4);

@@ -134,7 +134,9 @@ extern "C" __global__ void atoll_wait(const WaitCall call) {
     };
     device::detail::spin(call.team, met, [&] {
         device::Report report = device::detail::waiting(call.team.control, {call.operation, 0, 0}, call.word);
-        report.compare = static_cast<int>(call.compare) | call.reported_values;
+        report.subject = device::Subject::word;
+        report.compare = call.compare;
+        report.values = call.reported_values;
         report.expected = call.value;
         report.found = found;
         return report;
@@ -145,10 +147,10 @@ extern "C" __global__ void atoll_wait(const WaitCall call) {
 }
 
 extern "C" __global__ void atoll_far(const gpu::FarCall call) {
-    device::detail::FarWay way{};
-    way.request = call.request;
-    way.control = call.team.control;
-    device::detail::far_request(way, call.ring, call.tickets);
+    device::detail::FarPending pending{};
+    pending.request = call.request;
+    pending.control = call.team.control;
+    device::detail::far_request(pending, call.ring, call.tickets);
 }
 
 }  // namespace atl::kernels

@@ -1,0 +1,110 @@
+"""Sphinx's settings. build.py gathers the sources and runs Sphinx."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE))
+
+from docutils import nodes  # noqa: E402
+from reference import in_restructured_text  # noqa: E402
+
+project = "Atoll"
+copyright = "the authors of Atoll, Apache-2.0"
+version = release = re.search(  # type: ignore[union-attr]
+    r"project\(atoll VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text()
+)[1]
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+root_doc = "index"
+exclude_patterns = ["files/**/*.py"]
+highlight_language = "text"
+default_role = "code"
+smartquotes_action = "qe"  # dashes of options stay
+
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 4
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+maximum_signature_line_length = 80
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+python_use_unqualified_type_names = True
+
+html_theme = "furo"
+html_title = f"Atoll {release}"
+html_static_path = [str(HERE / "static")]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+copybutton_exclude = ".linenos, .gp, .go"
+
+
+def stub_signatures() -> dict[str, tuple[str, str | None]]:
+    """Arguments and results of the functions and methods of the built module, from its stubs."""
+    found = {}
+    for node in ast.parse((ROOT / "python/atoll/_atoll.pyi").read_text()).body:
+        if isinstance(node, ast.FunctionDef):
+            found.setdefault(node.name, of(node))
+        if isinstance(node, ast.ClassDef):
+            for one in node.body:
+                if isinstance(one, ast.FunctionDef):
+                    found.setdefault(f"{node.name}.{one.name}", of(one))
+    return found
+
+
+def of(node: ast.FunctionDef) -> tuple[str, str | None]:
+    node.args.args = [each for each in node.args.args if each.arg != "self"]
+    return f"({ast.unparse(node.args)})", ast.unparse(node.returns) if node.returns else None
+
+
+SIGNATURES = stub_signatures()
+
+
+def better_signature(
+    app: Any, what: str, name: str, obj: Any, options: Any, arguments: str | None, result: str | None
+) -> tuple[str | None, str | None]:
+    """Signatures of the built module come from its stubs, which have the types."""
+    short = name.removeprefix("atoll.")
+    if what == "class":
+        return SIGNATURES.get(f"{short}.__init__", (arguments, None))[0], None
+    if what == "method" and not hasattr(obj, "__code__"):
+        return SIGNATURES.get(short, (arguments, result))
+    if what == "function" and not hasattr(obj, "__code__"):
+        return arguments, result or SIGNATURES.get(short, (arguments, None))[1]
+    return arguments, result
+
+
+def better_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Names of pages become links, and a line with several errors becomes a list of them."""
+    lines[:] = in_restructured_text("\n".join(lines)).split("\n")
+
+
+def with_dashes(app: Any, doctree: nodes.document) -> None:
+    """A dash between an argument or error and its text; an error without a text has no dash."""
+    for body in doctree.findall(nodes.field_body):
+        for paragraph in body.findall(nodes.paragraph):
+            for child in [child for child in paragraph.children if child == " -- "]:
+                after = paragraph.children[paragraph.index(child) + 1 :]
+                has_text = any(each.astext().strip() for each in after)
+                paragraph.replace(child, [nodes.Text(" – ")] if has_text else [])
+
+
+def setup(app: Any) -> None:
+    """Register the hooks; docstrings are changed before napoleon reads them."""
+    app.connect("doctree-read", with_dashes)
+    app.connect("autodoc-process-signature", better_signature)
+    app.connect("autodoc-process-docstring", better_docstring, priority=1)
+    os.environ.setdefault("ATOLL_INFO", "0")

@@ -1,0 +1,101 @@
+"""Writes the page of figures beside other libraries from bench/results/host.json, without a figure of its own."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from pages import ROOT
+
+RUN = "intel-r-xeon-r-processor-2-cores"
+# Operations whose peer is the same call of Open MPI's OpenSHMEM (in C), or of shmem4py on it (`py_`).
+CALLS = (
+    "put",
+    "put_quiet",
+    "p",
+    "get",
+    "atomic_fetch_add",
+    "flag_one_way",
+    "barrier_all",
+    "sync_all",
+    "broadcast",
+    "sum_reduce",
+)
+NAMES = {
+    "put_quiet": "put and quiet",
+    "flag_one_way": "flag to another PE",
+    "init + finalize": "init and finalize",
+}
+
+
+def run() -> dict[str, Any]:
+    """The current run of the comparison."""
+    every = json.loads((ROOT / "bench/results/host.json").read_text())["runs"]
+    (found,) = (one for one in every if one["run"] == RUN and "kept_for" not in one)
+    return dict(found)
+
+
+def rows(of: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Rows of the two tables: C++ beside C, and Python beside Python."""
+    compiled, python = [], []
+    for one in of["comparisons"]:
+        call, _, size = one["operation"].removeprefix("py_").partition(" ")
+        if one["operation"] == "init + finalize":
+            call, size = one["operation"], ""
+        elif call not in CALLS or re.search(r"\bin C\b|over C", size):
+            continue
+        if one["peer"] == "-" or " in C" in one["operation"]:
+            continue
+        name = f"{NAMES.get(call, call)} {size}".strip()
+        ratio = "" if call == "init + finalize" else one["shown"]
+        row = f"| {name} | {one['pes']} | {one['atoll']} | {one['peer']} | {ratio} |"
+        (python if one["operation"].startswith("py_") else compiled).append(row)
+    return sorted(compiled, key=order), sorted(python, key=order)
+
+
+def order(row: str) -> tuple[str, int]:
+    """By operation, then by PEs."""
+    cells = row.split("|")
+    return cells[1], int(cells[2])
+
+
+def write(target: Path) -> None:
+    """Write the page."""
+    of = run()
+    compiled, python = rows(of)
+    ratios = [float(row.split("|")[5]) for row in compiled + python if row.split("|")[5].strip()]
+    machine, versions = of["machine"], of["versions"]
+    head = "| operation | PEs | Atoll | {} | ratio |\n|---|---|---|---|---|\n"
+    text = f"""# Figures beside other libraries
+
+These tables put calls of Atoll beside the same calls of Open MPI's OpenSHMEM and of shmem4py, on one host. A ratio
+below 1 means that Atoll is faster; the ratios lie between {min(ratios)} and {max(ratios)}. `make bench` measures them on
+your machine, and [its page](BENCH) tells how.
+
+They were measured on {of["date"]} on an {machine["cpu"]} with {machine["cores"]} cores, with {versions["openmpi"]},
+shmem4py {versions["shmem4py"]} and Python {versions["python"].split()[-1]}. Other programs ran meanwhile: the load was
+{machine["load_before"]:.1f} before and {machine["load_after"]:.1f} after. Figures are medians. More PEs than cores share them.
+
+## In Python, beside shmem4py
+
+{head.format("shmem4py")}""" + "\n".join(python)
+    text += f"\n\n## In C++, beside Open MPI's OpenSHMEM in C\n\n{head.format('Open MPI')}" + "\n".join(
+        compiled
+    )
+    text += """
+
+## Other comparisons
+
+| beside | measured in |
+|---|---|
+| NVSHMEM4Py, NCCL4Py and torch.distributed (GPU) | [calls and kernels on an H200](MEASUREMENTS/2026-11-23-1xH200-peers.md) |
+| NCCL (GPU) | [streams on two H200](MEASUREMENTS/2026-11-22-2xH200-streams.md) |
+| NCCL below PyTorch (GPU) | [two H100](MEASUREMENTS/2026-11-24-torch-2xH100.md) |
+| mpi4py over MPICH, Open MPI: large sums and broadcasts | [collectives of the host](MEASUREMENTS/2026-11-24-host-collectives.md) |
+| UCX between two hosts | [TCP](MEASUREMENTS/2026-11-22-ucx-tcp.md) |
+"""
+    text = text.replace("MEASUREMENTS", "../measurements").replace("BENCH", "../bench/index.md")
+    target.mkdir(parents=True, exist_ok=True)
+    (target / "figures.md").write_text(text, encoding="utf-8")

@@ -1,0 +1,176 @@
+// HaloExchange: each PE puts its rim into its neighbours' halos and signals them, corners in the same step.
+#pragma once
+
+#include "atoll/array.hpp"
+#include "atoll/detail/layout.hpp"
+
+namespace atl {
+
+/// The contents of a halo beyond the ends of an axis.
+enum class Border : unsigned char {
+    fixed,     ///< stays as it was
+    periodic,  ///< the elements of the other end
+    reflect,   ///< the elements mirrored at the first one, which is not repeated
+};
+
+namespace detail {
+
+/// Copies between a box of a block on `pe` and local memory of the same lengths; put (to `pe`) or get. All
+/// strides are positive, and `there` is given by this PE's own addresses.
+template <bool IsPut, class T, class Local, std::size_t N>
+void move_box(const Context& context, const View<T, N>& there, const View<Local, N>& here, int pe) {
+    const auto copy = [&](auto* remote, auto* local, std::ptrdiff_t remote_stride,
+                          std::ptrdiff_t local_stride, std::size_t block, std::size_t count) {
+        if (count == 1) remote_stride = local_stride = static_cast<std::ptrdiff_t>(block);
+        if constexpr (IsPut)
+            context.ibput(remote, local, remote_stride, local_stride, block, count, pe);
+        else
+            context.ibget(local, remote, local_stride, remote_stride, block, count, pe);
+    };
+    constexpr std::size_t last = N - 1;
+    const auto length = static_cast<std::size_t>(there.extent(last));
+    const bool rows = length == 1 || (there.stride(last) == 1 && here.stride(last) == 1);
+    if (!rows) {  // single elements along the last axis
+        there.for_each_row(here, last, [&](T* remote, Local* local) {
+            copy(remote, local, there.stride(last), here.stride(last), 1, length);
+        });
+    } else if constexpr (N == 1) {
+        if (length != 0) copy(there.data(), here.data(), 1, 1, length, 1);
+    } else {  // blocks of the last axis along the last but one
+        there.for_each_row(here, last - 1, [&](T* remote, Local* local) {
+            copy(remote, local, there.stride(last - 1), here.stride(last - 1), length,
+                 static_cast<std::size_t>(there.extent(last - 1)));
+        });
+    }
+}
+
+constexpr std::size_t power(std::size_t base, std::size_t exponent) {
+    return exponent == 0 ? 1 : base * power(base, exponent - 1);
+}
+
+/// The exchange of one array's halo, used again for each exchange.
+template <std::size_t N> class HaloExchange {
+  public:
+    /// Collective: allocates a signal for each direction.
+    explicit HaloExchange(Job& job) : ready_(job, directions), arrived_(job, directions) {}
+
+    /// Those of the first exchange; fixed before.
+    const std::array<Border, N>& borders() const { return borders_; }
+    /// Tells the neighbours that this halo may be overwritten, and puts the rims that they get.
+    template <class T>
+    void start(const Context& context, const Layout<N>& layout, int me, const View<T, N>& block,
+               const std::array<Border, N>& borders) {
+        if (is_started_) refuse(ErrorCode::invalid_argument, "start_halo twice without finish_halo between");
+        if (count_ == 0) plan(layout, me, borders);
+        if (borders != borders_)
+            refuse(ErrorCode::invalid_argument,
+                   "the borders differ from those of this array's first exchange, which stay");
+        is_started_ = true;
+        ++count_;
+        for (const Neighbour& to : neighbours_) context.signal_add(&ready_[to.there], 1, to.pe);
+        for (const Neighbour& to : neighbours_) {
+            context.signal_wait_until(&ready_[to.here], Compare::ge, count_);
+            move_box<true>(context, block.box(to.target), View<const T, N>(block.box(to.source)), to.pe);
+            context.fence();
+            context.signal_add(&arrived_[to.there], 1, to.pe);
+        }
+    }
+    /// Waits for the neighbours' rims, then mirrors where a border reflects.
+    template <class T>
+    void finish(const Context& context, const Layout<N>& layout, int me, const View<T, N>& block) {
+        if (!is_started_) refuse(ErrorCode::invalid_argument, "finish_halo without start_halo");
+        is_started_ = false;
+        for (const Neighbour& to : neighbours_)
+            context.signal_wait_until(&arrived_[to.here], Compare::ge, count_);
+        for (std::size_t axis = 0; axis < N; ++axis)
+            if (borders_[axis] == Border::reflect) mirror(layout, me, block.box(layout.padded(me)), axis);
+    }
+    /// Collective.
+    void free() {
+        ready_.free();
+        arrived_.free();
+    }
+
+  private:
+    static constexpr std::size_t directions = power(3, N);
+    struct Neighbour {
+        int pe;
+        std::size_t here, there;  ///< the numbers of its signals on this PE and on the neighbour
+        Box<N> source, target;
+    };
+
+    void plan(const Layout<N>& layout, int me, const std::array<Border, N>& borders) {
+        for (std::size_t axis = 0; axis < N; ++axis) {
+            const Axis& along = layout.axis(axis);
+            const std::ptrdiff_t width = std::max(layout.halo(axis).before, layout.halo(axis).after);
+            const std::ptrdiff_t ends = std::min(along.extent(0), along.extent(along.parts() - 1));
+            if (borders[axis] == Border::reflect && width >= ends)
+                refuse(ErrorCode::invalid_argument,
+                       "axis " + std::to_string(axis) + ": Border::reflect mirrors " + std::to_string(width) +
+                           " elements beside the first one, and a part at an end has " +
+                           std::to_string(ends) +
+                           " in all; use fewer PEs along this axis, or a narrower halo");
+        }
+        borders_ = borders;
+        const Index<N> mine = layout.coordinates(me), own = layout.extents(me);
+        for (std::size_t number = 0; number < directions; ++number) {
+            Index<N> direction{}, to{};
+            std::size_t rest = number;
+            for (std::size_t axis = N; axis-- > 0; rest /= 3)
+                direction[axis] = static_cast<std::ptrdiff_t>(rest % 3) - 1;
+            if (direction == Index<N>{}) continue;
+            bool exists = true;
+            for (std::size_t axis = 0; axis < N; ++axis) {
+                const std::ptrdiff_t parts = layout.axis(axis).parts();
+                to[axis] = mine[axis] + direction[axis];
+                if (borders[axis] == Border::periodic) to[axis] = (to[axis] + parts) % parts;
+                exists = exists && 0 <= to[axis] && to[axis] < parts;
+            }
+            if (!exists) continue;
+            const int pe = layout.pe_at(to);
+            const Index<N> theirs = layout.extents(pe);
+            Neighbour found{pe, number, directions - 1 - number, {}, {}};
+            for (std::size_t axis = 0; axis < N; ++axis) {
+                const auto [before, after] = layout.halo(axis);
+                if (direction[axis] == 0) {
+                    found.source[axis] = Range::of(before, own[axis]);
+                    found.target[axis] = Range::of(before, theirs[axis]);
+                } else if (direction[axis] > 0) {
+                    found.source[axis] = Range::of(own[axis], before);
+                    found.target[axis] = Range::of(0, before);
+                } else {
+                    found.source[axis] = Range::of(before, after);
+                    found.target[axis] = Range::of(before + theirs[axis], after);
+                }
+            }
+            neighbours_.push_back(found);
+        }
+    }
+    /// Mirrors the rows of an axis at its first and its last index, on the PEs that have these.
+    template <class T>
+    static void mirror(const Layout<N>& layout, int me, const View<T, N>& padded, std::size_t axis) {
+        const auto [before, after] = layout.halo(axis);
+        const std::ptrdiff_t part = layout.coordinates(me)[axis], end = padded.extent(axis) - after;
+        const auto copy = [&](std::ptrdiff_t to, std::ptrdiff_t from) {
+            Box<N> rows = layout.padded(me);
+            rows[axis] = Range::of(to, 1);
+            const View<T, N> target = padded.box(rows);
+            rows[axis] = Range::of(from, 1);
+            const View<T, N> source = padded.box(rows);
+            target.for_each_index([&](const Index<N>& at) { target[at] = source[at]; });
+        };
+        if (part == 0)
+            for (std::ptrdiff_t i = 1; i <= before; ++i) copy(before - i, before + i);
+        if (part == layout.axis(axis).parts() - 1)
+            for (std::ptrdiff_t i = 0; i < after; ++i) copy(end + i, end - 2 - i);
+    }
+
+    SymmetricArray<std::uint64_t> ready_, arrived_;
+    std::uint64_t count_ = 0;
+    bool is_started_ = false;
+    std::array<Border, N> borders_{};
+    std::vector<Neighbour> neighbours_;
+};
+
+}  // namespace detail
+}  // namespace atl

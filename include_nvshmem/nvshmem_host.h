@@ -1,0 +1,34 @@
+/* NVSHMEM's functions on Atoll's symmetric memory: those of hosts, with and without a stream, and under nvcc
+ * those of kernels. Symmetric memory is the device heap, or without a GPU the host heap. docs/from-nvshmem.md
+ * names the differences. */
+#ifndef ATOLL_NVSHMEM_HOST_H
+#define ATOLL_NVSHMEM_HOST_H
+
+#include "atoll_nvshmem/types.h"
+
+/* Before a function that kernels have, too. */
+#if defined(__CUDACC__)
+#define ATOLL_NVSHMEM_BOTH __host__ __device__
+#else
+#define ATOLL_NVSHMEM_BOTH
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#include "atoll_nvshmem/prototypes.h"
+
+#define nvshmem_sync nvshmem_team_sync
+
+/* Joins the job that `flags` and `attributes` describe, as NVSHMEMX_INIT_* name them; 0 is nvshmem_init.
+ * Returns 0, or nonzero if the job could not be made: the reason is on standard error. */
+static inline int nvshmemx_init_attr(unsigned int flags, nvshmemx_init_attr_t* attributes) {
+    return nvshmemx_hostlib_init_attr(flags, attributes);
+}
+#include "atoll_nvshmem/launch.h"
+#ifdef __cplusplus
+}
+#include "atoll_nvshmem/kernels.h"
+#endif
+
+#endif

@@ -1,0 +1,155 @@
+"""The magics of IPython and Jupyter: %load_ext atoll, then %%atoll -n 4 runs a cell on PEs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+from typing import Any
+
+from IPython import display
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_cell_magic, magics_class
+
+from . import _atoll
+from ._cells import run_cell
+from ._failures import LaunchError, pe_ranges
+from ._pool import Pool
+from ._pool_output import labelled
+
+_USAGE = "%%atoll [-n N] [--timeout SECONDS] before a cell, or %atoll status, restart, report, stop or pool"
+
+
+class CellError(LaunchError):
+    """A cell failed on some PEs; shown as the PEs' own report, without the frames of this process."""
+
+    def _render_traceback_(self) -> list[str]:
+        return str(self).rstrip().split("\n")
+
+
+class _Arguments(argparse.ArgumentParser):
+    def error(self, message: str) -> Any:
+        raise UsageError(f"{message}. Usage: {_USAGE}")
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} PEs; expected 1 or more")
+    return number
+
+
+def _parser() -> _Arguments:
+    parser = _Arguments(prog="%%atoll", add_help=False, allow_abbrev=False)
+    parser.add_argument("-n", type=_positive, default=None)
+    parser.add_argument("--timeout", type=float, default=None)
+    return parser
+
+
+@magics_class
+class AtollMagics(Magics):
+    """The magic `atoll`, for lines and for cells. Its PEs live on between cells."""
+
+    def __init__(self, shell: Any) -> None:
+        super().__init__(shell)
+        self.pool: Pool | None = None
+        self._cells = 0
+
+    @line_cell_magic
+    def atoll(self, line: str, cell: str | None = None) -> Any:
+        """Run a cell on PEs: `%%atoll -n 4`. Without -n on the same ones.
+
+        The cell's names live on in each PE until `%atoll restart`; `atoll` and `np` are there from the start.
+        Output is shown by PE in whole lines, as in "[3] ...", then the last expression's value on each PE.
+
+        `%atoll status` shows number, process and state of the PEs. `%atoll restart` starts new ones. `%atoll report`
+        shows why they wait. `%atoll stop` ends them. `%atoll pool` returns the atoll.Pool behind the cells.
+        """
+        if cell is None:
+            return self._command(line.strip())
+        arguments = _parser().parse_args(shlex.split(line))
+        self._start(arguments.n)
+        return self._run(cell, arguments.timeout)
+
+    def _command(self, command: str) -> Any:
+        if command not in ("status", "restart", "report", "stop", "pool"):
+            raise UsageError(f"%atoll {command}: no such command. Usage: {_USAGE}")
+        if self.pool is None:
+            print("There are no PEs; %%atoll -n 4 starts some.")
+        elif command == "status":
+            print(repr(self.pool))
+            for number, pid, state in self.pool.status():
+                print(f"PE {number}  process {pid}  {state}")
+        elif command == "restart":
+            self.pool.restart()
+            print(f"{self.pool.n_pes} new PEs.")
+        elif command == "report":
+            print(self.pool.report())
+        elif command == "stop":
+            self.close()
+        else:
+            return self.pool
+        return None
+
+    def _start(self, n: int | None) -> None:
+        """Have the PEs ready: those of the last cell, or new ones."""
+        if self.pool is not None and n is not None and n != self.pool.n_pes:
+            print(f"New PEs in place of {self.pool.n_pes}: names of earlier cells are gone.")
+            self.close()
+        if self.pool is None:
+            self.pool = Pool(n if n is not None else len(os.sched_getaffinity(0)), label=True)
+        elif any(state == "ended" for _, _, state in self.pool.status()):
+            print("The PEs had ended. These are new ones: names of earlier cells are gone.")
+            self.pool.restart()
+
+    def _run(self, cell: str, timeout: float | None) -> None:
+        assert self.pool is not None
+        self._cells += 1
+        try:
+            shown = self.pool.run(run_cell, cell, f"<cell {self._cells} of %%atoll>", timeout=timeout)
+        except Exception as error:
+            report = error if isinstance(error, LaunchError) else error.__cause__
+            if isinstance(report, LaunchError):
+                raise CellError(str(report), report.pe) from None
+            if isinstance(error, _atoll.Timeout | _atoll.PeDied):
+                raise CellError(f"{type(error).__name__}: {error}") from None
+            raise
+        _display(shown)
+
+    def close(self) -> None:
+        """End the PEs."""
+        if self.pool is not None:
+            self.pool.shutdown(cancel_futures=True)
+            self.pool = None
+
+
+def _display(shown: list[dict[str, Any]]) -> None:
+    """Show the value of each PE: text in one output, pictures and HTML below their PE's number."""
+    plain = {pe: forms["text/plain"] for pe, forms in enumerate(shown) if len(forms) == 1}
+    if plain:
+        text = "".join(labelled(pe, value) for pe, value in plain.items()).rstrip("\n")
+        _show({"text/plain": text})
+    rich: dict[str, tuple[dict[str, Any], list[int]]] = {}
+    for pe, forms in enumerate(shown):
+        if len(forms) > 1:
+            rich.setdefault(repr(forms), (forms, []))[1].append(pe)
+    for forms, pes in rich.values():
+        print(f"[{pe_ranges(pes)}]")
+        _show(forms)
+
+
+def _show(forms: dict[str, Any]) -> None:
+    show: Any = display.display
+    show(forms, raw=True)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Register the magics: %load_ext atoll."""
+    magics = AtollMagics(shell)
+    shell.register_magics(magics)
+    shell.atoll_magics = magics
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """End the PEs: %unload_ext atoll."""
+    shell.atoll_magics.close()

@@ -1,0 +1,168 @@
+"""Calls and PEs of atoll.Pool: their state, their time limits, and the texts that name them."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, InvalidStateError
+from pathlib import Path
+from typing import Any
+
+from . import _atoll
+from ._failures import Failure, caller_error, launch_error, pe_ranges
+from ._pool_output import Lines
+from ._wire import Message
+
+ANSWER_SECONDS = 5.0  # a PE that was interrupted must have answered
+
+
+class Task:
+    """One call, on one PE or on all. Without a message it is the step in which the PEs join the job."""
+
+    def __init__(
+        self, message: Message | None, collective: bool, timeout: float | None = None, name: str = "join"
+    ) -> None:
+        self.message = message
+        self.collective = collective
+        self.timeout = timeout
+        self.name = (
+            f"{'run' if collective else 'submit'}({name})" if message is not None else "the join of the job"
+        )
+        self.future: Future[Any] = Future()
+        self.begun = 0.0  # when it was sent; 0: it is queued
+        self.missing: set[int] = set()
+        self.results: dict[int, Any] = {}
+        self.failures: dict[int, Failure] = {}
+        self.error: BaseException | None = None  # takes precedence over the PEs' own
+        self.is_late = False  # its time is over: it ends with the report
+        self.times_out = self.interrupt_at = self.kill_at = float("inf")
+        if timeout is not None:
+            self.times_out = time.monotonic() + timeout
+        self._interrupted: dict[int, float] = {}  # for each PE the time that it was able to run by then
+
+    def due(self) -> float:
+        """Return when the next of its limits is reached."""
+        return min(self.times_out, self.interrupt_at, self.kill_at)
+
+    def is_broken(self) -> bool:
+        """Return whether it is a call on all PEs that failed, or is interrupted, on one of them."""
+        is_interrupted = self.is_late or self.interrupt_at < float("inf")
+        return self.collective and (is_interrupted or bool(self.failures))
+
+    def finish(self) -> None:
+        """Set the future from what the PEs answered."""
+        if self.message is not None:
+            self.message.close()
+        if self.is_late:
+            return
+        if self.error is not None:
+            self.fail(self.error)
+        elif self.failures:
+            self.fail(caller_error("Pool", self.failures))
+        elif self.collective:
+            self.future.set_result([self.results[pe] for pe in sorted(self.results)])
+        else:
+            self.future.set_result(next(iter(self.results.values())))
+
+    def fail(self, error: BaseException) -> None:
+        """Set the future's exception, unless it has an outcome."""
+        with contextlib.suppress(InvalidStateError):
+            self.future.set_exception(error)
+
+    def late_error(self, text: str) -> BaseException:
+        """Return the error of a call beyond its time; its cause is the report of PEs that failed before."""
+        error = _atoll.Timeout(text)
+        if any(not failure["consequence"] for failure in self.failures.values()):
+            error.__cause__ = launch_error("Pool", self.failures)
+        return error
+
+    def interrupted(self, pes: Sequence[Pe]) -> None:
+        """Keep when these PEs were first interrupted. They must answer within some seconds."""
+        for pe in pes:
+            self._interrupted.setdefault(pe.number, runnable_seconds(pe.pid))
+        self.kill_at = min(self.kill_at, time.monotonic() + ANSWER_SECONDS)
+
+    def deaf(self, pes: Iterable[Pe]) -> list[int]:
+        """Return the PEs that could have answered the interrupt; without one, set when to look again.
+
+        Time in which other processes had a PE's core does not count: on a busy machine that PE gets longer.
+        """
+        able = {
+            pe.number: runnable_seconds(pe.pid) - self._interrupted[pe.number]
+            for pe in pes
+            if pe.number in self._interrupted
+        }
+        found = sorted(number for number, seconds in able.items() if seconds >= ANSWER_SECONDS)
+        left = ANSWER_SECONDS - max(able.values(), default=0.0)
+        self.kill_at = float("inf") if found else time.monotonic() + max(left, 0.1)
+        return found
+
+
+class Pe:
+    """One PE as the pool sees it."""
+
+    def __init__(self, number: int, pid: int, sock: socket.socket) -> None:
+        self.number, self.pid, self.sock = number, pid, sock
+        self.ready = False  # it has imported everything
+        self.task: Task | None = None
+        self.step = -2  # of the world team, at its last answer
+        self.outputs: list[Lines] = []
+
+
+def runnable_seconds(pid: int) -> float:
+    """Return the time in seconds, less the time that a process's main thread waited for a core."""
+    now = time.monotonic()
+    try:
+        return now - int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):  # it has ended, or this kernel does not count
+        return now
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """Return the name of a function in messages."""
+    name = getattr(function, "__qualname__", None) or type(function).__qualname__
+    return str(name).rpartition("<locals>.")[2]
+
+
+def late_text(task: Task, pes: Iterable[Pe]) -> str:
+    """Say which PEs and calls keep a call of `run` from its end, with its time limit."""
+    limit = f"within timeout={task.timeout} seconds"
+    if task.begun:
+        returned = [pe.number for pe in pes if pe.number not in task.missing]
+        others = f"; PE {pe_ranges(returned)} did" if returned else ""
+        return f"Pool.{task.name}: PE {pe_ranges(task.missing)} did not return {limit}{others}."
+    calls: dict[int, tuple[Task, list[int]]] = {}
+    for pe in pes:
+        if pe.task is not None:
+            calls.setdefault(id(pe.task), (pe.task, []))[1].append(pe.number)
+    now = time.monotonic()
+    busy = [
+        f"{call.name} has run on PE {pe_ranges(numbers)} for {now - call.begun:.1f} s"
+        for call, numbers in calls.values()
+    ]
+    return (
+        f"Pool.{task.name} did not start {limit}: {' and '.join(busy) or 'earlier calls come first'}. "
+        "Pool.interrupt() interrupts what runs, Pool.restart() starts new PEs."
+    )
+
+
+def unreadable(pe: int, error: Exception) -> Failure:
+    """Describe a result that this process cannot load."""
+    text = f"The result of PE {pe} cannot be loaded here: {type(error).__name__}: {error}"
+    return {"error": text, "traceback": text, "pickled": None, "time": time.monotonic(), "consequence": False}
+
+
+def reason(complaint: str, lost: int | None, status: int, quits: bool) -> str:
+    """Say why a job has ended, by the launcher's lines if there are any."""
+    lines = [
+        line.removeprefix("atoll run: ") for line in complaint.splitlines() if line.startswith("atoll run:")
+    ]
+    if lines:
+        return lines[-1].rstrip(".")
+    if quits:
+        return "it was shut down"
+    if lost is not None:
+        return f"PE {lost} exited"
+    return f"the job ended with status {status}: {complaint.strip()}".removesuffix(": ")

@@ -1,0 +1,197 @@
+"""Elements of a distributed array by arrays of indices: gather, scatter and scatter-add."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import atoll
+
+if TYPE_CHECKING:
+    from ._array import DistArray
+    from ._axis import Axis
+
+Array = np.ndarray[Any, Any]
+
+# Indices are converted in chunks that stay in the cache.
+CHUNK = 16 * 1024
+
+
+class At:
+    """Elements of a `DistArray` chosen by arrays of indices, as JAX's `x.at`."""
+
+    def __init__(self, array: DistArray) -> None:
+        self._array = array
+
+    def __getitem__(self, key: Any) -> Chosen:
+        return Chosen(self._array, key if isinstance(key, tuple) else (key,))
+
+
+class Chosen:
+    """Elements by one array of indices for each axis, which broadcast against each other."""
+
+    def __init__(self, array: DistArray, key: tuple[Any, ...]) -> None:
+        its = array._layout
+        if len(key) != len(its.axes):
+            raise IndexError(
+                f"a.at[...] takes one array of indices for each of the {len(its.axes)} axes, not {len(key)}."
+            )
+        self._array = array
+        self._key = [wrapped(given, axis.length) for given, axis in zip(key, its.axes, strict=True)]
+        self._shape = np.broadcast_shapes(*(index.shape for index in self._key))
+
+    def get(self, out: Array | None = None) -> Array:
+        """Return the elements, from the PEs that own them. Not collective.
+
+        Parameters
+        ----------
+        out
+            A contiguous array of the indices' shape and this dtype for the result. It is also returned.
+        """
+        array = self._array
+        found = np.empty(self._shape, array.dtype) if out is None else out
+        if found.shape != self._shape or found.dtype != array.dtype or not found.flags.c_contiguous:
+            raise atoll.ShapeMismatch(
+                f"a.at[...].get(): out has shape {found.shape} and dtype {found.dtype}; expected a contiguous array of "
+                f"{self._shape} and {array.dtype}."
+            )
+        flat, window = found.reshape(-1), array._memory.window()
+        for place, pes, numbers in self._places():
+            if window is None:
+                flat[place] = atoll.take(array._block, numbers, pes, team=array._team)
+            else:
+                memory, distance = window
+                memory.take(
+                    _address(numbers, pes, distance), out=flat[place], mode="clip"
+                )  # no copy, unlike "raise"
+        return found
+
+    def set(self, values: Any) -> None:
+        """Write the elements. Not collective; visible after a barrier. Of equal indices one value remains."""
+        array = self._array
+        given, window = self._values(np.asarray(values, array.dtype)), array._memory.window()
+        for place, pes, numbers in self._places():
+            if window is None:
+                atoll.put_at(array._block, numbers, given[place], pes, team=array._team)
+            else:
+                memory, distance = window
+                memory[_address(numbers, pes, distance)] = given[place]
+
+    def add(self, values: Any) -> None:
+        """Add to the elements, each atomically, so that equal indices get every value. Not collective.
+
+        Raises
+        ------
+        TypeError
+            If the values are not of this kind of numbers, such as 1.5 for integers.
+        DtypeMismatch
+            If this dtype is not an integer of 32 or 64 bits, float32 or float64.
+        """
+        array = self._array
+        given = self._values(summand(values, array.dtype))
+        # Without another PE or thread no addition has to be atomic.
+        is_alone = (
+            atoll.WORLD.n_pes() == 1 and threading.active_count() == 1 and array.dtype.itemsize in (4, 8)
+        )
+        if is_alone and array.dtype.kind in "iuf" and array.dtype.isnative:
+            memory = array._block.reshape(-1)
+            for place, _, numbers in self._places():
+                np.add.at(memory, numbers, given[place])
+            return
+        for place, pes, numbers in self._places():
+            atoll.add_at(array._block, numbers, given[place], pes, team=array._team)
+
+    def _values(self, given: Array) -> Array:
+        """Return values as one flat array of the indices' shape."""
+        try:
+            return np.broadcast_to(given, self._shape).reshape(-1)
+        except ValueError:
+            raise atoll.ShapeMismatch(
+                f"a.at[...]: values of shape {given.shape} do not broadcast to the indices, {self._shape}."
+            ) from None
+
+    def _places(self) -> Iterator[tuple[slice, Any, Array]]:
+        """Yield chunks: their place in the flat result, the PEs, and the elements' numbers in the PEs' blocks."""
+        its, size = self._array._layout, math.prod(self._shape)
+        keys = [np.broadcast_to(index, self._shape).reshape(-1) for index in self._key]
+        rooms = its.block_shape
+        for start in range(0, size, CHUNK):
+            place = slice(start, start + CHUNK)
+            pes: Any = 0
+            numbers: Any = 0
+            for axis, index, (low, _), room in zip(its.axes, keys, its.halo, rooms, strict=True):
+                part, local = split(axis, index[place])
+                pes = pes * axis.parts + part
+                numbers = numbers * room + (local + low if low else local)
+            yield place, pes, numbers
+
+
+def split(axis: Axis, index: Array) -> tuple[Any, Array]:
+    """Return the parts that own indices, and the positions in them; the number 0 for parts if there is one."""
+    if axis.parts == 1:
+        return 0, index
+    if axis.bounds is None:
+        return axis.owner(index), axis.local(index)
+    if axis.parts > 4:
+        part = axis.owner(index)
+        return part, index - np.asarray(axis.bounds).take(part)
+    # Comparisons are faster than a search.
+    is_past = index >= axis.bounds[1]
+    part, local = is_past.astype(np.int64), index - is_past * axis.bounds[1]
+    for before, bound in zip(axis.bounds[1:-2], axis.bounds[2:-1], strict=True):
+        is_past = index >= bound
+        part += is_past
+        local -= is_past * (bound - before)
+    return part, local
+
+
+def _address(numbers: Array, pes: Any, distance: int) -> Array:
+    return numbers if isinstance(pes, int) and pes == 0 else numbers + pes * distance
+
+
+def summand(values: Any, dtype: np.dtype[Any]) -> Array:
+    """Return values to add as numbers of a dtype, if they are of its kind.
+
+    Raises
+    ------
+    TypeError
+        If they are not.
+    """
+    given = np.asarray(values)
+    if given.dtype == dtype:
+        return given
+    converted = given.astype(dtype)
+    integers = given.dtype.kind in "iub" and dtype.kind in "iu"
+    if np.can_cast(given.dtype, dtype, "same_kind") or (integers and np.array_equal(converted, given)):
+        return converted
+    raise TypeError(
+        f"values of {given.dtype} cannot be added to elements of {dtype} without loss; convert them first."
+    )
+
+
+def wrapped(given: Any, length: int) -> Array:
+    """Return indices of an axis as numbers from 0 of 64 bits.
+
+    Raises
+    ------
+    IndexError
+        If one is out of range, or they are not integers.
+    """
+    if isinstance(given, slice):
+        raise IndexError("a.at[...] takes integers and arrays of integers, not slices; a[box] takes those.")
+    index = np.asarray(given)
+    if index.size == 0:
+        return index.astype(np.int64)
+    if index.dtype.kind not in "iu":
+        raise IndexError(f"a.at[...] takes integers, not {index.dtype}.")
+    if index.dtype == np.int64 and int(index.view(np.uint64).max()) < length:
+        return index  # negative numbers would be large ones
+    if index.min() < -length or index.max() >= length:
+        wrong = index[(index < -length) | (index >= length)].flat[0]
+        raise IndexError(f"index {wrong} is out of bounds for an axis of size {length}")
+    index = index.astype(np.int64, copy=False)
+    return np.where(index < 0, index + length, index)

@@ -1,0 +1,200 @@
+"""Comparison of the arguments of collective calls: each PE publishes a fingerprint of its call before any work."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import sys
+import threading
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+import atoll
+
+from .._job import is_own
+from ._teams import _current
+from ._together import first_difference
+
+P = ParamSpec("P")
+R = TypeVar("R")
+CHECKED_BYTES = 1 << 22  # read at a time for a checksum
+
+
+class _Thread(threading.local):
+    is_inside = False  # a collective call; those that it makes itself are not compared
+
+
+_thread = _Thread()
+
+
+def collective(*apart: str, name: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator for functions that all PEs call with the same arguments.
+
+    Parameters
+    ----------
+    apart
+        Names of arguments that may differ between PEs; "**" for all keywords.
+    name
+        The name of the call in errors; by default that of the function.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        names = function.__code__.co_varnames[: function.__code__.co_argcount]
+        called = name or function.__name__
+
+        @functools.wraps(function)
+        def wrapper(*arguments: P.args, **keywords: P.kwargs) -> R:
+            if _thread.is_inside:
+                return function(*arguments, **keywords)
+            # With "**" the keywords are names of the program's own.
+            team = team_of(called, arguments, keywords, None if "**" in apart else keywords.get("team"))
+            given: Any = arguments
+            if apart:
+                given = [value for name, value in zip(names, arguments, strict=False) if name not in apart]
+                wanted = () if "**" in apart else keywords
+                kept = {name: keywords[name] for name in wanted if name not in apart}
+            else:
+                kept = keywords
+            return compared(called, given, kept, lambda: function(*arguments, **keywords), team)
+
+        return wrapper
+
+    return decorate
+
+
+def compared(
+    name: str,
+    arguments: Any,
+    keywords: Mapping[str, Any],
+    function: Callable[[], R],
+    team: atoll.Team | None = None,
+) -> R:
+    """Return the result of a function after a comparison of the call that it belongs to. Collective over a team.
+
+    The team is by default that of the arguments.
+
+    Nothing is compared within another such call, in a job of one PE, or with ATOLL_CHECK=none.
+
+    Raises
+    ------
+    CollectiveMismatch
+        On every PE, if two PEs make different calls. It names both calls and their lines.
+    """
+    if _thread.is_inside:
+        return function()
+    with _current.over(team or team_of(name, arguments, keywords, keywords.get("team"))):
+        _thread.is_inside = True
+        try:
+            if are_compared():
+                _compare(name, arguments, keywords)
+            return function()
+        finally:
+            _thread.is_inside = False
+
+
+def team_of(name: str, arguments: Any, keywords: Mapping[str, Any], given: Any) -> atoll.Team:
+    """Return the team of a call: the given one, that of the arrays among the arguments, or all PEs.
+
+    Raises
+    ------
+    TypeError, InvalidArgument
+        If it is no team, or this PE is not a member. If the arrays lie over different teams.
+    """
+    from ._array import DistArray
+
+    if given is not None and not isinstance(given, atoll.Team):
+        raise TypeError(f"{name}(team={given!r}): expected an atoll.Team, as from atoll.WORLD.split().")
+    found: atoll.Team | None = given
+    if found is not None and not found:
+        raise atoll.InvalidArgument(
+            f"{name}(team=...): this PE is not a member of the team; its members alone make the call."
+        )
+    for value in (*arguments, *keywords.values()):
+        for each in value if isinstance(value, (list, tuple)) else (value,):
+            if not isinstance(each, DistArray):
+                continue
+            its = getattr(each, "_team", None)  # None: it is being made
+            if its is not None and found is not None and its is not found and its != found:
+                raise atoll.InvalidArgument(
+                    f"{name}(): arrays and team= belong to different teams. Bring an array to another team by "
+                    "atoll.arrays.redistribute(a, team=t)."
+                )
+            found = its or found
+    return found or atoll.WORLD
+
+
+def are_compared() -> bool:
+    """Return True if PEs compare their arguments: there are several, and ATOLL_CHECK is not none."""
+    return os.environ.get("ATOLL_CHECK") != "none" and _current.n_pes() > 1
+
+
+def checksum(array: np.ndarray[Any, Any]) -> int:
+    """Return a checksum of an array's elements, 0 for objects. Copies at most a few MiB at a time."""
+    found = 0
+    if not array.dtype.hasobject:
+        for rows in np.array_split(array, max(1, array.nbytes // CHECKED_BYTES)) if array.ndim else [array]:
+            found = zlib.crc32(np.ascontiguousarray(rows).tobytes(), found)
+    return found
+
+
+def _compare(name: str, arguments: Any, keywords: Mapping[str, Any]) -> None:
+    words = [_text(value) for value in arguments]
+    words += [f"{key}={_text(keywords[key])}" for key in sorted(keywords)]
+    text = f"{name}({', '.join(words)})"
+    number = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=7).digest(), "little")
+    mine = np.array([number, -number])
+    most = np.empty_like(mine)
+    atoll.max_reduce(most, mine, team=_current.team())
+    if most[0] == -most[1]:
+        return
+    found = first_difference((text, _line()))
+    assert found is not None  # equal texts have equal fingerprints
+    pe, (first, where), (other, there) = found
+    raise atoll.CollectiveMismatch(
+        f"PE 0 called {first}{where}, and PE {pe} {other}{there}. All PEs make the same calls on distributed arrays, with "
+        "the same arguments."
+    )
+
+
+def _text(value: Any) -> str:
+    """Return a text that is equal on PEs that pass the same value."""
+    from ._array import DistArray
+
+    if isinstance(value, DistArray):
+        return f"<{value.dtype} {value._layout.text}>"
+    if isinstance(value, np.ndarray):
+        return f"<array {value.shape} {value.dtype} #{checksum(value):08x}>"
+    if isinstance(value, np.generic):
+        return repr(value.item())
+    if isinstance(value, (list, tuple)):
+        return f"({', '.join(map(_text, value))})"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}: {_text(each)}' for key, each in value.items())}}}"
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes, slice, np.dtype)):
+        return repr(value)
+    if isinstance(value, Path):
+        return repr(str(value))
+    shape = getattr(value, "shape", None)
+    its = getattr(value, "__name__", type(value).__name__)
+    return f"<{its} {shape}>" if isinstance(shape, tuple) else f"<{its}>"
+
+
+def program_line() -> tuple[str, int]:
+    """Return the file and line of the program that called this package; an empty name without one."""
+    frame = sys._getframe()
+    while frame is not None:
+        if not is_own(frame.f_code.co_filename):
+            return frame.f_code.co_filename, frame.f_lineno
+        frame = frame.f_back  # type: ignore[assignment]
+    return "", 0
+
+
+def _line() -> str:
+    """Return the line of the program that makes the call, with a word before it; empty without one."""
+    file, line = program_line()
+    return f" at {Path(file).name}:{line}" if file else ""

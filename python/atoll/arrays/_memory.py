@@ -1,0 +1,164 @@
+"""The blocks of a distributed array on all PEs, as memory that this PE reads and writes by loads and stores."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+import atoll
+
+from ._compared import program_line
+from ._teams._room import Place, Span, at_place, memory_of
+from ._teams._room import free as free_span
+from ._teams._room import take as take_span
+
+Array = np.ndarray[Any, Any]
+
+
+class Allocation:
+    """A block of symmetric memory on each PE of a team."""
+
+    def __init__(self, team: atoll.Team, block: Array, span: Span | None = None) -> None:
+        self.team, self.block, self.span = team, block, span
+        self._owner = block if span is None else memory_of(span)  # it knows if the memory exists
+        self._is_freed = False
+
+    @property
+    def exists(self) -> bool:
+        """True until it is freed, by any call, or its job is finalized."""
+        return not self._is_freed and atoll.is_symmetric(self._owner)
+
+    def free(self) -> None:
+        """Free it. Collective over the team."""
+        self._is_freed = True
+        if self.span is None:
+            atoll.free(self.block)
+        else:
+            self.team.barrier()
+            free_span(self.span)
+
+    def on(self, pe: int) -> Array:
+        """Return a PE's block as a plain array.
+
+        Raises
+        ------
+        Unsupported
+            If loads and stores do not reach it.
+        """
+        if pe == self.team.my_pe():
+            return self.block
+        if self.span is None:
+            return atoll.peer(self.block, pe, team=self.team)
+        room = atoll.peer(self._owner, pe, team=self.team)
+        return at_place(self.span.place, self.block.shape, self.block.dtype, room)
+
+
+def allocate(team: atoll.Team, shape: tuple[int, ...], dtype: np.dtype[Any], zero: bool = True) -> Allocation:
+    """Return a block on each PE of a team; with `zero` all PEs see zeros. Collective over the team."""
+    if team.n_pes() == atoll.WORLD.n_pes():
+        return Allocation(team, (atoll.zeros if zero else atoll.empty)(shape, dtype))
+    block, span = take_span(team, shape, dtype)
+    if zero:
+        block[...] = np.zeros((), dtype)
+        team.barrier()
+    return Allocation(team, block, span)
+
+
+def signals(team: atoll.Team, n: int) -> Allocation:
+    """Return signal words on each PE of a team. Collective over the team."""
+    if team.n_pes() == atoll.WORLD.n_pes():
+        return Allocation(team, atoll.signal(n))
+    return allocate(team, (n,), np.dtype(np.uint64))
+
+
+class Memory:
+    """The blocks of all PEs; for each whether loads and stores reach it. Views are made once."""
+
+    def __init__(self, its: Allocation, shape: tuple[int, ...]) -> None:
+        self._its = its
+        self._shape = shape  # of the whole array, for errors
+        self.dtype: np.dtype[Any] = its.block.dtype
+        self._block = its.block
+        self._made_at = program_line()
+        self._end = ""
+        self._views: dict[int, Array | None] = {}
+        self._window: tuple[Array, int] | None = None
+        self._is_window_tried = False
+
+    @property
+    def exists(self) -> bool:
+        """True until it is freed, by any call, or its job is finalized."""
+        return self._its.exists
+
+    @property
+    def place(self) -> Place | None:
+        """The place of the blocks in the rooms of a team; None if all PEs have blocks."""
+        return None if self._its.span is None else self._its.span.place
+
+    @property
+    def block(self) -> Array:
+        """This PE's block.
+
+        Raises
+        ------
+        UseAfterFree
+            If it is freed, or its job is finalized: its bytes belong to another array.
+        """
+        if not self._its.exists:
+            raise self._gone()
+        return self._block
+
+    def free(self) -> None:
+        """Free the blocks of all PEs. Collective over the team."""
+        self._its.free()
+        self._end = "freed by a.free()"
+        self._views.clear()
+        self._window = None
+
+    def _gone(self) -> atoll.UseAfterFree:
+        file, line = self._made_at
+        made = f" made at {PurePath(file).name}:{line}" if file else ""
+        end = self._end or "freed by atoll.free() of its part, or its job was finalized"
+        return atoll.UseAfterFree(
+            f"the distributed array of shape {self._shape} and dtype {self.dtype}{made} was {end}; make another one."
+        )
+
+    def view(self, pe: int) -> Array | None:
+        """Return a PE's block as a plain array, or None if only calls reach it."""
+        _ = self.block
+        if pe not in self._views:
+            try:
+                self._views[pe] = self._its.on(pe)
+            except atoll.Unsupported:
+                self._views[pe] = None
+        return self._views[pe]
+
+    def window(self) -> tuple[Array, int] | None:
+        """Return one flat array that has all blocks, and the distance of two PEs' blocks in elements.
+
+        None for an array over a team, and if loads and stores do not reach every PE. None if the distance is no multiple
+        of the elements' size. What lies between the blocks is other memory; do not access it.
+        """
+        _ = self.block
+        if not self._is_window_tried:
+            self._is_window_tried = True
+            self._window = self._map()
+        return self._window
+
+    def _map(self) -> tuple[Array, int] | None:
+        item, n = self._block.itemsize, self._its.team.n_pes()
+        if not self._block.size or not item or self._its.team != atoll.WORLD:
+            return None
+        if n == 1:
+            return self._block.reshape(-1), 0
+        try:
+            every = atoll.global_view(self._block)
+        except atoll.Unsupported:
+            return None
+        distance, rest = divmod(every.strides[0], item)
+        if rest or distance < 0:
+            return None
+        length = (n - 1) * distance + self._block.size
+        return np.lib.stride_tricks.as_strided(every[0], (length,), (item,)), distance

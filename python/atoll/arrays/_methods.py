@@ -1,0 +1,188 @@
+"""Methods of a distributed array that return another one, and the functions of NumPy that become ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from . import _moves, _products, _scans, _sorting
+
+if TYPE_CHECKING:
+    from ._array import DistArray
+
+
+class Operations:
+    """Operations of a distributed array that return another one. Each is collective over all PEs."""
+
+    @property
+    def T(self) -> DistArray:
+        """The array with its axes reversed, a new array. Collective."""
+        return _moves.transpose(_this(self))
+
+    def transpose(self, *axes: Any) -> DistArray:
+        """Return the array with its axes in another order, a new array. Collective."""
+        given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+        return _moves.transpose(_this(self), given)
+
+    def reshape(self, *shape: Any, **distribution: Any) -> DistArray:
+        """Return the elements in C order in another shape, a new array. Collective."""
+        return _moves.reshape(_this(self), shape[0] if len(shape) == 1 else shape, **distribution)
+
+    def ravel(self) -> DistArray:
+        """Return the elements in C order as blocks of one axis, a new array. Collective."""
+        return _moves.reshape(_this(self), -1)
+
+    def flatten(self) -> DistArray:
+        """Return the elements in C order as blocks of one axis, a new array. Collective."""
+        return _moves.reshape(_this(self), -1)
+
+    def round(self, decimals: int = 0) -> DistArray:
+        """Return the elements rounded to some decimals. Collective."""
+        return cast("DistArray", np.round(cast(Any, self), decimals))
+
+    def clip(self, min: Any = None, max: Any = None) -> DistArray:
+        """Return the elements, those outside a range replaced by its ends. Collective."""
+        return cast("DistArray", np.clip(cast(Any, self), min, max))
+
+    def conj(self) -> DistArray:
+        """Return the conjugate elements. Collective."""
+        return cast("DistArray", np.conj(cast(Any, self)))
+
+    @property
+    def real(self) -> DistArray:
+        """The real parts, a new array. Collective."""
+        return cast("DistArray", np.real(cast(Any, self)))
+
+    @property
+    def imag(self) -> DistArray:
+        """The imaginary parts, a new array. Collective."""
+        return cast("DistArray", np.imag(cast(Any, self)))
+
+    def cumsum(self, axis: int | None = None, dtype: Any = None) -> DistArray:
+        """Return the cumulative sums along an axis; without one those in C order. Collective."""
+        return _scans.accumulate(_this(self), np.add, axis, dtype)
+
+    def cumprod(self, axis: int | None = None, dtype: Any = None) -> DistArray:
+        """Return the cumulative products along an axis; without one those in C order. Collective."""
+        return _scans.accumulate(_this(self), np.multiply, axis, dtype)
+
+    def dot(self, other: Any) -> Any:
+        """Return the product of vectors and matrices, `self @ other`. Collective."""
+        return _products.matmul(self, other)
+
+    def nonzero(self) -> tuple[DistArray, ...]:
+        """Return the indices of elements that are not zero, in C order, an array for each axis. Collective."""
+        return _moves.nonzero(_this(self))
+
+
+def _this(array: Operations) -> DistArray:
+    return cast("DistArray", array)
+
+
+def _cumulative(ufunc: np.ufunc) -> Callable[..., Any]:
+    def function(x: DistArray, /, axis: int | None = None, dtype: Any = None) -> DistArray:
+        return _scans.accumulate(x, ufunc, axis, dtype)
+
+    return function
+
+
+def _count_nonzero(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
+    found = (a != 0).sum(axis=axis, keepdims=keepdims)
+    return int(found) if np.ndim(found) == 0 else found
+
+
+def _allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    return bool(np.isclose(a, b, rtol, atol, equal_nan).all())
+
+
+def _array_equal(a1: Any, a2: Any) -> bool:
+    return np.shape(a1) == np.shape(a2) and bool(np.equal(a1, a2).all())
+
+
+def _ptp(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return a.max(axis, keepdims=keepdims) - a.min(axis, keepdims=keepdims)
+
+
+def _matrix_transpose(x: DistArray, /) -> DistArray:
+    return _moves.transpose(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+class UniqueCounts(NamedTuple):
+    """The values that occur, and how often each does: two distributed arrays."""
+
+    values: DistArray
+    counts: DistArray
+
+
+def _unique_counts(x: DistArray, /) -> UniqueCounts:
+    return UniqueCounts(*_sorting.unique(x, return_counts=True, equal_nan=False))
+
+
+def _unique_values(x: DistArray, /) -> Any:
+    return _sorting.unique(x, equal_nan=False)
+
+
+def _vector_norm(x: DistArray, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    if axis is None and not keepdims and ord not in (None, 2):
+        x = x.ravel()
+    return _products.norm(x, None if ord == 2 else ord, axis, keepdims)
+
+
+def _stable(function: Callable[..., Any]) -> Callable[..., Any]:
+    def sorted_(
+        a: DistArray, axis: int | None = -1, kind: str | None = None, *, stable: bool | None = None
+    ) -> Any:
+        return function(a, axis)
+
+    return sorted_
+
+
+def _flip(axis: int) -> Callable[[DistArray], DistArray]:
+    return lambda m: _moves.flip(m, axis)
+
+
+# The functions take NumPy's arguments as far as they make sense; other ones are a TypeError.
+FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.cumsum: _cumulative(np.add),
+    np.cumprod: _cumulative(np.multiply),
+    np.cumulative_sum: _cumulative(np.add),
+    np.cumulative_prod: _cumulative(np.multiply),
+    np.sort: _stable(_sorting.sort),
+    np.argsort: _stable(_sorting.argsort),
+    np.unique: _sorting.unique,
+    np.unique_values: _unique_values,
+    np.unique_counts: _unique_counts,
+    np.histogram: _sorting.histogram,
+    np.bincount: _sorting.bincount,
+    np.dot: _products.matmul,
+    np.vdot: _products.vecdot,
+    np.linalg.norm: _products.norm,
+    np.linalg.vector_norm: _vector_norm,
+    np.linalg.matmul: _products.matmul,
+    np.linalg.matrix_transpose: _matrix_transpose,
+    np.transpose: _moves.transpose,
+    np.permute_dims: _moves.transpose,
+    np.matrix_transpose: _matrix_transpose,
+    np.reshape: _moves.reshape,
+    np.ravel: lambda a: a.ravel(),
+    np.roll: _moves.roll,
+    np.flip: _moves.flip,
+    np.flipud: _flip(0),
+    np.fliplr: _flip(1),
+    np.concatenate: _moves.concatenate,
+    np.concat: _moves.concatenate,
+    np.nonzero: _moves.nonzero,
+    np.count_nonzero: _count_nonzero,
+    np.allclose: _allclose,
+    np.array_equal: _array_equal,
+    np.ptp: _ptp,
+}
+
+
+def function_of(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[..., Any] | None:
+    """Return what computes a function of NumPy, or None."""
+    if function is np.where and len(arguments) == 1:
+        return _moves.nonzero
+    return FUNCTIONS.get(function)

@@ -1,0 +1,1 @@
+"""Distributed arrays from and to those of other libraries."""

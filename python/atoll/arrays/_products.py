@@ -1,0 +1,154 @@
+"""Products of vectors and matrices, and norms."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import atoll
+
+from . import _axis
+from ._compared import collective
+from ._layout import Layout, layout
+from ._teams import _current
+
+if TYPE_CHECKING:
+    from ._array import DistArray
+
+Array = np.ndarray[Any, Any]
+PANEL_BYTES = 1 << 24  # of an operand's panel that a PE fetches at a time
+
+
+@collective()
+def matmul(a: Any, b: Any) -> Any:
+    """Return the product of vectors and matrices, `a @ b`. Collective.
+
+    One operand may be a NumPy array that is the same on every PE. Two vectors give a number. A matrix and a vector give
+    a distributed vector in blocks; the matrix stays where it is. Two matrices give a matrix in blocks, and each PE
+    fetches panels of 16 MB of the rows and columns that its block needs.
+
+    Raises
+    ------
+    ShapeMismatch
+        If the shapes do not fit, or an operand has more than two axes.
+    """
+    from ._array import DistArray
+    from ._makers import from_array
+
+    a, b = (x if isinstance(x, DistArray) else np.asarray(x) for x in (a, b))
+    if a.ndim not in (1, 2) or b.ndim not in (1, 2) or a.shape[-1] != b.shape[0]:
+        raise atoll.ShapeMismatch(
+            f"matmul: operands of shapes {a.shape} and {b.shape}; expected vectors or matrices that fit."
+        )
+    if a.ndim == b.ndim == 1:
+        return vecdot(a, b, conjugate=False)
+    if isinstance(a, DistArray) and b.ndim == 1:
+        return _applied(a, b, 1)
+    if isinstance(b, DistArray) and a.ndim == 1:
+        return _applied(b, a, 0)
+    if not isinstance(a, DistArray) and a.ndim == 2:
+        a = from_array(a)
+    if not isinstance(b, DistArray):
+        b = from_array(b)
+    if a.ndim == 1:
+        return _applied(b, a, 0)
+    return _applied(a, b, 1) if b.ndim == 1 else _product(a, b)
+
+
+@collective()
+def vecdot(a: Any, b: Any, conjugate: bool = True) -> Any:
+    """Return the sum of the products of two arrays' elements, `a` conjugated. Collective; the same on every PE."""
+    from ._array import DistArray
+    from ._ufuncs import _common_layout, part_of
+
+    if np.shape(a) != np.shape(b):
+        raise atoll.ShapeMismatch(f"dot: shapes {np.shape(a)} and {np.shape(b)}; they must be equal.")
+    its = _common_layout("dot", [x for x in (a, b) if isinstance(x, DistArray)])
+    x, y = (np.ascontiguousarray(part_of(value, its)).reshape(-1) for value in (a, b))
+    part = np.asarray((np.vdot if conjugate else np.dot)(x, y))
+    if part.dtype == np.bool_:
+        return atoll.max_reduce(part.reshape(1).view(np.uint8), team=_current.team()).astype(np.bool_)[0]
+    return atoll.sum_reduce(part.reshape(1), team=_current.team())[0]
+
+
+def _applied(matrix: DistArray, vector: Any, axis: int) -> DistArray:
+    """Return the product of a matrix and a vector that goes along an axis of it.
+
+    Each PE multiplies its part; the PE that owns an element of the result adds what several PEs have for it.
+    """
+    from ._array import DistArray
+
+    own = matrix.global_indices(axis)
+    if isinstance(vector, DistArray):
+        _current.barrier()
+        x = vector.at[own].get()
+    else:
+        x = np.asarray(vector)[own]
+    part = matrix.local @ x if axis == 1 else x @ matrix.local
+    rows, parts = matrix._layout.axes[1 - axis], matrix._layout.axes[axis].parts
+    sums = _axis.block(parts, parts)
+    axes = (rows, sums) if axis == 1 else (sums, rows)
+    partial = DistArray._of(Layout.bare(*axes), part.dtype)
+    partial.local[...] = np.expand_dims(part, axis)
+    made = DistArray(rows.length, part.dtype)
+    _current.barrier()
+    start, stop = made.bounds()[0]
+    if start < stop:
+        box = (slice(start, stop), slice(None)) if axis == 1 else (slice(None), slice(start, stop))
+        made.local[...] = partial[box].sum(axis=axis)
+    _current.barrier()
+    return made
+
+
+def _product(a: DistArray, b: DistArray) -> DistArray:
+    from ._array import DistArray
+
+    (rows, inner), columns = a.shape, b.shape[1]
+    dtype = np.result_type(a.dtype, b.dtype)
+    made = DistArray._of(layout((rows, columns), _current.n_pes()), dtype)
+    (top, bottom), (left, right) = made.bounds()
+    _current.barrier()
+    if top < bottom and left < right:
+        widest = max(bottom - top, right - left) * max(a.dtype.itemsize, b.dtype.itemsize)
+        width = max(1, min(inner, PANEL_BYTES // widest))
+        panels = math.ceil(inner / width)
+        for turn in range(panels):
+            # PEs begin at different panels, so that they do not read from one owner at the same time.
+            first = (turn + _current.my_pe() * panels // _current.n_pes()) % panels * width
+            end = min(first + width, inner)
+            made.local[...] += a[top:bottom, first:end] @ b[first:end, left:right]
+    _current.barrier()
+    return made
+
+
+@collective()
+def norm(a: DistArray, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """Return a norm: of all elements, or of vectors along an axis. Collective; the result is the same on every PE.
+
+    Parameters
+    ----------
+    a
+        The array.
+    ord
+        None or 2: the square root of the sum of squares. 1, inf, -inf, 0 or another number: as numpy.linalg.norm of
+        vectors. "fro": as None, for matrices.
+    axis
+        The axis of the vectors. None: all elements are one vector.
+    keepdims
+        Keep the axis, with length 1.
+    """
+    if axis is not None and not isinstance(axis, int):
+        raise ValueError(f"norm: axis is {axis!r}; expected one axis or None.")
+    if axis is None and a.ndim > 1 and ord not in (None, "fro"):
+        raise ValueError(f"norm: ord={ord!r} of a matrix; expected None or 'fro', or an axis.")
+    size = abs(a.astype(np.float64) if a.dtype.kind in "biu" else a)
+    if ord in (np.inf, -np.inf):
+        return (size.max if ord > 0 else size.min)(axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return (size != 0).sum(axis=axis, keepdims=keepdims).astype(size.dtype)
+    power = 2 if ord in (None, "fro") else ord
+    if power == 1:
+        return size.sum(axis=axis, keepdims=keepdims)
+    return (size**power).sum(axis=axis, keepdims=keepdims) ** (1 / power)

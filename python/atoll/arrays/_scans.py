@@ -1,0 +1,98 @@
+"""Cumulative sums and products, and places of extremes, along an axis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import atoll
+
+from . import _axis
+from ._compared import collective
+from ._layout import Layout
+from ._moves import reshape
+from ._teams import _current
+
+if TYPE_CHECKING:
+    from ._array import DistArray
+
+Array = np.ndarray[Any, Any]
+
+
+@collective()
+def accumulate(a: DistArray, ufunc: np.ufunc, axis: int | None, dtype: Any = None) -> DistArray:
+    """Return the cumulative sums (np.add) or products (np.multiply) along an axis. Collective.
+
+    Each PE accumulates its part, and multiplies or adds what the parts before it have in all. Cyclic axes are
+    redistributed for that.
+    """
+    from ._array import DistArray
+
+    if axis is None and a.ndim > 1:
+        return accumulate(reshape(a, (-1,)), ufunc, 0, dtype)
+    number = a._layout.axis_number(0 if axis is None else axis)
+    name = "cumsum" if ufunc is np.add else "cumprod"
+    if a.dtype.kind not in "biufc":
+        raise atoll.DtypeMismatch(f"{name}: elements of {a.dtype}; expected numbers.")
+    its = a._layout
+    if not its.axes[number].is_contiguous:
+        straight = its.with_axis(number, _axis.block(a.shape[number], its.axes[number].parts))
+        moved = DistArray._moved(its, a.local, straight)
+        return DistArray._moved(straight, accumulate(moved, ufunc, number, dtype).local, its)
+    function = np.cumsum if ufunc is np.add else np.cumprod
+    result = function(np.empty(0, a.dtype), dtype=dtype).dtype
+    made = DistArray._of(its, result, zero=False)
+    part = made.local
+    function(a.local, axis=number, dtype=dtype, out=part)
+    before = _before(its, number, ufunc, part)
+    if before is not None:
+        ufunc(part, before, out=part)
+    _current.barrier()
+    return made
+
+
+def _before(its: Layout, number: int, ufunc: np.ufunc, part: Array) -> Any:
+    """Return what the parts before this PE's along an axis have in all; `part` is accumulated."""
+    from ._array import DistArray
+
+    parts = its.axes[number].parts
+    if parts == 1:
+        return None
+    totals = DistArray._of(its.without_halo().with_axis(number, _axis.block(parts, parts)), part.dtype)
+    totals.local[...] = ufunc.identity
+    if part.shape[number]:
+        totals.local[...] = np.take(part, [-1], axis=number)
+    _current.barrier()
+    place = list(its.coordinates(_current.my_pe()))
+    here = place[number]
+    found: Any = ufunc.identity
+    for earlier in range(here):
+        place[number] = earlier
+        one = np.empty(totals.local.shape, part.dtype)
+        atoll.get(one, totals.local, its.pe_at(place), team=_current.team())
+        found = ufunc(found, one)
+    _current.barrier()
+    return None if here == 0 else found
+
+
+def argextreme(a: DistArray, axis: int, keepdims: bool, smallest: bool) -> Any:
+    """Return the index along an axis of the first smallest or largest element. Collective.
+
+    The result is a NumPy array, the same on every PE. NaN counts as smallest and as largest, as in NumPy.
+    """
+    from ._reductions import _combine
+    from ._ufuncs import part_of
+
+    number = a._layout.axis_number(axis)
+    wanted = (a.min if smallest else a.max)(axis=number, keepdims=True)
+    local = a.local
+    if not local.size:
+        found = np.full([1 if i == number else n for i, n in enumerate(local.shape)], a.shape[number])
+    else:
+        extreme = part_of(np.broadcast_to(wanted, a.shape), a._layout)
+        is_first = (local == extreme) | (local != local)
+        at = np.expand_dims(np.argmax(is_first, axis=number), number)
+        has_one = np.take_along_axis(is_first, at, number)
+        found = np.where(has_one, a.global_indices(number)[at], a.shape[number])
+    return _combine(a, found.astype(np.int64), number, keepdims, atoll.min_reduce, a.shape[number])

@@ -1,0 +1,171 @@
+"""Memory of distributed arrays over teams: a part of every PE's heap, from which the members of a team allocate."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import atoll
+
+from .._compared import collective
+
+Array = np.ndarray[Any, Any]
+Place = tuple[int, int]
+Key = tuple[int, int, int, tuple[int, ...]]
+ALIGNMENT = 256  # bytes: no two blocks share a cache line, nor a pair of them
+
+
+@dataclass
+class Span:
+    """A block in a room: where it lies, the PEs of its team, and whether this PE still uses it."""
+
+    room: int
+    start: int
+    stop: int
+    pes: tuple[int, ...]
+    team: atoll.Team
+    is_used: bool = True
+
+    @property
+    def place(self) -> Place:
+        """The room's number, and where the block starts there."""
+        return self.room, self.start
+
+    @property
+    def key(self) -> Key:
+        """What the members of its team share."""
+        return self.room, self.start, self.stop, self.pes
+
+
+class _Rooms:
+    """The rooms of a job, in the order of their reservation, and the blocks that lie in this PE's."""
+
+    def __init__(self) -> None:
+        self.memory: list[Array] = []
+        self.spans: list[Span] = []
+
+
+class _Holder:
+    """What keeps a block: NumPy keeps it as the base of the block and of all its views."""
+
+    def __init__(self, memory: Array, view: Array) -> None:
+        self.memory = memory
+        self.__array_interface__ = view.__array_interface__
+
+
+_rooms = _Rooms()
+
+
+@collective()
+def reserve(nbytes: int) -> None:
+    """Reserve a part of every PE's heap for distributed arrays over teams. Collective over all PEs.
+
+    Arrays of a team are made by its members alone, so their memory comes from what all PEs have reserved before. It costs
+    nothing until it is written, but counts against the limit of the heap. Another call adds room.
+
+    Parameters
+    ----------
+    nbytes
+        Bytes on each PE. A PE needs them for the arrays of all the teams of which it is a member.
+
+    Raises
+    ------
+    OutOfMemory
+        If the symmetric heap has no room.
+
+    Examples
+    --------
+    >>> from atoll import arrays
+    >>> arrays.reserve(1 << 20)
+    """
+    _rooms_now().memory.append(atoll.empty(nbytes, np.uint8, align=ALIGNMENT))
+
+
+def _rooms_now() -> _Rooms:
+    """Return the rooms of this job; those of a finalized one are forgotten."""
+    global _rooms
+    if _rooms.memory and not atoll.is_symmetric(_rooms.memory[0]):
+        _rooms = _Rooms()
+    return _rooms
+
+
+def take(team: atoll.Team, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Array, Span]:
+    """Return a block of the members' rooms, at the same place on all, and its span. Collective over the team.
+
+    It lies where no member has another block. A block that was dropped is free once all PEs of its team have dropped it and
+    are here: another one may read it before.
+
+    Raises
+    ------
+    OutOfMemory
+        On every member, if there is no such place.
+    """
+    rooms = _rooms_now()
+    nbytes = -(-max(math.prod(shape) * dtype.itemsize, 1) // ALIGNMENT) * ALIGNMENT
+    for span in rooms.spans:
+        if not span.is_used and span.team is not team:
+            with contextlib.suppress(atoll.UseAfterFree):  # its end has completed all
+                atoll.pe_quiet(range(span.team.n_pes()), team=span.team)
+    team.barrier()  # now all is complete that members put into blocks that they have dropped
+    members = [team.world_pe(pe) for pe in range(team.n_pes())]
+    mine = [(span.key, span.is_used) for span in rooms.spans]
+    there = set(members)
+    kept: set[Key] = set()
+    for spans in atoll.allgather_object(mine, team=team):
+        kept.update(key for key, is_used in spans if is_used or not there.issuperset(key[3]))
+    rooms.spans[:] = [span for span in rooms.spans if span.key in kept]
+    for number, memory in enumerate(rooms.memory):
+        start = _first_gap(sorted(key[1:3] for key in kept if key[0] == number), nbytes, memory.size)
+        if start is not None:
+            span = Span(number, start, start + nbytes, tuple(members), team)
+            rooms.spans.append(span)
+            holder = _Holder(memory, at_place(span.place, shape, dtype, memory))
+            weakref.finalize(holder, _drop, span)
+            return np.asarray(holder), span
+    total = sum(memory.size for memory in rooms.memory)
+    has = (
+        f"{total:,} bytes are reserved, and the arrays there leave too little"
+        if total
+        else "no memory is reserved for it"
+    )
+    raise atoll.OutOfMemory(
+        f"a distributed array over a team of {len(members)} PEs needs {nbytes:,} bytes in one piece on each member; {has}. "
+        "All PEs call atoll.arrays.reserve(nbytes) before."
+    )
+
+
+def _first_gap(spans: Sequence[tuple[int, ...]], nbytes: int, size: int) -> int | None:
+    """Return where a gap of that many bytes starts between spans."""
+    at = 0
+    for start, stop in spans:
+        if start - at >= nbytes:
+            return at
+        at = max(at, stop)
+    return at if size - at >= nbytes else None
+
+
+def _drop(span: Span) -> None:
+    span.is_used = False
+
+
+def free(span: Span) -> None:
+    """Give a span back at once; all members of its team do so."""
+    rooms = _rooms_now()
+    rooms.spans[:] = [each for each in rooms.spans if each is not span]
+
+
+def memory_of(span: Span) -> Array:
+    """Return the room of a span, a symmetric array of bytes."""
+    return _rooms_now().memory[span.room]
+
+
+def at_place(place: Place, shape: tuple[int, ...], dtype: np.dtype[Any], room: Array | None = None) -> Array:
+    """Return what lies at a place of a room, by default this PE's, as an array of that shape."""
+    memory = _rooms_now().memory[place[0]] if room is None else room
+    return memory[place[1] : place[1] + math.prod(shape) * dtype.itemsize].view(dtype).reshape(shape)

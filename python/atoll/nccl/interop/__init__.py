@@ -1,0 +1,1 @@
+"""Arrays of CuPy and tensors of PyTorch in memory for windows."""

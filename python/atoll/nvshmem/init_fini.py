@@ -1,0 +1,260 @@
+"""Joining and leaving the job, identifiers and versions."""
+
+from __future__ import annotations
+
+import enum
+import importlib
+import os
+from typing import Any
+
+import numpy as np
+
+from .. import _arrays, _atoll, _job
+from ._state import STATE, NvshmemError, NvshmemInvalid, require, translated
+from .memory import forget
+from .nvshmem_types import Version
+from .teams import make_predefined
+
+__all__ = [
+    "DeviceLibLanguage",
+    "UniqueID",
+    "finalize",
+    "find_device_bitcode_library",
+    "get_name",
+    "get_unique_id",
+    "get_version",
+    "init",
+    "library_finalize",
+    "library_init",
+    "module_finalize",
+    "module_init",
+]
+
+VERSION = "0.4.1"
+"""The version of NVSHMEM4Py that these modules follow."""
+
+
+class DeviceLibLanguage(enum.Enum):
+    """Forms of NVSHMEM's library for kernels."""
+
+    LLVM_BITCODE = "bc"
+    LTOIR = "ltoir"
+    STATIC = "a"
+
+
+class UniqueID:
+    """An identifier of a job, of 128 bytes in `_data`, which programs send to all PEs."""
+
+    _TYPE = np.dtype([("version", np.int32), ("internal", np.int8, (124,))])
+
+    def __init__(self) -> None:
+        self._data: Any = np.zeros(1, self._TYPE).view(np.recarray)
+
+    @property
+    def ptr(self) -> int:
+        """The address of the bytes."""
+        return int(self._data.ctypes.data)
+
+    @property
+    def version(self) -> int:
+        """The form of the identifier, always 1."""
+        return 1
+
+    def _bytes(self) -> Any:
+        return self._data.view(np.ndarray).view(np.uint8)
+
+    def _set(self, text: str) -> None:
+        data = text.encode()
+        self._bytes()[: len(data)] = np.frombuffer(data, np.uint8)
+
+    def _get(self) -> bytes:
+        return bytes(self._bytes()).rstrip(b"\0")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UniqueID) and self._get() == other._get()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"UniqueID({self._get().decode(errors='replace')!r})"
+
+
+def get_name() -> str:
+    """Return the library's name. Local; works before init()."""
+    return "NVSHMEM v3.8.0 on Atoll"
+
+
+def get_version() -> Version:
+    """Return the versions of OpenSHMEM, NVSHMEM4Py and NVSHMEM that this follows. Local; works before init()."""
+    return Version(openshmem_spec_version="1.3", nvshmem4py_version=VERSION, libnvshmem_version="3.8.0")
+
+
+@translated
+def get_unique_id(empty: bool = False) -> UniqueID:
+    """Return an identifier for init() with initializer_method="uid". Local; works before init().
+
+    One PE calls it. `empty=True` gives the others an object into which the bytes of `_data` are received.
+    """
+    made = UniqueID()
+    if not empty:
+        made._set(_atoll.get_unique_id())
+    return made
+
+
+def _communicator(method: str, given: Any) -> Any:
+    """Return the communicator by which the PEs meet, or None for the launcher's job.
+
+    `atoll run` starts no MPI, so that each of its PEs is alone in COMM_WORLD; they meet by the launcher.
+    """
+    comm = given
+    if comm is None:
+        try:
+            comm = importlib.import_module("mpi4py.MPI").COMM_WORLD
+        except ImportError:
+            return None
+    if not hasattr(comm, "Get_rank") or not hasattr(comm, "bcast"):
+        raise NvshmemInvalid(
+            f"nvshmem.core.init: mpi_comm is a {type(comm).__name__}; pass a communicator of mpi4py."
+        )
+    return None if comm.Get_size() == 1 and _atoll._launched() else comm
+
+
+def _join(uid: Any, rank: Any, nranks: Any, mpi_comm: Any, method: str) -> None:
+    if method in ("mpi", "emulated_mpi"):
+        _job.init(comm=_communicator(method, mpi_comm))
+    elif method == "uid":
+        if uid is None or rank is None or nranks is None or mpi_comm is not None:
+            raise NvshmemInvalid(
+                'nvshmem.core.init: initializer_method="uid" takes uid, rank and nranks, and no mpi_comm.'
+            )
+        _job.init(uid._get() if isinstance(uid, UniqueID) else uid, rank, nranks)
+    elif method == "":
+        _job.init()
+    else:
+        raise NvshmemInvalid(
+            f'nvshmem.core.init: initializer_method is {method!r}; pass "mpi", "emulated_mpi" or "uid", or nothing for '
+            "the job that the launcher started."
+        )
+
+
+def _is_substitute(device: Any) -> bool:
+    """Return whether a device is of atoll.compat's substitute for cuda.core, whose numbers mean nothing."""
+    return type(device).__module__ == "atoll.compat._cuda_core"
+
+
+def _find_memory(number: int | None) -> bool:
+    """Return whether symmetric memory is on a GPU: this PE has one, and NVSHMEM_HEAP_KIND is not SYSMEM."""
+    if os.environ.get("NVSHMEM_HEAP_KIND", "").upper() == "SYSMEM":
+        return False
+    try:
+        first: Any = _arrays.empty(1, np.uint8, device="cuda")
+    except _atoll.Unsupported as error:
+        if number is None:
+            return False
+        raise NvshmemError(f"nvshmem.core.init: device is GPU {number}, but: {error}") from error
+    if number is not None and first.device != number:
+        raise NvshmemInvalid(
+            f"nvshmem.core.init: device is GPU {number}, but this PE's symmetric memory is on GPU {first.device}, by "
+            "ATOLL_DEVICE or an earlier atoll.init(); pass that device."
+        )
+    return True
+
+
+@translated
+def init(
+    device: Any = None,
+    uid: Any = None,
+    rank: int | None = None,
+    nranks: int | None = None,
+    mpi_comm: Any = None,
+    initializer_method: str = "",
+) -> None:
+    """Join the job. Collective: every PE calls it before anything else.
+
+    Parameters
+    ----------
+    device
+        A cuda.core.Device: this PE's GPU. None: the GPU of the PE's number on its host, or memory of the host if there
+        is none.
+    uid, rank, nranks
+        With "uid": what get_unique_id() returned on one PE, this PE's number, and the number of PEs.
+    mpi_comm
+        With "mpi" and "emulated_mpi": a communicator of mpi4py; None is COMM_WORLD.
+    initializer_method
+        "uid", "mpi" or "emulated_mpi". "": the job that the launcher started. The two by MPI also take the launcher's
+        job if `atoll run` started this process, or mpi4py is missing.
+
+    Raises
+    ------
+    NvshmemInvalid
+        A wrong argument, or a second call.
+    NvshmemError
+        The job could not be joined, or the device has no part in it.
+
+    Notes
+    -----
+    NVSHMEM_HEAP_KIND=SYSMEM puts symmetric memory on the host although there is a GPU.
+    """
+    if STATE.joined:
+        raise NvshmemInvalid("nvshmem.core.init: the job is joined already; call finalize() first.")
+    number = None if _is_substitute(device) else getattr(device, "device_id", None)
+    if number is not None and not _atoll.is_initialized():
+        os.environ.setdefault("ATOLL_DEVICE", str(number))
+    _join(uid, rank, nranks, mpi_comm, initializer_method)
+    try:
+        STATE.on_gpu = _find_memory(number)
+    except BaseException:
+        _job.finalize()
+        raise
+    STATE.joined = True
+    make_predefined()
+
+
+@translated
+def finalize() -> None:
+    """Leave the job, and free all its memory. Collective over all PEs.
+
+    Raises
+    ------
+    NvshmemInvalid
+        There is no job.
+    """
+    require()
+    forget()
+    STATE.joined, STATE.ended = False, True
+    _job.finalize()
+
+
+def _no_modules(function: str) -> NvshmemError:
+    return NvshmemError(
+        f"nvshmem.core.{function}: NVSHMEM's library for kernels does not run on Atoll. Kernels of Atoll take the team as "
+        "an argument and need no initialisation of their module: see atoll.numba, atoll.triton, atoll.cute and "
+        "atoll.cupy."
+    )
+
+
+def module_init(mod: Any) -> None:
+    """Raise NvshmemError: kernels of Atoll need no initialisation of their module."""
+    raise _no_modules("module_init")
+
+
+def module_finalize(mod: Any) -> None:
+    """Raise NvshmemError: kernels of Atoll need no initialisation of their module."""
+    raise _no_modules("module_finalize")
+
+
+def library_init(lib: Any) -> None:
+    """Raise NvshmemError: kernels of Atoll need no initialisation of their module."""
+    raise _no_modules("library_init")
+
+
+def library_finalize(lib: Any) -> None:
+    """Raise NvshmemError: kernels of Atoll need no initialisation of their module."""
+    raise _no_modules("library_finalize")
+
+
+def find_device_bitcode_library(
+    *, language: DeviceLibLanguage = DeviceLibLanguage.LLVM_BITCODE, arch: int | str | None = None
+) -> str:
+    """Raise NvshmemError: kernels of Atoll need no library."""
+    raise _no_modules("find_device_bitcode_library")

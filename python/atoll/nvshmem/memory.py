@@ -1,0 +1,274 @@
+"""Buffers of symmetric memory."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+
+from .. import _arrays, _atoll
+from ._state import (
+    STATE,
+    Block,
+    NvshmemError,
+    NvshmemInvalid,
+    address_of,
+    block_of,
+    is_buffer,
+    require,
+    translated,
+)
+from .nvshmem_types import BufferTypes, NvshmemResource, cuda_core
+
+__all__ = [
+    "buffer",
+    "free",
+    "get_multicast_buffer",
+    "get_peer_buffer",
+    "register_external_buffer",
+    "unregister_external_buffer",
+]
+
+
+class Buffer:
+    """Bytes of symmetric memory where cuda.core has no Buffer: on the host, and on GPUs without that package."""
+
+    def __init__(self, memory: Any) -> None:
+        self.memory = memory
+        self.handle = address_of(memory)
+        self.size = int(memory.nbytes)
+        self.memory_resource = NvshmemResource(self.device_id)
+
+    @property
+    def device_id(self) -> int:
+        """The number of the GPU; -1 is the host."""
+        return int(self.memory.device) if self.is_device_accessible else -1
+
+    @property
+    def is_device_accessible(self) -> bool:
+        """Whether the memory is a GPU's."""
+        return isinstance(self.memory, _atoll.DeviceArray)
+
+    @property
+    def is_host_accessible(self) -> bool:
+        """Whether the memory is the host's."""
+        return not self.is_device_accessible
+
+    def close(self, stream: Any = None) -> None:
+        """Do nothing: free() frees symmetric memory."""
+
+    def copy_from(self, src: Any, *, stream: Any = None) -> None:
+        """Copy the bytes of another Buffer of this size into this one. Local; complete on return."""
+        _atoll.put(self.memory, src.memory if isinstance(src, Buffer) else src, _atoll.my_pe())
+
+    def copy_to(self, dst: Any, *, stream: Any = None) -> Any:
+        """Copy the bytes into another Buffer of this size, and return that. Local; complete on return."""
+        _atoll.get(dst.memory if isinstance(dst, Buffer) else dst, self.memory, _atoll.my_pe())
+        return dst
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.memory.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.memory.__dlpack_device__()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        if self.is_device_accessible:
+            raise TypeError("This Buffer is memory of a GPU; copy it by Buffer.memory.numpy().")
+        return np.array(self.memory, dtype=dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        return f"<Buffer of {self.size} bytes at {self.handle:#x}>"
+
+
+def shown(memory: Any) -> Any:
+    """Return the Buffer of an array of bytes: cuda.core's if that is installed and the memory is a GPU's."""
+    core = cuda_core() if isinstance(memory, _atoll.DeviceArray) else None
+    if core is None:
+        return Buffer(memory)
+    resource = NvshmemResource(memory.device)
+    try:
+        return core.Buffer.from_handle(memory.ptr, memory.nbytes, mr=resource)
+    except RuntimeError:  # no context is current: cuda.core records a stream of the current one
+        core.Device(memory.device).set_current()
+        return core.Buffer.from_handle(memory.ptr, memory.nbytes, mr=resource)
+
+
+def note(memory: Any, kind: BufferTypes) -> Block:
+    """Register an array of bytes, so that later calls find it by its address."""
+    block = Block(memory, kind)
+    block.buffer = shown(memory)
+    STATE.blocks[address_of(memory)] = block
+    return block
+
+
+def allocate(nbytes: int) -> Block:
+    """Allocate zeroed bytes. Collective over all PEs."""
+    require()
+    device = "cuda" if STATE.on_gpu else None
+    return note(_arrays.zeros(max(int(nbytes), 1), np.uint8, device=device), BufferTypes.NORMAL)
+
+
+@translated
+def buffer(size: int, release: bool = False, except_on_del: bool = True) -> Any:
+    """Return a new symmetric Buffer, filled with zeros on all PEs.
+
+    Collective over all PEs. The library keeps it until free() or finalize(), so `release` and `except_on_del` change
+    nothing.
+
+    Parameters
+    ----------
+    size
+        Bytes, equal on all PEs.
+
+    Returns
+    -------
+    Buffer
+        cuda.core's on a GPU; elsewhere one with the same handle, size and DLPack.
+
+    Raises
+    ------
+    NvshmemInvalid
+        Outside init() and finalize(), or size is negative.
+    NvshmemError
+        The symmetric heap has too little room.
+    """
+    if size < 0:
+        raise NvshmemInvalid(f"nvshmem.core.buffer: size is {size}; pass bytes, at least 0.")
+    return allocate(size).buffer
+
+
+def is_over() -> bool:
+    """Return whether there is no job. The log then has a warning, since nothing can be freed."""
+    if not STATE.joined:
+        logging.getLogger("nvshmem").warning("NVSHMEM is not initialized: nothing was freed.")
+    return not STATE.joined
+
+
+def free_at(address: int) -> None:
+    """Free the allocation at an address. Collective over all PEs."""
+    block = STATE.blocks.get(address)
+    if block is None:
+        logging.getLogger("nvshmem").error(
+            "Freed memory at %#x that is not allocated, or was freed.", address
+        )
+        return
+    if block.kind == BufferTypes.PEER:
+        return
+    del STATE.blocks[address]
+    STATE.words.pop(address, None)
+    _atoll.free(block.memory)
+
+
+@translated
+def free(buffer: Any) -> None:
+    """Free a Buffer. Collective over all PEs, in the same order on all.
+
+    A Buffer of get_peer_buffer is left alone. One that was freed before is an error in the log.
+
+    Raises
+    ------
+    NvshmemInvalid
+        The argument is no Buffer.
+    """
+    if is_over():
+        return
+    if not is_buffer(buffer):
+        raise NvshmemInvalid(
+            f"nvshmem.core.free: a {type(buffer).__name__} is no Buffer; use free_array or free_tensor for arrays."
+        )
+    free_at(int(buffer.handle))
+
+
+@translated
+def get_peer_buffer(buffer: Any, pe: int) -> Any:
+    """Return PE pe's copy of a Buffer, for loads and stores. Local. It need not be freed.
+
+    Raises
+    ------
+    NvshmemInvalid
+        The Buffer is not symmetric, or pe is no PE.
+    NvshmemError
+        That PE's memory cannot be reached, since it is on another host.
+    """
+    require()
+    return (
+        note(_atoll.peer(block_of(buffer).memory, pe), BufferTypes.PEER).buffer
+        if pe != _atoll.my_pe()
+        else buffer
+    )
+
+
+def no_multicast(function: str) -> NvshmemError:
+    """Return the error of the calls for multicast memory."""
+    return NvshmemError(
+        f"nvshmem.core.{function}: Atoll has no multicast memory, as GPUs without NVLink SHARP. Store to each PE's "
+        "copy (get_peer_array), or use a collective."
+    )
+
+
+def get_multicast_buffer(team: Any, buffer: Any) -> Any:
+    """Raise NvshmemError: Atoll has no multicast memory."""
+    raise no_multicast("get_multicast_buffer")
+
+
+def register(x: Any, function: str) -> Any:
+    """Return a symmetric array over memory of a GPU that another library allocated. Collective over all PEs."""
+    require()
+    if not STATE.on_gpu:
+        raise NvshmemError(
+            f"nvshmem.core.{function}: only memory of a GPU is registered, and this job has none; allocate by buffer() "
+            "or array(), and copy."
+        )
+    registered = _atoll.register(x)
+    block = Block(registered, BufferTypes.EXTERNAL)
+    STATE.blocks[address_of(registered)] = block
+    return registered
+
+
+def unregister(x: Any) -> None:
+    """End a registration. Collective over all PEs."""
+    require()
+    block = block_of(x)
+    del STATE.blocks[address_of(x)]
+    STATE.words.pop(address_of(x), None)
+    _atoll.free(block.memory)
+
+
+@translated
+def register_external_buffer(buffer: Any, preferred_address: Any = None) -> Any:
+    """Return a symmetric Buffer over memory of a GPU that another library allocated. Collective over all PEs.
+
+    The memory must come from the driver's virtual memory management, as atoll.register explains.
+
+    Raises
+    ------
+    NvshmemError
+        preferred_address is given, or there is no GPU.
+    NvshmemInvalid
+        The memory cannot be shared with other processes.
+    """
+    if preferred_address is not None:
+        raise NvshmemError(
+            "nvshmem.core.register_external_buffer: Atoll chooses the address; leave preferred_address out."
+        )
+    registered = register(buffer, "register_external_buffer")
+    if not isinstance(registered, _atoll.DeviceArray):
+        return registered
+    block = block_of(registered)
+    block.buffer = shown(registered)
+    return block.buffer
+
+
+@translated
+def unregister_external_buffer(buffer: Any) -> None:
+    """End the registration of a Buffer that register_external_buffer returned. Collective over all PEs."""
+    unregister(buffer)
+
+
+def forget() -> None:
+    """Drop all allocations, at the end of the job."""
+    STATE.blocks.clear()
+    STATE.words.clear()
+    STATE.teams.clear()

@@ -1,0 +1,220 @@
+"""Puts, gets and signals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _atoll
+from ._state import DIRECT, REFUSALS, STATE, pair_of, require, stream_of, translated, translated_as, word_of
+from .direct import SIGNAL_ADD, SIGNAL_SET, comparison_of, signal_of
+from .direct import SignalOp as SignalOp
+
+__all__ = [
+    "flush",
+    "get",
+    "get_nbi",
+    "put",
+    "put_nbi",
+    "put_signal",
+    "put_signal_nbi",
+    "quiet",
+    "signal_fetch",
+    "signal_op",
+    "signal_wait",
+]
+
+
+def _copy(call: Any, dst: Any, src: Any, remote_pe: int, stream: Any) -> None:
+    """Copy by one of Atoll's calls: at once if both are arrays that it takes, else after conversion and checks."""
+    if STATE.joined and type(dst) in DIRECT and type(src) in DIRECT and src.ndim:
+        try:
+            call(dst, src, remote_pe, stream=stream if STATE.on_gpu else None)
+            return
+        except REFUSALS:
+            pass
+    _copy_with_checks(call, dst, src, remote_pe, stream)
+
+
+def _copy_with_checks(call: Any, dst: Any, src: Any, remote_pe: int, stream: Any) -> None:
+    @translated_as(call.__name__)
+    def convert_and_copy() -> None:
+        require()
+        to, source = pair_of(dst, src)
+        call(to, source, remote_pe, stream=stream_of(stream))
+
+    convert_and_copy()
+
+
+def _copy_and_signal(
+    call: Any, dst: Any, src: Any, signal: Any, value: int, change: Any, remote_pe: int, stream: Any
+) -> None:
+    """Do as _copy, and change the signal."""
+    how = "set" if change is SIGNAL_SET else "add" if change is SIGNAL_ADD else ""
+    if how and type(dst) in DIRECT and type(src) in DIRECT and src.ndim:
+        try:
+            word = STATE.words[signal.handle]
+            call(dst, src, word, value, how, remote_pe, stream=stream if STATE.on_gpu else None)
+            return
+        except (*REFUSALS, AttributeError, KeyError):
+            pass
+
+    def copy(to: Any, source: Any, remote_pe: int, stream: Any) -> None:
+        how = signal_of(call.__name__, change)
+        call(to, source, word_of(signal), value, how, remote_pe, stream=stream)
+
+    copy.__name__ = call.__name__
+    _copy_with_checks(copy, dst, src, remote_pe, stream)
+
+
+def put(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None:
+    """Copy src into dst on PE remote_pe. Local.
+
+    Parameters
+    ----------
+    dst
+        A symmetric Buffer, array or tensor, or a part of one.
+    src
+        The same, symmetric or not. If shape or dtype differ from dst's, both are contiguous, and as many bytes are
+        copied as both have.
+    remote_pe
+        The target PE.
+    stream
+        The stream that carries out the call, of any library. None: the call is complete here on return. Without a GPU
+        the call is always complete here on return.
+
+    Raises
+    ------
+    NvshmemInvalid
+        A wrong argument, or outside init() and finalize().
+
+    Notes
+    -----
+    The data are in the target after quiet() on the same stream, or a barrier.
+    """
+    _copy(_atoll.put, dst, src, remote_pe, stream)
+
+
+def put_nbi(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None:
+    """Do as put, but src must not be changed before flush() or quiet() on this stream. Local."""
+    _copy(_atoll.put_nbi, dst, src, remote_pe, stream)
+
+
+def get(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None:
+    """Copy src of PE remote_pe into the local dst. Local.
+
+    src is symmetric, dst need not be. Other arguments and errors are put's.
+    """
+    _copy(_atoll.get, dst, src, remote_pe, stream)
+
+
+def get_nbi(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None:
+    """Do as get, but the data are in dst only after quiet() on this stream. Local."""
+    _copy(_atoll.get_nbi, dst, src, remote_pe, stream)
+
+
+def put_signal(
+    dst: Any,
+    src: Any,
+    signal_var: Any,
+    signal_val: int,
+    signal_op: Any,
+    remote_pe: int = -1,
+    stream: Any = None,
+) -> None:
+    """Copy src into dst on PE remote_pe, then change the signal there. Local.
+
+    Parameters
+    ----------
+    dst, src, remote_pe, stream
+        As for put.
+    signal_var
+        A symmetric Buffer, array or tensor, of which the first 8 bytes are the signal.
+    signal_val, signal_op
+        The value, and SignalOp.SIGNAL_SET or SIGNAL_ADD.
+
+    Raises
+    ------
+    NvshmemInvalid
+        A wrong argument, or outside init() and finalize().
+    """
+    _copy_and_signal(_atoll.put_signal, dst, src, signal_var, signal_val, signal_op, remote_pe, stream)
+
+
+def put_signal_nbi(
+    dst: Any,
+    src: Any,
+    signal_var: Any,
+    signal_val: int,
+    signal_op: Any,
+    remote_pe: int = -1,
+    stream: Any = None,
+) -> None:
+    """Do as put_signal, but src must not be changed before quiet() on this stream. Local."""
+    _copy_and_signal(_atoll.put_signal_nbi, dst, src, signal_var, signal_val, signal_op, remote_pe, stream)
+
+
+def signal_op(
+    signal_var: Any, signal_val: int, signal_op: Any, remote_pe: int = -1, stream: Any = None
+) -> None:
+    """Change the signal on PE remote_pe. Local. Arguments and errors are put_signal's."""
+    if signal_op is SIGNAL_SET or signal_op is SIGNAL_ADD:
+        call = _atoll.signal_set if signal_op is SIGNAL_SET else _atoll.signal_add
+        try:
+            word = STATE.words[signal_var.handle]
+            call(word, signal_val, remote_pe, stream=stream if STATE.on_gpu else None)
+            return
+        except (*REFUSALS, AttributeError, KeyError):
+            pass
+    _change_with_checks(signal_var, signal_val, signal_op, remote_pe, stream)
+
+
+@translated_as("signal_op")
+def _change_with_checks(signal_var: Any, signal_val: int, given: Any, remote_pe: int, stream: Any) -> None:
+    require()
+    change = signal_of("signal_op", given)
+    call = _atoll.signal_set if change == "set" else _atoll.signal_add
+    call(word_of(signal_var), signal_val, remote_pe, stream=stream_of(stream))
+
+
+@translated
+def signal_wait(signal_var: Any, signal_val: int, signal_op: Any, stream: Any = None) -> None:
+    """Wait until this PE's signal compares to signal_val as signal_op, a ComparisonType, demands. Local.
+
+    On a stream the stream waits. Without one, or without a GPU, the host waits.
+    """
+    require()
+    compare = comparison_of("signal_wait", signal_op)
+    given = stream_of(stream)
+    if given is None:
+        _atoll.signal_wait_until(word_of(signal_var), compare, signal_val)
+    else:
+        _atoll.signal_wait_until(word_of(signal_var), compare, signal_val, stream=given)
+
+
+def signal_fetch(signal_var: Any) -> int:
+    """Return the value of this PE's signal. Local; the host waits for no stream."""
+    try:
+        return _atoll.signal_fetch(STATE.words[signal_var.handle])
+    except (*REFUSALS, AttributeError, KeyError):
+        return _fetch_with_checks(signal_var)
+
+
+@translated_as("signal_fetch")
+def _fetch_with_checks(signal_var: Any) -> int:
+    require()
+    return _atoll.signal_fetch(word_of(signal_var))
+
+
+@translated
+def quiet(stream: Any = None) -> None:
+    """Complete this PE's earlier calls: those on the stream, or without one the host's. Local."""
+    require()
+    if not STATE.on_gpu or stream is None:
+        _atoll.quiet()
+    # On a stream each call of Atoll is complete before the stream's next work begins.
+
+
+@translated
+def flush(stream: Any = None) -> None:
+    """Make the sources of put_nbi on this stream safe to change. Local. It is quiet()."""
+    quiet(stream)

@@ -1,0 +1,76 @@
+"""Rows of a sparse matrix in one PE: products by SciPy if it is installed, else by NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays._optional import scipy
+
+Array = np.ndarray[Any, Any]
+
+
+class Rows:
+    """Some rows in compressed form; those without elements may be left out.
+
+    Parameters
+    ----------
+    indptr, indices, data
+        As in SciPy's CSR: row i has columns indices[indptr[i]:indptr[i + 1]].
+    columns
+        Number of columns.
+    """
+
+    def __init__(self, indptr: Array, indices: Array, data: Array, columns: int) -> None:
+        sparse = scipy("sparse")
+        self._matrix: Any = None
+        if sparse is not None:
+            self._matrix = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, columns))
+            # SciPy may have narrower copies.
+            indptr, indices, data = self._matrix.indptr, self._matrix.indices, self._matrix.data
+        self._indptr, self._indices, self._data = indptr, indices, data
+
+    def triplets(self) -> tuple[Array, Array, Array]:
+        """Return rows, columns and values of the elements."""
+        rows = np.repeat(np.arange(len(self._indptr) - 1), np.diff(self._indptr))
+        return rows, self._indices.astype(np.int64), self._data
+
+    def elements_of(self, rows: Array) -> tuple[Array, Array]:
+        """Return rows and columns of the elements of some rows, in their order."""
+        starts = self._indptr[rows].astype(np.int64)
+        counts = self._indptr[rows + 1] - starts
+        ends = np.cumsum(counts)
+        total = int(ends[-1]) if len(ends) else 0
+        at = np.arange(total) + np.repeat(starts - (ends - counts), counts)
+        return np.repeat(rows, counts), self._indices[at].astype(np.int64)
+
+    def lower(self, found: Array, rows: Array | slice, x: Array) -> None:
+        """Lower the numbers of rows to the least entry of x at a column of the row, if that is less."""
+        filled = np.flatnonzero(np.diff(self._indptr))
+        if len(filled):
+            least = np.minimum.reduceat(x[self._indices], self._indptr[filled])
+            places = np.arange(len(found))[rows][filled]
+            found[places] = np.minimum(found[places], least)
+
+    def times(self, x: Array) -> Array:
+        """Return the product with a vector."""
+        if self._matrix is not None:
+            return np.asarray(self._matrix @ x)
+        found = np.zeros(len(self._indptr) - 1, np.result_type(self._data, x))
+        filled = np.flatnonzero(np.diff(self._indptr))
+        if len(filled):
+            found[filled] = np.add.reduceat(self._data * x[self._indices], self._indptr[filled])
+        return found
+
+
+def compressed(rows: Array, columns: Array, data: Array, n_rows: int) -> tuple[Array, Array, Array]:
+    """Return triplets as indptr, indices and data, in the order of rows and columns; equal places are added."""
+    order = np.lexsort((columns, rows))
+    rows, columns, data = rows[order], columns[order], data[order]
+    if len(rows):
+        is_new = np.concatenate([[True], (np.diff(rows) != 0) | (np.diff(columns) != 0)])
+        starts = np.flatnonzero(is_new)
+        rows, columns, data = rows[starts], columns[starts], np.add.reduceat(data, starts)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))])
+    return indptr.astype(np.int64), columns, data

@@ -1,0 +1,267 @@
+"""Sparse matrices whose rows are distributed over all PEs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import atoll
+
+from ..arrays import DistArray, _axis
+from ..arrays._compared import collective
+from ..arrays._dtypes import agreed_dtype, converted
+from ..arrays._layout import Layout
+from ..arrays._sorting import dealt
+from ..arrays._together import raise_together
+from ._local import Rows, compressed
+
+Array = np.ndarray[Any, Any]
+
+
+class SparseMatrix:
+    """A sparse matrix of which each PE has a block of rows in compressed form (CSR).
+
+    `A @ x` multiplies by a distributed vector in blocks. It fetches only the entries of x that the PE's rows need, by a
+    plan that is made here, once. Make matrices by `from_triplets`, `from_rows` or `from_scipy`.
+
+    Parameters
+    ----------
+    indptr, indices, data
+        This PE's rows as in SciPy's CSR, with global columns: the rows of its part of a distributed vector in blocks.
+    shape
+        Global numbers of rows and columns.
+
+    Notes
+    -----
+    Making one is collective. Rows and columns are distributed as `DistArray(n)` distributes n elements. A PE keeps its
+    rows once, and 24 bytes for each entry of x that it fetches. While they are made, there are up to three copies.
+    """
+
+    def __init__(self, indptr: Array, indices: Array, data: Array, shape: tuple[int, int]) -> None:
+        n, me = atoll.n_pes(), atoll.my_pe()
+        self.shape = shape
+        self._rows, self._columns = _axis.block(shape[0], n), _axis.block(shape[1], n)
+        kinds = atoll.allgather_object((data.dtype, len(data)))
+        self.dtype = agreed_dtype(kinds)
+        self.nnz = sum(count for _, count in kinds)
+        first, stop = self._columns.ends(me)
+        is_own = (indices >= first) & (indices < stop)
+        row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        data = converted(data, self.dtype)
+        own = np.concatenate([[0], np.cumsum(np.bincount(row[is_own], minlength=len(indptr) - 1))])
+        self._own = Rows(own, indices[is_own] - first, data[is_own], stop - first)
+        # Rows with columns of other PEs; columns are numbered by their place among those that are fetched.
+        self._far_columns, number = np.unique(indices[~is_own], return_inverse=True)
+        self._far_rows, lengths = np.unique(row[~is_own], return_counts=True)
+        self._far = Rows(
+            np.concatenate([[0], np.cumsum(lengths)]), number, data[~is_own], len(self._far_columns)
+        )
+        self._parts = np.asarray(self._columns.owner(self._far_columns), np.int64)
+        self._numbers = np.asarray(self._columns.local(self._far_columns), np.int64)
+
+    def __repr__(self) -> str:
+        first, stop = self._rows.ends(atoll.my_pe())
+        return (
+            f"SparseMatrix(shape={self.shape}, dtype={self.dtype}, {self.nnz} elements, PE {atoll.my_pe()} has rows "
+            f"{first}:{stop} and fetches {len(self._far_columns)} entries)"
+        )
+
+    def __matmul__(self, x: DistArray) -> DistArray:
+        return self.dot(x)
+
+    __array_ufunc__ = None  # an array of NumPy leaves the product to us, which refuses it
+
+    @collective()
+    def dot(self, x: DistArray, out: DistArray | None = None) -> DistArray:
+        """Return the product with a vector. Collective.
+
+        Parameters
+        ----------
+        x
+            A distributed vector in blocks. What this call finds there was written before it was called.
+        out
+            A vector in blocks for the result, another one than x; then nothing is allocated.
+
+        Raises
+        ------
+        TypeError
+            If x is not a distributed array.
+        ShapeMismatch
+            If x or `out` is not a vector of the right length in blocks, or `out` has another dtype.
+        """
+        self._check("x", x, self._columns)
+        dtype = np.result_type(self.dtype, x.dtype)
+        if out is None:
+            out = DistArray._of(Layout.bare(self._rows), dtype, zero=False)
+        else:
+            self._check("out", out, self._rows)
+            if out.dtype != dtype or out is x:
+                raise atoll.ShapeMismatch(
+                    f"A.dot(x, out): out has dtype {out.dtype}; expected another array of {dtype}."
+                )
+        atoll.barrier_all()
+        fetched = self._fetch(x)
+        out.local[...] = self._own.times(x.local)
+        if len(self._far_rows):
+            out.local[self._far_rows] += self._far.times(fetched)
+        atoll.barrier_all()
+        return out
+
+    def _least_of_neighbours(self, x: DistArray) -> Array:
+        """Return for each row of this PE the least entry of x at its columns, or its own. Collective.
+
+        x is a vector in blocks; the matrix is square.
+        """
+        atoll.barrier_all()
+        fetched = self._fetch(x)
+        found: Array = x.local.copy()
+        self._own.lower(found, slice(None), x.local)
+        self._far.lower(found, self._far_rows, fetched)
+        atoll.barrier_all()
+        return found
+
+    def _fetch(self, x: DistArray) -> Array:
+        low = x._layout.halo[0][0]
+        window = x._memory.window()
+        if window is None:
+            return atoll.take(x._block, self._numbers + low, self._parts)
+        memory, distance = window
+        found: Array = memory[self._numbers + (self._parts * distance + low)]
+        return found
+
+    def _check(self, name: str, x: Any, axis: _axis.Axis) -> None:
+        if not isinstance(x, DistArray):
+            raise TypeError(
+                f"A.dot(): {name} is {type(x).__name__}, not a distributed array; use atoll.arrays.from_array."
+            )
+        if x.team != atoll.WORLD:
+            raise atoll.InvalidArgument(
+                f"A.dot(): {name} is {x!r}; sparse matrices are over all PEs. Bring it there by "
+                "atoll.arrays.redistribute(x, team=atoll.WORLD)."
+            )
+        if x._layout.axes != (axis,):
+            raise atoll.ShapeMismatch(
+                f"A.dot(): {name} is {x!r}; expected one axis of {axis.length} elements in blocks; "
+                "x.redistribute() makes blocks."
+            )
+
+    def _triplets(self) -> tuple[Array, Array, Array]:
+        """Return this PE's elements: global rows and columns, and values."""
+        me = atoll.my_pe()
+        first_row, first_column = self._rows.ends(me)[0], self._columns.ends(me)[0]
+        row, column, data = self._own.triplets()
+        far_row, number, far_data = self._far.triplets()
+        return (
+            np.concatenate([row, self._far_rows[far_row]]) + first_row,
+            np.concatenate([column + first_column, self._far_columns[number]]),
+            np.concatenate([data, far_data]),
+        )
+
+    @property
+    def T(self) -> SparseMatrix:
+        """The transpose, a new matrix. Collective; elements move to the PEs that have their rows."""
+        row, column, data = self._triplets()
+        return from_triplets(column, row, data, self.shape[::-1])
+
+    @collective()
+    def diagonal(self) -> DistArray:
+        """Return the main diagonal of a square matrix as a distributed vector. Collective."""
+        if self.shape[0] != self.shape[1]:
+            raise atoll.ShapeMismatch(f"A.diagonal(): shape {self.shape} is not square.")
+        made = DistArray(self.shape[0], self.dtype)
+        row, column, data = self._triplets()
+        is_on = row == column
+        made.local[row[is_on] - made.bounds()[0][0]] = data[is_on]
+        atoll.barrier_all()
+        return made
+
+
+@collective("rows", "columns", "values")
+def from_triplets(rows: Any, columns: Any, values: Any, shape: Sequence[int]) -> SparseMatrix:
+    """Return a matrix from places and values; those of equal places are added. Collective.
+
+    Parameters
+    ----------
+    rows, columns, values
+        One-axis arrays of equal lengths. Each PE passes elements of its own, of any rows, also none; the elements of
+        all PEs together make the matrix.
+    shape
+        Numbers of rows and columns, the same on every PE.
+
+    Raises
+    ------
+    ShapeMismatch
+        If the lengths differ.
+    IndexError
+        If a place is outside the shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from atoll import arrays, sparse
+    >>> A = sparse.from_triplets([0, 1, 1], [1, 0, 2], [5.0, 2.0, 1.0], (2, 3))
+    >>> (A @ arrays.ones(3)).to_numpy()
+    array([5., 3.])
+    """
+    row, column, data = np.asarray(rows), np.asarray(columns), np.asarray(values)
+    problem: Exception | None = None
+    if not row.ndim == column.ndim == data.ndim == 1 or not len(row) == len(column) == len(data):
+        problem = atoll.ShapeMismatch(
+            f"from_triplets(): shapes {row.shape}, {column.shape} and {data.shape}; expected one axis of equal lengths."
+        )
+    else:
+        for name, index, n in (("row", row, shape[0]), ("column", column, shape[1])):
+            if len(index) and (index.dtype.kind not in "iu" or index.min() < 0 or index.max() >= n):
+                problem = IndexError(f"from_triplets(): a {name} is no integer from 0 to {n - 1}.")
+    raise_together(problem)
+    order = np.argsort(row, kind="stable")
+    dtype = agreed_dtype(atoll.allgather_object((data.dtype, len(data))))
+    columns_of = [row[order].astype(np.int64), column[order].astype(np.int64), converted(data[order], dtype)]
+    bounds = _axis.block(shape[0], atoll.n_pes()).bounds or ()
+    got = [each.local for each in dealt(columns_of, np.searchsorted(columns_of[0], bounds[1:-1]))]
+    me = atoll.my_pe()
+    parts = compressed(got[0] - bounds[me], got[1], got[2], bounds[me + 1] - bounds[me])
+    return SparseMatrix(*parts, (int(shape[0]), int(shape[1])))
+
+
+@collective("rows")
+def from_rows(rows: Any, shape: Sequence[int]) -> SparseMatrix:
+    """Return a matrix of which each PE passes its own block of rows. Collective.
+
+    Parameters
+    ----------
+    rows
+        A sparse matrix of SciPy, with global columns and the rows from start to stop of `DistArray(shape[0]).bounds()`.
+    shape
+        Global numbers of rows and columns.
+
+    Raises
+    ------
+    ShapeMismatch
+        If a PE's block has another shape; then on every PE.
+    """
+    me = atoll.my_pe()
+    start, stop = _axis.block(shape[0], atoll.n_pes()).ends(me)
+    problem = None
+    if tuple(rows.shape) != (stop - start, shape[1]):
+        problem = atoll.ShapeMismatch(
+            f"from_rows(): PE {me} passed rows of shape {tuple(rows.shape)}; expected {(stop - start, shape[1])}, the rows "
+            f"{start}:{stop}."
+        )
+    raise_together(problem)
+    csr = rows.tocsr()
+    csr.sum_duplicates()
+    return SparseMatrix(
+        csr.indptr.astype(np.int64), csr.indices.astype(np.int64), csr.data, (int(shape[0]), int(shape[1]))
+    )
+
+
+@collective("matrix")
+def from_scipy(matrix: Any) -> SparseMatrix:
+    """Return a matrix of SciPy that is the same on every PE, each PE with its rows. Collective."""
+    if not hasattr(matrix, "tocsr"):
+        raise TypeError(f"from_scipy() takes a sparse matrix of SciPy, not {type(matrix).__name__}.")
+    start, stop = _axis.block(matrix.shape[0], atoll.n_pes()).ends(atoll.my_pe())
+    return from_rows(matrix.tocsr()[start:stop], matrix.shape)

@@ -1,0 +1,201 @@
+"""Iterative solvers of linear equations, for any operator on distributed arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import atoll
+
+from ..arrays import DistArray
+from ..arrays._compared import collective
+from ._matrix import SparseMatrix
+
+Array = np.ndarray[Any, Any]
+Operator = Callable[[DistArray], DistArray] | Any
+
+
+@collective()
+def cg(
+    A: Operator,
+    b: DistArray,
+    x0: DistArray | None = None,
+    *,
+    rtol: float = 1e-5,
+    atol: float = 0.0,
+    maxiter: int | None = None,
+    M: Operator | None = None,
+    callback: Callable[[DistArray], Any] | None = None,
+) -> tuple[DistArray, int]:
+    """Solve A x = b by conjugate gradients, for a Hermitian positive definite A. Collective.
+
+    Parameters
+    ----------
+    A
+        A `SparseMatrix`, another object with `A @ x`, or a function of a distributed array. All PEs see the elements
+        of the array that it gets. It may write its result into the same array each time.
+    b
+        The right-hand side, of any shape; x gets its distribution and halo.
+    x0
+        The start; by default zeros. It is not changed.
+    rtol, atol
+        The iteration ends when norm(b - A x) <= max(rtol * norm(b), atol).
+    maxiter
+        Most steps; by default ten times the number of unknowns.
+    M
+        A preconditioner that approximates the inverse of A: as A.
+    callback
+        Called with x after each step, on every PE.
+
+    Returns
+    -------
+    x, info
+        The solution, and 0, or the number of steps if they did not suffice, as in SciPy.
+
+    Notes
+    -----
+    Four vectors are kept, besides those that A returns. Each step applies A once and combines two numbers of all PEs.
+    """
+    apply, precondition = _function(A), _function(M) if M is not None else None
+    x, r = _start(apply, b, x0)
+    wanted = max(rtol * _norm(b.local.astype(r.dtype)), atol)
+    steps = 10 * b.size if maxiter is None else maxiter
+    p = DistArray._of(b._layout, r.dtype)
+    rho = 1.0
+    for step in range(steps):
+        if _norm(r.local) <= wanted:
+            break
+        z = r if precondition is None else precondition(r)
+        rho, before = _dot(r.local, z.local), rho
+        p.local[...] = z.local if step == 0 else z.local + rho / before * p.local
+        q = apply(p)
+        alpha = rho / _dot(p.local, q.local)
+        x.local[...] += alpha * p.local
+        r.local[...] -= alpha * q.local
+        if callback is not None:
+            atoll.barrier_all()
+            callback(x)
+    return _end(x, r, wanted, steps)
+
+
+@collective()
+def bicgstab(
+    A: Operator,
+    b: DistArray,
+    x0: DistArray | None = None,
+    *,
+    rtol: float = 1e-5,
+    atol: float = 0.0,
+    maxiter: int | None = None,
+    M: Operator | None = None,
+    callback: Callable[[DistArray], Any] | None = None,
+) -> tuple[DistArray, int]:
+    """Solve A x = b by stabilized biconjugate gradients, for any A; arguments and results as for `cg`. Collective.
+
+    If the iteration breaks down, info is -1.
+    """
+    apply, precondition = _function(A), _function(M) if M is not None else None
+    x, r = _start(apply, b, x0)
+    wanted = max(rtol * _norm(b.local.astype(r.dtype)), atol)
+    steps = 10 * b.size if maxiter is None else maxiter
+    shadow, p, s = r.local.copy(), DistArray._of(b._layout, r.dtype), DistArray._of(b._layout, r.dtype)
+
+    def images(vector: DistArray) -> tuple[Array, Array]:
+        """Return copies of a vector preconditioned, and of what A makes of it: operators may reuse their results."""
+        prepared = vector if precondition is None else precondition(vector)
+        copy = prepared.local.copy()
+        return copy, apply(prepared).local.copy()
+
+    rho = alpha = omega = 1.0
+    v = p.local
+    for step in range(steps):
+        if _norm(r.local) <= wanted:
+            break
+        rho, before = _dot(shadow, r.local), rho
+        if rho == 0 or omega == 0:
+            atoll.barrier_all()
+            return x, -1
+        if step == 0:
+            p.local[...] = r.local
+        else:
+            p.local[...] = r.local + rho / before * (alpha / omega) * (p.local - omega * v)
+        y, v = images(p)
+        alpha = rho / _dot(shadow, v)
+        s.local[...] = r.local - alpha * v
+        z, t = images(s)
+        squares = _dot(t, t)
+        omega = _dot(t, s.local) / squares if squares else 0.0
+        x.local[...] += alpha * y + omega * z
+        r.local[...] = s.local - omega * t
+        if callback is not None:
+            atoll.barrier_all()
+            callback(x)
+    return _end(x, r, wanted, steps)
+
+
+def _function(operator: Operator) -> Callable[[DistArray], DistArray]:
+    """Return a function that applies an operator to a vector which all PEs see by then."""
+    if isinstance(operator, SparseMatrix):
+        return operator.dot  # it meets the other PEs itself
+    if not callable(operator) and not hasattr(operator, "__matmul__"):
+        raise TypeError(
+            f"an operator is a SparseMatrix, a function of a distributed array, or has A @ x, not {type(operator).__name__}."
+        )
+
+    def applied(x: DistArray) -> DistArray:
+        atoll.barrier_all()
+        found: DistArray = operator(x) if callable(operator) else operator @ x
+        return found
+
+    return applied
+
+
+def _start(
+    apply: Callable[[DistArray], DistArray], b: DistArray, x0: DistArray | None
+) -> tuple[DistArray, DistArray]:
+    """Return a copy of the start, and what it leaves of b."""
+    if not isinstance(b, DistArray):
+        raise TypeError(f"b is {type(b).__name__}, not a distributed array; use atoll.arrays.from_array.")
+    dtypes = [b.dtype, np.dtype(np.float32 if b.dtype.kind == "f" else np.float64)]
+    if x0 is not None:
+        if not isinstance(x0, DistArray):
+            raise TypeError(
+                f"x0 is {type(x0).__name__}, not a distributed array; use atoll.arrays.from_array."
+            )
+        dtypes.append(x0.dtype)
+    x = DistArray._of(b._layout, np.result_type(*dtypes))
+    if x0 is not None:
+        if not x0._layout.same_distribution(b._layout):
+            raise atoll.ShapeMismatch(f"x0 is {x0!r}, b is {b!r}; expected the same distribution.")
+        x.local[...] = x0.local
+    image = apply(x)
+    if not isinstance(image, DistArray) or not image._layout.same_distribution(b._layout):
+        raise atoll.ShapeMismatch(
+            f"the operator returned {image!r}; expected an array distributed as b, {b!r}."
+        )
+    dtype = np.result_type(x.dtype, image.dtype)
+    if dtype != x.dtype:
+        x = x.astype(dtype)
+    r = DistArray._of(b._layout, dtype)
+    r.local[...] = b.local - image.local
+    return x, r
+
+
+def _end(x: DistArray, r: DistArray, wanted: float, steps: int) -> tuple[DistArray, int]:
+    atoll.barrier_all()
+    return x, 0 if _norm(r.local) <= wanted else steps
+
+
+def total(number: Any) -> Any:
+    """Return the sum of a number over all PEs. Collective."""
+    return atoll.sum_reduce(np.atleast_1d(number))[0]
+
+
+def _dot(x: Any, y: Any) -> Any:
+    return total(np.vdot(x, y))
+
+
+def _norm(x: Any) -> float:
+    return float(np.sqrt(_dot(x, x).real))

@@ -1,0 +1,86 @@
+// `atoll config`: the flags with which other build systems compile and link programs.
+#include <cstdio>
+#include <filesystem>
+#include <glob.h>
+#include <system_error>
+
+#include "cli/cli.hpp"
+#include "cli/config.hpp"
+
+namespace atl::cli {
+namespace {
+
+constexpr const char* usage =
+    "usage: atoll config (--cxx | --shmem | --nvshmem) [--cflags | --libs | --home]\n\n"
+    "Prints the flags that a compiler needs for a program of Atoll's C++ API (--cxx), of OpenSHMEM (--shmem) "
+    "or of\n"
+    "NVSHMEM's host functions (--nvshmem): those that compile (--cflags), those that link (--libs), or "
+    "both.\n"
+    "--home prints the folder that holds include and lib, which is NVSHMEM_HOME to Makefiles of NVSHMEM's "
+    "programs.\n\n"
+    "For example: c++ prog.cpp $(atoll config --nvshmem) -o prog\n";
+
+struct Library {
+    const char* option;
+    const char* name;
+    const char* folder;  ///< in the installed tree; it holds include and lib
+};
+constexpr Library libraries[] = {
+    {"--cxx", "atoll", ""}, {"--shmem", "atoll_shmem", ""}, {"--nvshmem", "nvshmem_host", "/nvshmem"}};
+
+bool is_tree(const std::filesystem::path& folder) {
+    std::error_code ignored;
+    return std::filesystem::exists(folder / "include/shmem.h", ignored) &&
+           std::filesystem::exists(folder / "lib", ignored);
+}
+
+/// The installed tree to which this launcher belongs: its prefix, or the package of its Python environment.
+std::string tree() {
+    const std::filesystem::path bin = executable_folder();
+    if (is_tree(bin.parent_path())) return bin.parent_path();
+    for (const char* pattern :
+         {"/../lib*/python3*/site-packages/atoll", "/../lib*/python3*/dist-packages/atoll"}) {
+        glob_t found{};
+        const int status = ::glob((bin.string() + pattern).c_str(), 0, nullptr, &found);
+        const std::string folder = status == 0 ? found.gl_pathv[0] : "";
+        ::globfree(&found);
+        if (!folder.empty() && is_tree(folder)) return std::filesystem::canonical(folder);
+    }
+    throw UsageError("there is no include/shmem.h beside " + bin.string() +
+                     "; install Atoll by `cmake --install` or pip, and use that launcher");
+}
+
+}  // namespace
+
+int config_command(const Arguments& arguments) {
+    const Library* library = nullptr;
+    std::string part;
+    for (const std::string& argument : arguments) {
+        if (argument == "--help" || argument == "-h") {
+            std::fputs(usage, stdout);
+            return 0;
+        }
+        const Library* named = nullptr;
+        for (const Library& each : libraries)
+            if (argument == each.option) named = &each;
+        if (named != nullptr && library == nullptr)
+            library = named;
+        else if (part.empty() && (argument == "--cflags" || argument == "--libs" || argument == "--home"))
+            part = argument;
+        else
+            throw UsageError("`" + argument + "` is unknown, or one too many\n" + usage);
+    }
+    if (library == nullptr) throw UsageError(usage);
+    const std::string root = tree() + library->folder, lib = root + "/lib";
+    const std::string compile = "-I" + root + "/include";
+    const std::string link =
+        "-L" + lib + " -Xlinker -rpath=" + lib + " -l" + library->name;  // nvcc knows no -Wl
+    const std::string text = part == "--home"     ? root
+                             : part == "--cflags" ? compile
+                             : part == "--libs"   ? link
+                                                  : compile + " " + link;
+    std::puts(text.c_str());
+    return 0;
+}
+
+}  // namespace atl::cli

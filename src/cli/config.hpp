@@ -1,0 +1,11 @@
+// `atoll config`.
+#pragma once
+
+#include "cli/cli.hpp"
+
+namespace atl::cli {
+
+/// Prints compiler flags. Throws UsageError.
+int config_command(const Arguments& arguments);
+
+}  // namespace atl::cli

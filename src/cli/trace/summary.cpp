@@ -1,0 +1,121 @@
+#include "cli/trace/summary.hpp"
+
+#include <algorithm>
+
+namespace atl::cli {
+
+using common::EventKind;
+using common::LoggedEvent;
+
+void CallSite::add(const CallSite& other) {
+    calls += other.calls;
+    bytes += other.bytes;
+    ns += other.ns;
+    longest_ns = std::max(longest_ns, other.longest_ns);
+    waiting_ns += other.waiting_ns;
+}
+
+Spread spread_of(const std::map<int, std::uint64_t>& ns_by_pe) {
+    const auto [least, most] = std::minmax_element(
+        ns_by_pe.begin(), ns_by_pe.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    Spread spread{0, *least, *most};
+    for (const auto& [pe, ns] : ns_by_pe) spread.sum_ns += ns;
+    return spread;
+}
+
+bool is_call(const LoggedEvent& event) {
+    return event.kind == EventKind::collective || event.kind == EventKind::move;
+}
+
+namespace {
+
+CallSite site_of(const LoggedEvent& event) {
+    const std::uint64_t ns = event.ended - event.began;
+    return {1, event.bytes, ns, ns, event.waiting};
+}
+
+/// Calls of one PE, by the numbers of operation and place in the program.
+using CallsOfPe = std::map<std::pair<std::uint16_t, std::uint16_t>, CallSite>;
+
+common::PeStatistics statistics_of(int pe, const CallsOfPe& calls) {
+    common::PeStatistics statistics{pe, {}};
+    for (const auto& [key, site] : calls) {
+        if (statistics.operations.empty() || statistics.operations.back().operation != key.first)
+            statistics.operations.push_back({key.first, 0, 0, 0, 0, 0});
+        common::OperationStatistics& one = statistics.operations.back();
+        one.calls += site.calls;
+        one.bytes += site.bytes;
+        one.total_s += seconds_of(site.ns);
+        one.longest_s = std::max(one.longest_s, seconds_of(site.longest_ns));
+        one.waiting_s += seconds_of(site.waiting_ns);
+    }
+    return statistics;
+}
+
+void add_events_of(const PeTrace& pe, Summary& summary) {
+    CallsOfPe calls;
+    PeTimes times{pe.pe, 0, 0, 0};
+    std::uint64_t first = UINT64_MAX, last = 0;
+    for (const LoggedEvent& event : pe.log.events) {
+        first = std::min(first, event.began);
+        last = std::max(last, event.ended);
+        if (event.kind == EventKind::range)
+            summary.ranges[pe.name_of(event)][pe.pe] += event.ended - event.began;
+        if (event.kind == EventKind::move && event.peer >= 0)
+            summary.traffic[{pe.pe, event.peer}].add({event.bytes, 1});
+        if (!is_call(event)) continue;
+        calls[{event.operation, event.site}].add(site_of(event));
+        if (event.thread != 0) continue;
+        times.within_ns += event.ended - event.began;
+        times.waiting_ns += event.waiting;
+    }
+    summary.statistics.push_back(statistics_of(pe.pe, calls));
+    for (const auto& [key, site] : calls)
+        if (key.second != 0)
+            summary.sites[{pe.text(key.second), std::string(common::operation_name(key.first))}].add(site);
+    if (pe.log.events.empty()) return;
+    times.all_ns = last - first;
+    summary.times.push_back(times);
+}
+
+void add_meetings(const JobTrace& trace, Summary& summary) {
+    for (const Meeting& meeting : meetings_of(trace)) {
+        summary.meetings += 1;
+        const int late = trace.pes[meeting.last.pe].pe;
+        summary.last_to_arrive[late].times += 1;
+        for (const EventId member : meeting.members) {
+            if (member.pe == meeting.last.pe) continue;
+            const std::uint64_t ns = trace.event(meeting.last).began - trace.event(member).began;
+            summary.last_to_arrive[late].ns += ns;
+            summary.kept_in_collectives[{late, trace.pes[member.pe].pe}].add({1, ns});
+        }
+    }
+}
+
+/// The sender kept the receiver waiting from the begin of its wait to that of the operation that ended it.
+void add_signals(const JobTrace& trace, Summary& summary) {
+    for (const Flow& flow : flows_of(trace)) {
+        const LoggedEvent &from = trace.event(flow.from), &to = trace.event(flow.to);
+        if (flow.from.pe == flow.to.pe || from.began <= to.began) continue;
+        summary.kept_by_signals[{trace.pes[flow.from.pe].pe, trace.pes[flow.to.pe].pe}].add(
+            {1, from.began - to.began});
+    }
+}
+
+}  // namespace
+
+Summary summary_of(const JobTrace& trace) {
+    Summary summary;
+    summary.pes = trace.pes.size();
+    summary.length_ns = trace.end_ns() - trace.begin_ns();
+    summary.dropped = trace.dropped();
+    for (const PeTrace& pe : trace.pes) {
+        summary.events += pe.log.events.size();
+        add_events_of(pe, summary);
+    }
+    add_meetings(trace, summary);
+    add_signals(trace, summary);
+    return summary;
+}
+
+}  // namespace atl::cli

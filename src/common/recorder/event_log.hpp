@@ -1,0 +1,101 @@
+// Log: all events of a PE since its init, for traces and `--record`. It is on the job board, so that events
+// of a PE that was killed remain. When it is full, further events are counted and dropped.
+#pragma once
+
+#include "atoll/export.hpp"
+#include "common/recorder/event_types.hpp"
+#include "common/recorder/ticks.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace atl::common {
+
+/// Texts of a log, such as names of ranges and call sites. They are numbered from 1.
+struct LogTexts {
+    static constexpr std::size_t most = 1024, bytes = 96;
+    std::atomic<std::uint32_t> count;
+    char texts[most][bytes];  ///< complete once `count` includes them
+};
+
+struct alignas(64) LogRecord {
+    std::atomic<std::uint64_t> began, ended;  ///< ticks; `ended` is written last, 0 until then
+    std::atomic<std::uint64_t> what;          ///< as Event::what
+    std::atomic<std::uint64_t> call;          ///< as Event::call
+    std::atomic<std::uint64_t> bytes;
+    std::atomic<std::uint64_t> place, value;
+    std::atomic<std::uint64_t> more;  ///< thread (16 bits), site (16 bits), waiting in units of 64 ticks
+};
+static_assert(sizeof(LogRecord) == 64);
+
+/// The log of a PE: this header, and behind it the records. Zeroed memory is a valid empty log.
+struct alignas(64) LogHeader {
+    std::atomic<std::uint64_t> next;  ///< events so far, dropped ones included
+    std::atomic<std::uint64_t> uses_counter, began_ticks, began_ns;
+    std::atomic<std::uint32_t> threads;  ///< numbers given to threads so far
+    LogTexts texts;
+
+    LogRecord* records() { return reinterpret_cast<LogRecord*>(this + 1); }
+    const LogRecord* records() const { return reinterpret_cast<const LogRecord*>(this + 1); }
+    static std::size_t bytes(std::uint64_t most_events) {
+        return sizeof(LogHeader) + sizeof(LogRecord) * most_events;
+    }
+};
+
+/// An event of a log.
+struct LoggedEvent {
+    EventKind kind = EventKind::none;
+    EventState state = EventState::ended;
+    std::uint16_t operation = 0;
+    std::uint32_t team = 0, call = 0;
+    std::int32_t peer = -1;
+    std::uint64_t began = 0, ended = 0;  ///< ticks in the PE, ns of CLOCK_MONOTONIC for a reader
+    std::uint64_t bytes = 0, place = 0, value = 0, waiting = 0;
+    std::uint16_t thread = 0, site = 0;
+};
+
+/// Writes the log of a PE. Threads may call it at once.
+class EventLog {
+  public:
+    EventLog(LogHeader& memory, std::uint64_t most_events) noexcept;
+    TickClock clock() const noexcept { return {uses_counter_}; }
+    std::uint64_t now() const noexcept { return clock().now(); }
+    ATOLL_API void add(const LoggedEvent& event) noexcept;
+    /// A range of the program that ends now. `name` is a number of `number_of`.
+    ATOLL_API void add_range(std::uint16_t name, std::uint64_t began) noexcept;
+    /// The number of a text, which is cut if it is long; 0 if there are too many texts.
+    ATOLL_API std::uint16_t number_of(const std::string& text);
+    /// The number of a place in the program without its folder; 0 for an empty one.
+    std::uint16_t number_of_site(const std::string& site);
+    /// The number of the place in the program that called the library; 0 if it is unknown. Slow.
+    std::uint16_t site_number() noexcept;
+    /// Calls that last at least so long have a place in the program.
+    std::uint64_t site_ticks() const noexcept { return site_ticks_; }
+
+  private:
+    std::uint16_t add_text(std::string_view text) noexcept;
+
+    LogHeader& memory_;
+    std::uint64_t most_;
+    bool uses_counter_;
+    std::uint64_t site_ticks_;
+    std::mutex mutex_;  ///< guards the numbers below
+    std::unordered_map<std::string, std::uint16_t> numbers_;
+};
+
+/// A copy of a log.
+struct LogCopy {
+    std::vector<LoggedEvent> events;  ///< in the order of their ends
+    std::vector<std::string> texts;   ///< by number; the first is empty
+    std::uint64_t dropped = 0;
+};
+/// Any process of the host may call it at any moment.
+LogCopy read_log(const LogHeader& memory, std::uint64_t most_events);
+
+}  // namespace atl::common

@@ -1,0 +1,77 @@
+#include "atoll/detail/measured.hpp"
+
+#include "common/recorder/meter.hpp"
+#include "core/job/job_state.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+
+namespace atl::detail {
+
+namespace {
+
+/// Number of an operation, found by the address of its name once this thread has seen it.
+std::uint16_t number_of(const char* operation) noexcept {
+    struct Seen {
+        const char* name = nullptr;
+        std::uint16_t number = 0;
+    };
+    static thread_local std::array<Seen, 64> seen;
+    constexpr unsigned first_bits = 3;  // neighbouring literals differ above these
+    Seen& place = seen[(reinterpret_cast<std::uintptr_t>(operation) >> first_bits) % seen.size()];
+    if (place.name != operation) place = {operation, common::operation_number(operation)};
+    return place.number;
+}
+
+/// Moves of at least this size take longer than two looks at the clock.
+constexpr std::size_t timed_bytes = 16384;
+
+}  // namespace
+
+void Measured::begin(const core::JobState& job, Kind kind, const char* operation, std::size_t bytes,
+                     int world_pe) noexcept {
+    common::Meter* meter = job.meter.get();
+    if (meter == nullptr || !common::Meter::enter()) return;
+    meter_ = meter;
+    job_ = &job;
+    kind_ = kind;
+    bytes_ = bytes;
+    object_ = nullptr;
+    value_ = 0;
+    began_ = waited_ = 0;
+    weight_ = 1;
+    peer_ = world_pe;
+    operation_ = number_of(operation);
+    if (kind == Kind::move && bytes < timed_bytes && meter->log() == nullptr)
+        weight_ = meter->weight_of_next(operation_);
+    // A wait may outlive the job otherwise: finalize in another thread ends it, and waits for those that
+    // enter.
+    if (kind == Kind::wait) const_cast<core::JobState&>(job).waits().enter();
+    if (weight_ == 0) return;
+    waited_ = common::Meter::waited();
+    began_ = meter->now();
+}
+
+void Measured::end() noexcept {
+    common::Meter::Ended call{operation_, bytes_, 0, 0, weight_};
+    if (weight_ != 0) {
+        call.ticks = meter_->now() - began_;
+        call.waiting = kind_ == Kind::wait ? call.ticks : common::Meter::waited() - waited_;
+    }
+    meter_->add(call);
+    if (meter_->log() != nullptr) {
+        common::LoggedEvent event;
+        event.kind = common::EventKind::move;
+        event.peer = peer_;
+        event.began = began_;
+        event.place = object_ != nullptr ? job_->window().offset_of(object_) : 0;
+        event.value = value_;
+        meter_->log_call(event, call);
+    }
+    common::Meter::leave();
+    if (kind_ == Kind::wait) const_cast<core::JobState*>(job_)->waits().leave();  // the last use of the job
+}
+
+}  // namespace atl::detail

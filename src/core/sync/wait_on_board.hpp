@@ -1,0 +1,48 @@
+// WaitOnBoard: a wait of this PE as the job board and the flight recorder show it.
+#pragma once
+
+#include "atoll/detail/wait.hpp"
+#include "common/board.hpp"
+
+#include <cstdint>
+
+namespace atl::core {
+
+/// Shows one wait from the first `show` on, until it is destroyed. Of several waits of a PE one is shown. A
+/// sleeping thread replaces one that polls.
+class WaitOnBoard {
+  public:
+    WaitOnBoard(JobState& job, const detail::WaitReason& reason, std::uint64_t start_ns, common::HostWait how)
+        : job_(job), reason_(reason), start_ns_(start_ns), how_(how) {}
+    ~WaitOnBoard() { hide(); }
+    WaitOnBoard(const WaitOnBoard&) = delete;
+    WaitOnBoard& operator=(const WaitOnBoard&) = delete;
+
+    /// Writes the wait. From the second call on, the place of the program's call, too. `hook_state` is the
+    /// result of WaitHooks::enter, or null. `found` is the value last seen.
+    void show(void* hook_state, std::uint64_t found);
+    bool is_shown() const { return is_shown_; }
+    /// `failed`: the wait ends by an error.
+    void hide(bool failed = false);
+    /// Leaves the board as it is. For the time after the job, when the board is gone.
+    void abandon() { is_shown_ = false; }
+
+  private:
+    bool claim();
+    bool is_mine() const;
+    void name(common::WaitCopy& values, void* hook_state) const;
+    void record(const common::WaitCopy& values, bool is_first);
+
+    JobState& job_;
+    const detail::WaitReason& reason_;
+    std::uint64_t start_ns_;
+    common::HostWait how_;
+    bool is_shown_ = false;
+};
+
+/// Place of a symmetric word, as WaitRecord::offset.
+std::uint64_t place_of(const JobState& job, const void* word);
+/// The front's name of a word, else its allocation. Empty if neither is known.
+std::string name_of(const JobState& job, const void* word);
+
+}  // namespace atl::core

@@ -1,0 +1,61 @@
+// PrimaryContext: a GPU's context. CudaDevice: the GPU, as the parts of CudaGpu share it.
+#pragma once
+
+#include "gpu/cuda/driver.hpp"
+#include "gpu/gpu.hpp"
+
+namespace atl::cuda {
+
+/// A GPU's primary context, which CUDA's runtime, PyTorch and CuPy use too.
+class PrimaryContext {
+  public:
+    PrimaryContext(const Driver& driver, CUdevice device);
+    ~PrimaryContext() { driver_.release_context(device_); }
+    PrimaryContext(const PrimaryContext&) = delete;
+    PrimaryContext& operator=(const PrimaryContext&) = delete;
+
+    CUcontext get() const noexcept { return context_; }
+
+    /// Makes a context current for the calling thread, and restores the previous one at the end of its life.
+    class Current {
+      public:
+        explicit Current(const PrimaryContext& context);
+        ~Current();
+        Current(const Current&) = delete;
+        Current& operator=(const Current&) = delete;
+
+      private:
+        const Driver& driver_;
+        bool pushed_ = false;  ///< most callers have it current already
+    };
+
+    /// The same for destructors. Errors are ignored: at the end of a process the driver may already be
+    /// unloaded.
+    class Ending {
+      public:
+        explicit Ending(const PrimaryContext& context) noexcept;
+        ~Ending();
+        Ending(const Ending&) = delete;
+        Ending& operator=(const Ending&) = delete;
+
+      private:
+        const Driver& driver_;
+        bool pushed_;
+    };
+
+  private:
+    const Driver& driver_;
+    CUdevice device_;
+    CUcontext context_ = nullptr;
+};
+
+struct CudaDevice {
+    explicit CudaDevice(const gpu::DeviceChoice& choice);
+
+    const Driver& driver;
+    const CUdevice number;
+    gpu::DeviceFacts facts;
+    const PrimaryContext context;
+};
+
+}  // namespace atl::cuda

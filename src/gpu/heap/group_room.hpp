@@ -1,0 +1,25 @@
+// GroupRoom: a team's memory for collectives on streams, in every member's device heap.
+#pragma once
+
+#include "gpu/kernel_places.hpp"
+
+#include <cstdint>
+
+namespace atl::gpu {
+
+/// A range at the same offset on all members.
+struct GroupRoom {
+    std::uint64_t offset = KernelPlaces::none;  ///< none: the team has no such memory
+    unsigned words_bytes = 0;                   ///< its part for messages: more is faster
+
+    explicit operator bool() const { return offset != KernelPlaces::none; }
+};
+
+/// Size of a team's range, with so many bytes for messages.
+std::uint64_t group_room_bytes(int n_pes, unsigned words_bytes);
+/// The fewest bytes for messages with which a team can make collectives on streams.
+unsigned fewest_words_bytes(int n_pes);
+/// The bytes for messages of a new team where `free_bytes` are left: more if many are.
+unsigned words_bytes_for(int n_pes, std::uint64_t free_bytes);
+
+}  // namespace atl::gpu

@@ -1,0 +1,124 @@
+// NVSHMEM's teams, which are numbers: a table of OpenSHMEM's handles.
+#include <array>
+#include <atomic>
+#include <mutex>
+
+#include "nvshmem/front.hpp"
+#include "shmem/checks.hpp"
+#include "shmem/front.hpp"
+#include "shmem/hand.hpp"
+
+namespace atl::nvshmem {
+
+using shmem::Call;
+
+namespace {
+
+constexpr int most_teams = 1 << 16;
+std::array<std::atomic<shmem_team_t>, most_teams> made;  // by number; null: free
+std::mutex numbering;
+
+/// The number of a new team; NVSHMEM_TEAM_INVALID for a PE that is not in it.
+nvshmem_team_t number_of(const Call& call, shmem_team_t team) {
+    if (team == SHMEM_TEAM_INVALID) return NVSHMEM_TEAM_INVALID;
+    const std::lock_guard lock(numbering);
+    for (int i = NVSHMEM_TEAMS_MIN; i < most_teams; ++i) {
+        std::atomic<shmem_team_t>& place = made[static_cast<std::size_t>(i)];
+        if (place.load(std::memory_order_relaxed) != nullptr) continue;
+        place.store(team, std::memory_order_release);
+        return i;
+    }
+    shmem::fail(call, std::to_string(most_teams) + " teams are alive; destroy some by nvshmem_team_destroy.");
+}
+
+bool is_known(nvshmem_team_t team) { return handle(team) != SHMEM_TEAM_INVALID; }
+
+shmem_team_config_t config_of(const nvshmem_team_config_t* config) {
+    return {config != nullptr && config->num_contexts > 0 ? config->num_contexts : 0};
+}
+
+}  // namespace
+
+shmem_team_t handle(nvshmem_team_t team) noexcept {
+    switch (team) {
+        case NVSHMEM_TEAM_WORLD:
+            return SHMEM_TEAM_WORLD;
+        case NVSHMEM_TEAM_SHARED:
+            return SHMEM_TEAM_SHARED;
+        case NVSHMEMX_TEAM_NODE:
+            return SHMEMX_TEAM_HOST;
+        case NVSHMEMX_TEAM_SAME_MYPE_NODE:
+            return SHMEMX_TEAM_RAIL;
+        default:
+            if (team < NVSHMEM_TEAMS_MIN || team >= most_teams) return SHMEM_TEAM_INVALID;
+            return made[static_cast<std::size_t>(team)].load(std::memory_order_acquire);
+    }
+}
+
+shmem_team_t handle(const char* name, nvshmem_team_t team) {
+    shmem::context_of({name, SHMEM_CTX_DEFAULT});
+    return handle(team);
+}
+
+void forget_teams() noexcept {
+    for (std::atomic<shmem_team_t>& team : made) team.store(nullptr, std::memory_order_relaxed);
+}
+
+int team_my_pe(nvshmem_team_t team) { return is_known(team) ? shmem::team_my_pe(handle(team)) : -1; }
+int team_n_pes(nvshmem_team_t team) { return is_known(team) ? shmem::team_n_pes(handle(team)) : -1; }
+
+void team_get_config(nvshmem_team_t team, nvshmem_team_config_t* config) {
+    if (config == nullptr || !is_known(team)) return;
+    shmem_team_config_t found{};
+    *config = NVSHMEM_TEAM_CONFIG_INITIALIZER;
+    if (shmem::team_get_config(handle(team), SHMEM_TEAM_NUM_CONTEXTS, &found) == 0)
+        config->num_contexts = found.num_contexts;
+}
+
+int team_translate_pe(nvshmem_team_t from, int pe, nvshmem_team_t to) {
+    return is_known(from) && is_known(to) ? shmem::team_translate_pe(handle(from), pe, handle(to)) : -1;
+}
+
+int team_split_strided(nvshmem_team_t parent, int start, int stride, int size,
+                       const nvshmem_team_config_t* config, long mask, nvshmem_team_t* team) {
+    const Call call{"nvshmem_team_split_strided", SHMEM_CTX_DEFAULT};
+    shmem::require(call, "new_team", team);
+    shmem_team_t created = SHMEM_TEAM_INVALID;
+    const shmem_team_config_t wanted = config_of(config);
+    const int status = shmem::team_split_strided(handle(parent), start, stride, size, &wanted,
+                                                 mask & SHMEM_TEAM_NUM_CONTEXTS, &created);
+    *team = number_of(call, created);
+    shmem::guarded(call, [&] { tell_modules(*team); });
+    return status;
+}
+
+int team_split_2d(nvshmem_team_t parent, int xrange, const nvshmem_team_config_t* xconfig, long xmask,
+                  nvshmem_team_t* xteam, const nvshmem_team_config_t* yconfig, long ymask,
+                  nvshmem_team_t* yteam) {
+    const Call call{"nvshmem_team_split_2d", SHMEM_CTX_DEFAULT};
+    shmem::require(call, "xaxis_team", xteam);
+    shmem::require(call, "yaxis_team", yteam);
+    shmem_team_t row = SHMEM_TEAM_INVALID, column = SHMEM_TEAM_INVALID;
+    const shmem_team_config_t wanted_x = config_of(xconfig), wanted_y = config_of(yconfig);
+    const int status =
+        shmem::team_split_2d(handle(parent), xrange, &wanted_x, xmask & SHMEM_TEAM_NUM_CONTEXTS, &row,
+                             &wanted_y, ymask & SHMEM_TEAM_NUM_CONTEXTS, &column);
+    *xteam = number_of(call, row);
+    *yteam = number_of(call, column);
+    shmem::guarded(call, [&] {
+        tell_modules(*xteam);
+        tell_modules(*yteam);
+    });
+    return status;
+}
+
+void team_destroy(nvshmem_team_t team) {
+    const shmem_team_t found = handle(team);
+    if (found == SHMEM_TEAM_INVALID) return;
+    const bool is_made = team >= NVSHMEM_TEAMS_MIN;
+    if (is_made) made[static_cast<std::size_t>(team)].store(nullptr, std::memory_order_release);
+    if (is_made) shmem::guarded({"nvshmem_team_destroy", SHMEM_CTX_DEFAULT}, [&] { tell_modules(team); });
+    shmem::team_destroy(found);
+}
+
+}  // namespace atl::nvshmem

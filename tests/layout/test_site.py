@@ -1,0 +1,130 @@
+"""The documentation site: its tables name every page and every public name, and its own tools find faults."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import tomllib
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "docs/site"))
+
+import check  # noqa: E402
+import drawings  # noqa: E402
+import errors  # noqa: E402
+import figures  # noqa: E402
+import pages  # noqa: E402
+
+
+def test_every_page_is_in_the_side_bar_once() -> None:
+    named = list(pages.contents().every())
+    for name in sorted({name for name in named if named.count(name) > 1}):
+        pytest.fail(f"{name} is twice in docs/site/contents.toml")
+    found = {str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")}
+    found |= {str(path.relative_to(ROOT)) for path in (ROOT / "examples").rglob("*.md")}
+    missing = found - set(named)
+    assert not missing, f"add these pages to a section of docs/site/contents.toml: {sorted(missing)}"
+    absent = {name for name in named if not name.startswith("generated/") and not (ROOT / name).is_file()}
+    assert not absent, f"docs/site/contents.toml names pages that do not exist: {sorted(absent)}"
+
+
+def test_every_public_name_is_in_the_reference_once() -> None:
+    atoll = pytest.importorskip("atoll", reason="this Python has no atoll: scripts/install.sh")
+    read = tomllib.loads((ROOT / "docs/site/names.toml").read_text())
+    named = [name for page in read["page"] for name in page["names"]]
+    assert len(named) == len(set(named))
+    assert set(named) == set(atoll.__all__), sorted(set(named) ^ set(atoll.__all__))
+
+
+def test_every_error_has_cures_and_every_name_there_exists() -> None:
+    atoll = pytest.importorskip("atoll", reason="this Python has no atoll: scripts/install.sh")
+    rows = errors.table()
+    assert set(rows) == set(errors.classes())
+    cures = "\n".join(cure for row in rows.values() for cure in row["cures"])
+    for name in re.findall(
+        r"atoll\.([\w.]*\w)", cures + (ROOT / "docs/cheat-sheet.md").read_text(encoding="utf-8")
+    ):
+        value = atoll
+        for part in name.split("."):
+            value = getattr(value, part)
+    assert all(row["cures"] for row in rows.values())
+
+
+def test_every_link_of_a_page_leads_to_a_file(tmp_path: Path) -> None:
+    site = pages.Site(tmp_path, pages.contents())
+    for name in list(site.places):
+        if not name.startswith("generated/"):
+            site.with_links(name, (ROOT / name).read_text(encoding="utf-8"))
+    assert site.wrong == []
+
+
+def test_links_become_links_of_the_site(tmp_path: Path) -> None:
+    site = pages.Site(tmp_path, pages.contents())
+    text = "[a](tutorial.md#start), `[no](link)`, [b](../examples/02_ring/ring.cpp), [c](../ARCHITECTURE.md), [d](nowhere.md)"
+    made = site.with_links("docs/guide.md", text)
+    assert (
+        "(tutorial.md#start), `[no](link)`, [b](examples/02_ring/index.md), [c](project/architecture.md)"
+        in made
+    )
+    assert site.wrong == ["docs/guide.md:1: the link nowhere.md leads to no file"]
+
+
+def test_faults_of_a_built_site_are_found(tmp_path: Path) -> None:
+    assert check.check(tmp_path) == [f"{tmp_path} has no page"]
+    (tmp_path / "a.html").write_text('<a href="b.html#here">b</a><a href="c.html">c</a><a href="#x">x</a>')
+    (tmp_path / "b.html").write_text('<p id="here"></p><script src="https://elsewhere/x.js"></script>')
+    assert sorted(check.check(tmp_path)) == [
+        "a.html: #x leads to no anchor",
+        "a.html: c.html leads to no file",
+        "b.html: loads https://elsewhere/x.js from elsewhere",
+    ]
+
+
+def test_a_drawing_is_read() -> None:
+    lines = ['a["one<br/>two"] --> b{"b?"}', 'b -- "yes" --> c', 'c -. "later" .-> a']
+    made = drawings.graph(lines)
+    for part in (
+        'a [label="one\\ntwo"]',
+        "a -> b",
+        'b -> c [label=" yes "]',
+        'c -> a [label=" later ", style=dashed]',
+    ):
+        assert part in made, made
+    with pytest.raises(AssertionError):
+        drawings.one("pie\n1")
+    assert "| P | L | go |" in drawings.one(
+        "sequenceDiagram\nparticipant L as L\nparticipant P as P\nP->>L: go"
+    )
+
+
+def test_every_drawing_of_the_pages_is_known() -> None:
+    for name in pages.contents().every():
+        if not name.startswith("generated/"):
+            for found in drawings.DRAWING.finditer((ROOT / name).read_text(encoding="utf-8")):
+                kind, *lines = found[1].strip().splitlines()
+                assert drawings.sequence(lines) if kind == "sequenceDiagram" else drawings.graph(lines), name
+
+
+def test_the_tables_are_read_without_a_build() -> None:
+    """The tools of the site import Sphinx only where they build."""
+    for path in (ROOT / "docs/site").glob("*.py"):
+        imported = [
+            node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom)
+        ]
+        names = {alias.name for node in imported for alias in node.names} | {
+            getattr(node, "module", "") or "" for node in imported
+        }
+        assert path.name == "build.py" or not any(name.startswith("sphinx") for name in names), path
+
+
+def test_figures_beside_others_are_those_of_the_results(tmp_path: Path) -> None:
+    figures.write(tmp_path)
+    text = (tmp_path / "figures.md").read_text()
+    for one in figures.run()["comparisons"]:
+        if one["operation"] in ("barrier_all", "py_put 8 B"):
+            assert f"| {one['pes']} | {one['atoll']} | {one['peer']} | {one['shown']} |" in text, one
+    assert "in C |" not in text and "over C++" not in text

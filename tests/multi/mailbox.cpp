@@ -1,4 +1,0 @@
-// tests/core/mailbox_test.cpp with PEs as processes.
-#define ATOLL_PES_ARE_PROCESSES
-#include "core/mailbox_test.cpp"
-#include "support/multi_main.hpp"

@@ -1,4 +1,0 @@
-// tests/core/rma_test.cpp with PEs as processes.
-#define ATOLL_PES_ARE_PROCESSES
-#include "core/rma_test.cpp"
-#include "support/multi_main.hpp"

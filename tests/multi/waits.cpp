@@ -1,4 +1,0 @@
-// tests/core/waits_test.cpp with PEs as processes.
-#define ATOLL_PES_ARE_PROCESSES
-#include "core/waits_test.cpp"
-#include "support/multi_main.hpp"

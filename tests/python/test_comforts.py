@@ -1,0 +1,181 @@
+"""Comforts of the package: teams as containers, output in order, work of one PE, phases, log records, names."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+
+import atoll
+import atoll.logging
+import pytest
+from atoll import _other_names
+from jobs import python
+
+
+@pytest.mark.pes([1, 3])
+def test_teams_are_containers_of_pes() -> None:
+    me, n = atoll.my_pe(), atoll.n_pes()
+    assert len(atoll.WORLD) == atoll.WORLD.size == n and atoll.WORLD.rank == me
+    assert list(atoll.WORLD) == list(range(n)) and me in atoll.WORLD and n not in atoll.WORLD
+    team = atoll.WORLD.split(me % 2)
+    assert team is not None and team and [team.world_pe(pe) for pe in team] == list(range(me % 2, n, 2))
+    assert (len(team), team.rank) == (team.n_pes(), team.my_pe())
+
+
+def test_a_team_outside_a_job_is_true_and_has_no_length() -> None:
+    code = """if True:
+        import atoll
+        assert atoll.WORLD
+        for ask in (len, iter, lambda team: team.rank, lambda team: 0 in team):
+            try:
+                ask(atoll.WORLD)
+            except atoll.NotInitialized:
+                print("not yet")
+    """
+    assert python(code).stdout == "not yet\n" * 4
+
+
+@pytest.mark.pes(3)
+def test_print_is_in_pe_order(capfd: pytest.CaptureFixture[str]) -> None:
+    me, n = atoll.my_pe(), atoll.n_pes()
+    for _ in range(10):
+        atoll.print("PE", me, sep="-", end=";\n")
+    expected = "".join(f"PE-{pe};\n" for pe in range(n)) * 10
+    assert capfd.readouterr().out == (expected if me == 0 else "")
+
+
+@pytest.mark.pes(3)
+def test_on_selects_one_pe() -> None:
+    assert bool(atoll.on(1)) == (atoll.my_pe() == 1)
+
+    @atoll.on(2)
+    def work(x: int) -> int:
+        return x + 1
+
+    assert work(1) == (2 if atoll.my_pe() == 2 else None) and work.__name__ == "work"
+    with pytest.raises(atoll.PeError, match="pe is 3, but the team has PEs 0 to 2"):
+        bool(atoll.on(3))
+    with pytest.raises(atoll.InvalidArgument):
+        bool(atoll.on("0"))  # type: ignore[arg-type]
+
+
+@pytest.mark.pes(3)
+def test_once_passes_the_result_and_the_exception_to_all() -> None:
+    calls = []
+
+    @atoll.once(pe=1)
+    def work(x: int) -> int:
+        calls.append(x)
+        return 10 // x + atoll.my_pe()
+
+    assert work(5) == 3
+    assert calls == ([5] if atoll.my_pe() == 1 else [])
+    with pytest.raises(ZeroDivisionError):
+        work(0)
+    assert atoll.once(atoll.my_pe)() == 0
+
+    @atoll.once
+    def strange() -> None:
+        class Strange(Exception):
+            pass
+
+        raise Strange("words")
+
+    with pytest.raises(Exception, match="words"):
+        strange()
+    atoll.barrier_all()
+    with pytest.raises(atoll.PeError):
+        atoll.once(atoll.my_pe, pe=7)()
+
+
+def test_phases_nest_and_are_counted() -> None:
+    before = atoll.phase.times().get("outer/inner", (0, 0.0))[0]
+
+    @atoll.phase("inner")
+    def work() -> str:
+        return atoll._comforts.current_phase()
+
+    with atoll.phase("outer"):
+        assert work() == "outer/inner"
+        assert in_a_thread(atoll._comforts.current_phase) == ""
+    times = atoll.phase.times()
+    assert times["outer/inner"][0] == before + 1 and times["outer"][1] >= times["outer/inner"][1] > 0
+    with pytest.raises(ZeroDivisionError), atoll.phase("fails"):
+        _ = 1 / 0
+    assert atoll._comforts.current_phase() == ""
+    for name in ("", "a/b", 3):
+        with pytest.raises(atoll.InvalidArgument, match="without slashes"):
+            atoll.phase(name)  # type: ignore[arg-type]
+
+
+def in_a_thread(call: object) -> object:
+    found = []
+    thread = threading.Thread(target=lambda: found.append(call()))  # type: ignore[operator]
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+@pytest.mark.pes(2)
+def test_log_records_have_pe_and_phase(capfd: pytest.CaptureFixture[str]) -> None:
+    atoll.logging.basicConfig(format="%(pe)s of %(n_pes)s in %(phase)s: %(message)s")
+    with atoll.phase("assembly"):
+        logging.getLogger("solver").info("converged")
+    assert capfd.readouterr().err == f"{atoll.my_pe()} of 2 in assembly: converged\n"
+    atoll.logging.basicConfig("WARNING", pes=[1])
+    logging.getLogger("solver").warning("only one")
+    expected = "[1] WARNING solver: only one\n" if atoll.my_pe() == 1 else ""
+    assert capfd.readouterr().err == expected
+
+
+def test_log_records_outside_a_job() -> None:
+    code = "import atoll, logging; atoll.logging.basicConfig(pes=[5]); logging.info('words')"
+    assert python(code).stderr == "[-] INFO root: words\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("rank", "atoll.my_pe()"),
+        ("Get_rank", "atoll.my_pe()"),
+        ("get_world_size", "atoll.n_pes()"),
+        ("allreduce", "atoll.sum_reduce(dst, src), or reduce(dst, src, op=...)"),
+        ("COMM_WORLD", "atoll.WORLD"),
+        ("Wtime", "time.perf_counter()"),
+    ],
+)
+def test_names_of_other_libraries_are_known(name: str, ours: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(f"no attribute {name!r}; Atoll's is {ours}")):
+        getattr(atoll, name)
+
+
+def test_a_team_knows_them_too() -> None:
+    for name, ours in (
+        ("Get_rank", "my_pe() or .rank"),
+        ("allreduce", "atoll.sum_reduce(dst, src, team=team)"),
+    ):
+        with pytest.raises(AttributeError, match=re.escape(f"'atoll.Team' object has no attribute {name!r}; Atoll's is {ours}")):  # fmt: skip
+            getattr(atoll.WORLD, name)
+    with pytest.raises(AttributeError, match=r"no attribute 'nonsense'$"):
+        _ = atoll.WORLD.nonsense
+
+
+def test_tables_of_names_have_no_name_of_ours_or_twice() -> None:
+    for table, ours in ((_other_names._PACKAGE, dir(atoll)), (_other_names._TEAM, dir(atoll.Team))):
+        theirs = " ".join(table.values()).split()
+        assert len(theirs) == len(set(theirs)), sorted(n for n in theirs if theirs.count(n) > 1)
+        assert not set(theirs) & set(ours)
+        for text in table:
+            first = re.split(r"[(,. ]", text.removeprefix("atoll."))[0]
+            assert hasattr(atoll, first) or hasattr(atoll.Team, first) or first in ("time", "arrays"), first
+
+
+def test_completion_shows_a_curated_set() -> None:
+    names = dir(atoll)
+    assert {"put", "zeros", "barrier_all", "WORLD", "Pool", "launch", "print", "logging", "PeDied"} <= set(
+        names
+    )
+    assert not {"atomic_fetch_xor_nbi", "EQ", "ibput", "wait_until_some_vector"} & set(names)
+    assert len(names) < 125 and set(names) - {"print", "logging", "__version__"} <= set(atoll.__all__)
+    assert "print" not in atoll.__all__  # `from atoll import *` must not replace the built-in

@@ -1,0 +1,169 @@
+"""%%atoll in a Jupyter kernel: cells on PEs that live on, their output, values, exceptions and interrupts."""
+
+from __future__ import annotations
+
+import re
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jobs import ROOT, environment
+
+nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed: pip install nbclient ipykernel")
+pytest.importorskip("ipykernel", reason="ipykernel is not installed: pip install ipykernel")
+nbformat = pytest.importorskip("nbformat")
+
+
+class Notebook:
+    """A kernel that runs one cell after another."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def run(self, source: str, while_it_runs: Callable[[Any], None] | None = None) -> str:
+        """Run a cell; return all that it shows. The text of an error begins with "error"."""
+        cell = nbformat.v4.new_code_cell(source)
+        cells = self._client.nb.cells
+        cells.append(cell)
+        if while_it_runs is not None:
+            threading.Thread(target=while_it_runs, args=(cell,), daemon=True).start()
+        self._client.execute_cell(cell, len(cells) - 1)
+        return shown(cell)
+
+    def interrupt(self) -> None:
+        """Do what the button does; the manager's own method is for its event loop only."""
+        self._client.km.provisioner.process.send_signal(signal.SIGINT)
+
+
+def shown(cell: Any) -> str:
+    parts = []
+    for output in cell.outputs:
+        if output.output_type == "stream":
+            parts.append(output.text)
+        elif output.output_type == "error":
+            parts.append("error " + "\n".join(output.traceback) + "\n")
+        else:
+            parts.append(output.data["text/plain"] + "\n")
+    return "".join(parts)
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
+    nb = nbformat.v4.new_notebook()
+    folder = str(tmp_path_factory.mktemp("notebook"))
+    client = nbclient.NotebookClient(
+        nb, timeout=120, allow_errors=True, kernel_name="python3", resources={"metadata": {"path": folder}}
+    )
+    with client.setup_kernel(env=environment(IPYTHONDIR=folder)):
+        made = Notebook(client)
+        assert made.run("%load_ext atoll") == ""
+        yield made
+        made.run("%atoll stop")
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """Return the language and text of each fenced block of a page."""
+    return re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def by_pe(text: str) -> list[str]:
+    """Sort lines by PE, keeping the order of each."""
+    return sorted(text.splitlines(), key=lambda line: line.split("]")[0])
+
+
+def test_the_pages_cells_show_what_the_page_shows(notebook: Notebook) -> None:
+    found = blocks(ROOT / "docs" / "notebooks.md")
+    assert found[0] == ("python", "%load_ext atoll\n")  # as the fixture has done
+    cells = [i for i, (_, text) in enumerate(found) if text.startswith("%%atoll")]
+    assert len(cells) == 2
+    for i in cells:
+        out = notebook.run(found[i][1].rstrip())
+        assert by_pe(out) == by_pe(found[i + 1][1]), out
+
+
+def test_values_and_names_live_on(notebook: Notebook) -> None:
+    assert notebook.run("%%atoll -n 2\nkept = atoll.my_pe() + 5\nkept;").endswith(
+        "names of earlier cells are gone.\n"
+    )
+    assert by_pe(notebook.run("%%atoll\nkept, _ if '_' in globals() else None")) == [
+        "[0] (5, None)",
+        "[1] (6, None)",
+    ]
+    assert notebook.run("'kept' in globals()") == "False\n"
+    assert by_pe(notebook.run("%%atoll\nprint('one\\ntwo', end='')")) == [
+        "[0] one",
+        "[0] two",
+        "[1] one",
+        "[1] two",
+    ]
+    html = "%%atoll\nclass Rich:\n    def __repr__(self): return 'plain'\n    def _repr_html_(self): return '<b>rich</b>'\nRich()"
+    assert notebook.run(html) == "[0-1]\nplain\n"
+
+
+def test_equal_exceptions_are_shown_once(notebook: Notebook) -> None:
+    notebook.run("%%atoll -n 2\npass")
+    out = notebook.run("%%atoll\nx = 1\nx / 0")
+    assert out.count("ZeroDivisionError: division by zero") == 2  # the heading and the traceback
+    assert out.startswith("error PE 0-1 raised ZeroDivisionError") and "    x / 0" in out
+    assert "_pool" not in out and "run_cell" not in out
+    out = notebook.run("%%atoll\nif atoll.my_pe() == 1: raise KeyError('one')\natoll.barrier_all()")
+    assert out.startswith("error PE 1 raised KeyError: 'one'"), out
+    assert by_pe(notebook.run("%%atoll\natoll.sum_reduce(np.array([x]))")) == [
+        "[0] array([2])",
+        "[1] array([2])",
+    ]
+    assert "SyntaxError" in notebook.run("%%atoll\nx = = 1")
+
+
+def test_an_interrupt_of_the_kernel_reaches_the_pes(notebook: Notebook) -> None:
+    notebook.run("%%atoll -n 2\nx = 3")
+
+    def interrupt_when_both_wait(cell: Any) -> None:
+        pause = threading.Event()
+        while shown(cell).count("waits") < 2:
+            pause.wait(0.02)
+        notebook.interrupt()
+
+    out = notebook.run(
+        "%%atoll\nimport threading\nprint('waits')\nthreading.Event().wait()", interrupt_when_both_wait
+    )
+    assert "KeyboardInterrupt" in out
+    assert by_pe(notebook.run("%%atoll\nx")) == ["[0] 3", "[1] 3"]
+
+
+def test_a_dead_pe_is_named_and_the_next_cell_has_new_pes(notebook: Notebook) -> None:
+    notebook.run("%%atoll -n 2\nx = 3")
+    out = notebook.run("%%atoll\nimport os\nif atoll.my_pe() == 1: os._exit(4)\natoll.barrier_all()")
+    assert out.startswith("error PeDied: Pool: PE 1 "), out
+    out = notebook.run("%%atoll\n'x' in globals()")
+    assert "names of earlier cells are gone" in out and by_pe(out)[1:] == ["[0] False", "[1] False"], out
+
+
+def test_the_time_of_a_cell_is_bounded(notebook: Notebook) -> None:
+    notebook.run("%%atoll -n 2\npass")
+    out = notebook.run("%%atoll --timeout 1\natoll.wait_until(atoll.zeros(1, int), '==', 1)")
+    assert "error Timeout:" in out and "wait_until" in out.partition("error Timeout")[2], out
+
+
+def test_line_commands(notebook: Notebook) -> None:
+    notebook.run("%%atoll -n 2\nx = 3")
+    lines = notebook.run("%atoll status").splitlines()
+    assert lines[0] == "<atoll.Pool of 2 PEs, idle>"
+    assert re.fullmatch(r"PE 1  process \d+  idle", lines[2])
+    assert notebook.run("%atoll restart") == "2 new PEs.\n"
+    assert notebook.run("%%atoll\n'x' in globals()").count("False") == 2
+    assert notebook.run("pool = %atoll pool\npool.run(pow, 2, 3)") == "[8, 8]\n"
+    assert "PE 0" in notebook.run("%atoll report")
+    assert "no such command. Usage:" in notebook.run("%atoll nonsense")
+    assert "Usage:" in notebook.run("%%atoll -n many\n1")
+    refused = notebook.run("%%atoll -n 0\n1")
+    assert "0 PEs; expected 1 or more" in refused and "New PEs" not in refused, refused
+    assert notebook.run("%atoll stop") == ""
+    assert "There are no PEs" in notebook.run("%atoll status")
+    notebook.run("%%atoll -n 2\npass")
+    assert notebook.run("%unload_ext atoll") == ""
+    assert notebook.run("%load_ext atoll") == ""
+    assert "There are no PEs" in notebook.run("%atoll status")
