@@ -278,6 +278,33 @@ def several_groups_on_several_streams(ranks: Ranks) -> None:
 
 
 @case
+def groups_split_and_shrunk(ranks: Ranks) -> None:
+    parts = [list(range(ranks.size))[::-1], []]
+    if ranks.size > 2:
+        parts = [[2, 0], [1, *range(3, ranks.size)]]
+    mine = next(part for part in parts if ranks.rank in part)
+    group = dist.split_group(ranks.atoll, [part for part in parts if part])
+    whole = torch.empty(len(mine), device=gpu())
+    dist.all_gather_into_tensor(whole, torch.full((1,), float(ranks.rank), device=gpu()), group=group)
+    assert whole.tolist() == mine, "ranks keep the order of the list"
+    large = torch.ones(2_000_000, device=gpu())
+    dist.all_reduce(large, group=group)
+    assert torch.equal(large, torch.full_like(large, len(mine)))
+    dist.destroy_process_group(group)
+    parent = dist.new_group(backend="atoll")
+    dist.all_reduce(large, group=parent)
+    last = ranks.size - 1
+    if ranks.rank == last:
+        dist.distributed_c10d._world.group_count += 1  # PyTorch numbers groups; the others make one more
+        return
+    shrunk = dist.shrink_group([last], group=parent, shrink_flags=dist.distributed_c10d.SHRINK_ABORT)
+    ones = torch.ones(3, device=gpu())
+    dist.all_reduce(ones, group=shrunk)
+    assert ones.tolist() == [last] * 3
+    dist.destroy_process_group(shrunk)
+
+
+@case
 def capture_in_a_graph(ranks: Ranks) -> None:
     for count in (1000, 2_000_000):
         tensor, whole = torch.ones(count, device=gpu()), torch.empty(count * ranks.size, device=gpu())
