@@ -52,12 +52,14 @@ class Progress:
 
 def start_up(rank: int, size: int, folder: str, progress: Progress, limit: timedelta) -> object:
     """Make the groups, step by step, and return gloo's."""
-    progress.add("step", f"GPU {rank % torch.cuda.device_count()}")
-    torch.cuda.set_device(rank % torch.cuda.device_count())
+    device = torch.device("cuda", rank % torch.cuda.device_count())
+    progress.add("step", f"GPU {device.index}")
+    torch.cuda.set_device(device)
     torch.ones(1, device="cuda").sum().item()
     progress.add("step", "init_process_group")
     store = dist.FileStore(f"{folder}/store", size)
-    dist.init_process_group("atoll", store=store, rank=rank, world_size=size, timeout=limit)
+    # PyTorch 2.11 splits groups only after a start with device_id.
+    dist.init_process_group("atoll", store=store, rank=rank, world_size=size, timeout=limit, device_id=device)
     progress.add("step", "group of gloo")
     gloo = dist.new_group(backend="gloo", timeout=limit)
     progress.add("step", "all_reduce on the CPU")

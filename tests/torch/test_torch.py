@@ -143,8 +143,11 @@ DEATH = """
 import os, sys, torch, torch.distributed as dist
 torch.set_num_threads(1)  # PyTorch's threads do not live on in a forked child
 rank = next((rank for rank in (1, 2, 3) if os.fork() == 0), 0)  # four ranks by one import
-dist.init_process_group("atoll", store=dist.FileStore(sys.argv[1], 4), rank=rank, world_size=4)
+store, device = dist.FileStore(sys.argv[1], 4), torch.device("cpu:0")
+dist.init_process_group("atoll", store=store, rank=rank, world_size=4, device_id=device)
 pair = dist.new_group([0, 3])
+half = dist.split_group(split_ranks=[[0, 3], [1, 2]])
+assert dist.get_process_group_ranks(half) == ([0, 3] if rank in (0, 3) else [1, 2])
 dist.barrier()
 if rank == 1:
     os._exit(3)

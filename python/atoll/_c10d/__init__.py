@@ -35,11 +35,23 @@ def module() -> Any:
     """Return the C++ module for the PyTorch of this process, compiled if need be."""
     loaded = _build.load()
     loaded.load(*_tables())
+    _accept_ranks_outside_groups()
     try:
         loaded.register_symmetric()
     except RuntimeError as error:
         warnings.warn(f"atoll: PyTorch refused the symmetric memory of CPUs: {error}", stacklevel=2)
     return loaded
+
+
+def _accept_ranks_outside_groups() -> None:
+    """Add a method to PyTorch's backends that does nothing: PyTorch calls it on ranks outside a new group.
+
+    It does so after init_process_group(device_id=...), if the backend supports split. Only NCCL's backend has it.
+    """
+    from torch._C._distributed_c10d import Backend
+
+    if not hasattr(Backend, "perform_nocolor_split"):
+        Backend.perform_nocolor_split = lambda backend, device: None
 
 
 def create(group: Any, options: Any) -> Any:

@@ -43,9 +43,7 @@ class AtollBackend : public c10d::Backend {
     at::Tensor allocateTensor(long size, at::TensorOptions options) override;
     bool supportsTensorAlloc(c10::DeviceIndex device) override;
 
-    /// With a device bound to the group, `new_group` of PyTorch calls functions that only NCCL's backend has
-    /// if this is true.
-    bool supportsSplitting() const override { return !getBoundDeviceId().has_value(); }
+    bool supportsSplitting() const override { return true; }
     c10::intrusive_ptr<Backend> split(const c10::intrusive_ptr<c10d::Store>& store,
                                       const std::vector<int>& ranks,
                                       const c10::intrusive_ptr<Options>& options) override;
