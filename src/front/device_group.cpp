@@ -45,9 +45,27 @@ std::shared_ptr<core::JobState> join(const JobOptions::Store& store, const Devic
     if (job->topology().hosts().n_domains > 1)
         throw Error(ErrorCode::unsupported,
                     "The members of this group run on " + std::to_string(job->topology().hosts().n_hosts()) +
-                        " hosts, or in containers that share no memory. A group of Atoll's PyTorch backend "
-                        "has one host in this version; use nccl for it.");
+                        " hosts, or in containers that share no memory. A group on GPUs has one host in this "
+                        "version; PyTorch's groups over several hosts take nccl.");
     return job;
+}
+
+/// Copies messages of a member to itself, each send to the receive of the same number.
+void copy_own(const stream::Staging& stage, const std::vector<stream::Staging::Message>& own,
+              gpu::StreamHandle stream) {
+    std::vector<const stream::Staging::Message*> sent, received;
+    for (const auto& m : own) (m.is_send ? sent : received).push_back(&m);
+    if (sent.size() != received.size())
+        throw Error(ErrorCode::invalid_argument,
+                    "A member sends " + std::to_string(sent.size()) + " messages to itself, but receives " +
+                        std::to_string(received.size()) + "; make as many of both in one group.");
+    for (std::size_t i = 0; i < sent.size(); ++i) {
+        if (sent[i]->bytes != received[i]->bytes)
+            throw Error(ErrorCode::shape_mismatch,
+                        "A member sends " + std::to_string(sent[i]->bytes) + " bytes to itself, but receives " +
+                            std::to_string(received[i]->bytes) + "; make both equal.");
+        stage.copy(received[i]->data, sent[i]->data, sent[i]->bytes, stream);
+    }
 }
 
 Group group_of(Kind kind) {
@@ -140,7 +158,7 @@ void DeviceGroup::all_to_all(const Call& call, gpu::StreamHandle stream) const {
 
 void DeviceGroup::exchange(const std::vector<Call>& calls, gpu::StreamHandle stream) const {
     device().streams().check_kernels();
-    std::vector<stream::Staging::Message> messages;
+    std::vector<stream::Staging::Message> messages, own;
     for (const Call& call : calls) {
         const bool is_send = call.kind == Kind::send;
         const std::vector<Span>& spans = is_send ? call.in : call.out;
@@ -149,8 +167,10 @@ void DeviceGroup::exchange(const std::vector<Call>& calls, gpu::StreamHandle str
         if (for_messages_ && is_send != (calls.front().kind == Kind::send))
             throw Error(ErrorCode::invalid_argument,
                         "The messages of one call of a group for messages go in one direction.");
-        messages.push_back({spans[0].data, spans[0].bytes, call.root, is_send});
+        const bool is_own = call.root == job_->pe() && !for_messages_;
+        (is_own ? own : messages).push_back({spans[0].data, spans[0].bytes, call.root, is_send});
     }
+    copy_own(stages_.front(), own, stream);
     if (messages.empty()) return;
     const int sender = messages.front().is_send ? job_->pe() : 1 - job_->pe();
     stages_[for_messages_ ? static_cast<std::size_t>(sender) : 0].exchange(messages, stream);

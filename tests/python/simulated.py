@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
-from jobs import ROOT
+from jobs import ROOT, launcher
 
 # The editable package's finder comes before all of sys.path; this code puts the copy before it.
 SITE = """
@@ -22,6 +24,17 @@ def plugin() -> Path:
 needs_plugin = pytest.mark.skipif(
     not plugin().exists(), reason="no simulated GPU: build the target atoll_cuda_simulated"
 )
+
+
+needs_ucx = pytest.mark.skipif(
+    not re.search("UCX [0-9]", subprocess.run([launcher(), "info"], capture_output=True, text=True).stdout),
+    reason="no UCX was found",
+)
+
+
+def between(hosts: str) -> dict[str, str]:
+    """Return settings of a job whose PEs are on these pretended hosts."""
+    return {"ATOLL_HOST_ID": hosts, "ATOLL_TRANSPORT": "ucx", "UCX_TLS": "tcp,self"}
 
 
 def make_package(folder: Path) -> Path:

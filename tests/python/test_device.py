@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from jobs import ROOT, Job, launcher, python
-from simulated import needs_plugin
+from jobs import ROOT, Job, python
+from simulated import between, needs_plugin, needs_ucx
 
 
 @needs_plugin
@@ -70,17 +70,6 @@ def test_groups_of_the_plain_c_interface(job: Job, package: str, tmp_path: Path,
 def test_symmetric_tensors_of_the_plain_c_interface(job: Job, package: str, n: int) -> None:
     done = job("device_symmetric.py", n, PYTHONPATH=package)
     assert done.stdout.count("done") == n
-
-
-needs_ucx = pytest.mark.skipif(
-    not re.search("UCX [0-9]", subprocess.run([launcher(), "info"], capture_output=True, text=True).stdout),
-    reason="no UCX was found",
-)
-
-
-def between(hosts: str) -> dict[str, str]:
-    """Return settings of a job whose PEs are on these pretended hosts."""
-    return {"ATOLL_HOST_ID": hosts, "ATOLL_TRANSPORT": "ucx", "UCX_TLS": "tcp,self"}
 
 
 @needs_ucx

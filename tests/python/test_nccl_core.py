@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from atoll.compat import _has_driver
 from jobs import HANG_GUARD, PROGRAMS, ROOT, Job, environment, python
-from simulated import needs_plugin
+from simulated import between, needs_plugin, needs_ucx
 
 pytestmark = pytest.mark.skipif(_has_driver(), reason="NVIDIA's driver is here: this tests host memory")
 SENTENCE = "atoll: import nccl finds atoll.nccl, which has the names of nccl.core of NCCL4Py 0.6."
@@ -23,8 +23,10 @@ def test_a_program_of_nccl4py_on_host_memory(job: Job, tmp_path: Path) -> None:
 
 
 @needs_plugin
-def test_a_program_of_nccl4py_on_a_gpu(job: Job, package: str) -> None:
-    done = job("nccl_gpu.py", 2, PYTHONPATH=package, ATOLL_COMPAT="nccl")
+@pytest.mark.parametrize("hosts", ["", pytest.param("a,b", marks=needs_ucx)])
+def test_a_program_of_nccl4py_on_a_gpu(job: Job, package: str, hosts: str) -> None:
+    given = between(hosts) if hosts else {}
+    done = job("nccl_gpu.py", 2, PYTHONPATH=package, ATOLL_COMPAT="nccl", **given)
     assert done.stdout.count("done") == 2
 
 

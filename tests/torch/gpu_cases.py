@@ -283,14 +283,15 @@ def groups_split_and_shrunk(ranks: Ranks) -> None:
     if ranks.size > 2:
         parts = [[2, 0], [1, *range(3, ranks.size)]]
     mine = next(part for part in parts if ranks.rank in part)
-    group = dist.split_group(ranks.atoll, [part for part in parts if part])
-    whole = torch.empty(len(mine), device=gpu())
-    dist.all_gather_into_tensor(whole, torch.full((1,), float(ranks.rank), device=gpu()), group=group)
-    assert whole.tolist() == mine, "ranks keep the order of the list"
     large = torch.ones(2_000_000, device=gpu())
-    dist.all_reduce(large, group=group)
-    assert torch.equal(large, torch.full_like(large, len(mine)))
-    dist.destroy_process_group(group)
+    if hasattr(torch._C._distributed_c10d.Backend, "options"):  # PyTorch 2.11 splits groups of its own backends only
+        group = dist.split_group(ranks.atoll, [part for part in parts if part])
+        whole = torch.empty(len(mine), device=gpu())
+        dist.all_gather_into_tensor(whole, torch.full((1,), float(ranks.rank), device=gpu()), group=group)
+        assert whole.tolist() == mine, "ranks keep the order of the list"
+        dist.all_reduce(large, group=group)
+        assert torch.equal(large, torch.full_like(large, len(mine)))
+        dist.destroy_process_group(group)
     parent = dist.new_group(backend="atoll")
     dist.all_reduce(large, group=parent)
     last = ranks.size - 1

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import itertools
+import os
 import weakref
 from typing import Any
 
 import numpy as np
 
 from ._configuration import NCCLConfig
+from ._device_groups import DeviceGroup
 from ._engines import Engine
 from ._errors import NCCLError, NcclInvalid
-from ._lines import Line, line_of
-from ._world import world
+from ._lines import DeviceLine, Line, line_of
+from ._world import patience, world
 from .typing import NcclDataType
 
 _pointers = itertools.count(0x10000, 16)
 by_pointer: weakref.WeakValueDictionary[int, State] = weakref.WeakValueDictionary()
 """Communicators of this process by their `ptr`."""
+
+
+AnyLine = Line | DeviceLine
 
 
 class State:
@@ -34,6 +39,8 @@ class State:
         self.revoked = self.suspended = self.finalized = False
         self.error: NcclInvalid | NCCLError | None = None
         self.words = self._take_words()
+        self.group = self._join_group()
+        """The ranks on their GPUs; nothing if PEs have no GPU, or run on several hosts."""
         by_pointer[self.pointer] = self
 
     def _take_words(self) -> Any:
@@ -46,6 +53,17 @@ class State:
         words = np.empty(engine.size, np.int64)
         engine.all_gather(words, np.array([-1 if first is None else first], np.int64))
         return words
+
+    def _join_group(self) -> DeviceGroup | None:
+        """Join the ranks on their GPUs. Collective."""
+        here, engine = world(), self.engine
+        if here.board is None or not here.here.issuperset(engine.pes):
+            return None
+        keys = np.empty((engine.size, 8), np.uint8)
+        engine.all_gather(keys.reshape(-1), np.frombuffer(os.urandom(8), np.uint8))
+        group = DeviceGroup(here.board, keys[0].tobytes(), engine.pes, engine.rank, here.device, patience())
+        self.meet()  # a rank may still read this one's entries
+        return group
 
     def next_order(self) -> bytes:
         """Return the order of a communicator that is made from this one."""
@@ -109,9 +127,13 @@ def rank_in(state: State, value: Any, name: str, operation: str) -> int:
     return rank
 
 
-def pair(operation: str, sendbuf: Any, recvbuf: Any) -> tuple[Line, Line]:
-    """Return the lines of both buffers, of one data type. Raises NcclInvalid."""
+def pair(operation: str, sendbuf: Any, recvbuf: Any) -> tuple[Any, Any]:
+    """Return the lines of both buffers, of one data type and on one device. Raises NcclInvalid."""
     source, to = line_of(sendbuf, "sendbuf"), line_of(recvbuf, "recvbuf", writable=True)
+    if source.on_gpu != to.on_gpu:
+        raise NcclInvalid(
+            f"nccl.core: {operation}: one of sendbuf and recvbuf is memory of the GPU, the other of the host; copy one of them."
+        )
     if source.kind is not to.kind:
         raise NcclInvalid(
             f"nccl.core: {operation}: sendbuf has {source.kind.name}, recvbuf has {to.kind.name}; both must be equal."
@@ -119,7 +141,7 @@ def pair(operation: str, sendbuf: Any, recvbuf: Any) -> tuple[Line, Line]:
     return source, to
 
 
-def room(operation: str, name: str, line: Line, needed: int) -> Line:
+def room(operation: str, name: str, line: AnyLine, needed: int) -> AnyLine:
     """Return the first elements of a line. Raises NcclInvalid if there are fewer."""
     if len(line) < needed:
         raise NcclInvalid(

@@ -12,16 +12,18 @@ from ._base import Base, State, pair, rank_in, room
 from ._configuration import NCCLCollConfig
 from ._engines import TeamEngine
 from ._errors import NcclInvalid, translated
-from ._gpu import Message, collective, has_gpu_form, messages, through_host
-from ._lines import Line, line_of
+from ._gpu import Message, collective, has_gpu_form, has_scaled_form, scaled, through_host
+from ._lines import line_of
 from ._reductions import PLAIN, Run, apart, operator_of, run_on_host
 from .group import is_open, submit, submit_message
 from .typing import NcclBufferSpec, NcclRedOp, NcclStreamSpec
 
 _EVERY_TYPE: Any = {NcclRedOp.SUM: "sum", NcclRedOp.PROD: "prod", NcclRedOp.MIN: "min", NcclRedOp.MAX: "max"}
 """Operators that Atoll has for all of PLAIN."""
-_REDUCE, _REDUCE_SCATTER = ("reduce", "premul_sum"), ("reduce_scatter", "premul_sum_scatter")
-"""Collectives on a GPU, and their forms for a custom scalar."""
+
+
+AnyLine = Any
+"""A Line or a DeviceLine, or nothing on ranks that have no such array."""
 
 
 class Collectives(Base):
@@ -105,7 +107,7 @@ class Collectives(Base):
     def _reduce(self, name: str, sendbuf: Any, recvbuf: Any, op: Any, root: int | None, stream: Any) -> None:
         state = self._ready(name)
         at = None if root is None else rank_in(state, root, "root", name)
-        to: Line | None
+        to: AnyLine
         if at is None or at == state.engine.rank:
             source, to = pair(name, sendbuf, recvbuf)
             to = room(name, "recvbuf", to, len(source))
@@ -117,7 +119,8 @@ class Collectives(Base):
             engine.reduce(into, given, by, at)
 
         by = _operator(name, op, source)
-        _submit_reduction(state, _REDUCE, to, source, by, len(source), stream, on_host, at)
+        kind = "all_reduce" if at is None else "reduce"
+        _submit_reduction(state, kind, to, source, by, len(source), stream, on_host, at)
 
     @translated
     def reduce_scatter(
@@ -140,7 +143,7 @@ class Collectives(Base):
         block = _block(name, "sendbuf", source, engine.size)
         source, to = source.part(0, block * engine.size), room(name, "recvbuf", to, block)
         by = _operator(name, op, source)
-        _submit_reduction(state, _REDUCE_SCATTER, to, source, by, block, stream, engine.reduce_scatter)
+        _submit_reduction(state, "reduce_scatter", to, source, by, block, stream, engine.reduce_scatter)
 
     @translated
     def broadcast(
@@ -166,7 +169,7 @@ class Collectives(Base):
                     f"nccl.core: {name}: sendbuf has {len(source)} elements, recvbuf has {len(to)}; both must be equal."
                 )
         else:
-            source = to = line_of(recvbuf, "recvbuf", writable=True)
+            source, to = None, line_of(recvbuf, "recvbuf", writable=True)
         self._move(state, "broadcast", to, source, at, stream)
 
     @translated
@@ -210,7 +213,7 @@ class Collectives(Base):
             source, to = pair(name, sendbuf, recvbuf)
             to = room(name, "recvbuf", to, len(source) * engine.size)
         else:
-            source = to = line_of(sendbuf, "sendbuf")
+            source, to = line_of(sendbuf, "sendbuf"), None
         self._move(state, "all_gather" if at is None else "gather", to, source, at, stream)
 
     @translated
@@ -235,7 +238,7 @@ class Collectives(Base):
             source, to = pair(name, sendbuf, recvbuf)
             source = room(name, "sendbuf", source, len(to) * state.engine.size)
         else:
-            source = to = line_of(recvbuf, "recvbuf", writable=True)
+            source, to = None, line_of(recvbuf, "recvbuf", writable=True)
         self._move(state, "scatter", to, source, at, stream)
 
     @translated
@@ -257,19 +260,26 @@ class Collectives(Base):
         size = _block(name, "sendbuf", source, state.engine.size) * state.engine.size
         self._move(state, "all_to_all", room(name, "recvbuf", to, size), source.part(0, size), None, stream)
 
-    def _move(self, state: State, kind: str, to: Line, source: Line, root: int | None, stream: Any) -> None:
-        """Carry out a collective without arithmetic."""
+    def _move(
+        self, state: State, kind: str, to: AnyLine, source: AnyLine, root: int | None, stream: Any
+    ) -> None:
+        """Carry out a collective without arithmetic. Ranks that have no target or no source pass nothing."""
+        on_gpu = (source if to is None else to).on_gpu
         arguments = [] if root is None else [root]
 
-        def run() -> None:
-            if source.on_gpu and kind in ("gather", "scatter"):
-                _by_messages(state, kind, to, source, root, stream)
-            elif source.on_gpu:
-                collective(state.engine, kind, to, source, arguments, stream)
+        def on_host(into: Any, given: Any) -> None:
+            if into is None or given is None:
+                into = given = (given if into is None else into).array
             else:
-                given = source.array if to is source else apart(to.array, source.array)
-                getattr(state.engine, kind)(to.array, given, *arguments)
+                into, given = into.array, apart(into.array, given.array)
+            getattr(state.engine, kind)(into, given, *arguments)
 
+        if not on_gpu:
+            run = partial(on_host, to, source)
+        elif state.group is not None:
+            run = partial(collective, state.group, kind, to, source, root, None, stream)
+        else:
+            run = partial(through_host, on_host, to, source, stream)
         submit("collectives", state.order, run)
 
     @translated
@@ -293,7 +303,7 @@ class Collectives(Base):
         """Receive the message of a rank, of recvbuf's size and data type. Errors are send's."""
         self._message("recv", line_of(recvbuf, "recvbuf", writable=True), peer, stream)
 
-    def _message(self, name: str, line: Line, peer: int, stream: Any) -> None:
+    def _message(self, name: str, line: AnyLine, peer: int, stream: Any) -> None:
         state = self._ready(name)
         rank = rank_in(state, peer, "peer", name)
         if not len(line):
@@ -302,14 +312,14 @@ class Collectives(Base):
             raise NcclInvalid(
                 f"nccl.core: {name}: peer is this rank itself; call send and recv in one group (nccl.core.group)."
             )
-        submit_message(state.order, Message(name == "send", line, state.engine.pes[rank], stream))
+        submit_message(state.order, Message(name == "send", line, rank, state, stream))
 
 
 def _submit_reduction(
     state: State,
-    names: tuple[str, str],
-    to: Line | None,
-    source: Line,
+    kind: str,
+    to: AnyLine,
+    source: AnyLine,
     op: tuple[str, Any],
     counts: int,
     stream: Any,
@@ -320,8 +330,8 @@ def _submit_reduction(
 
     Parameters
     ----------
-    names
-        The collective on a GPU, and its form for a custom scalar.
+    kind
+        The collective on a GPU.
     op
         The operator, and the scalar or nothing.
     counts
@@ -332,33 +342,18 @@ def _submit_reduction(
         The only rank that gets a result; None: all of them.
     """
     (operator, scalar), engine = op, state.engine
-    work = partial(run_on_host, on_host, op=operator, scalar=scalar, size=engine.size, counts=counts)
     run: Any
-    if not source.on_gpu:
-        run = partial(work, to, source)
-    elif not has_gpu_form(engine, source.kind, operator, scalar, root):
-        run = partial(through_host, work, to, source, stream)
-    elif scalar is None:
-        arguments = (operator, root) if names is _REDUCE else (operator,)
-        run = partial(collective, engine, names[0], to, source, arguments, stream)
+    if source.on_gpu and scalar is None and state.group is not None and has_gpu_form(source.kind, operator):
+        run = partial(collective, state.group, kind, to, source, root, operator, stream)
+    elif source.on_gpu and scalar is not None and has_scaled_form(engine, source.kind, root):
+        run = partial(scaled, engine, kind == "reduce_scatter", to, source, float(scalar), stream)
     else:
-        run = partial(collective, engine, names[1], to, source, (float(scalar),), stream)
+        work = partial(run_on_host, on_host, op=operator, scalar=scalar, size=engine.size, counts=counts)
+        run = partial(through_host, work, to, source, stream) if source.on_gpu else partial(work, to, source)
     submit("collectives", state.order, run)
 
 
-def _by_messages(state: State, kind: str, to: Line, source: Line, root: Any, stream: Any) -> None:
-    """Gather or scatter arrays of a GPU. Atoll's own calls need the root's large array on every PE."""
-    gathers, pes = kind == "gather", state.engine.pes
-    large, small = (to, source) if gathers else (source, to)
-    listed = [Message(gathers, small, pes[root], stream)]
-    for rank, pe in enumerate(pes if state.engine.rank == root else []):
-        listed.append(
-            Message(not gathers, large.part(rank * len(small), (rank + 1) * len(small)), pe, stream)
-        )
-    messages(listed)
-
-
-def _operator(name: str, op: Any, source: Line) -> tuple[str, Any]:
+def _operator(name: str, op: Any, source: AnyLine) -> tuple[str, Any]:
     """Return an operator for elements of the source's data type. Raises NcclInvalid."""
     operator, scalar = operator_of(op)
     if scalar is not None and op._datatype is not source.kind:
@@ -369,7 +364,7 @@ def _operator(name: str, op: Any, source: Line) -> tuple[str, Any]:
     return operator, scalar
 
 
-def _block(operation: str, name: str, line: Line, size: int) -> int:
+def _block(operation: str, name: str, line: AnyLine, size: int) -> int:
     """Return the elements of a rank's block. Raises NcclInvalid if a line has fewer elements than ranks."""
     if 0 < len(line) < size:
         raise NcclInvalid(

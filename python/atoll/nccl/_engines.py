@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from .. import _atoll
-from ._errors import NcclInvalid
 
 _FOLDS: dict[str, Any] = {
     "sum": np.add,
@@ -32,13 +31,13 @@ class TeamEngine:
         self.rank, self.size = team.my_pe(), team.n_pes()
         self.pes = [team.world_pe(rank) for rank in range(self.size)]
 
-    def reduce(self, to: Any, source: Any, op: Any, root: int | None, stream: Any = None) -> None:
+    def reduce(self, to: Any, source: Any, op: Any, root: int | None) -> None:
         """Reduce into `to` of the root, or of all ranks."""
-        _atoll.reduce(to, source, op, root, team=self.team, stream=stream)
+        _atoll.reduce(to, source, op, root, team=self.team)
 
-    def reduce_scatter(self, to: Any, source: Any, op: Any, stream: Any = None) -> None:
+    def reduce_scatter(self, to: Any, source: Any, op: Any) -> None:
         """Reduce, and give each rank its block."""
-        _atoll.reduce_scatter(to, source, op, team=self.team, stream=stream)
+        _atoll.reduce_scatter(to, source, op, team=self.team)
 
     def premul_sum(self, to: Any, source: Any, factor: float, stream: Any) -> None:
         """Sum the factor's multiples of arrays of a GPU."""
@@ -48,25 +47,25 @@ class TeamEngine:
         """Sum the factor's multiples of arrays of a GPU, and give each rank its block."""
         _atoll.premul_sum_reduce_scatter(to, source, factor, team=self.team, stream=stream)
 
-    def broadcast(self, to: Any, source: Any, root: int, stream: Any = None) -> None:
+    def broadcast(self, to: Any, source: Any, root: int) -> None:
         """Copy the root's source into `to` of all ranks."""
-        _atoll.broadcast(to, source, root, team=self.team, stream=stream)
+        _atoll.broadcast(to, source, root, team=self.team)
 
-    def all_gather(self, to: Any, source: Any, stream: Any = None) -> None:
+    def all_gather(self, to: Any, source: Any) -> None:
         """Give each rank the source of all."""
-        _atoll.fcollect(to, source, team=self.team, stream=stream)
+        _atoll.fcollect(to, source, team=self.team)
 
-    def gather(self, to: Any, source: Any, root: int, stream: Any = None) -> None:
+    def gather(self, to: Any, source: Any, root: int) -> None:
         """Give the root the source of all."""
-        _atoll.gather(to, source, root, team=self.team, stream=stream)
+        _atoll.gather(to, source, root, team=self.team)
 
-    def scatter(self, to: Any, source: Any, root: int, stream: Any = None) -> None:
+    def scatter(self, to: Any, source: Any, root: int) -> None:
         """Give each rank its block of the root's source."""
-        _atoll.scatter(to, source, root, team=self.team, stream=stream)
+        _atoll.scatter(to, source, root, team=self.team)
 
-    def all_to_all(self, to: Any, source: Any, stream: Any = None) -> None:
+    def all_to_all(self, to: Any, source: Any) -> None:
         """Exchange blocks."""
-        _atoll.alltoall(to, source, team=self.team, stream=stream)
+        _atoll.alltoall(to, source, team=self.team)
 
     def split(self, color: int, key: int) -> TeamEngine | None:
         """Split by color, ordered by key; a negative color is no member."""
@@ -111,49 +110,36 @@ class MessageEngine:
         found = functools.reduce(_FOLDS[op], (seen[rank] for rank in range(self.size)))
         return (found / self.size).astype(mine.dtype) if op == "avg" else found
 
-    def reduce(self, to: Any, source: Any, op: Any, root: int | None, stream: Any = None) -> None:
+    def reduce(self, to: Any, source: Any, op: Any, root: int | None) -> None:
         """Reduce into `to` of the root, or of all ranks."""
-        self._host_only(source)
         mine = self._folded(self._parts(source), op)
         every = range(self.size) if root is None else (root,)
         gathers = root is None or root == self.rank
         self._exchange(dict.fromkeys(every, mine), self._parts(to) if gathers else {})
 
-    def reduce_scatter(self, to: Any, source: Any, op: Any, stream: Any = None) -> None:
+    def reduce_scatter(self, to: Any, source: Any, op: Any) -> None:
         """Reduce, and give each rank its block."""
-        self._host_only(source)
         np.copyto(to, self._folded(self._parts(source), op))
 
-    def premul_sum(self, to: Any, source: Any, factor: float, stream: Any) -> None:
-        """Refuse arrays of a GPU."""
-        self._host_only(source)
-
-    premul_sum_scatter = premul_sum
-
-    def broadcast(self, to: Any, source: Any, root: int, stream: Any = None) -> None:
+    def broadcast(self, to: Any, source: Any, root: int) -> None:
         """Copy the root's source into `to` of all ranks."""
-        self._host_only(to)
         every = range(self.size) if self.rank == root else ()
         self._exchange(dict.fromkeys(every, source), {root: to})
 
-    def all_gather(self, to: Any, source: Any, stream: Any = None) -> None:
+    def all_gather(self, to: Any, source: Any) -> None:
         """Give each rank the source of all."""
-        self._host_only(source)
         self._exchange(dict.fromkeys(range(self.size), source), self._parts(to))
 
-    def gather(self, to: Any, source: Any, root: int, stream: Any = None) -> None:
+    def gather(self, to: Any, source: Any, root: int) -> None:
         """Give the root the source of all."""
-        self._host_only(source)
         self._exchange({root: source}, self._parts(to) if self.rank == root else {})
 
-    def scatter(self, to: Any, source: Any, root: int, stream: Any = None) -> None:
+    def scatter(self, to: Any, source: Any, root: int) -> None:
         """Give each rank its block of the root's source."""
-        self._host_only(to)
         self._exchange(self._parts(source) if self.rank == root else {}, {root: to})
 
-    def all_to_all(self, to: Any, source: Any, stream: Any = None) -> None:
+    def all_to_all(self, to: Any, source: Any) -> None:
         """Exchange blocks."""
-        self._host_only(source)
         self._exchange(self._parts(source), self._parts(to))
 
     def split(self, color: int, key: int) -> MessageEngine | None:
@@ -168,13 +154,6 @@ class MessageEngine:
 
     def end(self) -> None:
         """Do nothing: it has no memory of its own."""
-
-    def _host_only(self, line: Any) -> None:
-        if not isinstance(line, np.ndarray):
-            raise NcclInvalid(
-                "nccl.core: this communicator was made without the job's other PEs, so that it has no collectives on "
-                "arrays of a GPU. Make it by split of a communicator of all ranks."
-            )
 
 
 Engine = TeamEngine | MessageEngine

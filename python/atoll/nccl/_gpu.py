@@ -1,7 +1,7 @@
-"""Calls on arrays of a GPU: as they are if they are symmetric, else through symmetric memory that the PE sets aside.
+"""Calls on arrays of a GPU, in stream order. The arrays are any memory of the GPU, of whichever library.
 
-Arrays of CuPy and PyTorch that their own allocators made are not symmetric. Then data are copied on the call's stream into
-a stage, the call moves them between stages, and they are copied out of it. The host waits before the stage is used again.
+A communicator's group of GPUs carries them out. What it has no form for goes through symmetric memory that the PE sets
+aside: custom scalars of reductions, and reductions of a few types, on the host.
 """
 
 from __future__ import annotations
@@ -14,130 +14,113 @@ from typing import Any
 import numpy as np
 
 from .. import _atoll
+from ._device_groups import FOLDED, KINDS, DeviceGroup
 from ._engines import Engine, TeamEngine
-from ._errors import NcclInvalid
-from ._lines import CODES, Line, Shown
+from ._lines import CODES, DeviceLine, Line
+from ._streams import handle_of
 from ._world import world
 from .typing import INTEGERS, NARROW, NUMPY_NAMES, NcclDataType
-
-PIECE_BYTES = 4 << 20
-"""Messages of GPUs go in pieces of at most this size, alike on both sides."""
-LEGACY = 0
-"""The stream of calls that name none, as NCCL's."""
 
 _lock = threading.Lock()
 
 
-def bytes_at(line: Line, first: int, nbytes: int) -> Any:
-    """Return some bytes of a line on a GPU."""
-    return Shown(line.address + first, nbytes, np.dtype(np.uint8), line.array)
-
-
-def _blocks(kind: str, size: int) -> tuple[int, int]:
-    """Return how many blocks the source and the target of a collective have."""
-    inward = size if kind in ("reduce_scatter", "premul_sum_scatter", "all_to_all") else 1
-    return inward, size if kind in ("all_gather", "all_to_all") else 1
-
-
-def collective(engine: Engine, kind: str, to: Line | None, source: Line, arguments: Any, stream: Any) -> None:
-    """Carry out a collective on arrays of a GPU.
+def collective(
+    group: DeviceGroup,
+    kind: str,
+    to: DeviceLine | None,
+    source: DeviceLine | None,
+    root: int | None,
+    op: str | None,
+    stream: Any,
+) -> None:
+    """Enqueue a collective.
 
     Parameters
     ----------
+    group
+        The communicator's ranks on their GPUs.
     kind
-        The engine's method.
-    to
-        The target; nothing on ranks that get no result.
-    arguments
-        The method's own arguments: an operator, a root.
+        A name of KINDS.
+    to, source
+        The arrays; nothing on ranks that have no such array.
+    op
+        The operator of a reduction.
     """
-    if not isinstance(engine, TeamEngine):
-        run = getattr(engine, kind)
-        through_host(lambda into, there: run(into.array, there.array, *arguments), to, source, stream)
-        return
-    call = getattr(engine, kind)
-    if is_direct(source) and (to is None or (is_direct(to) and _may_meet(engine, kind, to, source))):
-        call(source.array if to is None else to.array, source.array, *arguments, stream)
-        return
-    with _lock:
-        _staged(engine, call, kind, to, source, arguments, LEGACY if stream is None else stream)
+    given = None if source is None else source.span
+    dtype = None if op is None or source is None else source.kind
+    group.collective(KINDS[kind], to and to.span, given, root or 0, dtype, op or "sum", stream)
 
 
-def has_gpu_form(engine: Engine, kind: NcclDataType, op: str, scalar: Any, root: int | None) -> bool:
-    """Return whether Atoll reduces arrays of a GPU so: for teams; averages and factors of float types, without a root."""
-    if not isinstance(engine, TeamEngine):
-        return False
-    plain = scalar is None and op != "avg"
-    return plain or (kind not in INTEGERS and (scalar is None or root is None))
+def has_gpu_form(kind: NcclDataType, op: str) -> bool:
+    """Return whether groups of GPUs reduce elements of this type so: no 8-bit floats, and no averages of integers."""
+    return kind in FOLDED and (op != "avg" or kind not in INTEGERS)
 
 
-def is_direct(line: Line) -> bool:
-    """Return whether Atoll's calls take a line as it is."""
-    return _atoll.is_symmetric(line.array)
+def has_scaled_form(engine: Engine, kind: NcclDataType, root: int | None) -> bool:
+    """Return whether a team reduces elements of a GPU times a scalar: float types, without a root."""
+    return isinstance(engine, TeamEngine) and kind not in INTEGERS and root is None
 
 
-def _may_meet(engine: TeamEngine, kind: str, to: Line, source: Line) -> bool:
-    """Return whether a target and a source are apart, or overlap as the collective allows."""
-    size = source.kind.itemsize
-    first, start = to.address, source.address
-    if first + len(to) * size <= start or start + len(source) * size <= first:
-        return True
-    if kind == "all_gather":
-        return start == first + engine.rank * len(source) * size
-    return _blocks(kind, engine.size) == (1, 1) and first == start
-
-
-def _staged(
-    engine: TeamEngine, call: Any, kind: str, to: Line | None, source: Line, arguments: Any, stream: Any
+def scaled(
+    engine: Engine, scatters: bool, to: DeviceLine, source: DeviceLine, scalar: float, stream: Any
 ) -> None:
-    inward, outward = _blocks(kind, engine.size)
+    """Sum a scalar's multiples through the stage, piece by piece. The host waits before the stage is used again."""
+    assert isinstance(engine, TeamEngine)
+    call = engine.premul_sum_scatter if scatters else engine.premul_sum
+    blocks = engine.size if scatters else 1
     size, name, me = source.kind.itemsize, NUMPY_NAMES[source.kind], _atoll.my_pe()
-    half = len(world().stage) // 2
-    count = len(source) // inward
-    step = max(half // (size * max(inward, outward)) // 16 * 16, 1)
-    for first in range(0, count, step):
-        k = min(step, count - first)
-        given = world().stage[: inward * k * size]
-        got = world().stage[half : half + outward * k * size]
-        for block in range(inward):
-            part = given[block * k * size : (block + 1) * k * size]
-            _atoll.put(part, bytes_at(source, (block * count + first) * size, k * size), me, stream=stream)
-        call(got.view(name), given.view(name), *arguments, stream)
-        if to is None:
-            continue
-        for block in range(outward):
-            part = got[block * k * size : (block + 1) * k * size]
-            _atoll.get(bytes_at(to, (block * count + first) * size, k * size), part, me, stream=stream)
-    _atoll.check_kernels(stream=stream)
-
-
-def through_host(run: Callable[[Any, Line], None], to: Line | None, source: Line, stream: Any) -> None:
-    """Carry out a collective on copies in host memory, for what Atoll has no form on GPUs. The host waits."""
-    given = LEGACY if stream is None else stream
+    given = handle_of(stream)
     with _lock:
-        there = _read(source, given)
+        half = len(world().stage) // 2
+        count = len(source) // blocks
+        step = max(half // (size * blocks) // 16 * 16, 1)
+        for first in range(0, count, step):
+            k = min(step, count - first)
+            there = world().stage[: blocks * k * size]
+            got = world().stage[half : half + k * size]
+            for block in range(blocks):
+                part = there[block * k * size : (block + 1) * k * size]
+                _atoll.put(part, source.bytes_at((block * count + first) * size, k * size), me, stream=given)
+            call(got.view(name), there.view(name), scalar, given)
+            _atoll.get(to.bytes_at(first * size, k * size), got, me, stream=given)
+        _atoll.check_kernels(stream=given)
+
+
+def through_host(
+    run: Callable[[Line | None, Line | None], None],
+    to: DeviceLine | None,
+    source: DeviceLine | None,
+    stream: Any,
+) -> None:
+    """Carry out a collective on copies in host memory. The host waits.
+
+    For what Atoll has no form on GPUs, and for communicators of several hosts.
+    """
+    given = handle_of(stream)
+    with _lock:
+        there = None if source is None else _read(source, given)
         into = there if to is source else None if to is None else _empty(to)
         run(into, there)
         if to is not None and into is not None:
             _write(to, into, given)
 
 
-def _empty(line: Line) -> Line:
+def _empty(line: DeviceLine) -> Line:
     """Return a line of the host like one of a GPU."""
     dtype = line.kind.numpy_dtype
     origin = np.empty(len(line), dtype)
     return Line(origin.view(CODES[dtype.itemsize]) if line.kind in NARROW else origin, line.kind, origin)
 
 
-def _pieces(line: Line) -> Iterator[tuple[Any, Any, slice]]:
+def _pieces(line: DeviceLine) -> Iterator[tuple[Any, Any, slice]]:
     """Yield parts of the stage, of a line's bytes on the GPU, and the place of those bytes."""
-    total, room = len(line) * line.kind.itemsize, len(world().stage)
+    total, room = line.span[1], len(world().stage)
     for first in range(0, total, room):
         end = min(first + room, total)
-        yield world().stage[: end - first], bytes_at(line, first, end - first), slice(first, end)
+        yield world().stage[: end - first], line.bytes_at(first, end - first), slice(first, end)
 
 
-def _read(line: Line, stream: Any) -> Line:
+def _read(line: DeviceLine, stream: int) -> Line:
     copy = _empty(line)
     for part, there, place in _pieces(line):
         _atoll.put(part, there, _atoll.my_pe(), stream=stream)
@@ -146,7 +129,7 @@ def _read(line: Line, stream: Any) -> Line:
     return copy
 
 
-def _write(line: Line, copy: Line, stream: Any) -> None:
+def _write(line: DeviceLine, copy: Line, stream: int) -> None:
     for part, there, place in _pieces(line):
         part[...] = copy.array.view(np.uint8)[place]
         _atoll.get(there, part, _atoll.my_pe(), stream=stream)
@@ -158,73 +141,64 @@ class Message:
     """A send or a receive that a group carries out."""
 
     sends: bool
-    line: Line
-    pe: int
+    line: Line | DeviceLine
+    rank: int
+    state: Any
+    """The communicator's."""
     stream: Any
 
 
 def messages(listed: list[Message]) -> None:
-    """Carry out messages at once. Those of GPUs go in pieces, one of each in a round."""
-    on_gpu = [x for x in listed if x.line.on_gpu]
-    if not on_gpu:
-        _of_host(listed)
-        return
-    with _lock:
-        for turn in range(max(-(-_bytes(x) // PIECE_BYTES) for x in on_gpu)):
-            _round(listed, turn)
+    """Carry out messages at once: those of the host, and those of each communicator on GPUs."""
+    on_host = [x for x in listed if not x.line.on_gpu or x.state.group is None]
+    if on_host:
+        _of_host(on_host)
+    by_group: dict[int, list[Message]] = {}
+    for x in listed:
+        if x.line.on_gpu and x.state.group is not None:
+            by_group.setdefault(id(x.state), []).append(x)
+    for of_one in by_group.values():
+        _of_gpus(of_one)
 
 
 def _of_host(listed: list[Message]) -> None:
+    """Carry out messages through the host; those of GPUs by copies."""
     channel = world().channel
+    copies = [_host_line(x) for x in listed]
     if len(listed) == 1:
-        _start(listed[0], listed[0].line.array, channel)
-        return
-    with _atoll.group(channel):
-        for x in listed:
-            _start(x, x.line.array, channel)
+        _start(listed[0], copies[0], channel)
+    else:
+        with _atoll.group(channel):
+            for x, copy in zip(listed, copies, strict=True):
+                _start(x, copy, channel)
+    for x, copy in zip(listed, copies, strict=True):
+        if isinstance(x.line, DeviceLine) and not x.sends:
+            with _lock:
+                _write(x.line, copy, handle_of(x.stream))
 
 
-def _start(message: Message, array: Any, channel: _atoll.Team, **given: Any) -> None:
-    (_atoll.send if message.sends else _atoll.recv)(array, message.pe, team=channel, **given)
+def _host_line(message: Message) -> Line:
+    line = message.line
+    if isinstance(line, Line):
+        return line
+    with _lock:
+        return _read(line, handle_of(message.stream)) if message.sends else _empty(line)
 
 
-def _bytes(message: Message) -> int:
-    return len(message.line) * message.line.kind.itemsize
+def _start(message: Message, line: Line, channel: _atoll.Team) -> None:
+    pe = message.state.engine.pes[message.rank]
+    (_atoll.send if message.sends else _atoll.recv)(line.array, pe, team=channel)
 
 
-def _round(listed: list[Message], turn: int) -> None:
-    """Carry out a piece of each message. Messages of the host are in the first round."""
-    used, waits = 0, False
-    pieces: list[tuple[Message, Any, dict[str, Any]]] = []
-    for x in listed:
-        if not x.line.on_gpu:
-            if turn == 0:
-                pieces.append((x, x.line.array, {}))
-            continue
-        nbytes = min(_bytes(x) - turn * PIECE_BYTES, PIECE_BYTES)
-        if nbytes <= 0:
-            continue
-        given = {"stream": LEGACY if x.stream is None else x.stream}
-        piece = bytes_at(x.line, turn * PIECE_BYTES, nbytes)
-        if x.sends and not is_direct(x.line):
-            used, piece = _copied(piece, nbytes, used, given)
-        waits |= x.stream is None
-        pieces.append((x, piece, given))
-    channel = world().channel
-    with _atoll.group(channel):
-        for x, piece, given in pieces:
-            _start(x, piece, channel, **given)
-    if used or waits:
-        _atoll.check_kernels(**next(given for *_, given in pieces if given))
-
-
-def _copied(piece: Any, nbytes: int, used: int, given: dict[str, Any]) -> tuple[int, Any]:
-    """Copy a piece into the stage behind `used` bytes, and return how many are used then, and the copy."""
-    part = world().stage[used : used + nbytes]
-    if len(part) < nbytes:
-        raise NcclInvalid(
-            f"nccl.core: group_end: the group sends more than {len(world().stage)} bytes of arrays that are not symmetric; use "
-            "smaller groups or alltoall, or nccl.core.cupy.empty and nccl.core.torch.empty."
-        )
-    _atoll.put(part, piece, _atoll.my_pe(), **given)
-    return used + -(-nbytes // 256) * 256, part
+def _of_gpus(listed: list[Message]) -> None:
+    """Enqueue messages of one communicator on the first one's stream. The other streams wait for them."""
+    group, stream = listed[0].state.group, listed[0].stream
+    others = {handle_of(x.stream): x.stream for x in listed[1:]}
+    others.pop(handle_of(stream), None)
+    if others:
+        group.follow(stream, list(others.values()))
+    group.exchange(
+        [(x.sends, *x.line.span, x.rank) for x in listed if isinstance(x.line, DeviceLine)], stream
+    )
+    for other in others.values():
+        group.follow(other, [stream])

@@ -24,6 +24,8 @@ class Lifetime(Base):
             state.close_resources()
             if not state.revoked and state.error is None:
                 state.meet()
+                if state.group is not None:
+                    state.group.leave()
                 state.engine.end()
                 world().word_pool.give_back(int(state.words[state.engine.rank]))
 

@@ -9,33 +9,29 @@ from typing import Any
 import numpy as np
 
 from ._errors import NcclInvalid
-from .typing import NARROW, NcclDataType, named
+from .typing import ITEM_BYTES, NARROW, NcclDataType, named
 
 CODES = {1: np.uint8, 2: np.uint16}
 """Types of the codes of elements whose type NumPy has not, by their size."""
-_kinds: dict[np.dtype[Any], NcclDataType] = {}
-"""Types of dtypes that were passed before."""
+_kinds: dict[Any, NcclDataType] = {}
+"""Types of dtypes of NumPy and PyTorch that were passed before."""
 
 
 class Line:
     """A buffer's elements in the order of its memory."""
 
     __slots__ = ("array", "kind", "origin")
+    on_gpu = False
 
     def __init__(self, array: Any, kind: NcclDataType, origin: Any) -> None:
         self.array = array
-        """An array of NumPy of one dimension; of types that NumPy has not, their codes. On a GPU: of its own library."""
+        """An array of NumPy of one dimension; of types that NumPy has not, their codes."""
         self.kind = kind
         self.origin = origin
         """The same elements under their own type: NumPy's, ml_dtypes' or PyTorch's."""
 
     def __len__(self) -> int:
         return len(self.array)
-
-    @property
-    def on_gpu(self) -> bool:
-        """Whether the memory is a GPU's."""
-        return not isinstance(self.array, np.ndarray)
 
     @property
     def address(self) -> int:
@@ -63,6 +59,47 @@ class Line:
         else:
             with np.errstate(over="ignore", invalid="ignore"):
                 self.origin[...] = values.astype(self.origin.dtype)
+
+
+class DeviceLine:
+    """A buffer's elements on a GPU, in the order of its memory."""
+
+    __slots__ = ("address", "count", "kind", "owner")
+    on_gpu = True
+
+    def __init__(self, address: int, count: int, kind: NcclDataType, owner: Any) -> None:
+        self.address, self.count, self.kind = address, count, kind
+        self.owner = owner
+        """The buffer, which keeps the memory."""
+
+    def __len__(self) -> int:
+        return self.count
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The address, and bytes."""
+        return self.address, self.count * ITEM_BYTES[self.kind]
+
+    @property
+    def shown(self) -> Any:
+        """The buffer, or its bytes, as an array that Atoll's calls take."""
+        return (
+            self.owner if hasattr(self.owner, "__cuda_array_interface__") else self.bytes_at(0, self.span[1])
+        )
+
+    def bytes_at(self, first: int, nbytes: int) -> Shown:
+        """Return some of the bytes as such an object."""
+        return Shown(self.address + first, nbytes, np.dtype(np.uint8), self.owner)
+
+    def part(self, first: int, end: int) -> DeviceLine:
+        """Return the elements from `first` to before `end`."""
+        if (first, end) == (0, self.count):
+            return self
+        return DeviceLine(self.address + first * ITEM_BYTES[self.kind], end - first, self.kind, self.owner)
+
+    def wide_scalar(self) -> Any:
+        """Return the only element as a number. Waits for the GPU."""
+        return self.owner.item()
 
 
 class Shown:
@@ -100,7 +137,7 @@ def address_of(x: Any) -> int:
     return int(x.data_ptr()) if is_tensor(x) else int(x.__cuda_array_interface__["data"][0])
 
 
-def line_of(x: Any, name: str, writable: bool = False) -> Line:
+def line_of(x: Any, name: str, writable: bool = False) -> Line | DeviceLine:
     """Return the line of a buffer.
 
     Parameters
@@ -117,6 +154,7 @@ def line_of(x: Any, name: str, writable: bool = False) -> Line:
     NcclInvalid
         x is something else, not contiguous, or of a type that NCCL has not.
     """
+    line: Line | DeviceLine
     if isinstance(x, np.ndarray):
         line = _of_numpy(x, name)
     elif is_tensor(x):
@@ -125,7 +163,7 @@ def line_of(x: Any, name: str, writable: bool = False) -> Line:
         line = _of_gpu(x, name)
     else:
         line = _of_other(x, name)
-    if writable and isinstance(line.array, np.ndarray) and not line.array.flags.writeable:
+    if writable and isinstance(line, Line) and not line.array.flags.writeable:
         raise NcclInvalid(f"nccl.core: {name} is read-only; pass a writable array.")
     return line
 
@@ -141,18 +179,19 @@ def _of_numpy(x: Any, name: str) -> Line:
     return Line(flat.view(CODES[kind.itemsize]) if kind in NARROW else flat, kind, flat)
 
 
-def _of_tensor(x: Any, name: str) -> Line:
-    kind = named(str(x.dtype).removeprefix("torch."))
+def _of_tensor(x: Any, name: str) -> Line | DeviceLine:
+    kind = _kinds.get(x.dtype) or named(str(x.dtype).removeprefix("torch."))
     if kind is None:
         raise NcclInvalid(
             f"nccl.core: {name} has {x.dtype}, for which NCCL has no data type; convert the tensor."
         )
     if not x.is_contiguous() and not x.permute(*reversed(range(x.dim()))).is_contiguous():
         raise _not_contiguous(name, x)
+    _kinds[x.dtype] = kind
+    if x.is_cuda:
+        return DeviceLine(x.data_ptr(), x.numel(), kind, x)
     flat = x.detach()
     flat = flat.reshape(-1) if x.is_contiguous() else flat.permute(*reversed(range(x.dim()))).reshape(-1)
-    if x.is_cuda:
-        return Line(flat, kind, flat)
     if kind not in NARROW:
         return Line(flat.numpy(), kind, flat)
     codes = flat.view(
@@ -161,32 +200,46 @@ def _of_tensor(x: Any, name: str) -> Line:
     return Line(codes.view(CODES[kind.itemsize]), kind, flat)
 
 
-def _of_gpu(x: Any, name: str) -> Line:
-    kind = named(str(x.dtype))
+def _of_gpu(x: Any, name: str) -> DeviceLine:
+    kind = _kinds.get(x.dtype) or named(str(x.dtype))
     if kind is None:
         raise NcclInvalid(
             f"nccl.core: {name} has dtype {x.dtype}, for which NCCL has no data type; convert the array."
         )
-    interface = x.__cuda_array_interface__
-    if interface.get("strides") is not None and len(x.shape) > 1:
-        flags = getattr(x, "flags", None)
-        if flags is None or not (flags.c_contiguous or flags.f_contiguous):
-            raise _not_contiguous(name, x)
-        x = x.T if not flags.c_contiguous else x
-    if not hasattr(x, "__getitem__") or not hasattr(x, "__len__"):
-        flat = Shown(int(interface["data"][0]), math.prod(x.shape), np.dtype(x.dtype), x)
+    _kinds[x.dtype] = kind
+    flags, address = getattr(x, "flags", None), getattr(getattr(x, "data", None), "ptr", None)
+    if type(address) is int and flags is not None:  # CuPy's, whose interface is a new dictionary at each look
+        contiguous = flags.c_contiguous or flags.f_contiguous
+        count = x.size
     else:
-        flat = x if len(x.shape) == 1 else x.reshape(-1)
-    return Line(flat, kind, flat)
+        interface = x.__cuda_array_interface__
+        address, count = int(interface["data"][0]), math.prod(x.shape)
+        contiguous = interface.get("strides") is None or _is_dense(
+            x.shape, interface["strides"], kind.itemsize
+        )
+    if not contiguous:
+        raise _not_contiguous(name, x)
+    return DeviceLine(address, count, kind, x)
 
 
-def _of_other(x: Any, name: str) -> Line:
+def _is_dense(shape: Any, strides: Any, item: int) -> bool:
+    """Return whether elements lie one after another, in C's or Fortran's order."""
+    for order in (1, -1):
+        step, dense = item, True
+        for extent, stride in list(zip(shape, strides, strict=True))[::-order]:
+            dense = dense and (extent == 1 or stride == step)
+            step *= extent
+        if dense or step == 0:
+            return True
+    return False
+
+
+def _of_other(x: Any, name: str) -> Line | DeviceLine:
     memory = getattr(x, "memory", None)
     if memory is not None and hasattr(x, "handle"):  # a Buffer; cuda.core's shows its bytes as int8
         return line_of(memory.view(np.int8), name)
     if hasattr(x, "handle") and getattr(x, "is_device_accessible", False):
-        shown = Shown(int(x.handle), int(x.size), np.dtype(np.int8), x)
-        return Line(shown, NcclDataType.INT8, shown)
+        return DeviceLine(int(x.handle), int(x.size), NcclDataType.INT8, x)
     if hasattr(x, "__dlpack__"):
         try:
             return line_of(np.from_dlpack(x), name)

@@ -12,8 +12,7 @@ from .. import _atoll
 from ._base import Base, State, rank_in
 from ._configuration import NCCLDevCommRequirements, WaitSignalDesc, no_kernels
 from ._errors import NcclInvalid, translated
-from ._gpu import bytes_at
-from ._lines import line_of
+from ._lines import DeviceLine, line_of
 from ._world import world
 from .constants import WindowFlag
 from .group import submit
@@ -94,11 +93,12 @@ class Windows(Base):
         window = _window_of(state, peer_window)
         to = window._at(rank, int(peer_window_offset) * line.kind.itemsize, nbytes, "put_signal")
         word = _word(state, state.engine.rank, rank, signal_index, context, flags, "put_signal")
+        source: Any
         if line.on_gpu != window._on_gpu:
             raise NcclInvalid(
                 "nccl.core: put_signal: local_buffer and the window must both be memory of the GPU, or both of the host."
             )
-        source = bytes_at(line, 0, nbytes) if line.on_gpu else line.array.view(np.uint8)
+        source = line.bytes_at(0, nbytes) if isinstance(line, DeviceLine) else line.array.view(np.uint8)
         put = partial(
             _atoll.put_signal,
             to,

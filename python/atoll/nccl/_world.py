@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import _arrays, _atoll, _job
+from ._board import Board
 from ._engines import Engine, MessageEngine, TeamEngine
 from ._errors import NcclInvalid, Result
 from ._pool import Pool
@@ -44,7 +45,9 @@ class World:
         self.pool = Pool(len(self.memory))
         self.words: Any = _arrays.zeros(_SIGNAL_WORDS, np.uint64, device="cuda" if self.on_gpu else None)
         self.stage: Any = _arrays.empty(STAGE_BYTES, np.uint8, device="cuda") if self.on_gpu else None
-        """Memory through which arrays of a GPU that are not symmetric take part in calls."""
+        """Memory of the GPU for reductions that its groups have no form for."""
+        self.board = Board() if self.on_gpu else None
+        """By which the ranks of a communicator find each other's GPUs."""
         self.word_pool = Pool(_SIGNAL_WORDS, 1)
         self._table: Any = _arrays.zeros((_MEETINGS, _atoll.n_pes() + _FIRST), np.uint64)
         self.address = int(self.memory.ctypes.data)
@@ -122,7 +125,7 @@ class World:
 
     @staticmethod
     def _wait(began: float, missing: list[int]) -> None:
-        limit = float(os.environ.get("ATOLL_WAIT_TIMEOUT") or 0) or _PATIENCE_SECONDS
+        limit = patience()
         if time.monotonic() - began > limit:
             shown = ", ".join(map(str, missing[:8])) + (", ..." if len(missing) > 8 else "")
             raise _atoll.Timeout(
@@ -130,6 +133,11 @@ class World:
                 "ATOLL_WAIT_TIMEOUT sets the limit."
             )
         time.sleep(0.0005)
+
+
+def patience() -> float:
+    """Return the seconds that ranks wait for each other while they make a communicator."""
+    return float(os.environ.get("ATOLL_WAIT_TIMEOUT") or 0) or _PATIENCE_SECONDS
 
 
 _world: World | None = None

@@ -11,7 +11,7 @@ from .. import _atoll
 from ._base import State, size_of
 from ._configuration import no_kernels
 from ._errors import NcclInvalid
-from ._lines import Shown, address_of, line_of
+from ._lines import DeviceLine, Shown, address_of, line_of
 from ._world import world
 from .constants import WindowFlag
 from .team import NCCLTeam
@@ -93,12 +93,12 @@ class RegisteredWindowHandle(CommResource):
         self._size = size_of(line.kind, len(line))
         self._address = line.address
         self._flags = WindowFlag.DEFAULT if flags is None else flags
-        self._memory: Any = line.array if line.on_gpu else None
+        self._memory: Any = line.shown if isinstance(line, DeviceLine) else None
         """A window on a GPU: the array, which is symmetric. Windows of the host lie in the pool of each rank."""
         here = world()
         offset = 0 if line.on_gpu else here.offset_of(self._address, self._size)
         if line.on_gpu:
-            offset = 0 if _atoll.is_symmetric(line.array) else None
+            offset = 0 if _atoll.is_symmetric(self._memory) else None
         seen = np.empty((state.engine.size, 2), np.int64)
         state.engine.all_gather(
             seen.reshape(-1), np.array([-1 if offset is None else offset, self._size], np.int64)

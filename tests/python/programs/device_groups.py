@@ -229,6 +229,13 @@ def messages(group: Group, count: int) -> None:
     group.start(*calls, *[call("receive", None, array, root=left) for array in got])
     check(got[0], values(left, count), "messages", count)
     check(got[1], values(left + 1, 7), "the second message", count)
+    group.start(call("receive", None, got[0], root=me), call("send", sent[0], None, root=me))
+    check(got[0], values(me, count), "a message to itself", count)
+    raises(
+        RuntimeError,
+        lambda: group.start(calls[0], call("send", sent[0], None, root=me)),
+        "sends 1 messages to itself",
+    )
 
 
 def pairs(rank: int, count: int) -> None:

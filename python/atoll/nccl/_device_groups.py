@@ -1,0 +1,252 @@
+"""The ranks of a communicator on their GPUs: collectives and messages in stream order, on any memory of a GPU.
+
+They are libatoll's groups of GPUs, reached by its C interface (atoll/groups.h).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from .. import _atoll
+from ._board import Board
+from ._streams import Order, handle_of
+from .typing import NcclDataType
+
+KINDS = {
+    name: number
+    for number, name in enumerate(
+        ("barrier", "broadcast", "reduce", "all_reduce", "all_gather", "gather", "scatter", "reduce_scatter",
+         "all_to_all", "send", "receive")
+    )
+}  # fmt: skip
+"""Numbers of atoll_kind."""
+_OPERATORS = {"sum": 0, "prod": 1, "min": 2, "max": 3, "avg": 7}
+_TYPES = {
+    NcclDataType.INT8: 0,
+    NcclDataType.INT32: 2,
+    NcclDataType.INT64: 3,
+    NcclDataType.UINT8: 4,
+    NcclDataType.UINT32: 6,
+    NcclDataType.UINT64: 7,
+    NcclDataType.FLOAT32: 8,
+    NcclDataType.FLOAT64: 9,
+    NcclDataType.FLOAT16: 14,
+    NcclDataType.BFLOAT16: 15,
+}
+"""Numbers of atoll_type, of the types that GPUs reduce."""
+FOLDED = frozenset(_TYPES)
+_TIMED_OUT, _WRONG_CALL = -2, -3
+
+
+class _Span(ctypes.Structure):
+    _fields_ = (("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t))
+
+
+class _Call(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_int) for name in ("kind", "root", "tag", "type", "op")),
+        ("ins", ctypes.POINTER(_Span)),
+        ("n_in", ctypes.c_size_t),
+        ("outs", ctypes.POINTER(_Span)),
+        ("n_out", ctypes.c_size_t),
+        ("timeout_s", ctypes.c_double),
+    )
+
+
+_Put = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
+_Give = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t)
+_Get = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, _Give)
+
+
+class _Store(ctypes.Structure):
+    _fields_ = (("state", ctypes.c_void_p), ("put", _Put), ("get", _Get))
+
+
+class _Options(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_int) for name in ("rank", "size", "device", "for_messages")),
+        ("timeout_s", ctypes.c_double),
+    )
+
+
+class _Table(ctypes.Structure):
+    _fields_ = (
+        ("version", ctypes.c_int),
+        ("join", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(_Store), ctypes.POINTER(_Options))),
+        ("leave", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+        (
+            "start",
+            ctypes.CFUNCTYPE(
+                ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p
+            ),
+        ),
+        ("is_capturing", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)),
+    )
+
+
+class _Errors(ctypes.Structure):
+    _fields_ = (("version", ctypes.c_int), ("last_error", ctypes.CFUNCTYPE(ctypes.c_char_p)))
+
+
+@functools.cache
+def _tables() -> tuple[Any, Any]:
+    """Return the functions of groups of GPUs, and those of errors."""
+    assert _atoll.__file__  # importing it has loaded the library
+    library = ctypes.CDLL("libatoll.so")
+    library.atoll_device_groups.restype = ctypes.POINTER(_Table)
+    library.atoll_groups.restype = ctypes.POINTER(_Errors)
+    return library.atoll_device_groups().contents, library.atoll_groups().contents
+
+
+def _check(result: int) -> None:
+    if result >= 0:
+        return
+    text = _tables()[1].last_error().decode()
+    if result == _WRONG_CALL:
+        raise _atoll.InvalidArgument(text)
+    raise _atoll.Timeout(text) if result == _TIMED_OUT else _atoll.KernelError(text)
+
+
+class DeviceGroup:
+    """The ranks of a communicator on their GPUs.
+
+    Calls return once the work is enqueued. Each is in order with the calls before, also with those on other streams.
+    """
+
+    def __init__(
+        self, board: Board, key: bytes, pes: Sequence[int], rank: int, device: int, seconds: float
+    ) -> None:
+        """Join the group. Collective over the ranks.
+
+        Parameters
+        ----------
+        board
+            By which the ranks find each other.
+        key
+            Identifies the group among those that this PE joins.
+        pes
+            The PE of each rank.
+        rank
+            This rank.
+        device
+            The number of this PE's GPU.
+        seconds
+            The limit of joining and of waits in kernels.
+
+        Raises
+        ------
+        Timeout, Unsupported
+            A rank did not come, or the ranks run on several hosts.
+        """
+        self._table = _tables()[0]
+        self._lock = threading.Lock()
+        self._spans = (_Span * 2)()
+        self._call = _Call(ins=ctypes.pointer(self._spans[0]), outs=ctypes.pointer(self._spans[1]))
+        self._at = ctypes.addressof(self._call)
+        self._order = Order(self._captures)
+        self._handle = None
+        failures: list[BaseException] = []
+        with board.opened(key, pes, seconds) as entries:
+            store = _Store(None, *_callbacks(entries, failures))
+            self._handle = self._table.join(store, _Options(rank, len(pes), device, 0, seconds))
+        if self._handle is None:
+            raise failures[0] if failures else _atoll.Unsupported(_tables()[1].last_error().decode())
+
+    def collective(
+        self,
+        kind: int,
+        to: Any,
+        source: Any,
+        root: int = 0,
+        dtype: Any = None,
+        op: str = "sum",
+        stream: Any = None,
+    ) -> None:
+        """Enqueue a collective.
+
+        Parameters
+        ----------
+        kind
+            A number of KINDS.
+        to, source
+            An address and bytes each, or nothing on ranks that have no such array.
+        dtype, op
+            The data type and the operator of a reduction.
+        """
+        with self._lock:
+            call, (given, taken) = self._call, self._spans
+            call.kind, call.root = kind, root
+            if dtype is not None:
+                call.type, call.op = _TYPES[dtype], _OPERATORS[op]
+            call.n_in = call.n_out = 0
+            if source is not None:
+                call.n_in, (given.data, given.bytes) = 1, source
+            if to is not None:
+                call.n_out, (taken.data, taken.bytes) = 1, to
+            self._start(self._at, 1, stream)
+
+    def exchange(self, messages: Sequence[tuple[bool, int, int, int]], stream: Any) -> None:
+        """Enqueue messages that progress together. Those with one rank in one direction keep their order.
+
+        A message is whether it is sent, its address, its bytes and the other rank.
+        """
+        count = len(messages)
+        spans, calls = (_Span * count)(), (_Call * count)()
+        for (sends, address, nbytes, rank), span, call in zip(messages, spans, calls, strict=True):
+            span.data, span.bytes = address, nbytes
+            call.kind, call.root = KINDS["send" if sends else "receive"], rank
+            if sends:
+                call.ins, call.n_in = ctypes.pointer(span), 1
+            else:
+                call.outs, call.n_out = ctypes.pointer(span), 1
+        with self._lock:
+            self._start(ctypes.addressof(calls), count, stream)
+
+    def _start(self, calls: int, count: int, stream: Any) -> None:
+        handle = self._order.begin(stream)
+        _check(self._table.start(self._handle, calls, count, handle))
+        self._order.end(stream, handle)
+
+    def follow(self, stream: Any, others: Sequence[Any]) -> None:
+        """Let further work of a stream wait for the work of others up to now."""
+        with self._lock:
+            for other in others:
+                self._order.after(handle_of(stream), handle_of(other))
+
+    def leave(self) -> None:
+        """Leave the group, once its work is done. Local. No other call may follow."""
+        with self._lock, contextlib.suppress(_atoll.Error):
+            self._order.finish()
+        self._table.leave(self._handle)
+
+    def _captures(self, stream: int) -> bool:
+        return bool(self._table.is_capturing(self._handle, stream) == 1)
+
+
+def _callbacks(entries: Any, failures: list[BaseException]) -> tuple[Any, Any]:
+    """Return the C functions of a store. Their exceptions go to `failures`."""
+
+    def guarded(body: Any) -> int:
+        try:
+            body()
+        except BaseException as error:
+            failures.append(error)
+            return 1
+        return 0
+
+    def put(_: Any, key: bytes, value: int, nbytes: int) -> int:
+        return guarded(lambda: entries.put(key, ctypes.string_at(value, nbytes)))
+
+    def get(_: Any, key: bytes, sink: Any, give: Any) -> int:
+        def read() -> None:
+            value = entries.get(key)
+            give(sink, value, len(value))
+
+        return guarded(read)
+
+    return _Put(put), _Get(get)
