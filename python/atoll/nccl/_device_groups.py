@@ -25,6 +25,7 @@ KINDS = {
     )
 }  # fmt: skip
 """Numbers of atoll_kind."""
+_SEND, _RECEIVE = KINDS["send"], KINDS["receive"]
 _OPERATORS = {"sum": 0, "prod": 1, "min": 2, "max": 3, "avg": 7}
 _TYPES = {
     NcclDataType.INT8: 0,
@@ -112,6 +113,18 @@ def _check(result: int) -> None:
     raise _atoll.Timeout(text) if result == _TIMED_OUT else _atoll.KernelError(text)
 
 
+class _Messages:
+    """Room for several messages, each with its span on both sides."""
+
+    def __init__(self, count: int) -> None:
+        spans, calls = (_Span * count)(), (_Call * count)()
+        self.at = ctypes.addressof(calls)
+        self.spans, self.calls = list(spans), list(calls)
+        """They keep the arrays' memory."""
+        for span, call in zip(self.spans, self.calls, strict=True):
+            call.ins = call.outs = ctypes.pointer(span)
+
+
 class DeviceGroup:
     """The ranks of a communicator on their GPUs.
 
@@ -148,6 +161,7 @@ class DeviceGroup:
         self._spans = (_Span * 2)()
         self._call = _Call(ins=ctypes.pointer(self._spans[0]), outs=ctypes.pointer(self._spans[1]))
         self._at = ctypes.addressof(self._call)
+        self._messages = _Messages(2)
         self._order = Order(self._captures)
         self._handle = None
         failures: list[BaseException] = []
@@ -190,22 +204,21 @@ class DeviceGroup:
                 call.n_out, (taken.data, taken.bytes) = 1, to
             self._start(self._at, 1, stream)
 
-    def exchange(self, messages: Sequence[tuple[bool, int, int, int]], stream: Any) -> None:
+    def exchange(self, messages: Sequence[tuple[bool, tuple[int, int], int]], stream: Any) -> None:
         """Enqueue messages that progress together. Those with one rank in one direction keep their order.
 
-        A message is whether it is sent, its address, its bytes and the other rank.
+        A message is whether it is sent, its address and bytes, and the other rank.
         """
         count = len(messages)
-        spans, calls = (_Span * count)(), (_Call * count)()
-        for (sends, address, nbytes, rank), span, call in zip(messages, spans, calls, strict=True):
-            span.data, span.bytes = address, nbytes
-            call.kind, call.root = KINDS["send" if sends else "receive"], rank
-            if sends:
-                call.ins, call.n_in = ctypes.pointer(span), 1
-            else:
-                call.outs, call.n_out = ctypes.pointer(span), 1
         with self._lock:
-            self._start(ctypes.addressof(calls), count, stream)
+            if count > len(self._messages.calls):
+                self._messages = _Messages(count)
+            room = self._messages
+            for (sends, given, rank), span, call in zip(messages, room.spans, room.calls, strict=False):
+                span.data, span.bytes = given
+                call.kind, call.n_in, call.n_out = (_SEND, 1, 0) if sends else (_RECEIVE, 0, 1)
+                call.root = rank
+            self._start(room.at, count, stream)
 
     def _start(self, calls: int, count: int, stream: Any) -> None:
         handle = self._order.begin(stream)

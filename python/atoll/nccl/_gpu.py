@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -136,12 +135,12 @@ def _write(line: DeviceLine, copy: Line, stream: int) -> None:
         _atoll.check_kernels(stream=stream)
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(NamedTuple):
     """A send or a receive that a group carries out."""
 
     sends: bool
-    line: Line | DeviceLine
+    line: Any
+    """A Line or a DeviceLine."""
     rank: int
     state: Any
     """The communicator's."""
@@ -150,13 +149,15 @@ class Message:
 
 def messages(listed: list[Message]) -> None:
     """Carry out messages at once: those of the host, and those of each communicator on GPUs."""
-    on_host = [x for x in listed if not x.line.on_gpu or x.state.group is None]
-    if on_host:
-        _of_host(on_host)
+    on_host: list[Message] = []
     by_group: dict[int, list[Message]] = {}
     for x in listed:
         if x.line.on_gpu and x.state.group is not None:
             by_group.setdefault(id(x.state), []).append(x)
+        else:
+            on_host.append(x)
+    if on_host:
+        _of_host(on_host)
     for of_one in by_group.values():
         _of_gpus(of_one)
 
@@ -193,12 +194,9 @@ def _start(message: Message, line: Line, channel: _atoll.Team) -> None:
 def _of_gpus(listed: list[Message]) -> None:
     """Enqueue messages of one communicator on the first one's stream. The other streams wait for them."""
     group, stream = listed[0].state.group, listed[0].stream
-    others = {handle_of(x.stream): x.stream for x in listed[1:]}
-    others.pop(handle_of(stream), None)
+    others = [x.stream for x in listed if x.stream is not stream]
     if others:
-        group.follow(stream, list(others.values()))
-    group.exchange(
-        [(x.sends, *x.line.span, x.rank) for x in listed if isinstance(x.line, DeviceLine)], stream
-    )
-    for other in others.values():
+        group.follow(stream, others)
+    group.exchange([(x.sends, x.line.span, x.rank) for x in listed], stream)
+    for other in others:
         group.follow(other, [stream])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ CODES = {1: np.uint8, 2: np.uint16}
 """Types of the codes of elements whose type NumPy has not, by their size."""
 _kinds: dict[Any, NcclDataType] = {}
 """Types of dtypes of NumPy and PyTorch that were passed before."""
+_readers: dict[type, Callable[[Any, str], Line | DeviceLine]] = {}
+"""Functions that read buffers, by the buffers' type."""
 
 
 class Line:
@@ -154,18 +157,22 @@ def line_of(x: Any, name: str, writable: bool = False) -> Line | DeviceLine:
     NcclInvalid
         x is something else, not contiguous, or of a type that NCCL has not.
     """
-    line: Line | DeviceLine
-    if isinstance(x, np.ndarray):
-        line = _of_numpy(x, name)
-    elif is_tensor(x):
-        line = _of_tensor(x, name)
-    elif hasattr(x, "__cuda_array_interface__"):
-        line = _of_gpu(x, name)
-    else:
-        line = _of_other(x, name)
+    reader = _readers.get(type(x))
+    if reader is None:
+        reader = _readers[type(x)] = _reader_of(x)
+    line = reader(x, name)
     if writable and isinstance(line, Line) and not line.array.flags.writeable:
         raise NcclInvalid(f"nccl.core: {name} is read-only; pass a writable array.")
     return line
+
+
+def _reader_of(x: Any) -> Callable[[Any, str], Line | DeviceLine]:
+    """Return the function that reads buffers of an object's type."""
+    if isinstance(x, np.ndarray):
+        return _of_numpy
+    if is_tensor(x):
+        return _of_tensor
+    return _of_gpu if hasattr(x, "__cuda_array_interface__") else _of_other
 
 
 def _of_numpy(x: Any, name: str) -> Line:

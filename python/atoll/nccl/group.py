@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Literal, overload
 
 from ._errors import NcclInvalid, translated
@@ -121,21 +122,30 @@ def _group_end(
     # By communicator, alike on all ranks; calls of one communicator keep their order.
     for call in [*puts, *sorted(collectives, key=lambda call: call.order)]:
         call.run()
+    if len(listed) > 1:
+        listed = sorted(listed, key=itemgetter(0))
     if listed:
-        messages([message for _, message in sorted(listed, key=lambda pair: pair[0])])
+        messages([message for _, message in listed])
     for call in waits:
         call.run()
 
 
-@contextlib.contextmanager
-def group() -> Generator[None, None, None]:
-    """Open a group for a `with` statement. After an exception in it, its calls are dropped."""
-    group_start()
-    try:
-        yield
-    except BaseException:
+class _Group:
+    def __enter__(self) -> None:
+        group_start()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            group_end()
+            return
         _open.depth -= 1
         if not _open.depth:
             _open.clear()
-        raise
-    group_end()
+
+
+_group = _Group()
+
+
+def group() -> AbstractContextManager[None]:
+    """Open a group for a `with` statement. After an exception in it, its calls are dropped."""
+    return _group
