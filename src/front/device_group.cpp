@@ -61,9 +61,10 @@ void copy_own(const stream::Staging& stage, const std::vector<stream::Staging::M
                         std::to_string(received.size()) + "; make as many of both in one group.");
     for (std::size_t i = 0; i < sent.size(); ++i) {
         if (sent[i]->bytes != received[i]->bytes)
-            throw Error(ErrorCode::shape_mismatch,
-                        "A member sends " + std::to_string(sent[i]->bytes) + " bytes to itself, but receives " +
-                            std::to_string(received[i]->bytes) + "; make both equal.");
+            throw Error(ErrorCode::shape_mismatch, "A member sends " + std::to_string(sent[i]->bytes) +
+                                                       " bytes to itself, but receives " +
+                                                       std::to_string(received[i]->bytes) +
+                                                       "; make both equal.");
         stage.copy(received[i]->data, sent[i]->data, sent[i]->bytes, stream);
     }
 }

@@ -38,6 +38,22 @@ def test_the_same_traceback_is_shown_once(atoll, program):
     assert last.startswith("PE 0 exited with status 1")
 
 
+SYNTAX_ERROR = '  File "program.py", line 3\n    x = = 3\n        ^\nSyntaxError: invalid syntax\n'
+
+
+def test_the_same_syntax_error_is_shown_once(atoll, program):
+    result = atoll("run", "-n", 4, program(failing(SYNTAX_ERROR)))
+    shown, _ = result.stderr.split("atoll run: ")
+    assert shown == "PE 0-3:\n" + SYNTAX_ERROR
+
+
+def test_a_pe_that_ended_while_it_printed_counts_with_the_others(atoll, program):
+    more = "text = text[:text.index('ValueError: ')] if pe.number == 1 else text\n"
+    result = atoll("run", "-n", 3, program(failing(TRACEBACK.format("why"), more)))
+    shown, _ = result.stderr.split("atoll run: ")
+    assert shown == "PE 0-2:\n" + TRACEBACK.format("why")
+
+
 def test_with_labels(atoll, program):
     result = atoll("run", "-n", 4, "--label", program(failing(TRACEBACK.format("why"))))
     shown, _ = result.stderr.split("atoll run: ")

@@ -284,7 +284,9 @@ def groups_split_and_shrunk(ranks: Ranks) -> None:
         parts = [[2, 0], [1, *range(3, ranks.size)]]
     mine = next(part for part in parts if ranks.rank in part)
     large = torch.ones(2_000_000, device=gpu())
-    if hasattr(torch._C._distributed_c10d.Backend, "options"):  # PyTorch 2.11 splits groups of its own backends only
+    if hasattr(
+        torch._C._distributed_c10d.Backend, "options"
+    ):  # PyTorch 2.11 splits groups of its own backends only
         group = dist.split_group(ranks.atoll, [part for part in parts if part])
         whole = torch.empty(len(mine), device=gpu())
         dist.all_gather_into_tensor(whole, torch.full((1,), float(ranks.rank), device=gpu()), group=group)

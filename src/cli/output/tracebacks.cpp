@@ -9,6 +9,8 @@ namespace atl::cli {
 namespace {
 
 constexpr std::string_view first_line = "Traceback (most recent call last):\n";
+/// The beginning of the report of a syntax error in the program itself, which has no first line.
+constexpr std::string_view first_place = "  File \"";
 // The text between the traceback of an exception and that of the exception that it caused.
 constexpr std::string_view links[] = {
     "\nThe above exception was the direct cause of the following exception:\n\n",
@@ -27,8 +29,8 @@ std::string_view next_line(std::string_view text) {
 /// it.
 std::size_t traceback_length(std::string_view text) {
     std::size_t length = 0;
-    while (text.substr(length).starts_with(first_line)) {
-        length += first_line.size();
+    while (text.substr(length).starts_with(first_line) || (length == 0 && text.starts_with(first_place))) {
+        if (text.substr(length).starts_with(first_line)) length += first_line.size();
         while (text.substr(length).starts_with(' ')) length += next_line(text.substr(length)).size();
         length += next_line(text.substr(length)).size();  // the exception
         for (const std::string_view link : links) {
@@ -53,6 +55,19 @@ Parts split(const Traceback& one) {
     const std::size_t number = ("PE " + std::to_string(one.pe)).size();
     const std::size_t line = next_line(one.text).size();
     return {one.pe, false, one.text.substr(number, line - number), one.text.substr(line)};
+}
+
+/// Completes the texts of PEs that ended while they printed, if another PE printed the whole.
+void complete(std::vector<Parts>& all) {
+    for (Parts& one : all) {
+        const std::string_view last =
+            std::string_view(one.same).substr(one.same.rfind('\n', one.same.size() - 2) + 1);
+        if (!one.is_traceback || !one.rest.empty() || !last.starts_with(' ')) continue;
+        const auto whole = std::find_if(all.begin(), all.end(), [&](const Parts& other) {
+            return other.same.size() > one.same.size() && other.same.starts_with(one.same);
+        });
+        if (whole != all.end()) one.same = whole->same;
+    }
 }
 
 MergedTraceback merge_alike(const std::vector<Parts>& alike, bool names_each) {
@@ -99,6 +114,8 @@ void TracebackReader::take_line(std::string_view line, std::string& passed) {
         state_ = State::frames;
     } else if (state_ == State::frames) {
         if (line[0] != ' ') state_ = State::behind;
+    } else if (state_ == State::outside && line.starts_with(first_place)) {
+        state_ = State::frames;
     } else if (state_ == State::outside) {
         if (!line.starts_with(stopped_)) {
             passed += line;
@@ -110,8 +127,10 @@ void TracebackReader::take_line(std::string_view line, std::string& passed) {
 }
 
 bool TracebackReader::may_begin(std::string_view part) const {
-    return !part.empty() &&
-           (first_line.starts_with(part) || stopped_.starts_with(part) || part.starts_with(stopped_));
+    const auto fits = [&](std::string_view whole) {
+        return whole.starts_with(part) || part.starts_with(whole);
+    };
+    return !part.empty() && (first_line.starts_with(part) || fits(stopped_) || fits(first_place));
 }
 
 void TracebackReader::finish(std::string& passed) {
@@ -129,9 +148,11 @@ std::string TracebackReader::take() {
 }
 
 std::vector<MergedTraceback> merge(const std::vector<Traceback>& all, bool names_each) {
+    std::vector<Parts> each;
+    for (const Traceback& one : all) each.push_back(split(one));
+    complete(each);
     std::vector<std::vector<Parts>> groups;
-    for (const Traceback& one : all) {
-        Parts parts = split(one);
+    for (Parts& parts : each) {
         const auto found = std::find_if(groups.begin(), groups.end(), [&](const std::vector<Parts>& group) {
             return group[0].is_traceback == parts.is_traceback && group[0].same == parts.same;
         });

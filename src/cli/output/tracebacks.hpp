@@ -7,7 +7,8 @@
 
 namespace atl::cli {
 
-/// Finds tracebacks in the stderr of one PE, and lines in which a PE reports that another's end stopped it.
+/// Finds tracebacks and syntax errors in the stderr of one PE, and lines in which a PE reports that another's
+/// end stopped it.
 class TracebackReader {
   public:
     explicit TracebackReader(int pe = 0);
