@@ -28,6 +28,13 @@ void forget_teams() noexcept;   ///< at finalize
 /// address of an MPI_Comm. Throws Error(bootstrap) without MPI.
 JobOptions mpi_options(const void* comm);
 
+// ---- environment.cpp
+/// True if NVSHMEM_HEAP_KIND asks for memory of the host. Throws Error(settings) for other words than its
+/// own.
+bool wants_host_memory();
+/// Names NVSHMEM's variables that have no effect here, on stderr.
+void warn_about_variables();
+
 // ---- setup.cpp: set-up, exit and queries
 void init();
 int init_thread(int requested, int* provided);

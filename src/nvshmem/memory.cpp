@@ -1,5 +1,7 @@
 // NVSHMEM's symmetric memory: the device heap if every PE has a GPU, else the host heap.
 #include <atomic>
+#include <cstdint>
+#include <span>
 
 #include "nvshmem/front.hpp"
 #include "shmem/allocation.hpp"
@@ -36,6 +38,13 @@ Memory choose_memory() {
     if (known >= 0) return static_cast<Memory>(known);
     Job& job = shmem::job_for("nvshmem_malloc");
     Memory memory = Memory::device;
+    std::int32_t on_host = wants_host_memory() ? 1 : 0;  // on any PE, then on all
+    const std::span<std::int32_t> word(&on_host, 1);
+    job.world().max_reduce(word, word);
+    if (on_host != 0) {
+        chosen.store(static_cast<int>(Memory::host), std::memory_order_release);
+        return Memory::host;
+    }
     try {
         job.free(job.malloc(64, Memory::device));
     } catch (const Error& error) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <string>
 
 #include "nvshmem/front.hpp"
@@ -54,10 +55,18 @@ JobOptions options_for(unsigned flags, const nvshmemx_init_attr_t* attr) {
     }
 }
 
+/// Joins the job; false after an error, which was reported.
+bool open(const Call& call, const std::function<JobOptions()>& options) {
+    const bool is_first = init_status() == NVSHMEM_STATUS_NOT_INITIALIZED;
+    if (!shmem::open_front(call, options)) return false;
+    if (is_first && my_pe() == 0) warn_about_variables();
+    return true;
+}
+
 }  // namespace
 
 void init() {
-    if (!shmem::open_front(named("nvshmem_init"), [] { return JobOptions(); })) std::exit(1);
+    if (!open(named("nvshmem_init"), [] { return JobOptions(); })) std::exit(1);
 }
 
 int init_thread(int requested, int* provided) {
@@ -70,13 +79,13 @@ int init_thread(int requested, int* provided) {
                             "MULTIPLE.");
         return JobOptions();
     };
-    if (!shmem::open_front(call, options)) return 1;
+    if (!open(call, options)) return 1;
     if (provided) *provided = NVSHMEM_THREAD_MULTIPLE;  // every call may be made by any thread
     return 0;
 }
 
 int hostlib_init_attr(unsigned flags, const nvshmemx_init_attr_t* attr) {
-    return shmem::open_front(named("nvshmemx_init_attr"), [&] { return options_for(flags, attr); }) ? 0 : 1;
+    return open(named("nvshmemx_init_attr"), [&] { return options_for(flags, attr); }) ? 0 : 1;
 }
 
 int init_status() {

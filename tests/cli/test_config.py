@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -13,8 +14,11 @@ ROOT = Path(__file__).resolve().parents[2]
 ATOLL = ROOT / ".venv/bin/atoll"  # of an installed tree, as users have it
 
 
-def atoll(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(ATOLL), *arguments], capture_output=True, text=True, check=False, timeout=280)
+def atoll(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(ATOLL), *arguments], capture_output=True, text=True, check=False, timeout=280,
+        env=os.environ | variables,
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -44,6 +48,21 @@ def test_the_pages_program(compiler: str, tmp_path: Path) -> None:
     done = atoll("run", "-n", "3", str(program))
     assert (done.returncode, done.stderr) == (0, "")
     assert sorted(done.stdout.splitlines()) == [f"PE {pe} of 3 got {(pe + 2) % 3}" for pe in range(3)]
+    given = {
+        "NVSHMEM_SYMMETRIC_SIZE": "48m",
+        "NVSHMEM_INFO": "1",
+        "NVSHMEM_HEAP_KIND": "SYSMEM",
+        "NVSHMEM_BOOTSTRAP": "PMI",
+    }
+    done = atoll(
+        "run", "-n", "2", str(program), NVSHMEM_IB_ENABLE_IBGDA="1", NVSHMEM_DISABLE_NVLS="1", **given
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"ATOLL_HEAP_SIZE = 48m \(NVSHMEM_SYMMETRIC_SIZE\)", done.stdout + done.stderr)
+    warning = "NVSHMEM_DISABLE_NVLS and NVSHMEM_IB_ENABLE_IBGDA have no effect on Atoll"
+    assert done.stderr.count("NVSHMEM_IB") == done.stderr.count(warning) == 1
+    done = atoll("run", "-n", "2", str(program), NVSHMEM_HEAP_KIND="MANAGED")
+    assert done.returncode != 0 and "NVSHMEM_HEAP_KIND=MANAGED cannot be read" in done.stderr
 
 
 def test_a_call_before_init_is_named(compiler: str, tmp_path: Path) -> None:

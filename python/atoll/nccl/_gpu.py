@@ -1,7 +1,7 @@
 """Calls on arrays of a GPU, in stream order. The arrays are any memory of the GPU, of whichever library.
 
-A communicator's group of GPUs carries them out. What it has no form for goes through symmetric memory that the PE sets
-aside: custom scalars of reductions, and reductions of a few types, on the host.
+A communicator's group of GPUs carries them out. Reductions with custom scalars, and those of a few types, go through
+symmetric memory that the PE sets aside.
 """
 
 from __future__ import annotations

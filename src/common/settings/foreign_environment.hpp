@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "atoll/export.hpp"
+
 namespace atl::common {
 
-std::optional<std::string> foreign_variable(const char* name);
+ATOLL_API std::optional<std::string> foreign_variable(const char* name);
 
 /// Sets variables to empty, for its lifetime, unless they are set.
 class EmptyUnlessSet {

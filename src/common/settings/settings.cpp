@@ -45,6 +45,12 @@ bool parse_flag(const Raw& raw) {
     refuse(raw.variable, raw.value, "1 or 0");
 }
 
+/// NVSHMEM_DEBUG takes a level, such as WARN or INFO.
+bool is_level_of_nvshmem(const Raw& raw) {
+    return raw.variable == "NVSHMEM_DEBUG" && !raw.value.empty() &&
+           std::isalpha(static_cast<unsigned char>(raw.value[0]));
+}
+
 double parse_seconds(const Raw& raw) {
     double seconds = 0;
     const char* end = raw.value.data() + raw.value.size();
@@ -148,7 +154,7 @@ constexpr const char* unit_of(SettingType type) {
 /// One row of the table below.
 struct Variable {
     const char* name;
-    std::array<const char*, 2> aliases;  ///< names in other libraries; ours wins, then the first of these
+    std::array<const char*, 3> aliases;  ///< names in other libraries; ours wins, then the first of these
     SettingType type;
     const char* fallback;  ///< the default, as text
     const char* meaning;
@@ -158,7 +164,7 @@ struct Variable {
 // The only list of variables: reading, `atoll info` and the warning about misspelt names all use it.
 constexpr Variable variables[] = {
     {"ATOLL_HEAP_SIZE",
-     {"SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE"},
+     {"SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE", "NVSHMEM_SYMMETRIC_SIZE"},
      SettingType::size,
      "half of the memory, divided among the PEs",
      "limit of a PE's symmetric heap, such as 512m or 1.5G; only pages in use take memory",
@@ -217,7 +223,7 @@ constexpr Variable variables[] = {
      "polls of a wait before it yields the core; -1: by PEs and cores",
      [](Settings& s, const Raw& raw) { s.spin = parse_spin(raw); }},
     {"ATOLL_INFO",
-     {"SHMEM_INFO", "SMA_INFO"},
+     {"SHMEM_INFO", "SMA_INFO", "NVSHMEM_INFO"},
      SettingType::flag,
      "0",
      "1: PE 0 prints version and settings when the job starts",
@@ -247,17 +253,17 @@ constexpr Variable variables[] = {
      "most events of a PE in a trace or record, of 64 bytes each; later ones are counted and left out",
      [](Settings& s, const Raw& raw) { s.log_events = parse_events(raw); }},
     {"SHMEM_VERSION",
-     {"SMA_VERSION"},
+     {"SMA_VERSION", "NVSHMEM_VERSION"},
      SettingType::flag,
      "not set",
      "if set: PE 0 prints the version when the job starts",
      [](Settings& s, const Raw& raw) { s.version = parse_flag(raw); }},
     {"SHMEM_DEBUG",
-     {"SMA_DEBUG"},
+     {"SMA_DEBUG", "NVSHMEM_DEBUG"},
      SettingType::flag,
      "not set",
-     "if set: OpenSHMEM's C calls print the reason of an error status",
-     [](Settings& s, const Raw& raw) { s.debug = parse_flag(raw); }},
+     "if set: calls in C of OpenSHMEM and NVSHMEM print the reason of an error status",
+     [](Settings& s, const Raw& raw) { s.debug = is_level_of_nvshmem(raw) || parse_flag(raw); }},
     {"ATOLL_TRANSPORT",
      {},
      SettingType::choice,
@@ -438,7 +444,7 @@ constexpr const char* internal_prefixes[] = {"ATOLL_TEST_", "ATOLL_LAUNCH_", "AT
 /// except for OpenSHMEM's flags, which need no value. So does LOCAL_RANK of `atoll run`, which numbers the
 /// PEs of one launcher: a machine can have several.
 bool lookup(const Variable& variable, Raw& raw) {
-    const char* names[] = {variable.name, variable.aliases[0], variable.aliases[1]};
+    const char* names[] = {variable.name, variable.aliases[0], variable.aliases[1], variable.aliases[2]};
     for (const char* name : names) {
         const char* value = name ? std::getenv(name) : nullptr;
         const bool counts = value && (*value || (is_openshmem(name) && !std::strstr(name, "_SIZE"))) &&

@@ -33,7 +33,7 @@ inline constexpr std::uint64_t keep_by_heap_limit = UINT64_MAX;
 
 struct Settings {
     std::uint64_t team_bytes = 2u << 20;  ///< ATOLL_TEAM_MEMORY
-    std::uint64_t heap_bytes = 0;  ///< ATOLL_HEAP_SIZE, SHMEM_SYMMETRIC_SIZE, SMA_SYMMETRIC_SIZE; 0 = default
+    std::uint64_t heap_bytes = 0;         ///< ATOLL_HEAP_SIZE or an alias of it; 0 = default
     std::uint64_t heap_keep_bytes =
         keep_by_heap_limit;                ///< ATOLL_HEAP_KEEP; by default an eighth of the limit
     CheckLevel check = CheckLevel::basic;  ///< ATOLL_CHECK, also read by the Python package, for kernels
