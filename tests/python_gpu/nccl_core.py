@@ -74,7 +74,9 @@ def check(what, x, expected):
 
 def collectives(make, given):
     x, y, z = make(4, me + 1), make(4, 0), make((n, 4), 0)
-    settle()
+    empty, swapped = make((n, 4), 0), make((n, 4), -1)
+    long, sent, got = make(3_000_001, me), make(3_000_001, me), make(3_000_001, 0)
+    settle()  # the libraries fill arrays on streams of their own
     comm.allreduce(x, y, SUM, **given)
     check("allreduce", y, [total] * 4)
     comm.allreduce(x, y, AVG, **given)
@@ -89,23 +91,21 @@ def collectives(make, given):
     check("reduce_scatter", y, [n * (me + 1)] * 4)
     comm.broadcast(x if me == n - 1 else None, y, n - 1, **given)
     check("broadcast", y, rows[n - 1])
-    z = make((n, 4), 0)
-    settle()
-    comm.gather(x, z if me == 0 else None, root=0, **given)
-    check("gather", z, [[0] * 4] * n if me else rows)
-    comm.scatter(z if me == 0 else None, y, root=0, **given)
+    comm.gather(x, empty if me == 0 else None, root=0, **given)
+    check("gather", empty, [[0] * 4] * n if me else rows)
+    comm.scatter(empty if me == 0 else None, y, root=0, **given)
     check("scatter", y, rows[me])
-    comm.alltoall(z, swapped := make((n, 4), -1), **given)
+    comm.alltoall(empty, swapped, **given)
     check("alltoall", swapped, [[0] * 4 if rank else rows[me] for rank in range(n)])
     with nccl.group():
         comm.send(x, right, **given)
         comm.recv(y, left, **given)
     check("messages", y, rows[left])
-    comm.allreduce(long := make(3_000_001, me), long, SUM, **given)
+    comm.allreduce(long, long, SUM, **given)
     check("a long sum", long[-2:], [total - n] * 2)
     with nccl.group():
-        comm.recv(got := make(3_000_001, 0), left, **given)
-        comm.send(make(3_000_001, me), right, **given)
+        comm.recv(got, left, **given)
+        comm.send(sent, right, **given)
     check("a long message", got[-2:], [left] * 2)
 
 
@@ -126,9 +126,10 @@ def groups(make, given):
 def windows(given):
     made = nccl.cupy.empty(6, np.float32)
     made[...] = 0
+    values = of_cupy(4, me + 1)
     settle()
     window = comm.register_window(made)
-    comm.put_signal(of_cupy(4, me + 1), right, window, 1, **given)
+    comm.put_signal(values, right, window, 1, **given)
     comm.signal(right, **given)
     comm.wait_signal(nccl.WaitSignalDesc(left, 2), **given)
     check("window", made, [0, *rows[left], 0])

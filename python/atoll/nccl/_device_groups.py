@@ -41,6 +41,8 @@ _TYPES = {
 }
 """Numbers of atoll_type, of the types that GPUs reduce."""
 FOLDED = frozenset(_TYPES)
+STAGE_BYTES = 32 << 20
+"""Memory of a GPU that a group takes: stage_bytes of src/front/device_group.cpp."""
 _TIMED_OUT, _WRONG_CALL = -2, -3
 
 

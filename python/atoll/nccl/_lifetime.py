@@ -6,6 +6,7 @@ import contextlib
 
 from .. import _atoll
 from ._base import Base
+from ._device_groups import STAGE_BYTES
 from ._errors import NcclInvalid, Result, translated
 from ._world import result_of, world
 from .constants import CommSuspendFlag
@@ -77,6 +78,16 @@ class Lifetime(Base):
         return result_of(self._of("get_async_error").error)
 
     def get_mem_stat(self, stat: NcclCommMemStat) -> int:
-        """Return 1 for GPU_MEM_SUSPENDED of a suspended communicator; else 0: it has no memory of a GPU. Local."""
-        state = self._of("get_mem_stat")
-        return int(NcclCommMemStat(stat) is NcclCommMemStat.GPU_MEM_SUSPENDED and state.suspended)
+        """Return a figure of the communicator's memory of a GPU. Local.
+
+        Parameters
+        ----------
+        stat
+            GPU_MEM_TOTAL and GPU_MEM_PERSIST: bytes for messages and collectives. GPU_MEM_SUSPENDED: 1 after suspend.
+            GPU_MEM_SUSPEND: 0, since suspend frees no memory.
+        """
+        state, given = self._of("get_mem_stat"), NcclCommMemStat(stat)
+        if given is NcclCommMemStat.GPU_MEM_SUSPENDED:
+            return int(state.suspended)
+        counts = given in (NcclCommMemStat.GPU_MEM_TOTAL, NcclCommMemStat.GPU_MEM_PERSIST)
+        return STAGE_BYTES if counts and state.group is not None else 0

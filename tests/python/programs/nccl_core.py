@@ -205,6 +205,7 @@ def check_queries(comm):
     assert comm.get_last_error() == ""
     comm.suspend()
     assert comm.get_mem_stat(nccl.NcclCommMemStat.GPU_MEM_SUSPENDED) == 1
+    assert comm.get_mem_stat(nccl.NcclCommMemStat.GPU_MEM_TOTAL) == 0  # on the host
     refused("call resume first", comm.allreduce, full(0), full(0), SUM)
     comm.resume()
     assert nccl.get_error_string(Result.RemoteError)

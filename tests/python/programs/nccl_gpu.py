@@ -145,5 +145,6 @@ except nccl.NcclInvalid as error:
     assert "cannot be reached by other PEs" in str(error)
 else:
     raise AssertionError("a window of other memory was accepted")
+assert comm.get_mem_stat(nccl.NcclCommMemStat.GPU_MEM_TOTAL) == (32 << 20 if comm._state.group else 0)
 comm.destroy()
 print("done")
