@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all demo demo-shmem4py test ci docs sanitize cross clusters kernels cute torch lint hostile bench soak wheel stubs format setup setup-network setup-test setup-cross clean distclean help
+.PHONY: all demo demo-shmem4py test ci docs sanitize cross clusters kernels cute torch lint hostile bench soak wheel stubs format setup setup-test setup-cross clean distclean help
 
 all: setup ## a ready environment: .venv/bin/atoll, and `import atoll` in .venv/bin/python
 	@scripts/install.sh
@@ -53,7 +53,7 @@ bench: setup ## Atoll against its peers (Open MPI, shmem4py) in one run: a table
 soak: setup setup-test ## what runs long on purpose (ATOLL_TEST_SOAK_SECONDS, 600 by default)
 	@scripts/soak.sh
 
-wheel: setup setup-network ## a wheel in dist/, with kernels for all GPUs, tried in an environment of its own
+wheel: setup ## a wheel in dist/, with kernels for all GPUs, tried in an environment of its own
 	@scripts/wheel.sh
 
 stubs: all ## write python/atoll/_atoll.pyi anew from the built module
@@ -65,9 +65,6 @@ format: setup ## clang-format and ruff over everything
 setup:
 	@scripts/setup.sh build
 	@scripts/setup.sh venv
-
-setup-network:
-	@scripts/setup.sh network
 
 setup-test:
 	@scripts/setup.sh test

@@ -7,18 +7,13 @@ foreach(_layer IN LISTS _layers)
     list(APPEND ATOLL_CORE_SOURCES ${_found})
 endforeach()
 list(FILTER ATOLL_CORE_SOURCES EXCLUDE REGEX "/src/gpu/cuda/")   # the plug-in, a library of its own
-# UCX is loaded at run time; only its headers are needed. Cross builds do without it, because the headers are those of
-# this machine. Sanitizers too: LeakSanitizer crashes in processes with UCX's threads, and ThreadSanitizer does not see
-# UCX's locks.
-if(NOT CMAKE_CROSSCOMPILING AND NOT ATOLL_SANITIZE)
-    find_path(ATOLL_UCX_INCLUDE ucp/api/ucp.h)
-endif()
-if(ATOLL_UCX_INCLUDE)
-    list(FILTER ATOLL_CORE_SOURCES EXCLUDE REGEX "/transport/ucx/absent\\.cpp$")
-else()
-    message(STATUS "Atoll: built without UCX, so for one host (UCX needs its headers, on Debian libucx-dev; sanitizers and cross builds go without)")
+# UCX is loaded at run time, and src/transport/ucx/interface.hpp declares it. Sanitizers go without: LeakSanitizer crashes
+# in processes with UCX's threads, and ThreadSanitizer does not see UCX's locks.
+if(ATOLL_SANITIZE)
     list(FILTER ATOLL_CORE_SOURCES EXCLUDE REGEX "/transport/ucx/[^/]*\\.cpp$")
     list(APPEND ATOLL_CORE_SOURCES "${PROJECT_SOURCE_DIR}/src/transport/ucx/absent.cpp")
+else()
+    list(FILTER ATOLL_CORE_SOURCES EXCLUDE REGEX "/transport/ucx/absent\\.cpp$")
 endif()
 # Reductions give the same bits on every machine: the compiler must not fuse multiplication and addition.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/src/collective/folds/host_folds.cpp" PROPERTIES COMPILE_OPTIONS
@@ -37,9 +32,6 @@ add_library(atoll_core STATIC ${ATOLL_CORE_SOURCES})
 target_compile_features(atoll_core PUBLIC cxx_std_20)
 target_include_directories(atoll_core PUBLIC "${PROJECT_SOURCE_DIR}/include" "${ATOLL_GENERATED_INCLUDE}"
                                              "${PROJECT_SOURCE_DIR}/src")
-if(ATOLL_UCX_INCLUDE)
-    target_include_directories(atoll_core SYSTEM PRIVATE "${ATOLL_UCX_INCLUDE}")
-endif()
 target_link_libraries(atoll_core PUBLIC Threads::Threads ${CMAKE_DL_LIBS}
                                          PRIVATE $<BUILD_INTERFACE:atoll_flags>)
 

@@ -33,8 +33,6 @@ def without_package(header: Path) -> str:
         return "needs MPI"
     if "cuda" in header.parts or header.name in {"half.hpp", "launch.hpp"}:
         return "" if Path("/usr/local/cuda/include/cuda.h").exists() else "needs CUDA's headers"
-    if "ucx" in header.parts:
-        return "" if Path("/usr/include/ucp/api/ucp.h").exists() else "needs UCX's headers"
     return ""
 
 

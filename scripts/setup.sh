@@ -2,7 +2,6 @@
 # Installs missing prerequisites and reports them; if all are there, returns quickly without output.
 #
 #   setup.sh build       the prerequisites of the library, the launcher and the Python module
-#   setup.sh network     those of builds for several hosts
 #   setup.sh test        further ones for `make test`
 #   setup.sh compilers   the gcc and clang of this Debian that compile headers (make lint)
 #   setup.sh cross       further ones for `make cross`
@@ -16,9 +15,8 @@
 source "$(dirname "$0")/lib.sh"
 
 build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev python3 python3-venv python3-dev)
-# UCX is loaded at run time by jobs of several hosts; its headers are needed to build for them.
-network_packages=(libucx-dev)
-test_packages=("${network_packages[@]}" libgtest-dev googletest clang-tidy pkg-config git)
+# libucx-dev brings UCX, which jobs of several hosts load, and the headers with which a test compares our declarations.
+test_packages=(libucx-dev libgtest-dev googletest clang-tidy pkg-config git)
 compiler_packages=(g++-{11..16} clang-{13..22})
 bench_packages=(openmpi-bin libopenmpi-dev python3-dev python3-venv)
 docs_packages=(graphviz)
@@ -179,7 +177,6 @@ peers() {
 case "${1:-}" in
     build) need "${build_packages[@]}" ;;
     test) need "${test_packages[@]}" ;;
-    network) need "${network_packages[@]}" ;;
     cross) need "${cross_packages[@]}" ;;
     compilers) compilers ;;
     bench) peers ;;
@@ -189,5 +186,5 @@ case "${1:-}" in
     cute) cute ;;
     docs) docs ;;
     torch) torch ;;
-    *) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

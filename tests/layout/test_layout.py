@@ -292,6 +292,18 @@ def test_the_core_knows_no_cuda() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_every_build_has_the_network() -> None:
+    # src/transport/ucx/interface.hpp declares UCX, so that a build without UCX's headers reaches other hosts too.
+    wrong = [
+        f"{name_of(file)} includes {name}"
+        for file in tracked(*CPP)
+        if layer_of(file)
+        for name, _ in includes(file)
+        if name.startswith(("ucp/", "ucs/", "uct/"))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_nothing_is_left_unfinished() -> None:
     marks = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "XX" + "X")) + r")\b")
     wrong = [

@@ -2,8 +2,6 @@
 
 #include "common/settings/foreign_environment.hpp"
 
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
@@ -16,25 +14,6 @@ namespace {
 /// Minor versions of UCX. From `queries_from` on, ucp_ep_query reports an endpoint's transports. From
 /// `copies_from` on, puts and gets over shared memory are remote accesses; before, UCX sends messages.
 constexpr unsigned queries_from = 14, copies_from = 16;
-
-// The layout in ucp_ep_attr_t of UCX 1.14 and later; the headers here may be older.
-struct TransportName {
-    const char* transport;
-    const char* device;
-};
-struct TransportNames {
-    TransportName* entries;
-    unsigned n;
-    std::size_t entry_bytes;
-};
-struct EndpointAttributes {
-    std::uint64_t field_mask;
-    char name[UCP_ENTITY_NAME_MAX];
-    sockaddr_storage here, there;
-    TransportNames transports;
-    void* user_data;
-};
-constexpr std::uint64_t transports_field = 1 << 3;
 
 bool reaches(const Library& ucp, std::string_view transport, ReachedMemory memory) {
     for (const std::string_view network : {"rc_", "dc_", "gga_", "ugni_rdma"})
@@ -54,14 +33,15 @@ bool tells_transports(const Library& ucp) { return ucp.minor >= queries_from; }
 
 bool has_remote_access(const Library& ucp, ucp_ep_h endpoint, ReachedMemory memory) {
     if (!tells_transports(ucp)) return false;
-    TransportName names[32] = {};
-    EndpointAttributes attributes{};
-    attributes.field_mask = transports_field;
-    attributes.transports = {names, std::size(names), sizeof(TransportName)};
-    if (ucp.ep_query(endpoint, reinterpret_cast<ucp_ep_attr_t*>(&attributes)) != UCS_OK) return false;
-    return std::any_of(
-        names, names + std::min<std::size_t>(attributes.transports.n, std::size(names)),
-        [&](const TransportName& name) { return name.transport && reaches(ucp, name.transport, memory); });
+    ucp_transport_entry_t entries[32] = {};
+    ucp_ep_attr_t attributes{};
+    attributes.field_mask = UCP_EP_ATTR_FIELD_TRANSPORTS;
+    attributes.transports = {entries, std::size(entries), sizeof(ucp_transport_entry_t)};
+    if (ucp.ep_query(endpoint, &attributes) != UCS_OK) return false;
+    auto* end = entries + std::min<std::size_t>(attributes.transports.num_entries, std::size(entries));
+    return std::any_of(entries, end, [&](const ucp_transport_entry_t& entry) {
+        return entry.transport_name && reaches(ucp, entry.transport_name, memory);
+    });
 }
 
 bool has_rdma_device() {

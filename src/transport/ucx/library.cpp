@@ -15,7 +15,6 @@ namespace atl::transport::ucx {
 namespace {
 
 constexpr const char* soname = "libucp.so.0";
-constexpr unsigned least_major = 1, least_minor = 13;
 
 /// Folders in which PyPI's libucx packages install it: beside our own package, or in the virtual environment.
 std::vector<std::filesystem::path> package_folders() {
@@ -135,9 +134,9 @@ Library load(const std::string& given) {
     Dl_info where{};
     if (::dladdr(reinterpret_cast<const void*>(ucp.get_version), &where) != 0 && where.dli_fname)
         ucp.path = where.dli_fname;
-    if (major != least_major || minor < least_minor)
-        refuse("Reaching PEs of other hosts needs UCX from " + std::to_string(least_major) + "." +
-               std::to_string(least_minor) + " on; " + ucp.path + " is " + ucp.version + ".");
+    if (major != api_major || minor < api_minor)
+        refuse("Reaching PEs of other hosts needs UCX from " + std::to_string(api_major) + "." +
+               std::to_string(api_minor) + " on; " + ucp.path + " is " + ucp.version + ".");
     resolve_all(handle, ucp);
     return ucp;
 }

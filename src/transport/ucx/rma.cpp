@@ -184,12 +184,12 @@ void Rma::issue_get(Peer& peer, std::uint64_t offset, void* dst, std::size_t byt
 }
 
 void Rma::take_request(void* request, Operations& of) {
-    if (UCS_PTR_IS_PTR(request)) {
+    if (is_request(request)) {
         ++of.left;
         ++in_flight_;
     } else if (request) {
         of.failed = true;
-        engine_.complain(*of.peer, ucp_.status_string(UCS_PTR_STATUS(request)));
+        engine_.complain(*of.peer, ucp_.status_string(status_of(request)));
     }
 }
 
@@ -312,10 +312,10 @@ void Rma::begin_flush(Peer& peer) {
     rma.flushing = rma.begun;
     const ucp_request_param_t param = parameters(&Rma::flush_done, &peer);
     void* request = ucp_.ep_flush_nbx(peer.endpoint, &param);
-    if (UCS_PTR_IS_PTR(request))
+    if (is_request(request))
         ++in_flight_;
     else
-        end_flush(peer, UCS_PTR_STATUS(request));
+        end_flush(peer, status_of(request));
 }
 
 void Rma::end_flush(Peer& peer, ucs_status_t status) {

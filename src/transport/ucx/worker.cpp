@@ -124,7 +124,7 @@ void Worker::open_context(const char* networks) {
         params.field_mask = UCP_PARAM_FIELD_FEATURES;
         params.features =
             UCP_FEATURE_AM | UCP_FEATURE_WAKEUP | (access_ != OwnAccess::none ? UCP_FEATURE_RMA : 0);
-        status = ucp_.init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context_);
+        status = ucp_.init_version(api_major, api_minor, &params, config, &context_);
         ucp_.config_release(config);
     }
     if (status != UCS_OK)
@@ -187,7 +187,7 @@ void Worker::disconnect(ucp_ep_h endpoint) {
     param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = watches_peers_ ? UCP_EP_CLOSE_FLAG_FORCE : 0;
     void* request = ucp_.ep_close_nbx(endpoint, &param);
-    if (UCS_PTR_IS_PTR(request)) closing_.push_back(request);
+    if (is_request(request)) closing_.push_back(request);
 }
 
 bool Worker::has_disconnected() {
@@ -220,9 +220,9 @@ const char* Worker::post(ucp_ep_h endpoint, unsigned id, Packet& packet, std::si
     param.user_data = &packet;
     void* request = ucp_.am_send_nbx(endpoint, id, header_bytes ? &packet.header : nullptr, header_bytes,
                                      data, bytes, &param);
-    if (UCS_PTR_IS_PTR(request)) return nullptr;
+    if (is_request(request)) return nullptr;
     packets_.give_back(packet);
-    return request ? ucp_.status_string(UCS_PTR_STATUS(request)) : nullptr;
+    return request ? ucp_.status_string(status_of(request)) : nullptr;
 }
 
 void Worker::sent(void* request, ucs_status_t, void* argument) {
