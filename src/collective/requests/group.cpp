@@ -470,7 +470,11 @@ void Group::serve() {
     Done done;
     std::unique_lock lock(thread_mutex_);
     while (!ending_.load()) {
-        thread_call_.wait(lock, [this] { return called_ || ending_.load(); });
+        // The symbol of wait() is newer than the libstdc++ of RHEL 9, which a wheel supports; wait_for is
+        // inline.
+        const auto is_called = [this] { return called_ || ending_.load(); };
+        while (!thread_call_.wait_for(lock, std::chrono::hours(1), is_called)) {
+        }
         if (ending_.load()) return;
         lock.unlock();
         timespec grace{0, static_cast<long>(grace_ns)};
