@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a wheel in dist/ and checks it: its contents, its GPUs, and a job from an environment without anything else.
+# Makes a wheel in dist/ and checks it: its symbols, its GPUs, and a job from an environment without anything else.
 # Made from build/release, the tree of the tests. Only the kernels are compiled again, for every GPU.
 source "$(dirname "$0")/lib.sh"
 begin wheel
@@ -16,7 +16,16 @@ make_wheel() {
         targets+=";atoll_cuda_every_gpu" component=python_every_gpu
     fi
     "$python" -m pip wheel --no-build-isolation --no-deps -Cbuild-dir="$release" -Cbuild.targets="$targets" \
-        -Cinstall.components="python;$component" -w dist .
+        -Cinstall.components="python;$component" -Cwheel.tags="$(tag)" -w dist .
+}
+# The oldest systems for which the wheel is. Its symbols are checked against this promise.
+tag() {
+    "$python" -c 'import sys, sysconfig
+abi = sysconfig.get_config_var("SOABI").split("-")[1] # such as 311, or 314t if it is free-threaded
+print("cp" + abi.rstrip("t"), "cp" + abi, "_".join(sys.argv[1:]), sep="-")' "${ATOLL_BUILD_WHEEL_PLATFORM:-manylinux_2_34}" "$(uname -m)"
+}
+symbols() {
+    "$python" scripts/wheel_symbols.py dist/*.whl
 }
 gpus() {
     "$python" scripts/wheel_gpus.py dist/*.whl
@@ -44,6 +53,7 @@ run_wheel() (
 )
 
 check "wheel" make_wheel
+[ "$checked" -ne 0 ] || check "its symbols" symbols
 [ "$checked" -ne 0 ] || check "its GPUs" gpus
 [ "$checked" -ne 0 ] || check "into a new environment" install_wheel
 [ "$checked" -ne 0 ] || check "a job from there" run_wheel
