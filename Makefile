@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all demo demo-shmem4py test ci docs sanitize cross clusters kernels cute torch lint hostile bench soak wheel stubs format setup setup-test setup-cross clean distclean help
+.PHONY: all demo demo-shmem4py test ci docs sanitize cross clusters kernels cute torch lint hostile bench soak wheel packages stubs format setup setup-test setup-cross setup-packages clean distclean help
 
 all: setup ## a ready environment: .venv/bin/atoll, and `import atoll` in .venv/bin/python
 	@scripts/install.sh
@@ -56,6 +56,9 @@ soak: setup setup-test ## what runs long on purpose (ATOLL_TEST_SOAK_SECONDS, 60
 wheel: setup ## a wheel in dist/, with kernels for all GPUs, tried in an environment of its own
 	@scripts/wheel.sh
 
+packages: setup setup-packages ## the files of a release in dist/, and the recipes of packaging/ (20 minutes; not in ci)
+	@scripts/packages.sh
+
 stubs: all ## write python/atoll/_atoll.pyi anew from the built module
 	@scripts/stubs.sh
 
@@ -71,6 +74,9 @@ setup-test:
 
 setup-cross:
 	@scripts/setup.sh cross
+
+setup-packages:
+	@scripts/setup.sh packages
 
 clean: ## remove what was built
 	@rm -rf build dist

@@ -5,6 +5,7 @@
 #   setup.sh test        further ones for `make test`
 #   setup.sh compilers   the gcc and clang of this Debian that compile headers (make lint)
 #   setup.sh cross       further ones for `make cross`
+#   setup.sh packages    further ones for `make packages`
 #   setup.sh bench       the peers that `make bench` compares with: Open MPI's OpenSHMEM, shmem4py
 #   setup.sh venv        the project's .venv, with the packages of requirements-dev.txt
 #   setup.sh triton      an environment with Triton, for tests of its kernels on CPUs, in build/triton
@@ -20,6 +21,7 @@ test_packages=(libucx-dev libgtest-dev googletest clang-tidy pkg-config git)
 compiler_packages=(g++-{11..16} clang-{13..22})
 bench_packages=(openmpi-bin libopenmpi-dev python3-dev python3-venv)
 docs_packages=(graphviz)
+release_packages=(debootstrap)
 cross_packages=(g++-aarch64-linux-gnu qemu-user googletest libcli11-dev nlohmann-json3-dev)
 
 missing_of() {
@@ -177,6 +179,7 @@ peers() {
 case "${1:-}" in
     build) need "${build_packages[@]}" ;;
     test) need "${test_packages[@]}" ;;
+    packages) need "${release_packages[@]}" ;;
     cross) need "${cross_packages[@]}" ;;
     compilers) compilers ;;
     bench) peers ;;
@@ -186,5 +189,5 @@ case "${1:-}" in
     cute) cute ;;
     docs) docs ;;
     torch) torch ;;
-    *) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

@@ -1,0 +1,4 @@
+#!/bin/bash
+# The build step of recipe.yaml. PYTHON is the interpreter of the environment, which has all that the build needs.
+set -euo pipefail
+"${PYTHON:?}" -m pip install -v --no-deps --no-build-isolation --no-index .

@@ -1,0 +1,155 @@
+#!/usr/bin/env bash
+# Makes the files of a release in dist/ (wheel, sdist, Debian package), and builds by the recipes of packaging/ in a clean
+# Debian. Not a part of `make ci`: it compiles the library five times, 20 minutes of two cores.
+#
+#   packages.sh          all parts
+#   packages.sh PART...  some of: wheel audit sdist debian container conda
+source "$(dirname "$0")/lib.sh"
+
+work=$PWD/build/packages
+base=$work/debian-12
+mkdir -p "$work" dist
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+
+part_wheel() {
+    ATOLL_BUILD_NO_CLOSING=1 scripts/wheel.sh
+}
+
+# auditwheel's opinion on the tag that scripts/wheel_symbols.py has checked.
+part_audit() {
+    begin audit
+    [ -x "$work/auditwheel/bin/auditwheel" ] || step "auditwheel" install_auditwheel
+    check "auditwheel" audit
+}
+install_auditwheel() {
+    python3 -m venv "$work/auditwheel"
+    again "$work/auditwheel/bin/pip" install -q --disable-pip-version-check auditwheel
+}
+audit() {
+    local wheel tag said
+    wheel=$(ls dist/*.whl)
+    tag=$(sed -E 's/.*-([a-z0-9_]+)\.whl/\1/' <<<"$wheel")
+    said=$("$work/auditwheel/bin/auditwheel" show "$wheel")
+    say "$said"
+    grep -q "following platform tag: *\"$tag\"" <<<"$(tr '\n' ' ' <<<"$said")"
+}
+
+# The sdist, and two wheels from it in different folders, without a network.
+part_sdist() {
+    begin sdist
+    rm -rf dist/*.tar.gz "$work/sdist"
+    mkdir -p "$work/sdist/second"
+    check "sdist" "$python" -c 'from scikit_build_core.build import build_sdist; build_sdist("dist")'
+    step "an environment to build in" build_environment
+    [ "$checked" -ne 0 ] || check "a wheel from it, without a network" from_sdist first "$PWD"/dist/*.tar.gz
+    tar xzf dist/*.tar.gz -C "$work/sdist/second"
+    [ "$checked" -ne 0 ] || check "a wheel from another folder" from_sdist second "$work"/sdist/second/atoll-*
+    [ "$checked" -ne 0 ] || check "the same bytes" same_bytes
+}
+build_environment() {
+    python3 -m venv "$work/sdist/environment"
+    again "$work/sdist/environment/bin/pip" install -q --disable-pip-version-check cmake ninja nanobind 'numpy>=2' 'scikit-build-core>=1.1'
+}
+# without_network COMMAND...: runs it without a network, where the system lets us take it away.
+without_network() {
+    if unshare -n true 2>/dev/null; then unshare -n "$@"; else "$@"; fi
+}
+from_sdist() (
+    export CCACHE_DISABLE=1
+    cd "$work/sdist"
+    without_network environment/bin/pip wheel --no-build-isolation --no-index --no-deps -w "$1-wheel" "$2"
+)
+same_bytes() { cmp "$work"/sdist/first-wheel/*.whl "$work"/sdist/second-wheel/*.whl; }
+
+# A Debian 12 without anything else, for root where mounts are permitted.
+clean_debian() {
+    local reason=
+    [ -e "$base/etc/debian_version" ] && return 0
+    [ "$(id -u)" -eq 0 ] || reason="needs root"
+    unshare --mount true 2>/dev/null || reason="needs the right to mount"
+    command -v debootstrap >/dev/null || reason="needs debootstrap"
+    if [ -n "$reason" ]; then
+        skip "$1" "a clean Debian $reason"
+        return 1
+    fi
+    check "a clean Debian 12" bootstrap
+    return "$checked"
+}
+bootstrap() {
+    rm -rf "$base" "$base.new"
+    debootstrap --variant=minbase --include=ca-certificates bookworm "$base.new"
+    cp /etc/ssl/certs/ca-certificates.crt "$base.new/etc/ssl/certs/" # a mirror may have a certificate of its own
+    mv "$base.new" "$base"
+}
+# fresh NAME: a copy of the clean Debian, with the tracked sources in /src.
+fresh() {
+    rm -rf "${work:?}/$1"
+    cp -a "$base" "$work/$1"
+    mkdir "$work/$1/src"
+    git ls-files -z | tar -c --null -T - | tar -x -C "$work/$1/src"
+}
+# inside NAME COMMAND...: runs it in /src there. The mounts end with it.
+inside() {
+    local root=$work/$1
+    shift
+    # shellcheck disable=SC2016  # expanded by the inner shell
+    unshare --mount --fork sh -c 'root=$0
+        mount -t proc proc "$root/proc"
+        mount --rbind /dev "$root/dev"
+        exec chroot "$root" env -i -C /src HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin PIP_DEFAULT_TIMEOUT=180 \
+            PIP_CERT=/etc/ssl/certs/ca-certificates.crt SOURCE_DATE_EPOCH="$SOURCE_DATE_EPOCH" "$@"' "$root" "$@"
+}
+
+part_debian() {
+    begin debian
+    clean_debian "Debian package" || return 0
+    check "Debian package" debian
+}
+debian() {
+    fresh debian
+    inside debian packaging/debian/build.sh /out
+    cp "$work"/debian/out/*.deb dist/
+    rm -rf "$work/debian"
+}
+
+# The commands of the Containerfile, each stage in a separate root.
+part_container() {
+    begin container
+    clean_debian "container" || return 0
+    check "container" container
+}
+container() {
+    fresh build
+    inside build packaging/container/build.sh /wheels
+    fresh image
+    cp -a "$work/build/wheels" "$work/image/wheels"
+    inside image packaging/container/install.sh /wheels
+    inside image /opt/atoll/bin/atoll info
+    inside image /opt/atoll/bin/atoll run -n 4 /opt/atoll/bin/python -c 'import atoll; atoll.init(); atoll.print("hello")'
+    # Two pretended hosts, which UCX connects.
+    inside image env ATOLL_HOST_ID=a,b UCX_TLS=tcp,self \
+        /opt/atoll/bin/atoll run -n 2 /opt/atoll/bin/python -c 'import atoll; atoll.init(); atoll.print("hello")'
+    rm -rf "$work/build" "$work/image"
+}
+
+# The build step of conda's recipe, in an environment of pip's.
+part_conda() {
+    begin conda
+    [ -d "$work/sdist/environment" ] || step "an environment to build in" build_environment
+    check "build step of the conda recipe" conda
+}
+conda() {
+    PYTHON=$work/sdist/environment/bin/python without_network packaging/conda/build.sh
+    "$work/sdist/environment/bin/atoll" run -n 2 "$work/sdist/environment/bin/python" -c 'import atoll; atoll.init(); atoll.barrier_all()'
+}
+
+parts=("$@")
+[ $# -gt 0 ] || parts=(wheel audit sdist debian container conda)
+for part in "${parts[@]}"; do
+    case $part in
+        wheel | audit | sdist | debian | container | conda) say "$part:" && "part_$part" ;;
+        *) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    esac
+done
+ls -l dist
+closing "${parts[@]}"
