@@ -85,7 +85,7 @@ __device__ inline bool renews(unsigned epoch) { return (epoch & 0x3fffffffu) < 2
 /// Renews the flags of one parity. No PE writes such words at that time: their senders wait for this block's
 /// next meeting. The call is passed by its values, because taking its address would move it to local memory
 /// for all code.
-static __device__ __noinline__ void renew(char* words, const GroupMemory memory, unsigned parity,
+inline __device__ __noinline__ void renew(char* words, const GroupMemory memory, unsigned parity,
                                           unsigned epoch) {
     if (blockIdx.x >= memory.exchange_blocks()) return;
     __syncthreads();  // all threads have read
