@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import time
 import zipfile
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
+SOURCES = ("CMakeLists.txt", "LICENSE", "api", "cmake", "include", "include_nvshmem", "python", "src")
 CONSUMER = Path(__file__).with_name("consumer")
 
 
@@ -85,6 +87,29 @@ def test_the_wheel_holds_everything(wheel: Path) -> None:
             f"{script} is not in the wheel"
         )
     assert not [name for name in names if name.endswith(".a") or "tests" in name]
+
+
+def test_the_wheel_names_no_folder_of_its_build(wheel: Path) -> None:
+    # With such a name two builds of the same sources would differ.
+    with zipfile.ZipFile(wheel) as archive:
+        naming = [name for name in archive.namelist() if str(ROOT).encode() in archive.read(name)]
+    assert not naming, f"{ROOT} is in {naming}"
+
+
+def test_the_sdist_holds_the_sources_and_no_more(tmp_path: Path) -> None:
+    run(
+        sys.executable,
+        "-c",
+        f"from scikit_build_core.build import build_sdist; build_sdist({str(tmp_path)!r})",
+    )
+    (sdist,) = tmp_path.glob("atoll-*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    tracked = set(run("git", "ls-files").splitlines())
+    sources = {name for name in tracked if name.split("/")[0] in SOURCES}
+    assert not sources - names, f"missing: {sorted(sources - names)}"
+    assert not names - tracked - {"PKG-INFO"}, f"not ours: {sorted(names - tracked)}"
+    assert not [name for name in names if name.split("/")[0] in ("tests", "docs", "examples", ".github")]
 
 
 def test_the_wheel_is_tagged_for_the_python_that_its_module_is_for(wheel: Path) -> None:
