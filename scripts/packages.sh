@@ -22,17 +22,19 @@ part_audit() {
     check "auditwheel" audit
 }
 install_auditwheel() {
-    python3 -m venv "$work/auditwheel"
-    again "$work/auditwheel/bin/pip" install -q --disable-pip-version-check auditwheel
+    python3 -m venv "$work/auditwheel" &&
+        again "$work/auditwheel/bin/pip" install -q --disable-pip-version-check auditwheel
 }
 audit() {
     local wheel tag said
     wheel=$(ls dist/*.whl)
     tag=$(sed -E 's/.*-([a-z0-9_]+)\.whl/\1/' <<<"$wheel")
-    said=$("$work/auditwheel/bin/auditwheel" show "$wheel")
-    say "$said"
-    grep -q "following platform tag: *\"$tag\"" <<<"$(tr '\n' ' ' <<<"$said")"
+    said=$("$work/auditwheel/bin/auditwheel" show "$wheel") &&
+        say "$said" &&
+        grep -q "following platform tag: *\"$tag\"" <<<"$(tr '\n' ' ' <<<"$said")"
 }
+
+# A check ignores failures but the last one of a function, so commands are joined by `&&`.
 
 # The sdist, and two wheels from it in different folders, without a network.
 part_sdist() {
@@ -47,8 +49,8 @@ part_sdist() {
     [ "$checked" -ne 0 ] || check "the same bytes" same_bytes
 }
 build_environment() {
-    python3 -m venv "$work/sdist/environment"
-    again "$work/sdist/environment/bin/pip" install -q --disable-pip-version-check cmake ninja nanobind 'numpy>=2' 'scikit-build-core>=1.1'
+    python3 -m venv "$work/sdist/environment" &&
+        again "$work/sdist/environment/bin/pip" install -q --disable-pip-version-check cmake ninja nanobind 'numpy>=2' 'scikit-build-core>=1.1'
 }
 # without_network COMMAND...: runs it without a network, where the system lets us take it away.
 without_network() {
@@ -56,8 +58,8 @@ without_network() {
 }
 from_sdist() (
     export CCACHE_DISABLE=1
-    cd "$work/sdist"
-    without_network environment/bin/pip wheel --no-build-isolation --no-index --no-deps -w "$1-wheel" "$2"
+    cd "$work/sdist" &&
+        without_network environment/bin/pip wheel --no-build-isolation --no-index --no-deps -w "$1-wheel" "$2"
 )
 same_bytes() { cmp "$work"/sdist/first-wheel/*.whl "$work"/sdist/second-wheel/*.whl; }
 
@@ -76,17 +78,18 @@ clean_debian() {
     return "$checked"
 }
 bootstrap() {
-    rm -rf "$base" "$base.new"
-    debootstrap --variant=minbase --include=ca-certificates bookworm "$base.new"
-    cp /etc/ssl/certs/ca-certificates.crt "$base.new/etc/ssl/certs/" # a mirror may have a certificate of its own
-    mv "$base.new" "$base"
+    # A mirror may have a certificate that only this machine knows.
+    rm -rf "$base" "$base.new" &&
+        debootstrap --variant=minbase --include=ca-certificates bookworm "$base.new" &&
+        cp /etc/ssl/certs/ca-certificates.crt "$base.new/etc/ssl/certs/" &&
+        mv "$base.new" "$base"
 }
 # fresh NAME: a copy of the clean Debian, with the tracked sources in /src.
 fresh() {
-    rm -rf "${work:?}/$1"
-    cp -a "$base" "$work/$1"
-    mkdir "$work/$1/src"
-    git ls-files -z | tar -c --null -T - | tar -x -C "$work/$1/src"
+    rm -rf "${work:?}/$1" &&
+        cp -a "$base" "$work/$1" &&
+        mkdir "$work/$1/src" &&
+        git ls-files -z | tar -c --null -T - | tar -x -C "$work/$1/src"
 }
 # inside NAME COMMAND...: runs it in /src there. The mounts end with it.
 inside() {
@@ -96,6 +99,7 @@ inside() {
     unshare --mount --fork sh -c 'root=$0
         mount -t proc proc "$root/proc"
         mount --rbind /dev "$root/dev"
+        mount --rbind /sys "$root/sys"
         exec chroot "$root" env -i -C /src HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin PIP_DEFAULT_TIMEOUT=180 \
             PIP_CERT=/etc/ssl/certs/ca-certificates.crt SOURCE_DATE_EPOCH="$SOURCE_DATE_EPOCH" "$@"' "$root" "$@"
 }
@@ -106,10 +110,10 @@ part_debian() {
     check "Debian package" debian
 }
 debian() {
-    fresh debian
-    inside debian packaging/debian/build.sh /out
-    cp "$work"/debian/out/*.deb dist/
-    rm -rf "$work/debian"
+    fresh debian &&
+        inside debian packaging/debian/build.sh /out &&
+        cp "$work"/debian/out/*.deb dist/ &&
+        rm -rf "$work/debian"
 }
 
 # The commands of the Containerfile, each stage in a separate root.
@@ -119,17 +123,17 @@ part_container() {
     check "container" container
 }
 container() {
-    fresh build
-    inside build packaging/container/build.sh /wheels
-    fresh image
-    cp -a "$work/build/wheels" "$work/image/wheels"
-    inside image packaging/container/install.sh /wheels
-    inside image /opt/atoll/bin/atoll info
-    inside image /opt/atoll/bin/atoll run -n 4 /opt/atoll/bin/python -c 'import atoll; atoll.init(); atoll.print("hello")'
-    # Two pretended hosts, which UCX connects.
-    inside image env ATOLL_HOST_ID=a,b UCX_TLS=tcp,self \
-        /opt/atoll/bin/atoll run -n 2 /opt/atoll/bin/python -c 'import atoll; atoll.init(); atoll.print("hello")'
-    rm -rf "$work/build" "$work/image"
+    local hello='import atoll; atoll.init(); atoll.print("hello"); atoll.barrier_all()' job=(/opt/atoll/bin/atoll run -n 2 /opt/atoll/bin/python -c)
+    fresh build &&
+        inside build packaging/container/build.sh /wheels &&
+        fresh image &&
+        cp -a "$work/build/wheels" "$work/image/wheels" &&
+        inside image packaging/container/install.sh /wheels &&
+        inside image /opt/atoll/bin/atoll info &&
+        inside image "${job[@]}" "$hello" &&
+        # Two pretended hosts, which UCX connects.
+        inside image env ATOLL_HOST_ID=a,b UCX_TLS=tcp,self "${job[@]}" "$hello" &&
+        rm -rf "$work/build" "$work/image"
 }
 
 # The build step of conda's recipe, in an environment of pip's.
@@ -139,8 +143,8 @@ part_conda() {
     check "build step of the conda recipe" conda
 }
 conda() {
-    PYTHON=$work/sdist/environment/bin/python without_network packaging/conda/build.sh
-    "$work/sdist/environment/bin/atoll" run -n 2 "$work/sdist/environment/bin/python" -c 'import atoll; atoll.init(); atoll.barrier_all()'
+    PYTHON=$work/sdist/environment/bin/python without_network packaging/conda/build.sh &&
+        "$work/sdist/environment/bin/atoll" run -n 2 "$work/sdist/environment/bin/python" -c 'import atoll; atoll.init(); atoll.barrier_all()'
 }
 
 parts=("$@")
