@@ -38,7 +38,7 @@ find_package(nanobind 3 CONFIG REQUIRED PATHS "${_nanobind_dir}" NO_DEFAULT_PATH
 # Optimised for speed rather than size. Not for the stable ABI: a module is for the Python that built it, as its file
 # name and the wheel's tag state. Before CMake 3.26 or Python 3.12 there is no Development.SABIModule. Then nanobind
 # would silently build a plain module, while the wheel's tag would promise every later Python. The module also
-# uses what the stable ABI lacks: PyFrame_GetBack, PyGILState_Check, PyObject_CallMethodNoArgs, tp_dict. The domain is
+# uses what the stable ABI lacks: PyFrame_GetBack, PyGILState_Check, Py_XSETREF and tp_dict. The domain is
 # separate because __signature__ is added to nanobind's type of methods, which the modules of a domain share.
 nanobind_add_module(_atoll FREE_THREADED NB_STATIC NB_DOMAIN atoll NOMINSIZE NOSTRIP NB_SUPPRESS_WARNINGS ${ATOLL_PYTHON_SOURCES})
 target_include_directories(_atoll SYSTEM PRIVATE "${_numpy_include}")
