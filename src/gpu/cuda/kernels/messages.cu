@@ -68,9 +68,9 @@ __device__ const char* opened(const MessagesCall& call, const MessageMemory& mem
     return call.team.window + device::slot_of(call.team, message.pe) * call.team.stride + offset;
 }
 
-__device__ void receive(const MessagesCall& call, const MessageMemory& memory, int index,
-                        const Parts& parts) {
-    __shared__ const char* from;
+/// `from` is shared by the threads of the block.
+__device__ void receive(const MessagesCall& call, const MessageMemory& memory, int index, const Parts& parts,
+                        const char*& from) {
     const Message& message = call.messages[index];
     const unsigned number = *word(call, memory.received_at(message.pe)) + message.order + 1;
     if (threadIdx.x == 0) from = opened(call, memory, message, number);
@@ -105,13 +105,15 @@ __device__ void finish(const MessagesCall& call, const MessageMemory& memory) {
 /// The same number of blocks for each message.
 extern "C" __global__ void __launch_bounds__(512, 1)
     atoll_messages(const __grid_constant__ MessagesCall call) {
+    // Declared in an internal function, its name would hold a hash of this file's path.
+    __shared__ const char* from;
     const MessageMemory memory{call.team.n_pes};
     const unsigned each = gridDim.x / static_cast<unsigned>(call.count);
     const unsigned index = blockIdx.x / each;
     const Parts parts{index * each, each};
     const Message& message = call.messages[index];
     if (!message.is_send)
-        receive(call, memory, static_cast<int>(index), parts);
+        receive(call, memory, static_cast<int>(index), parts, from);
     else if (blockIdx.x == parts.first)
         send(call, memory, message);
     finish(call, memory);
