@@ -1,35 +1,49 @@
-"""Turns pages of docs/tutorials into notebooks without outputs, which the site offers for download.
+"""Turns pages of docs/tutorials and docs/course into notebooks without outputs, which the site offers for download.
 
 A block of Python that begins with `%` is a cell. A block without a language behind it shows the cell's output, which
 tests/python/test_tutorials.py compares. All other text becomes cells of Markdown.
+
+A lesson of the course has exercises: a cell with `# your code`, a cell that checks it, and the solution in `<details>`,
+which remains Markdown. A cell after `<!-- fails -->` ends by an error.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 CELL = re.compile(
-    r"^```python\n(?P<code>%.*?)^```\n(?:\n```\n(?P<shown>.*?)^```\n)?", re.MULTILINE | re.DOTALL
+    r"(?P<fails>^<!-- fails -->\n\n)?^```python\n(?P<code>%.*?)^```\n(?:\n```\n(?P<shown>.*?)^```\n)?"
+    r"|^<details>\n<summary>Solution</summary>\n\n```python\n(?P<solution>.*?)^```\n.*?^</details>\n",
+    re.MULTILINE | re.DOTALL,
 )
+BLANK = "# your code"
 
 
 @dataclass(frozen=True)
 class Part:
-    """A cell of a notebook, and the output that its page shows."""
+    """A cell of a notebook, and the output that its page shows; a solution is text with code in it."""
 
     text: str
     is_code: bool
     shown: str = ""
+    fails: bool = False
+    solution: str = ""
 
 
 def tutorials() -> list[Path]:
-    """The pages that are notebooks."""
+    """The tutorials, each of which is a notebook."""
     return sorted((ROOT / "docs/tutorials").glob("*.md"))
+
+
+def lessons() -> list[Path]:
+    """The lessons of the course, in their order."""
+    return sorted((ROOT / "docs/course").glob("[0-9]*.md"))
 
 
 def parts(text: str) -> list[Part]:
@@ -38,7 +52,10 @@ def parts(text: str) -> list[Part]:
     start = 0
     for cell in CELL.finditer(text):
         found += words(text[start : cell.start()])
-        found.append(Part(cell["code"].rstrip(), True, cell["shown"] or ""))
+        if cell["solution"]:
+            found.append(Part(cell[0].strip(), False, solution=cell["solution"].rstrip()))
+        else:
+            found.append(Part(cell["code"].rstrip(), True, cell["shown"] or "", bool(cell["fails"])))
         start = cell.end()
     return found + words(text[start:])
 
@@ -57,7 +74,8 @@ def notebook(text: str) -> dict[str, Any]:
     """The notebook of a page, in Jupyter's format."""
     cells = []
     for number, part in enumerate(parts(text)):
-        cell: dict[str, Any] = {"id": f"cell-{number}", "metadata": {}}
+        metadata = {"tags": ["raises-exception"]} if part.fails else {}
+        cell: dict[str, Any] = {"id": f"cell-{number}", "metadata": metadata}
         source = part.text if part.is_code else without_links(part.text)
         cell["source"] = source.splitlines(keepends=True)
         if part.is_code:
@@ -80,3 +98,11 @@ def write(page: Path, target: Path) -> None:
     target.write_text(
         json.dumps(notebook(page.read_text(encoding="utf-8")), indent=1) + "\n", encoding="utf-8"
     )
+
+
+def write_course(target: Path) -> None:
+    """Write one file with the notebooks of all lessons; its bytes depend on the lessons only."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for page in lessons():
+            name = zipfile.ZipInfo(f"atoll-course/{page.stem}.ipynb")
+            archive.writestr(name, json.dumps(notebook(page.read_text(encoding="utf-8")), indent=1))

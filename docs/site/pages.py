@@ -32,6 +32,7 @@ LANGUAGES = {
 }
 LANGUAGES |= {".txt": "text", ".cuh": "cuda"}
 FRONT = "docs/index.md"
+COURSE = "docs/course/README.md"
 CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 
@@ -105,9 +106,12 @@ class Site:
         path = self.target / self.places[name]
         path.parent.mkdir(parents=True, exist_ok=True)
         text = self.with_links(name, text)
-        if ROOT / name in notebooks.tutorials():
+        if ROOT / name in [*notebooks.tutorials(), *notebooks.lessons()]:
             notebooks.write(ROOT / name, path.with_suffix(".ipynb"))
-            text = with_download(text, path.with_suffix(".ipynb").name)
+            text = with_download(text, "this notebook", path.with_suffix(".ipynb").name, "open it")
+        if name == COURSE:
+            notebooks.write_course(path.with_name("atoll-course.zip"))
+            text = with_download(text, "all notebooks", "atoll-course.zip", "open them")
         text = drawings.drawn(text)
         text = re.sub(r"^```python\n(?=%[^%])", "```ipython\n", text, flags=re.MULTILINE)
         if name in self.table.extra:
@@ -185,10 +189,10 @@ class Site:
         return page
 
 
-def with_download(text: str, notebook: str) -> str:
-    """The text of a page that is a notebook, with a link to the notebook behind the first paragraph."""
+def with_download(text: str, what: str, file: str, then: str) -> str:
+    """The text of a page with a link to a file for Jupyter behind the first paragraph."""
     title, first, rest = text.split("\n\n", 2)
-    return f"{title}\n\n{first}\n\n[Download this notebook]({notebook}) and open it in Jupyter.\n\n{rest}"
+    return f"{title}\n\n{first}\n\n[Download {what}]({file}) and {then} in Jupyter.\n\n{rest}"
 
 
 def tree(pages: list[tuple[str, str]], caption: str = "") -> str:

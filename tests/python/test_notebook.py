@@ -3,62 +3,23 @@
 from __future__ import annotations
 
 import re
-import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from jobs import ROOT, environment
+from jobs import ROOT
 
-nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed: pip install nbclient ipykernel")
+pytest.importorskip("nbclient", reason="nbclient is not installed: pip install nbclient ipykernel")
 pytest.importorskip("ipykernel", reason="ipykernel is not installed: pip install ipykernel")
-nbformat = pytest.importorskip("nbformat")
 
-
-class Notebook:
-    """A kernel that runs one cell after another."""
-
-    def __init__(self, client: Any) -> None:
-        self._client = client
-
-    def run(self, source: str, while_it_runs: Callable[[Any], None] | None = None) -> str:
-        """Run a cell; return all that it shows. The text of an error begins with "error"."""
-        cell = nbformat.v4.new_code_cell(source)
-        cells = self._client.nb.cells
-        cells.append(cell)
-        if while_it_runs is not None:
-            threading.Thread(target=while_it_runs, args=(cell,), daemon=True).start()
-        self._client.execute_cell(cell, len(cells) - 1)
-        return shown(cell)
-
-    def interrupt(self) -> None:
-        """Do what the button does; the manager's own method is for its event loop only."""
-        self._client.km.provisioner.process.send_signal(signal.SIGINT)
-
-
-def shown(cell: Any) -> str:
-    parts = []
-    for output in cell.outputs:
-        if output.output_type == "stream":
-            parts.append(output.text)
-        elif output.output_type == "error":
-            parts.append("error " + "\n".join(output.traceback) + "\n")
-        else:
-            parts.append(output.data["text/plain"] + "\n")
-    return "".join(parts)
+from cells import Notebook, by_pe, shown, started
 
 
 @pytest.fixture(scope="module")
 def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
-    nb = nbformat.v4.new_notebook()
-    folder = str(tmp_path_factory.mktemp("notebook"))
-    client = nbclient.NotebookClient(
-        nb, timeout=120, allow_errors=True, kernel_name="python3", resources={"metadata": {"path": folder}}
-    )
-    with client.setup_kernel(env=environment(IPYTHONDIR=folder)):
-        made = Notebook(client)
+    with started(str(tmp_path_factory.mktemp("notebook"))) as made:
         assert made.run("%load_ext atoll") == ""
         yield made
         made.run("%atoll stop")
@@ -67,11 +28,6 @@ def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
 def blocks(page: Path) -> list[tuple[str, str]]:
     """Return the language and text of each fenced block of a page."""
     return re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
-
-
-def by_pe(text: str) -> list[str]:
-    """Sort lines by PE, keeping the order of each."""
-    return sorted(text.splitlines(), key=lambda line: line.split("]")[0])
 
 
 def test_the_pages_cells_show_what_the_page_shows(notebook: Notebook) -> None:
