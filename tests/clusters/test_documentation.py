@@ -1,4 +1,7 @@
-"""The commands of docs/clusters.md, unchanged except for hosts' names and the needs of root and of these hosts."""
+"""The commands of docs/clusters.md, unchanged except for hosts' names and the needs of root and of these hosts.
+
+Those of docs/laptop-to-cluster.md are the same (tests/layout/test_site.py), so only its first one is run.
+"""
 
 from __future__ import annotations
 
@@ -62,6 +65,20 @@ def test_command(make_hosts: MakeHosts, heading: str, program: str, by: str) -> 
     done = hosts.run(0, [*INSTEAD[program](hosts), *here(line).split()[1:]], environment)
     assert done.status == 0 and EXPECTED in done.out, done.text
     assert done.err.count(f"job of 8 PEs, started by {by}, ") == 1, done.text
+
+
+def test_the_program_of_the_tutorial(make_hosts: MakeHosts, tmp_path: Path) -> None:
+    page = (ROOT / "docs/laptop-to-cluster.md").read_text()
+    program = tmp_path / "primes.py"
+    program.write_text(page.split("```python\n")[1].split("```")[0])
+    hosts = make_hosts(2)
+    (line,) = (line for line in page.splitlines() if line.startswith("    atoll run --hosts"))
+    words = line.replace("node1", "n0").replace("node2", "n1").split()
+    assert words[0] == "atoll" and words[-2:] == ["python", program.name]
+    command = [str(BUILT / "bin/atoll"), *words[1:-2], sys.executable, str(program)]
+    done = hosts.run(0, command, {**TCP, "ATOLL_AGENT": hosts.agent()})
+    (shown,) = (line.strip() for line in page.splitlines() if line.endswith("PEs: 8, hosts: 2"))
+    assert done.status == 0 and done.out == f"{shown}\n", done.text
 
 
 def test_batch_script(slurm: Slurm, tmp_path: Path) -> None:

@@ -128,3 +128,20 @@ def test_figures_beside_others_are_those_of_the_results(tmp_path: Path) -> None:
         if one["operation"] in ("barrier_all", "py_put 8 B"):
             assert f"| {one['pes']} | {one['atoll']} | {one['peer']} | {one['shown']} |" in text, one
     assert "in C |" not in text and "over C++" not in text
+
+
+def test_the_tutorial_on_clusters_shows_what_its_tests_run() -> None:
+    """Its commands are those of docs/clusters.md, which tests/clusters runs; its errors are those that tests expect."""
+    tutorial, page = ((ROOT / f"docs/{name}.md").read_text() for name in ("laptop-to-cluster", "clusters"))
+    commands = re.findall(
+        r"^    (?:export|atoll|srun|#SBATCH|prterun|mpirun|mpiexec|torchrun) .*$", tutorial, re.MULTILINE
+    )
+    assert len(commands) == 9
+    for command in commands:
+        assert f"\n{command.replace('primes.py', 'program.py')}\n" in page, command
+    expected = "".join(path.read_text() for path in (ROOT / "tests/clusters").glob("*.py"))
+    rows = re.findall(r"^\| (`.*?`) \|", tutorial.split("\n## Errors")[1], re.MULTILINE)
+    assert len(rows) > 8
+    for text in re.findall(r"`([^`]*)`", "".join(rows)):
+        pattern = re.sub(r"node\d|\d[\d.]*", r"\\S+", re.escape(text).replace(r"\.", "."))
+        assert re.search(pattern, expected), f"no test of tests/clusters expects {text}"

@@ -27,6 +27,7 @@ PAGES = [
         "index",
         "install",
         "patterns",
+        "laptop-to-cluster",
         "from-mpi4py",
         "from-multiprocessing",
         "debugging",
@@ -193,6 +194,32 @@ def test_the_pool_of_the_page_of_notebooks(tmp_path: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, shown), done.stdout + done.stderr
+
+
+def test_the_tutorial_on_two_hosts_of_one(tmp_path: Path) -> None:
+    (program,) = programs("laptop-to-cluster")
+    (tmp_path / program.name).write_text(program.text)
+    found = re.findall(
+        r"^    \$ (ATOLL_HOST_ID)=(\S+) (atoll .*)\n((?:    .*\n)+)", text_of("laptop-to-cluster"), re.M
+    )
+    assert len(found) == 2
+    for name, value, words, shown in found:
+        arguments = [launcher() if word == "atoll" else word for word in words.split()]
+        variables = {name: value, "ATOLL_PYTHON": sys.executable, "ATOLL_CHECK": "args"}
+        done = subprocess.run(
+            arguments,
+            cwd=tmp_path,
+            env=environment(**variables),
+            capture_output=True,
+            text=True,
+            timeout=HANG_GUARD,
+            check=False,
+        )
+        if "UCX, which was not found" in done.stderr:
+            pytest.skip("no UCX: scripts/setup.sh test installs it")
+        assert done.returncode == 0, done.stderr
+        for line in textwrap.dedent(shown).splitlines():
+            assert re.search(rf"^{re.escape(line.removesuffix('…'))}", done.stdout, re.M), done.stdout
 
 
 def test_the_report_shows_the_hot_spot_of_the_page(tmp_path: Path) -> None:
