@@ -11,7 +11,7 @@
 #   setup.sh triton      an environment with Triton, for tests of its kernels on CPUs, in build/triton
 #   setup.sh numba-cuda  one with numba-cuda, for tests that compile Numba's kernels for GPUs, in build/numba-cuda; needs nvcc
 #   setup.sh cute        one with NVIDIA's CuTe DSL (a download of 100 MB), for tests that compile its kernels, in build/cute
-#   setup.sh docs        one with Sphinx, mpi4py, MPICH and Dask, for the documentation site, in build/docs; Graphviz by apt
+#   setup.sh docs        one with Sphinx, mpi4py, MPICH and Dask, for the documentation site, in build/docs; Graphviz, Doxygen by apt
 #   setup.sh torch       one with PyTorch (a download of several GB), for tests of its backend, in build/torch
 source "$(dirname "$0")/lib.sh"
 
@@ -20,7 +20,7 @@ build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev python3 py
 test_packages=(libucx-dev libgtest-dev googletest clang-tidy pkg-config git)
 compiler_packages=(g++-{11..16} clang-{13..22})
 bench_packages=(openmpi-bin libopenmpi-dev python3-dev python3-venv)
-docs_packages=(graphviz)
+docs_packages=(graphviz doxygen)
 release_packages=(debootstrap)
 cross_packages=(g++-aarch64-linux-gnu qemu-user googletest libcli11-dev nlohmann-json3-dev)
 
@@ -146,7 +146,7 @@ cute() {
 docs() {
     local env=build/docs/environment packages below
     need "${docs_packages[@]}"
-    packages=('sphinx==9.0.*' 'myst-parser==5.*' 'furo==2025.12.19' 'sphinx-copybutton==0.5.*' 'mpi4py>=4,<5' mpich 'distributed>=2025,<2028')
+    packages=('sphinx==9.0.*' 'myst-parser==5.*' 'furo==2025.12.19' 'sphinx-copybutton==0.5.*' 'breathe==5.1.*' 'weasyprint==70.*' 'mpi4py>=4,<5' mpich 'distributed>=2025,<2028')
     below=$(all_of_venv)
     [ "$(cat "$env/packages" 2>/dev/null)" = "${packages[*]} $below" ] && return 0
     above_venv "$env" Sphinx "$below" "${packages[@]}"

@@ -13,10 +13,12 @@ import sys
 from pathlib import Path
 
 import check
+import cpp
 import errors
 import figures
 import pages
 import reference
+import sheet
 from sphinx.cmd.build import main as sphinx
 
 BUILD = pages.ROOT / "build/docs"
@@ -31,6 +33,7 @@ def gather(launcher: Path) -> list[str]:
     site.fill()
     reference.write_python(fresh / "reference")
     reference.write_command_line(fresh / "reference", launcher)
+    cpp.write(fresh / "reference", BUILD / "doxygen")
     figures.write(fresh / "reference")
     errors.write(fresh / "reference", launcher)
     if names(fresh) != names(source):
@@ -56,6 +59,7 @@ def main() -> int:
     html = BUILD / "html"
     options = ["-W", "--keep-going", "-q", "-j", jobs, "-d", str(BUILD / "doctrees"), "-c", str(pages.HERE)]
     status = sphinx([*options, "-b", "html", str(BUILD / "source"), str(html)])
+    faults += sheet.write(html)
     faults += check.check(html)
     print("\n".join(faults) or f"The site is {html}/index.html")
     return 1 if faults or status else 0

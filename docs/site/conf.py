@@ -22,7 +22,7 @@ version = release = re.search(  # type: ignore[union-attr]
     r"project\(atoll VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text()
 )[1]
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "breathe"]
 root_doc = "index"
 exclude_patterns = ["files/**/*.py"]
 highlight_language = "text"
@@ -40,6 +40,10 @@ napoleon_use_rtype = False
 add_module_names = False
 toc_object_entries_show_parents = "hide"
 python_use_unqualified_type_names = True
+
+breathe_projects = {"atoll": str(ROOT / "build/docs/doxygen/xml")}
+breathe_default_project = "atoll"
+cpp_id_attributes = ["__host__", "__device__"]
 
 html_theme = "furo"
 html_title = f"Atoll {release}"
@@ -102,9 +106,17 @@ def with_dashes(app: Any, doctree: nodes.document) -> None:
                 paragraph.replace(child, [nodes.Text(" – ")] if has_text else [])
 
 
+def without_entries(app: Any, doctree: nodes.document) -> None:
+    """Names of C++ are not in the table of contents, which every page of the site repeats."""
+    for signature in doctree.findall(lambda node: node.tagname == "desc_signature"):
+        if signature.parent["domain"] == "cpp":
+            signature["_toc_name"] = ""
+
+
 def setup(app: Any) -> None:
     """Register the hooks; docstrings are changed before napoleon reads them."""
     app.connect("doctree-read", with_dashes)
+    app.connect("doctree-read", without_entries, priority=1)
     app.connect("autodoc-process-signature", better_signature)
     app.connect("autodoc-process-docstring", better_docstring, priority=1)
     os.environ.setdefault("ATOLL_INFO", "0")

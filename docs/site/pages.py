@@ -15,6 +15,7 @@ from pathlib import Path
 
 import drawings
 import notebooks
+import sheet
 import tomllib
 
 HERE = Path(__file__).resolve().parent
@@ -33,6 +34,7 @@ LANGUAGES = {
 LANGUAGES |= {".txt": "text", ".cuh": "cuda"}
 FRONT = "docs/index.md"
 COURSE = "docs/course/README.md"
+SHEET = "docs/cheat-sheet.md"
 CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 
@@ -112,6 +114,8 @@ class Site:
         if name == COURSE:
             notebooks.write_course(path.with_name("atoll-course.zip"))
             text = with_download(text, "all notebooks", "atoll-course.zip", "open them")
+        if name == SHEET:
+            text = text.replace("\n\n## ", f"\n\n{sheet.link()}\n\n## ", 1)
         text = drawings.drawn(text)
         text = re.sub(r"^```python\n(?=%[^%])", "```ipython\n", text, flags=re.MULTILINE)
         if name in self.table.extra:

@@ -14,9 +14,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "docs/site"))
 
 import check  # noqa: E402
+import cpp  # noqa: E402
 import drawings  # noqa: E402
 import errors  # noqa: E402
 import figures  # noqa: E402
+import openshmem  # noqa: E402
 import pages  # noqa: E402
 
 
@@ -38,6 +40,24 @@ def test_every_public_name_is_in_the_reference_once() -> None:
     named = [name for page in read["page"] for name in page["names"]]
     assert len(named) == len(set(named))
     assert set(named) == set(atoll.__all__), sorted(set(named) ^ set(atoll.__all__))
+
+
+def test_every_public_header_is_in_the_reference_once() -> None:
+    read = cpp.table()
+    named = [header for page in read["page"] for header, _ in page["headers"]] + list(read["without"])
+    assert len(named) == len(set(named))
+    include = ROOT / "include"
+    found = {str(path.relative_to(include)) for path in include.rglob("*.h*") if "detail" not in path.parts}
+    assert set(named) == found, f"correct docs/site/cpp.toml: {sorted(set(named) ^ found)}"
+    for page in read["page"]:
+        for header, _ in page["headers"]:
+            assert cpp.opening(include / header).strip(), f"{header} begins without a comment"
+
+
+def test_every_name_of_openshmem_is_on_its_page() -> None:
+    words = set(re.findall(r"\w+", openshmem.page()))
+    missing = [function.name for function in openshmem.functions() if function.name not in words]
+    assert not missing and {"shmem_long_put", "shmem_TYPENAME_put", "shmem_putSIZE"} <= words, missing
 
 
 def test_every_error_has_cures_and_every_name_there_exists() -> None:
