@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import sys
 import textwrap
+from functools import cache
 from itertools import groupby
 from typing import Any
 
@@ -23,12 +25,14 @@ SECTIONS = {
 }
 
 
+@cache
 def functions() -> list[Any]:
-    """The functions of the table; its reader is beside it."""
-    sys.path.insert(0, str(ROOT / "api"))
-    from table import Table
-
-    return Table().functions
+    """The functions of the table. Its reader is loaded by its path, because bench/ has a module of the same name."""
+    spec = importlib.util.spec_from_file_location("openshmem_table", ROOT / "api/table.py")
+    assert spec and spec.loader
+    reader = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(reader)
+    return list(reader.Table().functions)
 
 
 def prototype(function: Any) -> str:
