@@ -33,12 +33,12 @@ def link() -> str:
 
 def write(html: Path) -> list[str]:
     """Write the PDF beside its page; return what is wrong."""
+    logging.getLogger("weasyprint.progress").setLevel(logging.WARNING)  # its import reports progress, too
     from weasyprint import HTML
 
     found = SECTION.search((html / "cheat-sheet.html").read_text(encoding="utf-8"))
     assert found, "the built site has no cheat sheet"
     page = f'<html lang="en"><title>Atoll: cheat sheet</title><style>{STYLE}</style>{found[0]}</html>'
-    logging.getLogger("weasyprint.progress").setLevel(logging.WARNING)
     document = HTML(string=page, base_url=str(html)).render()
     document.write_pdf(html / NAME)
     return [] if len(document.pages) == 1 else [f"{NAME} has {len(document.pages)} pages, and must have one"]
