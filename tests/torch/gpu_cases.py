@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from ranks import Ranks, case, check_rank_order, raises, same
+from ranks import Ranks, case, check_rank_order, exchange, raises, same
 
 TYPES = [
     torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int8, torch.uint8, torch.int32, torch.int64,
@@ -284,9 +284,7 @@ def groups_split_and_shrunk(ranks: Ranks) -> None:
         parts = [[2, 0], [1, *range(3, ranks.size)]]
     mine = next(part for part in parts if ranks.rank in part)
     large = torch.ones(2_000_000, device=gpu())
-    if hasattr(
-        torch._C._distributed_c10d.Backend, "options"
-    ):  # PyTorch 2.11 splits groups of its own backends only
+    if hasattr(ranks.atoll._get_backend(gpu()), "options"):  # PyTorch 2.11 has none, and cannot split
         group = dist.split_group(ranks.atoll, [part for part in parts if part])
         whole = torch.empty(len(mine), device=gpu())
         dist.all_gather_into_tensor(whole, torch.full((1,), float(ranks.rank), device=gpu()), group=group)
@@ -297,14 +295,15 @@ def groups_split_and_shrunk(ranks: Ranks) -> None:
     parent = dist.new_group(backend="atoll")
     dist.all_reduce(large, group=parent)
     last = ranks.size - 1
-    if ranks.rank == last:
-        dist.distributed_c10d._world.group_count += 1  # PyTorch numbers groups; the others make one more
-        return
-    shrunk = dist.shrink_group([last], group=parent, shrink_flags=dist.distributed_c10d.SHRINK_ABORT)
-    ones = torch.ones(3, device=gpu())
-    dist.all_reduce(ones, group=shrunk)
-    assert ones.tolist() == [last] * 3
-    dist.destroy_process_group(shrunk)
+    if ranks.rank != last:
+        shrunk = dist.shrink_group([last], group=parent, shrink_flags=dist.distributed_c10d.SHRINK_ABORT)
+        ones = torch.ones(3, device=gpu())
+        dist.all_reduce(ones, group=shrunk)
+        assert ones.tolist() == [last] * 3
+        dist.destroy_process_group(shrunk)
+    # PyTorch numbers groups; the last rank has made fewer.
+    world = dist.distributed_c10d._world
+    world.group_count = max(map(int, exchange(f"{ranks.name}/count", str(world.group_count))))
 
 
 @case
