@@ -37,11 +37,10 @@ install_wheel() {
 }
 # Runs like a user: without our variables and files.
 run_wheel() (
-    cd "$everywhere"
     unset PYTHONPATH VIRTUAL_ENV LD_LIBRARY_PATH
-    bin/python -c 'import atoll; print(atoll.__version__, atoll.__file__)'
-    bin/atoll info
-    bin/atoll run -n 2 bin/python -c 'if True:
+    # Joined, since `check` ends at no failed command of a function.
+    cd "$everywhere" && bin/python -c 'import atoll; print(atoll.__version__, atoll.__file__)' && bin/atoll info &&
+        bin/atoll run -n 2 bin/python -c 'if True:
         import atoll
         atoll.init()
         x = atoll.zeros(1, "i8")
