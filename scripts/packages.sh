@@ -44,7 +44,7 @@ part_sdist() {
     check "sdist" "$python" -c 'from scikit_build_core.build import build_sdist; build_sdist("dist")'
     step "an environment to build in" build_environment
     [ "$checked" -ne 0 ] || check "a wheel from it, without a network" from_sdist first "$PWD"/dist/*.tar.gz
-    tar xzf dist/*.tar.gz -C "$work/sdist/second"
+    [ "$checked" -ne 0 ] || check "its files" tar xzf dist/*.tar.gz -C "$work/sdist/second"
     [ "$checked" -ne 0 ] || check "a wheel from another folder" from_sdist second "$work"/sdist/second/atoll-*
     [ "$checked" -ne 0 ] || check "the same bytes" same_bytes
 }

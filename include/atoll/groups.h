@@ -130,6 +130,7 @@ struct atoll_groups_table {
     /* Sets last_error to a text that names the members for which the request waits. */
     void (*describe_wait)(atoll_request* request, double seconds);
     void (*release)(atoll_request* request);
+    int (*last_code)(void); /* The number of last_error's kind in atoll/error.hpp; 0: none of them. */
 };
 
 __attribute__((visibility("default"))) const struct atoll_groups_table* atoll_groups(void);
@@ -149,9 +150,10 @@ struct atoll_store {
 
 struct atoll_device_options {
     int rank, size;
-    int device;       /* The GPU's number in this process. */
-    int for_messages; /* Not 0: a group of two members that only sends and receives. */
-    double timeout_s; /* Of joining, and of the waits of kernels. 0: none for kernels. */
+    int device;            /* The GPU's number in this process. */
+    int for_messages;      /* Not 0: a group of two members that only sends and receives. */
+    double timeout_s;      /* Of joining, and of the waits of kernels. 0: the settings' own. */
+    double join_timeout_s; /* Of joining alone. 0: timeout_s. */
 };
 
 struct atoll_device_table {

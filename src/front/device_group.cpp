@@ -31,10 +31,9 @@ common::Settings settings_of(const DeviceGroupOptions& options) {
     // The members share one host; these are for the program's own job.
     settings.transport = common::TransportChoice::automatic;
     settings.host_ids.clear();
-    if (options.timeout_s > 0) {
-        settings.init_timeout_s = options.timeout_s;
-        settings.wait_timeout_s = options.timeout_s;
-    }
+    const double join = options.join_timeout_s > 0 ? options.join_timeout_s : options.timeout_s;
+    if (join > 0) settings.init_timeout_s = join;
+    if (options.timeout_s > 0) settings.wait_timeout_s = options.timeout_s;
     return settings;
 }
 

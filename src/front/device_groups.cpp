@@ -46,7 +46,8 @@ atoll_device_group* join_group(const atoll_store* store, const atoll_device_opti
                                         .n = options->size,
                                         .device = options->device,
                                         .for_messages = options->for_messages != 0,
-                                        .timeout_s = options->timeout_s}}};
+                                        .timeout_s = options->timeout_s,
+                                        .join_timeout_s = options->join_timeout_s}}};
         return 0;
     });
     return made;

@@ -47,6 +47,17 @@ def test_the_same_syntax_error_is_shown_once(atoll, program):
     assert shown == "PE 0-3:\n" + SYNTAX_ERROR
 
 
+def test_the_frames_of_a_dump_stay_below_their_heading(atoll, program):
+    dump = (
+        "Current thread 0x1 (most recent call first):\n"
+        + '  File "program.py", line 3 in main\n'
+        + "Segmentation fault\n"
+    )
+    own = "text = text if pe.number == 1 else ''\n"
+    result = atoll("run", "-n", 2, program(failing(dump, own)))
+    assert dump in result.stderr
+
+
 def test_a_pe_that_ended_while_it_printed_counts_with_the_others(atoll, program):
     more = "text = text[:text.index('ValueError: ')] if pe.number == 1 else text\n"
     result = atoll("run", "-n", 3, program(failing(TRACEBACK.format("why"), more)))

@@ -58,7 +58,7 @@ def start_up(rank: int, size: int, folder: str, progress: Progress, limit: timed
     torch.ones(1, device="cuda").sum().item()
     progress.add("step", "init_process_group")
     store = dist.FileStore(f"{folder}/store", size)
-    # PyTorch 2.11 splits groups only after a start with device_id.
+    # With device_id, as programs on GPUs begin; then new_group takes other paths of PyTorch.
     dist.init_process_group("atoll", store=store, rank=rank, world_size=size, timeout=limit, device_id=device)
     progress.add("step", "group of gloo")
     gloo = dist.new_group(backend="gloo", timeout=limit)

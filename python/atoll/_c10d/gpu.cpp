@@ -81,9 +81,10 @@ c10::Stream Line::begin(bool async) {
     const c10::Stream stream = async ? own_ : current;
     order_after(stream, current);
     // Work of a captured graph is ordered with other work only by the graph's launches.
-    if (last_ && *last_ != stream && is_capturing(*last_) == is_capturing(stream))
-        order_after(stream, *last_);
-    last_ = stream;
+    const bool is_captured = is_capturing(stream);
+    std::optional<c10::Stream>& last = is_captured ? last_captured_ : last_;
+    if (last && *last != stream && (!is_captured || is_capturing(*last))) order_after(stream, *last);
+    last = stream;
     return stream;
 }
 
@@ -97,7 +98,8 @@ DeviceGroup GpuSide::join(const std::string& keys, int rank, int size, bool for_
     StoreCalls calls{*meeting_.store, meeting_.keys + keys,
                      Milliseconds(static_cast<std::int64_t>(meeting_.timeout_s * 1e3)), nullptr};
     const atoll_store store{&calls, &StoreCalls::put, &StoreCalls::get};
-    const atoll_device_options options{rank, size, device_.index(), for_messages ? 1 : 0, meeting_.timeout_s};
+    const atoll_device_options options{rank, size, device_.index(), for_messages ? 1 : 0, meeting_.timeout_s,
+                                       0};
     atoll_device_group* group = device_table->join(&store, &options);
     if (group == nullptr) {
         if (calls.error) std::rethrow_exception(calls.error);

@@ -133,7 +133,8 @@ class Line {
     c10::Device device_;
     DeviceGroup group_;
     c10::Stream own_;
-    std::optional<c10::Stream> last_;
+    std::optional<c10::Stream> last_;           ///< of the last call that no graph captured
+    std::optional<c10::Stream> last_captured_;  ///< of the last call that a graph captured
 };
 
 /// A group's operations on one GPU.

@@ -12,7 +12,7 @@ from ._base import Base, State, pair, rank_in, room
 from ._configuration import NCCLCollConfig
 from ._engines import TeamEngine
 from ._errors import NcclInvalid, translated
-from ._gpu import Message, collective, has_gpu_form, has_scaled_form, scaled, through_host
+from ._gpu import Message, collective, has_gpu_form, has_scaled_form, in_order, scaled, through_host
 from ._lines import line_of
 from ._reductions import PLAIN, Run, apart, operator_of, run_on_host
 from .group import is_open, submit, submit_message
@@ -346,10 +346,12 @@ def _submit_reduction(
     if source.on_gpu and scalar is None and state.group is not None and has_gpu_form(source.kind, operator):
         run = partial(collective, state.group, kind, to, source, root, operator, stream)
     elif source.on_gpu and scalar is not None and has_scaled_form(engine, source.kind, root):
-        run = partial(scaled, engine, kind == "reduce_scatter", to, source, float(scalar), stream)
+        factor = partial(scaled, engine, kind == "reduce_scatter", to, source, float(scalar), stream)
+        run = partial(in_order, state, stream, factor)
     else:
         work = partial(run_on_host, on_host, op=operator, scalar=scalar, size=engine.size, counts=counts)
-        run = partial(through_host, work, to, source, stream) if source.on_gpu else partial(work, to, source)
+        by_copies = partial(through_host, work, to, source, stream)
+        run = partial(in_order, state, stream, by_copies) if source.on_gpu else partial(work, to, source)
     submit("collectives", state.order, run)
 
 

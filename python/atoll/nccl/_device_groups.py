@@ -9,11 +9,12 @@ import contextlib
 import ctypes
 import functools
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _atoll
-from ._board import Board
+from ._board import Entries
+from ._errors import NcclInvalid
 from ._streams import Order, handle_of
 from .typing import NcclDataType
 
@@ -43,7 +44,13 @@ _TYPES = {
 FOLDED = frozenset(_TYPES)
 STAGE_BYTES = 32 << 20
 """Memory of a GPU that a group takes: stage_bytes of src/front/device_group.cpp."""
-_TIMED_OUT, _WRONG_CALL = -2, -3
+_ERRORS: tuple[type[Exception], ...] = (
+    _atoll.SystemFailure, _atoll.NotInitialized, _atoll.PeError, _atoll.NotSymmetric, _atoll.ShapeMismatch,
+    _atoll.DtypeMismatch, _atoll.UseAfterFree, _atoll.CollectiveMismatch, _atoll.Timeout, _atoll.PeDied,
+    _atoll.OutOfMemory, _atoll.Unsupported, _atoll.InvalidArgument, _atoll.SettingsError, _atoll.BootstrapError,
+    _atoll.SystemFailure, _atoll.SystemFailure, _atoll.KernelError,
+)  # fmt: skip
+"""Classes by the numbers of ErrorCode (atoll/error.hpp)."""
 
 
 class _Span(ctypes.Structure):
@@ -74,6 +81,7 @@ class _Options(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_int) for name in ("rank", "size", "device", "for_messages")),
         ("timeout_s", ctypes.c_double),
+        ("join_timeout_s", ctypes.c_double),
     )
 
 
@@ -93,7 +101,14 @@ class _Table(ctypes.Structure):
 
 
 class _Errors(ctypes.Structure):
-    _fields_ = (("version", ctypes.c_int), ("last_error", ctypes.CFUNCTYPE(ctypes.c_char_p)))
+    """The table of groups on host memory, of which only the functions of errors are used here."""
+
+    _fields_ = (
+        ("version", ctypes.c_int),
+        ("last_error", ctypes.CFUNCTYPE(ctypes.c_char_p)),
+        ("others", ctypes.c_void_p * 12),
+        ("last_code", ctypes.CFUNCTYPE(ctypes.c_int)),
+    )
 
 
 @functools.cache
@@ -106,13 +121,11 @@ def _tables() -> tuple[Any, Any]:
     return library.atoll_device_groups().contents, library.atoll_groups().contents
 
 
-def _check(result: int) -> None:
-    if result >= 0:
-        return
-    text = _tables()[1].last_error().decode()
-    if result == _WRONG_CALL:
-        raise _atoll.InvalidArgument(text)
-    raise _atoll.Timeout(text) if result == _TIMED_OUT else _atoll.KernelError(text)
+def _last_error() -> Exception:
+    """Return the library's last error of this thread."""
+    errors = _tables()[1]
+    kind: type[Exception] = _ERRORS[errors.last_code()]
+    return kind(errors.last_error().decode())
 
 
 class _Messages:
@@ -134,29 +147,25 @@ class DeviceGroup:
     """
 
     def __init__(
-        self, board: Board, key: bytes, pes: Sequence[int], rank: int, device: int, seconds: float
+        self, entries: Entries, size: int, rank: int, device: int, seconds: float, wait_seconds: float
     ) -> None:
         """Join the group. Collective over the ranks.
 
         Parameters
         ----------
-        board
+        entries
             By which the ranks find each other.
-        key
-            Identifies the group among those that this PE joins.
-        pes
-            The PE of each rank.
-        rank
-            This rank.
+        size, rank
+            The number of ranks, and this one.
         device
             The number of this PE's GPU.
-        seconds
-            The limit of joining and of waits in kernels.
+        seconds, wait_seconds
+            The limits of joining, and of waits in kernels; 0: none for these.
 
         Raises
         ------
-        Timeout, Unsupported
-            A rank did not come, or the ranks run on several hosts.
+        Timeout, OutOfMemory, Unsupported
+            A rank did not come, a GPU has no room, or the ranks run on several hosts.
         """
         self._table = _tables()[0]
         self._lock = threading.Lock()
@@ -164,14 +173,13 @@ class DeviceGroup:
         self._call = _Call(ins=ctypes.pointer(self._spans[0]), outs=ctypes.pointer(self._spans[1]))
         self._at = ctypes.addressof(self._call)
         self._messages = _Messages(2)
-        self._order = Order(self._captures)
-        self._handle = None
+        self._order = Order(self._captures, device)
         failures: list[BaseException] = []
-        with board.opened(key, pes, seconds) as entries:
-            store = _Store(None, *_callbacks(entries, failures))
-            self._handle = self._table.join(store, _Options(rank, len(pes), device, 0, seconds))
+        store = _Store(None, *_callbacks(entries, failures))
+        options = _Options(rank, size, device, 0, wait_seconds, seconds)
+        self._handle = self._table.join(store, options)
         if self._handle is None:
-            raise failures[0] if failures else _atoll.Unsupported(_tables()[1].last_error().decode())
+            raise failures[0] if failures else _last_error()
 
     def collective(
         self,
@@ -222,10 +230,12 @@ class DeviceGroup:
                 call.root = rank
             self._start(room.at, count, stream)
 
-    def _start(self, calls: int, count: int, stream: Any) -> None:
-        handle = self._order.begin(stream)
-        _check(self._table.start(self._handle, calls, count, handle))
-        self._order.end(stream, handle)
+    def run(self, stream: Any, call: Callable[[], None]) -> None:
+        """Make a call of another kind on a stream, in order with this group's."""
+        with self._lock:
+            handle = self._begin(stream)
+            call()
+            self._order.end(stream, handle)
 
     def follow(self, stream: Any, others: Sequence[Any]) -> None:
         """Let further work of a stream wait for the work of others up to now."""
@@ -234,16 +244,31 @@ class DeviceGroup:
                 self._order.after(handle_of(stream), handle_of(other))
 
     def leave(self) -> None:
-        """Leave the group, once its work is done. Local. No other call may follow."""
-        with self._lock, contextlib.suppress(_atoll.Error):
-            self._order.finish()
-        self._table.leave(self._handle)
+        """Leave the group, once its work is done. Local. A second call does nothing."""
+        with self._lock:
+            handle, self._handle = self._handle, None
+            if handle is None:
+                return
+            with contextlib.suppress(_atoll.Error):
+                self._order.finish()
+            self._table.leave(handle)
+
+    def _begin(self, stream: Any) -> int:
+        if self._handle is None:
+            raise NcclInvalid("nccl.core: the communicator was destroyed; make another.")
+        return self._order.begin(stream)
+
+    def _start(self, calls: int, count: int, stream: Any) -> None:
+        handle = self._begin(stream)
+        if self._table.start(self._handle, calls, count, handle) < 0:
+            raise _last_error()
+        self._order.end(stream, handle)
 
     def _captures(self, stream: int) -> bool:
-        return bool(self._table.is_capturing(self._handle, stream) == 1)
+        return self._handle is not None and bool(self._table.is_capturing(self._handle, stream) == 1)
 
 
-def _callbacks(entries: Any, failures: list[BaseException]) -> tuple[Any, Any]:
+def _callbacks(entries: Entries, failures: list[BaseException]) -> tuple[Any, Any]:
     """Return the C functions of a store. Their exceptions go to `failures`."""
 
     def guarded(body: Any) -> int:

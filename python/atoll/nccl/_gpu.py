@@ -50,6 +50,14 @@ def collective(
     group.collective(KINDS[kind], to and to.span, given, root or 0, dtype, op or "sum", stream)
 
 
+def in_order(state: Any, stream: Any, call: Callable[[], None]) -> None:
+    """Make a call of another kind on a stream, in order with those of the communicator's group of GPUs."""
+    if state.group is None:
+        call()
+    else:
+        state.group.run(stream, call)
+
+
 def has_gpu_form(kind: NcclDataType, op: str) -> bool:
     """Return whether groups of GPUs reduce elements of this type so: no 8-bit floats, and no averages of integers."""
     return kind in FOLDED and (op != "avg" or kind not in INTEGERS)

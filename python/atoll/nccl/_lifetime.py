@@ -7,7 +7,7 @@ import contextlib
 from .. import _atoll
 from ._base import Base
 from ._device_groups import STAGE_BYTES
-from ._errors import NcclInvalid, Result, translated
+from ._errors import NCCLError, NcclInvalid, Result, translated
 from ._world import result_of, world
 from .constants import CommSuspendFlag
 from .typing import NcclCommMemStat
@@ -23,15 +23,15 @@ class Lifetime(Base):
             return
         with contextlib.suppress(_atoll.Error, NcclInvalid):
             state.close_resources()
-            if not state.revoked and state.error is None:
+            if not state.revoked and not _is_broken(state.error):
                 state.meet()
-                if state.group is not None:
-                    state.group.leave()
                 state.engine.end()
                 world().word_pool.give_back(int(state.words[state.engine.rank]))
+        if state.group is not None:
+            state.group.leave()
 
     def abort(self) -> None:
-        """End the communicator on this rank alone. Local; its team and signal words stay taken."""
+        """End the communicator on this rank alone. Local; its team, signal words and memory of the GPU stay taken."""
         state, self._state = self._state, None
         if state is not None:
             state.close_resources()
@@ -91,3 +91,10 @@ class Lifetime(Base):
             return int(state.suspended)
         counts = given in (NcclCommMemStat.GPU_MEM_TOTAL, NcclCommMemStat.GPU_MEM_PERSIST)
         return STAGE_BYTES if counts and state.group is not None else 0
+
+
+def _is_broken(error: Exception | None) -> bool:
+    """Return whether the ranks can no longer meet after an error."""
+    return isinstance(error, NCCLError) or isinstance(
+        getattr(error, "__cause__", None), _atoll.CollectiveMismatch
+    )

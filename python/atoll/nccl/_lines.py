@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -67,11 +67,13 @@ class Line:
 class DeviceLine:
     """A buffer's elements on a GPU, in the order of its memory."""
 
-    __slots__ = ("address", "count", "kind", "owner")
+    __slots__ = ("address", "count", "is_read_only", "kind", "owner")
     on_gpu = True
 
-    def __init__(self, address: int, count: int, kind: NcclDataType, owner: Any) -> None:
-        self.address, self.count, self.kind = address, count, kind
+    def __init__(
+        self, address: int, count: int, kind: NcclDataType, owner: Any, is_read_only: bool = False
+    ) -> None:
+        self.address, self.count, self.kind, self.is_read_only = address, count, kind, is_read_only
         self.owner = owner
         """The buffer, which keeps the memory."""
 
@@ -157,11 +159,8 @@ def line_of(x: Any, name: str, writable: bool = False) -> Line | DeviceLine:
     NcclInvalid
         x is something else, not contiguous, or of a type that NCCL has not.
     """
-    reader = _readers.get(type(x))
-    if reader is None:
-        reader = _readers[type(x)] = _reader_of(x)
-    line = reader(x, name)
-    if writable and isinstance(line, Line) and not line.array.flags.writeable:
+    line = (_readers.get(type(x)) or _reader_of(x))(x, name)
+    if writable and (line.is_read_only if isinstance(line, DeviceLine) else not line.array.flags.writeable):
         raise NcclInvalid(f"nccl.core: {name} is read-only; pass a writable array.")
     return line
 
@@ -169,16 +168,21 @@ def line_of(x: Any, name: str, writable: bool = False) -> Line | DeviceLine:
 def _reader_of(x: Any) -> Callable[[Any, str], Line | DeviceLine]:
     """Return the function that reads buffers of an object's type."""
     if isinstance(x, np.ndarray):
-        return _of_numpy
-    if is_tensor(x):
-        return _of_tensor
-    return _of_gpu if hasattr(x, "__cuda_array_interface__") else _of_other
+        reader: Any = _of_numpy
+    elif is_tensor(x):
+        reader = _of_tensor
+    else:
+        reader = _of_gpu if hasattr(x, "__cuda_array_interface__") else _of_other
+    # Only of these libraries is it known that all objects of a type show the same.
+    if type(x).__module__.partition(".")[0] in ("numpy", "torch", "cupy"):
+        _readers[type(x)] = reader
+    return cast("Callable[[Any, str], Line | DeviceLine]", reader)
 
 
 def _of_numpy(x: Any, name: str) -> Line:
     flags = x.flags
     if not (flags.c_contiguous or flags.f_contiguous):
-        raise _not_contiguous(name, x)
+        raise _not_contiguous(name, x.shape)
     kind = _kinds.get(x.dtype)
     if kind is None:
         kind = _kinds[x.dtype] = NcclDataType.from_numpy_dtype(x.dtype)
@@ -193,7 +197,7 @@ def _of_tensor(x: Any, name: str) -> Line | DeviceLine:
             f"nccl.core: {name} has {x.dtype}, for which NCCL has no data type; convert the tensor."
         )
     if not x.is_contiguous() and not x.permute(*reversed(range(x.dim()))).is_contiguous():
-        raise _not_contiguous(name, x)
+        raise _not_contiguous(name, x.shape)
     _kinds[x.dtype] = kind
     if x.is_cuda:
         return DeviceLine(x.data_ptr(), x.numel(), kind, x)
@@ -208,25 +212,26 @@ def _of_tensor(x: Any, name: str) -> Line | DeviceLine:
 
 
 def _of_gpu(x: Any, name: str) -> DeviceLine:
-    kind = _kinds.get(x.dtype) or named(str(x.dtype))
+    interface: Any = None
+    address: Any = getattr(getattr(x, "data", None), "ptr", None)
+    if type(address) is not int or not hasattr(x, "flags"):
+        interface = x.__cuda_array_interface__
+    dtype = getattr(x, "dtype", None) or np.dtype(interface["typestr"])
+    kind = _kinds.get(dtype) or named(str(dtype))
     if kind is None:
         raise NcclInvalid(
-            f"nccl.core: {name} has dtype {x.dtype}, for which NCCL has no data type; convert the array."
+            f"nccl.core: {name} has dtype {dtype}, for which NCCL has no data type; convert the array."
         )
-    _kinds[x.dtype] = kind
-    flags, address = getattr(x, "flags", None), getattr(getattr(x, "data", None), "ptr", None)
-    if type(address) is int and flags is not None:  # CuPy's, whose interface is a new dictionary at each look
-        contiguous = flags.c_contiguous or flags.f_contiguous
-        count = x.size
-    else:
-        interface = x.__cuda_array_interface__
-        address, count = int(interface["data"][0]), math.prod(x.shape)
-        contiguous = interface.get("strides") is None or _is_dense(
-            x.shape, interface["strides"], kind.itemsize
-        )
-    if not contiguous:
-        raise _not_contiguous(name, x)
-    return DeviceLine(address, count, kind, x)
+    _kinds[dtype] = kind
+    if interface is None:  # CuPy's, whose interface is a new dictionary at each look
+        if not (x.flags.c_contiguous or x.flags.f_contiguous):
+            raise _not_contiguous(name, x.shape)
+        return DeviceLine(address, x.size, kind, x)
+    shape, strides = interface["shape"], interface.get("strides")
+    if strides is not None and not _is_dense(shape, strides, kind.itemsize):
+        raise _not_contiguous(name, shape)
+    (address, is_read_only) = interface["data"]
+    return DeviceLine(int(address), math.prod(shape), kind, x, bool(is_read_only))
 
 
 def _is_dense(shape: Any, strides: Any, item: int) -> bool:
@@ -262,7 +267,7 @@ def _of_other(x: Any, name: str) -> Line | DeviceLine:
     )
 
 
-def _not_contiguous(name: str, x: Any) -> NcclInvalid:
+def _not_contiguous(name: str, shape: Any) -> NcclInvalid:
     return NcclInvalid(
-        f"nccl.core: {name} of shape {tuple(x.shape)} is not contiguous; pass a contiguous copy of it."
+        f"nccl.core: {name} of shape {tuple(shape)} is not contiguous; pass a contiguous copy of it."
     )

@@ -12,6 +12,7 @@ from .. import _atoll
 from ._base import Base, State, rank_in
 from ._configuration import NCCLDevCommRequirements, WaitSignalDesc, no_kernels
 from ._errors import NcclInvalid, translated
+from ._gpu import in_order
 from ._lines import DeviceLine, line_of
 from ._world import world
 from .constants import WindowFlag
@@ -110,7 +111,7 @@ class Windows(Base):
             word,
             stream=_stream(stream),
         )
-        submit("puts", state.order, put)
+        submit("puts", state.order, partial(in_order, state, _stream(stream), put))
 
     @translated
     def signal(
@@ -131,7 +132,7 @@ class Windows(Base):
             _atoll.fence()
             _atoll.signal_add(world().words, 1, state.engine.pes[rank], word, stream=_stream(stream))
 
-        submit("puts", state.order, add)
+        submit("puts", state.order, partial(in_order, state, _stream(stream), add))
 
     @translated
     def wait_signal(
@@ -179,7 +180,7 @@ class Windows(Base):
                 if count > 0:
                     _atoll.signal_consume(world().words, count, index=word, stream=_stream(stream))
 
-        submit("waits", state.order, wait)
+        submit("waits", state.order, partial(in_order, state, _stream(stream), wait))
 
     @translated
     def create_pre_mul_sum(self, scalar: NcclScalarSpec, datatype: NcclDataType | None = None) -> CustomRedOp:

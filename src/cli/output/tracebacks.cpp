@@ -11,6 +11,9 @@ namespace {
 constexpr std::string_view first_line = "Traceback (most recent call last):\n";
 /// The beginning of the report of a syntax error in the program itself, which has no first line.
 constexpr std::string_view first_place = "  File \"";
+constexpr std::string_view syntax_errors[] = {"SyntaxError", "IndentationError", "TabError"};
+/// The end of headings of other lists of frames, such as faulthandler's.
+constexpr std::string_view heading = " (most recent call first):\n";
 // The text between the traceback of an exception and that of the exception that it caused.
 constexpr std::string_view links[] = {
     "\nThe above exception was the direct cause of the following exception:\n\n",
@@ -18,6 +21,8 @@ constexpr std::string_view links[] = {
 };
 // A program that prints more after a traceback does not wait for others to print the same.
 constexpr std::size_t most_kept_bytes = 64 * 1024;
+/// A longer line is no heading.
+constexpr std::size_t most_begun_bytes = 1024;
 
 /// The first line of `text` with its end; all of `text` if that line is unfinished.
 std::string_view next_line(std::string_view text) {
@@ -25,13 +30,27 @@ std::string_view next_line(std::string_view text) {
     return end == std::string_view::npos ? text : text.substr(0, end + 1);
 }
 
+/// The length of the lines at the beginning of `text` that begin with a space.
+std::size_t indented_length(std::string_view text) {
+    std::size_t length = 0;
+    while (text.substr(length).starts_with(' ')) length += next_line(text.substr(length)).size();
+    return length;
+}
+
 /// The length of the traceback at the beginning of `text`, together with those of the exceptions that caused
 /// it.
 std::size_t traceback_length(std::string_view text) {
     std::size_t length = 0;
-    while (text.substr(length).starts_with(first_line) || (length == 0 && text.starts_with(first_place))) {
-        if (text.substr(length).starts_with(first_line)) length += first_line.size();
-        while (text.substr(length).starts_with(' ')) length += next_line(text.substr(length)).size();
+    if (text.starts_with(first_place)) {
+        length = indented_length(text);
+        const std::string_view last = next_line(text.substr(length));
+        const bool is_error = std::any_of(std::begin(syntax_errors), std::end(syntax_errors),
+                                          [&](std::string_view name) { return last.starts_with(name); });
+        return is_error ? length + last.size() : length;
+    }
+    while (text.substr(length).starts_with(first_line)) {
+        length += first_line.size();
+        length += indented_length(text.substr(length));
         length += next_line(text.substr(length)).size();  // the exception
         for (const std::string_view link : links) {
             const std::string_view rest = text.substr(length);
@@ -103,6 +122,7 @@ void TracebackReader::feed(std::string_view data, std::string& passed) {
     std::string left(rest);
     if (state_ == State::outside && !may_begin(left)) {
         passed += left;
+        if (begun_.size() < most_begun_bytes) begun_ += left;
         left.clear();
     }
     partial_ = std::move(left);
@@ -110,15 +130,18 @@ void TracebackReader::feed(std::string_view data, std::string& passed) {
 }
 
 void TracebackReader::take_line(std::string_view line, std::string& passed) {
-    if (line == first_line) {
+    const bool is_place =
+        state_ == State::outside && !in_list_ && begun_.empty() && line.starts_with(first_place);
+    if (is_place || line == first_line) {
         state_ = State::frames;
     } else if (state_ == State::frames) {
         if (line[0] != ' ') state_ = State::behind;
-    } else if (state_ == State::outside && line.starts_with(first_place)) {
-        state_ = State::frames;
     } else if (state_ == State::outside) {
         if (!line.starts_with(stopped_)) {
             passed += line;
+            begun_ += line;
+            in_list_ = begun_.ends_with(heading) || (in_list_ && begun_.starts_with(' '));
+            begun_.clear();
             return;
         }
         state_ = State::behind;

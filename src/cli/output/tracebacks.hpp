@@ -33,7 +33,9 @@ class TracebackReader {
     int pe_;
     std::string stopped_;  ///< "PE 3 stopped"
     State state_ = State::outside;
-    std::string partial_;  ///< the line that has not ended
+    bool in_list_ = false;  ///< within another list of frames
+    std::string begun_;     ///< the part of a line outside tracebacks that was passed on before its end
+    std::string partial_;   ///< the line that has not ended
     std::string text_;
 };
 

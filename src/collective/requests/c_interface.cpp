@@ -95,6 +95,7 @@ void check_rank(int rank, int size) {
 
 const char* last_error() { return last_text.c_str(); }
 int last_failure() { return last_kind; }
+int last_error_code() { return last_code; }
 
 atoll_group* create_group(int rank, int size, const int* names, const char* label, char* address,
                           std::size_t room) {
@@ -167,6 +168,7 @@ int result_of(const Request& request) {
     if (status == Status::pending) return 0;
     if (status == Status::done) return 1;
     last_text = request.error;
+    last_code = static_cast<int>(request.code);
     return last_kind = failure_of(request.code);
 }
 
@@ -199,9 +201,9 @@ void release_request(atoll_request* request) { delete request; }
 
 extern "C" const atoll_groups_table* atoll_groups(void) {
     using namespace atl::requests;
-    static const atoll_groups_table table = {ATOLL_GROUPS_VERSION, last_error,     last_failure, create_group,
-                                             join_group,           leave_group,    abort_group,  run_call,
-                                             start_call,           test_request,   wait_request, source_of,
-                                             describe_wait,        release_request};
+    static const atoll_groups_table table = {
+        ATOLL_GROUPS_VERSION, last_error,  last_failure,  create_group,    join_group,
+        leave_group,          abort_group, run_call,      start_call,      test_request,
+        wait_request,         source_of,   describe_wait, release_request, last_error_code};
     return &table;
 }

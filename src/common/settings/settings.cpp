@@ -33,9 +33,16 @@ bool is_openshmem(std::string_view name) {
     return name.substr(0, 6) == "SHMEM_" || name.substr(0, 4) == "SMA_";
 }
 
+/// NVSHMEM's flags take any word; NVSHMEM_DEBUG takes a level, such as WARN.
+bool is_on_in_nvshmem(std::string_view value) {
+    const bool is_off = strncasecmp(value.data(), "off", value.size()) == 0 && value.size() == 3;
+    return !is_off && std::string_view("0nNfF").find(value[0]) == std::string_view::npos;
+}
+
 bool parse_flag(const Raw& raw) {
     // OpenSHMEM's own flags count as set whatever their value.
     if (is_openshmem(raw.variable)) return true;
+    if (raw.variable.starts_with("NVSHMEM_")) return is_on_in_nvshmem(raw.value);
     for (const char* yes : {"1", "true", "yes", "on"}) {
         if (strcasecmp(raw.value.c_str(), yes) == 0) return true;
     }
@@ -43,12 +50,6 @@ bool parse_flag(const Raw& raw) {
         if (strcasecmp(raw.value.c_str(), no) == 0) return false;
     }
     refuse(raw.variable, raw.value, "1 or 0");
-}
-
-/// NVSHMEM_DEBUG takes a level, such as WARN or INFO.
-bool is_level_of_nvshmem(const Raw& raw) {
-    return raw.variable == "NVSHMEM_DEBUG" && !raw.value.empty() &&
-           std::isalpha(static_cast<unsigned char>(raw.value[0]));
 }
 
 double parse_seconds(const Raw& raw) {
@@ -263,7 +264,7 @@ constexpr Variable variables[] = {
      SettingType::flag,
      "not set",
      "if set: calls in C of OpenSHMEM and NVSHMEM print the reason of an error status",
-     [](Settings& s, const Raw& raw) { s.debug = is_level_of_nvshmem(raw) || parse_flag(raw); }},
+     [](Settings& s, const Raw& raw) { s.debug = parse_flag(raw); }},
     {"ATOLL_TRANSPORT",
      {},
      SettingType::choice,

@@ -57,6 +57,7 @@ class Options(ctypes.Structure):
     _fields_ = [
         *[(name, ctypes.c_int) for name in ("rank", "size", "device", "for_messages")],
         ("timeout_s", ctypes.c_double),
+        ("join_timeout_s", ctypes.c_double),
     ]
 
 
@@ -115,7 +116,7 @@ class Group:
     def __init__(self, name: str, rank: int, size: int, for_messages: bool = False) -> None:
         self.rank, self.size = rank, size
         self.store = store_in(name)
-        self.handle = table.join(self.store, Options(rank, size, 0, int(for_messages), 60.0))
+        self.handle = table.join(self.store, Options(rank, size, 0, int(for_messages), 60.0, 0.0))
         assert self.handle, errors.last_error()
 
     def start(self, *calls: Call) -> None:

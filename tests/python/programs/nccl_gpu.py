@@ -5,7 +5,7 @@ import itertools
 import atoll
 import nccl.core as nccl
 import numpy as np
-from atoll.nccl import _gpu, _world
+from atoll.nccl import _world
 from cuda.core import Device
 from mpi4py import MPI
 from nccl.core import AVG, MAX, SUM
@@ -28,7 +28,7 @@ ids = np.zeros(128, np.uint8) if me else nccl.get_unique_id().as_ndarray
 mpi.Bcast([ids, MPI.BYTE], root=0)
 mpi.Allgather(np.array([me]), numbers := np.zeros(n, int))
 assert numbers.tolist() == list(range(n))
-_world.STAGE_BYTES, _gpu.PIECE_BYTES = 4096, 1024
+_world.STAGE_BYTES = 4096
 comm = nccl.Communicator.init(n, me, nccl.UniqueId.from_bytes(ids.tobytes()))
 right, left = (me + 1) % n, (me - 1) % n
 total = n * (n + 1) // 2
@@ -97,7 +97,7 @@ for stream, foreign in itertools.product((None, Device(0).create_stream()), (Fal
     check(y, rows[left])
     comm.split(0, -me).allreduce(x, y, SUM, **given)
     check(y, [total] * 4)
-    if foreign:  # longer than the memory through which they go
+    if foreign:  # several pieces between hosts
         comm.allreduce(long := make(n * 2000, me), long, SUM, **given)
         check(long, [float(total - n)] * (n * 2000))
         comm.alltoall(make(n * 2000, me), long, **given)
