@@ -145,6 +145,21 @@ except nccl.NcclInvalid as error:
     assert "cannot be reached by other PEs" in str(error)
 else:
     raise AssertionError("a window of other memory was accepted")
+if comm._state.group:
+    try:
+        with nccl.group():
+            comm.send(Foreign(np.zeros(3, np.float32)), me)
+    except nccl.NcclInvalid as error:
+        assert "sends 1 messages to itself, but receives 0" in str(error)
+    else:
+        raise AssertionError("a message to the own rank that nothing receives was accepted")
 assert comm.get_mem_stat(nccl.NcclCommMemStat.GPU_MEM_TOTAL) == (32 << 20 if comm._state.group else 0)
+same = nccl.Communicator(comm.ptr)
 comm.destroy()
+try:
+    same.allreduce(Foreign(np.zeros(3, np.float32)), Foreign(np.zeros(3, np.float32)), SUM)
+except nccl.NcclInvalid as error:
+    assert "was destroyed" in str(error)
+else:
+    raise AssertionError("a call on a communicator that was destroyed was accepted")
 print("done")
