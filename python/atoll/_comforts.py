@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import functools
-import os
 import pickle
 import sys
 import threading
@@ -246,7 +245,7 @@ class phase:
 def _nvtx_range(name: str | None) -> None:
     """Open a range of NVTX, or close it, if ATOLL_NVTX had the package load it."""
     module = sys.modules.get(f"{__package__}._nvtx")
-    if module is None or os.environ.get("ATOLL_NVTX", "0").lower() not in ("1", "yes", "true", "on"):
+    if module is None:
         return
     push, pop = module._provider()
     pop() if name is None else push(name)

@@ -31,4 +31,11 @@ std::string address_text(const void* address) {
     return buffer;
 }
 
+std::string list_text(const std::vector<std::string>& names) {
+    std::string text;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+    return text;
+}
+
 }  // namespace atl::common

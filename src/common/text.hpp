@@ -1,9 +1,12 @@
-// Numbers as readable text, and names of files.
+// Numbers and lists as readable text, and names of files.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "atoll/export.hpp"
 
 namespace atl::common {
 
@@ -13,6 +16,8 @@ std::string bytes_text(std::uint64_t bytes);
 std::string elapsed_text(double seconds);
 /// "0x7f00…".
 std::string address_text(const void* address);
+/// A list in English: "a", "a and b", "a, b and c".
+ATOLL_API std::string list_text(const std::vector<std::string>& names);
 /// The last part of a path.
 constexpr std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 

@@ -8,6 +8,7 @@
 
 #include "common/log.hpp"
 #include "common/settings/foreign_environment.hpp"
+#include "common/text.hpp"
 #include "nvshmem/front.hpp"
 
 namespace atl::nvshmem {
@@ -17,14 +18,6 @@ constexpr std::string_view prefix = "NVSHMEM_";
 /// Variables that have an effect, or that name what Atoll finds by itself.
 constexpr std::string_view known[] = {"SYMMETRIC_SIZE", "INFO", "VERSION", "DEBUG", "HEAP_KIND",
                                       "BOOTSTRAP",      "HOME", "PREFIX",  "SRC",   "BUILD_DIR"};
-
-std::string join(std::vector<std::string> names) {
-    std::sort(names.begin(), names.end());
-    std::string text;
-    for (std::size_t i = 0; i < names.size(); ++i)
-        text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
-    return text;
-}
 
 }  // namespace
 
@@ -46,8 +39,8 @@ void warn_about_variables() {
         if (std::find(std::begin(known), std::end(known), rest) == std::end(known)) names.emplace_back(name);
     }
     if (names.empty()) return;
-    const bool one = names.size() == 1;
-    common::warn(join(std::move(names)) + (one ? " has" : " have") +
+    std::sort(names.begin(), names.end());
+    common::warn(common::list_text(names) + (names.size() == 1 ? " has" : " have") +
                  " no effect on Atoll; docs/from-nvshmem.md lists the variables that have.");
 }
 

@@ -37,16 +37,12 @@ Memory choose_memory() {
     const int known = chosen.load(std::memory_order_acquire);
     if (known >= 0) return static_cast<Memory>(known);
     Job& job = shmem::job_for("nvshmem_malloc");
-    Memory memory = Memory::device;
     std::int32_t on_host = wants_host_memory() ? 1 : 0;  // on any PE, then on all
     const std::span<std::int32_t> word(&on_host, 1);
     job.world().max_reduce(word, word);
-    if (on_host != 0) {
-        chosen.store(static_cast<int>(Memory::host), std::memory_order_release);
-        return Memory::host;
-    }
+    Memory memory = on_host != 0 ? Memory::host : Memory::device;
     try {
-        job.free(job.malloc(64, Memory::device));
+        if (memory == Memory::device) job.free(job.malloc(64, Memory::device));
     } catch (const Error& error) {
         if (error.code() != ErrorCode::unsupported) throw;  // unsupported on every PE
         memory = Memory::host;

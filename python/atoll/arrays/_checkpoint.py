@@ -165,7 +165,7 @@ def load_checkpoint(folder: str | Path, /, **layouts: Mapping[str, Any]) -> dict
     Raises
     ------
     FileNotFoundError
-        If there is no checkpoint. Every PE raises it, so all of them can start anew.
+        There is no checkpoint. Every PE raises it, so all can start from the beginning.
     OSError, ValueError, ShapeMismatch
         If a file cannot be read, is cut short, or has another shape than when it was saved.
 

@@ -14,7 +14,7 @@ from ._device_groups import DeviceGroup
 from ._engines import Engine
 from ._errors import NCCLError, NcclInvalid
 from ._lines import DeviceLine, Line, line_of
-from ._world import patience, wait_limit, world
+from ._world import patience, world
 from .typing import NcclDataType
 
 _pointers = itertools.count(0x10000, 16)
@@ -61,9 +61,9 @@ class State:
             return None
         keys = np.empty((engine.size, 8), np.uint8)
         engine.all_gather(keys.reshape(-1), np.frombuffer(os.urandom(8), np.uint8))
-        limits = patience(), wait_limit()
-        with here.board.opened(keys[0].tobytes(), engine.pes, limits[0]) as entries:
-            group = DeviceGroup(entries, engine.size, engine.rank, here.device, *limits)
+        seconds = patience()
+        with here.board.opened(keys[0].tobytes(), engine.pes, seconds) as entries:
+            group = DeviceGroup(entries, engine.size, engine.rank, here.device, seconds)
             self.meet()  # a rank may still read this one's entries
         return group
 

@@ -17,7 +17,7 @@ _ROOM = 1 << 17
 _HEAD = struct.Struct("<HHI")  # bytes of the group's key, of the entry's key, of its value
 _PAUSE_SECONDS = 0.0002
 _TURN_SHIFT = 32
-"""The upper half of a PE's word counts how often it wrote its entries anew, the lower one their bytes."""
+"""The number of low bits of a PE's word that hold the bytes of its entries. The bits above count its writes."""
 
 
 class Board:

@@ -146,9 +146,7 @@ class DeviceGroup:
     Calls return once the work is enqueued. Each is in order with the calls before, also with those on other streams.
     """
 
-    def __init__(
-        self, entries: Entries, size: int, rank: int, device: int, seconds: float, wait_seconds: float
-    ) -> None:
+    def __init__(self, entries: Entries, size: int, rank: int, device: int, seconds: float) -> None:
         """Join the group. Collective over the ranks.
 
         Parameters
@@ -159,8 +157,8 @@ class DeviceGroup:
             The number of ranks, and this one.
         device
             The number of this PE's GPU.
-        seconds, wait_seconds
-            The limits of joining, and of waits in kernels; 0: none for these.
+        seconds
+            The limit of joining. That of waits in kernels is ATOLL_WAIT_TIMEOUT, which the library reads.
 
         Raises
         ------
@@ -176,7 +174,7 @@ class DeviceGroup:
         self._order = Order(self._captures, device)
         failures: list[BaseException] = []
         store = _Store(None, *_callbacks(entries, failures))
-        options = _Options(rank, size, device, 0, wait_seconds, seconds)
+        options = _Options(rank, size, device, join_timeout_s=seconds)
         self._handle = self._table.join(store, options)
         if self._handle is None:
             raise failures[0] if failures else _last_error()

@@ -137,12 +137,7 @@ class World:
 
 def patience() -> float:
     """Return the seconds that ranks wait for each other while they make a communicator."""
-    return wait_limit() or _PATIENCE_SECONDS
-
-
-def wait_limit() -> float:
-    """Return the limit of waits in seconds; 0: none."""
-    return float(os.environ.get("ATOLL_WAIT_TIMEOUT") or 0)
+    return float(os.environ.get("ATOLL_WAIT_TIMEOUT") or 0) or _PATIENCE_SECONDS
 
 
 _world: World | None = None

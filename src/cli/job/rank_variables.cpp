@@ -8,6 +8,7 @@
 
 #include "bootstrap/store/tcp_socket.hpp"
 #include "common/settings/job_environment.hpp"
+#include "common/text.hpp"
 
 namespace atl::cli {
 namespace {
@@ -46,11 +47,11 @@ common::Fd reserve(int port) {
 }
 
 std::string text_of_user() {
-    std::string text;
+    std::vector<std::string> entries;
     for (const char* name : {"RANK", "WORLD_SIZE"})
         if (const std::string value = environment_value(name); !value.empty())
-            text += (text.empty() ? "" : " and ") + std::string(name) + "=" + value;
-    return text;
+            entries.push_back(std::string(name) + "=" + value);
+    return common::list_text(entries);
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ void check_rank(int rank, int size) {
 }
 
 const char* last_error() { return last_text.c_str(); }
-int last_failure() { return last_kind; }
+int last_failure() { return failure_of(static_cast<ErrorCode>(last_code)); }
 int last_error_code() { return last_code; }
 
 atoll_group* create_group(int rank, int size, const int* names, const char* label, char* address,
@@ -169,7 +169,7 @@ int result_of(const Request& request) {
     if (status == Status::done) return 1;
     last_text = request.error;
     last_code = static_cast<int>(request.code);
-    return last_kind = failure_of(request.code);
+    return failure_of(request.code);
 }
 
 int test_request(atoll_request* request) {

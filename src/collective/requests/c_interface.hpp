@@ -10,8 +10,7 @@
 namespace atl::requests {
 
 inline thread_local std::string last_text;
-inline thread_local int last_kind = 0;
-inline thread_local int last_code = 0;
+inline thread_local int last_code = 0;  ///< an ErrorCode, or 0 for other exceptions
 
 int failure_of(ErrorCode code);
 Call call_of(const atoll_call& from);
@@ -23,11 +22,11 @@ template <class Body> int guarded_call(Body&& body) {
     } catch (const Error& error) {
         last_text = error.what();
         last_code = static_cast<int>(error.code());
-        return last_kind = failure_of(error.code());
+        return failure_of(error.code());
     } catch (const std::exception& error) {
         last_text = error.what();
         last_code = 0;
-        return last_kind = ATOLL_FAILED;
+        return ATOLL_FAILED;
     }
 }
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/text.hpp"
+
 namespace atl::common {
 
 std::string environment_value(const char* name) {
@@ -22,16 +24,14 @@ struct Named {
     const std::string& value;
 };
 
-std::string list(const std::vector<const char*>& names) {
-    std::string text;
-    for (std::size_t i = 0; i < names.size(); ++i)
-        text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + std::string(names[i]);
-    return text + (names.size() == 1 ? " is" : " are");
+std::string list(const std::vector<std::string>& names) {
+    return list_text(names) + (names.size() == 1 ? " is" : " are");
 }
 
 std::string missing_of(std::initializer_list<Named> variables) {
-    std::vector<const char*> set, missing;
-    for (const Named& variable : variables) (variable.value.empty() ? missing : set).push_back(variable.name);
+    std::vector<std::string> set, missing;
+    for (const Named& variable : variables)
+        (variable.value.empty() ? missing : set).emplace_back(variable.name);
     if (missing.empty()) return "";
     return list(set) + " set, but " + list(missing) + " not";
 }

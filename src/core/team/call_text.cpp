@@ -1,5 +1,7 @@
 #include "core/team/call_text.hpp"
 
+#include "common/text.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -87,20 +89,12 @@ const Call& call_of(const CallRecord& record) {
     return known == std::end(calls) ? unknown : *known;
 }
 
-/// A list in English: "a", "a and b", "a, b and c".
-std::string joined(const std::vector<std::string>& names) {
-    std::string text;
-    for (std::size_t i = 0; i < names.size(); ++i)
-        text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
-    return text;
-}
-
 std::string memory_text(std::uint64_t bits) {
     std::string text = (bits & allocation_bits::device) != 0 ? "on the GPU" : "in host memory";
     std::vector<std::string> hints;
     if ((bits & allocation_bits::atomics_remote) != 0) hints.emplace_back("atomics");
     if ((bits & allocation_bits::signal_remote) != 0) hints.emplace_back("signals");
-    return hints.empty() ? text : text + ", hinted for remote " + joined(hints);
+    return hints.empty() ? text : text + ", hinted for remote " + common::list_text(hints);
 }
 
 /// Empty for an argument that is not shown.
@@ -190,7 +184,7 @@ std::string difference_text(const CallRecord& one, const CallRecord& other) {
     for (int i = 0; i < 4; ++i)
         if (first[i] != second[i] && call.arguments[i].shown != Shown::never)
             names.push_back(difference_of(call.arguments[i], first[i], second[i]));
-    return names.empty() ? std::string() : "; they differ in " + joined(names);
+    return names.empty() ? std::string() : "; they differ in " + common::list_text(names);
 }
 
 std::string mismatch_text(const std::string& team, const CallOf& one, const CallOf& other) {
