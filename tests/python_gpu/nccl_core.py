@@ -136,6 +136,26 @@ def windows(given):
     window.close()
 
 
+def overlapping():
+    """Calls in turn on streams that are busy for different times: each works on the result of the one before."""
+    busy = cupy.RawKernel(
+        'extern "C" __global__ void busy(long long n) { for (long long start = clock64(); clock64() - start < n;); }',
+        "busy",
+    )
+    ways = [cupy.cuda.Stream(non_blocking=True) for _ in range(3)]
+    x, wide = of_cupy(1000, 1), of_cupy(12_000_000, 1)  # 48 MB: in several pieces
+    settle()
+    for turn in range(9):
+        way = ways[turn % 3]
+        with way:
+            busy((1,), (1,), (3_000_000 * (2 - turn % 3),))
+        shown = way.ptr if turn % 2 else way  # streams that are known by a handle alone, too
+        comm.allreduce(x, x, SUM, stream=shown)
+        comm.allreduce(wide, wide, AVG, stream=shown)
+    check("overlapping streams", x[-2:], [float(n) ** 9] * 2)
+    check("long sums on them", wide[:: 12_000_000 - 1], [1] * 2)
+
+
 for stream, make in itertools.product(streams, makers):
     given = {"stream": stream}
     collectives(make, given)
@@ -143,6 +163,7 @@ for stream, make in itertools.product(streams, makers):
 for stream in streams:
     windows({"stream": stream})
 
+overlapping()
 x, y = of_cupy_symmetric(1000, 0), of_cupy_symmetric(1000, 0)
 captured = cupy.cuda.Stream(non_blocking=True)
 settle()
@@ -157,6 +178,7 @@ for turn in range(3):
     settle()
     graph.launch(captured)
     check("a graph", y[-2:], [turn * n] * 2)
+overlapping()
 try:
     comm.register_window(of_cupy(4, 0))
 except nccl.NcclInvalid as error:
