@@ -321,18 +321,32 @@ if(TARGET atoll_nvshmem AND TARGET atoll_cuda AND TARGET CUDA::cudart_static AND
     target_link_libraries(gpu_nvshmem PRIVATE atoll::nvshmem atoll_flags CUDA::cudart_static)
     target_compile_options(gpu_nvshmem PRIVATE ${ATOLL_TEST_FLAGS})
     add_dependencies(gpu_nvshmem atoll_cuda)
+    if(TARGET CUDA::nvrtc)   # without a GPU it tests that kernels compile
+        add_executable(gpu_nvshmem_runtime_compiled "${PROJECT_SOURCE_DIR}/tests/nvshmem/gpu/runtime_compiled.cpp")
+        set_target_properties(gpu_nvshmem_runtime_compiled PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/gpu/nvshmem"
+                                                                      OUTPUT_NAME runtime_compiled)
+        target_link_libraries(gpu_nvshmem_runtime_compiled PRIVATE atoll::nvshmem atoll_flags CUDA::cudart_static CUDA::nvrtc)
+        list(TRANSFORM CUDAToolkit_INCLUDE_DIRS APPEND /cccl OUTPUT_VARIABLE _cccl)   # of CUDA 13
+        set(_folders ${ATOLL_NVSHMEM_INCLUDE} "${PROJECT_SOURCE_DIR}/include" ${CUDAToolkit_INCLUDE_DIRS} ${_cccl})
+        list(TRANSFORM _folders PREPEND -I)
+        string(JOIN " " _folders ${_folders})
+        target_compile_definitions(gpu_nvshmem_runtime_compiled PRIVATE "ATOLL_TEST_FOLDERS=\"${_folders}\"")
+        add_test(NAME gpu.nvshmem_nvrtc COMMAND gpu_nvshmem_runtime_compiled)
+    endif()
     if(ATOLL_NVCC)   # functions in kernels
-        add_executable(gpu_nvshmem_kernels "${PROJECT_SOURCE_DIR}/tests/nvshmem/gpu/in_kernels.cu")
-        set_target_properties(gpu_nvshmem_kernels PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/gpu/nvshmem"
-                                                             OUTPUT_NAME in_kernels)
-        target_link_libraries(gpu_nvshmem_kernels PRIVATE atoll::nvshmem)
-        target_include_directories(gpu_nvshmem_kernels PRIVATE "${PROJECT_SOURCE_DIR}/include")
-        # It calls much and needs no speed; optimised, it would be the longest compilation of all.
-        target_compile_options(gpu_nvshmem_kernels PRIVATE -Xcicc=-O1 -Xptxas=-O0)
-        if(ATOLL_TEST_ALL_TYPES)
-            target_compile_definitions(gpu_nvshmem_kernels PRIVATE ATOLL_TEST_ALL_TYPES)
-        endif()
-        add_dependencies(gpu_nvshmem_kernels atoll_cuda)
+        foreach(_stem in_kernels tiles)
+            add_executable(gpu_nvshmem_${_stem} "${PROJECT_SOURCE_DIR}/tests/nvshmem/gpu/${_stem}.cu")
+            set_target_properties(gpu_nvshmem_${_stem} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/gpu/nvshmem"
+                                                                  OUTPUT_NAME ${_stem})
+            target_link_libraries(gpu_nvshmem_${_stem} PRIVATE atoll::nvshmem)
+            target_include_directories(gpu_nvshmem_${_stem} PRIVATE "${PROJECT_SOURCE_DIR}/include")
+            # They call much and need no speed; optimised, they would be the longest compilations of all.
+            target_compile_options(gpu_nvshmem_${_stem} PRIVATE -Xcicc=-O1 -Xptxas=-O0)
+            if(ATOLL_TEST_ALL_TYPES)
+                target_compile_definitions(gpu_nvshmem_${_stem} PRIVATE ATOLL_TEST_ALL_TYPES)
+            endif()
+            add_dependencies(gpu_nvshmem_${_stem} atoll_cuda)
+        endforeach()
     endif()
 endif()
 

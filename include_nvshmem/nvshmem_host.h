@@ -7,18 +7,21 @@
 #include "atoll_nvshmem/types.h"
 
 /* Before a function that kernels have, too. */
-#if defined(__CUDACC__)
+#if defined(__CUDACC_RTC__)
+#define ATOLL_NVSHMEM_BOTH __device__
+#elif defined(__CUDACC__)
 #define ATOLL_NVSHMEM_BOTH __host__ __device__
 #else
 #define ATOLL_NVSHMEM_BOTH
 #endif
 
+#define nvshmem_sync nvshmem_team_sync
+
+#if !defined(__CUDACC_RTC__)
 #ifdef __cplusplus
 extern "C" {
 #endif
 #include "atoll_nvshmem/prototypes.h"
-
-#define nvshmem_sync nvshmem_team_sync
 
 /* Joins the job that `flags` and `attributes` describe, as NVSHMEMX_INIT_* name them; 0 is nvshmem_init.
  * Returns 0, or nonzero if the job could not be made: the reason is on standard error. */
@@ -28,6 +31,10 @@ static inline int nvshmemx_init_attr(unsigned int flags, nvshmemx_init_attr_t* a
 #include "atoll_nvshmem/launch.h"
 #ifdef __cplusplus
 }
+#endif
+#endif
+
+#ifdef __cplusplus
 #include "atoll_nvshmem/kernels.h"
 #endif
 

@@ -4,4 +4,11 @@
 
 #include "nvshmem.h"
 
+/* Tiles need CUDA's `cuda::std`, which NVRTC finds only by an option of the program. */
+#if defined(__CUDACC__) && defined(__cplusplus)
+#if __has_include(<cuda/std/tuple>)
+#include "atoll_nvshmem/tiles.h"
+#endif
+#endif
+
 #endif

@@ -4,13 +4,18 @@
 #define ATOLL_NVSHMEM_KERNEL_BODIES_H
 #if defined(__CUDACC__)
 
+#if defined(__CUDACC_RTC__) /* CUDA's runtime headers declare the same as __assert_fail */
+extern "C" __device__ void __assertfail(const char* why, const char* file, unsigned line,
+                                        const char* function, size_t bytes_of_a_character);
+#endif
+
 namespace atl::nvshmem_kernel {
 
 using device::Team;
 using device::Thread;
 using Size = decltype(sizeof 0);
-using Distance = long;
-using Word = unsigned long;  // uint64_t
+using Distance = ptrdiff_t;
+using Word = uint64_t;
 
 /// An element of so many bits, which is only moved.
 template <int Bits> struct UnitOf { using type = unsigned char; };
@@ -24,8 +29,7 @@ template <int Bits> using Unit = typename UnitOf<Bits>::type;
 /// is not.
 ATOLL_ANYWHERE inline void refuse(const char* why) {
 #if defined(__CUDACC_RTC__)
-    static_cast<void>(why);
-    assert(!"a call of NVSHMEM in a kernel was refused: its module has no state, or an argument is wrong");
+    __assertfail(why, "nvshmem.h of Atoll", 0, "a function of NVSHMEM", 1);
     __trap();
 #elif defined(__CUDA_ARCH__)
     __assert_fail(why, "nvshmem.h of Atoll", 0, "a function of NVSHMEM");
@@ -325,6 +329,7 @@ template <class Scope> ATOLL_APART int team_sync(nvshmem_team_t team, Scope scop
     device::sync(team_of(team), scope);
     return 0;
 }
+inline __device__ int barrier_warpgroup(nvshmem_team_t team) { return barrier(team, device::Warpgroup{}); }
 template <class Scope> ATOLL_ANYWHERE void barrier_all(Scope scope) { device::barrier(known_world(), scope); }
 template <class Scope> ATOLL_ANYWHERE void sync_all(Scope scope) { device::sync(known_world(), scope); }
 
@@ -377,6 +382,18 @@ ATOLL_NVSHMEM_REDUCTION(min, Min)
 ATOLL_NVSHMEM_REDUCTION(sum, Sum)
 ATOLL_NVSHMEM_REDUCTION(prod, Prod)
 #undef ATOLL_NVSHMEM_REDUCTION
+
+/// The pair with the larger x; of equal ones, that of the first PE.
+struct Maxloc {
+    ATOLL_ANYWHERE double2 operator()(double2 a, double2 b) const { return a.x < b.x ? b : a; }
+};
+inline __device__ int double2_maxloc_reduce_block(nvshmem_team_t team, double2* dest, const double2* source,
+                                                  Size n) {
+    const auto count = static_cast<unsigned>(n);
+    device::tile_reduce(team_of(team), device::make_tile(dest, 1, count, 0),
+                        device::make_tile(source, 1, count, 0), Maxloc{}, device::Block{});
+    return 0;
+}
 
 }  // namespace atl::nvshmem_kernel
 

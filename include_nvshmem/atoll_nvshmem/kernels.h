@@ -19,9 +19,6 @@ ATOLL_ANYWHERE inline void refuse_unfilled();
 #if defined(ATOLL_NVSHMEM_HALVES)
 #include "atoll/device/half.hpp"
 #endif
-#if defined(__CUDACC_RTC__)
-#include <assert.h>
-#endif
 
 /* Separate compilation links all sources into one module, whose state is then one. */
 #if defined(__CUDACC_RDC__) && !defined(__CUDACC_RTC__)

@@ -3,6 +3,12 @@
 #define ATOLL_NVSHMEM_TYPES_H
 
 /* Programs rely on the standard headers that NVSHMEM's own include. */
+#if defined(__CUDACC_RTC__) /* NVRTC has no headers of the host: the program names CUDA's, which have CCCL \
+                             */
+#include <cuda/std/climits>
+#include <cuda/std/cstddef>
+#include <cuda/std/cstdint>
+#else
 #include <errno.h>
 #include <limits.h>
 #include <stddef.h>
@@ -10,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#endif
 
 /* A machine without CUDA has the host functions too, on host memory. */
 #if defined(__has_include) && !defined(ATOLL_NVSHMEM_WITHOUT_CUDA)

@@ -166,6 +166,8 @@ test_all() {
     try "device_absent, 2 PEs" job 120 2 "$built/multi/device_absent"
     for n in $counts; do try "NVSHMEM's host functions, $n PEs" job 120 "$n" "$built/gpu/nvshmem/on_gpu"; done
     for n in $counts; do try "NVSHMEM's functions in kernels, $n PEs" job 120 "$n" "$built/gpu/nvshmem/in_kernels"; done
+    for n in $counts; do try "NVSHMEM's tiles, $n PEs" job 120 "$n" "$built/gpu/nvshmem/tiles"; done
+    for n in $counts; do try "NVSHMEM by NVRTC, $n PEs" job 120 "$n" "$built/gpu/nvshmem/runtime_compiled"; done
     try "a kernel of a module without state is refused" unfilled
     for n in $counts; do
         try "device_mailbox, $n PEs" with_env ATOLL_TEST_GPU=1 ATOLL_CHECK=all "$n" \

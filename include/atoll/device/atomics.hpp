@@ -142,8 +142,8 @@ template <class T> ATOLL_ANYWHERE T add_floating(T* p, T value) {
 
 template <class T> ATOLL_ANYWHERE T fetch_add_at(T* p, T value) {
     static_assert(IsInteger<T>::value || IsFloating<T>::value,
-                  "atomic additions are of integers of 4 and 8 bytes, float and double; half types have "
-                  "atomic_add alone (atoll/device/half.hpp), other structs none");
+                  "atomic additions are of integers of 4 and 8 bytes, float and double; half types have them "
+                  "in atoll/device/half.hpp, other structs none");
     if constexpr (IsFloating<T>::value)
         return add_floating(p, value);
     else

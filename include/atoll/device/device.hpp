@@ -9,5 +9,5 @@
 #include "atoll/device/rma.hpp"
 #include "atoll/device/signals.hpp"
 #include "atoll/device/sync.hpp"
-#include "atoll/device/tiles.hpp"
+#include "atoll/device/tile_modes.hpp"
 #include "atoll/device/waits.hpp"

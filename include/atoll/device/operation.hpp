@@ -34,6 +34,7 @@
     X(reduce_scatter, "reduce_scatter")                 \
     X(tile_reduce, "tile_reduce")                       \
     X(tile_allgather, "tile_allgather")                 \
+    X(tile_broadcast, "tile_broadcast")                 \
     /* ---- these do not wait */                        \
     X(peer, "peer")                                     \
     X(ptr, "ptr")                                       \

@@ -53,6 +53,28 @@ struct Block {
     }
 };
 
+/// Four consecutive warps: threads 128 g to 128 g + 127 of the block, all of which exist. It takes the
+/// hardware's barriers 8 to 15, one for each of a block's warp groups.
+struct Warpgroup {
+    __device__ unsigned rank() const { return Block{}.rank() % threads; }
+    __device__ unsigned size() const { return threads; }
+    __device__ void sync() const {
+        asm volatile("bar.sync %0, %1;" ::"r"(first_barrier + group()), "n"(threads) : "memory");
+    }
+    template <class T> __device__ T broadcast(T value) const {
+        __shared__ T words[most_groups];
+        if (rank() == 0) words[group()] = value;
+        sync();
+        const T said = words[group()];
+        sync();  // before it is written again
+        return said;
+    }
+
+  private:
+    static constexpr unsigned threads = 128, most_groups = 8, first_barrier = 8;
+    static __device__ unsigned group() { return Block{}.rank() / threads; }
+};
+
 /// All threads of a kernel, which must be resident at once (cooperative_launch, atoll/device/launch.hpp).
 /// Only one kernel of a PE at a time may use a team at this scope. The team must outlive it.
 class Grid {

@@ -71,15 +71,22 @@ ATOLL_ANYWHERE void copy_tile(const Tile<T>& dst, const Tile<const T>& src, Scop
         copy_runs<1>(dst, src, scope);
 }
 
-/// Folds this member's share of the runs over the members in PE order, and stores it at all of them.
-template <unsigned N, class T, class Op, class Scope>
+/// The part of a reduction that one member computes, and the members that get it.
+enum class Fold {
+    shared,     ///< this member's share, stored at all members
+    here,       ///< all of it, stored here
+    everywhere  ///< all of it, stored at all members
+};
+
+/// Folds runs over the members in PE order.
+template <unsigned N, Fold fold, class T, class Op, class Scope>
 ATOLL_ANYWHERE void fold_runs(const Team& team, const Tile<T>& dst, const Tile<const T>& src, Op op,
                               Scope scope) {
     using R = Run<T, N>;
     using W = typename Wide<T>::type;
     const auto n = static_cast<unsigned>(team.n_pes), me = static_cast<unsigned>(team.my_pe);
-    const unsigned all = src.cols / N * src.rows, part = (all + n - 1) / n;
-    const unsigned begin = me * part < all ? me * part : all;
+    const unsigned all = src.cols / N * src.rows, part = fold == Fold::shared ? (all + n - 1) / n : all;
+    const unsigned begin = fold != Fold::shared ? 0 : me * part < all ? me * part : all;
     const unsigned end = part < all - begin ? begin + part : all;
     for (unsigned i = begin + scope.rank(); i < end; i += scope.size()) {
         const R* from = reinterpret_cast<const R*>(run_at<N>(src, i));
@@ -98,7 +105,29 @@ ATOLL_ANYWHERE void fold_runs(const Team& team, const Tile<T>& dst, const Tile<c
         R result;
         for (unsigned e = 0; e < N; ++e) result.element[e] = static_cast<T>(so_far[e]);
         R* to = reinterpret_cast<R*>(run_at<N>(dst, i));
-        for (int k = 1; k <= team.n_pes; ++k) *at(team, to, (team.my_pe + k) % team.n_pes) = result;
+        if constexpr (fold == Fold::here)
+            *to = result;
+        else
+            for (int k = 1; k <= team.n_pes; ++k) *at(team, to, (team.my_pe + k) % team.n_pes) = result;
+    }
+}
+
+/// Folds the tiles `src` of all members into `dst`. Both have the shape of `src`.
+template <Fold fold, class T, class Op, class Scope>
+ATOLL_ANYWHERE void fold_tile(const Team& team, const Tile<T>& dst, const Tile<const T>& src, Op op,
+                              Scope scope) {
+    if ((bits_of_tile(dst) | bits_of_tile(src)) % 16 == 0)
+        fold_runs<RunOf<T, 16>::value, fold>(team, dst, src, op, scope);
+    else
+        fold_runs<1, fold>(team, dst, src, op, scope);
+}
+
+/// Stores `src` in `dst` of every member, this one last.
+template <class T, class Scope>
+ATOLL_ANYWHERE void push_tile(const Team& team, const Tile<T>& dst, const Tile<const T>& src, Scope scope) {
+    for (int k = 1; k <= team.n_pes; ++k) {
+        T* there = at(team, dst.data, (team.my_pe + k) % team.n_pes);
+        copy_tile(Tile<T>{there, src.rows, src.cols, dst.pitch}, src, scope);
     }
 }
 
@@ -147,10 +176,7 @@ ATOLL_ANYWHERE void tile_reduce(const Team& team, const Tile<T>& dst, const Tile
     detail::check_place(team, call.operation, to.data);
     detail::check_place(team, call.operation, from.data);
     detail::meet(team, scope, call);
-    if ((detail::bits_of_tile(to) | detail::bits_of_tile(from)) % 16 == 0)
-        detail::fold_runs<detail::RunOf<T, 16>::value>(team, to, from, op, scope);
-    else
-        detail::fold_runs<1>(team, to, from, op, scope);
+    detail::fold_tile<detail::Fold::shared>(team, to, from, op, scope);
     detail::meet(team, scope, call);
 }
 
@@ -165,10 +191,7 @@ ATOLL_ANYWHERE void tile_allgather(const Team& team, const Tile<T>& dst, const T
     T* mine = dst.data + static_cast<long long>(team.my_pe) * src.rows * dst.pitch;
     detail::check_place(team, call.operation, dst.data);
     detail::meet(team, scope, call);
-    for (int k = 1; k <= team.n_pes; ++k) {
-        T* there = detail::at(team, mine, (team.my_pe + k) % team.n_pes);
-        detail::copy_tile(Tile<T>{there, src.rows, src.cols, dst.pitch}, from, scope);
-    }
+    detail::push_tile(team, Tile<T>{mine, src.rows, src.cols, dst.pitch}, from, scope);
     detail::meet(team, scope, call);
 }
 

@@ -1,59 +1,21 @@
 // NVSHMEM's functions in kernels, as a program of NVSHMEM calls them: each scope, families by types, teams,
 // and two programs that users write. Without ATOLL_TEST_ALL_TYPES it has the checks that compile fast.
-#include <nvshmem.h>
-#include <nvshmemx.h>
+#include "support.cuh"
 
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
 namespace {
 
-int me, n;
-int* wrong;  // in GPU memory: the first line whose check failed
-
-#define CUDA(call)                                                                  \
-    do {                                                                            \
-        const cudaError_t status_ = (call);                                         \
-        if (status_ != cudaSuccess) {                                               \
-            std::fprintf(stderr, "PE %d of %d: %s is %s (line %d)\n", me, n, #call, \
-                         cudaGetErrorString(status_), __LINE__);                    \
-            std::exit(1);                                                           \
-        }                                                                           \
-    } while (0)
-#define REQUIRE(condition)                                                                          \
-    do {                                                                                            \
-        if (!(condition)) {                                                                         \
-            std::fprintf(stderr, "PE %d of %d: %s fails (line %d)\n", me, n, #condition, __LINE__); \
-            std::exit(1);                                                                           \
-        }                                                                                           \
-    } while (0)
-#define CHECK(condition) \
-    if (!(condition)) atomicCAS(wrong, 0, __LINE__)
-
 constexpr int threads = 64;
 
-/// Launches on all PEs and waits; ends the program if a check failed.
+/// Launches on all PEs and waits.
 template <class... Parameters>
 void run(const char* what, void (*kernel)(Parameters...), Parameters... values) {
     void* arguments[] = {static_cast<void*>(&values)...};
     REQUIRE(nvshmemx_collective_launch(reinterpret_cast<const void*>(kernel), dim3(1), dim3(threads),
                                        arguments, 0, nullptr) == 0);
-    CUDA(cudaDeviceSynchronize());
-    int line = 0;
-    CUDA(cudaMemcpy(&line, wrong, sizeof line, cudaMemcpyDeviceToHost));
-    if (line != 0) {
-        std::fprintf(stderr, "PE %d of %d: %s is wrong (line %d)\n", me, n, what, line);
-        std::exit(1);
-    }
-    nvshmem_barrier_all();
-}
-
-template <class T> T* symmetric(size_t count) {
-    auto* memory = static_cast<T*>(nvshmem_calloc(count, sizeof(T)));
-    REQUIRE(memory != nullptr);
-    return memory;
+    check_no_line(what);
 }
 
 #if defined(ATOLL_TEST_ALL_TYPES)
@@ -524,8 +486,6 @@ int launch_unfilled() {
 }
 
 void check_all() {
-    CUDA(cudaMalloc(&wrong, sizeof *wrong));
-    CUDA(cudaMemset(wrong, 0, sizeof *wrong));
     auto *a = symmetric<char>(threads), *b = symmetric<char>(threads);
     auto* signal = symmetric<uint64_t>(1);
     run("untyped", untyped, a, b, signal, wrong);
@@ -554,16 +514,7 @@ void check_all() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    nvshmem_init();
-    me = nvshmem_my_pe();
-    n = nvshmem_n_pes();
-    int gpus = 0;
-    if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) {
-        if (me == 0) std::puts("SKIPPED (no GPU)");
-        nvshmem_finalize();
-        return 0;
-    }
-    CUDA(cudaSetDevice(nvshmem_team_my_pe(NVSHMEMX_TEAM_NODE) % gpus));
+    if (!begin()) return 0;
     if (argc > 1 && std::strcmp(argv[1], "unfilled") == 0) return launch_unfilled();
     check_all();
     nvshmem_finalize();

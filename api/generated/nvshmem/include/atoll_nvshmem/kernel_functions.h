@@ -1847,6 +1847,8 @@ __device__ __noinline__ inline int nvshmemx_long_prod_reducescatter_block(nvshme
 __device__ __noinline__ inline int nvshmemx_longlong_prod_reducescatter_block(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce) { return atl::nvshmem_kernel::prod_reducescatter(team, dest, source, nreduce, atl::device::Block{}); }
 __device__ __noinline__ inline int nvshmemx_float_prod_reducescatter_block(nvshmem_team_t team, float *dest, const float *source, size_t nreduce) { return atl::nvshmem_kernel::prod_reducescatter(team, dest, source, nreduce, atl::device::Block{}); }
 __device__ __noinline__ inline int nvshmemx_double_prod_reducescatter_block(nvshmem_team_t team, double *dest, const double *source, size_t nreduce) { return atl::nvshmem_kernel::prod_reducescatter(team, dest, source, nreduce, atl::device::Block{}); }
+__device__ inline int nvshmemx_barrier_warpgroup(nvshmem_team_t team) { return atl::nvshmem_kernel::barrier_warpgroup(team); }
+__device__ inline int nvshmemx_double2_maxloc_reduce_block(nvshmem_team_t team, double2 *dest, const double2 *source, size_t nreduce) { return atl::nvshmem_kernel::double2_maxloc_reduce_block(team, dest, source, nreduce); }
 __device__ __noinline__ inline void nvshmemx_flush_warp(void) { atl::nvshmem_kernel::flush(atl::device::Warp{}); }
 __device__ __noinline__ inline void nvshmemx_flush_block(void) { atl::nvshmem_kernel::flush(atl::device::Block{}); }
 __device__ inline void nvshmemx_qp_quiet(int pe, nvshmemx_qp_handle_t *qp_handle, int num_qps) { atl::nvshmem_kernel::qp_quiet(pe, qp_handle, num_qps, atl::device::Thread{}); }
@@ -1937,6 +1939,11 @@ __device__ __noinline__ inline void nvshmemx_qp_bfloat16_put_signal_nbi_warp(__n
 __device__ __noinline__ inline void nvshmemx_qp_half_put_signal_nbi_warp(__half *dest, const __half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, nvshmemx_qp_handle_t) { atl::nvshmem_kernel::put_signal_nbi(dest, source, nelems, sig_addr, signal, sig_op, pe, atl::device::Warp{}); }
 __device__ __noinline__ inline void nvshmemx_qp_bfloat16_put_signal_nbi_block(__nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, nvshmemx_qp_handle_t) { atl::nvshmem_kernel::put_signal_nbi(dest, source, nelems, sig_addr, signal, sig_op, pe, atl::device::Block{}); }
 __device__ __noinline__ inline void nvshmemx_qp_half_put_signal_nbi_block(__half *dest, const __half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, nvshmemx_qp_handle_t) { atl::nvshmem_kernel::put_signal_nbi(dest, source, nelems, sig_addr, signal, sig_op, pe, atl::device::Block{}); }
+__device__ inline __half nvshmem_half_atomic_fetch(const __half *source, int pe) { return atl::nvshmem_kernel::atomic_fetch(source, pe); }
+__device__ inline void nvshmem_half_atomic_set(__half *dest, __half value, int pe) { atl::nvshmem_kernel::atomic_set(dest, value, pe); }
+__device__ inline __half nvshmem_half_atomic_swap(__half *dest, __half value, int pe) { return atl::nvshmem_kernel::atomic_swap(dest, value, pe); }
+__device__ inline __half nvshmemx_half_atomic_fetch_add(__half *dest, __half value, int pe) { return atl::nvshmem_kernel::atomic_fetch_add(dest, value, pe); }
+__device__ inline void nvshmemx_half_atomic_add(__half *dest, __half value, int pe) { atl::nvshmem_kernel::atomic_add(dest, value, pe); }
 __device__ __noinline__ inline int nvshmemx_bfloat16_alltoall_warp(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nelems) { return atl::nvshmem_kernel::alltoall(team, dest, source, nelems, atl::device::Warp{}); }
 __device__ __noinline__ inline int nvshmemx_half_alltoall_warp(nvshmem_team_t team, __half *dest, const __half *source, size_t nelems) { return atl::nvshmem_kernel::alltoall(team, dest, source, nelems, atl::device::Warp{}); }
 __device__ __noinline__ inline int nvshmemx_bfloat16_alltoall_block(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nelems) { return atl::nvshmem_kernel::alltoall(team, dest, source, nelems, atl::device::Block{}); }
