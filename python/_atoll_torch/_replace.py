@@ -61,7 +61,7 @@ class _Replaced(type):
         _say(f"groups of {cls.name} are made by Atoll (ATOLL_TORCH_REPLACE).")
         from atoll._c10d import create_on
 
-        backend = create_on(store, rank, size, timeout.total_seconds(), f"of {cls.name}")
+        backend = create_on(store, rank, size, timeout.total_seconds(), f"of {cls.name}", shown=cls.name)
         cls.made.add(backend)
         return backend
 

@@ -69,7 +69,15 @@ def create(group: Any, options: Any) -> Any:
     return create_on(group.store, group.group_rank, group.group_size, seconds, str(group.group_id), ranks)
 
 
-def create_on(store: Any, rank: int, size: int, seconds: float, label: str, ranks: Sequence[int] = ()) -> Any:
+def create_on(
+    store: Any,
+    rank: int,
+    size: int,
+    seconds: float,
+    label: str,
+    ranks: Sequence[int] = (),
+    shown: str = "atoll",
+) -> Any:
     """Make the backend of a group whose ranks a store connects. Collective over the group.
 
     Parameters
@@ -84,5 +92,7 @@ def create_on(store: Any, rank: int, size: int, seconds: float, label: str, rank
         A name of the group, for errors.
     ranks
         The global rank of each rank, for errors; by default the ranks themselves.
+    shown
+        The backend's name in PyTorch's profiler, before the operation's: "atoll:all_reduce".
     """
-    return module().create_backend(store, rank, size, seconds, label, list(ranks))
+    return module().create_backend(store, rank, size, seconds, label, list(ranks), shown)

@@ -21,11 +21,18 @@ GpuSide& AtollBackend::gpu(c10::Device device) {
 WorkPtr AtollBackend::go(Buffers& buffers, const atoll_call& call, c10::Device device, bool async,
                          bool uneven) {
     const std::uint64_t sequence = ++sequence_;
-    Job job = buffers.take_job();
+    Job job = profiled(buffers.take_job());
     WorkPtr work = device.is_cuda() ? gpu(device).collective(call, std::move(job), uneven, async, sequence)
                                     : go_on_cpu(std::move(job), call, async, sequence);
     if (async && coalescing_) coalesced_.push_back(work);
     return work;
+}
+
+/// Begins the range of an operation that a profiler wants to see.
+Job AtollBackend::profiled(Job job) const {
+    if (job.profiled) job.ended = begin_range(shown_, job.type, job.shown);
+    job.shown.clear();
+    return job;
 }
 
 /// Starts an operation, or carries it out if the caller waits anyway.
@@ -386,7 +393,7 @@ WorkPtr AtollBackend::message(Buffers& buffers, int kind, const at::Tensor& tens
     call.tag = tag;
     if (tensor.device().is_cpu()) return go(buffers, call, tensor.device(), true);
     GpuSide& side = gpu(tensor.device());
-    Job job = buffers.take_job();
+    Job job = profiled(buffers.take_job());
     if (!coalescing_) return side.message(call, std::move(job), ++sequence_);
     side.add(call, std::move(job));
     return c10::make_intrusive<ManyWork>(rank_, OpType::COALESCED, std::vector<WorkPtr>{});

@@ -15,12 +15,13 @@ namespace atoll_c10d {
 class AtollBackend : public c10d::Backend {
   public:
     AtollBackend(atoll_group* group, const Meeting& meeting, Milliseconds timeout, std::vector<int> names,
-                 std::string label)
+                 std::string label, std::string shown)
         : Backend(meeting.rank, meeting.size),
           group_(group),
           meeting_(meeting),
           names_(std::move(names)),
           label_(std::move(label)),
+          shown_(std::move(shown)),
           options_(c10::make_intrusive<Options>("atoll", timeout)) {}
     ~AtollBackend() override {
         gpus_.clear();
@@ -112,6 +113,7 @@ class AtollBackend : public c10d::Backend {
     int root_of(std::int64_t root, const char* operation) const;
     /// Starts an operation on tensors of this device. `uneven`: pieces of an all_to_all may differ in size.
     WorkPtr go(Buffers& buffers, const atoll_call& call, c10::Device device, bool async, bool uneven = false);
+    Job profiled(Job job) const;
     WorkPtr go_on_cpu(Job job, const atoll_call& call, bool async, std::uint64_t sequence);
     GpuSide& gpu(c10::Device device);
     WorkPtr message(Buffers& buffers, int kind, const at::Tensor& tensor, int other, int tag);
@@ -137,6 +139,7 @@ class AtollBackend : public c10d::Backend {
     std::map<c10::DeviceIndex, std::unique_ptr<GpuSide>> gpus_;
     std::vector<int> names_;  ///< global rank of each rank
     std::string label_;       ///< the group's name, for errors
+    std::string shown_;       ///< the backend's name in profiles: another one's if the program names that
     c10::intrusive_ptr<Options> options_;
     std::atomic<std::uint64_t> sequence_{0};
     int monitored_ = 0;
@@ -148,6 +151,6 @@ class AtollBackend : public c10d::Backend {
 /// Makes the backend of a group, whose store connects its ranks. Collective over the group.
 c10::intrusive_ptr<c10d::Backend> create_backend(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                                                  int size, double timeout_s, const std::string& group_id,
-                                                 std::vector<int> names);
+                                                 std::vector<int> names, std::string shown);
 
 }  // namespace atoll_c10d

@@ -2,6 +2,7 @@
 // type that a GPU does not reduce.
 #pragma once
 
+#include "profile.hpp"
 #include "work.hpp"
 
 #include <torch/csrc/distributed/c10d/Types.hpp>
@@ -43,15 +44,23 @@ inline const at::Tensor& single(const Tensors& tensors, const char* operation) {
 /// `single` or `check_alike`.
 class Buffers {
   public:
-    explicit Buffers(OpType type, bool reduces = false) : reduces_(reduces) { job_.type = type; }
+    explicit Buffers(OpType type, bool reduces = false) : reduces_(reduces) {
+        job_.type = type;
+        job_.profiled = is_profiled();
+    }
 
-    void input(const at::Tensor& tensor) { push(in_, keep(readable(tensor))); }
+    void input(const at::Tensor& tensor) {
+        show(tensor);
+        push(in_, keep(readable(tensor)));
+    }
     void output(const at::Tensor& tensor) {
+        if (job_.type == OpType::BROADCAST || job_.type == OpType::RECV) show(tensor);
         job_.results.push_back(tensor);
         push(out_, writable(tensor, false));
     }
     /// One tensor that is read and written.
     void both(const at::Tensor& tensor) {
+        show(tensor);
         job_.results.push_back(tensor);
         const at::Tensor flat = writable(tensor, true);
         push(in_, flat);
@@ -59,6 +68,7 @@ class Buffers {
     }
     /// A tensor in pieces along dimension 0, or in equal pieces of its elements.
     void input_pieces(const at::Tensor& tensor, const std::vector<std::size_t>& bytes) {
+        show(tensor);
         pieces(in_, keep(readable(tensor)), bytes);
     }
     void output_pieces(const at::Tensor& tensor, const std::vector<std::size_t>& bytes) {
@@ -67,6 +77,7 @@ class Buffers {
     }
     /// A tensor in `n` equal pieces.
     void input_pieces(const at::Tensor& tensor, std::size_t n) {
+        show(tensor);
         const at::Tensor& flat = keep(readable(tensor));
         pieces(in_, flat, std::vector<std::size_t>(n, flat.nbytes() / n));
     }
@@ -94,6 +105,11 @@ class Buffers {
 
   private:
     using Spans = std::vector<atoll_span>;
+
+    /// Notes a tensor whose shape a profiler shows.
+    void show(const at::Tensor& tensor) {
+        if (job_.profiled) job_.shown.push_back(tensor);
+    }
 
     /// GPUs reduce 8-bit floating-point numbers as float32; they are rounded once, at the end.
     bool widens(const at::Tensor& tensor) const {

@@ -131,6 +131,7 @@ WorkPtr GpuSide::finish(Job job, const c10::Stream& stream, bool async, std::uin
         const OnStream on(stream);
         job.finish();
     }
+    if (job.ended) job.ended();
     if (async) {
         for (const at::Tensor& tensor : job.kept) tensor.record_stream(stream);
         for (const at::Tensor& tensor : job.results) tensor.record_stream(stream);

@@ -31,7 +31,7 @@ atoll_group* join_members(c10d::Store& store, const std::string& keys, int rank,
 
 c10::intrusive_ptr<c10d::Backend> create_backend(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                                                  int size, double timeout_s, const std::string& group_id,
-                                                 std::vector<int> names) {
+                                                 std::vector<int> names, std::string shown) {
     if (names.empty())
         for (int i = 0; i < size; ++i) names.push_back(i);
     const Milliseconds timeout(static_cast<std::int64_t>(timeout_s * 1e3));
@@ -45,7 +45,8 @@ c10::intrusive_ptr<c10d::Backend> create_backend(const c10::intrusive_ptr<c10d::
         throw_failure(failure, text);
     }
     const Meeting meeting{store, keys, rank, size, timeout_s};
-    auto backend = c10::make_intrusive<AtollBackend>(group, meeting, timeout, std::move(names), group_id);
+    auto backend = c10::make_intrusive<AtollBackend>(group, meeting, timeout, std::move(names), group_id,
+                                                     std::move(shown));
     if (store->add(keys + "/joined", 1) == size) store->set(keys + "/end", std::string(all_joined));
     const std::string end = awaited(*store, keys + "/end", "Not all ranks joined the group", timeout);
     if (end != all_joined) throw_failure(ATOLL_FAILED, "The group was not made, since " + end);
@@ -73,5 +74,6 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("register_symmetric", &register_symmetric);
     m.def("create_backend", &create_backend, pybind11::arg("store"), pybind11::arg("rank"),
           pybind11::arg("size"), pybind11::arg("timeout_s"), pybind11::arg("group_id"),
-          pybind11::arg("names"), pybind11::call_guard<pybind11::gil_scoped_release>());
+          pybind11::arg("names"), pybind11::arg("shown"),
+          pybind11::call_guard<pybind11::gil_scoped_release>());
 }

@@ -30,7 +30,7 @@ c10::intrusive_ptr<c10d::Backend> AtollBackend::subgroup(const c10::intrusive_pt
     if (mine < 0) return nullptr;
     const Milliseconds timeout = options ? options->timeout : options_->timeout;
     return create_backend(store->clone(), mine, static_cast<int>(ranks.size()),
-                          std::chrono::duration<double>(timeout).count(), label, std::move(names));
+                          std::chrono::duration<double>(timeout).count(), label, std::move(names), shown_);
 }
 
 /// PyTorch calls this on every rank; a rank that is in no part gets nothing.

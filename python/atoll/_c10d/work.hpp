@@ -41,6 +41,8 @@ inline int run_signal_handlers() {
         throw pybind11::error_already_set(*error);
     }
     if (failure == ATOLL_WRONG_CALL) C10_THROW_ERROR(ValueError, text);
+    // Programs look for " Timed out ", as they do in the errors of gloo.
+    if (failure == ATOLL_TIMED_OUT) C10_THROW_ERROR(DistBackendError, "Atoll: " + text);
     C10_THROW_ERROR(DistBackendError, text);
 }
 /// The same for the library's last failure.
@@ -52,6 +54,9 @@ struct Job {
     Tensors kept;                  ///< contiguous tensors that the transfer reads and writes
     Tensors results;               ///< as the caller gave them
     std::function<void()> finish;  ///< copies to tensors that are not contiguous; may be empty
+    bool profiled = false;         ///< whether `shown` has the tensors for a profiler
+    Tensors shown;
+    std::function<void()> ended;  ///< ends the profiler's range; may be empty
 };
 
 class AtollWork : public c10d::Work {
@@ -158,6 +163,8 @@ class AtollWork : public c10d::Work {
             failure_ = std::move(failure);
             job_.kept.clear();
             job_.finish = nullptr;
+            if (job_.ended) job_.ended();
+            job_.ended = nullptr;
             over_.store(true, std::memory_order_release);
             future = future_;
         }
