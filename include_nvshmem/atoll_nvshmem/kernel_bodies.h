@@ -321,32 +321,39 @@ ATOLL_APART Size test_some_vector(const T* words, Size n, Size* indices, const i
 }
 
 // ---- collectives: calls, not inlined, so that programs compile fast
+/// The team of a call, after all threads of the scope have come. Some of them may just have made a call with
+/// a smaller scope, which Atoll's own functions do not wait for.
+template <class Scope> ATOLL_ANYWHERE const Team& team_for(nvshmem_team_t number, Scope scope) {
+    const Team& team = team_of(number);
+    scope.sync();
+    return team;
+}
 template <class Scope> ATOLL_APART int barrier(nvshmem_team_t team, Scope scope) {
-    device::barrier(team_of(team), scope);
+    device::barrier(team_for(team, scope), scope);
     return 0;
 }
 template <class Scope> ATOLL_APART int team_sync(nvshmem_team_t team, Scope scope) {
-    device::sync(team_of(team), scope);
+    device::sync(team_for(team, scope), scope);
     return 0;
 }
 inline __device__ int barrier_warpgroup(nvshmem_team_t team) { return barrier(team, device::Warpgroup{}); }
-template <class Scope> ATOLL_ANYWHERE void barrier_all(Scope scope) { device::barrier(known_world(), scope); }
-template <class Scope> ATOLL_ANYWHERE void sync_all(Scope scope) { device::sync(known_world(), scope); }
+template <class Scope> ATOLL_ANYWHERE void barrier_all(Scope scope) { barrier(NVSHMEM_TEAM_WORLD, scope); }
+template <class Scope> ATOLL_ANYWHERE void sync_all(Scope scope) { team_sync(NVSHMEM_TEAM_WORLD, scope); }
 
 template <class Scope>
 ATOLL_APART int alltoallmem(nvshmem_team_t team, void* dest, const void* source, Size n, Scope scope) {
-    device::alltoall(team_of(team), bytes_of(dest), bytes_of(source), n, scope);
+    device::alltoall(team_for(team, scope), bytes_of(dest), bytes_of(source), n, scope);
     return 0;
 }
 template <class Scope>
 ATOLL_APART int broadcastmem(nvshmem_team_t team, void* dest, const void* source, Size n, int root,
                              Scope scope) {
-    device::broadcast(team_of(team), bytes_of(dest), bytes_of(source), n, root, scope);
+    device::broadcast(team_for(team, scope), bytes_of(dest), bytes_of(source), n, root, scope);
     return 0;
 }
 template <class Scope>
 ATOLL_APART int fcollectmem(nvshmem_team_t team, void* dest, const void* source, Size n, Scope scope) {
-    device::fcollect(team_of(team), bytes_of(dest), bytes_of(source), n, scope);
+    device::fcollect(team_for(team, scope), bytes_of(dest), bytes_of(source), n, scope);
     return 0;
 }
 template <class T, class Scope>
@@ -365,13 +372,13 @@ ATOLL_ANYWHERE int fcollect(nvshmem_team_t team, T* dest, const T* source, Size 
 #define ATOLL_NVSHMEM_REDUCTION(NAME, OP)                                                               \
     template <class T, class Scope>                                                                     \
     ATOLL_APART int NAME##_reduce(nvshmem_team_t team, T* dest, const T* source, Size n, Scope scope) { \
-        device::reduce(team_of(team), dest, source, n, device::OP{}, scope);                            \
+        device::reduce(team_for(team, scope), dest, source, n, device::OP{}, scope);                    \
         return 0;                                                                                       \
     }                                                                                                   \
     template <class T, class Scope>                                                                     \
     ATOLL_APART int NAME##_reducescatter(nvshmem_team_t team, T* dest, const T* source, Size n,         \
                                          Scope scope) {                                                 \
-        device::reduce_scatter(team_of(team), dest, source, n, device::OP{}, scope);                    \
+        device::reduce_scatter(team_for(team, scope), dest, source, n, device::OP{}, scope);            \
         return 0;                                                                                       \
     }
 ATOLL_NVSHMEM_REDUCTION(and, And)
@@ -390,7 +397,7 @@ struct Maxloc {
 inline __device__ int double2_maxloc_reduce_block(nvshmem_team_t team, double2* dest, const double2* source,
                                                   Size n) {
     const auto count = static_cast<unsigned>(n);
-    device::tile_reduce(team_of(team), device::make_tile(dest, 1, count, 0),
+    device::tile_reduce(team_for(team, device::Block{}), device::make_tile(dest, 1, count, 0),
                         device::make_tile(source, 1, count, 0), Maxloc{}, device::Block{});
     return 0;
 }

@@ -83,8 +83,9 @@ __device__ int tile_get(S src, D dst, const Coord& start, const Coord& boundary,
 }
 
 /// The team of a collective; its members write each other's memory, so all are on this host.
-__device__ inline const Team& tile_team(nvshmem_team_t number, device::Operation operation) {
-    const Team& team = team_of(number);
+template <class Scope>
+__device__ const Team& tile_team(nvshmem_team_t number, device::Operation operation, Scope scope) {
+    const Team& team = team_for(number, scope);
     device::detail::check_near(team, operation);
     return team;
 }
@@ -104,7 +105,7 @@ __device__ int tile_allgather(nvshmem_team_t number, S src, D dst, const Coord& 
     static_assert(algo == nvshmemx::NVLS_ONE_SHOT_PUSH_NBI,
                   "tile_allgather has the algorithm NVLS_ONE_SHOT_PUSH_NBI");
     static_assert(modes_of_tensor<S> == 2, "tile_allgather gathers tensors of two modes");
-    const Team& team = tile_team(number, device::Operation::tile_allgather);
+    const Team& team = tile_team(number, device::Operation::tile_allgather, scope);
     if (!accepts_tiles(src, dst, team.n_pes, flag)) return NVSHMEMX_ERROR_INVALID_VALUE;
     const auto whole = tiles_of(src, dst, cuda::std::tuple<>{}, cuda::std::tuple<>{});
     const auto gathered = dst.shape();
@@ -120,7 +121,7 @@ __device__ int tile_broadcast(nvshmem_team_t number, S src, D dst, const Coord& 
                               uint64_t flag, Scope scope) {
     static_assert(algo == nvshmemx::NVLS_ONE_SHOT_PUSH_NBI,
                   "tile_broadcast has the algorithm NVLS_ONE_SHOT_PUSH_NBI");
-    const Team& team = tile_team(number, device::Operation::tile_broadcast);
+    const Team& team = tile_team(number, device::Operation::tile_broadcast, scope);
     if (!accepts_tiles(src, dst, 1, flag)) return NVSHMEMX_ERROR_INVALID_VALUE;
     const auto tiles = tiles_of(src, dst, start, boundary);
     device::detail::push_modes(team, tiles.dst, tiles.src, scope);
@@ -134,7 +135,7 @@ __device__ int tile_reduce(nvshmem_team_t number, S src, D dst, const Coord& sta
                   "tile_*_reduce has the algorithms NVLS_ONE_SHOT_PULL_NBI and NVLS_TWO_SHOT_PUSH_NBI");
     constexpr bool by_root = algo == nvshmemx::NVLS_TWO_SHOT_PUSH_NBI;
     using device::detail::Fold;
-    const Team& team = tile_team(number, device::Operation::tile_reduce);
+    const Team& team = tile_team(number, device::Operation::tile_reduce, scope);
     if (!accepts_tiles(src, dst, 1, flag)) return NVSHMEMX_ERROR_INVALID_VALUE;
     if (by_root && static_cast<unsigned>(root) >= static_cast<unsigned>(team.n_pes))
         return NVSHMEMX_ERROR_INVALID_VALUE;
@@ -150,7 +151,7 @@ __device__ int tile_rooted_reduce(nvshmem_team_t number, S src, D dst, const Coo
                                   const Coord& boundary, int root, uint64_t flag, Op op, Scope scope) {
     static_assert(algo == nvshmemx::NVLS_ONE_SHOT_PULL_NBI,
                   "tile_*_rooted_reduce has the algorithm NVLS_ONE_SHOT_PULL_NBI");
-    const Team& team = tile_team(number, device::Operation::tile_reduce);
+    const Team& team = tile_team(number, device::Operation::tile_reduce, scope);
     if (!accepts_tiles(src, dst, 1, flag) || static_cast<unsigned>(root) >= static_cast<unsigned>(team.n_pes))
         return NVSHMEMX_ERROR_INVALID_VALUE;
     device::detail::meet(team, scope, device::detail::Call{device::Operation::tile_reduce, 0, 0});
@@ -165,7 +166,7 @@ __device__ int tile_rooted_reduce(nvshmem_team_t number, S src, D dst, const Coo
 template <tile_coll_algo_t algo, class Scope>
 __device__ int tile_collective_wait(nvshmem_team_t number, uint64_t flag, Scope scope) {
     if (flag != 0) return NVSHMEMX_ERROR_INVALID_VALUE;
-    const Team& team = tile_team(number, device::Operation::sync);
+    const Team& team = tile_team(number, device::Operation::sync, scope);
     if (algo == nvshmemx::NVLS_ONE_SHOT_PULL_NBI)
         scope.sync();
     else
