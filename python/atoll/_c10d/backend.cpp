@@ -30,7 +30,10 @@ WorkPtr AtollBackend::go(Buffers& buffers, const atoll_call& call, c10::Device d
 
 /// Begins the range of an operation that a profiler wants to see.
 Job AtollBackend::profiled(Job job) const {
-    if (job.profiled) job.ended = begin_range(shown_, job.type, job.shown);
+    if (range_of_many_)
+        job.ended = [range = range_of_many_] { range->operation_ended(); };
+    else if (job.profiled)
+        job.ended = begin_range(shown_, job.type, job.shown);
     job.shown.clear();
     return job;
 }
@@ -181,7 +184,7 @@ WorkPtr AtollBackend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& 
 }
 
 WorkPtr AtollBackend::allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& opts) {
-    return many(OpType::ALLREDUCE_COALESCED, tensors.size(), [&](std::size_t i) {
+    return many(OpType::ALLREDUCE_COALESCED, tensors, [&](std::size_t i) {
         Tensors one{tensors[i]};
         return allreduce(one, opts);
     });
@@ -227,7 +230,7 @@ WorkPtr AtollBackend::allgather_coalesced(std::vector<Tensors>& outputs, Tensors
     TORCH_CHECK_VALUE(outputs.size() == static_cast<std::size_t>(size_),
                       "all_gather_coalesced takes a list for each of the ", size_, " ranks; it was given ",
                       outputs.size(), ".");
-    return many(OpType::ALLGATHER_COALESCED, inputs.size(), [&](std::size_t i) {
+    return many(OpType::ALLGATHER_COALESCED, inputs, [&](std::size_t i) {
         std::vector<Tensors> out(1);
         for (const Tensors& of_rank : outputs) {
             TORCH_CHECK_VALUE(of_rank.size() == inputs.size(),
@@ -257,7 +260,7 @@ WorkPtr AtollBackend::allgather_into_tensor_coalesced(Tensors& outputs, Tensors&
                                                       const c10d::AllgatherOptions& opts) {
     TORCH_CHECK_VALUE(outputs.size() == inputs.size(),
                       "all_gather_single_coalesced takes an output for each input.");
-    return many(OpType::COALESCED, inputs.size(),
+    return many(OpType::COALESCED, inputs,
                 [&](std::size_t i) { return _allgather_base(outputs[i], inputs[i], opts); });
 }
 
@@ -346,7 +349,7 @@ WorkPtr AtollBackend::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors&
                                                       const c10d::ReduceScatterOptions& opts) {
     TORCH_CHECK_VALUE(outputs.size() == inputs.size(),
                       "reduce_scatter_single_coalesced takes an output for each input.");
-    return many(OpType::COALESCED, inputs.size(),
+    return many(OpType::COALESCED, inputs,
                 [&](std::size_t i) { return _reduce_scatter_base(outputs[i], inputs[i], opts); });
 }
 

@@ -8,6 +8,8 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include <c10/util/ScopeExit.h>
+
 #include <optional>
 
 namespace atoll_c10d {
@@ -126,9 +128,12 @@ class AtollBackend : public c10d::Backend {
         call.op = op_of(op, type, operation);
         if (tensor.device().is_cuda()) call.type = type_on_gpu(type, call);
     }
-    template <class Each> WorkPtr many(OpType type, std::size_t n, Each&& each) {
+    template <class Each> WorkPtr many(OpType type, const Tensors& inputs, Each&& each) {
         std::vector<WorkPtr> parts;
-        for (std::size_t i = 0; i < n; ++i) parts.push_back(each(i));
+        if (is_profiled())
+            range_of_many_ = std::make_shared<SharedRange>(begin_range(shown_, type, inputs), inputs.size());
+        const auto forget = c10::make_scope_exit([&] { range_of_many_ = nullptr; });
+        for (std::size_t i = 0; i < inputs.size(); ++i) parts.push_back(each(i));
         return c10::make_intrusive<ManyWork>(rank_, type, std::move(parts));
     }
     int wait_for_message(int kind, int other, int tag, char* byte, Milliseconds timeout);
@@ -142,6 +147,7 @@ class AtollBackend : public c10d::Backend {
     std::string shown_;       ///< the backend's name in profiles: another one's if the program names that
     c10::intrusive_ptr<Options> options_;
     std::atomic<std::uint64_t> sequence_{0};
+    std::shared_ptr<SharedRange> range_of_many_;  ///< during a call of `many` that a profiler sees
     int monitored_ = 0;
     int windows_ = 0, splits_ = 0;
     bool coalescing_ = false;

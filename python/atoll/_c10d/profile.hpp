@@ -5,6 +5,7 @@
 #include <ATen/record_function.h>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -23,10 +24,12 @@ inline const char* name_of_operation(c10d::OpType type) {
         case OpType::BROADCAST:
             return "broadcast";
         case OpType::ALLREDUCE:
+        case OpType::ALLREDUCE_COALESCED:
             return "all_reduce";
         case OpType::REDUCE:
             return "reduce";
         case OpType::ALLGATHER:
+        case OpType::ALLGATHER_COALESCED:
         case OpType::_ALLGATHER_BASE:
             return "all_gather";
         case OpType::GATHER:
@@ -48,9 +51,23 @@ inline const char* name_of_operation(c10d::OpType type) {
         case OpType::BARRIER:
             return "barrier";
         default:
-            return "operation";
+            return "coalesced";
     }
 }
+
+/// One range of several operations, which ends with the last of them.
+class SharedRange {
+  public:
+    SharedRange(std::function<void()> end, std::size_t operations)
+        : end_(std::move(end)), left_(operations) {}
+    void operation_ended() {
+        if (left_.fetch_sub(1) == 1 && end_) end_();
+    }
+
+  private:
+    std::function<void()> end_;
+    std::atomic<std::size_t> left_;
+};
 
 /// Begins an operation's range. Returns the function that ends it, for any thread.
 inline std::function<void()> begin_range(const std::string& backend, c10d::OpType type,
