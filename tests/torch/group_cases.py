@@ -146,7 +146,7 @@ def a_wait_with_a_limit(ranks: Ranks) -> None:
     if ranks.rank == 0:
         tensor = torch.empty(1)
         work = dist.irecv(tensor, 1, group=ranks.atoll)
-        with raises(RuntimeError, "Timed out after 0.05 s", "waiting for rank 1"):
+        with raises(RuntimeError, "Atoll: Timed out after 0.05 s", "waiting for rank 1"):
             work.wait(timedelta(milliseconds=50))
         assert not work.is_completed()
         ranks.meet()
@@ -275,3 +275,30 @@ def what_is_refused_has_a_sentence(ranks: Ranks) -> None:
     tensor = torch.ones(2)
     dist.all_reduce(tensor, group=ranks.atoll)
     assert tensor.tolist() == [ranks.size] * 2, "the group is usable afterwards"
+
+
+@case
+def operations_in_the_profiler(ranks: Ranks) -> None:
+    group = ranks.atoll
+    tensor, parts = torch.ones(3, 2), [torch.ones(3, 2) for _ in range(ranks.size)]
+    with torch.autograd.profiler.profile(record_shapes=True) as profile:
+        dist.all_reduce(tensor, group=group)
+        work = dist.all_gather(parts, tensor, group=group, async_op=True)
+        assert work is not None
+        work.wait()
+        dist.broadcast(tensor, 0, group=group)
+        dist.all_reduce_coalesced([torch.ones(4), torch.ones(5)], group=group)
+        dist.barrier(group=group)
+    seen = [
+        (event.name, event.input_shapes)
+        for event in profile.function_events
+        if event.name.startswith("atoll:")
+    ]
+    assert seen == [
+        ("atoll:all_reduce", [[3, 2]]),
+        ("atoll:all_gather", [[3, 2]]),
+        ("atoll:broadcast", [[3, 2]]),
+        ("atoll:all_reduce", [[4], [5]]),
+        ("atoll:barrier", []),
+    ], seen
+    assert all(event.is_async for event in profile.function_events if event.name.startswith("atoll:"))
