@@ -8,7 +8,7 @@ include(CMakePackageConfigHelpers)
 
 # The contents of a wheel, and all that `make` without a target needs.
 add_custom_target(atoll_package)
-foreach(_target atoll atoll_cuda atoll_shmem atoll_nvshmem atoll_cli atoll_bench_core _atoll)
+foreach(_target atoll atoll_cuda atoll_shmem atoll_nvshmem atoll_nvshmem_device atoll_cli atoll_bench_core _atoll)
     if(TARGET ${_target})
         add_dependencies(atoll_package ${_target})
     endif()
@@ -16,6 +16,8 @@ endforeach()
 
 set(_generated "${PROJECT_BINARY_DIR}/generated/install")
 write_basic_package_version_file("${_generated}/atollConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+# The version of NVSHMEM whose names the headers have.
+write_basic_package_version_file("${_generated}/NVSHMEMConfigVersion.cmake" VERSION 3.8.0 COMPATIBILITY SameMajorVersion)
 configure_file("${PROJECT_SOURCE_DIR}/cmake/atoll.pc.in" "${_generated}/atoll.pc" @ONLY)
 configure_file("${PROJECT_SOURCE_DIR}/cmake/atoll-shmem.pc.in" "${_generated}/atoll-shmem.pc" @ONLY)
 configure_file("${PROJECT_SOURCE_DIR}/cmake/atoll-nvshmem.pc.in" "${_generated}/atoll-nvshmem.pc" @ONLY)
@@ -32,6 +34,11 @@ function(_atoll_install component root)
             ${_where} FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh")
     install(TARGETS atoll_nvshmem EXPORT atoll_${component} LIBRARY DESTINATION "${root}nvshmem/lib" ${_where}
             INCLUDES DESTINATION "${root}nvshmem/include")
+    install(FILES "$<TARGET_FILE:atoll_nvshmem_device>" "${PROJECT_SOURCE_DIR}/cmake/nvshmem/libnvshmem.so"
+            DESTINATION "${root}nvshmem/lib" ${_where})
+    install(FILES "${PROJECT_SOURCE_DIR}/cmake/nvshmem/NVSHMEMConfig.cmake" "${_generated}/NVSHMEMConfigVersion.cmake"
+            DESTINATION "${root}nvshmem/lib/cmake/nvshmem" ${_where})
+    install(PROGRAMS "${PROJECT_SOURCE_DIR}/cmake/nvshmem/nvshmrun" DESTINATION "${root}nvshmem/bin" ${_where})
     foreach(_folder IN LISTS ATOLL_NVSHMEM_INCLUDE)
         install(DIRECTORY "${_folder}/" DESTINATION "${root}nvshmem/include" ${_where} FILES_MATCHING PATTERN "*.h")
     endforeach()
@@ -51,7 +58,8 @@ function(_atoll_install_wrappers component folder)
     if(component STREQUAL "python")
         list(APPEND _where EXCLUDE_FROM_ALL)
     endif()
-    install(PROGRAMS "${PROJECT_SOURCE_DIR}/cmake/oshcc" "${PROJECT_SOURCE_DIR}/cmake/oshrun" ${_where})
+    install(PROGRAMS "${PROJECT_SOURCE_DIR}/cmake/oshcc" "${PROJECT_SOURCE_DIR}/cmake/oshrun"
+                     "${PROJECT_SOURCE_DIR}/cmake/nvshmem/nvshmrun" ${_where})
     foreach(_name oshc++ oshCC)
         install(PROGRAMS "${PROJECT_SOURCE_DIR}/cmake/oshcc" RENAME ${_name} ${_where})
     endforeach()

@@ -16,11 +16,12 @@ namespace {
 constexpr const char* usage = "atoll run [-n N] [OPTIONS] PROGRAM [ARGUMENTS...]";
 
 /// The number of arguments before PROGRAM. Found here rather than by the parser for two reasons. All
-/// arguments behind PROGRAM belong to it. And "-np" is not an option that a parser of single letters accepts.
+/// arguments behind PROGRAM belong to it. And "-np" and "-ppn" are no options that a parser of single letters
+/// accepts.
 std::size_t find_program(const Arguments& arguments) {
-    constexpr const char* with_value[] = {"-n",           "-np",     "--np",    "--timeout", "--bind",
-                                          "--heap-size",  "--env",   "-x",      "--hosts",   "--agent",
-                                          "--output-dir", "--trace", "--record"};
+    constexpr const char* with_value[] = {"-n",          "-np",   "--np",         "--timeout", "--bind",
+                                          "--heap-size", "--env", "-x",           "--hosts",   "--agent",
+                                          "--ppn",       "-ppn",  "--output-dir", "--trace",   "--record"};
     std::size_t i = 0;
     while (i < arguments.size() && arguments[i].size() > 1 && arguments[i][0] == '-' &&
            arguments[i] != "--" && arguments[i] != "-m") {  // -m is Python's, with all arguments that follow
@@ -78,6 +79,19 @@ void set_counts(RunOptions& options, const std::string& count, const std::string
     options.n_pes = count.empty() ? common::usable_cpus() : parse_pe_count(count);
 }
 
+/// Checks the PEs of each host that --ppn gives: here the other options decide them.
+void check_share(const RunOptions& options, const std::string& ppn) {
+    const int share = parse_pe_count(ppn, "--ppn");
+    const std::string wrong = "--ppn " + ppn + ": expected ";
+    if (options.hosts.empty() && share < options.n_pes)
+        throw UsageError(wrong + "at least the " + std::to_string(options.n_pes) +
+                         " PEs of this host; name several hosts by --hosts");
+    for (const HostShare& host : options.hosts)
+        if (host.n_pes != share)
+            throw UsageError(wrong + "the " + std::to_string(host.n_pes) + " PEs that --hosts gives to " +
+                             host.name + "; --ppn may be left out");
+}
+
 void check_output(const RunOptions& options) {
     if (int{options.label} + int{options.raw} + int{!options.output_folder.empty()} > 1)
         throw UsageError("--label, --raw and --output-dir exclude one another: give one of them");
@@ -98,13 +112,13 @@ bool parse(CLI::App& app, Arguments arguments, const std::string& hint) {
     }
 }
 
-int parse_pe_count(const std::string& text) {
+int parse_pe_count(const std::string& text, const char* option) {
     int count = 0;
     const char* end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data(), end, count);
     constexpr int most = 1 << 16;
     if (error != std::errc{} || rest != end || count < 1 || count > most) {
-        throw UsageError("-n " + text + ": expected the number of PEs to start, 1 to " +
+        throw UsageError(std::string(option) + " " + text + ": expected the number of PEs to start, 1 to " +
                          std::to_string(most));
     }
     return count;
@@ -114,9 +128,10 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
     const std::size_t split = find_program(arguments);
     Arguments own(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(split));
     std::replace(own.begin(), own.end(), std::string("-np"), std::string("-n"));
+    std::replace(own.begin(), own.end(), std::string("-ppn"), std::string("--ppn"));
 
     RunOptions options;
-    std::string count, timeout, bind = "none", hosts;
+    std::string count, ppn, timeout, bind = "none", hosts;
     CLI::App app("Starts PROGRAM as N processing elements (PEs) of one job. A .py file is run by Python.",
                  "atoll run");
     app.add_option("-n,--np", count, "number of PEs (also -np; default: the cores that may be used)")
@@ -126,6 +141,10 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
                        "hosts and their numbers of PEs, such as a:4,b:4; each needs the same atoll at the "
                        "same path")
             ->type_name("HOST:N,...");
+    app.add_option(
+           "--ppn", ppn,
+           "number of PEs of each host (also -ppn), as other launchers have it; -n and --hosts must agree")
+        ->type_name("N");
     app.add_option("--agent", options.agent,
                    "program that runs a command on a host of --hosts; gets the host's name and the command "
                    "(default: ATOLL_AGENT, else ssh)")
@@ -171,6 +190,7 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
     if (!parse(app, own, std::string(" (usage: ") + usage + ")")) return std::nullopt;
 
     set_counts(options, count, over_hosts->count() != 0 ? &hosts : nullptr);
+    if (!ppn.empty()) check_share(options, ppn);
     check_output(options);
     if (!timeout.empty()) options.timeout_s = parse_timeout(timeout);
     if (bind != "core" && bind != "none") throw UsageError("--bind " + bind + ": expected core or none");

@@ -54,6 +54,6 @@ struct RunOptions {
 std::optional<RunOptions> parse_run_options(const Arguments& arguments);
 
 /// Parses the number of PEs. Throws UsageError for anything but 1, 2, …
-int parse_pe_count(const std::string& text);
+int parse_pe_count(const std::string& text, const char* option = "-n");
 
 }  // namespace atl::cli

@@ -79,7 +79,13 @@ def test_a_call_before_init_is_named(compiler: str, tmp_path: Path) -> None:
 def test_a_home_holds_headers_and_library() -> None:
     home = Path(atoll("config", "--nvshmem", "--home").stdout.strip())
     assert (home / "include/nvshmem.h").exists()
-    assert (home / "lib/libnvshmem_host.so").exists()
+    for name in (
+        "libnvshmem_host.so",
+        "libnvshmem.so",
+        "libnvshmem_device.a",
+        "cmake/nvshmem/NVSHMEMConfig.cmake",
+    ):
+        assert (home / "lib" / name).exists()
     assert not (Path(atoll("config", "--cxx", "--home").stdout.strip()) / "include/nvshmem.h").exists()
 
 

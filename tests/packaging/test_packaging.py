@@ -82,11 +82,13 @@ def test_the_wheel_holds_everything(wheel: Path) -> None:
     if (BUILD / "lib" / "libatoll_cuda.so").exists():
         wanted.add("atoll/lib/libatoll_cuda.so")
     assert wanted <= set(names), f"missing: {wanted - set(names)}"
-    for script in ("atoll", "oshcc", "oshc++", "oshCC", "oshrun"):
+    for script in ("atoll", "oshcc", "oshc++", "oshCC", "oshrun", "nvshmrun"):
         assert any(name.endswith(f".data/scripts/{script}") for name in names), (
             f"{script} is not in the wheel"
         )
-    assert not [name for name in names if name.endswith(".a") or "tests" in name]
+    archives = [name for name in names if name.endswith(".a")]
+    assert archives == ["atoll/nvshmem/lib/libnvshmem_device.a"]
+    assert not [name for name in names if "tests" in name]
 
 
 def test_the_wheel_names_no_folder_of_its_build(wheel: Path) -> None:
@@ -176,6 +178,22 @@ def test_find_package(where: str, tmp_path: Path, request: pytest.FixtureRequest
     run("cmake", "-G", "Ninja", "-S", CONSUMER, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={tree}")
     run("cmake", "--build", tmp_path)
     check_consumer(tmp_path / "consumer", launcher)
+
+
+def test_projects_of_nvshmem_find_its_package_libraries_and_launcher(prefix: Path, tmp_path: Path) -> None:
+    home = prefix / "nvshmem"
+    found = re.search(r"```c\n(.*?)```", (ROOT / "docs/from-nvshmem.md").read_text(), re.DOTALL)
+    assert found
+    project = tmp_path / "project"
+    shutil.copytree(ROOT / "tests/packaging/nvshmem_consumer", project)
+    (project / "ring.c").write_text(found.group(1))
+    run("cmake", "-G", "Ninja", "-S", project, "-B", tmp_path / "built", f"-DCMAKE_PREFIX_PATH={home}")
+    run("cmake", "--build", tmp_path / "built")
+    flags = [f"-I{home}/include", f"-L{home}/lib", f"-Wl,-rpath,{home}/lib", "-lnvshmem", "-lnvshmem_device"]
+    run(os.environ.get("CC", "gcc"), project / "ring.c", "-o", tmp_path / "built/made", *flags)
+    for program in ("ring", "whole", "made"):
+        said = run(home / "bin/nvshmrun", "-n", "2", "-ppn", "2", tmp_path / "built" / program)
+        assert sorted(said.splitlines()) == ["PE 0 of 2 got 1", "PE 1 of 2 got 0"]
 
 
 def test_pkg_config(prefix: Path, tmp_path: Path) -> None:
