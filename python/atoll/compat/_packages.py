@@ -25,9 +25,15 @@ class Package:
     """As substitutes, for processes that `atoll run` started."""
 
 
+_NVSHMEM_PARTS = ("amo", "collective", "direct", "mem", "rma")
 _NVSHMEM_CORE = (
     "amo",
     "collective",
+    "device",
+    "device.cute",
+    "device.numba",
+    "device.numba_cuda_mlir",
+    *(f"device.{language}.{part}" for language in ("numba", "cute") for part in _NVSHMEM_PARTS),
     "direct",
     "init_fini",
     "interop",
@@ -75,7 +81,6 @@ PACKAGES = {
             refused={
                 **dict.fromkeys(
                     (
-                        "nvshmem.core.device",
                         "nvshmem.device",
                         "nvshmem.bindings.device",
                     ),

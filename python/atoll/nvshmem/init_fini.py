@@ -157,6 +157,7 @@ def _find_memory(number: int | None) -> bool:
             f"nvshmem.core.init: device is GPU {number}, but this PE's symmetric memory is on GPU {first.device}, by "
             "ATOLL_DEVICE or an earlier atoll.init(); pass that device."
         )
+    STATE.gpu = int(first.device)
     return True
 
 
@@ -223,6 +224,7 @@ def finalize() -> None:
     forget()
     STATE.joined, STATE.ended = False, True
     _job.finalize()
+    STATE.changed()
 
 
 def _no_modules(function: str) -> NvshmemError:
