@@ -95,7 +95,8 @@ class _Loader(importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         if self.target is not None:
             # The import system takes what sys.modules holds afterwards; Atoll's own module keeps its __spec__.
-            sys.modules[module.__name__] = importlib.import_module(self.target)
+            own = importlib.import_module(self.target)
+            sys.modules[module.__name__] = getattr(own, "in_place_of", lambda _: own)(module.__name__)
             # Modules that this one has imported are there under both names. The import of one by its other name would
             # set it as an attribute, in the place of a function that has the module's name.
             for name, target in self.package.modules.items():

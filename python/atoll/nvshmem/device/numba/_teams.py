@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import llvmlite.binding
 from llvmlite import ir
 from numba.core import types
 
@@ -25,8 +26,8 @@ NO_TEAM = (
 )
 
 
-def for_kernels(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function of this name for kernels, which is compiled as it is written."""
+def for_host(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that raises an error outside kernels."""
 
     @functools.wraps(function)
     def outside(*arguments: Any, **keywords: Any) -> Any:
@@ -35,6 +36,12 @@ def for_kernels(function: Callable[..., Any]) -> Callable[..., Any]:
             "nvshmem.core's functions."
         )
 
+    return outside
+
+
+def for_kernels(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function of this name for kernels, which is compiled as it is written."""
+    outside = for_host(function)
     for target in TARGETS:
         implement(target, outside)(lambda *kinds, **keywords: function)
     return outside
@@ -48,11 +55,15 @@ def no_team(handle):
     """End the kernel: the table has no such team."""
 
 
+# Compiled code has the table by name, which also works for cached code.
+llvmlite.binding.add_symbol("atoll_nvshmem_teams", _table.HOST.ctypes.data)
+
+
 @emit(HOST, load_team)
 def _(row):
     def build(context, builder, values):
-        # This also keeps the compiler from caching the kernel, whose other process has the table elsewhere.
-        table = context.add_dynamic_addr(builder, _table.HOST.ctypes.data, info="teams")
+        name, module = "atoll_nvshmem_teams", builder.module
+        table = module.globals.get(name) or ir.GlobalVariable(module, I64, name)
         at = builder.add(builder.ptrtoint(table, I64), builder.mul(values[0], ir.Constant(I64, ROW_BYTES)))
         places = [builder.add(at, ir.Constant(I64, 8 * k)) for k in range(_table.FIELDS)]
         fields = [builder.load(builder.inttoptr(place, I64.as_pointer())) for place in places]
