@@ -38,6 +38,7 @@ _NVSHMEM_CORE = (
     "init_fini",
     "interop",
     "interop.cupy",
+    "interop.cute",
     "interop.torch",
     "memory",
     "nvshmem_types",
@@ -80,16 +81,10 @@ PACKAGES = {
             values={"__version__": "0.4.1", "version": "0.4.1"},
             refused={
                 **dict.fromkeys(
-                    (
-                        "nvshmem.device",
-                        "nvshmem.bindings.device",
-                    ),
-                    "write kernels by Atoll's names, with atoll.numba, atoll.triton or atoll.cute "
-                    "(docs/from-nvshmem4py.md).",
+                    ("nvshmem.device", "nvshmem.bindings.device"),
+                    "it is NVSHMEM4Py's layer of C. Use nvshmem.core.device.",
                 ),
                 "nvshmem.bindings": "it is NVSHMEM4Py's layer of C, and Atoll's calls need none. Use nvshmem.core.",
-                "nvshmem.core.interop.cute": "make a tensor of CuTe from an array: "
-                "cutlass.cute.runtime.from_dlpack(nvshmem.core.array(...)).",
             },
             substitutes=_CUDA_CORE,
         ),

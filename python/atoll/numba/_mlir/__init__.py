@@ -15,12 +15,12 @@ from numba_cuda_mlir._mlir.dialects import arith
 from numba_cuda_mlir.lowering_utilities import RangeObject, convert
 from numba_cuda_mlir.numba_cuda.typing import templates
 
-from .. import _addresses, _gpu, _gpu_threads, _moves, _threads, _tiles
+from .. import _addresses, _gpu, _gpu_threads, _moves, _registration, _threads, _tiles
 from .._host import Mailbox
 from .._loops import Meeting
 from .._mailboxes import Inbox, Outbox
 from .._polling import Call
-from .._registration import FORMS
+from .._registration import FORMS, Form
 from .._types import GRID
 from ._builder import Builder, Context, Value, as_i64, raw, strides
 from ._kinds import Named, back, nothing, ours, their_errors, theirs
@@ -145,7 +145,14 @@ for axis, stub in enumerate((_tiles.pitch, _tiles.stride)):
 for stub, function in _gpu_threads.by_names_of(cuda).items():
     OWN.add(stub)
     implement(stub, _gpu.gives(function))
-for form in FORMS:
+
+
+def register_form(form: Form) -> None:
     if form.stub not in OWN:
         (emit if form.emitted else implement)(form.stub, form.generator)
+
+
+for form in FORMS:
+    register_form(form)
+_registration.later = register_form
 extending.refresh_registries(include_uninitialized_cuda=False)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 # ruff: noqa: F403
-from .numba import __all__ as _numba
+from . import numba as _numba
 from .numba import *
 
-__all__ = [name for name in _numba if name not in ("SmemAmount", "ask_smem", "give_smem", "release_smem")]
+LEFT_OUT = ("SmemAmount", "ask_smem", "give_smem", "release_smem")
+__all__ = [name for name in _numba.__all__ if name not in LEFT_OUT]

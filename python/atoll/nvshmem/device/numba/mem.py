@@ -15,10 +15,10 @@ i64 = types.int64
 
 
 @vocabulary
-def get_multicast_array(team, array):
+def get_multicast_array(team, arr):
     """Refuse to compile: there is no multicast memory."""
     raise TypingError(
-        "nvshmem.core.device.numba.get_multicast_array: Atoll has no multicast memory; store to get_peer_array(array, pe) of "
+        "nvshmem.core.device.numba.get_multicast_array: Atoll has no multicast memory; store to get_peer_array(arr, pe) of "
         "each PE, or call broadcast"
     )
 
