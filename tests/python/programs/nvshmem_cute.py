@@ -43,7 +43,7 @@ def new(shape: Any, dtype: str, values: Any = 0) -> Any:
         return make_fake_compact_tensor(KINDS[dtype], shape, stride_order=tuple(reversed(range(len(shape)))))
     x = nvshmem.core.array(shape, dtype=dtype)
     cupy.cuda.Device(x.device.id).use()
-    x.set(np.broadcast_to(np.asarray(values, dtype), x.shape))
+    x.set(np.ascontiguousarray(np.broadcast_to(np.asarray(values, dtype), x.shape)))
     nvshmem.core.barrier_all()
     return x
 

@@ -67,10 +67,12 @@ right, left = (me + 1) % n, (me - 1) % n
 def new(shape: Any, dtype: str, values: Any = 0) -> Any:
     x = nvshmem.core.array(shape, dtype=dtype)
     if CUDA:
-        cuda.select_device(x.device.id)
-        x.set(np.broadcast_to(np.asarray(values, dtype), x.shape))
+        cuda.select_device(getattr(x.device, "id", x.device))
+    filled = np.ascontiguousarray(np.broadcast_to(np.asarray(values, dtype), x.shape))
+    if hasattr(x, "set"):  # CuPy's
+        x.set(filled)
     else:
-        x[...] = values
+        x[...] = filled
     nvshmem.core.barrier_all()
     return x
 
@@ -78,7 +80,7 @@ def new(shape: Any, dtype: str, values: Any = 0) -> Any:
 def equal(what: str, x: Any, wanted: Any) -> None:
     if PTX:
         return
-    found = x.get() if CUDA else x
+    found = x.get() if hasattr(x, "get") else np.array(x.numpy() if CUDA else x)
     assert np.array_equal(found, np.broadcast_to(wanted, found.shape)), (me, what, found, wanted)
     nvshmem.core.barrier_all()
 
