@@ -5,6 +5,7 @@ several blocks, streams and NVSHMEM4Py's documented examples.
 """
 
 import importlib.util
+import os
 import runpy
 import sys
 from pathlib import Path
@@ -21,6 +22,12 @@ if importlib.util.find_spec("cutlass") is not None:
     runpy.run_path(str(PROGRAMS / "nvshmem_cute.py"), run_name="__main__")
 else:
     print("CuTe DSL is not installed: nvshmem_cute.py did not run")
+
+sys.path.insert(0, str(PROGRAMS.parent))
+from ported import PROGRAMS as OF_THE_PAGE  # noqa: E402
+
+(Path("/tmp") / f"unchanged_kernel_{os.getpid()}.py").write_text(OF_THE_PAGE["unchanged_kernel.py"])
+runpy.run_path(f"/tmp/unchanged_kernel_{os.getpid()}.py", run_name="__main__")
 
 import numpy as np  # noqa: E402
 import nvshmem.core  # noqa: E402

@@ -62,6 +62,31 @@ _NCCL_CORE = (
     "utils",
 )
 
+_NBSHMEM = (
+    "alloc",
+    "alloc_like",
+    "allreduce_1d_sum",
+    "allreduce_1d_sum_bcast",
+    "allreduce_2d_sum",
+    "allreduce_sum",
+    "alltoall_1d",
+    "alltoall_2d",
+    "array",
+    "barrier_all",
+    "barrier_all_host",
+    "barrier_all_host_on_stream",
+    "barrier_all_volatile",
+    "broadcast_1d",
+    "broadcast_2d",
+    "fence",
+    "get_1d_threadidx_in_grid",
+    "get_idx_1d_block",
+    "get_num_threads_in_grid",
+    "init",
+    "wait_until",
+    "wait_until_bool",
+)
+
 _CUDA_CORE = {
     "cuda": "",
     "cuda.core": "atoll.compat._cuda_core",
@@ -101,6 +126,14 @@ PACKAGES = {
                 "nccl.core.device": "write kernels by Atoll's names, with atoll.cute, atoll.numba or atoll.triton "
                 "(docs/from-nvshmem4py.md)."
             },
+            substitutes=_CUDA_CORE,
+            launched={"mpi4py": "", "mpi4py.MPI": "atoll.compat._mpi4py"},
+        ),
+        Package(
+            "nbshmem",
+            form="atoll.nbshmem, which has the names of nbshmem",
+            modules={"nbshmem.device": "atoll.nbshmem.device"},
+            values={name: f"atoll.nbshmem:{name}" for name in _NBSHMEM},
             substitutes=_CUDA_CORE,
             launched={"mpi4py": "", "mpi4py.MPI": "atoll.compat._mpi4py"},
         ),
