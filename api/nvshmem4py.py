@@ -52,7 +52,11 @@ def of_package(core: Path) -> dict[str, Names]:
         for part in PARTS:
             if (folder / f"{part}.py").exists():
                 # collective.py has what direct.py only names again.
-                names |= {one: of for one, of in in_kernels(folder / f"{part}.py").items() if of is not None or one not in names}
+                names |= {
+                    one: of
+                    for one, of in in_kernels(folder / f"{part}.py").items()
+                    if of is not None or one not in names
+                }
         if module == MLIR and file.exists():  # all names of device/numba but some
             left_out = literal(file, "LEFT_OUT")
             names = {one: of for one, of in found[NUMBA].items() if one not in left_out}

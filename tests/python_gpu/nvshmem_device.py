@@ -120,7 +120,9 @@ passed = []
 def new(shape, dtype, values=0):
     x = nvshmem.core.array(shape, dtype=dtype)
     cuda.select_device(getattr(x.device, "id", x.device))
-    cuda.as_cuda_array(x).copy_to_device(np.ascontiguousarray(np.broadcast_to(np.asarray(values, dtype), x.shape)))
+    cuda.as_cuda_array(x).copy_to_device(
+        np.ascontiguousarray(np.broadcast_to(np.asarray(values, dtype), x.shape))
+    )
     return x
 
 
@@ -171,7 +173,7 @@ assert len(rma_kernel.overloads) == 1, "the kernel was compiled again"
 
 try:
     cuda.jit(cache=True)(of_no_team.py_func)[1, 1](Teams.TEAM_WORLD)
-except Exception as error:  # noqa: BLE001
+except Exception as error:
     assert "Cannot serialize" in str(error), error
     passed.append("a cached kernel is refused")
 check("at the end", remote, left + 5)

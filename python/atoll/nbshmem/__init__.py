@@ -34,9 +34,7 @@ def init(mpi_comm: Any, static_heap: bool = False) -> None:
         Changes nothing: all arrays are in Atoll's heap.
     """
     launched = _atoll._launched()
-    init_fini.init(
-        mpi_comm=None if launched else mpi_comm, initializer_method="" if launched else "mpi"
-    )
+    init_fini.init(mpi_comm=None if launched else mpi_comm, initializer_method="" if launched else "mpi")
     _owned.clear()
     if STATE.on_gpu:
         from numba import cuda

@@ -56,7 +56,9 @@ def go(kernel: cutlass.Constexpr, values, block: cutlass.Constexpr):
 def launch(kernel: Any, suffix: str, *arguments: Any) -> None:
     """Run a kernel on all PEs, by one thread, a warp or a block, and wait for all of them."""
     if PTX:
-        cute.compile(go, kernel, tuple(Int32(x) if isinstance(x, int) else x for x in arguments), THREADS[suffix])
+        cute.compile(
+            go, kernel, tuple(Int32(x) if isinstance(x, int) else x for x in arguments), THREADS[suffix]
+        )
         return
     values = tuple(from_dlpack(x) if hasattr(x, "__dlpack__") else Int32(x) for x in arguments)
     go(kernel, values, THREADS[suffix])

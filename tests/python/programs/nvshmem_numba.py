@@ -32,7 +32,9 @@ if PTX:  # device functions are compiled for the GPU at hand
 
     numba.cuda.dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=(9, 0))
 THREADS = {"": 1, "_warp": 32, "_block": 64}
-SUFFIXES = ["" if one == "thread" else one for one in sys.argv[1:] if one not in ("cuda", "ptx")] or [*THREADS]
+SUFFIXES = ["" if one == "thread" else one for one in sys.argv[1:] if one not in ("cuda", "ptx")] or [
+    *THREADS
+]
 WORLD = Teams.TEAM_WORLD
 
 

@@ -44,7 +44,9 @@ class DeviceTable:
     def _call(self, name: str, *arguments: Any) -> None:
         failed = getattr(self.driver, name)(*arguments)
         if failed:
-            raise NvshmemError(f"nvshmem.core.device: the table of teams for kernels: {name}: CUDA error {failed}.")
+            raise NvshmemError(
+                f"nvshmem.core.device: the table of teams for kernels: {name}: CUDA error {failed}."
+            )
 
     def __enter__(self) -> None:
         self._call("cuCtxPushCurrent_v2", self.context)

@@ -42,7 +42,9 @@ NAMES = ("sum", "prod", "min", "max", "and", "or", "xor")
 def op_of(name: str, op):
     """Return Atoll's operator for a text."""
     if op not in NAMES:
-        raise TypeError(f"nvshmem.core.device.cute.{name}: op is {op!r}; it must be one of {', '.join(NAMES)}")
+        raise TypeError(
+            f"nvshmem.core.device.cute.{name}: op is {op!r}; it must be one of {', '.join(NAMES)}"
+        )
     return getattr(dev, op.upper())
 
 

@@ -11,9 +11,9 @@ from llvmlite import ir
 from numba.core import types
 
 from ...._device import DeviceTeam
+from ...._ptx import CHECKS_ADDRESSES
 from ....numba import _registration
 from ....numba._registration import HOST, TARGETS, CheckedTeam, emit, helper, implement
-from ...._ptx import CHECKS_ADDRESSES
 from ..._state import NvshmemInvalid
 from .. import _table
 

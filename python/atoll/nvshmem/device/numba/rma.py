@@ -112,25 +112,19 @@ def get_nbi_block(dst, src, pe):
 @for_kernels
 def put_signal(dst, src, signal_var, signal_val, signal_op, pe):
     """put, then set or add to the signal there, by one thread."""
-    put_and_signal(
-        world(), PUT_SIGNAL, dst, src, signal_var, signal_val, is_setting(signal_op), pe, THREAD
-    )
+    put_and_signal(world(), PUT_SIGNAL, dst, src, signal_var, signal_val, is_setting(signal_op), pe, THREAD)
 
 
 @for_kernels
 def put_signal_warp(dst, src, signal_var, signal_val, signal_op, pe):
     """put, then set or add to the signal there, by all threads of a warp."""
-    put_and_signal(
-        world(), PUT_SIGNAL, dst, src, signal_var, signal_val, is_setting(signal_op), pe, WARP
-    )
+    put_and_signal(world(), PUT_SIGNAL, dst, src, signal_var, signal_val, is_setting(signal_op), pe, WARP)
 
 
 @for_kernels
 def put_signal_block(dst, src, signal_var, signal_val, signal_op, pe):
     """put, then set or add to the signal there, by all threads of a block."""
-    put_and_signal(
-        world(), PUT_SIGNAL, dst, src, signal_var, signal_val, is_setting(signal_op), pe, BLOCK
-    )
+    put_and_signal(world(), PUT_SIGNAL, dst, src, signal_var, signal_val, is_setting(signal_op), pe, BLOCK)
 
 
 @for_kernels
@@ -144,9 +138,7 @@ def put_signal_nbi(dst, src, signal_var, signal_val, signal_op, pe):
 @for_kernels
 def put_signal_nbi_warp(dst, src, signal_var, signal_val, signal_op, pe):
     """put_nbi, then set or add to the signal there, by all threads of a warp."""
-    put_and_signal(
-        world(), PUT_SIGNAL_NBI, dst, src, signal_var, signal_val, is_setting(signal_op), pe, WARP
-    )
+    put_and_signal(world(), PUT_SIGNAL_NBI, dst, src, signal_var, signal_val, is_setting(signal_op), pe, WARP)
 
 
 @for_kernels
