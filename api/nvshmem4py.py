@@ -112,8 +112,8 @@ def page() -> str:
         "names of NVSHMEM4Py 0.4.1. [From NVSHMEM4Py](from-nvshmem4py.md#run-it-unchanged) tells how to run its programs.",
         "",
         f"Of the {total} names of `nvshmem.core` and its modules {100 * (same + differs) / total:.1f} % work: {same} as there, {differs} with a",
-        f"difference. The other {refused} raise NvshmemError, or an error of the kernel's compiler, with the reason. {meaningless} of them are",
-        f"for multicast memory, which Atoll has not; without those {100 * (same + differs) / with_meaning:.1f} % work.",
+        f"difference. The other {refused} raise an error with the reason; in a kernel it is one of the compiler.",
+        f"Of these, {meaningless} are for multicast memory, which Atoll has not; without them {100 * (same + differs) / with_meaning:.1f} % work.",
         "",
         "| module | names | as there | with a difference | refused |",
         "|---|---|---|---|---|",
@@ -124,7 +124,7 @@ def page() -> str:
         lines.append(f"| `{module}` | {len(names)} | {len(names) - no - but} | {but} | {no} |")
     lines += [
         "",
-        "Kernels reach the PEs of one host. On a job of several hosts they end with a sentence that says so. The parameters of",
+        "Kernels reach the PEs of one host. On a job of several hosts they end with a sentence about it. The parameters of",
         "all functions are compared with NVSHMEM4Py's by a test. Of the modules for kernels and of `interop.cute` the table lists",
         "the names that differ; the others work as there.",
         "",

@@ -62,6 +62,7 @@ tests() {
         on "$n" 120 "numba, messages and collectives" $programs/numba_messages.py cuda
         on "$n" 140 "numba by NVSHMEM4Py's names" $programs/nvshmem_numba.py cuda
     done
+    ATOLL_COMPAT=nbshmem on 2 60 "numba by nbshmem's names" $programs/nbshmem_kernels.py cuda
     on 2 60 "numba, kept kernels" $programs/numba_kernels.py cuda
     on 2 60 "numba, kernels to keep" $programs/kept_kernels.py cuda first
     on 1 60 "numba, kernels kept for another number of PEs" $programs/kept_kernels.py cuda

@@ -30,6 +30,10 @@ def test_all_functions_for_blocks_compile_for_gpus(package: str) -> None:
     assert done.stdout == "done\n", done.stdout + done.stderr
 
 
+def test_a_program_of_nbshmem(job: Job) -> None:
+    assert job("nbshmem_kernels.py", 2, ATOLL_COMPAT="nbshmem").stdout == "done\n" * 2
+
+
 MISTAKES = {
     "nv.get_multicast_array(7, x)": "has no multicast memory; store to get_peer_array(arr, pe) of each PE",
     "nv.reduce(0, x, x, 'avg')": "reduce: op is 'avg'; it must be one of sum, prod, min, max, and, or, xor",

@@ -5,7 +5,6 @@ several blocks, streams and NVSHMEM4Py's documented examples.
 """
 
 import importlib.util
-import os
 import runpy
 import sys
 from pathlib import Path
@@ -26,8 +25,7 @@ else:
 sys.path.insert(0, str(PROGRAMS.parent))
 from ported import PROGRAMS as OF_THE_PAGE  # noqa: E402
 
-(Path("/tmp") / f"unchanged_kernel_{os.getpid()}.py").write_text(OF_THE_PAGE["unchanged_kernel.py"])
-runpy.run_path(f"/tmp/unchanged_kernel_{os.getpid()}.py", run_name="__main__")
+exec(compile(OF_THE_PAGE["unchanged_kernel.py"], "unchanged_kernel.py", "exec"), {"__name__": "__main__"})
 
 import numpy as np  # noqa: E402
 import nvshmem.core  # noqa: E402

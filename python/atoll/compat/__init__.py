@@ -1,8 +1,8 @@
 """Runs programs of other libraries on Atoll without a change of source.
 
 `install("shmem4py")` makes `import shmem4py` find Atoll's names instead of that package, which need not be installed.
-`install("nvshmem")` does so for NVSHMEM4Py's `import nvshmem.core`, and `install("nccl")` for NCCL4Py's `import
-nccl.core`. The same by a command, `python -m atoll.compat shmem4py program.py`, and by the variable
+`install("nvshmem")` does so for NVSHMEM4Py's `import nvshmem.core`, `install("nccl")` for NCCL4Py's `import
+nccl.core`, and `install("nbshmem")` for nbshmem. The same by a command, `python -m atoll.compat shmem4py program.py`, and by the variable
 ATOLL_COMPAT=shmem4py, which `atoll run` and `import atoll` read. Nothing is installed: without one of the three, every
 import finds what it found before.
 """
@@ -31,7 +31,7 @@ def install(*names: str) -> None:
     Parameters
     ----------
     names
-        Names of packages: "shmem4py", "nvshmem", "nccl".
+        Names of packages: "shmem4py", "nvshmem", "nccl", "nbshmem".
 
     Raises
     ------

@@ -6,6 +6,7 @@ from.
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,10 @@ _owned: list[Any] = []
 """This PE's arrays, which live as long as the job."""
 
 
+def _cuda() -> Any:
+    return importlib.import_module("numba.cuda")
+
+
 def init(mpi_comm: Any, static_heap: bool = False) -> None:
     """Join the job. Collective over all PEs.
 
@@ -37,9 +42,7 @@ def init(mpi_comm: Any, static_heap: bool = False) -> None:
     init_fini.init(mpi_comm=None if launched else mpi_comm, initializer_method="" if launched else "mpi")
     _owned.clear()
     if STATE.on_gpu:
-        from numba import cuda
-
-        cuda.select_device(STATE.gpu)
+        _cuda().select_device(STATE.gpu)
 
 
 def _everyones(x: Any) -> tuple[Any, ...]:
@@ -47,9 +50,7 @@ def _everyones(x: Any) -> tuple[Any, ...]:
     _owned.append(x)
     parts = [x if pe == _atoll.my_pe() else _atoll.peer(x, pe) for pe in range(_atoll.n_pes())]
     if STATE.on_gpu:
-        from numba import cuda
-
-        return tuple(cuda.as_cuda_array(part) for part in parts)
+        return tuple(map(_cuda().as_cuda_array, parts))
     return tuple(parts)
 
 
@@ -84,9 +85,7 @@ def alloc_like(npary: Any) -> tuple[Any, ...]:
 def barrier_all_host() -> None:
     """Wait for this PE's GPU, then for all PEs."""
     if STATE.on_gpu:
-        from numba import cuda
-
-        cuda.synchronize()
+        _cuda().synchronize()
     _atoll.barrier_all()
 
 

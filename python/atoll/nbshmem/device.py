@@ -1,7 +1,7 @@
 """nbshmem's operations in kernels of Numba, called by all threads of the grid.
 
-dest, src: tuples with every PE's array. my_pe, npes and sync are given by nbshmem's programs, and not used: the team of
-all PEs is known, and its barrier has words of its own.
+`dest` and `src` are tuples with every PE's array. `npes` and `sync` are not used: the team of all PEs is known, and its
+barrier has words of its own.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def _field(at, *, loc=None, ip=None):
 
 
 def team_or_empty(handle) -> Team:
-    """Return the team of a handle, an integer of Python or of the kernel. It has no PEs if there is none."""
+    """Return the team of a handle, an integer of Python or of the kernel. A handle without a team has one of no PEs."""
     table = _table.device_address("nvshmem.core.device.cute")
     if isinstance(handle, int):
         at = Int64(table + _table.ROW_BYTES * (handle if 0 <= handle < _table.CAPACITY else _table.CAPACITY))
