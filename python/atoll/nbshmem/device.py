@@ -10,6 +10,7 @@ from numba.core import types
 
 from .. import numba as dev
 from ..numba import _primitives as prim
+from ..numba import _registration
 from ..numba._polling import WAIT, call_of, look_around
 from ..numba._registration import vocabulary
 from ..numba._types import WORDS
@@ -150,3 +151,6 @@ def allreduce_sum(dest, src, elems, my_pe, sync):
 def allreduce_1d_sum_bcast(dest, src, elems, my_pe, sync):
     """As allreduce_1d_sum."""
     dev.reduce(world(), dest[my_pe], src[my_pe][:elems], SUM, GRID)
+
+
+_registration.registered()

@@ -81,7 +81,13 @@ FORMS: list[Form] = []
 
 
 later: Callable[[Form], None] = FORMS.append
-"""Takes each form. _mlir.py replaces it by a function that registers the form at once."""
+"""Takes each form. _mlir replaces it by a function that registers the form at once."""
+
+
+def registered() -> None:
+    """Make functions known that another module of the package has registered. _mlir replaces this function."""
+
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -155,4 +155,5 @@ def register_form(form: Form) -> None:
 for form in FORMS:
     register_form(form)
 _registration.later = register_form
+_registration.registered = extending.refresh_registries
 extending.refresh_registries(include_uninitialized_cuda=False)

@@ -6,6 +6,7 @@ The functions also compile in numba.njit, for memory of the host; there every sc
 from __future__ import annotations
 
 # ruff: noqa: F403
+from ....numba import _registration
 from . import amo, collective, direct, mem, rma
 from .amo import *
 from .collective import *
@@ -13,4 +14,5 @@ from .direct import *
 from .mem import *
 from .rma import *
 
+_registration.registered()
 __all__ = rma.__all__ + direct.__all__ + amo.__all__ + collective.__all__ + mem.__all__

@@ -90,7 +90,7 @@ class _OnGpu:
 
 
 def keep_from_cache(context, address: int) -> None:
-    library = getattr(context, "active_code_library", None)
+    library: Any = getattr(context, "active_code_library", None)
     if hasattr(library, "referenced_objects"):
         library.referenced_objects[address] = _OnGpu(address)
 
