@@ -23,7 +23,7 @@ from .._polling import Call
 from .._registration import FORMS, Form
 from .._types import GRID
 from ._builder import Builder, Context, Value, as_i64, raw, strides
-from ._kinds import Named, back, nothing, ours, their_errors, theirs
+from ._kinds import Named, TypingError, back, nothing, ours, their_errors, theirs
 
 REGISTRY = extending.typing_registry
 OWN: set[Any] = set()
@@ -40,6 +40,14 @@ def register(stub, generic, lowered):
     extending.lower_builtin(stub, theirs.VarArg(theirs.Any))(lowered)
 
 
+def refuse_texts(stub, kinds) -> None:
+    """Refuse a text, such as an operator of nvshmem.core's reduce, which this compiler would fail on later."""
+    if any(type(kind).__name__ in ("StringLiteral", "UnicodeType") for kind in kinds):
+        raise TypingError(
+            f"{stub.__name__}: numba-cuda-mlir 0.6 passes no texts to functions; pass an operator as atoll.numba.SUM"
+        )
+
+
 def implement(stub: Callable[..., Any], generator):
     """Compile one device function for each list of types; extending.overload would compile one for each call."""
     made: dict[Any, Any] = {}
@@ -53,6 +61,7 @@ def implement(stub: Callable[..., Any], generator):
         return made[key]
 
     def generic(self, kinds, keywords):
+        refuse_texts(stub, kinds)
         function = device_function(kinds, keywords)
         return theirs.Dispatcher(function).get_call_type(self.context, kinds, keywords)
 
