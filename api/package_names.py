@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from pathlib import Path
+from typing import Any
 
 Names = dict[str, list[str] | None]
 """A name's parameters with their defaults; nothing for what is not a function."""
@@ -34,6 +35,27 @@ def offered(path: Path, every: bool = False) -> Names:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__" and not every:
             listed = ast.literal_eval(node.value)
     return {name: parameters(functions[name]) if name in functions else None for name in listed}
+
+
+def literal(path: Path, name: str) -> Any:
+    """Return the value that a module gives a name."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return ast.literal_eval(node.value)
+    raise LookupError(f"{path} has no {name}")
+
+
+def in_kernels(path: Path) -> Names:
+    """Return the names of a module of functions for kernels. Numba's overload of a function has its parameters."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found = offered(path)
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            for call in node.decorator_list:
+                if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("overload"):
+                    of = ast.unparse(call.args[0])
+                    found |= {of: parameters(node)} if of in found else {}
+    return found
 
 
 def as_json(found: dict[str, Names]) -> str:

@@ -60,7 +60,9 @@ tests() {
         on "$n" 90 triton $programs/triton_kernels.py
         on "$n" 120 numba $programs/numba_kernels.py cuda
         on "$n" 120 "numba, messages and collectives" $programs/numba_messages.py cuda
+        on "$n" 140 "numba by NVSHMEM4Py's names" $programs/nvshmem_numba.py cuda
     done
+    ATOLL_COMPAT=nbshmem on 2 60 "numba by nbshmem's names" $programs/nbshmem_kernels.py cuda
     on 2 60 "numba, kept kernels" $programs/numba_kernels.py cuda
     on 2 60 "numba, kernels to keep" $programs/kept_kernels.py cuda first
     on 1 60 "numba, kernels kept for another number of PEs" $programs/kept_kernels.py cuda
@@ -74,6 +76,7 @@ mlir() {
 cute() {
     on 2 150 "CuTe DSL" $programs/cute_kernels.py
     on 2 150 "CuTe DSL, messages and collectives" $programs/cute_collectives.py
+    on 2 150 "CuTe DSL by NVSHMEM4Py's names" $programs/nvshmem_cute.py
 }
 
 # Runs the examples; those in CuTe DSL only if it is installed.

@@ -44,6 +44,11 @@ def test_kernels_compile(program: str, kernels: int) -> None:
 
 
 @pytest.mark.timeout(LIMIT)
+def test_kernels_by_the_names_of_nvshmem4py_compile() -> None:
+    assert compiled(PROGRAMS / "nvshmem_cute.py", "ptx", "_block", NVSHMEM_HEAP_KIND="SYSMEM") == "done\n"
+
+
+@pytest.mark.timeout(LIMIT)
 def test_kernels_of_examples_and_pages_compile(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the example's elevation model comes with matplotlib")
     said = ["shadows.run", "collective", "shift", "ring", "sums", "round_trip"]

@@ -1,4 +1,4 @@
-"""NVSHMEM4Py's names: each exists with its signature, or its module is refused with a reason. The page is the table's."""
+"""NVSHMEM4Py's names: each exists with its signature, and the table has those that differ. The page is the table's."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from package_names import differences
 
 
 def test_every_name_has_its_signature() -> None:
-    theirs, ours, table = names.read()
-    assert set(theirs) == set(ours) | set(table["modules"])
+    theirs, ours, _ = names.read()
+    assert set(theirs) == set(ours)
     assert not differences(theirs, ours)
 
 
@@ -22,7 +22,8 @@ def test_the_table_is_about_names_that_exist() -> None:
     assert {*table["differs"], *table["refused"]} <= set(names.qualified(theirs, ours))
     assert not set(table["differs"]) & set(table["refused"])
     same, differs, refused = names.counts()
-    assert same + differs >= 0.9 * (same + differs + refused)
+    multicast = sum("ulticast" in name for name in table["refused"])
+    assert same + differs >= 0.96 * (same + differs + refused - multicast)
 
 
 def test_the_page_is_up_to_date() -> None:

@@ -95,7 +95,7 @@ def test_settings_are_read_before_the_job_is_joined() -> None:
     [
         (
             "atoll.compat.install('mpi4py')",
-            "ValueError: atoll.compat has no package 'mpi4py'; it has: nccl, nvshmem, shmem4py.",
+            "ValueError: atoll.compat has no package 'mpi4py'; it has: nbshmem, nccl, nvshmem, shmem4py.",
         ),
         (
             "import types; sys.modules['shmem4py'] = types.ModuleType('shmem4py'); atoll.compat.install('shmem4py')",

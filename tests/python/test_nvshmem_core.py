@@ -41,14 +41,16 @@ def test_the_program_of_the_page(job: Job) -> None:
     assert sorted(done.stdout.splitlines()) == [line.strip() for line in shown.splitlines()]
 
 
-def test_refused_names_raise_and_refused_modules_cannot_be_imported() -> None:
+def test_refused_names_raise() -> None:
     code = f"""
-        import importlib, inspect, tomllib, atoll.compat
+        import inspect, tomllib, atoll.compat
         atoll.compat.install("nvshmem")
         import nvshmem.core
         table = tomllib.load(open({str(ROOT / "api/nvshmem4py.toml")!r}, "rb"))
         nvshmem.core.init()
         for name in table["refused"]:
+            if name.count(".") > 2:  # in modules of kernels: test_nvshmem_kernels.py
+                continue
             function = getattr(nvshmem.core, name.removeprefix("nvshmem.core."))
             kinds = [p.kind for p in inspect.signature(function).parameters.values()]
             try:
@@ -57,13 +59,6 @@ def test_refused_names_raise_and_refused_modules_cannot_be_imported() -> None:
                 assert name in str(error)
             else:
                 print(name, "was carried out")
-        for name in table["modules"]:
-            try:
-                importlib.import_module(name)
-            except ImportError as error:
-                assert "does not exist in Atoll's form of nvshmem: " in str(error), error
-            else:
-                print(name, "was imported")
         print("looked at all")
         """
     done = python(textwrap.dedent(code))
@@ -73,7 +68,9 @@ def test_refused_names_raise_and_refused_modules_cannot_be_imported() -> None:
 MISTAKES = {
     "from cuda.core import Program; Program('', 'c++')": "cuda.core.Program does not exist in Atoll's substitute",
     "import cuda.core; cuda.core.Graph": "cuda.core has no attribute 'Graph' in Atoll's substitute for cuda.core",
-    "import nvshmem.core.device.numba": "nvshmem.core.device does not exist in Atoll's form of nvshmem: write",
+    "import nvshmem.device.bindings": "nvshmem.device does not exist in Atoll's form of nvshmem: it is NVSHMEM4Py's layer",
+    "nvshmem.core.device": "nvshmem.core has no attribute 'device': import nvshmem.core.device.numba",
+    "import nvshmem.core.device as d; d.triton": "no attribute 'triton'; it has: cute, numba, numba_cuda_mlir",
     "import nvshmem.bindings": "it is NVSHMEM4Py's layer of C",
     "nvshmem.core.fence": "nvshmem.core has no attribute 'fence': NVSHMEM4Py has none",
     "nvshmem.core.Teams.TEAM_ALL": "No such member: TEAM_ALL; there are: TEAM_INVALID, ",

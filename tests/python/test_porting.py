@@ -18,7 +18,8 @@ ON_CPUS = ["kernels.py", "on_stream.py", "ring_all_reduce.py", "moe_dataflow.py"
 ON_GPUS = ["torch_pool.py", "triton_kernels.py", "cute_kernels.py", "nccl_cute.py"]
 BESIDE_MPI = ["hello.py", "init_mpi.py"]  # by tests/clusters, too
 UNDER_TORCHRUN = ["init_torch.py"]
-UNCHANGED = ["unchanged.py"]  # by test_nvshmem_core.py
+# By test_nvshmem_core.py, and by tests/python_gpu/nvshmem_device.py.
+UNCHANGED = ["unchanged.py", "unchanged_kernel.py"]
 
 
 def test_all_programs_of_the_page_are_run_somewhere() -> None:

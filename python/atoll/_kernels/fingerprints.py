@@ -14,5 +14,6 @@ def fingerprint(language: str) -> str:
     """Return a hash of a language's sources, of what it shares with others, and of the layout of memory."""
     package = Path(__file__).parents[1]
     shared = [package / "_ptx.py", package / "_kernels/constants.py"]
-    text = b"".join(file.read_bytes() for file in [*sorted((package / language).rglob("*.py")), *shared])
+    sources = [*(package / language).rglob("*.py"), *(package / "nvshmem/device" / language).rglob("*.py")]
+    text = b"".join(file.read_bytes() for file in [*sorted(sources), *shared])
     return hashlib.sha256(text + repr((sorted(_ptx.AT.items()), _ptx.CHECKS_ADDRESSES)).encode()).hexdigest()

@@ -1,8 +1,8 @@
 """Runs programs of other libraries on Atoll without a change of source.
 
 `install("shmem4py")` makes `import shmem4py` find Atoll's names instead of that package, which need not be installed.
-`install("nvshmem")` does so for NVSHMEM4Py's `import nvshmem.core`, and `install("nccl")` for NCCL4Py's `import
-nccl.core`. The same by a command, `python -m atoll.compat shmem4py program.py`, and by the variable
+`install("nvshmem")` does so for NVSHMEM4Py's `import nvshmem.core`, `install("nccl")` for NCCL4Py's `import
+nccl.core`, and `install("nbshmem")` for nbshmem. The same by a command, `python -m atoll.compat shmem4py program.py`, and by the variable
 ATOLL_COMPAT=shmem4py, which `atoll run` and `import atoll` read. Nothing is installed: without one of the three, every
 import finds what it found before.
 """
@@ -31,7 +31,7 @@ def install(*names: str) -> None:
     Parameters
     ----------
     names
-        Names of packages: "shmem4py", "nvshmem", "nccl".
+        Names of packages: "shmem4py", "nvshmem", "nccl", "nbshmem".
 
     Raises
     ------
@@ -95,7 +95,8 @@ class _Loader(importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         if self.target is not None:
             # The import system takes what sys.modules holds afterwards; Atoll's own module keeps its __spec__.
-            sys.modules[module.__name__] = importlib.import_module(self.target)
+            own = importlib.import_module(self.target)
+            sys.modules[module.__name__] = getattr(own, "in_place_of", lambda _: own)(module.__name__)
             # Modules that this one has imported are there under both names. The import of one by its other name would
             # set it as an attribute, in the place of a function that has the module's name.
             for name, target in self.package.modules.items():

@@ -6,7 +6,11 @@ empty, since calls on host memory are complete on return.
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 import time
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
 from typing import Any
 
 is_substitute = True
@@ -154,3 +158,28 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(
         f"cuda.core has no attribute {name!r}" + ("" if name.startswith("_") else f" {_WITHOUT}")
     )
+
+
+def _installed(name: str) -> ModuleSpec | None:
+    """Find an installed package of this name, past the finder of atoll.compat."""
+    parent = name.rpartition(".")[0]
+    return PathFinder.find_spec(name, sys.modules[parent].__path__ if parent in sys.modules else None)
+
+
+def in_place_of(name: str) -> ModuleType:
+    """Return the module for `import NAME`: this one, or the installed package with the names of this one.
+
+    numba-cuda needs other parts of the installed package, also to compile kernels that no GPU runs.
+    """
+    mine = sys.modules[__name__]
+    spec = _installed(name)
+    if spec is None or spec.loader is None:
+        return mine
+    made = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(made)
+    except ImportError:
+        return mine
+    for own in ("Device", "Event", "Stream", "is_substitute", "system"):
+        setattr(made, own, getattr(mine, own))
+    return made

@@ -25,13 +25,20 @@ class Package:
     """As substitutes, for processes that `atoll run` started."""
 
 
+_NVSHMEM_PARTS = ("amo", "collective", "direct", "mem", "rma")
 _NVSHMEM_CORE = (
     "amo",
     "collective",
+    "device",
+    "device.cute",
+    "device.numba",
+    "device.numba_cuda_mlir",
+    *(f"device.{language}.{part}" for language in ("numba", "cute") for part in _NVSHMEM_PARTS),
     "direct",
     "init_fini",
     "interop",
     "interop.cupy",
+    "interop.cute",
     "interop.torch",
     "memory",
     "nvshmem_types",
@@ -55,6 +62,31 @@ _NCCL_CORE = (
     "utils",
 )
 
+_NBSHMEM = (
+    "alloc",
+    "alloc_like",
+    "allreduce_1d_sum",
+    "allreduce_1d_sum_bcast",
+    "allreduce_2d_sum",
+    "allreduce_sum",
+    "alltoall_1d",
+    "alltoall_2d",
+    "array",
+    "barrier_all",
+    "barrier_all_host",
+    "barrier_all_host_on_stream",
+    "barrier_all_volatile",
+    "broadcast_1d",
+    "broadcast_2d",
+    "fence",
+    "get_1d_threadidx_in_grid",
+    "get_idx_1d_block",
+    "get_num_threads_in_grid",
+    "init",
+    "wait_until",
+    "wait_until_bool",
+)
+
 _CUDA_CORE = {
     "cuda": "",
     "cuda.core": "atoll.compat._cuda_core",
@@ -74,17 +106,10 @@ PACKAGES = {
             values={"__version__": "0.4.1", "version": "0.4.1"},
             refused={
                 **dict.fromkeys(
-                    (
-                        "nvshmem.core.device",
-                        "nvshmem.device",
-                        "nvshmem.bindings.device",
-                    ),
-                    "write kernels by Atoll's names, with atoll.numba, atoll.triton or atoll.cute "
-                    "(docs/from-nvshmem4py.md).",
+                    ("nvshmem.device", "nvshmem.bindings.device"),
+                    "it is NVSHMEM4Py's layer of C. Use nvshmem.core.device.",
                 ),
                 "nvshmem.bindings": "it is NVSHMEM4Py's layer of C, and Atoll's calls need none. Use nvshmem.core.",
-                "nvshmem.core.interop.cute": "make a tensor of CuTe from an array: "
-                "cutlass.cute.runtime.from_dlpack(nvshmem.core.array(...)).",
             },
             substitutes=_CUDA_CORE,
         ),
@@ -101,6 +126,14 @@ PACKAGES = {
                 "nccl.core.device": "write kernels by Atoll's names, with atoll.cute, atoll.numba or atoll.triton "
                 "(docs/from-nvshmem4py.md)."
             },
+            substitutes=_CUDA_CORE,
+            launched={"mpi4py": "", "mpi4py.MPI": "atoll.compat._mpi4py"},
+        ),
+        Package(
+            "nbshmem",
+            form="atoll.nbshmem, which has the names of nbshmem",
+            modules={"nbshmem.device": "atoll.nbshmem.device"},
+            values={name: f"atoll.nbshmem:{name}" for name in _NBSHMEM},
             substitutes=_CUDA_CORE,
             launched={"mpi4py": "", "mpi4py.MPI": "atoll.compat._mpi4py"},
         ),

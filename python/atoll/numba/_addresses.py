@@ -146,7 +146,8 @@ def looked_at(team, x, pe):
     return 0
 
 
-def _peer(team, x, pe):
+def peer_in(team, x, pe):
+    """Return the signature of peer for these types, and the function that builds it."""
     check("peer", {"team": team, "x": x, "pe": pe})
 
     def build(context, builder, values):
@@ -170,4 +171,4 @@ def _peer(team, x, pe):
 
 
 for target in TARGETS:
-    emit(target, peer)(_peer)
+    emit(target, peer)(peer_in)

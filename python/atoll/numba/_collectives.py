@@ -133,8 +133,13 @@ def put_to_all(team, to, source, nbytes, scope):
 
 @operation
 def broadcast(team, dst, src, root, scope=THREAD, tag=0, bound_ns=None):
+    broadcast_bytes(call_of(BROADCAST, tag, bound_ns), team, dst, src, bytes_of(src), root, scope)
+
+
+@helper
+def broadcast_bytes(call, team, dst, src, nbytes, root, scope):
+    """Broadcast the first bytes of src."""
     prim.check_pe(team.control, team.n_pes, ROOT, root)
-    call, nbytes = call_of(BROADCAST, tag, bound_ns), bytes_of(src)
     check_large(team, BROADCAST, dst, nbytes)
     to, source = prim.address(dst), prim.address(src)
     if nbytes > most_bytes(team):

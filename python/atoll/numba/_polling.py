@@ -20,8 +20,16 @@ i64 = types.int64
 AT_LEAST = int(_ptx.reported("u64", GE.value))
 
 
+LESS, EQUAL, GREATER = 1, 2, 4
+"""A comparison that is known at run time only is a number: the sum of those of these for which it holds."""
+
+
 @vocabulary
 def compare(found, cmp, value):
+    if isinstance(cmp, types.Integer):
+        return lambda found, cmp, value: (
+            cmp & (LESS if found < value else EQUAL if found == value else GREATER) != 0
+        )
     holds = COMPARED_BY[one_of("cmp", "cmp", cmp).value]
     return lambda found, cmp, value: holds(found, value)
 
@@ -31,6 +39,10 @@ def reported(kind, cmp):
     """The subject of a report: a word, with the comparison and the type."""
     of = kind.instance_type if hasattr(kind, "instance_type") else kind
     form = f"{'s' if of.signed else 'u'}{of.bitwidth}"
+    if isinstance(cmp, types.Integer):
+        eq, ne, gt, ge, lt, le = (int(_ptx.reported(form, k)) for k in range(6))
+        of_outcomes = (eq, lt, eq, le, gt, ne, ge, ge)
+        return lambda kind, cmp: of_outcomes[cmp & 7]
     value = int(_ptx.reported(form, one_of("cmp", "cmp", cmp).value))
     return lambda kind, cmp: value
 

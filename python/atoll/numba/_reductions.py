@@ -99,7 +99,12 @@ def next_member(team, pe):
 
 @operation
 def reduce(team, dst, src, op, scope=THREAD, tag=0, bound_ns=None):
-    call, count = call_of(REDUCE, tag, bound_ns), src.size
+    reduce_elements(call_of(REDUCE, tag, bound_ns), team, dst, src, op, src.size, scope)
+
+
+@helper
+def reduce_elements(call, team, dst, src, op, count, scope):
+    """Reduce the first elements of src."""
     kind, each = kind_of(src), item_of(src)
     nbytes = count * each
     check_large(team, REDUCE, dst, nbytes)

@@ -78,6 +78,16 @@ class Form(NamedTuple):
 
 
 FORMS: list[Form] = []
+
+
+later: Callable[[Form], None] = FORMS.append
+"""Takes each form. _mlir replaces it by a function that registers the form at once."""
+
+
+def registered() -> None:
+    """Make functions known that another module of the package has registered. _mlir replaces this function."""
+
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -133,7 +143,7 @@ def implement(target: Target, stub: Callable[..., Any]) -> Callable[[F], F]:
 
     def register(generator: F) -> F:
         if target is DEVICE:
-            FORMS.append(Form(False, stub, generator))
+            later(Form(False, stub, generator))
         if target.extending is None:
             return generator
         # Python never calls these functions, and wrappers for it would be a tenth of the time of compiling.
@@ -153,7 +163,7 @@ def emit(target: Target, stub: Callable[..., Any]) -> Callable[[F], F]:
 
     def register(generator: F) -> F:
         if target is DEVICE:
-            FORMS.append(Form(True, stub, generator))
+            later(Form(True, stub, generator))
         if target.templates is None:
             return generator
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numba.core import types
+
 from .._kernels.checks import CHECKS
 from . import _primitives as prim
 from ._addresses import at_peer, check_place, item_of, kind_of, lesser, peer_for
@@ -30,6 +32,9 @@ def signal_fetch(team, signal):
 
 @vocabulary
 def is_setting(op):
+    """Return whether op is SET, or true: a program that knows it at run time passes a truth value."""
+    if isinstance(op, types.Boolean):
+        return lambda op: op
     found = constant(op) is SET
     return lambda op: found
 

@@ -35,7 +35,7 @@ __all__ = (
 )
 
 _MISSING = {
-    "device": "NVSHMEM's kernels are written by Atoll's names here: atoll.numba, atoll.triton and atoll.cute",
+    "device": "import nvshmem.core.device.numba or nvshmem.core.device.cute",
     "Buffer": "cuda.core has it, or call nvshmem.core.buffer(size)",
     "fence": "NVSHMEM4Py has none for the host; call quiet(stream)",
 }

@@ -90,10 +90,14 @@ class State:
         self.joined = False
         self.ended = False
         self.on_gpu = False
+        self.gpu = 0
+        """The number of the GPU on which symmetric memory is, if it is on one."""
         self.blocks: dict[int, Block] = {}
         self.words: dict[int, Any] = {}
         """Signal words by the address of their Buffer, once a call has used them."""
         self.teams: dict[int, _atoll.Team] = {}
+        self.changed: Callable[..., None] = lambda *handles: None
+        """Called after a change of teams, with their handles; without any after a change of all."""
 
 
 STATE = State()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _arrays, _atoll, _job
+from . import _modules
 from ._state import STATE, NvshmemError, NvshmemInvalid, require, translated
 from .memory import forget
 from .nvshmem_types import Version
@@ -157,6 +158,7 @@ def _find_memory(number: int | None) -> bool:
             f"nvshmem.core.init: device is GPU {number}, but this PE's symmetric memory is on GPU {first.device}, by "
             "ATOLL_DEVICE or an earlier atoll.init(); pass that device."
         )
+    STATE.gpu = int(first.device)
     return True
 
 
@@ -223,38 +225,60 @@ def finalize() -> None:
     forget()
     STATE.joined, STATE.ended = False, True
     _job.finalize()
-
-
-def _no_modules(function: str) -> NvshmemError:
-    return NvshmemError(
-        f"nvshmem.core.{function}: NVSHMEM's library for kernels does not run on Atoll. Kernels of Atoll take the team as "
-        "an argument and need no initialisation of their module: see atoll.numba, atoll.triton, atoll.cute and "
-        "atoll.cupy."
-    )
+    STATE.changed()
 
 
 def module_init(mod: Any) -> None:
-    """Raise NvshmemError: kernels of Atoll need no initialisation of their module."""
-    raise _no_modules("module_init")
+    """Accept a CUmodule: kernels of nvshmem.core.device need no initialisation.
+
+    Parameters
+    ----------
+    mod
+        An NvshmemKernelObject.
+
+    Raises
+    ------
+    NvshmemInvalid
+        Another argument, or a call outside init() and finalize().
+    NvshmemError
+        The module is linked with NVSHMEM's own library for kernels.
+    """
+    _modules.initialize("module_init", mod)
 
 
 def module_finalize(mod: Any) -> None:
-    """Raise NvshmemError: kernels of Atoll need no initialisation of their module."""
-    raise _no_modules("module_finalize")
+    """Do nothing for a CUmodule. Raises NvshmemInvalid for what is not an NvshmemKernelObject."""
+    _modules.check("module_finalize", mod)
 
 
 def library_init(lib: Any) -> None:
-    """Raise NvshmemError: kernels of Atoll need no initialisation of their module."""
-    raise _no_modules("library_init")
+    """Accept a CUlibrary: kernels of nvshmem.core.device need no initialisation.
+
+    Parameters
+    ----------
+    lib
+        An NvshmemKernelObject.
+
+    Raises
+    ------
+    NvshmemInvalid
+        Another argument, or a call outside init() and finalize().
+    NvshmemError
+        The library is linked with NVSHMEM's own library for kernels.
+    """
+    _modules.initialize("library_init", lib)
 
 
 def library_finalize(lib: Any) -> None:
-    """Raise NvshmemError: kernels of Atoll need no initialisation of their module."""
-    raise _no_modules("library_finalize")
+    """Do nothing for a CUlibrary. Raises NvshmemInvalid for what is not an NvshmemKernelObject."""
+    _modules.check("library_finalize", lib)
 
 
 def find_device_bitcode_library(
     *, language: DeviceLibLanguage = DeviceLibLanguage.LLVM_BITCODE, arch: int | str | None = None
 ) -> str:
     """Raise NvshmemError: kernels of Atoll need no library."""
-    raise _no_modules("find_device_bitcode_library")
+    raise NvshmemError(
+        "nvshmem.core.find_device_bitcode_library: NVSHMEM's library for kernels does not run on Atoll, whose kernels need "
+        "none: use nvshmem.core.device, or atoll.triton for kernels in Triton."
+    )

@@ -155,7 +155,7 @@ class BufferTypes(enum.IntEnum):
 
 
 class NvshmemKernelObject:
-    """The handle of a module of kernels. Atoll's kernels need none; module_init tells why."""
+    """The handle of a module of kernels, for library_init and module_init."""
 
     handle: int
 

@@ -53,6 +53,7 @@ def make_predefined() -> None:
         Teams.remove(name)
     _configurations.clear()
     STATE.teams = {0: _atoll.WORLD, 1: _atoll.SHARED, 2: _atoll.HOST, 3: _atoll.RAIL}
+    STATE.changed()
 
 
 def _add(team: _atoll.Team, name: str | None, default: str, config: Any) -> int | None:
@@ -63,6 +64,7 @@ def _add(team: _atoll.Team, name: str | None, default: str, config: Any) -> int 
     Teams.add(default.format(handle) if name is None else name, handle)
     STATE.teams[handle] = team
     _configurations[handle] = config if isinstance(config, TeamConfig) else TeamConfig()
+    STATE.changed(handle)
     return handle
 
 
@@ -174,6 +176,7 @@ def team_destroy(team: Any) -> None:
         return
     team_of(handle).destroy()
     del STATE.teams[handle], _configurations[handle]
+    STATE.changed(handle)
     Teams.remove_by_value(handle)
 
 

@@ -403,7 +403,7 @@ constexpr Variable variables[] = {
      {},
      SettingType::names,
      "",
-     "packages, separated by commas, whose names programs in Python find in Atoll: shmem4py, nvshmem, nccl "
+     "packages, separated by commas, whose names programs in Python find in Atoll: shmem4py, nvshmem, nccl, nbshmem "
      "(read "
      "by atoll "
      "run and import atoll)",

@@ -186,7 +186,10 @@ refused("no multicast memory", nvshmem.core.get_multicast_buffer, WORLD, peer, k
 failure = nvshmem.core.NvshmemInvalid if "gpu" in sys.argv else nvshmem.core.NvshmemError
 refused("GPU", nvshmem.core.register_external_array, np.zeros(4), kind=failure)
 refused("from a parent", nvshmem.core.team_init, config, 0, 1, 0, kind=nvshmem.core.NvshmemError)
-refused("atoll.numba", nvshmem.core.module_init, None, kind=nvshmem.core.NvshmemError)
+refused("pass an NvshmemKernelObject", nvshmem.core.module_init, None)
+loaded = nvshmem.core.NvshmemKernelObject.from_handle(0)
+nvshmem.core.library_init(loaded)
+nvshmem.core.library_finalize(loaded)
 refused("did you mean 'put_signal'", getattr, nvshmem.core, "put_signals", kind=AttributeError)
 for array in (x, y):
     nvshmem.core.free_array(array)

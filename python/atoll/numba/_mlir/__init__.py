@@ -15,15 +15,15 @@ from numba_cuda_mlir._mlir.dialects import arith
 from numba_cuda_mlir.lowering_utilities import RangeObject, convert
 from numba_cuda_mlir.numba_cuda.typing import templates
 
-from .. import _addresses, _gpu, _gpu_threads, _moves, _threads, _tiles
+from .. import _addresses, _gpu, _gpu_threads, _moves, _registration, _threads, _tiles
 from .._host import Mailbox
 from .._loops import Meeting
 from .._mailboxes import Inbox, Outbox
 from .._polling import Call
-from .._registration import FORMS
+from .._registration import FORMS, Form
 from .._types import GRID
 from ._builder import Builder, Context, Value, as_i64, raw, strides
-from ._kinds import Named, back, nothing, ours, their_errors, theirs
+from ._kinds import Named, TypingError, back, nothing, ours, their_errors, theirs
 
 REGISTRY = extending.typing_registry
 OWN: set[Any] = set()
@@ -40,6 +40,14 @@ def register(stub, generic, lowered):
     extending.lower_builtin(stub, theirs.VarArg(theirs.Any))(lowered)
 
 
+def refuse_texts(stub, kinds) -> None:
+    """Refuse a text, such as an operator of nvshmem.core's reduce, which this compiler would fail on later."""
+    if any(type(kind).__name__ in ("StringLiteral", "UnicodeType") for kind in kinds):
+        raise TypingError(
+            f"{stub.__name__}: numba-cuda-mlir 0.6 passes no texts to functions; pass an operator as atoll.numba.SUM"
+        )
+
+
 def implement(stub: Callable[..., Any], generator):
     """Compile one device function for each list of types; extending.overload would compile one for each call."""
     made: dict[Any, Any] = {}
@@ -53,6 +61,7 @@ def implement(stub: Callable[..., Any], generator):
         return made[key]
 
     def generic(self, kinds, keywords):
+        refuse_texts(stub, kinds)
         function = device_function(kinds, keywords)
         return theirs.Dispatcher(function).get_call_type(self.context, kinds, keywords)
 
@@ -145,7 +154,15 @@ for axis, stub in enumerate((_tiles.pitch, _tiles.stride)):
 for stub, function in _gpu_threads.by_names_of(cuda).items():
     OWN.add(stub)
     implement(stub, _gpu.gives(function))
-for form in FORMS:
+
+
+def register_form(form: Form) -> None:
     if form.stub not in OWN:
         (emit if form.emitted else implement)(form.stub, form.generator)
+
+
+for form in FORMS:
+    register_form(form)
+_registration.later = register_form
+_registration.registered = extending.refresh_registries
 extending.refresh_registries(include_uninitialized_cuda=False)

@@ -105,7 +105,8 @@ class Builder:
         """Call inline PTX."""
         result = mlir_type(function.type)
         operands = [raw(value) for value in values]
-        found = llvm.inline_asm(result, operands, function.asm, function.constraint, has_side_effects=True)
+        effects = function.side_effect
+        found = llvm.inline_asm(result, operands, function.asm, function.constraint, has_side_effects=effects)
         return None if result is None else Value(found)
 
     def extract_value(self, value, k: int):

@@ -1,0 +1,94 @@
+"""Atomic operations on the first element of an tensor on another PE. PEs are numbers of the world team."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+from .... import cute as dev
+from ._teams import world
+
+__all__ = [
+    "atomic_add",
+    "atomic_and",
+    "atomic_compare_swap",
+    "atomic_fetch",
+    "atomic_fetch_add",
+    "atomic_fetch_and",
+    "atomic_fetch_inc",
+    "atomic_fetch_or",
+    "atomic_fetch_xor",
+    "atomic_inc",
+    "atomic_or",
+    "atomic_set",
+    "atomic_swap",
+    "atomic_xor",
+]
+
+
+def atomic_fetch(src, pe):
+    """Return src, on PE pe."""
+    return dev.atomic_fetch(world(), src, pe)
+
+
+def atomic_set(dst, value, pe):
+    """Set dst to value, on PE pe."""
+    dev.atomic_set(world(), dst, value, pe)
+
+
+def atomic_compare_swap(dst, cond, value, pe):
+    """Set dst to value if it is cond, and return what it was, on PE pe."""
+    return dev.atomic_compare_swap(world(), dst, cond, value, pe)
+
+
+def atomic_swap(dst, value, pe):
+    """Set dst to value, and return what it was, on PE pe."""
+    return dev.atomic_swap(world(), dst, value, pe)
+
+
+def atomic_fetch_inc(dst, pe):
+    """Add 1 to dst, and return what it was, on PE pe."""
+    return dev.atomic_fetch_inc(world(), dst, pe)
+
+
+def atomic_inc(dst, pe):
+    """Add 1 to dst, on PE pe."""
+    dev.atomic_inc(world(), dst, pe)
+
+
+def atomic_fetch_add(dst, value, pe):
+    """Add value to dst, and return what it was, on PE pe."""
+    return dev.atomic_fetch_add(world(), dst, value, pe)
+
+
+def atomic_add(dst, value, pe):
+    """Add value to dst, on PE pe."""
+    dev.atomic_add(world(), dst, value, pe)
+
+
+def atomic_fetch_and(dst, value, pe):
+    """Set dst to dst and value, bit by bit, and return what it was, on PE pe."""
+    return dev.atomic_fetch_and(world(), dst, value, pe)
+
+
+def atomic_and(dst, value, pe):
+    """Set dst to dst and value, bit by bit, on PE pe."""
+    dev.atomic_and(world(), dst, value, pe)
+
+
+def atomic_fetch_or(dst, value, pe):
+    """Set dst to dst or value, bit by bit, and return what it was, on PE pe."""
+    return dev.atomic_fetch_or(world(), dst, value, pe)
+
+
+def atomic_or(dst, value, pe):
+    """Set dst to dst or value, bit by bit, on PE pe."""
+    dev.atomic_or(world(), dst, value, pe)
+
+
+def atomic_fetch_xor(dst, value, pe):
+    """Set dst to dst xor value, bit by bit, and return what it was, on PE pe."""
+    return dev.atomic_fetch_xor(world(), dst, value, pe)
+
+
+def atomic_xor(dst, value, pe):
+    """Set dst to dst xor value, bit by bit, on PE pe."""
+    dev.atomic_xor(world(), dst, value, pe)
