@@ -15,4 +15,6 @@ def fingerprint(language: str) -> str:
     package = Path(__file__).parents[1]
     shared = [package / "_ptx.py", package / "_kernels/constants.py"]
     text = b"".join(file.read_bytes() for file in [*sorted((package / language).rglob("*.py")), *shared])
-    return hashlib.sha256(text + repr((sorted(_ptx.AT.items()), _ptx.CHECKS_ADDRESSES)).encode()).hexdigest()
+    return hashlib.sha256(
+        text + repr((sorted(_ptx.AT.items()), _ptx.CHECKS_ADDRESSES, _ptx.TRACES)).encode()
+    ).hexdigest()

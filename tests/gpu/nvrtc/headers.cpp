@@ -60,16 +60,15 @@ extern "C" __global__ void kernel(dev::Team team, float* dst, const float* src, 
     all<dev::Block>(team, dst, src, flag);
     dev::p(team, dst, dev::g(team, src, 1), 0);
     dev::quiet(team);
+    const dev::TraceRange<dev::Block> range(team, "range", dev::Block{});
+    dev::trace_end(team, dev::trace_begin(team), "another");
 }
 )";
 
-}  // namespace
-
-int main(int count, char** arguments) {
+/// True if the source compiles with these options.
+bool compiles(const std::vector<const char*>& options) {
     nvrtcProgram program = nullptr;
-    if (nvrtcCreateProgram(&program, source, "kernel.cu", 0, nullptr, nullptr) != NVRTC_SUCCESS) return 2;
-    std::vector<const char*> options{"--gpu-architecture=sm_90", "-std=c++17"};
-    options.insert(options.end(), arguments + 1, arguments + count);
+    if (nvrtcCreateProgram(&program, source, "kernel.cu", 0, nullptr, nullptr) != NVRTC_SUCCESS) return false;
     const nvrtcResult result = nvrtcCompileProgram(program, static_cast<int>(options.size()), options.data());
     std::size_t bytes = 0;
     nvrtcGetProgramLogSize(program, &bytes);
@@ -77,5 +76,15 @@ int main(int count, char** arguments) {
     nvrtcGetProgramLog(program, log.data());
     std::fputs(log.data(), stdout);
     nvrtcDestroyProgram(&program);
-    return result == NVRTC_SUCCESS ? 0 : 1;
+    return result == NVRTC_SUCCESS;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    std::vector<const char*> options{"--gpu-architecture=sm_90", "-std=c++17"};
+    options.insert(options.end(), arguments + 1, arguments + count);
+    if (!compiles(options)) return 1;
+    options.push_back("-DATOLL_DEVICE_TRACE=1");
+    return compiles(options) ? 0 : 1;
 }
