@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from jobs import HANG_GUARD, Done, environment, launcher
 from kernel_pythons import with_triton
+from simulated import needs_plugin
 from traces import Decoded
 
 PROGRAM = Path(__file__).parent / "programs/traced_kernels.cpp"
@@ -108,6 +109,27 @@ def test_record_and_report_have_them(traced: Path) -> None:
     report = printed("report")
     inside_text = report[report.index("inside kernels, all blocks together:") :]
     assert "put_signal" in inside_text and "ranges of kernels, all blocks together:\n  step: " in inside_text
+
+
+@needs_plugin
+def test_a_gpu_has_a_log_and_a_clock_of_its_own(kernels: Path, package: str, tmp_path: Path) -> None:
+    """By the simulated GPU, whose kernels run on the host. tests/python_gpu/test_kernel_traces.py uses a real one."""
+    done = run([kernels, "gpu"], tmp_path, LD_LIBRARY_PATH=f"{package}/atoll/lib")
+    assert (done.returncode, done.stderr) == (0, "")
+    trace = Decoded(tmp_path / "out.pftrace")
+    for pe in ("PE 0", "PE 1"):
+        mine = [one for one in trace.within_kernels() if trace.pe(one.track) == pe]
+        assert Counter(one.name for one in mine) == {
+            **dict.fromkeys(IN_A_STEP, STEPS),
+            "quiet": 1,
+            "reduce": 1,
+        }
+        assert all(trace.titles[one.track].startswith("GPU 0 kernels, block 0") for one in mine)
+        assert {one.notes["GPU"] for one in mine} == {0}
+        notes = trace.kernels[int(pe[3:])]
+        assert notes["clock of the GPU"].startswith("compared")
+        ends = [one.begin for one in trace.named("finalize") if trace.pe(one.track) == pe]
+        assert all(one.end <= min(ends) + notes["error of that clock (ns)"] for one in mine)
 
 
 def test_kernels_of_a_killed_pe_are_in_the_file_up_to_then(kernels: Path, tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-// Kernels on hosts whose operations and ranges are in the trace, if compiled with -DATOLL_DEVICE_TRACE=1.
+// Kernels on hosts whose operations and ranges are in the trace, if compiled with -DATOLL_DEVICE_TRACE=1. With `gpu` they
+// use the memory of the simulated GPU, as its kernels.
 #include <atoll/atoll.hpp>
 #include <atoll/device/device.hpp>
 
@@ -14,10 +15,11 @@ constexpr int steps = 3;
 int main(int count, char** arguments) {
     const std::string_view mode = count > 1 ? arguments[1] : "";
     atl::Job& job = atl::init();
-    const device::Team team = job.world().device(atl::Memory::host);
+    const atl::Memory memory = mode == "gpu" ? atl::Memory::device : atl::Memory::host;
     const int me = job.my_pe(), right = (me + 1) % job.n_pes();
-    auto* data = static_cast<double*>(job.calloc(1024, sizeof(double)));
-    auto* signal = static_cast<std::uint64_t*>(job.calloc(1, sizeof(std::uint64_t)));
+    auto* data = static_cast<double*>(job.calloc(1024, sizeof(double), memory));
+    auto* signal = static_cast<std::uint64_t*>(job.calloc(1, sizeof(std::uint64_t), memory));
+    const device::Team team = job.world().device(memory);
     job.world().barrier();
     const auto kernel = [&](int first, int last) {
         for (int step = first; step <= last; ++step) {
