@@ -1,5 +1,5 @@
-// Kernels on hosts whose operations and ranges are in the trace, if compiled with -DATOLL_DEVICE_TRACE=1. With `gpu` they
-// use the memory of the simulated GPU, as its kernels.
+// Kernels on hosts whose operations and ranges are in the trace, if compiled with -DATOLL_DEVICE_TRACE=1.
+// With `gpu` they use the memory of the simulated GPU, as its kernels.
 #include <atoll/atoll.hpp>
 #include <atoll/device/device.hpp>
 
