@@ -144,6 +144,7 @@ def page(of: dict[str, Any]) -> str:
         "| `waiting_ns` | ns of that time in waits for other PEs |",
         "| `site` | place of the call in the program (of a `request`, where it started); empty for calls of less than about 5 us |",
         "| `name` | name of a range |",
+        "| `gpu`, `block` | only of events inside kernels: the GPU as the PE's process counts, -1 on a CPU, and the block |",
     ]
     return "\n".join(lines) + "\n"
 

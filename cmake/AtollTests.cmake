@@ -178,7 +178,7 @@ if(TARGET atoll AND NOT ATOLL_SANITIZE)
 endif()
 
 # These choose by macros what the headers declare, so each is compiled alone.
-set_source_files_properties(tests/device/checked_addresses_test.cpp tests/device/near_only_test.cpp
+set_source_files_properties(tests/device/checked_addresses_test.cpp tests/device/near_only_test.cpp tests/device/traced_test.cpp
                             tests/bootstrap/pmix_layout_test.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 if(TARGET device_tests)   # all of it, for what runs on the host is one program
     target_compile_definitions(device_tests PRIVATE ATOLL_DEVICE_FAR=1)

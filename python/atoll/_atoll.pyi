@@ -4027,6 +4027,11 @@ def _kernel_look() -> int:
     Return the address of the function that kernels on the host call while they wait.
     """
 
+def _kernel_trace() -> int:
+    """
+    Return the address of the function by which kernels on the host write events to the trace.
+    """
+
 def _note_kernel(name: str, blocks: int, threads: int) -> None:
     """
     Record the name of a kernel at its launch, for the report of a stopped kernel.

@@ -13,6 +13,8 @@ from ._atoll import _kernel_layout
 AT = _kernel_layout()
 CHECKS_ADDRESSES = os.environ.get("ATOLL_CHECK") == "all"
 """True if kernels compiled in this process also check that addresses are symmetric: ATOLL_CHECK=all."""
+TRACES = bool(os.environ.get("ATOLL_TRACE"))
+"""True if kernels compiled in this process write their operations to the job's trace, see docs/slow.md."""
 LOOKS = 1024
 """Loads of a word between two checks of the other things that end a wait."""
 NO_VALUES = AT["subject wait"]
@@ -393,6 +395,59 @@ def wait_flagged(count: int, bounded: bool = False) -> str:
     )
     words = ", ".join(f"v{k}, w{k}" for k in range(count))
     return f"{{ .reg .b32 {names}; .reg .b64 {words}; {_until(text, again)} }}"
+
+
+def clock() -> str:
+    """The GPU's clock in ns: $0 (=l)."""
+    return "mov.u64 $0, %globaltimer;"
+
+
+def _linear(to: str, index: str, size: str) -> str:
+    """PTX of a linear index of three dimensions. x: a register that it uses."""
+    axes = [f"mov.u32 {to}, %{index}.z;"]
+    for axis in "yx":
+        axes.append(f"mov.u32 x, %{size}.{axis}; mul.lo.u32 {to}, {to}, x;")
+        axes.append(f"mov.u32 x, %{index}.{axis}; add.u32 {to}, {to}, x;")
+    return " ".join(axes)
+
+
+def trace_write(
+    control: str = "$0",
+    what: str = "$1",
+    began: str = "$2",
+    peer: str = "$3",
+    words: tuple[str, str, str] = ("$4", "$5", "$6"),
+) -> str:
+    """Write an event that ends now, as write_event of atoll/device/traced.hpp. No result.
+
+    Operands: control (l), what (r), began (l), peer (r), words (l).
+    """
+    first, second, third = words
+    return f"""{{ .reg .pred p; .reg .b64 n, m, a, t, g; .reg .b32 b, h, x;
+    mov.u64 t, %globaltimer;
+    ld.global.u64 a, [{control}+{AT["trace_next"]}];
+    atom.relaxed.gpu.global.add.u64 n, [a], 1;
+    ld.global.u64 m, [{control}+{AT["trace_most"]}];
+    ld.global.u64 a, [{control}+{AT["trace"]}];
+    setp.lt.u64 p, n, m;
+    @p bra ROOM;
+    add.s64 n, n, 1;
+    st.relaxed.sys.global.u64 [a+-{AT["trace_log"]}], n;
+    bra DONE;
+    ROOM:
+    shl.b64 n, n, 6;
+    add.s64 a, a, n;
+    {_linear("b", "ctaid", "nctaid")}
+    {_linear("h", "tid", "ntid")}
+    mov.u64 g, %gridid;
+    st.global.v2.u64 [a+16], {{{first}, {second}}};
+    st.global.u64 [a+32], {third};
+    st.global.v2.u32 [a+40], {{b, h}};
+    st.global.v2.u32 [a+48], {{{peer}, {what}}};
+    st.global.u64 [a+56], g;
+    st.global.v2.u64 [a], {{{began}, t}};
+    DONE:
+    }}"""
 
 
 def share_in_block() -> str:

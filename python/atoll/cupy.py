@@ -51,10 +51,15 @@ def options(*more: str) -> tuple[str, ...]:
     `more`.
 
     After init, in a job of several hosts, kernels are compiled so that they reach all PEs, which costs
-    registers. With ATOLL_CHECK=all they also check that addresses are symmetric.
+    registers. With ATOLL_CHECK=all they also check that addresses are symmetric. With ATOLL_TRACE, which `atoll run --trace` sets,
+    they write their operations to the trace.
     """
     far = _atoll.is_initialized() and _atoll.SHARED.n_pes() < _atoll.WORLD.n_pes()
-    kinds = {"-DATOLL_DEVICE_FAR=1": far, "-DATOLL_DEVICE_CHECK_ADDRESSES=1": _ptx.CHECKS_ADDRESSES}
+    kinds = {
+        "-DATOLL_DEVICE_FAR=1": far,
+        "-DATOLL_DEVICE_CHECK_ADDRESSES=1": _ptx.CHECKS_ADDRESSES,
+        "-DATOLL_DEVICE_TRACE=1": _ptx.TRACES,
+    }
     return ("-std=c++17", f"-I{include_dir()}", *(option for option, given in kinds.items() if given), *more)
 
 

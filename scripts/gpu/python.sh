@@ -29,6 +29,7 @@ if wanted tests; then
     for program in tests/python_gpu/*.py; do
         [[ $(basename "$program") == test_* ]] || try "$(basename "$program"), 2 PEs" job 140 2 python3 "$program"
     done
+    try "traces of kernels" python3 tests/python_gpu/test_kernel_traces.py
     try "kernel_error.py wrong_place, 2 PEs" without_mps job 50 2 python3 tests/python_gpu/kernel_error.py wrong_place
     unset ATOLL_CHECK
     for mode in torch many wrong_pe wrong_index; do

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "atoll/types.hpp"
+#include "common/recorder/kernel_log.hpp"
 #include "common/recorder/meter.hpp"
 #include "common/recorder/recorder.hpp"
 #include "common/recorder/stack_area.hpp"
@@ -111,7 +112,7 @@ enum class GpuWait : std::uint32_t {
 };
 
 inline constexpr std::uint32_t board_magic = 0xA7011B0Du;
-inline constexpr std::uint32_t board_version = 5;
+inline constexpr std::uint32_t board_version = 6;
 
 struct alignas(64) BoardHeader {
     std::uint32_t magic = board_magic;
@@ -201,8 +202,9 @@ class BoardView {
 
     /// `log_events` is that of the header.
     static std::size_t bytes(int n_pes, std::uint64_t log_events = 0) {
-        const std::size_t logs = log_events == 0 ? 0 : LogHeader::bytes(log_events);
-        return logs_at(n_pes) + logs * static_cast<std::size_t>(n_pes);
+        if (log_events == 0) return logs_at(n_pes);
+        return kernel_logs_at(n_pes, log_events) +
+               KernelLog::bytes(log_events) * kernel_log_kinds * static_cast<std::size_t>(n_pes);
     }
     /// Starts a board in zeroed memory of at least `bytes(n_pes)`.
     static BoardView create(void* memory, int n_pes);
@@ -227,6 +229,15 @@ class BoardView {
         char* const logs = reinterpret_cast<char*>(header_) + logs_at(n_pes());
         return *reinterpret_cast<LogHeader*>(logs + LogHeader::bytes(header_->log_events) *
                                                         static_cast<std::size_t>(pe));
+    }
+    /// The log of a PE's kernels. Only on boards with `log_events`. Whole pages.
+    KernelLog kernel_log(int pe, KernelPlace place) const {
+        const std::uint64_t most = header_->log_events;
+        const std::size_t number =
+            static_cast<std::size_t>(pe) * kernel_log_kinds + static_cast<std::size_t>(place);
+        return {reinterpret_cast<char*>(header_) + kernel_logs_at(n_pes(), most) +
+                    KernelLog::bytes(most) * number,
+                most};
     }
     int n_pes() const { return header_->n_pes; }
 
@@ -256,7 +267,12 @@ class BoardView {
 
   private:
     PeDoing activity(int pe) const;
-    /// Sizes of the six parts are multiples of a cache line.
+    /// The kernels' logs begin at a page, which a GPU can pin.
+    static std::size_t kernel_logs_at(int n_pes, std::uint64_t log_events) {
+        return KernelLog::whole_pages(logs_at(n_pes) +
+                                      LogHeader::bytes(log_events) * static_cast<std::size_t>(n_pes));
+    }
+    /// Sizes of the other six parts are multiples of a cache line.
     static std::size_t logs_at(int n_pes) {
         return counters_at(n_pes) + sizeof(PeCounters) * static_cast<std::size_t>(n_pes);
     }

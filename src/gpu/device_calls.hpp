@@ -48,6 +48,11 @@ struct WordCall {
     DType type;
 };
 
+/// Stores the GPU's clock to pinned memory of the host.
+struct ClockCall {
+    std::uint64_t* result;
+};
+
 /// Holds the stream until `*word compare value`. signal_consume then subtracts `value`, as uint64.
 struct WaitCall {
     device::Team team;  ///< the wait ends if this team ends

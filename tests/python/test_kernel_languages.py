@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ import pytest
 from atoll import _atoll, _resident
 from jobs import HANG_GUARD, PROGRAMS, ROOT, Done, Job, environment, launcher, python
 from kernel_checks import Outcomes, checks_of
+from kernel_pythons import with_triton
 from simulated import needs_plugin
 
 
@@ -67,17 +66,6 @@ def test_options_find_the_headers(tmp_path: Path) -> None:
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_GUARD, check=False)
     assert done.returncode == 0, done.stderr
-
-
-def with_triton(is_interpreted: bool) -> str:
-    """Return the Python that has Triton: this one, or that of build/triton."""
-    there = ROOT / "build/triton/bin/python"
-    is_old_enough = np.lib.NumpyVersion(np.__version__) < "2.4.0"
-    if importlib.util.find_spec("triton") is not None and (is_old_enough or not is_interpreted):
-        return sys.executable
-    if not (ROOT / "build/triton/packages").exists():
-        pytest.skip("Triton with a NumPy before 2.4 is not installed (scripts/setup.sh triton)")
-    return str(there)
 
 
 def test_triton_kernels_compile(package: str) -> None:

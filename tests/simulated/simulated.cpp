@@ -4,6 +4,7 @@
 // reverse is not guaranteed.
 #include "atoll/device/device.hpp"
 #include "atoll/export.hpp"
+#include "common/clock.hpp"
 #include "gpu/gpu.hpp"
 #include "simulated/elements.hpp"
 #include "simulated/groups.hpp"
@@ -215,6 +216,8 @@ class SimulatedGpu final : public gpu::Gpu, gpu::GpuMemory, gpu::GpuExecutor, gp
 
     void check_peer(const gpu::DeviceUuid&) const override {}
     void limit_blocks(unsigned) override {}
+    /// Its kernels run on the host.
+    std::uint64_t clock_ns() override { return common::now_ns(); }
     gpu::DeviceWindow reserve(int n_slots, int my_slot) override {
         n_slots_ = n_slots;
         my_slot_ = my_slot;

@@ -153,6 +153,7 @@ template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void broadcast(const Team& team, T* dst, const T* src, unsigned long long count, int root,
                               Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
     const detail::Call call{Operation::broadcast, tag, bound_ns};
+    const detail::Traced traced(team, scope, call.operation, root, nullptr, count * sizeof(T));
     detail::check_pe(team, Operation::broadcast, root);
     detail::check_near(team, Operation::broadcast);
     const unsigned long long bytes = count * sizeof(T);
@@ -203,6 +204,7 @@ ATOLL_ANYWHERE void gather_to_all(const Team& team, T* dst, const T* src, unsign
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void fcollect(const Team& team, T* dst, const T* src, unsigned long long count,
                              Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
+    const detail::Traced traced(team, scope, Operation::fcollect, -1, nullptr, count * sizeof(T));
     detail::check_near(team, Operation::fcollect);
     detail::gather_to_all(team, dst, src, count, scope, {Operation::fcollect, tag, bound_ns});
 }
@@ -213,6 +215,7 @@ template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long collect(const Team& team, T* dst, const T* src, unsigned long long count,
                                           Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
     const detail::Call call{Operation::collect, tag, bound_ns};
+    const detail::Traced traced(team, scope, call.operation, -1, nullptr, count * sizeof(T));
     detail::check_near(team, Operation::collect);
     detail::check_place(team, call.operation, dst);
     unsigned long long* counts = detail::counts_of(team);
@@ -233,6 +236,7 @@ template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void alltoall(const Team& team, T* dst, const T* src, unsigned long long count,
                              Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
     const detail::Call call{Operation::alltoall, tag, bound_ns};
+    const detail::Traced traced(team, scope, call.operation, -1, nullptr, count * sizeof(T));
     detail::check_near(team, Operation::alltoall);
     const unsigned long long bytes = count * sizeof(T);
     const auto block = [&](int pe) { return static_cast<unsigned long long>(pe) * count; };
@@ -261,6 +265,7 @@ template <class T, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void reduce(const Team& team, T* dst, const T* src, unsigned long long count, Op op,
                            Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
     const detail::Call call{Operation::reduce, tag, bound_ns};
+    const detail::Traced traced(team, scope, call.operation, -1, nullptr, count * sizeof(T));
     detail::check_near(team, Operation::reduce);
     if (is_small<T>(team, count)) {
         const detail::Exchange<Scope> exchange(team, scope, call);
@@ -286,6 +291,7 @@ template <class T, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void reduce_scatter(const Team& team, T* dst, const T* src, unsigned long long count, Op op,
                                    Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
     const detail::Call call{Operation::reduce_scatter, tag, bound_ns};
+    const detail::Traced traced(team, scope, call.operation, -1, nullptr, count * sizeof(T));
     detail::check_near(team, Operation::reduce_scatter);
     const auto block = [&](int pe) { return static_cast<unsigned long long>(pe) * count; };
     if (is_small<T>(team, count)) {

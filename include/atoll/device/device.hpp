@@ -10,4 +10,5 @@
 #include "atoll/device/signals.hpp"
 #include "atoll/device/sync.hpp"
 #include "atoll/device/tile_modes.hpp"
+#include "atoll/device/trace.hpp"
 #include "atoll/device/waits.hpp"

@@ -53,6 +53,8 @@ template <class T> ATOLL_ANYWHERE void local_set(const Team&, T* word, SameAs<T>
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void local_wait_until(const Team& team, const T* word, Compare cmp, SameAs<T> value,
                                      Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
+    const detail::Traced traced(team, scope, Operation::local_wait_until, -1, word, 0,
+                                detail::bits_of(T(value)));
     if (scope.rank() == 0)
         detail::spin(
             team, [&] { return detail::compare(detail::load_acquire_local(word), cmp, value); },

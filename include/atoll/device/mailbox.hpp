@@ -189,6 +189,7 @@ template <class Scope = Thread> class Outbox {
     Outbox(const Team&&, const Mailbox&, int, Scope = {}, int = 0, unsigned long long = 0) = delete;
     /// See the function `post`.
     template <class T> ATOLL_ANYWHERE void post(const T* src, unsigned long long count) {
+        const detail::Traced traced(team_, scope_, Operation::post, pe_, nullptr, count * sizeof(T));
         detail::Outgoing<Scope> message(src, count * sizeof(T), scope_);
         send(message);
     }
@@ -279,6 +280,7 @@ template <class Scope = Thread> class Inbox {
     Inbox(const Team&&, const Mailbox&, int, Scope = {}, int = 0, unsigned long long = 0) = delete;
     /// See the function `receive`.
     template <class T> ATOLL_ANYWHERE void receive(T* dst, unsigned long long count) {
+        const detail::Traced traced(team_, scope_, Operation::receive, pe_, nullptr, count * sizeof(T));
         begin();
         detail::receive_flagged(team_, slot(number_), dst, count * sizeof(T), static_cast<unsigned>(number_),
                                 scope_, call_, pe_);
@@ -343,6 +345,7 @@ template <class Scope = Thread> class Inbox {
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void post(const Team& team, const Mailbox& box, const T* src, unsigned long long count, int pe,
                          Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
+    const detail::Traced traced(team, scope, Operation::post, pe, nullptr, count * sizeof(T));
     detail::Outgoing<Scope> message(src, count * sizeof(T), scope);
     Outbox<Scope> out(team, box, pe, scope, tag, bound_ns);
     out.send(message);

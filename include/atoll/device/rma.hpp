@@ -154,6 +154,7 @@ template <class T> ATOLL_ANYWHERE T g(const Team& team, const T* src, int pe) {
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void put(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                         Scope scope = {}) {
+    const detail::Traced traced(team, scope, Operation::put, pe, dst, count * sizeof(T));
     const detail::Route route = detail::route_for(team, Operation::put, dst, pe);
     if (detail::is_far(route.slot))
         return detail::far_move(team, Operation::put, FarKind::put, route.slot, dst, src, count * sizeof(T),
@@ -166,6 +167,7 @@ ATOLL_ANYWHERE void put(const Team& team, T* dst, const T* src, unsigned long lo
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void get(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                         Scope scope = {}) {
+    const detail::Traced traced(team, scope, Operation::get, pe, src, count * sizeof(T));
     const detail::Route route = detail::route_for(team, Operation::get, src, pe);
     if (detail::is_far(route.slot))
         return detail::far_move(team, Operation::get, FarKind::get, route.slot, src, dst, count * sizeof(T),
@@ -179,6 +181,7 @@ ATOLL_ANYWHERE void get(const Team& team, T* dst, const T* src, unsigned long lo
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void put_nbi(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                             Scope scope = {}) {
+    const detail::Traced traced(team, scope, Operation::put_nbi, pe, dst, count * sizeof(T));
     const detail::Route route = detail::route_for(team, Operation::put_nbi, dst, pe);
     if (detail::is_far(route.slot))
         return detail::far_move(team, Operation::put_nbi, FarKind::put, route.slot, dst, src,
@@ -188,6 +191,7 @@ ATOLL_ANYWHERE void put_nbi(const Team& team, T* dst, const T* src, unsigned lon
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void get_nbi(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                             Scope scope = {}) {
+    const detail::Traced traced(team, scope, Operation::get_nbi, pe, src, count * sizeof(T));
     const detail::Route route = detail::route_for(team, Operation::get_nbi, src, pe);
     if (detail::is_far(route.slot))
         return detail::far_move(team, Operation::get_nbi, FarKind::get, route.slot, src, dst,
@@ -203,6 +207,7 @@ ATOLL_ANYWHERE void get_nbi(const Team& team, T* dst, const T* src, unsigned lon
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void async_put(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                               Scope scope = {}) {
+    const detail::Traced traced(team, scope, Operation::async_put, pe, dst, count * sizeof(T));
     const detail::Route route = detail::route_for(team, Operation::async_put, dst, pe);
     if (detail::is_far(route.slot))
         return detail::far_move(team, Operation::async_put, FarKind::put, route.slot, dst, src,
@@ -225,6 +230,7 @@ ATOLL_ANYWHERE void async_put(const Team& team, T* dst, const T* src, unsigned l
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void iput(const Team& team, T* dst, const T* src, long long dst_stride, long long src_stride,
                          unsigned long long count, int pe, Scope scope = {}) {
+    const detail::Traced traced(team, scope, Operation::iput, pe, dst, count * sizeof(T));
     const detail::Route route = detail::route_for(team, Operation::iput, dst, pe);
     if (detail::is_far(route.slot))
         return detail::far_blocks(team, Operation::iput, FarKind::put, route.slot, dst, src, dst_stride,
@@ -235,6 +241,7 @@ ATOLL_ANYWHERE void iput(const Team& team, T* dst, const T* src, long long dst_s
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void iget(const Team& team, T* dst, const T* src, long long dst_stride, long long src_stride,
                          unsigned long long count, int pe, Scope scope = {}) {
+    const detail::Traced traced(team, scope, Operation::iget, pe, src, count * sizeof(T));
     const detail::Route route = detail::route_for(team, Operation::iget, src, pe);
     if (detail::is_far(route.slot))
         return detail::far_blocks(team, Operation::iget, FarKind::get, route.slot, src, dst, src_stride,
@@ -258,12 +265,14 @@ template <class Scope> ATOLL_ANYWHERE void fence_near(Scope scope) {
 /// Orders the scope's earlier puts and atomics, and everything its threads saw, before their later
 /// operations, for every PE.
 template <class Scope = Thread> ATOLL_ANYWHERE void quiet(const Team& team, Scope scope = {}) {
+    const detail::Traced traced(team, scope, Operation::quiet);
     detail::settle_far(team, Operation::quiet, FarKind::quiet, scope);
     detail::fence_near(scope);
 }
 
 /// The same order for each PE separately.
 template <class Scope = Thread> ATOLL_ANYWHERE void fence(const Team& team, Scope scope = {}) {
+    const detail::Traced traced(team, scope, Operation::fence);
     detail::settle_far(team, Operation::fence, FarKind::fence, scope);
     detail::fence_near(scope);
 }
@@ -271,6 +280,7 @@ template <class Scope = Thread> ATOLL_ANYWHERE void fence(const Team& team, Scop
 /// Waits until sources of the scope's earlier puts, including async_put, may be reused. Their targets may be
 /// incomplete.
 template <class Scope = Thread> ATOLL_ANYWHERE void flush(const Team& team, Scope scope = {}) {
+    const detail::Traced traced(team, scope, Operation::flush);
     detail::settle_far(team, Operation::flush, FarKind::flush, scope);
     detail::read_bulk();
     scope.sync();

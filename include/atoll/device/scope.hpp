@@ -4,6 +4,7 @@
 #pragma once
 
 #include "atoll/device/peers.hpp"
+#include "atoll/device/traced.hpp"
 
 namespace atl::device {
 inline namespace ATOLL_DEVICE_ROUTES {
@@ -111,6 +112,7 @@ class Grid {
         const unsigned mine = block() == 0 ? turn - (blocks() - 1) : 1;
         const unsigned before = detail::add_in_gpu(word, mine);
         const auto all_came = [&] { return ((detail::load_in_gpu(word) ^ before) & turn) != 0; };
+        const detail::Traced traced(team_, Thread{}, Operation::grid_sync);
         detail::spin(team_, all_came, [&] {
             return detail::waiting(team_.control, {Operation::grid_sync, 0, 0}, word);
         });
@@ -118,6 +120,15 @@ class Grid {
     }
     const Team& team_;
 };
+
+namespace detail {
+
+/// Each block has its own event.
+template <> struct TracedBy<Grid> {
+    static __device__ bool this_thread(const Grid&) { return Block{}.rank() == 0; }
+};
+
+}  // namespace detail
 #endif
 
 }  // namespace ATOLL_DEVICE_ROUTES

@@ -37,12 +37,14 @@ ATOLL_ANYWHERE void far_put_signal(const Team& team, void* dst, const void* src,
 }  // namespace detail
 
 template <class T> ATOLL_ANYWHERE void signal_set(const Team& team, T* signal, SameAs<T> value, int pe) {
+    const detail::Traced traced(team, Thread{}, Operation::signal_set, pe, signal, 0, detail::bits_of(value));
     const detail::Route route = detail::route_for(team, Operation::signal_set, signal, pe);
     if (detail::is_far(route.slot))
         return detail::far_signal(team, Operation::signal_set, signal, value, AtomicOp::set, route.slot);
     store_release(route.at(signal), value);
 }
 template <class T> ATOLL_ANYWHERE void signal_add(const Team& team, T* signal, SameAs<T> value, int pe) {
+    const detail::Traced traced(team, Thread{}, Operation::signal_add, pe, signal, 0, detail::bits_of(value));
     const detail::Route route = detail::route_for(team, Operation::signal_add, signal, pe);
     if (detail::is_far(route.slot))
         return detail::far_signal(team, Operation::signal_add, signal, value, AtomicOp::add, route.slot);
@@ -60,6 +62,8 @@ template <class T> ATOLL_ANYWHERE T signal_fetch(const Team&, const T* signal) {
 template <class T, class Signal, class Scope = Thread>
 ATOLL_ANYWHERE void put_signal(const Team& team, T* dst, const T* src, unsigned long long count,
                                Signal* signal, SameAs<Signal> value, SignalOp op, int pe, Scope scope = {}) {
+    const detail::Traced traced(team, scope, Operation::put_signal, pe, signal, count * sizeof(T),
+                                detail::bits_of(value));
     const detail::Route route = detail::route_for(team, Operation::put_signal, dst, pe);
     detail::check_place(team, Operation::put_signal, signal);
     if (detail::is_far(route.slot))
@@ -86,9 +90,12 @@ ATOLL_ANYWHERE void put_signal_nbi(const Team& team, T* dst, const T* src, unsig
                                    Signal* signal, SameAs<Signal> value, SignalOp op, int pe,
                                    Scope scope = {}) {
     const detail::Route route = detail::route_for(team, Operation::put_signal_nbi, dst, pe);
-    if (detail::is_far(route.slot))
+    if (detail::is_far(route.slot)) {
+        const detail::Traced traced(team, scope, Operation::put_signal_nbi, pe, signal, count * sizeof(T),
+                                    detail::bits_of(value));
         return detail::far_put_signal<Signal>(team, dst, src, count * sizeof(T), signal, value, op,
                                               route.slot, false, scope);
+    }
     put_signal(team, dst, src, count, signal, value, op, pe, scope);
 }
 
@@ -98,6 +105,8 @@ template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void signal_wait_until(const Team& team, const T* signal, Compare cmp, SameAs<T> value,
                                       Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "signals have 4 or 8 bytes");
+    const detail::Traced traced(team, scope, Operation::signal_wait_until, -1, signal, 0,
+                                detail::bits_of(T(value)));
     if (scope.rank() == 0) {
         const detail::Call call{Operation::signal_wait_until, tag, bound_ns};
         detail::spin(
@@ -112,6 +121,7 @@ ATOLL_ANYWHERE void signal_wait_until(const Team& team, const T* signal, Compare
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void signal_consume(const Team& team, T* signal, SameAs<T> n, Scope scope = {}, int tag = 0,
                                    unsigned long long bound_ns = 0) {
+    const detail::Traced traced(team, scope, Operation::signal_consume, -1, signal, 0, detail::bits_of(T(n)));
     if (scope.rank() == 0) {
         const detail::Call call{Operation::signal_consume, tag, bound_ns};
         detail::spin(

@@ -28,6 +28,11 @@ template <class Scope = Thread> class Meeting {
 
     /// See the function `sync`.
     ATOLL_ANYWHERE void sync(Order order = Order::acquire_release) {
+        const detail::Traced traced(team_, scope_, call_.operation);
+        step(order);
+    }
+    /// The same as a part of a call, which the trace shows as a whole.
+    ATOLL_ANYWHERE void step(Order order) {
         ++epoch_;
         unsigned long long* arrived = detail::arrived_of(team_);
         if (order == Order::acquire_release)
@@ -88,7 +93,7 @@ template <class Scope>
 ATOLL_ANYWHERE void meet(const Team& team, Scope scope, const Call& call,
                          Order order = Order::acquire_release) {
     Meeting<Scope> meeting(team, scope, call);
-    meeting.sync(order);
+    meeting.step(order);
     meeting.close();
 }
 
@@ -99,6 +104,7 @@ ATOLL_ANYWHERE void meet(const Team& team, Scope scope, const Call& call,
 template <class Scope = Thread>
 ATOLL_ANYWHERE void sync(const Team& team, Scope scope = {}, Order order = Order::acquire_release,
                          int tag = 0, unsigned long long bound_ns = 0) {
+    const detail::Traced traced(team, scope, Operation::sync);
     detail::meet(team, scope, {Operation::sync, tag, bound_ns}, order);
 }
 
@@ -106,6 +112,7 @@ ATOLL_ANYWHERE void sync(const Team& team, Scope scope = {}, Order order = Order
 template <class Scope = Thread>
 ATOLL_ANYWHERE void barrier(const Team& team, Scope scope = {}, int tag = 0,
                             unsigned long long bound_ns = 0) {
+    const detail::Traced traced(team, scope, Operation::barrier);
     detail::complete_bulk();
     detail::meet(team, scope, {Operation::barrier, tag, bound_ns});
 }

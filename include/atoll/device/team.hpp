@@ -17,17 +17,32 @@
 #define ATOLL_DEVICE_CHECK_ADDRESSES 0
 #endif
 
+/// Set to 1 to trace this source's kernels in jobs with a trace (atoll/device/trace.hpp). Costs instructions
+/// a call, and a microsecond or so where there is a trace.
+#if !defined(ATOLL_DEVICE_TRACE)
+#define ATOLL_DEVICE_TRACE 0
+#endif
+
 /// Inline namespace of the functions, one for each combination of these settings. So a program may link
 /// sources of several kinds. Structures that the library knows are outside it.
-#if ATOLL_DEVICE_FAR && ATOLL_DEVICE_CHECK_ADDRESSES
-#define ATOLL_DEVICE_ROUTES far_too_checked
-#elif ATOLL_DEVICE_FAR
-#define ATOLL_DEVICE_ROUTES far_too
-#elif ATOLL_DEVICE_CHECK_ADDRESSES
-#define ATOLL_DEVICE_ROUTES near_only_checked
+#if ATOLL_DEVICE_FAR
+#define ATOLL_DEVICE_REACH far_too
 #else
-#define ATOLL_DEVICE_ROUTES near_only
+#define ATOLL_DEVICE_REACH near_only
 #endif
+#if ATOLL_DEVICE_CHECK_ADDRESSES
+#define ATOLL_DEVICE_CHECKED _checked
+#else
+#define ATOLL_DEVICE_CHECKED
+#endif
+#if ATOLL_DEVICE_TRACE
+#define ATOLL_DEVICE_TRACED _traced
+#else
+#define ATOLL_DEVICE_TRACED
+#endif
+#define ATOLL_JOIN_NOW(a, b, c) a##b##c
+#define ATOLL_JOIN(a, b, c) ATOLL_JOIN_NOW(a, b, c)
+#define ATOLL_DEVICE_ROUTES ATOLL_JOIN(ATOLL_DEVICE_REACH, ATOLL_DEVICE_CHECKED, ATOLL_DEVICE_TRACED)
 
 namespace atl::device {
 

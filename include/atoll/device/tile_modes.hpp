@@ -20,6 +20,12 @@ template <class T> ATOLL_ANYWHERE TileOf<T, 2> with_modes(const Tile<T>& tile) {
     return {tile.data, {tile.rows, tile.cols}, {tile.pitch, 1}};
 }
 
+template <class T, int Modes> ATOLL_ANYWHERE unsigned long long bytes_of_tile(const TileOf<T, Modes>& tile) {
+    unsigned long long elements = 1;
+    for (int m = 0; m < Modes; ++m) elements *= tile.extent[m];
+    return elements * sizeof(T);
+}
+
 /// The modes of two tiles that become the columns and rows of two-dimensional ones; -1: none does.
 struct Plane {
     int cols, rows;
@@ -102,6 +108,7 @@ template <class T, class S, int Modes, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void tile_reduce(const Team& team, const TileOf<T, Modes>& dst, const TileOf<S, Modes>& src,
                                 Op op, Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
     const detail::Call call{Operation::tile_reduce, tag, bound_ns};
+    const detail::Traced traced(team, scope, call.operation, -1, nullptr, detail::bytes_of_tile(src));
     detail::check_near(team, call.operation);
     detail::check_place(team, call.operation, dst.data);
     detail::check_place(team, call.operation, src.data);
@@ -117,6 +124,7 @@ ATOLL_ANYWHERE void tile_rooted_reduce(const Team& team, const TileOf<T, Modes>&
                                        const TileOf<S, Modes>& src, Op op, int root, Scope scope = {},
                                        int tag = 0, unsigned long long bound_ns = 0) {
     const detail::Call call{Operation::tile_reduce, tag, bound_ns};
+    const detail::Traced traced(team, scope, call.operation, root, nullptr, detail::bytes_of_tile(src));
     detail::check_near(team, call.operation);
     detail::check_pe(team, call.operation, root);
     detail::check_place(team, call.operation, src.data);
@@ -137,6 +145,7 @@ template <class T, class S, int Modes, class Scope = Thread>
 ATOLL_ANYWHERE void tile_broadcast(const Team& team, const TileOf<T, Modes>& dst, const TileOf<S, Modes>& src,
                                    int root, Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
     const detail::Call call{Operation::tile_broadcast, tag, bound_ns};
+    const detail::Traced traced(team, scope, call.operation, root, nullptr, detail::bytes_of_tile(src));
     detail::check_near(team, call.operation);
     detail::check_pe(team, call.operation, root);
     detail::check_place(team, call.operation, dst.data);
@@ -155,6 +164,7 @@ template <class T, class S, int Modes, class Scope = Thread>
 ATOLL_ANYWHERE void tile_allgather(const Team& team, const TileOf<T, Modes>& dst, const TileOf<S, Modes>& src,
                                    int mode, Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
     const detail::Call call{Operation::tile_allgather, tag, bound_ns};
+    const detail::Traced traced(team, scope, call.operation, -1, nullptr, detail::bytes_of_tile(src));
     detail::check_near(team, call.operation);
     detail::check_place(team, call.operation, dst.data);
     TileOf<T, Modes> mine = dst;

@@ -30,6 +30,10 @@ template <class T> ATOLL_ANYWHERE unsigned long long bits_of_tile(const Tile<T>&
            static_cast<unsigned long long>(tile.pitch) * sizeof(T) | tile.cols * sizeof(T);
 }
 
+template <class T> ATOLL_ANYWHERE unsigned long long bytes_of_tile(const Tile<T>& tile) {
+    return static_cast<unsigned long long>(tile.rows) * tile.cols * sizeof(T);
+}
+
 /// Consecutive elements that are loaded and stored at once.
 template <class T, unsigned N> struct alignas(N == 1 ? alignof(T) : N * sizeof(T)) ATOLL_MAY_ALIAS Run {
     T element[N];
@@ -142,6 +146,7 @@ template <class T, class S> ATOLL_ANYWHERE Tile<const T> as_source(const Tile<S>
 template <class T, class S, class Scope = Thread>
 ATOLL_ANYWHERE void tile_put(const Team& team, const Tile<T>& dst, const Tile<S>& src, int pe,
                              Scope scope = {}) {
+    const detail::Traced traced(team, scope, Operation::tile_put, pe, dst.data, detail::bytes_of_tile(src));
     const detail::Route route = detail::route_for(team, Operation::tile_put, dst.data, pe);
     if (detail::is_far(route.slot))
         return detail::far_blocks<T>(team, Operation::tile_put, FarKind::put, route.slot, dst.data, src.data,
@@ -155,6 +160,7 @@ ATOLL_ANYWHERE void tile_put(const Team& team, const Tile<T>& dst, const Tile<S>
 template <class T, class S, class Scope = Thread>
 ATOLL_ANYWHERE void tile_get(const Team& team, const Tile<T>& dst, const Tile<S>& src, int pe,
                              Scope scope = {}) {
+    const detail::Traced traced(team, scope, Operation::tile_get, pe, src.data, detail::bytes_of_tile(dst));
     const detail::Route route = detail::route_for(team, Operation::tile_get, src.data, pe);
     if (detail::is_far(route.slot))
         return detail::far_blocks<T>(team, Operation::tile_get, FarKind::get, route.slot, src.data, dst.data,
@@ -170,6 +176,7 @@ template <class T, class S, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void tile_reduce(const Team& team, const Tile<T>& dst, const Tile<S>& src, Op op,
                                 Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
     const detail::Call call{Operation::tile_reduce, tag, bound_ns};
+    const detail::Traced traced(team, scope, call.operation, -1, nullptr, detail::bytes_of_tile(src));
     detail::check_near(team, Operation::tile_reduce);
     const Tile<const T> from = detail::as_source<T>(src);
     const Tile<T> to{dst.data, src.rows, src.cols, dst.pitch};
@@ -186,6 +193,7 @@ template <class T, class S, class Scope = Thread>
 ATOLL_ANYWHERE void tile_allgather(const Team& team, const Tile<T>& dst, const Tile<S>& src, Scope scope = {},
                                    int tag = 0, unsigned long long bound_ns = 0) {
     const detail::Call call{Operation::tile_allgather, tag, bound_ns};
+    const detail::Traced traced(team, scope, call.operation, -1, nullptr, detail::bytes_of_tile(src));
     detail::check_near(team, Operation::tile_allgather);
     const Tile<const T> from = detail::as_source<T>(src);
     T* mine = dst.data + static_cast<long long>(team.my_pe) * src.rows * dst.pitch;

@@ -56,6 +56,10 @@ template <class T, class Values> struct Words {
         }
         return found;
     }
+    /// The value that one word is awaited to have; 0 for several.
+    ATOLL_ANYWHERE unsigned long long traced_value() const {
+        return n == 1 ? bits_of(static_cast<T>(values[0])) : 0;
+    }
     ATOLL_ANYWHERE Report report(const Team& team, unsigned long long i, const Call& call) const {
         return waiting(team.control, call, words + i, cmp, static_cast<T>(values[i]));
     }
@@ -63,6 +67,7 @@ template <class T, class Values> struct Words {
 
 template <class T, class Values, class Scope>
 ATOLL_ANYWHERE void wait_all(const Team& team, const Words<T, Values>& all, Scope scope, Call call) {
+    const Traced traced(team, scope, call.operation, -1, all.words, 0, all.traced_value());
     for (unsigned long long i = scope.rank(); i < all.n; i += scope.size())
         if (all.counts(i))
             spin(
@@ -81,6 +86,7 @@ ATOLL_ANYWHERE bool test_all(const Words<T, Values>& all, Scope scope) {
 template <class T, class Values, class Scope>
 ATOLL_ANYWHERE unsigned long long wait_any(const Team& team, const Words<T, Values>& all, Scope scope,
                                            Call call) {
+    const Traced traced(team, scope, call.operation, -1, all.words, 0, all.traced_value());
     unsigned long long index = no_index, left = 0;
     if (scope.rank() == 0)
         spin(
@@ -98,6 +104,7 @@ ATOLL_ANYWHERE unsigned long long test_any(const Words<T, Values>& all, Scope sc
 template <class T, class Values, class Scope>
 ATOLL_ANYWHERE unsigned long long wait_some(const Team& team, const Words<T, Values>& all,
                                             unsigned long long* indices, Scope scope, Call call) {
+    const Traced traced(team, scope, call.operation, -1, all.words, 0, all.traced_value());
     unsigned long long found = 0, left = 0;
     if (scope.rank() == 0)
         spin(

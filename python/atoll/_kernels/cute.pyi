@@ -720,3 +720,20 @@ def sync_next(met: Any, order: Any = ...) -> Any:
     Collective: One scope of each member calls it, one call at a time for a team, in the same order.
     Memory order: as sync: release and acquire, or none with order=RELAXED. Atoll's own.
     """
+
+def trace_begin(team: Any) -> Any:
+    """Return the time at which a range of the trace begins; 0 without a trace.
+
+    A job has a trace under `atoll run --trace` (docs/slow.md).
+
+    Local. Called by any thread. Atoll's own.
+    """
+
+def trace_end(team: Any, began: Any, name: Any, scope: Any = ...) -> Any:
+    """End a range that began at `began`: it is in the trace under its name.
+
+    The first thread of the scope writes it; of a grid, that of each block. Without a trace nothing is
+    done.
+
+    Local. Called by all threads of the scope. Atoll's own.
+    """

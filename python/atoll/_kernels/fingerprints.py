@@ -16,4 +16,5 @@ def fingerprint(language: str) -> str:
     shared = [package / "_ptx.py", package / "_kernels/constants.py"]
     sources = [*(package / language).rglob("*.py"), *(package / "nvshmem/device" / language).rglob("*.py")]
     text = b"".join(file.read_bytes() for file in [*sorted(sources), *shared])
-    return hashlib.sha256(text + repr((sorted(_ptx.AT.items()), _ptx.CHECKS_ADDRESSES)).encode()).hexdigest()
+    layout = repr((sorted(_ptx.AT.items()), _ptx.CHECKS_ADDRESSES, _ptx.TRACES))
+    return hashlib.sha256(text + layout.encode()).hexdigest()

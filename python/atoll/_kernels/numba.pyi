@@ -754,3 +754,20 @@ def store_wide(x: Any, i: Any, values: Any) -> Any:
 
     Local. Called by one thread. Memory order: as a store of an element. Atoll's own.
     """
+
+def trace_begin(team: Any) -> Any:
+    """Return the time at which a range of the trace begins; 0 without a trace.
+
+    A job has a trace under `atoll run --trace` (docs/slow.md).
+
+    Local. Called by any thread. Atoll's own.
+    """
+
+def trace_end(team: Any, began: Any, name: Any, scope: Any = ...) -> Any:
+    """End a range that began at `began`: it is in the trace under its name.
+
+    The first thread of the scope writes it; of a grid, that of each block. Without a trace nothing is
+    done.
+
+    Local. Called by all threads of the scope. Atoll's own.
+    """

@@ -587,3 +587,20 @@ def reduce_scatter(team: Any, dst: Any, src: Any, n: Any, op: Any, BLOCK: Any = 
     n_pes) bytes. Memory order: on return all threads of the program may read dst and write src. Atoll's
     own.
     """
+
+def trace_begin(team: Any) -> Any:
+    """Return the time at which a range of the trace begins; 0 without a trace.
+
+    A job has a trace under `atoll run --trace` (docs/slow.md).
+
+    Local. Called by all of the program. Atoll's own.
+    """
+
+def trace_end(team: Any, began: Any, name: Any) -> Any:
+    """End a range that began at `began`: it is in the trace under its name.
+
+    The first thread of the scope writes it; of a grid, that of each block. Without a trace nothing is
+    done.
+
+    Local. Called by all of the program. Atoll's own.
+    """

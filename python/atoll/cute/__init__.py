@@ -34,6 +34,7 @@ from ._checks import checked
 from ._host import mailbox, most_resident_blocks, tensor
 from ._loops import Meeting
 from ._mailboxes import Inbox, Mailbox, Outbox
+from ._tracing import traced
 from ._types import Team, team
 
 __all__ = [
@@ -47,4 +48,7 @@ __all__ = [
     "most_resident_blocks",
     "team",
 ]
-__all__ += ["tensor", *_kernels.publish("cute", globals(), checked)]
+__all__ += [
+    "tensor",
+    *_kernels.publish("cute", globals(), lambda name, function: checked(name, traced(name, function))),
+]

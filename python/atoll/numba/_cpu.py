@@ -19,6 +19,7 @@ I64 = ir.IntType(64)
 i64, u8 = types.int64, types.uint8
 # Compiled code calls this by name, which also works for cached code.
 llvmlite.binding.add_symbol("atoll_kernel_look", _atoll._kernel_look())
+llvmlite.binding.add_symbol("atoll_kernel_trace", _atoll._kernel_trace())
 
 
 def emits(stub):
@@ -359,6 +360,21 @@ def _():
         return builder.add(builder.mul(seconds, ir.Constant(I64, 10**9)), rest)
 
     return i64(), build
+
+
+does(p.trace_now)(lambda: lambda: now())
+
+
+@emits(p.trace_write)
+def _(*kinds):
+    def build(context, builder, values):
+        small = ir.IntType(32)
+        control, what, began, peer, *words = values
+        what, peer = builder.trunc(what, small), builder.trunc(peer, small)
+        call(builder, "atoll_kernel_trace", ir.VoidType(), [control, what, began, peer, *words])
+        return nothing(context)
+
+    return i64(*[i64] * 7), build
 
 
 @emits(look)

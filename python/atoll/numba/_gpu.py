@@ -7,6 +7,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
+from .. import _ptx
 from . import _primitives as p
 from ._cpu import I64, as_bits, as_value, bit_forms, bits_type, nothing
 from ._registration import DEVICE, emit, implement
@@ -245,3 +246,20 @@ def value(text: str, constraints: str, result, *kinds):
 def gives(function):
     """Return a generator that gives this function for all types."""
     return lambda *_: function
+
+
+@emits(p.trace_now)
+def _():
+    return i64(), lambda context, builder, values: asm(builder, _ptx.clock(), "=l", I64, [])
+
+
+@emits(p.trace_write)
+def _(*kinds):
+    def build(context, builder, values):
+        control, what, began, peer, *words = values
+        what, peer = builder.trunc(what, I32), builder.trunc(peer, I32)
+        operands = [control, what, began, peer, *words]
+        apart(builder, "atoll_trace_write", _ptx.trace_write(), "l,r,l,r,l,l,l", ir.VoidType(), operands)
+        return nothing(context)
+
+    return i64(*[i64] * 7), build

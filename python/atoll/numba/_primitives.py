@@ -169,6 +169,15 @@ def share(control, scope, value):
     """Return rank 0's integer to all threads of the scope."""
 
 
+# ---- events of a trace: _cpu.py, _gpu.py
+def trace_now():
+    """The clock of the trace, in ns."""
+
+
+def trace_write(control, what, began, peer, first, second, third):
+    """Write an event that ends now."""
+
+
 # ---- the checks of waiting loops: _cpu.py, _gpu*.py
 def rest(looks):
     """Rest between two loads of a word."""

@@ -59,14 +59,26 @@ class CheckedTeam(DeviceTeam):
     """
 
 
-def checked_team(value, context):
-    return types.NamedUniTuple(types.int64, len(DeviceTeam._fields), CheckedTeam)
+class TracedTeam(DeviceTeam):
+    """The same for kernels that write a trace (ATOLL_TRACE)."""
 
 
-if _ptx.CHECKS_ADDRESSES:
+class CheckedTracedTeam(DeviceTeam):
+    """The same for kernels that do both."""
+
+
+TEAMS = {(True, False): CheckedTeam, (False, True): TracedTeam, (True, True): CheckedTracedTeam}
+TEAM = TEAMS.get((_ptx.CHECKS_ADDRESSES, _ptx.TRACES))
+
+
+def special_team(value, context):
+    return types.NamedUniTuple(types.int64, len(DeviceTeam._fields), TEAM)
+
+
+if TEAM is not None:
     for target in TARGETS:
         if target.extending is not None:
-            target.extending.typeof_impl.register(DeviceTeam)(checked_team)
+            target.extending.typeof_impl.register(DeviceTeam)(special_team)
 
 
 class Form(NamedTuple):
@@ -118,8 +130,19 @@ def vocabulary(generator: F) -> F:
 
 
 def operation(function: F) -> F:
-    """Make an operation for kernels, which is compiled as it is written once its arguments were checked."""
-    return vocabulary(functools.wraps(function)(lambda *kinds, **keywords: function))  # type: ignore[return-value]
+    """Make an operation for kernels, which is compiled as it is written once its arguments were checked.
+
+    In a job with a trace its event is around it.
+    """
+    compiled: Any = function
+    if _ptx.TRACES and "team" in inspect.signature(function).parameters and function.__module__ != _ADDRESSES:
+        from ._tracing import traced  # it uses the functions of this module, and of _addresses.py
+
+        compiled = traced(function)
+    return vocabulary(functools.wraps(function)(lambda *kinds, **keywords: compiled))  # type: ignore[return-value]
+
+
+_ADDRESSES = f"{__package__}._addresses"
 
 
 def _shown(signature: inspect.Signature) -> str:

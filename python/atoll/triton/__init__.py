@@ -29,6 +29,7 @@ from .. import _kernels
 from .._kernels.arguments import mailbox_bytes
 from ._addresses import team_at
 from ._host import kernel, most_resident_blocks, most_resident_programs
+from ._tracing import traced
 
 _ABSENT = {
     **dict.fromkeys(_kernels.SCOPE, "Triton has no scopes: a program calls as one; leave scope out"),
@@ -44,4 +45,4 @@ if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any name
 
 
 __all__ = ["kernel", "mailbox_bytes", "most_resident_blocks", "most_resident_programs", "team_at"]
-__all__ += _kernels.publish("triton", globals())
+__all__ += _kernels.publish("triton", globals(), traced)

@@ -17,6 +17,9 @@ from .._ptx import AT
 
 _INTS, _WORDS = [ctypes.c_int] * 5, [ctypes.c_uint64] * 5
 _look = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *_INTS, *_WORDS)(_atoll._kernel_look())
+_write = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64, ctypes.c_int, *[ctypes.c_uint64] * 3
+)(_atoll._kernel_trace())
 
 
 def _numbers(x):
@@ -84,6 +87,20 @@ def pause(team, address, form, cmp, expected, found, operation, peer, tag, since
             _number(expected) & bits, _number(found) & bits, now - since if since else 0, _number(bound),
         )  # fmt: skip
     return since or now
+
+
+def begin_event(team) -> int:
+    """Return the time, or 0 without a trace."""
+    control = _number(team.control)
+    if control == 0 or _at_control(control, "trace", ctypes.c_uint64) == 0:
+        return 0
+    return time.monotonic_ns()
+
+
+def end_event(team, what, began, peer, first, second, third) -> None:
+    """Write an event that ends now."""
+    words = (_number(one) & (1 << 64) - 1 for one in (first, second, third))
+    _write(_number(team.control), _number(what), _number(began), _number(peer), *words)
 
 
 def refuse_pe(team, pe, operation) -> None:

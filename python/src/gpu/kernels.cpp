@@ -5,6 +5,7 @@
 #include "gpu/gpu_sharing.hpp"
 
 #include "calls/errors.hpp"
+#include "gpu/kernel_trace.hpp"
 #include "gpu/stream_cache.hpp"
 #include "registry.hpp"
 
@@ -78,6 +79,17 @@ nb::dict layout() {
     at["exchange_epoch"] = offsetof(Control, exchange_epoch);
     at["grid_arrived"] = offsetof(Control, grid_arrived);
     at["grid_word"] = offsetof(Control, grid_word);
+    at["trace"] = offsetof(Control, trace);
+    at["trace_most"] = offsetof(Control, trace_most);
+    at["trace_next"] = offsetof(Control, trace_next);
+    at["trace_log"] = sizeof(device::TraceLog);
+    at["trace_range"] = device::trace_range;
+    at["trace_name_bytes"] = device::trace_name_bytes;
+    // The places that _ptx.trace_write() stores to.
+    using device::TraceRecord;
+    static_assert(offsetof(TraceRecord, ended) == 8 && offsetof(TraceRecord, words) == 16 &&
+                  offsetof(TraceRecord, block) == 40 && offsetof(TraceRecord, peer) == 48 &&
+                  offsetof(TraceRecord, grid) == 56 && offsetof(device::TraceLog, next) == 0);
     // For a team of few members. The files _exchange.py add what a larger one has more.
     constexpr device::ControlLayout few{1};
     at["arrived"] = few.arrived();
@@ -212,6 +224,9 @@ void register_kernels(nb::module_& module) {
     module.def(
         "_kernel_look", [] { return reinterpret_cast<std::uintptr_t>(&look); },
         "Return the address of the function that kernels on the host call while they wait.");
+    module.def(
+        "_kernel_trace", [] { return reinterpret_cast<std::uintptr_t>(kernel_trace()); },
+        "Return the address of the function by which kernels on the host write events to the trace.");
     module.def("_note_kernel", &note_kernel, nb::arg("name"), nb::arg("blocks"), nb::arg("threads"),
                nb::sig("def _note_kernel(name: str, blocks: int, threads: int) -> None"),
                "Record the name of a kernel at its launch, for the report of a stopped kernel.");

@@ -28,22 +28,28 @@ std::string PeTrace::name_of(const LoggedEvent& event) const {
 
 std::uint64_t JobTrace::dropped() const {
     std::uint64_t sum = 0;
-    for (const PeTrace& pe : pes) sum += pe.log.dropped;
+    for (const PeTrace& pe : pes) sum += pe.log.dropped + pe.kernels.dropped;
     return sum;
 }
 
 std::uint64_t JobTrace::begin_ns() const {
     std::uint64_t first = 0;
-    for (const PeTrace& pe : pes)
-        for (const LoggedEvent& event : pe.log.events)
-            if (first == 0 || event.began < first) first = event.began;
+    const auto see = [&](std::uint64_t began) {
+        if (first == 0 || began < first) first = began;
+    };
+    for (const PeTrace& pe : pes) {
+        for (const LoggedEvent& event : pe.log.events) see(event.began);
+        for (const KernelSlice& slice : pe.kernels.slices) see(slice.began);
+    }
     return first;
 }
 
 std::uint64_t JobTrace::end_ns() const {
     std::uint64_t last = 0;
-    for (const PeTrace& pe : pes)
+    for (const PeTrace& pe : pes) {
         for (const LoggedEvent& event : pe.log.events) last = std::max(last, event.ended);
+        for (const KernelSlice& slice : pe.kernels.slices) last = std::max(last, slice.ended);
+    }
     return last;
 }
 
@@ -103,6 +109,7 @@ JobTrace trace_of(const common::BoardView& board) {
         one.log = common::read_log(board.log(pe), board.header().log_events);
         add_unended_waits(common::read_events(board.events(pe)), now_ns, one.log);
         spread_over_lanes(one.log.events);
+        one.kernels = kernel_tracks_of(board, pe);
     }
     return trace;
 }
@@ -214,6 +221,37 @@ std::vector<Flow> flows_of(const JobTrace& trace) {
     add_words(trace, flows);
     add_messages(trace, flows, "send", "recv");
     add_messages(trace, flows, "mailbox post", "mailbox receive");
+    return flows;
+}
+
+/// Each wait was ended by the last operation on its word that began before it ended. Words of CPUs and GPUs
+/// are in different heaps.
+std::vector<Flow> kernel_flows_of(const JobTrace& trace) {
+    using Key = std::tuple<int, bool, std::uint64_t>;  // PE, on a GPU, place
+    const auto slice = [&](EventId id) -> const KernelSlice& {
+        return trace.pes[id.pe].kernels.slices[id.event];
+    };
+    Index<Key> setters;
+    std::vector<EventId> waits;
+    for (std::size_t p = 0; p < trace.pes.size(); ++p)
+        for (std::size_t e = 0; e < trace.pes[p].kernels.slices.size(); ++e) {
+            const KernelSlice& one = slice({p, e});
+            if (awaits_kernel_word(one)) waits.push_back({p, e});
+            if (sets_kernel_word(one)) setters[{one.peer, one.gpu >= 0, one.place}].push_back({p, e});
+        }
+    for (auto& [key, events] : setters)
+        std::stable_sort(events.begin(), events.end(),
+                         [&](EventId a, EventId b) { return slice(a).began < slice(b).began; });
+    std::vector<Flow> flows;
+    for (const EventId wait : waits) {
+        const KernelSlice& waited = slice(wait);
+        const auto found = setters.find({trace.pes[wait.pe].pe, waited.gpu >= 0, waited.place});
+        if (found == setters.end()) continue;
+        const auto after =
+            std::upper_bound(found->second.begin(), found->second.end(), waited.ended,
+                             [&](std::uint64_t time, EventId id) { return time < slice(id).began; });
+        if (after != found->second.begin()) flows.push_back({*std::prev(after), wait});
+    }
     return flows;
 }
 

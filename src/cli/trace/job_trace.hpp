@@ -1,6 +1,7 @@
 // JobTrace: the logged events of all PEs of a job, in memory.
 #pragma once
 
+#include "cli/trace/kernel_tracks.hpp"
 #include "common/board.hpp"
 #include "common/recorder/event_log.hpp"
 
@@ -21,6 +22,7 @@ struct PeTrace {
     int pe = 0;
     int pid = 0;
     common::LogCopy log;
+    KernelTracks kernels;
     /// "sum_reduce", the name of a user's range, or "waiting".
     std::string name_of(const common::LoggedEvent& event) const;
     const std::string& text(std::uint16_t number) const;
@@ -58,6 +60,8 @@ std::vector<Meeting> meetings_of(const JobTrace& trace);
 struct Flow {
     EventId from, to;
 };
+/// The same inside kernels: indexes of slices in `kernels`.
+std::vector<Flow> kernel_flows_of(const JobTrace& trace);
 /// Signals and words with the waits for them, sends with receives, posts with receives.
 std::vector<Flow> flows_of(const JobTrace& trace);
 

@@ -45,7 +45,7 @@ inline constexpr std::uint64_t size_in_bytes = 3;                          // of
 /// Version of the annotations below.
 inline constexpr std::uint64_t trace_version = 1;
 /// Names of annotations; their numbers are 1 + their places. A reader needs all of the first group.
-inline constexpr std::array<std::string_view, 22> annotations = {
+inline constexpr std::array<std::string_view, 27> annotations = {
     "kind",
     "state",
     "operation",
@@ -68,6 +68,11 @@ inline constexpr std::array<std::string_view, 22> annotations = {
     "PE",
     "release",
     "end",
+    "block",
+    "GPU",
+    "dropped events of kernels",
+    "clock of the GPU",
+    "error of that clock (ns)",
 };
 constexpr std::uint64_t number_of(std::string_view annotation) {
     for (std::size_t i = 0; i < annotations.size(); ++i)
@@ -78,7 +83,12 @@ constexpr std::uint64_t number_of(std::string_view annotation) {
 /// Tracks of a PE: its process, its threads, and counters.
 inline std::uint64_t process_track(int pe) { return (static_cast<std::uint64_t>(pe) + 1) << 20; }
 inline std::uint64_t thread_track(int pe, unsigned thread) { return process_track(pe) + 1 + thread; }
-inline constexpr std::uint64_t first_counter = 1 << 19;
+inline constexpr std::uint64_t first_kernel = 1 << 18, first_counter = 1 << 19;
+/// A track of a PE's kernels. Further ones than have numbers share the last.
+inline std::uint64_t kernel_track(int pe, std::uint64_t track) {
+    constexpr std::uint64_t last = first_counter - first_kernel - 1;
+    return process_track(pe) + first_kernel + (track < last ? track : last);
+}
 inline std::uint64_t bytes_track(int pe) { return process_track(pe) + first_counter; }
 inline std::uint64_t heap_track(int pe) { return process_track(pe) + first_counter + 1; }
 inline constexpr std::uint64_t job_track = 1;

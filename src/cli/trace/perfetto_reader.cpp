@@ -39,6 +39,7 @@ class Reader {
             throw UsageError(path_ + " is cut short: its end is missing; copy it or record it again");
         for (PeTrace& pe : trace_.pes) {
             pe.log.dropped = dropped_[pe.pe];
+            pe.kernels.dropped = kernels_dropped_[pe.pe];
             std::stable_sort(pe.log.events.begin(), pe.log.events.end(),
                              [](const LoggedEvent& a, const LoggedEvent& b) { return a.ended < b.ended; });
         }
@@ -82,14 +83,18 @@ class Reader {
     void read_descriptor(std::string_view bytes) {
         std::uint64_t uuid = 0, pid = 0;
         bool is_process = false;
+        std::string_view name;
         each(bytes, [&](const ProtoField& one) {
             if (one.number == field::of_descriptor::uuid) uuid = one.value;
+            if (one.number == field::of_descriptor::name) name = one.bytes;
             if (one.number != field::of_descriptor::process) return;
             is_process = true;
             each(one.bytes, [&](const ProtoField& inner) {
                 if (inner.number == field::of_descriptor::pid) pid = inner.value;
             });
         });
+        if (const auto pe = by_pe_.find(pe_of(uuid)); pe != by_pe_.end() && is_kernel_track(uuid))
+            trace_.pes[pe->second].kernels.titles.emplace_back(name);
         if (!is_process || pe_of(uuid) < 0) return;
         PeTrace& pe = trace_.pes.emplace_back();
         pe.pe = pe_of(uuid);
@@ -129,6 +134,11 @@ class Reader {
         return number == 0 || number > INT_MAX ? -1 : static_cast<int>(number) - 1;
     }
 
+    static bool is_kernel_track(std::uint64_t track) {
+        const std::uint64_t place = track % (std::uint64_t{1} << 20);
+        return place >= first_kernel && place < first_counter;
+    }
+
     void read_event(std::string_view bytes, std::uint64_t time_ns) {
         std::uint64_t type = 0, track = 0, name = 0;
         std::vector<std::string_view> messages;
@@ -141,6 +151,12 @@ class Reader {
         if (track == job_track) return read_job(annotations_of(messages));
         const auto pe = by_pe_.find(pe_of(track));
         if (pe == by_pe_.end()) return;
+        if (is_kernel_track(track)) {
+            if (type == slice_begin)
+                begin_kernel(trace_.pes[pe->second], track, name, annotations_of(messages), time_ns);
+            if (type == slice_end) end_kernel(trace_.pes[pe->second], track, time_ns);
+            return;
+        }
         if (type == slice_begin)
             begin(trace_.pes[pe->second], track, name, annotations_of(messages), time_ns);
         if (type == slice_end) end(trace_.pes[pe->second], track, time_ns);
@@ -148,7 +164,10 @@ class Reader {
 
     void read_job(const Annotations& notes) {
         has_end_ = has_end_ || notes.has("end");
-        if (notes.has("PE")) {
+        if (notes.has("dropped events of kernels")) {
+            const auto pe = static_cast<int>(notes["PE"]);
+            kernels_dropped_[pe] = notes["dropped events of kernels"];
+        } else if (notes.has("PE")) {
             dropped_[static_cast<int>(notes["PE"])] = notes["dropped events"];
         }
         if (!notes.has("version")) return;
@@ -188,6 +207,30 @@ class Reader {
         pe.log.events.push_back(open.back());
         open.pop_back();
     }
+    void begin_kernel(PeTrace& pe, std::uint64_t track, std::uint64_t name, const Annotations& notes,
+                      std::uint64_t time_ns) {
+        KernelSlice slice;
+        slice.name = names_[name];
+        slice.operation = static_cast<std::uint16_t>(
+            std::min<std::uint64_t>(notes["operation"], common::operation_count - 1));
+        slice.peer = notes.has("peer") ? static_cast<std::int32_t>(notes["peer"]) : -1;
+        slice.gpu = notes.has("GPU") ? static_cast<std::int32_t>(notes["GPU"]) : -1;
+        slice.bytes = notes["bytes"];
+        slice.place = notes["place"];
+        slice.value = notes["value"];
+        slice.block = static_cast<std::uint32_t>(notes["block"]);
+        slice.track = static_cast<std::uint32_t>(track - kernel_track(pe.pe, 0));
+        slice.began = slice.ended = time_ns;
+        open_kernels_[track].push_back(pe.kernels.slices.size());
+        pe.kernels.slices.push_back(std::move(slice));
+    }
+    void end_kernel(PeTrace& pe, std::uint64_t track, std::uint64_t time_ns) {
+        std::vector<std::size_t>& open = open_kernels_[track];
+        if (open.empty()) return;
+        KernelSlice& slice = pe.kernels.slices[open.back()];
+        slice.ended = std::max(time_ns, slice.began);
+        open.pop_back();
+    }
     std::uint16_t number_in(PeTrace& pe, std::string_view text) {
         auto& numbers = texts_[pe.pe];
         const auto [known, is_new] =
@@ -200,7 +243,8 @@ class Reader {
     ProtoReader packets_;
     JobTrace trace_;
     bool is_known_ = false, is_cut_ = false, has_end_ = false;
-    std::map<int, std::uint64_t> dropped_;  ///< by PE
+    std::map<int, std::uint64_t> dropped_, kernels_dropped_;  ///< by PE
+    std::map<std::uint64_t, std::vector<std::size_t>> open_kernels_;
     std::map<int, std::size_t> by_pe_;
     std::map<std::uint64_t, std::string> names_;
     std::map<std::uint64_t, std::vector<LoggedEvent>> open_;

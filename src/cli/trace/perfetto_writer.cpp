@@ -47,6 +47,11 @@ class Writer {
             starts_[flow.from].push_back(id);
             ends_[flow.to].push_back({id, trace.pes[flow.from.pe].pe});
         }
+        for (const Flow& flow : kernel_flows_of(trace)) {
+            const std::uint64_t id = ++flows_;
+            kernel_starts_[flow.from].push_back(id);
+            kernel_ends_[flow.to].push_back({id, trace.pes[flow.from.pe].pe});
+        }
         for (const Meeting& meeting : meetings_)
             for (const EventId member : meeting.members) arrivals_[member] = &meeting;
     }
@@ -59,6 +64,7 @@ class Writer {
             tracks(trace_.pes[p]);
             slices(p);
             counters(trace_.pes[p]);
+            kernel_slices(p);
         }
         end();
         flush();
@@ -66,6 +72,12 @@ class Writer {
     }
 
   private:
+    struct Ending {
+        std::uint64_t flow;
+        int from;
+    };
+    using Endings = std::map<EventId, std::vector<Ending>>;
+
     void put(ProtoMessage& packet) {
         packet.number(field::of_packet::sequence, 1);
         ProtoMessage framed;
@@ -123,6 +135,7 @@ class Writer {
         annotate(event, "release", std::string_view(ATOLL_VERSION));
         put_event(event, trace_.begin_ns());
         for (const PeTrace& pe : trace_.pes) {
+            kernel_notes(pe);
             if (pe.log.dropped == 0) continue;
             ProtoMessage of_pe = event_of(instant, job_track);
             of_pe.text(field::of_event::name,
@@ -242,19 +255,91 @@ class Writer {
         close(open, p, thread, UINT64_MAX);
     }
     void close(std::vector<Open>& open, std::size_t p, unsigned thread, std::uint64_t until) {
-        const int pe = trace_.pes[p].pe;
+        close(open, thread_track(trace_.pes[p].pe, thread), ends_, until);
+    }
+    void close(std::vector<Open>& open, std::uint64_t track, const Endings& endings, std::uint64_t until) {
         while (!open.empty() && open.back().ended <= until) {
             const Open one = open.back();
             open.pop_back();
-            if (const auto found = ends_.find(one.id); found != ends_.end())
+            if (const auto found = endings.find(one.id); found != endings.end())
                 for (const auto& [flow, from] : found->second) {
-                    ProtoMessage woken = event_of(instant, thread_track(pe, thread));
+                    ProtoMessage woken = event_of(instant, track);
                     woken.text(field::of_event::name, "woken by PE " + std::to_string(from));
                     woken.fixed64(field::of_event::ending_flow, flow);
                     put_event(woken, one.ended);
                 }
-            put_event(event_of(slice_end, thread_track(pe, thread)), one.ended);
+            put_event(event_of(slice_end, track), one.ended);
         }
+    }
+
+    /// An event of the job for a PE's kernels: dropped events, and the clock of its GPU.
+    void kernel_notes(const PeTrace& pe) {
+        const KernelTracks& kernels = pe.kernels;
+        if (kernels.slices.empty() && kernels.dropped == 0) return;
+        ProtoMessage event = event_of(instant, job_track);
+        event.text(field::of_event::name, kernels.dropped == 0
+                                              ? "kernels of PE " + std::to_string(pe.pe)
+                                              : "the log of the kernels of PE " + std::to_string(pe.pe) +
+                                                    " was full: later events are missing");
+        annotate(event, "PE", static_cast<std::uint64_t>(pe.pe));
+        annotate(event, "dropped events of kernels", kernels.dropped);
+        if (kernels.gpu >= 0)
+            annotate(event, "clock of the GPU",
+                     kernels.clock_is_assumed
+                         ? std::string_view("taken for the host's time of day, as it could not be read")
+                         : std::string_view("compared with the host's at the start and the end"));
+        if (kernels.gpu >= 0 && !kernels.clock_is_assumed)
+            annotate(event, "error of that clock (ns)", kernels.clock_error_ns);
+        put_event(event, trace_.begin_ns());
+    }
+
+    /// Slices of each block, properly nested as those of threads.
+    void kernel_slices(std::size_t p) {
+        const PeTrace& pe = trace_.pes[p];
+        for (std::size_t t = 0; t < pe.kernels.titles.size(); ++t) kernel_descriptor(pe, t);
+        std::vector<Open> open;
+        std::uint64_t track = 0;
+        for (std::size_t e = 0; e < pe.kernels.slices.size(); ++e) {
+            const KernelSlice& slice = pe.kernels.slices[e];
+            const std::uint64_t its_track = kernel_track(pe.pe, slice.track);
+            close(open, track, kernel_ends_, its_track == track ? slice.began : UINT64_MAX);
+            track = its_track;
+            const std::uint64_t limit = open.empty() ? UINT64_MAX : open.back().ended;
+            begin_kernel_slice({p, e}, slice, track);
+            open.push_back({{p, e}, std::min(slice.ended, limit)});
+        }
+        close(open, track, kernel_ends_, UINT64_MAX);
+    }
+
+    void kernel_descriptor(const PeTrace& pe, std::size_t track) {
+        using namespace field::of_descriptor;
+        ProtoMessage descriptor, packet;
+        descriptor.number(uuid, kernel_track(pe.pe, track))
+            .text(name, pe.kernels.titles[track])
+            .number(parent, process_track(pe.pe));
+        packet.message(field::of_packet::track_descriptor, descriptor);
+        put(packet);
+    }
+
+    void begin_kernel_slice(EventId id, const KernelSlice& slice, std::uint64_t track) {
+        ProtoMessage message = event_of(slice_begin, track);
+        const auto [known, is_new] = names_.try_emplace(slice.name, names_.size() + 1);
+        message.number(field::of_event::name_number, known->second);
+        message.text(field::of_event::category,
+                     common::event_names[static_cast<std::size_t>(EventKind::kernel)]);
+        annotate(message, "kind", static_cast<std::uint64_t>(EventKind::kernel));
+        annotate(message, "state", static_cast<std::uint64_t>(common::EventState::ended));
+        annotate(message, "operation", slice.operation);
+        if (slice.peer >= 0) annotate(message, "peer", static_cast<std::uint64_t>(slice.peer));
+        for (const auto& [what, value] : {std::pair<std::string_view, std::uint64_t>{"bytes", slice.bytes},
+                                          {"place", slice.place},
+                                          {"value", slice.value}})
+            if (value != 0) annotate(message, what, value);
+        annotate(message, "block", slice.block);
+        if (slice.gpu >= 0) annotate(message, "GPU", static_cast<std::uint64_t>(slice.gpu));
+        if (const auto found = kernel_starts_.find(id); found != kernel_starts_.end())
+            for (const std::uint64_t flow : found->second) message.fixed64(field::of_event::flow, flow);
+        put_event(message, slice.began, is_new ? std::string_view(slice.name) : std::string_view());
     }
 
     void begin_slice(EventId id) {
@@ -311,11 +396,6 @@ class Writer {
         });
     }
 
-    struct Ending {
-        std::uint64_t flow;
-        int from;
-    };
-
     const JobTrace& trace_;
     std::FILE* file_;
     std::vector<Meeting> meetings_;
@@ -323,7 +403,8 @@ class Writer {
     bool is_good_ = true;
     std::uint64_t flows_ = 0;
     std::map<EventId, std::vector<std::uint64_t>> starts_;
-    std::map<EventId, std::vector<Ending>> ends_;
+    Endings ends_, kernel_ends_;
+    std::map<EventId, std::vector<std::uint64_t>> kernel_starts_;
     std::map<EventId, const Meeting*> arrivals_;
     std::unordered_map<std::string, std::uint64_t> names_;
 };

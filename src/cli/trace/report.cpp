@@ -104,9 +104,9 @@ std::string sites_text(const Summary& summary) {
     return ranking.text();
 }
 
-std::string ranges_text(const Summary& summary) {
+std::string ranges_text(const std::map<std::string, std::map<int, std::uint64_t>>& ranges) {
     Ranking ranking;
-    for (const auto& [name, times] : summary.ranges) {
+    for (const auto& [name, times] : ranges) {
         const Spread spread = spread_of(times);
         const auto& [least_pe, least_ns] = spread.least;
         const auto& [most_pe, most_ns] = spread.most;
@@ -136,16 +136,19 @@ std::string report_text(const Summary& summary) {
     if (summary.dropped != 0)
         text += "; " + std::to_string(summary.dropped) + " later events are missing: a log was full";
     text += "\n";
-    return text + parts_text({
-                      {"operations of all PEs", common::statistics_table(summary.statistics)},
-                      {"time of the PEs' first threads", balance_text(summary)},
-                      {"the last to arrive", lateness_text(summary)},
-                      {"waits for signals and messages", signals_text(summary)},
-                      {"most bytes at a PE", targets_text(summary)},
-                      {"most bytes between PEs", pairs_text(summary)},
-                      {"heaviest call sites", sites_text(summary)},
-                      {"ranges of the program", ranges_text(summary)},
-                  });
+    return text +
+           parts_text({
+               {"operations of all PEs", common::statistics_table(summary.statistics)},
+               {"time of the PEs' first threads", balance_text(summary)},
+               {"the last to arrive", lateness_text(summary)},
+               {"waits for signals and messages", signals_text(summary)},
+               {"most bytes at a PE", targets_text(summary)},
+               {"most bytes between PEs", pairs_text(summary)},
+               {"heaviest call sites", sites_text(summary)},
+               {"ranges of the program", ranges_text(summary.ranges)},
+               {"inside kernels, all blocks together", common::statistics_table(summary.kernel_statistics)},
+               {"ranges of kernels, all blocks together", ranges_text(summary.kernel_ranges)},
+           });
 }
 
 }  // namespace atl::cli

@@ -78,6 +78,19 @@ void add_events_of(const PeTrace& pe, Summary& summary) {
     summary.times.push_back(times);
 }
 
+void add_kernels_of(const PeTrace& pe, Summary& summary) {
+    CallsOfPe calls;
+    for (const KernelSlice& slice : pe.kernels.slices) {
+        const std::uint64_t ns = slice.ended - slice.began;
+        if (slice.is_range())
+            summary.kernel_ranges[slice.name][pe.pe] += ns;
+        else
+            calls[{slice.operation, 0}].add({1, slice.bytes, ns, ns, is_kernel_wait(slice) ? ns : 0});
+    }
+    summary.events += pe.kernels.slices.size();
+    if (!calls.empty()) summary.kernel_statistics.push_back(statistics_of(pe.pe, calls));
+}
+
 void add_meetings(const JobTrace& trace, Summary& summary) {
     for (const Meeting& meeting : meetings_of(trace)) {
         summary.meetings += 1;
@@ -112,6 +125,7 @@ Summary summary_of(const JobTrace& trace) {
     for (const PeTrace& pe : trace.pes) {
         summary.events += pe.log.events.size();
         add_events_of(pe, summary);
+        add_kernels_of(pe, summary);
     }
     add_meetings(trace, summary);
     add_signals(trace, summary);

@@ -61,6 +61,8 @@ struct Summary {
     std::map<PePair, Traffic> traffic;           ///< by the caller and the PE whose memory it accessed
     std::map<std::pair<std::string, std::string>, CallSite> sites;  ///< by place in the program and operation
     std::map<std::string, std::map<int, std::uint64_t>> ranges;     ///< ns by name and PE
+    std::vector<common::PeStatistics> kernel_statistics;            ///< of operations inside kernels
+    std::map<std::string, std::map<int, std::uint64_t>> kernel_ranges;  ///< ns of all blocks
 };
 
 /// Times of PEs: all together, and the PEs with the least and the most.

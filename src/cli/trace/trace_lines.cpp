@@ -4,8 +4,40 @@
 #include <nlohmann/json.hpp>
 
 namespace atl::cli {
+namespace {
+
+nlohmann::ordered_json kernel_line(const PeTrace& pe, std::size_t number) {
+    const KernelSlice& slice = pe.kernels.slices[number];
+    nlohmann::ordered_json line = {
+        {"pe", pe.pe},
+        {"number", number + 1},
+        {"thread", "kernel"},
+        {"event", common::event_names[static_cast<std::size_t>(common::EventKind::kernel)]},
+        {"state", common::event_state_names[static_cast<std::size_t>(common::EventState::ended)]},
+        {"operation", slice.is_range() ? "" : slice.name},
+        {"team", 0},
+        {"call", 0},
+        {"peer", slice.peer},
+        {"bytes", slice.bytes},
+        {"place", slice.place},
+        {"value", slice.value},
+        {"began_ns", slice.began},
+        {"ended_ns", slice.ended},
+        {"waiting_ns", is_kernel_wait(slice) ? slice.ended - slice.began : 0},
+        {"site", ""},
+        {"gpu", slice.gpu},
+        {"block", slice.block},
+    };
+    if (slice.is_range()) line["name"] = slice.name;
+    return line;
+}
+
+}  // namespace
 
 void each_line(const JobTrace& trace, const std::function<void(const std::string&)>& body) {
+    const auto pass = [&](const nlohmann::ordered_json& line) {
+        body(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    };
     for (const PeTrace& pe : trace.pes) {
         std::uint64_t number = 0;
         for (const common::LoggedEvent& event : pe.log.events) {
@@ -31,8 +63,9 @@ void each_line(const JobTrace& trace, const std::function<void(const std::string
                 line["value"] = 0;
                 line["name"] = pe.name_of(event);
             }
-            body(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+            pass(line);
         }
+        for (std::size_t i = 0; i < pe.kernels.slices.size(); ++i) pass(kernel_line(pe, i));
     }
 }
 

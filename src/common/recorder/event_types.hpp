@@ -10,8 +10,8 @@ namespace atl::common {
 
 inline constexpr int event_words = 4;
 
-enum class EventKind : std::uint8_t { none, collective, request, wait, allocate, free_, move, range, init, finalize };
-inline constexpr std::string_view event_names[] = {"", "collective", "request", "wait", "allocate", "free", "move", "range", "init", "finalize"};
+enum class EventKind : std::uint8_t { none, collective, request, wait, allocate, free_, move, range, kernel, init, finalize };
+inline constexpr std::string_view event_names[] = {"", "collective", "request", "wait", "allocate", "free", "move", "range", "kernel", "init", "finalize"};
 /// Names of an event's words; empty for unused ones.
 inline constexpr std::string_view event_word_names[][event_words] = {
     {"", "", "", ""},
@@ -22,10 +22,11 @@ inline constexpr std::string_view event_word_names[][event_words] = {
     {"place", "", "", ""},
     {"bytes", "place", "value", ""},
     {"", "", "", ""},
+    {"bytes", "place", "value", ""},
     {"pes", "", "", ""},
     {"", "", "", ""},
 };
-inline constexpr bool event_waits[] = {false, false, false, true, false, false, false, false, false, false};
+inline constexpr bool event_waits[] = {false, false, false, true, false, false, false, false, false, false, false};
 
 enum class EventState : std::uint8_t { begun, met, ended, failed };
 inline constexpr std::string_view event_state_names[] = {"begun", "met", "ended", "failed"};
@@ -114,6 +115,21 @@ inline constexpr std::string_view operation_names[] = {
     "atomic_xor",
     "atomic_fetch_xor",
     "calloc",
+    "signal_set",
+    "signal_add",
+    "signal_consume",
+    "local_wait_until",
+    "put_signal_nbi",
+    "async_put",
+    "flush",
+    "post",
+    "receive",
+    "tile_put",
+    "tile_get",
+    "tile_reduce",
+    "tile_broadcast",
+    "tile_allgather",
+    "sync of a grid",
 };
 
 /// Number of an operation in `operation_names`; 0 for an unlisted one.

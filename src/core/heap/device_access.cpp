@@ -2,6 +2,7 @@
 
 #include "core/job/job_state.hpp"
 #include "core/job/world_view.hpp"
+#include "core/team/kernel_control.hpp"
 #include "gpu/device_plugin.hpp"
 
 namespace atl::core {
@@ -27,6 +28,10 @@ gpu::DeviceMemory& DeviceAccess::open() {
             open_ ? open_ : [](const gpu::DeviceChoice& choice) { return gpu::device_plugin().open(choice); },
             job_.kernels().area_bytes);
         device->reserve_group_memory();
+        const gpu::KernelTrace* const trace = device->streams().trace();
+        if (const std::uint64_t counted = trace != nullptr ? trace->counted() : 0; counted != 0) {
+            device->copies().put(trace_counter(job_, device->mine()), &counted, sizeof counted, job_.pe());
+        }
         device_ = std::move(device);
         services_ = upper_.stream_services(job_, *device_);
         opened_.store(device_.get(), std::memory_order_release);
@@ -37,6 +42,8 @@ gpu::DeviceMemory& DeviceAccess::open() {
 
 void DeviceAccess::end_services() noexcept {
     if (services_) services_->end();
+    if (device_ && device_->streams().trace() != nullptr)
+        device_->streams().trace()->end(trace_counter(job_, device_->mine()));
 }
 
 void DeviceAccess::hide() noexcept {

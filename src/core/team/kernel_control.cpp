@@ -40,6 +40,24 @@ void write(JobState& job, Memory memory, device::Control* block, std::size_t off
 /// Size of the fields before the words that kernels write.
 constexpr std::size_t head_bytes = offsetof(device::Control, sync_epoch);
 
+/// Sets where kernels write their trace, if there is one.
+void set_trace(JobState& job, Memory memory, device::Control& head) {
+    const common::BoardHeader& board = job.board().header();
+    if (board.log_events == 0 || board.log_moves == 0) return;
+    if (memory == Memory::device) {
+        const gpu::KernelTrace* const trace = job.device()->streams().trace();
+        if (trace == nullptr) return;
+        head.trace = trace->records();
+        head.trace_most = trace->most();
+        head.trace_next = trace_counter(job, job.device()->mine());
+    } else {
+        const common::KernelLog log = job.board().kernel_log(job.pe(), common::KernelPlace::cpu);
+        head.trace = log.records();
+        head.trace_most = log.most();
+        head.trace_next = &log.header().next;
+    }
+}
+
 void write_head(TeamState& team, Memory memory, device::Control* block) {
     JobState& job = team.job();
     device::Control head{};
@@ -50,6 +68,7 @@ void write_head(TeamState& team, Memory memory, device::Control* block) {
     head.bound_ns = static_cast<unsigned long long>(bound_s * 1e9);
     head.checks = bounded;
     head.watch = memory == Memory::device ? job.device()->streams().watch() : job.kernels().host_watch.get();
+    set_trace(job, memory, head);
     const device::ControlLayout at{team.n_pes()};
     bool has_far = false;
     std::vector<int> members;  // slots, then numbers in the world
@@ -72,6 +91,11 @@ void write_head(TeamState& team, Memory memory, device::Control* block) {
 }
 
 }  // namespace
+
+unsigned long long* trace_counter(JobState& job, char* gpu_memory) {
+    const std::size_t world = job.world_state().kernels.place;
+    return &reinterpret_cast<device::Control*>(gpu_memory + world)->trace_counted;
+}
 
 device::Control* kernel_control(TeamState& team, Memory memory) {
     team.check_alive();

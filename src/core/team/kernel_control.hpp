@@ -29,6 +29,8 @@ void check_near(const TeamState& team, const std::string& who, const std::string
 /// The team as a kernel argument. Throws Error: unsupported, not_initialized (no device heap). `far_too`
 /// allows PEs whose device heap only a transport reaches.
 device::Team kernel_team(TeamState& team, Memory memory, bool far_too = false);
+/// The word of this PE's GPU in which its kernels count the records of a trace.
+unsigned long long* trace_counter(JobState& job, char* gpu_memory);
 /// Zeroes a team's blocks on this PE and frees its place. No member may use them any more.
 void release_kernel_control(TeamState& team) noexcept;
 

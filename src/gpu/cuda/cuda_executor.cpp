@@ -169,4 +169,14 @@ std::uint64_t CudaExecutor::run_word(gpu::WordCall call) {
     return *word_;
 }
 
+std::uint64_t CudaExecutor::clock_ns() {
+    if (embedded_kernel_files == 0) return 0;
+    const std::lock_guard lock(word_mutex_);
+    const PrimaryContext::Current current(device_.context);
+    *word_ = 0;
+    kernels_->launch(gpu::ClockCall{word_}, stream_);
+    device_.driver.check(device_.driver.synchronize(stream_), "read the clock of the GPU");
+    return *word_;
+}
+
 }  // namespace atl::cuda

@@ -25,6 +25,7 @@ class CudaExecutor final : public gpu::GpuExecutor {
     void copy(void* dst, const void* src, std::size_t bytes) override;
     void fill(void* dst, unsigned char value, std::size_t bytes) override;
     std::uint64_t run_word(gpu::WordCall call) override;
+    std::uint64_t clock_ns() override;
     gpu::StreamHandle make_stream() override;
     void check_stream(gpu::StreamHandle stream) const override;
     bool is_capturing(gpu::StreamHandle stream) const override;

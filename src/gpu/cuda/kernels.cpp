@@ -60,6 +60,7 @@ Kernels::Kernels(const Driver& driver, CUdevice device) : driver_(driver) {
     load("points", f.copy, "atoll_copy");
     load("points", f.strided, "atoll_strided");
     load("points", f.word, "atoll_word");
+    load("points", f.clock, "atoll_clock");
     load("points", f.wait, "atoll_wait");
     load("points", f.far, "atoll_far");
     load("elements", f.elements, "atoll_elements");
@@ -161,6 +162,10 @@ void Kernels::launch(const gpu::StridedCall& call, CUstream stream) const {
 
 void Kernels::launch(const gpu::WordCall& call, CUstream stream) const {
     launch_on(functions_.word, {1, 1}, call, stream);
+}
+
+void Kernels::launch(const gpu::ClockCall& call, CUstream stream) const {
+    launch_on(functions_.clock, {1, 1}, call, stream);
 }
 
 void Kernels::launch(const gpu::WaitCall& call, CUstream stream) const {

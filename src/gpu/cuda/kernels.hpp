@@ -42,6 +42,7 @@ class Kernels {
     void launch(const gpu::CopyCall& call, CUstream stream) const;
     void launch(const gpu::StridedCall& call, CUstream stream) const;
     void launch(const gpu::WordCall& call, CUstream stream) const;
+    void launch(const gpu::ClockCall& call, CUstream stream) const;
     void launch(const gpu::WaitCall& call, CUstream stream) const;
     void launch(const gpu::WaitManyCall& call, CUstream stream) const;
     void launch(const gpu::GroupCall& call, CUstream stream) const;
@@ -53,7 +54,7 @@ class Kernels {
 
   private:
     struct Functions {
-        CUfunction copy, strided, word, wait, wait_many, sync, exchange, exchange_scaled, pull, fold,
+        CUfunction copy, strided, word, clock, wait, wait_many, sync, exchange, exchange_scaled, pull, fold,
             fold_scaled, exchange_ranged, fold_ranged, collect, messages, far, elements, mailbox;
     };
     void load(const char* source, CUfunction& function, const char* name) const;

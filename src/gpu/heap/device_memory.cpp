@@ -94,7 +94,7 @@ DeviceMemory::DeviceMemory(JobView& job, const OpenDevice& open, std::size_t con
                views_ = std::make_unique<memory::Allocator>(views_bytes());
            }));
     if (control_bytes_ != 0) open_control();
-    streams_ = std::make_unique<DeviceStreams>(*gpu_, watch_.get(), seen_watch_, sharing_);
+    streams_ = std::make_unique<DeviceStreams>(*gpu_, watch_.get(), seen_watch_, sharing_, trace_.get());
 }
 
 /// Divides the GPU. Kernels of collectives on streams have one grid on all PEs. If PEs share a GPU, it must
@@ -141,6 +141,19 @@ void DeviceMemory::open_control() {
                seen_watch_ = static_cast<const device::Watch*>(
                    gpu_->pinning().show(&watch_->words(), KernelWatch::bytes));
            }));
+    open_trace();
+}
+
+/// The program runs without a trace of its kernels if the log's memory cannot be pinned.
+void DeviceMemory::open_trace() {
+    const common::BoardHeader& header = job_.board.header();
+    if (header.log_events == 0 || header.log_moves == 0) return;
+    try {
+        trace_ =
+            std::make_unique<KernelTrace>(*gpu_, job_.board.kernel_log(job_.pe, common::KernelPlace::gpu));
+    } catch (const Error& error) {
+        common::say("PE " + std::to_string(job_.pe) + " does not trace its GPU's kernels: " + error.what());
+    }
 }
 
 /// Meets, and returns the first PE that failed, or -1.

@@ -111,6 +111,7 @@ class DeviceMemory {
     memory::Allocator& allocator_of(std::size_t& offset) const;
 
     void open_control();
+    void open_trace();
     void share_gpu(const std::vector<GpuUse>& uses, const std::vector<unsigned>& resident_blocks);
 
     JobView& view_;
@@ -128,6 +129,7 @@ class DeviceMemory {
     std::unique_ptr<LocalMemory> local_;
     std::unique_ptr<DeviceCopies> copies_;
     std::unique_ptr<DeviceFar> far_;
+    std::unique_ptr<KernelTrace> trace_;
     std::unique_ptr<DeviceStreams> streams_;
     TeamPlaces team_places_;
     std::unique_ptr<DeviceServer> server_;

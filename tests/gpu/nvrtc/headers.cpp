@@ -63,13 +63,24 @@ extern "C" __global__ void kernel(dev::Team team, float* dst, const float* src, 
 }
 )";
 
-}  // namespace
+/// Few functions, since a trace changes all in the same way.
+constexpr const char* traced = R"(
+#define ATOLL_DEVICE_TRACE 1
+#include <atoll/device/device.hpp>
+namespace dev = atl::device;
+extern "C" __global__ void kernel(dev::Team team, float* dst, const float* src, unsigned long long* flag) {
+    const dev::TraceRange<dev::Block> range(team, "range", dev::Block{});
+    const unsigned long long began = dev::trace_begin(team);
+    dev::put_signal(team, dst, src, 100, flag, 1ull, 1, dev::Block{});
+    dev::wait_until_any(team, flag, 2, nullptr, dev::Compare::ne, 1ull, dev::Grid{team});
+    dev::barrier(team, dev::Warp{});
+    dev::trace_end(team, began, "another");
+}
+)";
 
-int main(int count, char** arguments) {
+bool compiles(const char* source, const std::vector<const char*>& options) {
     nvrtcProgram program = nullptr;
-    if (nvrtcCreateProgram(&program, source, "kernel.cu", 0, nullptr, nullptr) != NVRTC_SUCCESS) return 2;
-    std::vector<const char*> options{"--gpu-architecture=sm_90", "-std=c++17"};
-    options.insert(options.end(), arguments + 1, arguments + count);
+    if (nvrtcCreateProgram(&program, source, "kernel.cu", 0, nullptr, nullptr) != NVRTC_SUCCESS) return false;
     const nvrtcResult result = nvrtcCompileProgram(program, static_cast<int>(options.size()), options.data());
     std::size_t bytes = 0;
     nvrtcGetProgramLogSize(program, &bytes);
@@ -77,5 +88,13 @@ int main(int count, char** arguments) {
     nvrtcGetProgramLog(program, log.data());
     std::fputs(log.data(), stdout);
     nvrtcDestroyProgram(&program);
-    return result == NVRTC_SUCCESS ? 0 : 1;
+    return result == NVRTC_SUCCESS;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    std::vector<const char*> options{"--gpu-architecture=sm_90", "-std=c++17"};
+    options.insert(options.end(), arguments + 1, arguments + count);
+    return compiles(source, options) && compiles(traced, options) ? 0 : 1;
 }

@@ -27,6 +27,7 @@ if not PTX:
 @cute.kernel
 def who(team: dev.Team, values):
     x, out = values
+    began = dev.trace_begin(team)
     right = (team.my_pe + 1) % team.n_pes
     there = dev.peer(team, x, right)
     i = dev.rank(dev.GRID)
@@ -41,6 +42,7 @@ def who(team: dev.Team, values):
         cute.make_tensor(dev.ptr(team, out.iterator + 4, team.my_pe), cute.make_layout(1))[0] = Int64(5)
         out[5] = Int64(dev.size(dev.THREAD))
     dev.meet(team, dev.BLOCK)
+    dev.trace_end(team, began, "who", dev.BLOCK)
 
 
 def check_who() -> None:

@@ -6,6 +6,8 @@ the latter. numba_messages.py has the other functions.
 
 from __future__ import annotations
 
+import os
+
 import atoll
 import atoll.numba as dev
 import numpy as np
@@ -332,6 +334,23 @@ def check_waits() -> None:
         values = new(5, dtype, [99, 2, 3, 4, 5])
         start(waits, words, status, values, indices, out)
         equal(read(out), np.array([0, -1, 1, 1, 3, 210, 4, 1, 1, 0, 1, -1, 4, 4]))
+
+
+# ---- ranges of a trace (tests/python/programs/traced_numba.py has a job with one)
+
+
+@kernel
+def ranges(team, out):
+    began = dev.trace_begin(team)
+    dev.trace_end(team, began, "nothing", dev.BLOCK)
+    if dev.rank(dev.BLOCK) == 0:
+        out[0] = began
+
+
+def check_ranges() -> None:
+    out = new(1, np.int64, 1)
+    start(ranges, out)
+    assert (read(out)[0] != 0) == bool(os.environ.get("ATOLL_TRACE"))
 
 
 run(globals())

@@ -35,6 +35,7 @@ def start(kernel: Any, *arguments: Any, **constants: Any) -> None:
 @dev.kernel
 def moves(team, a, b, c, src, out, one, N: tl.constexpr):
     right = (team.my_pe + 1) % team.n_pes
+    began = dev.trace_begin(team)  # traced_triton.py has a job with a trace
     dev.put(team, a, src, N, right)
     dev.put_nbi(team, b, src, N, right)
     dev.flush(team)
@@ -47,6 +48,7 @@ def moves(team, a, b, c, src, out, one, N: tl.constexpr):
     dev.get_nbi(team, out + N, src, N, right)
     dev.quiet(team)
     dev.iget(team, out + 2 * N, src, 2, 3, 10, right)
+    dev.trace_end(team, began, "moves")
     tl.store(out + 3 * N, dev.g(team, one, right))
     dev.sync(team)
     tl.store(dev.ptr(team, out + 3 * N + 2, right), 8.5)

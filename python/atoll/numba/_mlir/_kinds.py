@@ -19,9 +19,8 @@ from numba_cuda_mlir.errors import TypingError
 from numba_cuda_mlir.models import PrimitiveModel
 from numba_cuda_mlir.numba_cuda import types as their_types
 
-from ... import _ptx
 from ..._device import DeviceTeam
-from .._registration import checked_team
+from .._registration import TEAM, special_team
 from .._types import Constant
 
 types: Any = numba_types  # untyped, as in numba-cuda-mlir
@@ -65,8 +64,8 @@ def _(value: Constant, context):
     return Named(value)
 
 
-if _ptx.CHECKS_ADDRESSES:
-    extending.typeof_impl.register(DeviceTeam)(lambda value, context: back(checked_team(value, context)))
+if TEAM is not None:
+    extending.typeof_impl.register(DeviceTeam)(lambda value, context: back(special_team(value, context)))
 
 
 @extending.typeof_impl.register(types.Type)

@@ -2,7 +2,7 @@
 // operations [name, calls, bytes, s, longest s, waiting s, least s, its PE, most s, its PE]; times [all, moving, waiting]
 // of a row; traffic [row of the caller, row of the memory, bytes, calls]; keptInCollectives and keptBySignals [row of
 // the late PE, row that waited, ns, times]; late [PE, times, ns]; sites [place, operation, calls, bytes, ns, longest,
-// waiting]; ranges [name, ns, least, its PE, most, its PE].
+// waiting]; ranges [name, ns, least, its PE, most, its PE]; kernels and kernelRanges the same inside kernels.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
@@ -99,12 +99,13 @@ function lateArrivals(starts) {
         "the sender its put or signal. A row of strong colour is a slow PE.", made.element);
 }
 
-function operations() {
+function operations(of, title, about) {
+    if (of.length === 0) return null;
     const seconds = (value) => timeText(value * 1e9);
-    const rows = data.operations.map(([name, calls, bytes, all, longest, waiting, least, leastPe, most, mostPe]) =>
+    const rows = of.map(([name, calls, bytes, all, longest, waiting, least, leastPe, most, mostPe]) =>
         [name, calls, bytes, all, all / calls, longest, all > 0 ? Math.min(1, waiting / all) : 0,
             `${seconds(least)} (PE ${leastPe})`, `${seconds(most)} (PE ${mostPe})`]);
-    return section("Operations", "Of all PEs. Click a title to sort.", table([["operation", null, true], ["calls", countText],
+    return section(title, about, table([["operation", null, true], ["calls", countText],
         ["bytes", (bytes) => (bytes ? bytesText(bytes) : "")], ["total", seconds], ["mean", seconds], ["max", seconds],
         ["waiting", percentText], ["least time", null, true], ["most time", null, true]], rows));
 }
@@ -118,11 +119,11 @@ function callSites() {
             ["waiting", timeText]], rows));
 }
 
-function ranges() {
-    if (data.ranges.length === 0) return null;
-    const rows = data.ranges.map(([name, sum, least, leastPe, most, mostPe]) =>
+function ranges(of, title, about) {
+    if (of.length === 0) return null;
+    const rows = of.map(([name, sum, least, leastPe, most, mostPe]) =>
         [name, sum, `${timeText(least)} (PE ${leastPe})`, `${timeText(most)} (PE ${mostPe})`]);
-    return section("Ranges of the program", "Parts that the program names with atoll.trace.",
+    return section(title, about,
         table([["range", null, true], ["all PEs", timeText], ["least time", null, true], ["most time", null, true]], rows));
 }
 
@@ -131,7 +132,11 @@ function build() {
     starts.push(line.start);
     document.title = `${data.title}: Atoll report`;
     document.getElementById("page").replaceChildren(...[...header(), comparison(), timesOfPes(), line.element,
-        element("div", { class: "pair" }, traffic(starts), lateArrivals(starts)), operations(), callSites(), ranges(),
+        element("div", { class: "pair" }, traffic(starts), lateArrivals(starts)),
+        operations(data.operations, "Operations", "Of all PEs. Click a title to sort."), callSites(),
+        ranges(data.ranges, "Ranges of the program", "Parts that the program names with atoll.trace."),
+        operations(data.kernels, "Inside kernels", "Of all PEs and all blocks together, whose times overlap."),
+        ranges(data.kernelRanges, "Ranges of kernels", "Parts that kernels name, of all blocks together."),
         messageSizes(), heapOverTime(starts),
     ].filter((part) => part !== null));
     for (const start of starts) start();

@@ -30,9 +30,9 @@ Json largest(std::vector<Json> rows, std::size_t column, std::size_t most) {
     return rows;
 }
 
-Json operations_of(const Summary& summary) {
+Json operations_of(const std::vector<common::PeStatistics>& statistics) {
     Json rows = Json::array();
-    for (const common::OperationSum& one : common::operation_sums(summary.statistics))
+    for (const common::OperationSum& one : common::operation_sums(statistics))
         rows.push_back({common::operation_name(one.sum.operation), one.sum.calls, one.sum.bytes,
                         one.sum.total_s, one.sum.longest_s, one.sum.waiting_s, one.least_s, one.least_pe,
                         one.most_s, one.most_pe});
@@ -68,9 +68,9 @@ Json sites_of(const Summary& summary) {
     return largest(std::move(rows), 4, most_sites);
 }
 
-Json ranges_of(const Summary& summary) {
+Json ranges_of(const std::map<std::string, std::map<int, std::uint64_t>>& ranges) {
     std::vector<Json> rows;
-    for (const auto& [name, times] : summary.ranges) {
+    for (const auto& [name, times] : ranges) {
         const Spread spread = spread_of(times);
         rows.push_back({name, spread.sum_ns, spread.least.second, spread.least.first, spread.most.second,
                         spread.most.first});
@@ -95,7 +95,7 @@ Json page_data(const PageSource& source) {
     if (source.other != nullptr)
         other = {{"title", source.other_title},
                  {"length", source.other->length_ns},
-                 {"operations", operations_of(*source.other)},
+                 {"operations", operations_of(source.other->statistics)},
                  {"sites", sites_of(*source.other)}};
     return {
         {"title", source.title},
@@ -106,14 +106,16 @@ Json page_data(const PageSource& source) {
         {"length", summary.length_ns},
         {"dropped", summary.dropped},
         {"meetings", summary.meetings},
-        {"operations", operations_of(summary)},
+        {"operations", operations_of(summary.statistics)},
         {"times", times_of(summary, rows)},
         {"traffic", matrix_of(summary.traffic, rows, of_traffic)},
         {"keptInCollectives", matrix_of(summary.kept_in_collectives, rows, of_late)},
         {"keptBySignals", matrix_of(summary.kept_by_signals, rows, of_late)},
         {"late", late_of(summary)},
         {"sites", sites_of(summary)},
-        {"ranges", ranges_of(summary)},
+        {"ranges", ranges_of(summary.ranges)},
+        {"kernels", operations_of(summary.kernel_statistics)},
+        {"kernelRanges", ranges_of(summary.kernel_ranges)},
         {"timeLine", time_line_of(source.trace, rows)},
         {"sizes", sizes_of(source.trace)},
         {"heap", heap_of(source.trace)},

@@ -146,6 +146,11 @@ extern "C" __global__ void atoll_wait(const WaitCall call) {
                          0 - static_cast<unsigned long long>(call.value));
 }
 
+/// Runs as a kernel, since the driver tells no clock of the GPU.
+extern "C" __global__ void atoll_clock(const gpu::ClockCall call) {
+    device::store_relaxed(reinterpret_cast<unsigned long long*>(call.result), device::detail::now_ns());
+}
+
 extern "C" __global__ void atoll_far(const gpu::FarCall call) {
     device::detail::FarPending pending{};
     pending.request = call.request;

@@ -1,0 +1,67 @@
+// Named ranges of kernels in the trace of `atoll run --trace`. The operations of the other headers are traced
+// as well. Only sources compiled with -DATOLL_DEVICE_TRACE=1 write events, and only in a job with a trace.
+#pragma once
+
+#include "atoll/device/scope.hpp"
+
+namespace atl::device {
+inline namespace ATOLL_DEVICE_ROUTES {
+
+/// A name of at most 24 bytes; further ones are cut. From a literal it is made at compile time.
+class TraceName {
+  public:
+    template <unsigned long N>
+    ATOLL_ANYWHERE constexpr TraceName(const char (&text)[N]) : words_{} {  // NOLINT: implicit from a literal
+        for (unsigned long i = 0; i < N && i < trace_name_bytes && text[i] != 0; ++i)
+            words_[i / 8] |= static_cast<unsigned long long>(static_cast<unsigned char>(text[i]))
+                             << i % 8 * 8;
+    }
+    ATOLL_ANYWHERE constexpr unsigned long long word(unsigned i) const { return words_[i]; }
+
+  private:
+    unsigned long long words_[trace_name_bytes / 8];
+};
+
+/// Begins a range: returns the time for trace_end. 0 without a trace.
+ATOLL_ANYWHERE inline unsigned long long trace_begin(const Team& team) {
+#if ATOLL_DEVICE_TRACE
+    return detail::is_tracing(team) ? detail::now_ns() : 0;
+#else
+    static_cast<void>(team);
+    return 0;
+#endif
+}
+
+/// Ends a range that began at `began`, as trace_begin returned it. The first thread of the scope writes it.
+template <class Scope = Thread>
+ATOLL_ANYWHERE void trace_end(const Team& team, unsigned long long began, const TraceName& name,
+                              Scope scope = {}) {
+#if ATOLL_DEVICE_TRACE
+    if (began != 0 && detail::TracedBy<Scope>::this_thread(scope))
+        detail::write_event(team.control, trace_range, began, -1, name.word(0), name.word(1), name.word(2));
+#else
+    static_cast<void>(team);
+    static_cast<void>(began);
+    static_cast<void>(name);
+    static_cast<void>(scope);
+#endif
+}
+
+/// A range from construction to destruction.
+template <class Scope = Thread> class TraceRange {
+  public:
+    ATOLL_ANYWHERE TraceRange(const Team& team, const TraceName& name, Scope scope = {})
+        : team_(team), name_(name), scope_(scope), began_(trace_begin(team)) {}
+    ATOLL_ANYWHERE ~TraceRange() { trace_end(team_, began_, name_, scope_); }
+    TraceRange(const TraceRange&) = delete;
+    TraceRange& operator=(const TraceRange&) = delete;
+
+  private:
+    const Team& team_;
+    TraceName name_;
+    Scope scope_;
+    unsigned long long began_;
+};
+
+}  // namespace ATOLL_DEVICE_ROUTES
+}  // namespace atl::device

@@ -1,0 +1,135 @@
+"""Operations of kernels as events of a trace, in processes of a job with a trace (atoll/device/traced.hpp)."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import NamedTuple
+
+from cutlass import Float, Int32, Int64
+
+from .. import _ptx
+from .._ptx import AT
+from ._addresses import address
+from ._copies import size_in_bytes
+from ._primitives import apart, asm
+from ._threads import rank_of
+from ._types import BLOCK, GRID, THREAD, Scope
+
+_BEGIN = f"""{{ .reg .pred p; .reg .b64 a; mov.b64 a, 0;
+    setp.ne.u32 p, $2, 0; @p bra DONE;
+    setp.eq.u64 p, $1, 0; @p bra DONE;
+    ld.global.u64 a, [$1+{AT["trace"]}];
+    setp.eq.u64 p, a, 0; @p bra DONE;
+    mov.u64 a, %globaltimer;
+    DONE: mov.b64 $0, a; }}"""
+_WRITE = _ptx.trace_write("$0", "$1", "$2", "world", ("$7", "off", "$8"))
+_END = f"""{{ .reg .pred q; .reg .b64 pes, off; .reg .b32 world;
+    setp.eq.u64 q, $2, 0; @q bra OUT;
+    mov.u32 world, 0xffffffff;
+    setp.ge.u32 q, $3, $4; @q bra PLACE;
+    ld.global.u64 pes, [$0+{AT["pes_of"]}];
+    mad.wide.s32 pes, $3, 4, pes;
+    ld.global.u32 world, [pes];
+    PLACE:
+    mov.b64 off, 0;
+    setp.eq.u64 q, $5, 0; @q bra KNOWN;
+    sub.s64 off, $5, $6;
+    setp.ge.u64 q, off, $9; @q mov.b64 off, 0xffffffffffffffff;
+    KNOWN:
+    {_WRITE}
+    OUT: }}"""
+_END_RANGE = f"""{{ .reg .pred q; setp.eq.u64 q, $2, 0; @q bra OUT;
+    {_ptx.trace_write("$0", "$1", "$2", "$3", ("$4", "$5", "$6"))}
+    OUT: }}"""
+
+
+class Event(NamedTuple):
+    """The arguments of an operation from which the fields of its event come."""
+
+    peer: str = ""
+    word: str = ""
+    moved: str = ""
+    value: str = ""
+
+
+_PUT, _GET = Event("pe", "dst", "src"), Event("pe", "src", "src")
+_SIGNAL, _WORDS, _SENT = Event("pe", "signal", value="value"), Event(word="ivars"), Event(moved="src")
+EVENTS = {
+    "put": _PUT, "put_nbi": _PUT, "async_put": _PUT, "get": _GET, "get_nbi": _GET,
+    "iput": Event("pe", "dst"), "iget": Event("pe", "src"),
+    "quiet": Event(), "fence": Event(), "flush": Event(), "sync": Event(), "barrier": Event(),
+    "signal_set": _SIGNAL, "signal_add": _SIGNAL,
+    **dict.fromkeys(("put_signal", "put_signal_nbi"), _SIGNAL._replace(moved="src")),
+    "signal_wait_until": Event(word="signal", value="value"), "signal_consume": Event(word="signal", value="n"),
+    "wait_until": Event(word="ivar", value="value"), "local_wait_until": Event(word="words", value="value"),
+    **{f"wait_until_{which}{form}": _WORDS for which in ("all", "any", "some") for form in ("", "_vector")},
+    "broadcast": _SENT._replace(peer="root"),
+    **dict.fromkeys(("fcollect", "collect", "alltoall", "reduce", "tile_reduce", "tile_allgather"), _SENT),
+    "reduce_scatter": Event(moved="dst"),
+    "post": _SENT._replace(peer="pe"), "receive": Event("pe", moved="dst"),
+    "tile_put": _SENT._replace(peer="pe"), "tile_get": Event("pe", moved="dst"),
+}  # fmt: skip
+
+
+def _started(team, scope):
+    """Return the time in the thread that writes the event, 0 in the others and without a trace."""
+    writer = rank_of(BLOCK if scope is GRID else scope)
+    return asm(_BEGIN, "=l,l,r", Int64, [team.control, Int32(writer)])
+
+
+def traced(name: str, function):
+    """Return an operation with its event around it; the function itself if it has none, or in other processes."""
+    event = EVENTS.get(name)
+    if event is None or not _ptx.TRACES:
+        return function
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def operation(*arguments, **keywords):
+        bound = signature.bind(*arguments, **keywords)
+        bound.apply_defaults()
+        given = bound.arguments
+        team = given["team"]
+        began = _started(team, given.get("scope", THREAD))
+        result = function(*arguments, **keywords)
+        value = given[event.value] if event.value else 0
+        words = [
+            team.control,
+            Int32(AT[name]),
+            began,
+            Int32(given[event.peer]) if event.peer else Int32(-1),
+            team.n_pes,
+            address(given[event.word]) if event.word else Int64(0),
+            team.window + Int64(team.my_slot) * team.stride,
+            Int64(size_in_bytes(given[event.moved])) if event.moved else Int64(0),
+            Int64(0) if isinstance(value, (float, Float)) else Int64(value),
+            team.stride,
+        ]
+        apart("atoll_trace_event", _END, "l,r,l,r,r,l,l,l,l,l", None, words)
+        return result
+
+    return operation
+
+
+def trace_begin(team):
+    if not _ptx.TRACES:
+        return Int64(0)
+    return _started(team, THREAD)
+
+
+def trace_end(team, began, name, scope: Scope = THREAD):
+    if not isinstance(name, str):
+        raise TypeError(f"atoll.cute.trace_end: name is {type(name).__name__}; pass a text")
+    if not _ptx.TRACES:
+        return
+    size = AT["trace_name_bytes"]
+    text = name.encode()[:size].ljust(size, b"\0")
+    words = [Int64(int.from_bytes(text[at : at + 8], "little", signed=True)) for at in range(0, size, 8)]
+    writer = asm(
+        "{ .reg .pred p; setp.eq.u32 p, $2, 0; selp.b64 $0, $1, 0, p; }", "=l,l,r", Int64,
+        [began, Int32(rank_of(BLOCK if scope is GRID else scope))],
+    )  # fmt: skip
+    operands = [team.control, Int32(AT["trace_range"]), writer, Int32(-1), *words]
+    apart("atoll_trace_range", _END_RANGE, "l,r,l,r,l,l,l", None, operands)

@@ -1,0 +1,173 @@
+"""Operations of kernels as events of a trace, in processes of a job with a trace (atoll/device/traced.hpp)."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import inspect
+import linecache
+from typing import NamedTuple
+
+import triton.language as tl
+from triton import constexpr_function, jit
+
+from .. import _ptx
+from .._ptx import AT
+from ._primitives import at_int32, at_int64, bytes_of, thread
+from ._types import INTERPRETED
+
+if INTERPRETED:
+    from ._interpreted import begin_event, end_event
+else:
+    begin_event = end_event = None  # Triton resolves every name in a function that it compiles
+
+_TRACES = tl.constexpr(_ptx.TRACES)
+_PES_OF, _RANGE = tl.constexpr(AT["pes_of"]), tl.constexpr(AT["trace_range"])
+_NAME_BYTES = tl.constexpr(AT["trace_name_bytes"])
+_BEGIN = tl.constexpr(
+    f"""{{ .reg .pred p; .reg .b64 a; mov.b64 a, 0;
+    setp.eq.u64 p, $1, 0; @p bra DONE;
+    ld.global.u64 a, [$1+{AT["trace"]}];
+    setp.eq.u64 p, a, 0; @p bra DONE;
+    mov.u64 a, %globaltimer;
+    DONE: mov.b64 $0, a; }}"""
+)
+_END = tl.constexpr(
+    f"""{{ .reg .pred p; setp.ne.u32 p, $8, 0; @p bra OUT;
+    {_ptx.trace_write("$1", "$2", "$3", "$4", ("$5", "$6", "$7"))}
+    OUT: mov.u32 $0, 0; }}"""
+)
+
+
+class Event(NamedTuple):
+    """The fields of an operation's event, as expressions over its arguments."""
+
+    peer: str = "-1"
+    word: str = "None"
+    nbytes: str = "0"
+    value: str = "0"
+
+
+_PUT, _GET = Event("pe", "dst", "bytes_of(dst, n)"), Event("pe", "src", "bytes_of(dst, n)")
+_SIGNAL, _WORDS = Event("pe", "signal", value="value"), Event(word="ivars")
+_SENT, _TILE = Event(nbytes="bytes_of(src, n)"), Event(nbytes="bytes_of(dst, rows * cols)")
+EVENTS = {
+    "put": _PUT, "put_nbi": _PUT, "iput": _PUT, "get": _GET, "get_nbi": _GET, "iget": _GET,
+    "quiet": Event(), "fence": Event(), "flush": Event(), "sync": Event(), "barrier": Event(),
+    "signal_set": _SIGNAL, "signal_add": _SIGNAL,
+    **dict.fromkeys(("put_signal", "put_signal_nbi"), _SIGNAL._replace(nbytes="bytes_of(dst, n)")),
+    "signal_wait_until": Event(word="signal", value="value"), "signal_consume": Event(word="signal", value="n"),
+    "wait_until": Event(word="ivar", value="value"),
+    **{f"wait_until_{which}{form}": _WORDS for which in ("all", "any", "some") for form in ("", "_vector")},
+    "broadcast": _SENT._replace(peer="root"),
+    **dict.fromkeys(("fcollect", "collect", "alltoall", "reduce", "reduce_scatter"), _SENT),
+    "post": _SENT._replace(peer="pe"), "receive": Event("pe", nbytes="bytes_of(dst, n)"),
+    "tile_put": _TILE._replace(peer="pe"), "tile_get": _TILE._replace(peer="pe"),
+    "tile_reduce": _TILE, "tile_allgather": _TILE,
+}  # fmt: skip
+
+
+@constexpr_function
+def _is_scalar(x):
+    return x is None or not x.type.is_block()
+
+
+@jit
+def start(team):
+    """Return the time, or 0 without a trace."""
+    if INTERPRETED:
+        return begin_event(team)
+    else:  # noqa: RET505
+        return tl.inline_asm_elementwise(
+            _BEGIN, "=l,l", [at_int64(team.control)], tl.int64, is_pure=False, pack=1
+        )
+
+
+@jit
+def _write(team, began, what, peer, first, second, third):
+    if INTERPRETED:
+        end_event(team, what, began, peer, first, second, third)
+    else:
+        tl.inline_asm_elementwise(
+            _END, "=r,l,r,l,r,l,l,l,r",
+            [
+                at_int64(team.control), at_int32(what), began, at_int32(peer), at_int64(first), at_int64(second),
+                at_int64(third), thread(),
+            ],
+            tl.int32, is_pure=False, pack=1,
+        )  # fmt: skip
+
+
+@jit
+def stop(team, began, what: tl.constexpr, pe, word, nbytes, value):
+    """Write an event. A call for a block of words has neither word nor value in its event."""
+    if began != 0:
+        world = at_int32(-1)
+        place = at_int64(0)
+        if _is_scalar(word):
+            if pe >= 0 and pe < team.n_pes:
+                pes = tl.load((at_int64(team.control) + _PES_OF).to(tl.pointer_type(tl.int64)))
+                world = tl.load(pes.to(tl.pointer_type(tl.int32)) + pe)
+            if word is not None:
+                place = at_int64(word) - at_int64(team.window) - at_int64(team.my_slot) * team.stride
+                if place < 0 or place >= team.stride:
+                    place = at_int64(-1)
+            _write(team, began, what, world, nbytes, place, at_int64(value))
+        else:
+            _write(team, began, what, world, nbytes, place, 0)
+
+
+@constexpr_function
+def _name_word(name, k):
+    words = name.encode()[: _NAME_BYTES.value].ljust(_NAME_BYTES.value, b"\0")
+    return int.from_bytes(words[8 * k : 8 * k + 8], "little", signed=True)
+
+
+@jit
+def trace_begin(team):
+    if _TRACES:
+        return start(team)
+    else:  # noqa: RET505
+        return at_int64(0)
+
+
+@jit
+def trace_end(team, began, name: tl.constexpr):
+    if _TRACES:  # noqa: SIM102 (it is a constant, `began` is none)
+        if began != 0:
+            _write(team, began, _RANGE, -1, _name_word(name, 0), _name_word(name, 1), _name_word(name, 2))
+
+
+def traced(name, function):
+    """Return an operation with its event around it; the function itself if it has none, or in other processes."""
+    event = EVENTS.get(name)
+    if event is None or not _ptx.TRACES:
+        return function
+    inner = getattr(function, "fn", function)
+    parameters = inspect.signature(inner).parameters
+    names = {"tl": tl, "start": start, "stop": stop, "bytes_of": bytes_of, f"inner_{name}": function}
+
+    def default(key, value):
+        """Return the text of a default. A constant is a name for Triton."""
+        if isinstance(value, int):
+            return repr(value)
+        names[f"default_{key}"] = value
+        return f"default_{key}"
+
+    given = [
+        key
+        + (": tl.constexpr" if "constexpr" in str(one.annotation) else "")
+        + ("" if one.default is one.empty else f"={default(key, one.default)}")
+        for key, one in parameters.items()
+    ]
+    text = (
+        f"def {name}({', '.join(given)}):\n"
+        f"    began = start(team)\n"
+        f"    result = inner_{name}({', '.join(parameters)})\n"
+        f"    stop(team, began, {AT[name]}, {event.peer}, {event.word}, {event.nbytes}, {event.value})\n"
+        f"    return result\n"
+    )
+    # Triton reads the text of a function, so it is kept like that of a file.
+    file = f"<atoll.triton.{name}, traced>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), names)  # the table above has the text
+    return jit(names[name])

@@ -1,0 +1,18 @@
+#define ATOLL_DEVICE_TRACE 1
+#include "gpu/kernel_trace.hpp"
+
+#include "atoll/device/traced.hpp"
+
+namespace atl::python {
+namespace {
+
+void write_event(const device::Control* control, int what, unsigned long long began, int peer,
+                 unsigned long long first, unsigned long long second, unsigned long long third) noexcept {
+    device::detail::write_event(control, static_cast<unsigned>(what), began, peer, first, second, third);
+}
+
+}  // namespace
+
+WriteEvent* kernel_trace() noexcept { return &write_event; }
+
+}  // namespace atl::python
