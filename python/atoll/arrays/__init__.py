@@ -21,6 +21,7 @@ from ._containers import load_hdf5 as load_hdf5
 from ._containers import load_zarr as load_zarr
 from ._containers import save_hdf5 as save_hdf5
 from ._containers import save_zarr as save_zarr
+from ._devices import to_device as to_device
 from ._files import load as load
 from ._files import save as save
 from ._makers import arange as arange
@@ -61,6 +62,7 @@ __all__ = [
         "save_hdf5",
         "save_zarr",
         "shuffle",
+        "to_device",
         "to_dtensor",
     ),
     "zeros",

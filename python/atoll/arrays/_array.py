@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 import atoll
 
-from . import _halo, _ufuncs
+from . import _halo, _libraries, _ufuncs
 from ._compared import collective
 from ._dtypes import agreed_dtype, converted, dtype_from
 from ._layout import Box, Layout, Width, layout
@@ -50,6 +51,10 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
         The PEs that have the array, all by default. Only its members make the array, and calls of it that are
         collective are so over the team. PE numbers of `bounds`, `owner`, `gather` are those within the team. Memory
         comes from `arrays.reserve`.
+    device
+        "cpu" (None), or "cuda": the parts lie on the PEs' GPUs. An array made within a call on arrays is where they are.
+    xp
+        The library of the parts: "cupy" (by default on GPUs) or "torch", or the module.
 
     Raises
     ------
@@ -81,7 +86,7 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
 
     _exchange: _halo.Exchange | None = None  # once the halo was exchanged
 
-    @collective("self", name="DistArray")
+    @collective("self", name="DistArray", on_gpus=True)
     def __init__(
         self,
         shape: int | Sequence[int],
@@ -91,24 +96,35 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
         dist: Dist = "block",
         halo: int | Sequence[int | Width] = 0,
         team: atoll.Team | None = None,
+        device: Any = None,
+        xp: Any = None,
     ) -> None:
         if team is not None and team != _current.team():
             raise atoll.InvalidArgument(
                 "DistArray(team=...): an array over another team within a collective call; make it by a separate call."
             )
-        self._make(layout(shape, _current.n_pes(), grid, dist, halo), dtype_from(dtype))
+        library = _current.library()
+        if device is not None or xp is not None:
+            library = _libraries.chosen(device, xp, "DistArray")
+        kind = dtype_from(library.dtype_from(dtype))
+        self._make(layout(shape, _current.n_pes(), grid, dist, halo), kind, True, library)
 
     @classmethod
-    def _of(cls, its: Layout, dtype: Any, zero: bool = True) -> DistArray:
-        """Return a new array with a layout; without `zero` its part has anything, and is to be filled. Collective."""
+    def _of(
+        cls, its: Layout, dtype: Any, zero: bool = True, library: _libraries.NumPy | None = None
+    ) -> DistArray:
+        """Return a new array with a layout; without `zero` its part has anything, and is to be filled. Collective.
+
+        Its parts are of the library of the call that runs, unless one is given.
+        """
         made = cls.__new__(cls)
-        made._make(its, np.dtype(dtype), zero)
+        made._make(its, np.dtype(dtype), zero, library)
         return made
 
     @classmethod
     def _from_part(cls, its: Layout, part: Array) -> DistArray:
         """Return a new array with a layout, of which `part` is this PE's part; all PEs see all of it. Collective."""
-        made = cls._of(its, part.dtype, zero=False)
+        made = cls._of(its, _current.library().dtype(part), zero=False)
         made.local[...] = part
         _current.barrier()
         return made
@@ -128,12 +144,12 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
         order
             Permutation of the axes, as for `numpy.transpose`.
         """
-        made = cls._of(its, part.dtype, zero=False)
+        made = cls._of(its, _current.library().dtype(part), zero=False)
         for local, box in was.without_halo().owned(_current.my_pe()):
             if order is None:
                 made._write(box, part[local])
             else:
-                made._write(Box(tuple(box.ranges[axis] for axis in order)), part[local].transpose(order))
+                made._write(Box(tuple(box.ranges[axis] for axis in order)), made._library.permuted(part[local], order))
         _current.barrier()
         return made
 
@@ -166,7 +182,11 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
         place = self._layout.ranges_text(self._me)
         of = "" if self._team == atoll.WORLD else f" of a team of {self._n_pes}"
         owns = f", PE {self._me}{of} owns {place}" if place else of and f", PE {self._me}{of}"
-        return f"DistArray(shape={self.shape}, dtype={self.dtype}, {self._layout.kinds} on a grid of {self.grid}{halo}{owns})"
+        where = "" if self._library is _libraries.HOST else f", {self._library.text}"
+        return (
+            f"DistArray(shape={self.shape}, dtype={self.dtype}, {self._layout.kinds} on a grid of {self.grid}{halo}{where}"
+            f"{owns})"
+        )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         raise TypeError(
@@ -176,7 +196,7 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
 
     # Collective operations.
 
-    @collective()
+    @collective(on_gpus=True)
     def free(self) -> None:
         """Free the memory of the array on all its PEs. Collective; waits for all of them.
 
@@ -190,11 +210,12 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
             made it.
         """
         _ = self._block
+        self._library.finish()
         if self._exchange is not None:
             self._exchange.free()
         self._memory.free()
 
-    def exchange_halo(self, border: str | Sequence[str] | None = None) -> None:
+    def exchange_halo(self, border: str | Sequence[str] | None = None, stream: Any = None) -> None:
         """Fill the halo of every part with the neighbours' elements, corners included.
 
         Collective over the team, but each PE waits for its neighbours only.
@@ -206,23 +227,31 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
             "periodic": the elements of the other end. "reflect": the elements mirrored at the first one, which is
             not repeated (`numpy.pad` calls it so). By default that of the array's first exchange, or "fixed"; an array
             keeps its border.
+        stream
+            For arrays on GPUs: enqueue the exchange on this stream of CuPy or PyTorch, or on the "current" one, and return
+            at once. None waits for it. A CUDA graph may capture it after the first exchange.
 
         Raises
         ------
         ValueError
-            If the array has no halo, or a word is not known.
+            If the array has no halo, or a word is not known. If it is on hosts, and a stream is given.
         """
-        self.start_halo(border)
+        self.start_halo(border, stream)
         self.finish_halo()
 
-    def start_halo(self, border: str | Sequence[str] | None = None) -> None:
-        """Send the neighbours their halo. Until `finish_halo`, do not read this PE's halo and do not change `local`."""
-        block = self._block
+    def start_halo(self, border: str | Sequence[str] | None = None, stream: Any = None) -> None:
+        """Send the neighbours their halo. Until `finish_halo`, do not read this PE's halo and do not change `local`.
+
+        With a stream it enqueues that, and `finish_halo` continues on the same stream.
+        """
+        _ = self._block
+        if stream is not None and not self._library.on_gpu:
+            raise ValueError(f"exchange_halo(stream=...): this array is {self._library.text}; leave the stream out.")
         if self._exchange is None:
             if not self._layout.has_halo:
                 raise ValueError("this array has no halo; make it with halo=1, or wider.")
-            self._exchange = _halo.Exchange(self._layout, self._team, block)
-        self._exchange.start(border)
+            self._exchange = _halo.Exchange(self._layout, self._team, self._memory.raw, self._library)
+        self._exchange.start(border, stream)
 
     def finish_halo(self) -> None:
         """Wait until this PE's halo has arrived."""
@@ -230,7 +259,7 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
             raise ValueError("finish_halo() without start_halo().")
         self._exchange.finish()
 
-    @collective()
+    @collective(on_gpus=True)
     def redistribute(
         self,
         dist: Dist = "block",
@@ -257,29 +286,29 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
         its = like._layout if like is not None else layout(self.shape, self._n_pes, grid, dist, halo)
         return DistArray._moved(self._layout, self.local, its)
 
-    @collective()
+    @collective(on_gpus=True)
     def to_numpy(self) -> Array:
-        """Return the whole array on every PE. Collective."""
+        """Return the whole array on every PE, from GPUs as NumPy's, too. Collective."""
         _current.barrier()
-        found: Array = self.get(...)
+        found = self._on_host(...)
         _current.barrier()
         return found
 
-    @collective()
+    @collective(on_gpus=True)
     def gather(self, root: int = 0) -> Array | None:
         """Return the whole array on PE `root` of the team, and None on the others. Collective."""
         self._pe(root)
         _current.barrier()
-        found: Array | None = self.get(...) if self._me == root else None
+        found = self._on_host(...) if self._me == root else None
         _current.barrier()
         return found
 
-    @collective()
+    @collective(on_gpus=True)
     def copy(self) -> DistArray:
         """Return a copy of the same distribution. Collective."""
         return self.astype(self.dtype)
 
-    @collective()
+    @collective(on_gpus=True)
     def astype(self, dtype: Any) -> DistArray:
         """Return a copy of another dtype. Collective."""
         made = DistArray._of(self._layout, dtype, zero=False)
@@ -287,7 +316,7 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
         _current.barrier()
         return made
 
-    @collective()
+    @collective(on_gpus=True)
     def map_blocks(self, function: Callable[[Array], Array], *, halo: bool = False) -> DistArray:
         """Return an array whose parts are a function of these parts. Collective.
 
@@ -307,19 +336,21 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
         -----
         The dtype is one that has the results of all parts with elements.
         """
-        result = np.asarray(function(self.local_with_halo if halo else self.local))
+        its = self._library
+        result = its.array(function(self.local_with_halo if halo else self.local))
+        has, expected = tuple(result.shape), tuple(self.local.shape)
         problem = None
-        if result.shape != self.local.shape:
+        if has != expected:
             problem = (
-                f"map_blocks: the function returned shape {result.shape} on PE {self._me}, whose part has "
-                f"{self.local.shape}; expected the shape of the part."
+                f"map_blocks: the function returned shape {has} on PE {self._me}, whose part has "
+                f"{expected}; expected the shape of the part."
             )
-        every = atoll.allgather_object((problem, result.dtype, result.size), team=self._team)
+        every = atoll.allgather_object((problem, its.dtype(result), math.prod(has)), team=self._team)
         for found, _, _ in every:
             if found is not None:
                 raise atoll.ShapeMismatch(found)
         dtype = agreed_dtype([(dtype, size) for _, dtype, size in every])
-        return DistArray._from_part(self._layout, converted(result, dtype))
+        return DistArray._from_part(self._layout, converted(result, dtype, its))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
         return _ufuncs.apply(ufunc, method, inputs, keywords)

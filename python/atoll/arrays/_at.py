@@ -11,6 +11,8 @@ import numpy as np
 
 import atoll
 
+from . import _libraries
+
 if TYPE_CHECKING:
     from ._array import DistArray
     from ._axis import Axis
@@ -41,8 +43,9 @@ class Chosen:
                 f"a.at[...] takes one array of indices for each of the {len(its.axes)} axes, not {len(key)}."
             )
         self._array = array
-        self._key = [wrapped(given, axis.length) for given, axis in zip(key, its.axes, strict=True)]
-        self._shape = np.broadcast_shapes(*(index.shape for index in self._key))
+        where = array._library
+        self._key = [wrapped(given, axis.length, where) for given, axis in zip(key, its.axes, strict=True)]
+        self._shape = np.broadcast_shapes(*(tuple(index.shape) for index in self._key))
 
     def get(self, out: Array | None = None) -> Array:
         """Return the elements, from the PEs that own them. Not collective.
@@ -52,9 +55,9 @@ class Chosen:
         out
             A contiguous array of the indices' shape and this dtype for the result. It is also returned.
         """
-        array = self._array
-        found = np.empty(self._shape, array.dtype) if out is None else out
-        if found.shape != self._shape or found.dtype != array.dtype or not found.flags.c_contiguous:
+        array, its = self._array, self._array._library
+        found = its.empty(self._shape, array.dtype) if out is None else out
+        if tuple(found.shape) != self._shape or not its.is_plain(found, array.dtype):
             raise atoll.ShapeMismatch(
                 f"a.at[...].get(): out has shape {found.shape} and dtype {found.dtype}; expected a contiguous array of "
                 f"{self._shape} and {array.dtype}."
@@ -62,7 +65,9 @@ class Chosen:
         flat, window = found.reshape(-1), array._memory.window()
         for place, pes, numbers in self._places():
             if window is None:
-                flat[place] = atoll.take(array._block, numbers, pes, team=array._team)
+                atoll.take(
+                    array._memory.raw, its.raw(numbers), _raw(its, pes), its.raw(flat[place]), team=array._team
+                )
             else:
                 memory, distance = window
                 memory.take(
@@ -72,11 +77,13 @@ class Chosen:
 
     def set(self, values: Any) -> None:
         """Write the elements. Not collective; visible after a barrier. Of equal indices one value remains."""
-        array = self._array
-        given, window = self._values(np.asarray(values, array.dtype)), array._memory.window()
+        array, its = self._array, self._array._library
+        given, window = self._values(its.cast(its.array(values), array.dtype)), array._memory.window()
         for place, pes, numbers in self._places():
             if window is None:
-                atoll.put_at(array._block, numbers, given[place], pes, team=array._team)
+                atoll.put_at(
+                    array._memory.raw, its.raw(numbers), its.raw(given[place]), _raw(its, pes), team=array._team
+                )
             else:
                 memory, distance = window
                 memory[_address(numbers, pes, distance)] = given[place]
@@ -91,36 +98,43 @@ class Chosen:
         DtypeMismatch
             If this dtype is not an integer of 32 or 64 bits, float32 or float64.
         """
-        array = self._array
-        given = self._values(summand(values, array.dtype))
+        array, its = self._array, self._array._library
+        given = self._values(summand(values, array.dtype, its))
         # Without another PE or thread no addition has to be atomic.
         is_alone = (
             atoll.WORLD.n_pes() == 1 and threading.active_count() == 1 and array.dtype.itemsize in (4, 8)
         )
+        is_alone = is_alone and its is _libraries.HOST
         if is_alone and array.dtype.kind in "iuf" and array.dtype.isnative:
             memory = array._block.reshape(-1)
             for place, _, numbers in self._places():
                 np.add.at(memory, numbers, given[place])
             return
         for place, pes, numbers in self._places():
-            atoll.add_at(array._block, numbers, given[place], pes, team=array._team)
+            atoll.add_at(
+                array._memory.raw, its.raw(numbers), its.raw(given[place]), _raw(its, pes), team=array._team
+            )
 
     def _values(self, given: Array) -> Array:
         """Return values as one flat array of the indices' shape."""
+        its = self._array._library
         try:
-            return np.broadcast_to(given, self._shape).reshape(-1)
+            flat = its.broadcast(given, self._shape).reshape(-1)
         except ValueError:
             raise atoll.ShapeMismatch(
-                f"a.at[...]: values of shape {given.shape} do not broadcast to the indices, {self._shape}."
+                f"a.at[...]: values of shape {tuple(given.shape)} do not broadcast to the indices, {self._shape}."
             ) from None
+        return flat if its is _libraries.HOST else its.contiguous(flat, its.dtype(flat))
 
     def _places(self) -> Iterator[tuple[slice, Any, Array]]:
         """Yield chunks: their place in the flat result, the PEs, and the elements' numbers in the PEs' blocks."""
         its, size = self._array._layout, math.prod(self._shape)
-        keys = [np.broadcast_to(index, self._shape).reshape(-1) for index in self._key]
+        library = self._array._library
+        keys = [library.broadcast(index, self._shape).reshape(-1) for index in self._key]
         rooms = its.block_shape
-        for start in range(0, size, CHUNK):
-            place = slice(start, start + CHUNK)
+        chunk = max(size, 1) if library.on_gpu else CHUNK
+        for start in range(0, size, chunk):
+            place = slice(start, start + chunk)
             pes: Any = 0
             numbers: Any = 0
             for axis, index, (low, _), room in zip(its.axes, keys, its.halo, rooms, strict=True):
@@ -136,12 +150,13 @@ def split(axis: Axis, index: Array) -> tuple[Any, Array]:
         return 0, index
     if axis.bounds is None:
         return axis.owner(index), axis.local(index)
-    if axis.parts > 4:
+    if axis.parts > 4 and isinstance(index, np.ndarray):
         part = axis.owner(index)
         return part, index - np.asarray(axis.bounds).take(part)
     # Comparisons are faster than a search.
     is_past = index >= axis.bounds[1]
-    part, local = is_past.astype(np.int64), index - is_past * axis.bounds[1]
+    part = is_past.astype(np.int64) if hasattr(is_past, "astype") else is_past.long()
+    local = index - is_past * axis.bounds[1]
     for before, bound in zip(axis.bounds[1:-2], axis.bounds[2:-1], strict=True):
         is_past = index >= bound
         part += is_past
@@ -153,28 +168,33 @@ def _address(numbers: Array, pes: Any, distance: int) -> Array:
     return numbers if isinstance(pes, int) and pes == 0 else numbers + pes * distance
 
 
-def summand(values: Any, dtype: np.dtype[Any]) -> Array:
-    """Return values to add as numbers of a dtype, if they are of its kind.
+def _raw(library: _libraries.NumPy, pes: Any) -> Any:
+    return pes if isinstance(pes, int) else library.raw(pes)
+
+
+def summand(values: Any, dtype: np.dtype[Any], library: _libraries.NumPy = _libraries.HOST) -> Array:
+    """Return values to add as numbers of a dtype, if they are of its kind, as an array of a library.
 
     Raises
     ------
     TypeError
         If they are not.
     """
-    given = np.asarray(values)
-    if given.dtype == dtype:
+    given = library.array(values)
+    was = library.dtype(given)
+    if was == dtype:
         return given
-    converted = given.astype(dtype)
-    integers = given.dtype.kind in "iub" and dtype.kind in "iu"
-    if np.can_cast(given.dtype, dtype, "same_kind") or (integers and np.array_equal(converted, given)):
+    converted = library.cast(given, dtype)
+    integers = was.kind in "iub" and dtype.kind in "iu"
+    if np.can_cast(was, dtype, "same_kind") or (integers and bool((converted == given).all())):
         return converted
     raise TypeError(
-        f"values of {given.dtype} cannot be added to elements of {dtype} without loss; convert them first."
+        f"values of {was} cannot be added to elements of {dtype} without loss; convert them first."
     )
 
 
-def wrapped(given: Any, length: int) -> Array:
-    """Return indices of an axis as numbers from 0 of 64 bits.
+def wrapped(given: Any, length: int, library: _libraries.NumPy = _libraries.HOST) -> Array:
+    """Return indices of an axis as numbers from 0 of 64 bits, as an array of a library.
 
     Raises
     ------
@@ -183,6 +203,8 @@ def wrapped(given: Any, length: int) -> Array:
     """
     if isinstance(given, slice):
         raise IndexError("a.at[...] takes integers and arrays of integers, not slices; a[box] takes those.")
+    if library is not _libraries.HOST:
+        return _wrapped_by(library, given, length)
     index = np.asarray(given)
     if index.size == 0:
         return index.astype(np.int64)
@@ -195,3 +217,21 @@ def wrapped(given: Any, length: int) -> Array:
         raise IndexError(f"index {wrong} is out of bounds for an axis of size {length}")
     index = index.astype(np.int64, copy=False)
     return np.where(index < 0, index + length, index)
+
+
+def _wrapped_by(library: _libraries.NumPy, given: Any, length: int) -> Array:
+    """Return the same; indices that are not on the GPU are checked before they go there."""
+    if not (hasattr(given, "__cuda_array_interface__") or type(given).__module__ == "torch"):
+        return library.array(wrapped(given, length))
+    index = library.array(given)
+    kind = library.dtype(index).kind
+    if 0 in index.shape:
+        return library.cast(index, np.dtype(np.int64))
+    if kind not in "iu":
+        raise IndexError(f"a.at[...] takes integers, not {index.dtype}.")
+    least, most = int(index.min()), int(index.max())
+    if least < -length or most >= length:
+        wrong = least if least < -length else most
+        raise IndexError(f"index {wrong} is out of bounds for an axis of size {length}")
+    index = library.cast(index, np.dtype(np.int64))
+    return library.chosen(index < 0, index + length, index) if least < 0 else index

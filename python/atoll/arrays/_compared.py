@@ -17,6 +17,7 @@ import numpy as np
 import atoll
 
 from .._job import is_own
+from . import _libraries
 from ._teams import _current
 from ._together import first_difference
 
@@ -32,7 +33,9 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-def collective(*apart: str, name: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def collective(
+    *apart: str, name: str | None = None, on_gpus: bool = False
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator for functions that all PEs call with the same arguments.
 
     Parameters
@@ -41,6 +44,8 @@ def collective(*apart: str, name: str | None = None) -> Callable[[Callable[P, R]
         Names of arguments that may differ between PEs; "**" for all keywords.
     name
         The name of the call in errors; by default that of the function.
+    on_gpus
+        The function takes arrays on GPUs, too. Others refuse them.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -49,6 +54,8 @@ def collective(*apart: str, name: str | None = None) -> Callable[[Callable[P, R]
 
         @functools.wraps(function)
         def wrapper(*arguments: P.args, **keywords: P.kwargs) -> R:
+            if _libraries.others and not on_gpus:
+                _refuse(called, arguments, keywords)
             if _thread.is_inside:
                 return function(*arguments, **keywords)
             # With "**" the keywords are names of the program's own.
@@ -87,7 +94,8 @@ def compared(
     """
     if _thread.is_inside:
         return function()
-    with _current.over(team or team_of(name, arguments, keywords, keywords.get("team"))):
+    its = library_of(name, arguments, keywords)
+    with _current.over(team or team_of(name, arguments, keywords, keywords.get("team")), its):
         _thread.is_inside = True
         try:
             if are_compared():
@@ -126,6 +134,44 @@ def team_of(name: str, arguments: Any, keywords: Mapping[str, Any], given: Any) 
                 )
             found = its or found
     return found or atoll.WORLD
+
+
+def library_of(name: str, arguments: Any, keywords: Mapping[str, Any]) -> _libraries.NumPy:
+    """Return the library of the parts of the arrays among the arguments.
+
+    Raises
+    ------
+    InvalidArgument
+        If they have different ones.
+    """
+    if not _libraries.others:
+        return _libraries.HOST
+    every = [array._library for array in _arrays_of(arguments, keywords) if hasattr(array, "_library")]
+    for its in every:
+        if its is not every[0]:
+            raise atoll.InvalidArgument(
+                f"{name}(): one array is {every[0].text}, another one {its.text}. Bring one to the other's place by "
+                "atoll.arrays.to_device(a, device)."
+            )
+    return every[0] if every else _libraries.HOST
+
+
+def _arrays_of(arguments: Any, keywords: Mapping[str, Any]) -> list[Any]:
+    from ._array import DistArray
+
+    given = (*arguments, *keywords.values())
+    every = [each for value in given for each in (value if isinstance(value, (list, tuple)) else (value,))]
+    return [each for each in every if isinstance(each, DistArray)]
+
+
+def _refuse(name: str, arguments: Any, keywords: Mapping[str, Any]) -> None:
+    """Raise Unsupported if an array among the arguments is not one of NumPy on hosts."""
+    its = library_of(name, arguments, keywords)
+    if its is not _libraries.HOST:
+        raise atoll.Unsupported(
+            f"{name}() works on NumPy's arrays on hosts, and this array is {its.text}. Use atoll.arrays.to_device(a, "
+            "'cpu'), a copy on the hosts, or a.local for this PE's part."
+        )
 
 
 def are_compared() -> bool:

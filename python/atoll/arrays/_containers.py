@@ -21,7 +21,7 @@ from ._together import together
 Key = tuple[int | slice, ...]
 
 
-@collective()
+@collective(on_gpus=True)
 def save_hdf5(path: str | Path, name: str, array: DistArray) -> None:
     """Write an array as a data set of an HDF5 file, in place of one of that name. Collective; needs h5py.
 
@@ -51,7 +51,7 @@ def save_hdf5(path: str | Path, name: str, array: DistArray) -> None:
                     del file[name]
                 target = file.create_dataset(name, array.shape, array.dtype)
                 for _, key in panels(array.shape, array.dtype.itemsize, 1):
-                    target[key] = array.get(key)
+                    target[key] = array._on_host(key)
 
 
 @collective()
@@ -91,7 +91,7 @@ def load_hdf5(
         return _read(call, source, panels_of(source), shape, dtype, distribution)
 
 
-@collective()
+@collective(on_gpus=True)
 def save_zarr(path: str | Path, array: DistArray, chunks: Sequence[int] | None = None) -> None:
     """Write an array as a Zarr array in a folder, in place of one there. Collective; needs zarr from 3.0 on.
 
@@ -128,7 +128,7 @@ def save_zarr(path: str | Path, array: DistArray, chunks: Sequence[int] | None =
     with together(call):
         target = zarr.open_array(str(path), mode="r+")
         for key in chunks_of(target):
-            target[key] = array.get(key)
+            target[key] = array._on_host(key)
 
 
 @collective()

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from . import _libraries
+
 Array = np.ndarray[Any, Any]
 
 
@@ -33,6 +35,6 @@ def agreed_dtype(every: Sequence[tuple[np.dtype[Any], int]]) -> np.dtype[Any]:
     return found
 
 
-def converted(part: Array, dtype: np.dtype[Any]) -> Array:
-    """Return a part in the agreed dtype; one without elements warns of no loss."""
-    return part.astype(dtype, copy=False) if part.size else np.empty(part.shape, dtype)
+def converted(part: Array, dtype: np.dtype[Any], library: _libraries.NumPy = _libraries.HOST) -> Array:
+    """Return a part of a library in the agreed dtype; one without elements warns of no loss."""
+    return library.empty(part.shape, dtype) if 0 in part.shape else library.cast(part, dtype)

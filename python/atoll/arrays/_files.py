@@ -35,7 +35,7 @@ class Header(NamedTuple):
     start: int
 
 
-@collective()
+@collective(on_gpus=True)
 def save(path: str | Path, array: DistArray) -> None:
     """Write an array of any distribution to a .npy file, which `numpy.load` reads. Collective.
 
@@ -46,7 +46,7 @@ def save(path: str | Path, array: DistArray) -> None:
     path
         The file. All PEs see it by the same name, on several hosts too.
     array
-        The array. What PEs wrote into it before the call is saved.
+        The array. What PEs wrote into it before the call is saved. From GPUs it goes by way of the hosts.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def _write_share(path: Path, array: DistArray, start: int) -> None:
     fd = os.open(path, os.O_WRONLY)
     try:
         for first, key in panels(array.shape, array.dtype.itemsize):
-            data = _bytes_of(array.get(key))
+            data = _bytes_of(array._on_host(key))
             at = start + first * array.dtype.itemsize
             while len(data):  # a write may end early
                 done = os.pwrite(fd, data.data, at)

@@ -11,6 +11,7 @@ import numpy as np
 
 import atoll
 
+from . import _libraries
 from ._compared import compared
 from ._layout import Layout, Width
 from ._memory import signals
@@ -30,28 +31,45 @@ class Neighbour:
 
 
 class Exchange:
-    """The exchange of one array's halo; used again for each exchange."""
+    """The exchange of one array's halo; used again for each exchange.
 
-    def __init__(self, layout: Layout, team: atoll.Team, block: np.ndarray[Any, Any]) -> None:
+    On hosts signals count the exchanges. On GPUs all is done on a stream: there each signal is taken back when it has come,
+    so that a CUDA graph may repeat it.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        team: atoll.Team,
+        block: np.ndarray[Any, Any],
+        library: _libraries.NumPy = _libraries.HOST,
+    ) -> None:
         self._layout = layout
+        self._library, self._stream = library, None
+        self._waits_at_end = False
         self._team, self._me = team, team.my_pe()
         self._ctx = None if team == atoll.WORLD else atoll.Context(team)
         self._block = block
         directions = 3 ** len(layout.axes)
         # A neighbour's halo may be overwritten; its rim is here.
-        self._words = [signals(team, directions) for _ in range(2)]
-        self._ready, self._arrived = (words.block for words in self._words)
+        self._words = [signals(team, directions, library) for _ in range(2)]
+        self._ready, self._arrived = (words.raw for words in self._words)
         self._count = 0
         self._kinds: tuple[str, ...] = ()  # of the first exchange, with its plan; they stay
         self._plan: list[Neighbour] = []
         self._is_started = False
 
-    def start(self, border: str | Sequence[str] | None) -> None:
+    def start(self, border: str | Sequence[str] | None, stream: Any = None) -> None:
         """Tell the neighbours that this halo may be overwritten, and put the rims that they get."""
         if self._is_started:
             raise ValueError("start_halo() twice without finish_halo() between.")
         self._take(border)
         self._is_started = True
+        if self._library.on_gpu:
+            self._waits_at_end = stream is None
+            self._stream = "current" if stream is None else stream
+            self._enqueue()
+            return
         self._count += 1
         for neighbour in self._plan:
             atoll.signal_add(self._ready, 1, neighbour.pe, index=neighbour.there, ctx=self._ctx)
@@ -68,9 +86,32 @@ class Exchange:
         if not self._is_started:
             raise ValueError("finish_halo() without start_halo().")
         self._is_started = False
+        if self._library.on_gpu:
+            for neighbour in self._plan:
+                atoll.signal_consume(self._arrived, 1, neighbour.here, stream=self._stream)
+            with self._library.on(self._stream):
+                self._reflect()
+            if self._waits_at_end:
+                self._library.finish()
+            return
         for neighbour in self._plan:
             atoll.signal_wait_until(self._arrived, atoll.GE, self._count, index=neighbour.here)
         self._reflect()
+
+    def _enqueue(self) -> None:
+        """Do the work of `start` on the stream, after what is there: it has read the halo and written the rim."""
+        stream: Any = self._stream
+        ctx = self._ctx
+        for neighbour in self._plan:
+            atoll.signal_add(self._ready, 1, neighbour.pe, neighbour.there, ctx=ctx, stream=stream)
+        for neighbour in self._plan:
+            atoll.signal_consume(self._ready, 1, neighbour.here, stream=stream)
+            target, source = self._block[neighbour.target], self._block[neighbour.source]
+            if 0 in source.shape:  # the neighbour waits for a signal all the same
+                atoll.signal_add(self._arrived, 1, neighbour.pe, neighbour.there, ctx=ctx, stream=stream)
+                continue
+            its = (target, source, self._arrived, 1, atoll.SIGNAL_ADD, neighbour.pe, neighbour.there)
+            atoll.put_signal(*its, ctx=ctx, stream=stream)
 
     def free(self) -> None:
         """Free the signals. Collective."""
@@ -157,18 +198,21 @@ class Exchange:
         for number, (kind, axis, at) in enumerate(zip(self._kinds, layout.axes, mine, strict=True)):
             if kind != "reflect":
                 continue
-            rows = np.moveaxis(view, number, 0)
             width: Width = layout.halo[number]
-            _mirror(rows, width, at == 0, at == axis.parts - 1)
+            _mirror(view, number, width, at == 0, at == axis.parts - 1)
 
 
-def _mirror(rows: np.ndarray[Any, Any], width: Width, is_first: bool, is_last: bool) -> None:
-    """Mirror rows at the first and the last row of a part, which are not repeated."""
+def _mirror(view: Any, axis: int, width: Width, is_first: bool, is_last: bool) -> None:
+    """Mirror rows along an axis at the first and the last row of a part, which are not repeated."""
     low, high = width
-    end = len(rows) - high
+    end = view.shape[axis] - high
+
+    def row(number: int) -> tuple[Any, ...]:
+        return (*(slice(None),) * axis, number)
+
     if is_first:
         for i in range(1, low + 1):
-            rows[low - i] = rows[low + i]
+            view[row(low - i)] = view[row(low + i)]
     if is_last:
         for i in range(high):
-            rows[end + i] = rows[end - 2 - i]
+            view[row(end + i)] = view[row(end - 2 - i)]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _axis
+from . import _axis, _libraries
 from ._axis import Axis, Range
 from ._teams import _current
 
@@ -406,12 +406,14 @@ def _halo_of(halo: int | Sequence[int | Width], axes: tuple[Axis, ...]) -> tuple
     return tuple(widths)
 
 
-def numbers_in(shape: tuple[int, ...], local: tuple[slice, ...]) -> np.ndarray[Any, Any]:
-    """Return the numbers in C order of the elements of a box of a block."""
-    numbers: np.ndarray[Any, Any] = np.zeros((1,) * len(shape), np.int64)
+def numbers_in(
+    shape: tuple[int, ...], local: tuple[slice, ...], library: _libraries.NumPy = _libraries.HOST
+) -> np.ndarray[Any, Any]:
+    """Return the numbers in C order of the elements of a box of a block, as an array of a library."""
+    numbers: Any = 0
     stride = 1
     for axis in reversed(range(len(shape))):
-        along = np.arange(local[axis].start, local[axis].stop, local[axis].step, dtype=np.int64) * stride
+        along = library.arange(local[axis].start, local[axis].stop, local[axis].step or 1) * stride
         numbers = numbers + along.reshape((-1,) + (1,) * (len(shape) - 1 - axis))
         stride *= shape[axis]
     return numbers

@@ -1,10 +1,11 @@
-"""Functions that make distributed arrays. Each is collective over the team and takes `DistArray`'s grid, dist, halo, team.
+"""Functions that make distributed arrays. Each is collective over the team and takes the keywords of `DistArray`.
 
 On return all members see all elements.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ import atoll
 
 from ._array import DistArray
 from ._compared import are_compared, checksum, collective
+from ._libraries import on_host
 from ._teams import _current
 from ._together import first_difference
 
@@ -30,7 +32,7 @@ def zeros(shape: int | Sequence[int], dtype: Any = None, **distribution: Any) ->
     shape, dtype
         As for `DistArray`.
     distribution
-        grid, dist, halo and team of `DistArray`.
+        grid, dist, halo, team, device and xp of `DistArray`.
     """
     return DistArray(shape, dtype, **distribution)
 
@@ -39,7 +41,7 @@ def zeros(shape: int | Sequence[int], dtype: Any = None, **distribution: Any) ->
 def full(shape: int | Sequence[int], value: Any, dtype: Any = None, **distribution: Any) -> DistArray:
     """Return a distributed array filled with a number; its dtype is the number's by default. Collective."""
     made = DistArray(shape, np.asarray(value).dtype if dtype is None else dtype, **distribution)
-    made.local[...] = value
+    made.local[...] = made._library.array(value)
     _current.barrier()
     return made
 
@@ -57,7 +59,7 @@ def arange(
     """Return the integers that `range` of the same arguments has. Collective."""
     numbers = range(start) if stop is None else range(start, stop, step)
     made = DistArray(len(numbers), np.int64 if dtype is None else dtype, **distribution)
-    made.local[...] = numbers.start + numbers.step * made.global_indices(0)
+    made.local[...] = made._library.array(numbers.start + numbers.step * made.global_indices(0))
     _current.barrier()
     return made
 
@@ -72,7 +74,7 @@ def from_function(
     ----------
     function
         Takes an array of global indices for each axis, which broadcast against each other (as from `numpy.ix_`), and
-        returns the elements.
+        returns the elements. With `device="cuda"` they are arrays of CuPy or PyTorch.
     shape, dtype, distribution
         As for `zeros`.
 
@@ -83,7 +85,8 @@ def from_function(
     array([10, 11, 12])
     """
     made = DistArray(shape, dtype, **distribution)
-    made.local[...] = function(*made._layout.mesh(_current.my_pe()))
+    its = made._library
+    made.local[...] = its.array(function(*map(its.array, made._layout.mesh(_current.my_pe()))))
     _current.barrier()
     return made
 
@@ -105,7 +108,7 @@ def random(
     dtype
         float64 (by default) or float32.
     distribution
-        grid, dist, halo and team of `DistArray`.
+        grid, dist, halo, team, device and xp of `DistArray`.
 
     Raises
     ------
@@ -119,14 +122,14 @@ def random(
         raise ValueError(f"random(seed={seed}): a seed is 0 or more.")
     made = DistArray(shape, dtype, **distribution)
     own = [made.global_indices(axis) for axis in range(made.ndim)]
-    rows = made.local.reshape(-1, len(own[-1])) if made.ndim > 1 else made.local[np.newaxis]
-    filled = np.empty(rows.shape, made.dtype)
+    extents = tuple(made.local.shape)
+    filled = np.empty((math.prod(extents[:-1]), extents[-1]), made.dtype)
     starts = np.zeros(1, np.int64)
     if made.ndim > 1:
         starts = np.asarray(np.ravel_multi_index(np.ix_(*own[:-1]), made.shape[:-1])).ravel()
     for target, row in zip(filled, starts, strict=True):
         _draw(target, seed, int(row), own[-1])
-    made.local[...] = filled.reshape(made.local.shape)
+    made.local[...] = made._library.array(filled.reshape(extents))
     _current.barrier()
     return made
 
@@ -162,7 +165,7 @@ def _draw(target: np.ndarray[Any, Any], seed: int, row: int, indices: np.ndarray
 
 @collective("array")
 def from_array(array: Any = None, root: int | None = None, **distribution: Any) -> DistArray:
-    """Return a distributed copy of a NumPy array. Collective.
+    """Return a distributed copy of a NumPy array, or of one on a GPU by way of the host. Collective.
 
     Parameters
     ----------
@@ -171,7 +174,7 @@ def from_array(array: Any = None, root: int | None = None, **distribution: Any) 
     root
         The PE whose array is taken; what the others pass is ignored.
     distribution
-        grid, dist, halo and team of `DistArray`.
+        grid, dist, halo, team, device and xp of `DistArray`.
 
     Raises
     ------
@@ -182,14 +185,15 @@ def from_array(array: Any = None, root: int | None = None, **distribution: Any) 
     if root is None:
         if array is None:
             raise ValueError("from_array() needs an array on every PE, or root= and an array there.")
-        given = np.asarray(array)
+        given = np.asarray(on_host(array))
         _compare(given)
         made = DistArray(given.shape, given.dtype, **distribution)
-        made.local[...] = given[made._layout.mesh(_current.my_pe())]
+        made.local[...] = made._library.array(given[made._layout.mesh(_current.my_pe())])
         _current.barrier()
         return made
     described = None
     if _current.my_pe() == root:
+        array = on_host(array)
         described = ("nothing", None) if array is None else (np.asarray(array).shape, np.asarray(array).dtype)
     shape, dtype = atoll.bcast_object(described, root=root, team=_current.team())
     if shape == "nothing":

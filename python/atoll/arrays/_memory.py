@@ -9,6 +9,7 @@ import numpy as np
 
 import atoll
 
+from . import _libraries
 from ._compared import program_line
 from ._teams._room import Place, Span, at_place, memory_of
 from ._teams._room import free as free_span
@@ -18,10 +19,17 @@ Array = np.ndarray[Any, Any]
 
 
 class Allocation:
-    """A block of symmetric memory on each PE of a team."""
+    """A block of symmetric memory on each PE of a team. Atoll's own calls take `raw`, and `block` is its library's view."""
 
-    def __init__(self, team: atoll.Team, block: Array, span: Span | None = None) -> None:
-        self.team, self.block, self.span = team, block, span
+    def __init__(
+        self,
+        team: atoll.Team,
+        block: Array,
+        span: Span | None = None,
+        library: _libraries.NumPy = _libraries.HOST,
+    ) -> None:
+        self.team, self.raw, self.span = team, block, span
+        self.library, self.block = library, library.view(block)
         self._owner = block if span is None else memory_of(span)  # it knows if the memory exists
         self._is_freed = False
 
@@ -34,7 +42,7 @@ class Allocation:
         """Free it. Collective over the team."""
         self._is_freed = True
         if self.span is None:
-            atoll.free(self.block)
+            atoll.free(self.raw)
         else:
             self.team.barrier()
             free_span(self.span)
@@ -50,15 +58,32 @@ class Allocation:
         if pe == self.team.my_pe():
             return self.block
         if self.span is None:
-            return atoll.peer(self.block, pe, team=self.team)
+            return self.library.view(atoll.peer(self.raw, pe, team=self.team))
         room = atoll.peer(self._owner, pe, team=self.team)
         return at_place(self.span.place, self.block.shape, self.block.dtype, room)
 
 
-def allocate(team: atoll.Team, shape: tuple[int, ...], dtype: np.dtype[Any], zero: bool = True) -> Allocation:
-    """Return a block on each PE of a team; with `zero` all PEs see zeros. Collective over the team."""
+def allocate(
+    team: atoll.Team,
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    zero: bool = True,
+    library: _libraries.NumPy = _libraries.HOST,
+) -> Allocation:
+    """Return a block on each PE of a team; with `zero` all PEs see zeros. Collective over the team.
+
+    Raises
+    ------
+    Unsupported
+        For a team of fewer PEs, if the array is not one of NumPy on hosts.
+    """
     if team.n_pes() == atoll.WORLD.n_pes():
-        return Allocation(team, (atoll.zeros if zero else atoll.empty)(shape, dtype))
+        return Allocation(team, library.symmetric(shape, dtype, zero), library=library)
+    if library is not _libraries.HOST:
+        raise atoll.Unsupported(
+            f"an array {library.text} is over all PEs, and this team has {team.n_pes()} of {atoll.WORLD.n_pes()}; leave "
+            "out team=, or make the array on hosts."
+        )
     block, span = take_span(team, shape, dtype)
     if zero:
         block[...] = np.zeros((), dtype)
@@ -66,10 +91,10 @@ def allocate(team: atoll.Team, shape: tuple[int, ...], dtype: np.dtype[Any], zer
     return Allocation(team, block, span)
 
 
-def signals(team: atoll.Team, n: int) -> Allocation:
-    """Return signal words on each PE of a team. Collective over the team."""
+def signals(team: atoll.Team, n: int, library: _libraries.NumPy = _libraries.HOST) -> Allocation:
+    """Return signal words on each PE of a team, beside arrays of a library. Collective over the team."""
     if team.n_pes() == atoll.WORLD.n_pes():
-        return Allocation(team, atoll.signal(n))
+        return Allocation(team, library.signals(n))
     return allocate(team, (n,), np.dtype(np.uint64))
 
 
@@ -79,7 +104,7 @@ class Memory:
     def __init__(self, its: Allocation, shape: tuple[int, ...]) -> None:
         self._its = its
         self._shape = shape  # of the whole array, for errors
-        self.dtype: np.dtype[Any] = its.block.dtype
+        self.dtype: np.dtype[Any] = its.library.dtype(its.block)
         self._block = its.block
         self._made_at = program_line()
         self._end = ""
@@ -110,6 +135,12 @@ class Memory:
             raise self._gone()
         return self._block
 
+    @property
+    def raw(self) -> Array:
+        """This PE's block as Atoll's own calls take it; errors as for `block`."""
+        _ = self.block
+        return self._its.raw
+
     def free(self) -> None:
         """Free the blocks of all PEs. Collective over the team."""
         self._its.free()
@@ -138,7 +169,7 @@ class Memory:
     def window(self) -> tuple[Array, int] | None:
         """Return one flat array that has all blocks, and the distance of two PEs' blocks in elements.
 
-        None for an array over a team, and if loads and stores do not reach every PE. None if the distance is no multiple
+        None for an array over a team, or on GPUs, and if loads and stores do not reach every PE. None if the distance is no multiple
         of the elements' size. What lies between the blocks is other memory; do not access it.
         """
         _ = self.block
@@ -148,6 +179,8 @@ class Memory:
         return self._window
 
     def _map(self) -> tuple[Array, int] | None:
+        if self._its.library is not _libraries.HOST:
+            return None
         item, n = self._block.itemsize, self._its.team.n_pes()
         if not self._block.size or not item or self._its.team != atoll.WORLD:
             return None

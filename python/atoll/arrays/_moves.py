@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-@collective()
+@collective(on_gpus=True)
 def reshape(a: DistArray, shape: Any, **distribution: Any) -> DistArray:
     """Return the elements in C order in another shape. Collective.
 
@@ -57,7 +57,7 @@ def reshape(a: DistArray, shape: Any, **distribution: Any) -> DistArray:
         made[slice(*_run(a))] = local.reshape(-1)
     elif a.ndim == 1 and _is_run(made._layout):
         made.local[...] = a[slice(*_run(made))].reshape(made.local.shape)
-    elif local.size:
+    elif 0 not in local.shape:
         flat = np.ravel_multi_index(a._layout.mesh(_current.my_pe()), a.shape).reshape(-1)
         made.at[np.unravel_index(flat, made.shape)].set(local.reshape(-1))
     _current.barrier()
@@ -76,7 +76,7 @@ def _run(a: DistArray) -> tuple[int, int]:
     return start * row, stop * row
 
 
-@collective()
+@collective(on_gpus=True)
 def transpose(a: DistArray, axes: Sequence[int] | None = None) -> DistArray:
     """Return the array with its axes in another order, by default reversed. Collective; each PE puts what it has.
 
@@ -91,7 +91,7 @@ def transpose(a: DistArray, axes: Sequence[int] | None = None) -> DistArray:
     return DistArray._moved(a._layout, a.local, its, order)
 
 
-@collective()
+@collective(on_gpus=True)
 def flip(a: DistArray, axis: int | Sequence[int] | None = None) -> DistArray:
     """Return the array with the order of elements reversed along axes, by default all. Collective."""
     axes = {a._layout.axis_number(number) for number in _several(axis, a.ndim)}
@@ -106,7 +106,7 @@ def flip(a: DistArray, axis: int | Sequence[int] | None = None) -> DistArray:
     return _rearranged(a, targets)
 
 
-@collective()
+@collective(on_gpus=True)
 def roll(a: DistArray, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> DistArray:
     """Return the array with elements moved by `shift` along axes; those beyond the end come first. Collective.
 
@@ -153,12 +153,14 @@ def _rearranged(a: DistArray, targets: Callable[[int, Range], Iterator[tuple[sli
         choices = [list(targets(number, own)) for number, own in enumerate(box.ranges)]
         for choice in itertools.product(*choices):
             part, places = zip(*choice, strict=True)
-            made._write(Box(tuple(places)), values[tuple(part)])
+            backwards = [axis for axis, its in enumerate(part) if its.step == -1]
+            straight = tuple(slice(None) if its.step == -1 else its for its in part)
+            made._write(Box(tuple(places)), made._library.flip(values[straight], backwards))
     _current.barrier()
     return made
 
 
-@collective()
+@collective(on_gpus=True)
 def concatenate(given: Sequence[DistArray], axis: int = 0) -> DistArray:
     """Return arrays joined along an axis, as blocks on the default grid. Collective; each PE puts what it has."""
     from ._array import DistArray

@@ -9,6 +9,7 @@ import numpy as np
 
 import atoll
 
+from . import _libraries
 from ._at import At, summand
 from ._layout import Box, Layout, numbers_in
 from ._memory import Memory, allocate
@@ -24,12 +25,16 @@ Array = np.ndarray[Any, Any]
 class Parts:
     """An array in parts, one on each PE of a team. Its public calls are not collective."""
 
-    def _make(self, its: Layout, dtype: np.dtype[Any], zero: bool = True) -> None:
+    def _make(
+        self, its: Layout, dtype: np.dtype[Any], zero: bool = True, library: _libraries.NumPy | None = None
+    ) -> None:
         self._layout = its
+        self._library = library = library or _current.library()
+        library.require(dtype)
         self._team = team = _current.team()
         self._me, self._n_pes = team.my_pe(), team.n_pes()
         # A halo has zeros until it is filled.
-        self._memory = Memory(allocate(team, its.block_shape, dtype, zero or its.has_halo), its.shape)
+        self._memory = Memory(allocate(team, its.block_shape, dtype, zero or its.has_halo, library), its.shape)
 
     @property
     def _block(self) -> Array:
@@ -59,6 +64,11 @@ class Parts:
         return int(np.prod(self.shape, dtype=np.int64))
 
     @property
+    def device(self) -> str:
+        """The place of the parts: "cpu" for hosts, "cuda" for GPUs."""
+        return self._library.device.partition(":")[0]
+
+    @property
     def team(self) -> atoll.Team:
         """The PEs that have the array; its calls number PEs within this team."""
         return self._team
@@ -70,7 +80,7 @@ class Parts:
 
     @property
     def local(self) -> Array:
-        """This PE's part, a view without the halo. Writes to it are writes to the array.
+        """This PE's part, a view without the halo, by NumPy, or on GPUs by CuPy or PyTorch. Writes to it are writes to the array.
 
         The view ends with `free`, which cannot find it: afterwards it shows other memory, without an error.
         """
@@ -80,6 +90,14 @@ class Parts:
     def local_with_halo(self) -> Array:
         """This PE's part with its halo, a view, which ends as `local` does."""
         return self._block[self._layout.padded(self._me)]
+
+    def barrier(self) -> None:
+        """Complete what this PE wrote, also by its GPU's current stream, and wait for all PEs of the array. Collective.
+
+        On hosts it is `a.team.barrier()`. That does not wait for a GPU, so programs for both call this.
+        """
+        self._library.finish()
+        self._team.barrier()
 
     def owner(self, index: int | Sequence[int]) -> int:
         """Return the PE of the team that owns an element, given by one index for each axis."""
@@ -145,6 +163,7 @@ class Parts:
         if np.ndim(value):
             raise atoll.ShapeMismatch("a[mask] = value takes a number; for an array use numpy.where.")
         self.local[mask.local] = value
+        self._library.finish()
 
     def get(self, box: Any, out: Array | None = None) -> Any:
         """Return the elements of a box, from the PEs that own them.
@@ -162,7 +181,7 @@ class Parts:
         -------
         numpy.ndarray or scalar
             A copy; a scalar if all indices are integers. `a[box]` is the same, but read-only: writes to it would not
-            reach the array.
+            reach the array. On GPUs an array of CuPy or PyTorch, without axes for one element, and not read-only.
 
         Raises
         ------
@@ -175,29 +194,38 @@ class Parts:
             near = self._layout.near(box)
             if near is not None:
                 return self._copy_of(*near)
-        wanted = self._layout.box(box)
-        if out is not None and (out.shape != wanted.visible or out.dtype != self.dtype):
+        wanted, its = self._layout.box(box), self._library
+        if out is not None and (tuple(out.shape) != wanted.visible or its.dtype(out) != self.dtype):
             raise atoll.ShapeMismatch(
-                f"a.get(): out has shape {out.shape} and dtype {out.dtype}; the box has {wanted.visible} of {self.dtype}."
+                f"a.get(): out has shape {tuple(out.shape)} and dtype {out.dtype}; the box has {wanted.visible} of {self.dtype}."
             )
-        target = np.empty(wanted.shape, self.dtype) if out is None else out.reshape(wanted.shape)
-        in_order = np.flip(target, wanted.reversed)
+        if its is not _libraries.HOST and isinstance(out, np.ndarray):
+            out[...] = self._on_host(box)
+            return out
+        target = its.empty(wanted.shape, self.dtype) if out is None else out.reshape(wanted.shape)
+        in_order = target
+        if wanted.reversed:
+            in_order = its.empty(wanted.shape, self.dtype) if its.flips_by_copy else its.flip(target, wanted.reversed)
         self._read(wanted, in_order)
+        if wanted.reversed and its.flips_by_copy:
+            target[...] = its.flip(in_order, wanted.reversed)
+        if out is not None and 0 not in out.shape and not its.shares_memory(out, target):
+            out[...] = target.reshape(out.shape)
+        its.finish()
         if out is not None:
-            if not np.shares_memory(out, target) and out.size:
-                out[...] = target.reshape(out.shape)
             return out
         found = target.reshape(wanted.visible)
         return found if wanted.visible or not wanted.dropped else found[()]
 
     def _copy_of(self, pe: int, local: tuple[Any, ...]) -> Any:
         """Return a copy of a box within the part of one PE."""
-        part = self._block[local]
-        found = np.empty(part.shape, part.dtype)
+        part, its = self._block[local], self._library
+        found = its.empty(part.shape, self.dtype)
         if pe == self._me:
             found[...] = part
+            its.finish()
         else:
-            atoll.get(found, part, pe, team=self._team)
+            its.get(found, part, pe, team=self._team)
         return found if part.ndim else found[()]
 
     def _read(self, box: Box, target: Array) -> None:
@@ -206,7 +234,17 @@ class Parts:
             if piece.pe == self._me:
                 target[piece.place] = part
             else:
-                atoll.get(target[piece.place], part, piece.pe, team=self._team)
+                self._library.get(target[piece.place], part, piece.pe, team=self._team)
+
+    def _on_host(self, box: Any) -> Array:
+        """Return a box as NumPy's array, as `get` does on hosts, without a copy on the GPU."""
+        if self._library is _libraries.HOST:
+            return cast(Array, self.get(box))
+        wanted = self._layout.box(box)
+        target = np.empty(wanted.shape, self.dtype)
+        for piece in self._layout.pieces(wanted):
+            self._library.get(target[piece.place], self._block[piece.local], piece.pe, team=self._team)
+        return np.flip(target, wanted.reversed).reshape(wanted.visible)
 
     def put(self, box: Any, value: Any) -> None:
         """Write a box, on the PEs that own its elements.
@@ -232,37 +270,42 @@ class Parts:
         if isinstance(value, Parts):
             self._assign(self._layout.box(box), value)
             return
-        given = np.asarray(value)
+        its = self._library
+        given = its.array(value)
         near = self._layout.near(box)
         if near is not None:
             pe, local = near
             part = self._block[local]
             if pe == self._me and (given.ndim == 0 or given.shape == part.shape):
                 part[...] = given
+                its.finish()
                 return
             if given.shape == part.shape:
-                atoll.put(
-                    part, np.ascontiguousarray(given, self.dtype).reshape(part.shape), pe, team=self._team
-                )
+                its.put(part, its.contiguous(given, self.dtype), pe, team=self._team)
                 return
         wanted = self._layout.box(box)
-        self._write(wanted, _fitted("a[...] = value", given, wanted))
+        self._write(wanted, _fitted("a[...] = value", given, wanted, its))
+        its.finish()
 
     def _write(self, box: Box, given: Array) -> None:
+        """Write a box. A GPU may still write when this returns; a barrier of this package waits for it."""
+        its = self._library
         for piece in self._layout.pieces(box):
             there = self._memory.view(piece.pe)
             values = given[piece.place]
-            if there is not None and not (values.flags.c_contiguous and values.dtype == self.dtype):
+            if there is not None and (its.on_gpu or not its.is_plain(values, self.dtype)):
                 there[piece.local] = values  # one copy, which also converts
             else:
-                atoll.put(
-                    self._block[piece.local],
-                    np.ascontiguousarray(values, self.dtype),
-                    piece.pe,
-                    team=self._team,
+                its.put(
+                    self._block[piece.local], its.contiguous(values, self.dtype), piece.pe, team=self._team
                 )
 
     def _assign(self, wanted: Box, value: Parts) -> None:
+        if value._library is not self._library:
+            raise atoll.InvalidArgument(
+                f"a[...] = b: a is {self._library.text}, b {value._library.text}; bring b to the place of a by "
+                "atoll.arrays.to_device(b, device)."
+            )
         if wanted != self._layout.whole():
             raise atoll.ShapeMismatch(
                 "a[box] = b of a distributed b takes the whole of a; write a[...] = b, or a[box] = b[box]."
@@ -272,6 +315,7 @@ class Parts:
                 f"a[...] = b: a is {self!r}, b is {value!r}; redistribute one: b.redistribute(like=a)."
             )
         self.local[...] = value.local
+        self._library.finish()
 
     def accumulate(self, box: Any, value: Any, scale: Any = 1) -> None:
         """Add `scale * value` to a box, each element atomically.
@@ -292,14 +336,15 @@ class Parts:
         DtypeMismatch
             If this dtype is not an integer of 32 or 64 bits, float32 or float64.
         """
-        wanted = self._layout.box(box)
-        given = _fitted("a.accumulate()", summand(np.multiply(value, scale), self.dtype), wanted)
+        wanted, its = self._layout.box(box), self._library
+        scaled = np.multiply(value, scale) if its is _libraries.HOST else its.array(value) * scale
+        given = _fitted("a.accumulate()", summand(scaled, self.dtype, its), wanted, its)
         for piece in self._layout.pieces(wanted):
-            numbers = numbers_in(self._block.shape, piece.local)
+            numbers = numbers_in(tuple(self._block.shape), piece.local, its)
             atoll.add_at(
-                self._block,
-                numbers.ravel(),
-                np.ascontiguousarray(given[piece.place]).ravel(),
+                self._memory.raw,
+                its.raw(numbers.reshape(-1)),
+                its.raw(its.contiguous(given[piece.place], self.dtype).reshape(-1)),
                 piece.pe,
                 team=self._team,
             )
@@ -331,7 +376,8 @@ class Parts:
         number = 0
         for at, room in zip(local, self._block.shape, strict=False):  # `local` ends with "..."
             number = number * room + at
-        return atoll.atomic_fetch_add(self._block, value, pe, index=number, team=self._team)
+        self._library.finish()  # what this PE wrote before
+        return atoll.atomic_fetch_add(self._memory.raw, value, pe, index=number, team=self._team)
 
 
 def _key(index: Any) -> tuple[Any, ...]:
@@ -339,15 +385,15 @@ def _key(index: Any) -> tuple[Any, ...]:
     return tuple(index) if isinstance(index, (tuple, list, np.ndarray)) and np.ndim(index) else (index,)
 
 
-def _fitted(call: str, given: Array, box: Box) -> Array:
-    """Return values in the shape and order of a box's ranges."""
+def _fitted(call: str, given: Array, box: Box, its: _libraries.NumPy) -> Array:
+    """Return values of a library in the shape and order of a box's ranges."""
     try:
-        given = np.broadcast_to(given, box.visible)
+        given = its.broadcast(given, box.visible)
     except ValueError:
         raise atoll.ShapeMismatch(
-            f"{call}: the value has shape {given.shape}, which does not broadcast to the box, {box.visible}."
+            f"{call}: the value has shape {tuple(given.shape)}, which does not broadcast to the box, {box.visible}."
         ) from None
-    return np.flip(given.reshape(box.shape), box.reversed)
+    return its.flip(given.reshape(box.shape), box.reversed)
 
 
 def _array(parts: Parts) -> DistArray:

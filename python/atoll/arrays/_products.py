@@ -123,7 +123,7 @@ def _product(a: DistArray, b: DistArray) -> DistArray:
     return made
 
 
-@collective()
+@collective(on_gpus=True)
 def norm(a: DistArray, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Return a norm: of all elements, or of vectors along an axis. Collective; the result is the same on every PE.
 

@@ -23,71 +23,76 @@ Axes = int | tuple[int, ...] | None
 class Reductions:
     """The reductions of a distributed array.
 
-    Each is collective, and its result is the same on every PE: a NumPy array of the remaining axes, or a number if
-    none remains. Arguments after axis and dtype are given by name.
+    Each is collective, and its result is the same on every PE: an array of the remaining axes, NumPy's or on GPUs that of
+    the parts' library, or a number if none remains. Arguments after axis and dtype are given by name.
     """
 
-    @collective()
+    @collective(on_gpus=True)
     def sum(self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
         """Return the sum along axes, by default all. By default the dtype is that of `numpy.sum`. Collective."""
-        return _by_ufunc(_this(self), np.add, atoll.sum_reduce, 0, axis, keepdims, dtype)
+        return _there(self, _by_ufunc(_this(self), np.add, atoll.sum_reduce, 0, axis, keepdims, dtype))
 
-    @collective()
+    @collective(on_gpus=True)
     def prod(self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
         """Return the product along axes, by default all. By default the dtype is that of `numpy.prod`. Collective."""
-        return _by_ufunc(_this(self), np.multiply, atoll.prod_reduce, 1, axis, keepdims, dtype)
+        return _there(self, _by_ufunc(_this(self), np.multiply, atoll.prod_reduce, 1, axis, keepdims, dtype))
 
-    @collective()
+    @collective(on_gpus=True)
     def min(self, axis: Axes = None, *, keepdims: bool = False) -> Any:
         """Return the smallest element along axes, by default all; NaN if there is one. Collective."""
-        return _extreme(_this(self), axis, keepdims, "min")
+        return _there(self, _extreme(_this(self), axis, keepdims, "min"))
 
-    @collective()
+    @collective(on_gpus=True)
     def max(self, axis: Axes = None, *, keepdims: bool = False) -> Any:
         """Return the largest element along axes, by default all; NaN if there is one. Collective."""
-        return _extreme(_this(self), axis, keepdims, "max")
+        return _there(self, _extreme(_this(self), axis, keepdims, "max"))
 
-    @collective()
+    @collective(on_gpus=True)
     def any(self, axis: Axes = None, *, keepdims: bool = False) -> Any:
         """Return True where any element along axes is true. Collective."""
-        return _by_ufunc(_this(self), np.logical_or, atoll.max_reduce, 0, axis, keepdims)
+        return _there(self, _by_ufunc(_this(self), np.logical_or, atoll.max_reduce, 0, axis, keepdims))
 
-    @collective()
+    @collective(on_gpus=True)
     def all(self, axis: Axes = None, *, keepdims: bool = False) -> Any:
         """Return True where all elements along axes are true. Collective."""
-        return _by_ufunc(_this(self), np.logical_and, atoll.min_reduce, 1, axis, keepdims)
+        return _there(self, _by_ufunc(_this(self), np.logical_and, atoll.min_reduce, 1, axis, keepdims))
 
-    @collective()
+    @collective(on_gpus=True)
     def mean(self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
         """Return the mean along axes, by default all. By default the dtype is that of `numpy.mean`. Collective."""
-        return _mean(_this(self), axis, keepdims, dtype)
+        return _there(self, _mean(_this(self), axis, keepdims, dtype))
 
-    @collective()
+    @collective(on_gpus=True)
     def var(self, axis: Axes = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
         """Return the variance along axes, by default all. Collective.
 
         The sum of squared distances from the mean is divided by the number of elements less `ddof`.
         """
-        return _var(_this(self), axis, keepdims, ddof)
+        return _there(self, _var(_this(self), axis, keepdims, ddof))
 
-    @collective()
+    @collective(on_gpus=True)
     def std(self, axis: Axes = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
         """Return the standard deviation along axes, by default all. Collective."""
-        return np.sqrt(_var(_this(self), axis, keepdims, ddof))
+        return _there(self, np.sqrt(_var(_this(self), axis, keepdims, ddof)))
 
-    @collective()
+    @collective(on_gpus=True)
     def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Any:
         """Return the index along an axis of the first smallest element; without one its number in C order. Collective."""
-        return _place(_this(self), axis, keepdims, smallest=True)
+        return _there(self, _place(_this(self), axis, keepdims, smallest=True))
 
-    @collective()
+    @collective(on_gpus=True)
     def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Any:
         """Return the index along an axis of the first largest element; without one its number in C order. Collective."""
-        return _place(_this(self), axis, keepdims, smallest=False)
+        return _there(self, _place(_this(self), axis, keepdims, smallest=False))
 
 
 def _this(array: Reductions) -> DistArray:
     return cast("DistArray", array)
+
+
+def _there(array: Reductions, result: Any) -> Any:
+    """Return a result with axes as an array of the library of the parts; a number stays NumPy's."""
+    return _this(array)._library.array(result) if isinstance(result, np.ndarray) and result.ndim else result
 
 
 def _axes(array: DistArray, axis: Axes) -> tuple[int, ...]:
@@ -121,7 +126,7 @@ def _by_ufunc(
 ) -> Any:
     name = {"add": "sum", "multiply": "prod", "logical_or": "any"}.get(ufunc.__name__, "all")
     _require_numbers(array, name, dtype)
-    part = np.asarray(ufunc.reduce(array.local, axis=_axes(array, axis), dtype=dtype, keepdims=True))
+    part = array._library.reduced(ufunc, array.local, _axes(array, axis), dtype)
     is_bool = part.dtype == np.bool_
     result = _combine(array, part.view(np.uint8) if is_bool else part, axis, keepdims, function, start)
     return result.astype(np.bool_) if is_bool else result
@@ -156,16 +161,17 @@ def _extreme(array: DistArray, axis: Axes, keepdims: bool, which: str) -> Any:
     if kind == "c":
         raise TypeError(f"a.{which}(): complex numbers have no order.")
     ufunc, reduce = (np.minimum, atoll.min_reduce) if which == "min" else (np.maximum, atoll.max_reduce)
-    local = array.local.view(np.uint8) if kind == "b" else array.local
-    start = _bound(local.dtype, which)
-    part = ufunc.reduce(local, axis=axes, keepdims=True, initial=start)
+    its = array._library
+    local = its.as_bytes(array.local) if kind == "b" else array.local
+    start = _bound(its.dtype(local), which)
+    part = its.reduced(ufunc, local, axes, None, start)
     result = _combine(array, part, axis, keepdims, reduce, start)
     if kind == "b":
         return result.astype(np.bool_)
     if kind != "f":
         return result
     # Reductions of floating-point numbers may drop a NaN, which wins in NumPy.
-    missing = np.logical_or.reduce(np.isnan(local), axis=axes, keepdims=True).view(np.uint8)
+    missing = its.reduced(np.logical_or, local != local, axes).view(np.uint8)
     missing = _combine(array, missing, axis, keepdims, atoll.max_reduce, 0)
     return np.where(missing, np.asarray(np.nan, array.dtype), result)[()]
 
@@ -188,7 +194,7 @@ def _mean(array: DistArray, axis: Axes, keepdims: bool, dtype: Any = None) -> An
     _require_numbers(array, "mean", dtype)
     usual = array.dtype if array.dtype.kind in "fc" else np.float64
     wide = np.dtype(usual if dtype is None else dtype)
-    part = np.add.reduce(array.local, axis=axes, dtype=wide, keepdims=True)
+    part = array._library.reduced(np.add, array.local, axes, wide)
     total = _combine(array, part, axis, keepdims, atoll.sum_reduce, 0)
     return (total / _count(array, axis)).astype(wide)
 
@@ -198,9 +204,10 @@ def _var(array: DistArray, axis: Axes, keepdims: bool, ddof: int) -> Any:
 
     axes = _axes(array, axis)
     mean = np.broadcast_to(_mean(array, axis, keepdims=True), array.shape)
-    distance = array.local - part_of(mean, array._layout)
-    squares = (distance.conj() * distance).real if distance.dtype.kind == "c" else distance * distance
-    part = np.add.reduce(squares, axis=axes, keepdims=True)
+    its = array._library
+    distance = array.local - part_of(mean, array._layout, its)
+    squares = (distance.conj() * distance).real if array.dtype.kind == "c" else distance * distance
+    part = its.reduced(np.add, squares, axes)
     total = _combine(array, part, axis, keepdims, atoll.sum_reduce, 0)
     return total / part.dtype.type(max(_count(array, axis) - ddof, 0))
 
@@ -208,17 +215,17 @@ def _var(array: DistArray, axis: Axes, keepdims: bool, ddof: int) -> Any:
 def _place(array: DistArray, axis: int | None, keepdims: bool, smallest: bool) -> Any:
     if axis is not None:
         return argextreme(array, axis, keepdims, smallest)
-    found = _first(array, np.argmin if smallest else np.argmax, smallest)
+    found = _first(array, smallest)
     return np.full((1,) * array.ndim, found) if keepdims else found
 
 
-def _first(array: DistArray, function: Callable[[Array], Any], smallest: bool) -> int:
+def _first(array: DistArray, smallest: bool) -> int:
     _require_elements(array, range(array.ndim), "argmin" if smallest else "argmax")
     local = array.local
     found: tuple[Any, int] | None = None
-    if local.size:
+    if 0 not in local.shape:
         # C order within a part agrees with global C order, so the first of equal elements is found.
-        at = np.unravel_index(int(function(local)), local.shape)
+        at = np.unravel_index(array._library.argextreme(local, smallest), tuple(local.shape))
         index = [int(array.global_indices(axis)[i]) for axis, i in enumerate(at)]
         found = (local[at].item(), int(np.ravel_multi_index(index, array.shape)))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import atoll
 
-from . import _axis
+from . import _axis, _libraries
 from ._compared import collective
 from ._layout import Layout
 from ._moves import reshape
@@ -79,16 +79,21 @@ def _before(its: Layout, number: int, ufunc: np.ufunc, part: Array) -> Any:
 def argextreme(a: DistArray, axis: int, keepdims: bool, smallest: bool) -> Any:
     """Return the index along an axis of the first smallest or largest element. Collective.
 
-    The result is a NumPy array, the same on every PE. NaN counts as smallest and as largest, as in NumPy.
+    The result is the same on every PE. NaN counts as smallest and as largest, as in NumPy.
     """
     from ._reductions import _combine
     from ._ufuncs import part_of
 
     number = a._layout.axis_number(axis)
     wanted = (a.min if smallest else a.max)(axis=number, keepdims=True)
-    local = a.local
-    if not local.size:
+    local, its = a.local, a._library
+    if 0 in local.shape:
         found = np.full([1 if i == number else n for i, n in enumerate(local.shape)], a.shape[number])
+    elif its is not _libraries.HOST:
+        there = part_of(np.broadcast_to(its.to_numpy(wanted), a.shape), a._layout, its)
+        along = its.array(a.global_indices(number).reshape([-1 if i == number else 1 for i in range(a.ndim)]))
+        places = its.chosen((local == there) | (local != local), along, a.shape[number])
+        found = its.reduced(np.minimum, places, (number,))
     else:
         extreme = part_of(np.broadcast_to(wanted, a.shape), a._layout)
         is_first = (local == extreme) | (local != local)

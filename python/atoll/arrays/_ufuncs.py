@@ -11,7 +11,8 @@ import numpy as np
 
 import atoll
 
-from ._compared import compared
+from . import _libraries
+from ._compared import compared, library_of
 from ._methods import function_of
 from ._products import matmul
 from ._scans import accumulate
@@ -58,26 +59,33 @@ def _apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict
     if not all(isinstance(out, DistArray) for out in outs or ()):
         raise TypeError(f"numpy.{ufunc.__name__}: out= must be a distributed array, as the operands are.")
     its = _common_layout(ufunc.__name__, [x for x in (*inputs, *(outs or ())) if isinstance(x, DistArray)])
-    locals_ = [part_of(x, its) for x in inputs]
+    where = library_of(f"numpy.{ufunc.__name__}", (*inputs, *(outs or ())), {})
+    locals_ = [part_of(x, its, where) for x in inputs]
     if outs is not None:
-        ufunc(*locals_, out=tuple(out.local for out in outs), **keywords)
+        where.apply(ufunc, locals_, tuple(out.local for out in outs), keywords)
         return outs[0] if len(outs) == 1 else outs
-    dtypes = None if keywords else _result_dtypes(ufunc, locals_)
+    is_plain = not keywords and (ufunc.nout == 1 or where is _libraries.HOST)
+    dtypes = _result_dtypes(ufunc, locals_, where) if is_plain else None
     if dtypes is not None:
         new = [DistArray._of(its, dtype, zero=False) for dtype in dtypes]
-        ufunc(*locals_, out=tuple(each.local for each in new))
+        where.apply(ufunc, locals_, tuple(each.local for each in new), {})
         _current.barrier()
         return new[0] if len(new) == 1 else tuple(new)
-    results = ufunc(*locals_, **keywords)
+    results = where.apply(ufunc, locals_, None, keywords)
     parts = results if isinstance(results, tuple) else (results,)
     made = [DistArray._from_part(its, part) for part in parts]
     return made[0] if len(made) == 1 else tuple(made)
 
 
-def _result_dtypes(ufunc: np.ufunc, operands: list[Any]) -> tuple[np.dtype[Any], ...] | None:
+def _result_dtypes(
+    ufunc: np.ufunc, operands: list[Any], where: _libraries.NumPy
+) -> tuple[np.dtype[Any], ...] | None:
     """Return the dtypes of the results, which are then computed in place; None if NumPy cannot tell before."""
     weak = (int, float, complex)  # numbers of Python take the dtype of the arrays
-    given = [type(x) if type(x) in weak else np.asarray(x).dtype for x in operands]
+    given = [
+        type(x) if type(x) in weak else where.dtype(x) if hasattr(x, "dtype") else np.asarray(x).dtype
+        for x in operands
+    ]
     try:
         found: tuple[np.dtype[Any], ...] = ufunc.resolve_dtypes((*given, *(None,) * ufunc.nout))[ufunc.nin :]
     except TypeError:
@@ -100,22 +108,40 @@ def _common_layout(name: str, arrays: list[DistArray]) -> Layout:
     return first
 
 
-def part_of(value: Any, its: Layout) -> Any:
-    """Return the part of an operand that matches this PE's part. A NumPy operand is the same on every PE."""
+def part_of(value: Any, its: Layout, where: _libraries.NumPy = _libraries.HOST) -> Any:
+    """Return the part of an operand that matches this PE's part, in its library.
+
+    An operand of NumPy, or one of the library, is the same on every PE.
+    """
     from ._array import DistArray
 
     if isinstance(value, DistArray):
         return value.local
-    given = np.asarray(value)
+    given = np.asarray(value) if where is _libraries.HOST else _operand(value, where)
     if given.ndim == 0:
-        return value
+        return value[()] if isinstance(value, np.ndarray) else value
+    source = where if not isinstance(given, np.ndarray) else _libraries.HOST
     try:
-        whole = np.broadcast_to(given, its.shape)
+        whole = source.broadcast(given, its.shape)
     except ValueError:
         raise atoll.ShapeMismatch(
-            f"an array of shape {given.shape} does not broadcast to {its.shape}, the shape of the distributed one."
+            f"an array of shape {tuple(given.shape)} does not broadcast to {its.shape}, the shape of the distributed one."
         ) from None
-    return whole[its.mesh(_current.my_pe())]
+    mesh = its.mesh(_current.my_pe())
+    return whole[mesh] if source is where is _libraries.HOST else _taken(whole, mesh, source, where)
+
+
+def _operand(value: Any, where: _libraries.NumPy) -> Any:
+    """Return an operand as an array, of the library or of NumPy."""
+    is_there = hasattr(value, "__cuda_array_interface__") or type(value).__module__ == "torch"
+    return where.array(value) if is_there else np.asarray(value)
+
+
+def _taken(whole: Any, mesh: Any, source: _libraries.NumPy, where: _libraries.NumPy) -> Any:
+    """Return the elements of an array at a mesh of indices, in a library."""
+    if source is _libraries.HOST:
+        return where.array(whole[mesh])
+    return whole[tuple(source.array(index) for index in mesh)]
 
 
 # Functions of NumPy that are methods here.
@@ -224,19 +250,20 @@ def _by_part(function: Callable[..., Any], arguments: tuple[Any, ...], keywords:
         raise TypeError(f"numpy.{function.__name__}: out= must be a distributed array, as the operands are.")
     given = [x for x in (*arguments, *keywords.values(), out) if isinstance(x, DistArray)]
     its = _common_layout(function.__name__, given)
-    parts = [part_of(x, its) for x in arguments]
-    named = {name: part_of(x, its) for name, x in keywords.items()}
+    where = given[0]._library
+    parts = [part_of(x, its, where) for x in arguments]
+    named = {name: part_of(x, its, where) for name, x in keywords.items()}
     if out is not None:
-        function(*parts, **named, out=out.local)
+        where.elementwise(function, parts, {**named, "out": out.local})
         return out
-    return DistArray._from_part(its, np.asarray(function(*parts, **named)))
+    return DistArray._from_part(its, where.array(where.elementwise(function, parts, named)))
 
 
 def _full_like(a: DistArray, fill_value: Any, dtype: Any = None) -> DistArray:
     from ._array import DistArray
 
     made = DistArray._of(a._layout, a.dtype if dtype is None else dtype)
-    made.local[...] = fill_value
+    made.local[...] = made._library.array(fill_value)
     _current.barrier()
     return made
 

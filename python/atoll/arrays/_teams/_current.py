@@ -8,9 +8,12 @@ from collections.abc import Iterator
 
 import atoll
 
+from .. import _libraries
+
 
 class _Thread(threading.local):
     team: atoll.Team | None = None
+    library: _libraries.NumPy = _libraries.HOST
 
 
 _thread = _Thread()
@@ -19,6 +22,11 @@ _thread = _Thread()
 def team() -> atoll.Team:
     """Return the team of the call that runs."""
     return _thread.team or atoll.WORLD
+
+
+def library() -> _libraries.NumPy:
+    """Return the library of the parts of its arrays: NumPy, unless an argument is an array on GPUs."""
+    return _thread.library
 
 
 def my_pe() -> int:
@@ -37,15 +45,17 @@ def whole() -> str:
 
 
 def barrier() -> None:
-    """Complete this PE's puts, then wait for all PEs of the team."""
+    """Complete this PE's puts and what its GPU computes on parts, then wait for all PEs of the team."""
+    _libraries.finish()
     team().barrier()
 
 
 @contextlib.contextmanager
-def over(given: atoll.Team) -> Iterator[None]:
-    """Run a block as a call over a team."""
-    before, _thread.team = _thread.team, given
+def over(given: atoll.Team, its: _libraries.NumPy = _libraries.HOST) -> Iterator[None]:
+    """Run a block as a call over a team, whose new arrays have parts of a library."""
+    before = _thread.team, _thread.library
+    _thread.team, _thread.library = given, its
     try:
         yield
     finally:
-        _thread.team = before
+        _thread.team, _thread.library = before

@@ -1,0 +1,159 @@
+"""PyTorch's tensors in the symmetric memory of GPUs, and in that of hosts."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import atoll
+
+from ..._device import numpy_dtype, special_name
+from ..._versions import need
+from ._cupy import CuPy
+from ._numpy import Array
+from ._torch_functions import apply, elementwise
+
+
+class Torch(CuPy):
+    """PyTorch's tensors. On GPUs they are computed on PyTorch's current stream, as CuPy's arrays on CuPy's."""
+
+    name = "torch"
+    flips_by_copy = True
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+        self.xp = need("xp='torch'", "torch", atoll.Unsupported)
+        self.on_gpu = device != "cpu"
+        self.text = "on GPUs (PyTorch)" if self.on_gpu else "tensors of PyTorch"
+        self._place = "cpu"
+        self._dtypes: dict[Any, Any] = {}
+
+    def symmetric(self, shape: tuple[int, ...], dtype: np.dtype[Any], zero: bool) -> Array:
+        if not self.on_gpu:
+            return (atoll.zeros if zero else atoll.empty)(shape, dtype)
+        self.finish()  # as for CuPy
+        made = (atoll.zeros if zero else atoll.empty)(shape, dtype, device=self.device, xp=self.xp)
+        self.xp.cuda.set_device(made.device)
+        self._place = made.device
+        return made
+
+    def signals(self, n: int) -> Array:
+        return atoll.signal(n, device=self.device, xp=self.xp) if self.on_gpu else atoll.signal(n)
+
+    def view(self, raw: Array) -> Array:
+        return raw if self.on_gpu else self.xp.from_numpy(raw)
+
+    def raw(self, x: Array) -> Array:
+        return x if self.on_gpu else x.numpy()
+
+    def get(self, target: Array, part: Array, pe: int, *, team: atoll.Team) -> None:  # type: ignore[override]
+        on_host = isinstance(target, np.ndarray)
+        atoll.get(target if on_host else self.raw(target), self.raw(part), pe, team=team)
+
+    def put(self, part: Array, values: Array, pe: int, *, team: atoll.Team) -> None:  # type: ignore[override]
+        atoll.put(self.raw(part), self.raw(values), pe, team=team)
+
+    def require(self, dtype: np.dtype[Any]) -> None:
+        if dtype.kind not in "biufc" or not hasattr(self.xp, dtype.name) or special_name(dtype):
+            raise atoll.DtypeMismatch(
+                f"elements of {dtype} cannot be in a distributed array of tensors; use numbers of NumPy that PyTorch has."
+            )
+
+    def _torch_dtype(self, dtype: Any) -> Any:
+        return getattr(self.xp, np.dtype(dtype).name)
+
+    def empty(self, shape: Any, dtype: Any) -> Array:
+        return self.xp.empty(tuple(shape), dtype=self._torch_dtype(dtype), device=self._place)
+
+    def array(self, value: Any) -> Array:
+        if isinstance(value, self.xp.Tensor):
+            return value.detach().to(self._place)
+        if isinstance(value, atoll.DeviceArray):
+            return value.torch()
+        if hasattr(value, "__cuda_array_interface__"):
+            return self.xp.from_dlpack(value).to(self._place)
+        given = np.asarray(value)
+        if not (given.flags.c_contiguous and given.flags.writeable):
+            given = given.copy()
+        return self.xp.from_numpy(given).to(self._place)
+
+    def to_numpy(self, x: Array) -> np.ndarray[Any, Any]:
+        if not isinstance(x, self.xp.Tensor):
+            return np.asarray(x)
+        found: np.ndarray[Any, Any] = x.detach().resolve_conj().resolve_neg().cpu().numpy()
+        return found
+
+    def dtype(self, x: Array) -> np.dtype[Any]:
+        its = x.dtype
+        if isinstance(its, np.dtype):
+            return its
+        if its not in self._dtypes:
+            self._dtypes[its] = numpy_dtype(its)
+        found: np.dtype[Any] = self._dtypes[its]
+        return found
+
+    def cast(self, x: Array, dtype: np.dtype[Any]) -> Array:
+        return x.to(self._torch_dtype(dtype))
+
+    def contiguous(self, x: Array, dtype: np.dtype[Any]) -> Array:
+        return self.cast(x, dtype).resolve_conj().resolve_neg().contiguous()
+
+    def is_plain(self, x: Array, dtype: np.dtype[Any]) -> bool:
+        return bool(x.is_contiguous() and self.dtype(x) == dtype and not x.is_conj() and not x.is_neg())
+
+    def broadcast(self, x: Array, shape: tuple[int, ...]) -> Array:
+        try:
+            return self.xp.broadcast_to(x, shape)
+        except RuntimeError as error:
+            raise ValueError(str(error)) from None
+
+    def flip(self, x: Array, axes: Sequence[int]) -> Array:
+        return self.xp.flip(x, tuple(axes)) if axes else x
+
+    def permuted(self, x: Array, order: Sequence[int]) -> Array:
+        return x.permute(tuple(order))
+
+    def shares_memory(self, x: Array, y: Array) -> bool:
+        return bool(x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr())
+
+    def arange(self, start: int, stop: int, step: int) -> Array:
+        return self.xp.arange(start, stop, step, dtype=self.xp.int64, device=self._place)
+
+    def as_bytes(self, x: Array) -> Array:
+        return x.view(self.xp.uint8)
+
+    def _reduced(self, name: str, x: Array, axes: tuple[int, ...], dtype: Any) -> Array:
+        torch = self.xp
+        kind = None if dtype is None else self._torch_dtype(dtype)
+        if name == "sum":
+            return torch.sum(x, dim=axes, keepdim=True, dtype=kind)
+        if name == "prod":
+            for axis in axes:
+                x = torch.prod(x, dim=axis, keepdim=True, dtype=kind)
+            return x
+        if name in ("min", "max"):
+            return (torch.amin if name == "min" else torch.amax)(x, dim=axes, keepdim=True)
+        return (torch.any if name == "any" else torch.all)(x != 0, dim=axes, keepdim=True)
+
+    def apply(
+        self, ufunc: np.ufunc, operands: Sequence[Any], outs: tuple[Array, ...] | None, keywords: dict[str, Any]
+    ) -> Any:
+        return apply(self, ufunc, operands, outs, keywords)
+
+    def elementwise(self, function: Any, operands: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        return elementwise(self, function, operands, keywords)
+
+    def finish(self) -> None:
+        if self.on_gpu:
+            self.xp.cuda.current_stream().synchronize()
+
+    def on(self, stream: Any) -> contextlib.AbstractContextManager[Any]:
+        if not self.on_gpu or stream is None or isinstance(stream, str):
+            return contextlib.nullcontext()
+        if isinstance(stream, int):
+            stream = self.xp.cuda.ExternalStream(stream)
+        found: contextlib.AbstractContextManager[Any] = self.xp.cuda.stream(stream)
+        return found

@@ -1,0 +1,503 @@
+"""Distributed arrays on GPUs beside NumPy: boxes, elements, halos, computation, redistribution, files, refusals.
+
+dist_arrays.py [LIBRARY...]   cupy, torch: those that are installed by default. "simulated": a CuPy made of NumPy on the
+                              simulated GPU. "tensors": PyTorch's tensors in memory of the host.
+
+Every PE checks everything, and prints how many checks of each kind it made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import itertools
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import atoll
+import numpy as np
+
+PROGRAMS = Path(__file__).resolve().parents[1] / "python/programs"
+if "simulated" in sys.argv[1:]:
+    sys.path.insert(0, str(PROGRAMS))
+    import cupy_on_numpy  # noqa: F401
+
+from atoll import arrays
+from atoll.arrays import DistArray
+
+# Library, device= and xp= of each name.
+KINDS = {
+    "cupy": {"device": "cuda", "xp": "cupy"},
+    "torch": {"device": "cuda", "xp": "torch"},
+    "simulated": {"device": "cuda"},
+    "tensors": {"xp": "torch"},
+}
+BOXES = [np.s_[...], np.s_[2:9, 1:7], np.s_[::3, ::2], np.s_[5], np.s_[:, 4], np.s_[1:2, 3:4], np.s_[3:3], np.s_[-1, -2]]
+REVERSED = [np.s_[::-1], np.s_[9:1:-2, ::-1], np.s_[4, ::-3]]
+DISTS: list[Any] = ["block", "cyclic", ["cyclic(2)", "block"], ["whole", "block"]]
+DTYPES = ["float32", "float64", "int32", "int64", "complex64", "bool", "uint8"]
+WORDS = ["float32", "float64", "int32", "int64"]
+SHAPE = (13, 9)
+
+checks: dict[str, int] = {}
+kind: dict[str, Any] = {}
+
+
+def host(x: Any) -> Any:
+    """Return an array of any library as NumPy's."""
+    if isinstance(x, DistArray):
+        return x.to_numpy()
+    if type(x).__module__ == "torch":
+        return x.cpu().numpy()
+    return x.get() if hasattr(x, "get") else np.asarray(x)
+
+
+def equal(what: str, found: Any, expected: Any, exact: bool = True) -> None:
+    found, expected = host(found), np.asarray(expected)
+    same = np.array_equal(found, expected) if exact else np.allclose(found, expected, rtol=1e-5, atol=1e-6)
+    assert found.shape == expected.shape and same, (atoll.my_pe(), what, found, expected)
+    checks[what] = checks.get(what, 0) + 1
+
+
+def refused(what: str, error: type[Exception], words: str, call: Callable[[], Any]) -> None:
+    try:
+        call()
+    except error as found:
+        assert words in str(found), (what, found)
+        checks["refused"] = checks.get("refused", 0) + 1
+        return
+    raise AssertionError(f"{what}: no {error.__name__}")
+
+
+def whole_of(dtype: str, shift: int = 0) -> Any:
+    numbers = np.arange(SHAPE[0] * SHAPE[1]).reshape(SHAPE) + shift
+    if dtype == "bool":
+        return numbers % 3 == 0
+    return numbers.astype(dtype) * np.asarray(1 - 0.5j if dtype.startswith("c") else 1, dtype)
+
+
+def made(dtype: str, dist: Any = "block", shift: int = 0, halo: Any = 0) -> tuple[DistArray, Any]:
+    whole = whole_of(dtype, shift)
+    return arrays.from_array(whole, dist=dist, halo=halo, **kind), whole
+
+
+@contextlib.contextmanager
+def alone(array: DistArray) -> Iterator[bool]:
+    """One PE works, while the others wait."""
+    array.barrier()
+    yield atoll.my_pe() == 0
+    atoll.barrier_all()  # waits for no GPU: the calls themselves have
+
+
+# ---- what it is
+
+
+def makers() -> None:
+    library = "tensors of PyTorch" if "device" not in kind else "on GPUs"
+    a = arrays.zeros(SHAPE, **kind)
+    assert library in repr(a) and a.device == ("cuda" if "device" in kind else "cpu"), a
+    equal("zeros", a, np.zeros(SHAPE))
+    equal("ones", arrays.ones(SHAPE, "int32", **kind), np.ones(SHAPE, "int32"))
+    equal("full", arrays.full(SHAPE, 2.5, "float32", **kind), np.full(SHAPE, 2.5, "float32"))
+    equal("arange", arrays.arange(3, 40, 2, **kind), np.arange(3, 40, 2))
+    equal("from_function", arrays.from_function(lambda i, j: 10 * i + j, SHAPE, int, **kind),
+          np.fromfunction(lambda i, j: 10 * i + j, SHAPE, dtype=int))  # fmt: skip
+    equal("random", arrays.random(SHAPE, seed=4, **kind), arrays.random(SHAPE, seed=4).to_numpy())
+    root = arrays.from_array(whole_of("float32") if atoll.my_pe() == 0 else None, root=0, **kind)
+    equal("from_array(root=)", root, whole_of("float32"))
+    equal("from_array of the library", arrays.from_array(root.get(...), **kind), whole_of("float32"))
+    equal("zeros_like", np.ones_like(root), np.ones(SHAPE, "float32"))
+    a.free()
+    refused("freed", atoll.UseAfterFree, "freed", lambda: a[0])
+
+
+def parts() -> None:
+    for dist in DISTS:
+        a, whole = made("float64", dist)
+        mine = np.ix_(*(a.global_indices(axis) for axis in range(2)))
+        equal("local", a.local, whole[mine])
+        a.local[...] = a.local * 2
+        a.barrier()
+        equal("local written", a, whole * 2)
+    a, whole = made("float32", halo=[(1, 2), 1])
+    (top, bottom), (left, right) = a.bounds()
+    assert tuple(a.local_with_halo.shape) == (bottom - top + 3, right - left + 2)
+    equal("local", a.local_with_halo[1:-2, 1:-1], whole[top:bottom, left:right])
+
+
+# ---- boxes and elements
+
+
+def boxes() -> None:
+    for dtype, dist in [*itertools.product(DTYPES, DISTS[:1]), *itertools.product(["float32"], DISTS[1:])]:
+        a, whole = made(dtype, dist)
+        for box in BOXES + REVERSED:
+            equal("a[box]", a[box], whole[box])
+            out = np.empty_like(whole[box])
+            if out.ndim:
+                assert a.get(box, out=out) is out
+                equal("get(out=) of NumPy", out, whole[box])
+        a.barrier()
+        for number, box in enumerate(BOXES + REVERSED):
+            value = whole_of(dtype, number + 1)[box]
+            with alone(a) as works:
+                if works:
+                    a[box] = value if number % 2 else a._library.array(np.array(value))
+            whole[box] = value
+            equal("a[box] = x", a[box], whole[box])
+        with alone(a) as works:
+            if works:
+                a[2:7, ::2] = 1
+        whole[2:7, ::2] = 1
+        equal("a[box] = number", a, whole)
+        a.barrier()
+    a, whole = made("float32", halo=1)
+    out = a._library.empty((4, 9), a.dtype)
+    assert a.get(np.s_[2:10:2, ::-1], out=out) is out
+    equal("get(out=)", out, whole[2:10:2, ::-1])
+    b, _ = made("float32", shift=5)
+    with alone(a) as works:
+        if works:
+            a[3:6, 1:5] = b[3:6, 1:5]
+    whole[3:6, 1:5] = whole_of("float32", 5)[3:6, 1:5]
+    equal("a[box] = b[box]", a, whole)
+    a.barrier()  # all have read
+    a[...] = b
+    a.barrier()
+    equal("a[...] = b", a, b.to_numpy())
+    a[b > 50] = 0
+    a.barrier()
+    equal("a[mask] = x", a, np.where(b.to_numpy() > 50, 0, b.to_numpy()))
+
+
+def many_rounds() -> None:
+    """Writes of the own part by kernels, then reads by the other PEs: each round must see the last one."""
+    a = arrays.zeros((4 * atoll.n_pes(), 500), "float32", grid=(atoll.n_pes(), 1), **kind)
+    right = (atoll.my_pe() + 1) % atoll.n_pes()
+    for turn in range(1, 20):
+        for _ in range(5):
+            a.local[...] += 1
+        a.barrier()
+        if turn % atoll.n_pes() == atoll.my_pe():
+            equal("rounds", a[4 * right, ::100], np.full(5, 5 * turn, "float32"))
+        atoll.barrier_all()
+
+
+def order() -> None:
+    """A call without a stream is complete on return, though no PE waits for its GPU afterwards."""
+    n, me = atoll.n_pes(), atoll.my_pe()
+    a = arrays.zeros((n, 8), grid=(n, 1), **kind)
+    right, mine = (me + 1) % n, slice(me, me + 1)
+
+    def seen(expected: Any) -> None:
+        atoll.barrier_all()
+        if me == 0:
+            equal("order", a._on_host(...), expected)
+        atoll.barrier_all()
+
+    out = a._library.empty((1, 8), a.dtype)
+    a.get((mine, slice(None, None, -1)), out=out)
+    read = a[me]
+    atoll.barrier_all()
+    if me == 0:
+        a[1:] = np.arange(8.0)
+    atoll.barrier_all()
+    equal("order", read, np.zeros(8))
+    equal("order", out, np.zeros((1, 8)))
+    atoll.barrier_all()
+    a[right] = np.arange(8.0)
+    seen(np.tile(np.arange(8.0), (n, 1)))
+    a[a > 5] = 1
+    seen(np.tile([0, 1, 2, 3, 4, 5, 1, 1], (n, 1)))
+    b = arrays.full((n, 8), 4.0, grid=(n, 1), **kind)
+    a[...] = b
+    seen(np.full((n, 8), 4))
+    a[mine] = 5
+    seen(np.full((n, 8), 5))
+    a[mine, ::2] = a._library.array(np.full((1, 4), 6.0))
+    seen(np.tile([6.0, 5.0], (n, 4)))
+    a.local[...] = 3
+    equal("order", a.fetch_add((me, 1), 2), 3)
+    a.local[...] = 8
+    a.at[np.full(8, me), np.arange(8)].add(1)
+    seen(np.full((n, 8), 9))
+    a.local[...] = 1
+    twice = a * 2
+    a += twice
+    del twice
+    c = arrays.full((n, 8), 7.0, grid=(n, 1), **kind)  # in the memory of twice
+    equal("order", a + c, np.full((n, 8), 10))
+
+
+def elements() -> None:
+    rng = np.random.default_rng(3)
+    n, me = atoll.n_pes(), atoll.my_pe()
+    for dtype, dist in [*itertools.product(WORDS, DISTS[:1]), *itertools.product(["float64"], DISTS[1:])]:
+        a, whole = made(dtype, dist)
+        a.accumulate(np.s_[1:9, ::2], whole_of(dtype)[1:9, ::2], 2)
+        a.accumulate(np.s_[::-1, 3], 1)
+        a.barrier()
+        whole[1:9, ::2] += n * 2 * whole_of(dtype)[1:9, ::2]
+        whole[:, 3] += np.asarray(n, dtype)
+        equal("accumulate", a, whole)
+        rows, columns = rng.integers(-SHAPE[0], SHAPE[0], 300), rng.integers(0, SHAPE[1], 300)
+        equal("at.get", a.at[rows, columns].get(), whole[rows, columns])
+        on_gpu = [a._library.array(index) for index in (rows, columns)]
+        equal("at.get of GPU indices", a.at[tuple(on_gpu)].get(), whole[rows, columns])
+        a.barrier()
+        a.at[rows, columns].add(1)
+        a.at[tuple(on_gpu)].add(a._library.array(np.arange(300).astype(dtype)))
+        a.barrier()
+        np.add.at(whole, (rows, columns), np.asarray(n, dtype))
+        np.add.at(whole, (rows, columns), n * np.arange(300).astype(dtype))
+        equal("at.add", a, whole)
+        places = rng.permutation(SHAPE[0] * SHAPE[1])[me::n]
+        a.barrier()
+        a.at[np.unravel_index(places, SHAPE)].set(places.astype(dtype))
+        a.barrier()
+        equal("at.set", a, np.arange(SHAPE[0] * SHAPE[1]).reshape(SHAPE).astype(dtype))
+        a.barrier()
+        before = a.fetch_add((7, 5), 1)
+        assert 68 <= before < 68 + n, before
+        a.barrier()
+        equal("fetch_add", a[7, 5], 68 + n)
+        a.barrier()
+    refused("a wrong index", IndexError, "out of bounds", lambda: a.at[a._library.array(np.array([40])), 0])
+
+
+# ---- halos
+
+
+def padded(whole: Any, width: int, border: str) -> Any:
+    mode = {"periodic": "wrap", "reflect": "reflect", "fixed": "constant"}[border]
+    return np.pad(whole, width, mode=mode)
+
+
+def halos() -> None:
+    for border, width in itertools.product(("periodic", "reflect", "fixed"), (1, 2)):
+        for dist in ("block", ["block", "whole"]):
+            a, whole = made("float64", dist, halo=width)
+            for turn in range(3):
+                a.local[...] += turn
+                whole += turn
+                if turn == 1:
+                    a.start_halo(border)
+                    a.finish_halo()
+                else:
+                    a.exchange_halo(border)
+                rows, columns = (slice(start, stop + 2 * width) for start, stop in a.bounds())
+                equal(f"halo, {border}", a.local_with_halo, padded(whole, width, border)[rows, columns])
+    a = arrays.from_function(lambda i, j, k: 100 * i + 10 * j + k, (6, 6, 6), halo=1, **kind)
+    a.exchange_halo("periodic")
+    box = tuple(slice(start, stop + 2) for start, stop in a.bounds())
+    equal("halo, 3-D", a.local_with_halo, np.pad(a.to_numpy(), 1, mode="wrap")[box])
+
+
+def smoothed(x: Any) -> Any:
+    return (x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:]) / 4
+
+
+def jacobi(steps: int, exchange: Callable[[DistArray], None]) -> DistArray:
+    u = arrays.random((24, 20), seed=1, halo=1, **kind)
+    for _ in range(steps):
+        exchange(u)
+        u.local[...] = smoothed(u.local_with_halo)
+    return u
+
+
+def streams() -> None:
+    expected = arrays.random((24, 20), seed=1).to_numpy()
+    for _ in range(20):
+        expected = smoothed(np.pad(expected, 1, mode="wrap"))
+    equal("steps", jacobi(20, lambda u: u.exchange_halo("periodic")), expected, exact=False)
+    if "device" not in kind:
+        refused("a stream of the host", ValueError, "leave the stream out", lambda: jacobi(1, lambda u: u.exchange_halo(stream=0)))
+        return
+    current = lambda u: u.exchange_halo("periodic", stream="current")  # noqa: E731
+    equal("steps on the current stream", jacobi(20, current), expected, exact=False)
+    if kind.get("xp") == "torch":
+        torch_streams(expected)
+    elif "xp" in kind:
+        cupy_streams(expected)
+
+
+def step(u: DistArray, stream: Any) -> None:
+    u.exchange_halo("periodic", stream=stream)
+    u.local[...] = smoothed(u.local_with_halo)
+
+
+def torch_streams(expected: Any) -> None:
+    import torch
+
+    stream = torch.cuda.Stream()
+    u = arrays.random((24, 20), seed=1, halo=1, **kind)
+    with torch.cuda.stream(stream):
+        for _ in range(2):
+            step(u, stream)
+        stream.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=stream):
+            step(u, stream)
+        for _ in range(18):
+            graph.replay()
+        u.barrier()
+    equal("steps in a graph", u, expected, exact=False)
+
+
+def cupy_streams(expected: Any) -> None:
+    import cupy
+
+    stream = cupy.cuda.Stream(non_blocking=True)
+    u = arrays.random((24, 20), seed=1, halo=1, **kind)
+    with stream:
+        for _ in range(2):
+            step(u, stream)
+        stream.synchronize()
+        stream.begin_capture()
+        step(u, stream)
+        graph = stream.end_capture()
+        for _ in range(18):
+            graph.launch(stream)
+        u.barrier()
+    equal("steps in a graph", u, expected, exact=False)
+
+
+# ---- computation
+
+
+def computation() -> None:
+    for dtype, other in itertools.product(("float32", "float64", "int64"), ("float32", "int32", "float64")):
+        (a, x), (b, y) = made(dtype), made(other, shift=3)
+        for name, f in {
+            "+": lambda p, q: p + q,
+            "-": lambda p, q: p - 2 * q,
+            "*": lambda p, q: p * q + 1.5,
+            "/": lambda p, q: 1 / (p + q),
+            "**": lambda p, q: (p + 0) ** 2,
+            "//": lambda p, q: p // q,
+            "%": lambda p, q: p % q,
+            "<": lambda p, q: p < q,
+            "==": lambda p, q: p == q,
+            "sqrt": lambda p, q: np.sqrt(p),
+            "maximum": lambda p, q: np.maximum(p, q),
+            "hypot": lambda p, q: np.hypot(p, q),
+            "where": lambda p, q: np.where(p > 40, p, q),
+            "clip": lambda p, q: np.clip(p, 5, 70),
+        }.items():
+            found, expected = f(a, b), f(x, y)
+            assert found.dtype == expected.dtype, (name, dtype, other, found.dtype, expected.dtype)
+            equal(f"a {name} b", found, expected, exact=False)
+    a, x = made("float64")
+    a += 1
+    a *= np.arange(9.0)
+    equal("operands of NumPy", a, (x + 1) * np.arange(9.0))
+    equal("operands of the library", a - a._library.array(np.arange(9.0)), (x + 1) * np.arange(9.0) - np.arange(9.0))
+    np.exp(a / 1000, out=a)
+    equal("out=", a, np.exp((x + 1) * np.arange(9.0) / 1000), exact=False)
+    c, z = made("complex64")
+    equal("complex", np.conj(c) * c, z.conj() * z, exact=False)
+    equal("real", np.real(c), z.real)
+    equal("astype", c.real.astype("int32"), z.real.astype("int32"))
+    equal("round", np.round(a, 2), np.round(np.exp((x + 1) * np.arange(9.0) / 1000), 2), exact=False)
+    equal("map_blocks", arrays.full(SHAPE, 3.0, **kind).map_blocks(lambda p: p * p), np.full(SHAPE, 9.0))
+    u, w = made("float64", halo=1)
+    u.exchange_halo("periodic")
+    equal("map_blocks(halo=)", u.map_blocks(smoothed, halo=True), smoothed(np.pad(w, 1, mode="wrap")), exact=False)
+    equal("copy", c.copy(), z)
+
+
+def reductions() -> None:
+    for dtype, dist in [*itertools.product(DTYPES, DISTS[:1]), *itertools.product(["float64"], DISTS[1:])]:
+        a, x = made(dtype, dist)
+        for name in ("sum", "min", "max", "any", "all", "mean", "var", "std", "prod"):
+            if name in ("min", "max") and dtype == "complex64" or name == "var" and dtype == "bool":
+                continue
+            if name == "std" and dtype == "bool":
+                continue
+            for axis in (None, 0, 1):
+                if name == "prod" and (axis is None or dtype != "float64"):
+                    continue
+                found, expected = getattr(a, name)(axis=axis), getattr(x, name)(axis=axis)
+                assert host(found).dtype == expected.dtype, (name, dtype, host(found).dtype, expected.dtype)
+                equal(name, found, expected, exact=False)
+        if dtype != "complex64":
+            assert (a.argmax(), a.argmin()) == (x.argmax(), x.argmin()), dtype
+            equal("argmin", a.argmin(0), x.argmin(0))
+            equal("argmax", np.argmax(a, 1, keepdims=True), np.argmax(x, 1, keepdims=True))
+    few = arrays.from_array(np.arange(1.0, 3.0), **kind)  # PEs without elements
+    assert (few.sum(), few.min(), few.max(), few.mean(), few.prod()) == (3, 1, 2, 1.5, 2)
+    equal("norm", np.linalg.norm(arrays.from_array(x, **kind)), np.linalg.norm(x), exact=False)
+    a, x = made("float64")
+    x[3, 4] = np.nan
+    a[3, 4] = np.nan
+    a.barrier()
+    equal("NaN", np.isnan([a.max(), a.min()]), [True, True])
+    assert a[3, 4] != a[3, 4]
+
+
+# ---- other places
+
+
+def redistributions() -> None:
+    for first, second in itertools.product(DISTS, DISTS):
+        a, x = made("float32", first)
+        b = a.redistribute(second)
+        equal("redistribute", b, x)
+        b.free()
+    a, x = made("int64", DISTS[2])
+    for root in range(atoll.n_pes()):
+        found = a.gather(root)
+        assert isinstance(found, np.ndarray) if root == atoll.my_pe() else found is None
+        if found is not None:
+            equal("gather", found, x)
+    equal("transpose", a.T, x.T)
+    equal("flip", np.flip(a, 0), np.flip(x, 0))
+    equal("roll", np.roll(a, 3, 1), np.roll(x, 3, 1))
+    equal("reshape", a.reshape(117), x.reshape(117))
+    equal("reshape", a.reshape(9, 13), x.reshape(9, 13))
+    equal("concatenate", np.concatenate([a, a]), np.concatenate([x, x]))
+
+
+def devices() -> None:
+    a, x = made("float32", halo=1)
+    h = arrays.to_device(a, "cpu")
+    assert h.device == "cpu" and isinstance(h.local, np.ndarray) and h.bounds() == a.bounds()
+    equal("to_device", h, x)
+    equal("to_device", arrays.to_device(h + 1, **{"device": "cpu", **kind}), x + 1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = atoll.bcast_object(f"{folder}/a.npy", root=0)
+        a.save(path)
+        equal("load", arrays.load(path, dist="cyclic", **kind), x)
+        atoll.barrier_all()
+    away = "atoll.arrays.to_device(a, 'cpu')"
+    refused("sort", atoll.Unsupported, away, lambda: np.sort(a))
+    refused("cumsum", atoll.Unsupported, away, lambda: np.cumsum(a))
+    refused("matmul", atoll.Unsupported, away, lambda: a @ a.T)
+    refused("a[mask]", atoll.Unsupported, away, lambda: a[a > 3])
+    refused("fft", atoll.Unsupported, away, lambda: np.fft.fft(a))
+    refused("median", TypeError, "a.to_numpy()", lambda: np.median(a))
+    refused("asarray", TypeError, "to_numpy", lambda: np.asarray(a))
+    refused("two places", atoll.InvalidArgument, "to_device", lambda: a + h)
+    refused("two places", atoll.InvalidArgument, "to_device", lambda: a.put(..., h))
+    refused("a dtype", atoll.DtypeMismatch, "numbers", lambda: arrays.zeros(3, "S3", **kind))
+    refused("xp", atoll.InvalidArgument, "torch", lambda: arrays.zeros(3, device="cuda", xp="jax"))
+
+
+def main() -> None:
+    names = sys.argv[1:] or [name for name in ("cupy", "torch") if importlib.util.find_spec(name)]
+    atoll.init()
+    for name in names:
+        kind.clear()
+        kind.update(KINDS[name])
+        checks.clear()
+        for check in (makers, parts, boxes, many_rounds, order, elements, halos, streams, computation, reductions, redistributions, devices):  # fmt: skip
+            check()
+        print(f"PE {atoll.my_pe()}: {name} passed {sum(checks.values())} checks:", checks, flush=True)
+    atoll.barrier_all()
+    atoll.finalize()
+
+
+main()
