@@ -11,6 +11,7 @@ import atoll
 
 from . import _libraries
 from ._at import At, summand
+from ._kernel_view import View, view_of
 from ._layout import Box, Layout, numbers_in
 from ._memory import Memory, allocate
 from ._moves import select
@@ -64,11 +65,6 @@ class Parts:
         return int(np.prod(self.shape, dtype=np.int64))
 
     @property
-    def device(self) -> str:
-        """The place of the parts: "cpu" for hosts, "cuda" for GPUs."""
-        return self._library.device.partition(":")[0]
-
-    @property
     def team(self) -> atoll.Team:
         """The PEs that have the array; its calls number PEs within this team."""
         return self._team
@@ -98,6 +94,18 @@ class Parts:
         """
         self._library.finish()
         self._team.barrier()
+
+    def device(self) -> tuple[View, Array]:
+        """Return what kernels need to find elements by global indices: the axes, and this PE's block as one axis.
+
+        Not collective. `atoll.arrays.numba` and `atoll.arrays.triton` have the functions for kernels.
+
+        Raises
+        ------
+        Unsupported
+            If an axis is distributed by bounds.
+        """
+        return view_of(self._layout), self._block.reshape(-1)
 
     def owner(self, index: int | Sequence[int]) -> int:
         """Return the PE of the team that owns an element, given by one index for each axis."""
