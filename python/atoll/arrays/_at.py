@@ -66,7 +66,7 @@ class Chosen:
         for place, pes, numbers in self._places():
             if window is None:
                 atoll.take(
-                    array._memory.raw, its.raw(numbers), _raw(its, pes), its.raw(flat[place]), team=array._team
+                    array._raw, its.raw(numbers), _raw(its, pes), its.raw(flat[place]), team=array._team
                 )
             else:
                 memory, distance = window
@@ -82,7 +82,7 @@ class Chosen:
         for place, pes, numbers in self._places():
             if window is None:
                 atoll.put_at(
-                    array._memory.raw, its.raw(numbers), its.raw(given[place]), _raw(its, pes), team=array._team
+                    array._raw, its.raw(numbers), its.raw(given[place]), _raw(its, pes), team=array._team
                 )
             else:
                 memory, distance = window
@@ -112,7 +112,7 @@ class Chosen:
             return
         for place, pes, numbers in self._places():
             atoll.add_at(
-                array._memory.raw, its.raw(numbers), its.raw(given[place]), _raw(its, pes), team=array._team
+                array._raw, its.raw(numbers), its.raw(given[place]), _raw(its, pes), team=array._team
             )
 
     def _values(self, given: Array) -> Array:

@@ -21,13 +21,16 @@ BORDERS = ("fixed", "periodic", "reflect")
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A neighbour in one direction: the PE, its signal's number here and there, and the rim that it gets."""
+    """A neighbour in one direction: the PE, its signal's number here and there, the rim that it gets, and its halo there.
+
+    `source` and `target` are views of this PE's block.
+    """
 
     pe: int
     here: int
     there: int
-    source: tuple[slice, ...]
-    target: tuple[slice, ...]
+    source: Any
+    target: Any
 
 
 class Exchange:
@@ -75,9 +78,7 @@ class Exchange:
             atoll.signal_add(self._ready, 1, neighbour.pe, index=neighbour.there, ctx=self._ctx)
         for neighbour in self._plan:
             atoll.signal_wait_until(self._ready, atoll.GE, self._count, index=neighbour.here)
-            atoll.put(
-                self._block[neighbour.target], self._block[neighbour.source], neighbour.pe, ctx=self._ctx
-            )
+            atoll.put(neighbour.target, neighbour.source, neighbour.pe, ctx=self._ctx)
             atoll.fence(self._ctx)
             atoll.signal_add(self._arrived, 1, neighbour.pe, index=neighbour.there, ctx=self._ctx)
 
@@ -89,8 +90,9 @@ class Exchange:
         if self._library.on_gpu:
             for neighbour in self._plan:
                 atoll.signal_consume(self._arrived, 1, neighbour.here, stream=self._stream)
-            with self._library.on(self._stream):
-                self._reflect()
+            if "reflect" in self._kinds:
+                with self._library.on(self._stream):
+                    self._reflect()
             if self._waits_at_end:
                 self._library.finish()
             return
@@ -106,12 +108,11 @@ class Exchange:
             atoll.signal_add(self._ready, 1, neighbour.pe, neighbour.there, ctx=ctx, stream=stream)
         for neighbour in self._plan:
             atoll.signal_consume(self._ready, 1, neighbour.here, stream=stream)
-            target, source = self._block[neighbour.target], self._block[neighbour.source]
-            if 0 in source.shape:  # the neighbour waits for a signal all the same
-                atoll.signal_add(self._arrived, 1, neighbour.pe, neighbour.there, ctx=ctx, stream=stream)
-                continue
-            its = (target, source, self._arrived, 1, atoll.SIGNAL_ADD, neighbour.pe, neighbour.there)
-            atoll.put_signal(*its, ctx=ctx, stream=stream)
+            atoll.put_signal(
+                *(neighbour.target, neighbour.source, self._arrived, 1, "add", neighbour.pe, neighbour.there),
+                ctx=ctx,
+                stream=stream,
+            )
 
     def free(self) -> None:
         """Free the signals. Collective."""
@@ -170,7 +171,7 @@ class Exchange:
                 pe = layout.pe_at(place)
                 source, target = self._rim(direction, layout.extents(pe))
                 opposite = 3 ** len(mine) - 1 - number
-                found.append(Neighbour(pe, number, opposite, source, target))
+                found.append(Neighbour(pe, number, opposite, self._block[source], self._block[target]))
         return found
 
     def _rim(
@@ -194,7 +195,7 @@ class Exchange:
     def _reflect(self) -> None:
         layout = self._layout
         mine = layout.coordinates(self._me)
-        view = self._block[layout.padded(self._me)]
+        view = self._library.view(self._block)[layout.padded(self._me)]
         for number, (kind, axis, at) in enumerate(zip(self._kinds, layout.axes, mine, strict=True)):
             if kind != "reflect":
                 continue

@@ -42,6 +42,11 @@ class Parts:
         """This PE's block; an error if it is freed."""
         return self._memory.block
 
+    @property
+    def _raw(self) -> Array:
+        """This PE's block as Atoll's own calls take it; an error if it is freed."""
+        return self._memory.raw
+
     # Its shape, type and distribution.
 
     @property
@@ -198,10 +203,11 @@ class Parts:
         ShapeMismatch
             If `out` has another shape.
         """
-        if out is None:
-            near = self._layout.near(box)
-            if near is not None:
-                return self._copy_of(*near)
+        near = self._layout.near(box)
+        if near is not None:
+            found = self._copy_of(*near, out)
+            if found is not None:
+                return found
         wanted, its = self._layout.box(box), self._library
         if out is not None and (tuple(out.shape) != wanted.visible or its.dtype(out) != self.dtype):
             raise atoll.ShapeMismatch(
@@ -225,24 +231,28 @@ class Parts:
         found = target.reshape(wanted.visible)
         return found if wanted.visible or not wanted.dropped else found[()]
 
-    def _copy_of(self, pe: int, local: tuple[Any, ...]) -> Any:
-        """Return a copy of a box within the part of one PE."""
-        part, its = self._block[local], self._library
-        found = its.empty(part.shape, self.dtype)
+    def _copy_of(self, pe: int, local: tuple[Any, ...], out: Array | None) -> Any:
+        """Return a copy of a box within the part of one PE; None if `out` is of another kind or shape."""
+        part, its = self._raw[local], self._library
+        if out is None:
+            found = its.empty(part.shape, self.dtype)
+        elif type(out) is type(self._block) and out.shape == part.shape and its.dtype(out) == self.dtype:
+            found = out
+        else:
+            return None
         if pe == self._me:
-            found[...] = part
+            found[...] = self._block[local]
             its.finish()
         else:
             its.get(found, part, pe, team=self._team)
-        return found if part.ndim else found[()]
+        return found if out is not None or part.shape else found[()]
 
     def _read(self, box: Box, target: Array) -> None:
         for piece in self._layout.pieces(box):
-            part = self._block[piece.local]
             if piece.pe == self._me:
-                target[piece.place] = part
+                target[piece.place] = self._block[piece.local]
             else:
-                self._library.get(target[piece.place], part, piece.pe, team=self._team)
+                self._library.get(target[piece.place], self._raw[piece.local], piece.pe, team=self._team)
 
     def _on_host(self, box: Any) -> Array:
         """Return a box as NumPy's array, as `get` does on hosts, without a copy on the GPU."""
@@ -250,8 +260,9 @@ class Parts:
             return cast(Array, self.get(box))
         wanted = self._layout.box(box)
         target = np.empty(wanted.shape, self.dtype)
+        self._library.finish()  # the calls have no array of the library
         for piece in self._layout.pieces(wanted):
-            self._library.get(target[piece.place], self._block[piece.local], piece.pe, team=self._team)
+            self._library.get(target[piece.place], self._raw[piece.local], piece.pe, team=self._team)
         return np.flip(target, wanted.reversed).reshape(wanted.visible)
 
     def put(self, box: Any, value: Any) -> None:
@@ -283,9 +294,9 @@ class Parts:
         near = self._layout.near(box)
         if near is not None:
             pe, local = near
-            part = self._block[local]
+            part = self._raw[local]
             if pe == self._me and (given.ndim == 0 or given.shape == part.shape):
-                part[...] = given
+                self._block[local] = given
                 its.finish()
                 return
             if given.shape == part.shape:
@@ -305,7 +316,7 @@ class Parts:
                 there[piece.local] = values  # one copy, which also converts
             else:
                 its.put(
-                    self._block[piece.local], its.contiguous(values, self.dtype), piece.pe, team=self._team
+                    self._raw[piece.local], its.contiguous(values, self.dtype), piece.pe, team=self._team
                 )
 
     def _assign(self, wanted: Box, value: Parts) -> None:
@@ -350,7 +361,7 @@ class Parts:
         for piece in self._layout.pieces(wanted):
             numbers = numbers_in(tuple(self._block.shape), piece.local, its)
             atoll.add_at(
-                self._memory.raw,
+                self._raw,
                 its.raw(numbers.reshape(-1)),
                 its.raw(its.contiguous(given[piece.place], self.dtype).reshape(-1)),
                 piece.pe,
@@ -376,7 +387,7 @@ class Parts:
         """
         key = _key(index)
         near = self._layout.near(key) if len(key) == self.ndim else None
-        if near is None or self._block[near[1]].ndim:
+        if near is None or self._raw[near[1]].ndim:
             raise IndexError(
                 f"fetch_add({index}, ...): expected one integer for each of the {self.ndim} axes, in range."
             )
@@ -385,7 +396,7 @@ class Parts:
         for at, room in zip(local, self._block.shape, strict=False):  # `local` ends with "..."
             number = number * room + at
         self._library.finish()  # what this PE wrote before
-        return atoll.atomic_fetch_add(self._memory.raw, value, pe, index=number, team=self._team)
+        return atoll.atomic_fetch_add(self._raw, value, pe, index=number, team=self._team)
 
 
 def _key(index: Any) -> tuple[Any, ...]:

@@ -41,9 +41,16 @@ class CuPy(NumPy):
 
     def symmetric(self, shape: tuple[int, ...], dtype: np.dtype[Any], zero: bool) -> Array:
         self.finish()  # it may get memory of an array that was dropped, and is still read
-        made = (atoll.zeros if zero else atoll.empty)(shape, dtype, device=self.device, xp=self.xp)
-        self.xp.cuda.Device(made.data.device_id).use()  # else CuPy makes the results on GPU 0
+        made = (atoll.zeros if zero else atoll.empty)(shape, dtype, device=self.device)
+        self._use(made.device)
         return made
+
+    def _use(self, number: int) -> None:
+        """Make the PE's GPU the current one, else results are made on GPU 0."""
+        self.xp.cuda.Device(number).use()
+
+    def view(self, raw: Array) -> Array:
+        return raw.cupy()
 
     def signals(self, n: int) -> Array:
         return atoll.signal(n, device=self.device, xp=self.xp)
@@ -62,6 +69,8 @@ class CuPy(NumPy):
         return self.xp.empty(shape, dtype)
 
     def array(self, value: Any) -> Array:
+        if isinstance(value, self.xp.ndarray):
+            return value
         if isinstance(value, atoll.DeviceArray):
             return value.cupy()
         if type(value).__module__.partition(".")[0] == "torch":
@@ -73,7 +82,7 @@ class CuPy(NumPy):
         return found
 
     def contiguous(self, x: Array, dtype: np.dtype[Any]) -> Array:
-        return self.xp.ascontiguousarray(x, dtype).reshape(x.shape)
+        return x if self.is_plain(x, dtype) else self.xp.ascontiguousarray(x, dtype).reshape(x.shape)
 
     def broadcast(self, x: Array, shape: tuple[int, ...]) -> Array:
         return self.xp.broadcast_to(x, shape)

@@ -16,7 +16,8 @@ Array = Any  # of the library
 class NumPy:
     """NumPy's arrays in the symmetric memory of hosts.
 
-    `raw` arrays are those that Atoll's own calls take; views of them have the same memory.
+    `raw` arrays are those that Atoll's own calls take at the symmetric side, on GPUs an atoll.DeviceArray. Without a
+    stream the calls wait for the current stream of the library whose array is the other side.
     """
 
     name = "numpy"
@@ -44,7 +45,7 @@ class NumPy:
         return raw
 
     def raw(self, x: Array) -> Array:
-        """Return an array of the library as Atoll's calls take it; no copy."""
+        """Return an array of the library as Atoll's calls take it at the local side; no copy."""
         return x
 
     def require(self, dtype: np.dtype[Any]) -> None:

@@ -28,33 +28,32 @@ class Torch(CuPy):
         self.xp = need("xp='torch'", "torch", atoll.Unsupported)
         self.on_gpu = device != "cpu"
         self.text = "on GPUs (PyTorch)" if self.on_gpu else "tensors of PyTorch"
-        self._place = "cpu"
+        self._place = self.xp.device("cpu")
         self._dtypes: dict[Any, Any] = {}
 
     def symmetric(self, shape: tuple[int, ...], dtype: np.dtype[Any], zero: bool) -> Array:
         if not self.on_gpu:
             return (atoll.zeros if zero else atoll.empty)(shape, dtype)
-        self.finish()  # as for CuPy
-        made = (atoll.zeros if zero else atoll.empty)(shape, dtype, device=self.device, xp=self.xp)
-        self.xp.cuda.set_device(made.device)
-        self._place = made.device
-        return made
+        return super().symmetric(shape, dtype, zero)
+
+    def _use(self, number: int) -> None:
+        self._place = self.xp.device("cuda", number)
+        self.xp.cuda.set_device(self._place)
 
     def signals(self, n: int) -> Array:
         return atoll.signal(n, device=self.device, xp=self.xp) if self.on_gpu else atoll.signal(n)
 
     def view(self, raw: Array) -> Array:
-        return raw if self.on_gpu else self.xp.from_numpy(raw)
+        return raw.torch() if self.on_gpu else self.xp.from_numpy(raw)
 
     def raw(self, x: Array) -> Array:
         return x if self.on_gpu else x.numpy()
 
     def get(self, target: Array, part: Array, pe: int, *, team: atoll.Team) -> None:  # type: ignore[override]
-        on_host = isinstance(target, np.ndarray)
-        atoll.get(target if on_host else self.raw(target), self.raw(part), pe, team=team)
+        atoll.get(target if isinstance(target, np.ndarray) else self.raw(target), part, pe, team=team)
 
     def put(self, part: Array, values: Array, pe: int, *, team: atoll.Team) -> None:  # type: ignore[override]
-        atoll.put(self.raw(part), self.raw(values), pe, team=team)
+        atoll.put(part, self.raw(values), pe, team=team)
 
     def require(self, dtype: np.dtype[Any]) -> None:
         if dtype.kind not in "biufc" or not hasattr(self.xp, dtype.name) or special_name(dtype):
@@ -70,7 +69,8 @@ class Torch(CuPy):
 
     def array(self, value: Any) -> Array:
         if isinstance(value, self.xp.Tensor):
-            return value.detach().to(self._place)
+            is_there = value.device == self._place and not value.requires_grad
+            return value if is_there else value.detach().to(self._place)
         if isinstance(value, atoll.DeviceArray):
             return value.torch()
         if hasattr(value, "__cuda_array_interface__"):
@@ -99,7 +99,7 @@ class Torch(CuPy):
         return x.to(self._torch_dtype(dtype))
 
     def contiguous(self, x: Array, dtype: np.dtype[Any]) -> Array:
-        return self.cast(x, dtype).resolve_conj().resolve_neg().contiguous()
+        return x if self.is_plain(x, dtype) else self.cast(x, dtype).resolve_conj().resolve_neg().contiguous()
 
     def is_plain(self, x: Array, dtype: np.dtype[Any]) -> bool:
         return bool(x.is_contiguous() and self.dtype(x) == dtype and not x.is_conj() and not x.is_neg())
