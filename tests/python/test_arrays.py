@@ -12,6 +12,7 @@ from atoll.arrays._axis import Axis, Range
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jobs import ROOT, Job
+from simulated import needs_plugin
 
 # A busy machine is no failure: an example may take longer than 200 ms there.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -141,6 +142,14 @@ def test_every_operation_is_numpys(job: Job) -> None:
         assert lines[-1] == "18 checks"
         seen.update(line for line in lines if line.startswith("random"))
     assert len(seen) == 1
+
+
+@needs_plugin
+@pytest.mark.parametrize("n", [1, 3])
+def test_arrays_on_a_simulated_gpu(job: Job, package: str, n: int) -> None:
+    """By a CuPy made of NumPy, which does each write as late as a GPU may; the program is that for real GPUs."""
+    done = job("../../python_gpu/dist_arrays.py", n, "simulated", PYTHONPATH=package)
+    assert done.stdout.count("simulated passed") == n
 
 
 @pytest.mark.parametrize(("n", "rounds"), [(1, 0), (4, 1)])

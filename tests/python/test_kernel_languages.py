@@ -78,6 +78,17 @@ def test_triton_kernels_compile(package: str) -> None:
     )
 
 
+@pytest.mark.parametrize(("n", "how"), [(1, "compile"), (3, "interpret")])
+def test_elements_of_distributed_arrays_in_triton(package: str, n: int, how: str) -> None:
+    interpreted = how == "interpret"
+    done = subprocess.run(
+        [launcher(), "run", "-n", str(n), with_triton(interpreted), str(PROGRAMS / "distributed_kernels.py"), "triton", how],
+        env=environment(PYTHONPATH=package, **({"TRITON_INTERPRET": "1"} if interpreted else {})),
+        capture_output=True, text=True, timeout=HANG_GUARD, check=False,
+    )  # fmt: skip
+    assert done.stdout == "done\n" * n, done.stdout + done.stderr
+
+
 @pytest.mark.timeout(3 * HANG_GUARD)
 def test_triton_kernels_have_checks_and_bounds_where_they_are_asked_for(package: str, tmp_path: Path) -> None:
     """Kernels are cached separately for each level of checks: another level does not reuse them."""

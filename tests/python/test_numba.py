@@ -35,6 +35,10 @@ def test_every_function(job: Job, outcomes: Outcomes, program: str, check: str, 
     )
 
 
+def test_elements_of_distributed_arrays(job: Job, cache: Path) -> None:
+    assert job("distributed_kernels.py", 2, "numba").stdout == "done\n" * 2
+
+
 def test_a_wait_that_never_ends_is_an_exception(job: Job, cache: Path) -> None:
     done = job("kernel_ends.py", 2, "host", NUMBA_CACHE_DIR=str(cache), ATOLL_WAIT_TIMEOUT="2")
     assert done.stdout.count("timed out as it should") == 2

@@ -51,6 +51,14 @@ def compile_kernels(python: str, package: str, found: Path, *by: str) -> Path:
     return found
 
 
+def test_elements_of_distributed_arrays(package: str) -> None:
+    done = subprocess.run(
+        [with_numba_cuda(), str(PROGRAMS / "distributed_kernels.py"), "numba", "compile"],
+        env=environment(PYTHONPATH=package), capture_output=True, text=True, timeout=HANG_GUARD, check=False,
+    )  # fmt: skip
+    assert done.stdout == "done\n", done.stdout + done.stderr
+
+
 @pytest.mark.timeout(5 * HANG_GUARD)  # compiles slowly: docs/measurements/2026-11-24-constants.md
 def test_the_same_kernels_compile_for_gpus(compiled: Path) -> None:
     """Every kernel of the programs."""

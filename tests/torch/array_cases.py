@@ -44,6 +44,7 @@ def distributed_arrays_to_dtensors_and_back(ranks: Ranks) -> None:
     atoll.init(uid=texts[0], pe=ranks.rank, n_pes=ranks.size)
     n, last = ranks.size, ranks.size - 1
     there_and_back((4 * n, 3), shares=True)
+    there_and_back((4 * n, 3), shares=True, xp="torch")
     there_and_back((4 * n, 3), shares=False, halo=1)
     there_and_back((7, 5), shares=False, dist="cyclic")
     line, square = (dist.init_device_mesh("cpu", sizes) for sizes in ((n,), (n // 2, 2)))

@@ -1,4 +1,4 @@
-"""Runs gpu_cases.py and gpu_symmetric_cases.py on GPUs: ranks in turn take the GPUs that there are.
+"""Runs gpu_cases.py, gpu_symmetric_cases.py and gpu_array_cases.py on GPUs: ranks in turn take the GPUs that there are.
 
     python gpu.py [--ranks N] [--limit SECONDS] [CASE...]
 
@@ -20,7 +20,8 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
-import gpu_cases  # noqa: F401 (registers the cases)
+import gpu_array_cases  # noqa: F401 (registers the cases)
+import gpu_cases  # noqa: F401 (as well)
 import gpu_symmetric_cases  # noqa: F401 (as well)
 import torch
 import torch.distributed as dist

@@ -230,6 +230,16 @@ def test_the_example_of_symmetric_memory_spreads_the_heat_as_one_rank_does(ranks
     assert done.stdout == "largest difference from one rank: 0.0e+00, heat 1000.000000\n"
 
 
+def test_distributed_arrays_of_tensors() -> None:
+    """On hosts; the program is that for GPUs."""
+    program = HERE.parent / "python_gpu/dist_arrays.py"
+    command = [*LAUNCHERS["atoll run"], str(program), "tensors"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=800, env=os.environ | {"OMP_NUM_THREADS": "1"}
+    )
+    assert done.stdout.count("tensors passed") == 2, done.stdout + done.stderr
+
+
 SYMMETRIC_DEATH = """
 import os, sys, torch, torch.distributed as dist
 import torch.distributed._symmetric_memory as symm_mem

@@ -38,6 +38,7 @@ class CuPy(NumPy):
         import cupy
 
         self.device, self.xp = device, cupy
+        self._number: int | None = None  # of the GPU, once there is an array
 
     def symmetric(self, shape: tuple[int, ...], dtype: np.dtype[Any], zero: bool) -> Array:
         self.finish()  # it may get memory of an array that was dropped, and is still read
@@ -47,6 +48,7 @@ class CuPy(NumPy):
 
     def _use(self, number: int) -> None:
         """Make the PE's GPU the current one, else results are made on GPU 0."""
+        self._number = number
         self.xp.cuda.Device(number).use()
 
     def view(self, raw: Array) -> Array:
@@ -120,7 +122,13 @@ class CuPy(NumPy):
         return getattr(self.xp, name)(x, axis=axes, keepdims=True, **more)
 
     def finish(self) -> None:
-        self.xp.cuda.get_current_stream().synchronize()
+        if self._number is not None:
+            self.xp.cuda.get_current_stream().synchronize()
+
+    def tensor(self, x: Array) -> Array:
+        import torch
+
+        return torch.from_dlpack(x)
 
     def on(self, stream: Any) -> contextlib.AbstractContextManager[Any]:
         if stream is None or isinstance(stream, str):

@@ -138,6 +138,12 @@ class NumPy:
         """Return the result of one of NumPy's functions that work element by element."""
         return function(*operands, **keywords)
 
+    def tensor(self, x: Array) -> Array:
+        """Return an array as a tensor of PyTorch; no copy."""
+        import torch
+
+        return torch.from_numpy(x)
+
     # Order.
 
     def finish(self) -> None:

@@ -29,6 +29,7 @@ class Torch(CuPy):
         self.on_gpu = device != "cpu"
         self.text = "on GPUs (PyTorch)" if self.on_gpu else "tensors of PyTorch"
         self._place = self.xp.device("cpu")
+        self._number = None
         self._dtypes: dict[Any, Any] = {}
 
     def symmetric(self, shape: tuple[int, ...], dtype: np.dtype[Any], zero: bool) -> Array:
@@ -37,6 +38,7 @@ class Torch(CuPy):
         return super().symmetric(shape, dtype, zero)
 
     def _use(self, number: int) -> None:
+        self._number = number
         self._place = self.xp.device("cuda", number)
         self.xp.cuda.set_device(self._place)
 
@@ -147,8 +149,11 @@ class Torch(CuPy):
         return elementwise(self, function, operands, keywords)
 
     def finish(self) -> None:
-        if self.on_gpu:
+        if self._number is not None:
             self.xp.cuda.current_stream().synchronize()
+
+    def tensor(self, x: Array) -> Array:
+        return x
 
     def on(self, stream: Any) -> contextlib.AbstractContextManager[Any]:
         if not self.on_gpu or stream is None or isinstance(stream, str):

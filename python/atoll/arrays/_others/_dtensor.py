@@ -66,7 +66,7 @@ def from_dtensor(tensor: Any, **distribution: Any) -> DistArray:
     return made
 
 
-@collective("mesh", "placements")
+@collective("mesh", "placements", on_gpus=True)
 def to_dtensor(a: DistArray, mesh: Any = None, placements: Sequence[Any] | None = None) -> Any:
     """Return the elements as a DTensor of PyTorch. Collective.
 
@@ -79,7 +79,7 @@ def to_dtensor(a: DistArray, mesh: Any = None, placements: Sequence[Any] | None 
     a
         The array.
     mesh
-        A `torch.distributed.DeviceMesh` on CPUs over the job's processes. By default one of the grid of `a`, with a
+        A `torch.distributed.DeviceMesh` over the job's processes, on CPUs or GPUs as the array. By default one of the grid of `a`, with a
         dimension for each axis of several parts.
     placements
         Shard or Replicate for each dimension of the mesh. By default each dimension shards the axis that it is made from, and a
@@ -105,20 +105,19 @@ def to_dtensor(a: DistArray, mesh: Any = None, placements: Sequence[Any] | None 
         if mesh is None:
             divided = [axis for axis, parts in enumerate(a.grid) if parts > 1] or [0]
             sizes = tuple(a.grid[axis] for axis in divided)
-            mesh = torch.distributed.init_device_mesh("cpu", sizes)
+            mesh = torch.distributed.init_device_mesh("cuda" if a._library.on_gpu else "cpu", sizes)
             placements = placements or [dtensor.Shard(axis) for axis in divided]
         placements = placements or [dtensor.Shard(axis) for axis in range(len(mesh.shape))]
         place = mesh.get_coordinate() or (0,) * len(mesh.shape)
         bounds = _bounds(a.shape, tuple(mesh.shape), tuple(place), placements)
     is_own = all(axis.is_contiguous for axis in a._layout.axes) and bounds == a.bounds()
-    shares = bool(
-        atoll.min_reduce(np.array([is_own and a.local.flags.c_contiguous], int), team=_current.team())[0]
-    )
+    is_plain = a._library.is_plain(a.local, a.dtype)
+    shares = bool(atoll.min_reduce(np.array([is_own and is_plain], int), team=_current.team())[0])
     _current.barrier()
     part = a.local if shares else a.get(tuple(slice(*ends) for ends in bounds))
     _current.barrier()
     return dtensor.DTensor.from_local(
-        torch.from_numpy(part),
+        a._library.tensor(part),
         mesh,
         placements,
         run_check=False,
