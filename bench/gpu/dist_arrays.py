@@ -14,6 +14,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +75,24 @@ def boxes(library: str, its: Any, where: dict[str, Any], finish: Call) -> None:
         out = its.empty((rows, columns), np.dtype("float32"))
         box, there = np.s_[low : low + rows, :columns], np.s_[:rows, :columns]
         size = f"{library}, {rows} x {columns}"
-        compare(f"put of a box, {size}", lambda: a.put(box, value), lambda: atoll.put(x[there], value, right), times, finish)  # noqa: B023
-        compare(f"get of a box, {size}", lambda: a.get(box, out=out), lambda: atoll.get(out, x[there], right), times, finish)  # noqa: B023
+        compare(
+            f"put of a box, {size}",
+            *(partial(a.put, box, value), partial(put_view, x, there, value, right)),
+            *(times, finish),
+        )
+        compare(
+            f"get of a box, {size}",
+            *(partial(a.get, box, out), partial(get_view, out, x, there, right)),
+            *(times, finish),
+        )
+
+
+def put_view(x: Any, there: Any, value: Any, pe: int) -> None:
+    atoll.put(x[there], value, pe)
+
+
+def get_view(out: Any, x: Any, there: Any, pe: int) -> None:
+    atoll.get(out, x[there], pe)
 
 
 class ByHand:
@@ -108,15 +125,16 @@ def halos(library: str, where: dict[str, Any], finish: Call) -> None:
         hand = ByHand(a, a._library)
         kind = f"{library}, {len(shape)}-D"
 
-        def blocking() -> None:
-            hand.exchange()  # noqa: B023
-            finish()
-
-        on_stream = lambda: a.exchange_halo(stream="current")  # noqa: B023, E731
-        compare(f"halo, {kind}", lambda: a.exchange_halo(), blocking, 50, finish)  # noqa: B023
+        on_stream = partial(a.exchange_halo, stream="current")
+        compare(f"halo, {kind}", a.exchange_halo, partial(in_turn, hand.exchange, finish), 50, finish)
         compare(f"halo on a stream, {kind}", on_stream, hand.exchange, 50, finish)
         if library == "torch":
             graphs(f"halo in a graph, {kind}", on_stream, hand.exchange, finish)
+
+
+def in_turn(*calls: Call) -> None:
+    for call in calls:
+        call()
 
 
 def graphs(name: str, ours: Call, bare: Call, finish: Call) -> None:

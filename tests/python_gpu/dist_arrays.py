@@ -25,8 +25,8 @@ if "simulated" in sys.argv[1:]:
     sys.path.insert(0, str(PROGRAMS))
     import cupy_on_numpy  # noqa: F401
 
-from atoll import arrays
-from atoll.arrays import DistArray
+from atoll import arrays  # noqa: E402
+from atoll.arrays import DistArray  # noqa: E402
 
 # Library, device= and xp= of each name.
 KINDS = {
@@ -35,7 +35,16 @@ KINDS = {
     "simulated": {"device": "cuda"},
     "tensors": {"xp": "torch"},
 }
-BOXES = [np.s_[...], np.s_[2:9, 1:7], np.s_[::3, ::2], np.s_[5], np.s_[:, 4], np.s_[1:2, 3:4], np.s_[3:3], np.s_[-1, -2]]
+BOXES = [
+    np.s_[...],
+    np.s_[2:9, 1:7],
+    np.s_[::3, ::2],
+    np.s_[5],
+    np.s_[:, 4],
+    np.s_[1:2, 3:4],
+    np.s_[3:3],
+    np.s_[-1, -2],
+]
 REVERSED = [np.s_[::-1], np.s_[9:1:-2, ::-1], np.s_[4, ::-3]]
 DISTS: list[Any] = ["block", "cyclic", ["cyclic(2)", "block"], ["whole", "block"]]
 DTYPES = ["float32", "float64", "int32", "int64", "complex64", "bool", "uint8"]
@@ -293,8 +302,14 @@ def halos() -> None:
                 equal(f"halo, {border}", a.local_with_halo, padded(whole, width, border)[rows, columns])
     a, whole = made("int32", halo=[(1, 2), (0, 1)])
     a.exchange_halo("periodic")
-    rows, columns = (slice(start, stop + more) for (start, stop), more in zip(a.bounds(), (3, 1), strict=True))
-    equal("halo, of uneven widths", a.local_with_halo, np.pad(whole, [(1, 2), (0, 1)], mode="wrap")[rows, columns])
+    rows, columns = (
+        slice(start, stop + more) for (start, stop), more in zip(a.bounds(), (3, 1), strict=True)
+    )
+    equal(
+        "halo, of uneven widths",
+        a.local_with_halo,
+        np.pad(whole, [(1, 2), (0, 1)], mode="wrap")[rows, columns],
+    )
     a = arrays.from_function(lambda i, j, k: 100 * i + 10 * j + k, (6, 6, 6), halo=1, **kind)
     a.exchange_halo("periodic")
     box = tuple(slice(start, stop + 2) for start, stop in a.bounds())
@@ -319,7 +334,12 @@ def streams() -> None:
         expected = smoothed(np.pad(expected, 1, mode="wrap"))
     equal("steps", jacobi(20, lambda u: u.exchange_halo("periodic")), expected, exact=False)
     if "device" not in kind:
-        refused("a stream of the host", ValueError, "leave the stream out", lambda: jacobi(1, lambda u: u.exchange_halo(stream=0)))
+        refused(
+            "a stream of the host",
+            ValueError,
+            "leave the stream out",
+            lambda: jacobi(1, lambda u: u.exchange_halo(stream=0)),
+        )
         return
     current = lambda u: u.exchange_halo("periodic", stream="current")  # noqa: E731
     equal("steps on the current stream", jacobi(20, current), expected, exact=False)
@@ -399,7 +419,11 @@ def computation() -> None:
     a += 1
     a *= np.arange(9.0)
     equal("operands of NumPy", a, (x + 1) * np.arange(9.0))
-    equal("operands of the library", a - a._library.array(np.arange(9.0)), (x + 1) * np.arange(9.0) - np.arange(9.0))
+    equal(
+        "operands of the library",
+        a - a._library.array(np.arange(9.0)),
+        (x + 1) * np.arange(9.0) - np.arange(9.0),
+    )
     np.exp(a / 1000, out=a)
     equal("out=", a, np.exp((x + 1) * np.arange(9.0) / 1000), exact=False)
     c, z = made("complex64")
@@ -410,7 +434,12 @@ def computation() -> None:
     equal("map_blocks", arrays.full(SHAPE, 3.0, **kind).map_blocks(lambda p: p * p), np.full(SHAPE, 9.0))
     u, w = made("float64", halo=1)
     u.exchange_halo("periodic")
-    equal("map_blocks(halo=)", u.map_blocks(smoothed, halo=True), smoothed(np.pad(w, 1, mode="wrap")), exact=False)
+    equal(
+        "map_blocks(halo=)",
+        u.map_blocks(smoothed, halo=True),
+        smoothed(np.pad(w, 1, mode="wrap")),
+        exact=False,
+    )
     equal("copy", c.copy(), z)
 
 
@@ -418,7 +447,7 @@ def reductions() -> None:
     for dtype, dist in [*itertools.product(DTYPES, DISTS[:1]), *itertools.product(["float64"], DISTS[1:])]:
         a, x = made(dtype, dist)
         for name in ("sum", "min", "max", "any", "all", "mean", "var", "std", "prod"):
-            if name in ("min", "max") and dtype == "complex64" or name == "var" and dtype == "bool":
+            if (name in ("min", "max") and dtype == "complex64") or (name == "var" and dtype == "bool"):
                 continue
             if name == "std" and dtype == "bool":
                 continue

@@ -235,7 +235,12 @@ def test_distributed_arrays_of_tensors() -> None:
     program = HERE.parent / "python_gpu/dist_arrays.py"
     command = [*LAUNCHERS["atoll run"], str(program), "tensors"]
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=800, env=os.environ | {"OMP_NUM_THREADS": "1"}
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=800,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
     )
     assert done.stdout.count("tensors passed") == 2, done.stdout + done.stderr
 

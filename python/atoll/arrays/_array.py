@@ -111,7 +111,7 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
 
     @classmethod
     def _of(
-        cls, its: Layout, dtype: Any, zero: bool = True, library: _libraries.NumPy | None = None
+        cls, its: Layout, dtype: Any, zero: bool = True, library: _libraries.Library | None = None
     ) -> DistArray:
         """Return a new array with a layout; without `zero` its part has anything, and is to be filled. Collective.
 
@@ -149,7 +149,9 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
             if order is None:
                 made._write(box, part[local])
             else:
-                made._write(Box(tuple(box.ranges[axis] for axis in order)), made._library.permuted(part[local], order))
+                made._write(
+                    Box(tuple(box.ranges[axis] for axis in order)), made._library.permuted(part[local], order)
+                )
         _current.barrier()
         return made
 
@@ -246,7 +248,9 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
         """
         _ = self._block
         if stream is not None and not self._library.on_gpu:
-            raise ValueError(f"exchange_halo(stream=...): this array is {self._library.text}; leave the stream out.")
+            raise ValueError(
+                f"exchange_halo(stream=...): this array is {self._library.text}; leave the stream out."
+            )
         if self._exchange is None:
             if not self._layout.has_halo:
                 raise ValueError("this array has no halo; make it with halo=1, or wider.")

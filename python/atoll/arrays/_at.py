@@ -56,7 +56,7 @@ class Chosen:
             A contiguous array of the indices' shape and this dtype for the result. It is also returned.
         """
         array, its = self._array, self._array._library
-        found = its.empty(self._shape, array.dtype) if out is None else out
+        found: Array = its.empty(self._shape, array.dtype) if out is None else out
         if tuple(found.shape) != self._shape or not its.is_plain(found, array.dtype):
             raise atoll.ShapeMismatch(
                 f"a.at[...].get(): out has shape {found.shape} and dtype {found.dtype}; expected a contiguous array of "
@@ -115,7 +115,7 @@ class Chosen:
                 array._raw, its.raw(numbers), its.raw(given[place]), _raw(its, pes), team=array._team
             )
 
-    def _values(self, given: Array) -> Array:
+    def _values(self, given: Array) -> Any:
         """Return values as one flat array of the indices' shape."""
         its = self._array._library
         try:
@@ -154,8 +154,8 @@ def split(axis: Axis, index: Array) -> tuple[Any, Array]:
         part = axis.owner(index)
         return part, index - np.asarray(axis.bounds).take(part)
     # Comparisons are faster than a search.
-    is_past = index >= axis.bounds[1]
-    part = is_past.astype(np.int64) if hasattr(is_past, "astype") else is_past.long()
+    is_past: Any = index >= axis.bounds[1]
+    part = is_past.astype(np.int64) if hasattr(is_past, "astype") else is_past.long()  # of PyTorch
     local = index - is_past * axis.bounds[1]
     for before, bound in zip(axis.bounds[1:-2], axis.bounds[2:-1], strict=True):
         is_past = index >= bound
@@ -168,11 +168,11 @@ def _address(numbers: Array, pes: Any, distance: int) -> Array:
     return numbers if isinstance(pes, int) and pes == 0 else numbers + pes * distance
 
 
-def _raw(library: _libraries.NumPy, pes: Any) -> Any:
+def _raw(library: _libraries.Library, pes: Any) -> Any:
     return pes if isinstance(pes, int) else library.raw(pes)
 
 
-def summand(values: Any, dtype: np.dtype[Any], library: _libraries.NumPy = _libraries.HOST) -> Array:
+def summand(values: Any, dtype: np.dtype[Any], library: _libraries.Library = _libraries.HOST) -> Any:
     """Return values to add as numbers of a dtype, if they are of its kind, as an array of a library.
 
     Raises
@@ -193,7 +193,7 @@ def summand(values: Any, dtype: np.dtype[Any], library: _libraries.NumPy = _libr
     )
 
 
-def wrapped(given: Any, length: int, library: _libraries.NumPy = _libraries.HOST) -> Array:
+def wrapped(given: Any, length: int, library: _libraries.Library = _libraries.HOST) -> Any:
     """Return indices of an axis as numbers from 0 of 64 bits, as an array of a library.
 
     Raises
@@ -219,7 +219,7 @@ def wrapped(given: Any, length: int, library: _libraries.NumPy = _libraries.HOST
     return np.where(index < 0, index + length, index)
 
 
-def _wrapped_by(library: _libraries.NumPy, given: Any, length: int) -> Array:
+def _wrapped_by(library: _libraries.Library, given: Any, length: int) -> Any:
     """Return the same; indices that are not on the GPU are checked before they go there."""
     if not (hasattr(given, "__cuda_array_interface__") or type(given).__module__ == "torch"):
         return library.array(wrapped(given, length))

@@ -136,7 +136,7 @@ def team_of(name: str, arguments: Any, keywords: Mapping[str, Any], given: Any) 
     return found or atoll.WORLD
 
 
-def library_of(name: str, arguments: Any, keywords: Mapping[str, Any]) -> _libraries.NumPy:
+def library_of(name: str, arguments: Any, keywords: Mapping[str, Any]) -> _libraries.Library:
     """Return the library of the parts of the arrays among the arguments.
 
     Raises

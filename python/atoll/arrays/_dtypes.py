@@ -35,6 +35,6 @@ def agreed_dtype(every: Sequence[tuple[np.dtype[Any], int]]) -> np.dtype[Any]:
     return found
 
 
-def converted(part: Array, dtype: np.dtype[Any], library: _libraries.NumPy = _libraries.HOST) -> Array:
+def converted(part: Array, dtype: np.dtype[Any], library: _libraries.Library = _libraries.HOST) -> Any:
     """Return a part of a library in the agreed dtype; one without elements warns of no loss."""
     return library.empty(part.shape, dtype) if 0 in part.shape else library.cast(part, dtype)

@@ -45,10 +45,11 @@ class Exchange:
         layout: Layout,
         team: atoll.Team,
         block: np.ndarray[Any, Any],
-        library: _libraries.NumPy = _libraries.HOST,
+        library: _libraries.Library = _libraries.HOST,
     ) -> None:
         self._layout = layout
-        self._library, self._stream = library, None
+        self._library = library
+        self._stream: Any = None
         self._waits_at_end = False
         self._team, self._me = team, team.my_pe()
         self._ctx = None if team == atoll.WORLD else atoll.Context(team)
@@ -102,8 +103,7 @@ class Exchange:
 
     def _enqueue(self) -> None:
         """Do the work of `start` on the stream, after what is there: it has read the halo and written the rim."""
-        stream: Any = self._stream
-        ctx = self._ctx
+        stream, ctx = self._stream, self._ctx
         for neighbour in self._plan:
             atoll.signal_add(self._ready, 1, neighbour.pe, neighbour.there, ctx=ctx, stream=stream)
         for neighbour in self._plan:

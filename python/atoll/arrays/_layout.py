@@ -407,8 +407,8 @@ def _halo_of(halo: int | Sequence[int | Width], axes: tuple[Axis, ...]) -> tuple
 
 
 def numbers_in(
-    shape: tuple[int, ...], local: tuple[slice, ...], library: _libraries.NumPy = _libraries.HOST
-) -> np.ndarray[Any, Any]:
+    shape: tuple[int, ...], local: tuple[slice, ...], library: _libraries.Library = _libraries.HOST
+) -> Any:
     """Return the numbers in C order of the elements of a box of a block, as an array of a library."""
     numbers: Any = 0
     stride = 1

@@ -26,7 +26,7 @@ class Allocation:
         team: atoll.Team,
         block: Array,
         span: Span | None = None,
-        library: _libraries.NumPy = _libraries.HOST,
+        library: _libraries.Library = _libraries.HOST,
     ) -> None:
         self.team, self.raw, self.span = team, block, span
         self.library, self.block = library, library.view(block)
@@ -47,7 +47,7 @@ class Allocation:
             self.team.barrier()
             free_span(self.span)
 
-    def on(self, pe: int) -> Array:
+    def on(self, pe: int) -> Any:
         """Return a PE's block as a plain array.
 
         Raises
@@ -68,7 +68,7 @@ def allocate(
     shape: tuple[int, ...],
     dtype: np.dtype[Any],
     zero: bool = True,
-    library: _libraries.NumPy = _libraries.HOST,
+    library: _libraries.Library = _libraries.HOST,
 ) -> Allocation:
     """Return a block on each PE of a team; with `zero` all PEs see zeros. Collective over the team.
 
@@ -91,7 +91,7 @@ def allocate(
     return Allocation(team, block, span)
 
 
-def signals(team: atoll.Team, n: int, library: _libraries.NumPy = _libraries.HOST) -> Allocation:
+def signals(team: atoll.Team, n: int, library: _libraries.Library = _libraries.HOST) -> Allocation:
     """Return signal words on each PE of a team, beside arrays of a library. Collective over the team."""
     if team.n_pes() == atoll.WORLD.n_pes():
         return Allocation(team, library.signals(n))
@@ -123,7 +123,7 @@ class Memory:
         return None if self._its.span is None else self._its.span.place
 
     @property
-    def block(self) -> Array:
+    def block(self) -> Any:
         """This PE's block.
 
         Raises

@@ -27,7 +27,7 @@ class Parts:
     """An array in parts, one on each PE of a team. Its public calls are not collective."""
 
     def _make(
-        self, its: Layout, dtype: np.dtype[Any], zero: bool = True, library: _libraries.NumPy | None = None
+        self, its: Layout, dtype: np.dtype[Any], zero: bool = True, library: _libraries.Library | None = None
     ) -> None:
         self._layout = its
         self._library = library = library or _current.library()
@@ -35,15 +35,17 @@ class Parts:
         self._team = team = _current.team()
         self._me, self._n_pes = team.my_pe(), team.n_pes()
         # A halo has zeros until it is filled.
-        self._memory = Memory(allocate(team, its.block_shape, dtype, zero or its.has_halo, library), its.shape)
+        self._memory = Memory(
+            allocate(team, its.block_shape, dtype, zero or its.has_halo, library), its.shape
+        )
 
     @property
-    def _block(self) -> Array:
+    def _block(self) -> Any:
         """This PE's block; an error if it is freed."""
         return self._memory.block
 
     @property
-    def _raw(self) -> Array:
+    def _raw(self) -> Any:
         """This PE's block as Atoll's own calls take it; an error if it is freed."""
         return self._memory.raw
 
@@ -85,12 +87,14 @@ class Parts:
 
         The view ends with `free`, which cannot find it: afterwards it shows other memory, without an error.
         """
-        return self._block[self._layout.interior(self._me)]
+        found: Array = self._block[self._layout.interior(self._me)]
+        return found
 
     @property
     def local_with_halo(self) -> Array:
         """This PE's part with its halo, a view, which ends as `local` does."""
-        return self._block[self._layout.padded(self._me)]
+        found: Array = self._block[self._layout.padded(self._me)]
+        return found
 
     def barrier(self) -> None:
         """Complete what this PE wrote, also by its GPU's current stream, and wait for all PEs of the array. Collective.
@@ -219,7 +223,11 @@ class Parts:
         target = its.empty(wanted.shape, self.dtype) if out is None else out.reshape(wanted.shape)
         in_order = target
         if wanted.reversed:
-            in_order = its.empty(wanted.shape, self.dtype) if its.flips_by_copy else its.flip(target, wanted.reversed)
+            in_order = (
+                its.empty(wanted.shape, self.dtype)
+                if its.flips_by_copy
+                else its.flip(target, wanted.reversed)
+            )
         self._read(wanted, in_order)
         if wanted.reversed and its.flips_by_copy:
             target[...] = its.flip(in_order, wanted.reversed)
@@ -315,9 +323,7 @@ class Parts:
             if there is not None and (its.on_gpu or not its.is_plain(values, self.dtype)):
                 there[piece.local] = values  # one copy, which also converts
             else:
-                its.put(
-                    self._raw[piece.local], its.contiguous(values, self.dtype), piece.pe, team=self._team
-                )
+                its.put(self._raw[piece.local], its.contiguous(values, self.dtype), piece.pe, team=self._team)
 
     def _assign(self, wanted: Box, value: Parts) -> None:
         if value._library is not self._library:
@@ -404,7 +410,7 @@ def _key(index: Any) -> tuple[Any, ...]:
     return tuple(index) if isinstance(index, (tuple, list, np.ndarray)) and np.ndim(index) else (index,)
 
 
-def _fitted(call: str, given: Array, box: Box, its: _libraries.NumPy) -> Array:
+def _fitted(call: str, given: Array, box: Box, its: _libraries.Library) -> Any:
     """Return values of a library in the shape and order of a box's ranges."""
     try:
         given = its.broadcast(given, box.visible)

@@ -78,7 +78,7 @@ def _apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict
 
 
 def _result_dtypes(
-    ufunc: np.ufunc, operands: list[Any], where: _libraries.NumPy
+    ufunc: np.ufunc, operands: list[Any], where: _libraries.Library
 ) -> tuple[np.dtype[Any], ...] | None:
     """Return the dtypes of the results, which are then computed in place; None if NumPy cannot tell before."""
     weak = (int, float, complex)  # numbers of Python take the dtype of the arrays
@@ -108,7 +108,7 @@ def _common_layout(name: str, arrays: list[DistArray]) -> Layout:
     return first
 
 
-def part_of(value: Any, its: Layout, where: _libraries.NumPy = _libraries.HOST) -> Any:
+def part_of(value: Any, its: Layout, where: _libraries.Library = _libraries.HOST) -> Any:
     """Return the part of an operand that matches this PE's part, in its library.
 
     An operand of NumPy, or one of the library, is the same on every PE.
@@ -131,13 +131,13 @@ def part_of(value: Any, its: Layout, where: _libraries.NumPy = _libraries.HOST) 
     return whole[mesh] if source is where is _libraries.HOST else _taken(whole, mesh, source, where)
 
 
-def _operand(value: Any, where: _libraries.NumPy) -> Any:
+def _operand(value: Any, where: _libraries.Library) -> Any:
     """Return an operand as an array, of the library or of NumPy."""
     is_there = hasattr(value, "__cuda_array_interface__") or type(value).__module__ == "torch"
     return where.array(value) if is_there else np.asarray(value)
 
 
-def _taken(whole: Any, mesh: Any, source: _libraries.NumPy, where: _libraries.NumPy) -> Any:
+def _taken(whole: Any, mesh: Any, source: _libraries.Library, where: _libraries.Library) -> Any:
     """Return the elements of an array at a mesh of indices, in a library."""
     if source is _libraries.HOST:
         return where.array(whole[mesh])

@@ -36,7 +36,9 @@ def _place(axis, index):
     part = tl.where(is_large, index // (axis.size + 1), axis.rest + behind // tl.maximum(axis.size, 1))
     first = part * axis.size + tl.minimum(part, axis.rest)
     part = tl.where(dealt, row % axis.parts, part)
-    inside = tl.where(dealt, row // axis.parts * axis.dealt + index % tl.maximum(axis.dealt, 1), index - first)
+    inside = tl.where(
+        dealt, row // axis.parts * axis.dealt + index % tl.maximum(axis.dealt, 1), index - first
+    )
     return part, inside + axis.low
 
 

@@ -158,7 +158,11 @@ def compute(function: Any, inputs: Any, keywords: Any, of: Any = None) -> Any:
 
 def asarray(x: Any, dtype: Any = None) -> Any:
     flush()
-    return x if isinstance(x, ndarray) and dtype in (None, x.dtype) else wrapped(np.array(getattr(x, "_x", x), dtype))
+    return (
+        x
+        if isinstance(x, ndarray) and dtype in (None, x.dtype)
+        else wrapped(np.array(getattr(x, "_x", x), dtype))
+    )
 
 
 class Stream:

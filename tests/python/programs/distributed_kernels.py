@@ -100,7 +100,9 @@ def in_triton() -> None:
 
 
 def bounds_are_refused() -> None:
-    uneven = arrays.zeros(2 * atoll.n_pes(), dist=[0, *range(2, atoll.n_pes() + 1), 2 * atoll.n_pes()], **place)
+    uneven = arrays.zeros(
+        2 * atoll.n_pes(), dist=[0, *range(2, atoll.n_pes() + 1), 2 * atoll.n_pes()], **place
+    )
     try:
         uneven.device()
     except atoll.Unsupported as error:
@@ -132,7 +134,15 @@ def compiled_by_triton() -> None:
     from triton_compiling import TEAM
 
     axis: Any = AxisView(*["i32"] * 8)  # type: ignore[arg-type]
-    of = {"team": TEAM, "a": (axis, axis), "x": "*fp64", "b": (axis, axis), "y": "*fp64", "rows": "i32", "columns": "i32"}
+    of = {
+        "team": TEAM,
+        "a": (axis, axis),
+        "x": "*fp64",
+        "b": (axis, axis),
+        "y": "*fp64",
+        "rows": "i32",
+        "columns": "i32",
+    }
     source = ASTSource(fn=transpose, signature={**of, "N": "constexpr"}, constexprs={(7,): 16})
     assert "st.global" in triton.compile(source, target=GPUTarget("cuda", 90, 32)).asm["ptx"]
 

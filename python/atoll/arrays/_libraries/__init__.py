@@ -6,14 +6,14 @@ from typing import Any
 
 import atoll
 
-from ._numpy import NumPy
+from ._library import Library as Library
 
-HOST = NumPy()
-others: list[NumPy] = []
+HOST = Library()
+others: list[Library] = []
 """The libraries besides HOST that have arrays in this process, each once."""
 
 
-def chosen(device: Any, xp: Any, call: str) -> NumPy:
+def chosen(device: Any, xp: Any, call: str) -> Library:
     """Return the library that `device=` and `xp=` of a call choose.
 
     Raises
@@ -33,7 +33,11 @@ def chosen(device: Any, xp: Any, call: str) -> NumPy:
     if name not in (("cupy", "torch") if on_gpu else ("numpy", "torch")):
         raise atoll.InvalidArgument(
             f"{call}(): xp is {xp!r}; pass "
-            + ('"cupy" or "torch" (or the module) with device="cuda".' if on_gpu else '"numpy" or "torch" on hosts.')
+            + (
+                '"cupy" or "torch" (or the module) with device="cuda".'
+                if on_gpu
+                else '"numpy" or "torch" on hosts.'
+            )
         )
     text = str(device) if on_gpu else "cpu"
     for library in others:
@@ -46,7 +50,7 @@ def chosen(device: Any, xp: Any, call: str) -> NumPy:
     return made
 
 
-def _make(name: str, device: str) -> NumPy:
+def _make(name: str, device: str) -> Library:
     if name == "torch":
         from ._torch import Torch
 

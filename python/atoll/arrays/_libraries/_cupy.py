@@ -11,7 +11,7 @@ import numpy as np
 import atoll
 
 from ..._device import numpy_dtype, special_name
-from ._numpy import Array, NumPy
+from ._library import Array, Library
 
 # The functions that reduce as a ufunc does.
 REDUCTIONS = {
@@ -24,7 +24,7 @@ REDUCTIONS = {
 }
 
 
-class CuPy(NumPy):
+class CuPy(Library):
     """CuPy's arrays. They are computed on CuPy's current stream.
 
     Atoll's calls without a stream wait for that stream before they move data, and are complete on return.
@@ -67,7 +67,7 @@ class CuPy(NumPy):
     def dtype_from(self, given: Any) -> Any:
         return given if given is None else numpy_dtype(given)
 
-    def empty(self, shape: Any, dtype: Any) -> Array:  # type: ignore[override]
+    def empty(self, shape: Any, dtype: Any) -> Array:
         return self.xp.empty(shape, dtype)
 
     def array(self, value: Any) -> Array:

@@ -13,7 +13,7 @@ import atoll
 from ..._device import numpy_dtype, special_name
 from ..._versions import need
 from ._cupy import CuPy
-from ._numpy import Array
+from ._library import Array
 from ._torch_functions import apply, elementwise
 
 
@@ -141,7 +141,11 @@ class Torch(CuPy):
         return (torch.any if name == "any" else torch.all)(x != 0, dim=axes, keepdim=True)
 
     def apply(
-        self, ufunc: np.ufunc, operands: Sequence[Any], outs: tuple[Array, ...] | None, keywords: dict[str, Any]
+        self,
+        ufunc: np.ufunc,
+        operands: Sequence[Any],
+        outs: tuple[Array, ...] | None,
+        keywords: dict[str, Any],
     ) -> Any:
         return apply(self, ufunc, operands, outs, keywords)
 

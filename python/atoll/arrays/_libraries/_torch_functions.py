@@ -22,13 +22,15 @@ NAMES = {
     "fabs": "abs",
 }
 # Those that PyTorch has by the same name.
-SAME = set(
-    "add subtract multiply divide floor_divide remainder fmod negative positive absolute sign sqrt square reciprocal exp "
-    "exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh hypot "
-    "maximum minimum fmax fmin floor ceil trunc logical_and logical_or logical_xor logical_not not_equal less less_equal "
-    "greater greater_equal isnan isinf isfinite signbit copysign bitwise_and bitwise_or bitwise_xor logaddexp logaddexp2 "
-    "deg2rad rad2deg float_power gcd lcm heaviside nextafter".split()
+_LIST = (
+    "add subtract multiply divide floor_divide remainder fmod negative positive absolute sign sqrt "
+    "square reciprocal exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan arctan2 sinh "
+    "cosh tanh arcsinh arccosh arctanh hypot maximum minimum fmax fmin floor ceil trunc logical_and "
+    "logical_or logical_xor logical_not not_equal less less_equal greater greater_equal isnan isinf "
+    "isfinite signbit copysign bitwise_and bitwise_or bitwise_xor logaddexp logaddexp2 deg2rad rad2deg "
+    "float_power gcd lcm heaviside nextafter"
 )
+SAME = frozenset(_LIST.split())
 WEAK = (bool, int, float, complex)  # numbers of Python take the dtype of the tensors
 
 

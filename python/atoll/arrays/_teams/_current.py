@@ -13,7 +13,7 @@ from .. import _libraries
 
 class _Thread(threading.local):
     team: atoll.Team | None = None
-    library: _libraries.NumPy = _libraries.HOST
+    library: _libraries.Library = _libraries.HOST
 
 
 _thread = _Thread()
@@ -24,7 +24,7 @@ def team() -> atoll.Team:
     return _thread.team or atoll.WORLD
 
 
-def library() -> _libraries.NumPy:
+def library() -> _libraries.Library:
     """Return the library of the parts of its arrays: NumPy, unless an argument is an array on GPUs."""
     return _thread.library
 
@@ -51,7 +51,7 @@ def barrier() -> None:
 
 
 @contextlib.contextmanager
-def over(given: atoll.Team, its: _libraries.NumPy = _libraries.HOST) -> Iterator[None]:
+def over(given: atoll.Team, its: _libraries.Library = _libraries.HOST) -> Iterator[None]:
     """Run a block as a call over a team, whose new arrays have parts of a library."""
     before = _thread.team, _thread.library
     _thread.team, _thread.library = given, its

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import atoll
 Array = Any  # of the library
 
 
-class NumPy:
+class Library:
     """NumPy's arrays in the symmetric memory of hosts.
 
     `raw` arrays are those that Atoll's own calls take at the symmetric side, on GPUs an atoll.DeviceArray. Without a
@@ -26,7 +26,7 @@ class NumPy:
     on_gpu = False
     flips_by_copy = False  # without negative strides a reversed box is a copy
 
-    empty = staticmethod(np.empty)
+    empty: Callable[[Any, Any], Array] = staticmethod(np.empty)
     get = staticmethod(atoll.get)
     put = staticmethod(atoll.put)
 
@@ -88,7 +88,7 @@ class NumPy:
 
     def flip(self, x: Array, axes: Sequence[int]) -> Array:
         """Return an array with axes reversed: a view, unless the library has no negative strides."""
-        return np.flip(x, axes)
+        return np.flip(x, tuple(axes))
 
     def permuted(self, x: Array, order: Sequence[int]) -> Array:
         """Return a view with the axes in another order."""
@@ -129,7 +129,11 @@ class NumPy:
         return np.asarray(ufunc.reduce(x, axis=axes, keepdims=True, **more))
 
     def apply(
-        self, ufunc: np.ufunc, operands: Sequence[Any], outs: tuple[Array, ...] | None, keywords: dict[str, Any]
+        self,
+        ufunc: np.ufunc,
+        operands: Sequence[Any],
+        outs: tuple[Array, ...] | None,
+        keywords: dict[str, Any],
     ) -> Any:
         """Return `ufunc(*operands, out=outs, **keywords)`."""
         return ufunc(*operands, **keywords) if outs is None else ufunc(*operands, out=outs, **keywords)
