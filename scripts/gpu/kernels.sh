@@ -58,6 +58,8 @@ tests() {
     for n in $counts; do
         on "$n" 60 cupy $programs/cupy_kernels.py
         on "$n" 90 triton $programs/triton_kernels.py
+        on "$n" 90 "distributed arrays, Numba" $programs/distributed_kernels.py numba cuda
+        on "$n" 90 "distributed arrays, Triton" $programs/distributed_kernels.py triton cuda
         on "$n" 120 numba $programs/numba_kernels.py cuda
         on "$n" 120 "numba, messages and collectives" $programs/numba_messages.py cuda
         on "$n" 140 "numba by NVSHMEM4Py's names" $programs/nvshmem_numba.py cuda

@@ -30,6 +30,7 @@ if wanted tests; then
         [[ $(basename "$program") == test_* ]] || try "$(basename "$program"), 2 PEs" job 140 2 python3 "$program"
     done
     try "traces of kernels" python3 tests/python_gpu/test_kernel_traces.py
+    try "dist_arrays.py, 4 PEs" job 140 4 python3 tests/python_gpu/dist_arrays.py
     try "kernel_error.py wrong_place, 2 PEs" without_mps job 50 2 python3 tests/python_gpu/kernel_error.py wrong_place
     unset ATOLL_CHECK
     for mode in torch many wrong_pe wrong_index; do
@@ -50,6 +51,8 @@ if wanted bench; then
         job 90 2 "$built/bench/gpu_enqueue"; } >"$OUT/rows" 2>"$OUT/bench.err" ||
         { failed=$((failed + 1)); echo "FAILED  bench"; tail -n 20 "$OUT/bench.err"; }
     cat "$OUT/rows"
+    try "dist_arrays.py beside its calls, 2 PEs" job 200 2 python3 bench/gpu/dist_arrays.py
+    grep '"ratio"' "$log" | tail -n 40
     python3 bench/tables.py add gpu_enqueue "$OUT/rows" --to "$OUT/gpu_enqueue.json" || failed=$((failed + 1))
 fi
 closing

@@ -92,7 +92,7 @@ class Library:
 
     def permuted(self, x: Array, order: Sequence[int]) -> Array:
         """Return a view with the axes in another order."""
-        return x.transpose(order)
+        return x.transpose(tuple(order))
 
     def shares_memory(self, x: Array, y: Array) -> bool:
         """True if two arrays have common memory."""
