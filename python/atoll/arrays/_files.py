@@ -46,7 +46,7 @@ def save(path: str | Path, array: DistArray) -> None:
     path
         The file. All PEs see it by the same name, on several hosts too.
     array
-        The array. What PEs wrote into it before the call is saved. From GPUs it goes by way of the hosts.
+        The array. What PEs wrote into it before the call is saved. From GPUs it goes through the hosts.
 
     Raises
     ------

@@ -36,7 +36,7 @@ class Neighbour:
 class Exchange:
     """The exchange of one array's halo; used again for each exchange.
 
-    On hosts signals count the exchanges. On GPUs all is done on a stream: there each signal is taken back when it has come,
+    On hosts signals count the exchanges. On GPUs all is done on a stream. There each signal is taken back when it has come,
     so that a CUDA graph may repeat it.
     """
 

@@ -165,7 +165,7 @@ def _draw(target: np.ndarray[Any, Any], seed: int, row: int, indices: np.ndarray
 
 @collective("array")
 def from_array(array: Any = None, root: int | None = None, **distribution: Any) -> DistArray:
-    """Return a distributed copy of a NumPy array, or of one on a GPU by way of the host. Collective.
+    """Return a distributed copy of a NumPy array, or of one on a GPU through the host. Collective.
 
     Parameters
     ----------

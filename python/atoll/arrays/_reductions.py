@@ -23,8 +23,8 @@ Axes = int | tuple[int, ...] | None
 class Reductions:
     """The reductions of a distributed array.
 
-    Each is collective, and its result is the same on every PE: an array of the remaining axes, NumPy's or on GPUs that of
-    the parts' library, or a number if none remains. Arguments after axis and dtype are given by name.
+    Each is collective, and its result is the same on every PE. It is a number, or an array of the remaining axes: NumPy's,
+    or on GPUs that of the parts' library. Arguments after axis and dtype are given by name.
     """
 
     @collective(on_gpus=True)
