@@ -189,7 +189,7 @@ def concatenate(given: Sequence[DistArray], axis: int = 0) -> DistArray:
     return made
 
 
-@collective(name="a[mask]")
+@collective(name="a[mask]", on_gpus=True)
 def select(a: DistArray, mask: DistArray) -> DistArray:
     """Return the elements where a mask is True, in C order, as blocks of one axis. Collective; `a[mask]`.
 
@@ -216,10 +216,13 @@ def gathered(part: Array) -> DistArray:
     return DistArray._moved(was, part, its)
 
 
-@collective()
+@collective(on_gpus=True)
 def nonzero(a: DistArray) -> tuple[DistArray, ...]:
     """Return the indices of elements that are not zero, in C order, an array for each axis. Collective."""
     flat = a if a.ndim == 1 and a._layout.axes[0].is_contiguous else reshape(a, -1)
-    start = flat.bounds()[0][0]
-    found = np.unravel_index(np.flatnonzero(flat.local) + start, a.shape)
-    return tuple(gathered(np.asarray(index, np.int64)) for index in found)
+    rest = flat._library.nonzero(flat.local) + flat.bounds()[0][0]
+    found = []
+    for length in reversed(a.shape):
+        found.append(rest % length if length else rest)
+        rest = rest // max(length, 1)
+    return tuple(gathered(index) for index in reversed(found))

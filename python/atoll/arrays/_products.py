@@ -12,6 +12,7 @@ import atoll
 from . import _axis
 from ._compared import collective
 from ._layout import Layout, layout
+from ._libraries import on_host
 from ._teams import _current
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ Array = np.ndarray[Any, Any]
 PANEL_BYTES = 1 << 24  # of an operand's panel that a PE fetches at a time
 
 
-@collective()
+@collective(on_gpus=True)
 def matmul(a: Any, b: Any) -> Any:
     """Return the product of vectors and matrices, `a @ b`. Collective.
 
@@ -37,11 +38,12 @@ def matmul(a: Any, b: Any) -> Any:
     from ._array import DistArray
     from ._makers import from_array
 
-    a, b = (x if isinstance(x, DistArray) else np.asarray(x) for x in (a, b))
+    a, b = (x if isinstance(x, DistArray) else np.asarray(on_host(x)) for x in (a, b))
     if a.ndim not in (1, 2) or b.ndim not in (1, 2) or a.shape[-1] != b.shape[0]:
         raise atoll.ShapeMismatch(
             f"matmul: operands of shapes {a.shape} and {b.shape}; expected vectors or matrices that fit."
         )
+    _current.library().require_product(np.result_type(a.dtype, b.dtype))
     if a.ndim == b.ndim == 1:
         return vecdot(a, b, conjugate=False)
     if isinstance(a, DistArray) and b.ndim == 1:
@@ -57,7 +59,7 @@ def matmul(a: Any, b: Any) -> Any:
     return _applied(a, b, 1) if b.ndim == 1 else _product(a, b)
 
 
-@collective()
+@collective(on_gpus=True)
 def vecdot(a: Any, b: Any, conjugate: bool = True) -> Any:
     """Return the sum of the products of two arrays' elements, `a` conjugated. Collective; the same on every PE."""
     from ._array import DistArray
@@ -66,8 +68,8 @@ def vecdot(a: Any, b: Any, conjugate: bool = True) -> Any:
     if np.shape(a) != np.shape(b):
         raise atoll.ShapeMismatch(f"dot: shapes {np.shape(a)} and {np.shape(b)}; they must be equal.")
     its = _common_layout("dot", [x for x in (a, b) if isinstance(x, DistArray)])
-    x, y = (np.ascontiguousarray(part_of(value, its)).reshape(-1) for value in (a, b))
-    part = np.asarray((np.vdot if conjugate else np.dot)(x, y))
+    where = _current.library()
+    part = where.inner(*(part_of(value, its, where).reshape(-1) for value in (a, b)), conjugate)
     if part.dtype == np.bool_:
         return atoll.max_reduce(part.reshape(1).view(np.uint8), team=_current.team()).astype(np.bool_)[0]
     return atoll.sum_reduce(part.reshape(1), team=_current.team())[0]
@@ -85,19 +87,19 @@ def _applied(matrix: DistArray, vector: Any, axis: int) -> DistArray:
         _current.barrier()
         x = vector.at[own].get()
     else:
-        x = np.asarray(vector)[own]
-    part = matrix.local @ x if axis == 1 else x @ matrix.local
+        x = matrix._library.array(np.asarray(vector)[own])
+    part = matrix._library.product(*((matrix.local, x) if axis == 1 else (x, matrix.local)))
     rows, parts = matrix._layout.axes[1 - axis], matrix._layout.axes[axis].parts
     sums = _axis.block(parts, parts)
     axes = (rows, sums) if axis == 1 else (sums, rows)
-    partial = DistArray._of(Layout.bare(*axes), part.dtype)
-    partial.local[...] = np.expand_dims(part, axis)
-    made = DistArray(rows.length, part.dtype)
+    partial = DistArray._of(Layout.bare(*axes), matrix._library.dtype(part))
+    partial.local[...] = part.reshape(partial.local.shape)
+    made = DistArray(rows.length, partial.dtype)
     _current.barrier()
     start, stop = made.bounds()[0]
     if start < stop:
         box = (slice(start, stop), slice(None)) if axis == 1 else (slice(None), slice(start, stop))
-        made.local[...] = partial[box].sum(axis=axis)
+        made.local[...] = partial.get(box).sum(axis)
     _current.barrier()
     return made
 
@@ -118,7 +120,7 @@ def _product(a: DistArray, b: DistArray) -> DistArray:
             # PEs begin at different panels, so that they do not read from one owner at the same time.
             first = (turn + _current.my_pe() * panels // _current.n_pes()) % panels * width
             end = min(first + width, inner)
-            made.local[...] += a[top:bottom, first:end] @ b[first:end, left:right]
+            made.local[...] += made._library.product(a[top:bottom, first:end], b[first:end, left:right])
     _current.barrier()
     return made
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-@collective()
+@collective(on_gpus=True)
 def accumulate(a: DistArray, ufunc: np.ufunc, axis: int | None, dtype: Any = None) -> DistArray:
     """Return the cumulative sums (np.add) or products (np.multiply) along an axis. Collective.
 
@@ -44,36 +44,35 @@ def accumulate(a: DistArray, ufunc: np.ufunc, axis: int | None, dtype: Any = Non
     result = function(np.empty(0, a.dtype), dtype=dtype).dtype
     made = DistArray._of(its, result, zero=False)
     part = made.local
-    function(a.local, axis=number, dtype=dtype, out=part)
-    before = _before(its, number, ufunc, part)
+    made._library.accumulate(ufunc, a.local, number, part)
+    before = _before(its, number, ufunc, made)
     if before is not None:
-        ufunc(part, before, out=part)
+        made._library.apply(ufunc, [part, before], (part,), {})
     _current.barrier()
     return made
 
 
-def _before(its: Layout, number: int, ufunc: np.ufunc, part: Array) -> Any:
-    """Return what the parts before this PE's along an axis have in all; `part` is accumulated."""
+def _before(its: Layout, number: int, ufunc: np.ufunc, made: DistArray) -> Any:
+    """Return what the parts before this PE's along an axis have in all; those of `made` are accumulated."""
     from ._array import DistArray
 
-    parts = its.axes[number].parts
+    parts, part = its.axes[number].parts, made.local
     if parts == 1:
         return None
-    totals = DistArray._of(its.without_halo().with_axis(number, _axis.block(parts, parts)), part.dtype)
+    totals = DistArray._of(its.without_halo().with_axis(number, _axis.block(parts, parts)), made.dtype)
     totals.local[...] = ufunc.identity
     if part.shape[number]:
-        totals.local[...] = np.take(part, [-1], axis=number)
+        totals.local[...] = part[(slice(None),) * number + (slice(-1, None),)]
     _current.barrier()
     place = list(its.coordinates(_current.my_pe()))
     here = place[number]
-    found: Any = ufunc.identity
+    found: Any = None
     for earlier in range(here):
         place[number] = earlier
-        one = np.empty(totals.local.shape, part.dtype)
-        atoll.get(one, totals.local, its.pe_at(place), team=_current.team())
-        found = ufunc(found, one)
+        one = totals._copy_of(its.pe_at(place), totals._layout.interior(_current.my_pe()), None)
+        found = one if found is None else made._library.apply(ufunc, [found, one], None, {})
     _current.barrier()
-    return None if here == 0 else found
+    return found
 
 
 def argextreme(a: DistArray, axis: int, keepdims: bool, smallest: bool) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 import atoll
 
-from . import _axis
+from . import _axis, _libraries
 from ._compared import collective
 from ._grids import whole_along
 from ._layout import Layout
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 SAMPLES = 32  # of each PE for each splitter
-MERGED = 4  # runs that "stable", which finds them, merges faster than a new sort takes
 
 
-@collective()
+@collective(on_gpus=True)
 def sort(a: DistArray, axis: int | None = -1) -> DistArray:
     """Return a sorted copy in the same distribution. Collective.
 
@@ -36,18 +35,17 @@ def sort(a: DistArray, axis: int | None = -1) -> DistArray:
     if axis is None:
         return sort(reshape(a, -1), 0)
     number = a._layout.axis_number(axis)
-    _require_order("sort", a)
+    its = _require_order("sort", a)
     if a.ndim > 1 or a._layout.axes[0].parts == 1:
-        return _along(a, number, np.sort, a.dtype)
-    values = np.sort(a.local)
+        return _along(a, number, its.sorted, a.dtype)
+    values = its.sorted(a.local, 0)
     splitters = _splitters(values)
     made = dealt([values], _cuts(values, splitters))[0]
-    # Merging is faster than sorting, up to some runs.
-    made.local.sort(kind="stable" if _current.n_pes() <= MERGED else None)
+    its.merge(made.local, _current.n_pes())
     return DistArray._moved(made._layout, made.local, a._layout.without_halo())
 
 
-@collective()
+@collective(on_gpus=True)
 def argsort(a: DistArray, axis: int | None = -1) -> DistArray:
     """Return the indices that sort an array along an axis, in the same distribution. Collective.
 
@@ -58,21 +56,24 @@ def argsort(a: DistArray, axis: int | None = -1) -> DistArray:
     if axis is None:
         return argsort(reshape(a, -1), 0)
     number = a._layout.axis_number(axis)
-    _require_order("argsort", a)
+    its = _require_order("argsort", a)
     if a.ndim > 1 or a._layout.axes[0].parts == 1:
-        function = _stable if a.ndim > 1 else lambda part, _: _stable_of_random(part)
+        function = its.stable_order if a.ndim > 1 else lambda part, _: _stable_order(its, part)
         return _along(a, number, function, np.dtype(np.int64))
-    order = _stable_of_random(a.local)
-    values, indices = a.local[order], a.global_indices(0)[order]
+    order = _stable_order(its, a.local)
+    values, indices = a.local[order], its.array(a.global_indices(0))[order]
     cuts = _cuts_by_index(values, indices, _splitters(values, indices))
     found, where = dealt([values, indices], cuts)
     # Equal values lie in the order of their indices, if each PE has a range of them.
-    is_range = a._layout.axes[0].is_contiguous
-    again = _stable(found.local, 0) if is_range else np.lexsort((where.local, found.local))
-    return DistArray._moved(where._layout, where.local[again], a._layout.without_halo())
+    first, second = found.local, where.local
+    if not a._layout.axes[0].is_contiguous:
+        by_index = its.stable_order(second, 0)
+        first, second = first[by_index], second[by_index]
+    again = its.stable_order(first, 0)
+    return DistArray._moved(where._layout, second[again], a._layout.without_halo())
 
 
-@collective()
+@collective(on_gpus=True)
 def unique(a: DistArray, *, return_counts: bool = False, equal_nan: bool = True) -> Any:
     """Return the sorted values that occur, in blocks; and how often each occurs, if asked. Collective.
 
@@ -85,14 +86,12 @@ def unique(a: DistArray, *, return_counts: bool = False, equal_nan: bool = True)
     equal_nan
         All NaN are one value. Else each is one of its own.
     """
-    _require_order("unique", a)
-    values, counts = np.unique(a.local, return_counts=True, equal_nan=equal_nan)
+    its = _require_order("unique", a)
+    values, counts = its.counted(a.local.reshape(-1), None, equal_nan)
     splitters = _splitters(values)
-    cuts = np.searchsorted(values, splitters, "right")
+    cuts = its.search(values, splitters, "right")
     found, how_often = dealt([values, counts], cuts)
-    values, place = np.unique(found.local, return_inverse=True, equal_nan=equal_nan)
-    counts = np.zeros(len(values), np.int64)
-    np.add.at(counts, place, how_often.local)
+    values, counts = its.counted(found.local, how_often.local, equal_nan)
     return (gathered(values), gathered(counts)) if return_counts else gathered(values)
 
 
@@ -152,13 +151,17 @@ def bincount(a: DistArray, weights: None = None, minlength: int = 0) -> Array:
     return found
 
 
-def _require_order(name: str, a: DistArray) -> None:
+def _require_order(name: str, a: DistArray) -> _libraries.Library:
+    """Return the library of an array that it sorts, or raise."""
     if a.dtype.kind not in "biufc" or a.dtype.hasobject:
         raise TypeError(f"{name}: elements of {a.dtype}; expected numbers.")
+    a._library.require_order(name, a.dtype)
+    return a._library
 
 
-def _stable(part: Array, axis: int) -> Array:
-    return np.argsort(part, axis=axis, kind="stable")
+def _stable_order(its: _libraries.Library, part: Array) -> Any:
+    """Return the indices that sort a vector, equal ones in their order."""
+    return _stable_of_random(part) if its is _libraries.HOST else its.stable_order(part, 0)
 
 
 def _stable_of_random(values: Array) -> Array:
@@ -172,7 +175,7 @@ def _stable_of_random(values: Array) -> Array:
     is_as_before = np.concatenate([[False], (later == earlier) | ((later != later) & (earlier != earlier))])
     ties = np.flatnonzero(is_as_before)
     if 8 * len(ties) > len(values):
-        return _stable(values, 0)
+        return _libraries.HOST.stable_order(values, 0)
     if len(ties):
         # The first of equal values has its successor in `ties`, but not itself.
         members = np.union1d(ties, ties - 1)
@@ -189,16 +192,17 @@ def _along(a: DistArray, axis: int, function: Any, dtype: np.dtype[Any]) -> Dist
     bare = a._layout.without_halo()
     its = whole_along(a._layout, axis) if a.ndim > 1 else bare
     if its.same_distribution(bare):
-        return DistArray._from_part(its, function(a.local, axis).astype(dtype, copy=False))
+        return DistArray._from_part(its, a._library.cast(function(a.local, axis), dtype))
     part = DistArray._moved(a._layout, a.local, its).local
-    return DistArray._moved(its, function(part, axis).astype(dtype, copy=False), bare)
+    return DistArray._moved(its, a._library.cast(function(part, axis), dtype), bare)
 
 
 def _splitters(values: Array, indices: Array | None = None) -> Any:
     """Return n_pes - 1 values, or pairs of value and index, that divide all sorted values evenly."""
-    n = _current.n_pes()
+    n, its = _current.n_pes(), _current.library()
     chosen = np.linspace(0, len(values) - 1, min(len(values), SAMPLES * n)).astype(np.int64)
-    parts = [values[chosen], *([] if indices is None else [indices[chosen]])]
+    columns = [values, *([] if indices is None else [indices])]
+    parts = [its.to_numpy(column[its.array(chosen)]) for column in columns]
     # A PE with more elements has more weight.
     gathered_ = atoll.allgather_object((parts, len(values)), team=_current.team())
     sampled = [np.concatenate([each[0][i] for each in gathered_]) for i in range(len(parts))]
@@ -216,7 +220,8 @@ def _splitters(values: Array, indices: Array | None = None) -> Any:
 
 def _cuts(values: Array, splitters: Array) -> Array:
     """Return where each PE's share of sorted values ends; values equal to several splitters are shared evenly."""
-    low, high = np.searchsorted(values, splitters, "left"), np.searchsorted(values, splitters, "right")
+    its = _current.library()
+    low, high = (its.search(values, splitters, side) for side in ("left", "right"))
     _, first, which, count = np.unique(low, return_index=True, return_inverse=True, return_counts=True)
     turn = np.arange(len(splitters)) - first[which] + 1
     return low + (high - low) * turn // (count[which] + 1)
@@ -224,12 +229,10 @@ def _cuts(values: Array, splitters: Array) -> Array:
 
 def _cuts_by_index(values: Array, indices: Array, splitters: Sequence[Array]) -> Array:
     """Return where each PE's share of sorted values ends; equal values are divided by their indices."""
-    low, high = np.searchsorted(values, splitters[0], "left"), np.searchsorted(values, splitters[0], "right")
+    its = _current.library()
+    low, high = (its.search(values, splitters[0], side) for side in ("left", "right"))
     return np.array(
-        [
-            a + np.searchsorted(indices[a:b], i, "right")
-            for a, b, i in zip(low, high, splitters[1], strict=True)
-        ],
+        [a + its.search(indices[a:b], i, "right") for a, b, i in zip(low, high, splitters[1], strict=True)],
         np.int64,
     )
 
@@ -245,7 +248,8 @@ def dealt(columns: Sequence[Array], cuts: Array) -> list[DistArray]:
     )  # from, to
     bounds = [0, *itertools.accumulate(int(m) for m in counts.sum(axis=0))]
     its = Layout.bare(_axis.irregular(bounds[-1], bounds))
-    made = [DistArray._of(its, column.dtype, zero=False) for column in columns]
+    where = _current.library()
+    made = [DistArray._of(its, where.dtype(column), zero=False) for column in columns]
     me = _current.my_pe()
     for pe in range(n):
         start = bounds[pe] + int(counts[:me, pe].sum())

@@ -17,13 +17,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ..arrays import DistArray
 from ..arrays._compared import collective
 from ..arrays._moves import roll
 from ..arrays._teams import _current
-from . import _line, _local
+from . import _line
 from ._plan import Stage, run
 
 __all__ = [
@@ -34,7 +32,7 @@ __all__ = [
 Shape = int | Sequence[int] | None
 
 
-@collective()
+@collective(on_gpus=True)
 def fftn(
     x: DistArray,
     s: Shape = None,
@@ -62,7 +60,7 @@ def fftn(
     overwrite_x
         Without effect; x is not changed.
     workers
-        Threads of each PE, if SciPy is installed.
+        Threads of each PE, if SciPy is installed. Without effect on GPUs.
     transposed
         Leave the result in the distribution of the last step.
 
@@ -81,7 +79,7 @@ def fftn(
     return _complex("fft", x, s, axes, norm, workers, transposed)
 
 
-@collective()
+@collective(on_gpus=True)
 def ifftn(
     x: DistArray,
     s: Shape = None,
@@ -96,7 +94,7 @@ def ifftn(
     return _complex("ifft", x, s, axes, norm, workers, transposed)
 
 
-@collective()
+@collective(on_gpus=True)
 def rfftn(
     x: DistArray,
     s: Shape = None,
@@ -120,7 +118,7 @@ def rfftn(
     return run(x, [last, _stage("fft", axes_[:-1], lengths[:-1], norm, workers)], transposed)
 
 
-@collective()
+@collective(on_gpus=True)
 def irfftn(
     x: DistArray,
     s: Shape = None,
@@ -138,15 +136,9 @@ def irfftn(
     """
     axes_, lengths = _arguments("irfftn", x, s, axes, is_half=True)
     if x.ndim == 1 and _current.n_pes() > 1:
-        return _line.transform(_line.hermitian(x, lengths[0]), lengths[0], True, norm, workers).map_blocks(
-            _real
-        )
+        return _line.transform(_line.hermitian(x, lengths[0]), lengths[0], True, norm, workers).real
     others = _stage("ifft", axes_[:-1], lengths[:-1], norm, workers)
     return run(x, [others, _stage("irfft", axes_[-1:], lengths[-1:], norm, workers)], transposed)
-
-
-def _real(part: Any) -> Any:
-    return np.ascontiguousarray(part.real)
 
 
 def _along_one(name: str, several: Any) -> Any:
@@ -198,13 +190,13 @@ fft2, ifft2 = _along_two("fft2", fftn), _along_two("ifft2", ifftn)
 rfft2, irfft2 = _along_two("rfft2", rfftn), _along_two("irfft2", irfftn)
 
 
-@collective()
+@collective(on_gpus=True)
 def fftshift(x: DistArray, axes: Shape = None) -> DistArray:
     """Return x with frequency 0 in the middle of axes, by default of all. Collective; each PE puts what it has."""
     return _shifted(x, axes, 1)
 
 
-@collective()
+@collective(on_gpus=True)
 def ifftshift(x: DistArray, axes: Shape = None) -> DistArray:
     """Return x with frequency 0 from the middle to the start; the inverse of `fftshift`. Collective."""
     return _shifted(x, axes, -1)
@@ -231,7 +223,9 @@ def _stage(
     return Stage(
         axes,
         lengths,
-        lambda part, axis, own: _local.along(name, part, axis, by_axis[axis], norm, workers, own),
+        lambda part, axis, own: _current.library().transformed(
+            name, part, axis, by_axis[axis], norm, workers, own
+        ),
     )
 
 

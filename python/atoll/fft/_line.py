@@ -11,7 +11,6 @@ from ..arrays import DistArray, _axis
 from ..arrays._grids import blocks
 from ..arrays._layout import Layout
 from ..arrays._teams import _current
-from . import _local
 
 Array = np.ndarray[Any, Any]
 
@@ -33,6 +32,7 @@ def hermitian(x: DistArray, n: int) -> DistArray:
     """Return all `n` elements of a spectrum of which x has the first half, n // 2 + 1. Collective."""
     dtype = np.result_type(x.dtype, np.complex64)
     made = DistArray._of(blocks((n,), (_current.n_pes(),)), dtype)
+    its = made._library
     half = min(n // 2 + 1, x.shape[0])
     _current.barrier()
     ((start, stop),) = made.bounds()
@@ -41,7 +41,8 @@ def hermitian(x: DistArray, n: int) -> DistArray:
     # Element i of the second half is the conjugate of element n - i.
     first, last = max(start, n // 2 + 1, n - half + 1), stop
     if first < last:
-        made.local[first - start :] = np.conj(x[n - last + 1 : n - first + 1])[::-1]
+        mirrored = its.flip(its.array(x[n - last + 1 : n - first + 1]), [0])
+        made.local[first - start :] = its.apply(np.conjugate, [mirrored], None, {})
     _current.barrier()
     return made
 
@@ -77,21 +78,26 @@ def _six_steps(x: DistArray, rows: int, name: str, norm: str | None, workers: in
     """Transform columns of the matrix of rows x columns, multiply by roots of unity, transform rows, transpose."""
     n = x.shape[0]
     columns = n // rows
-    aligned = _lines(rows, columns)
+    aligned, along = _lines(rows, columns), _current.library().transformed
     part = DistArray._moved(x._layout, x.local, aligned).local.reshape(-1, columns)
     by_rows, by_columns = _matrix(rows, columns, 0), _matrix(rows, columns, 1)
     part = DistArray._moved(by_rows, part, by_columns).local
-    part = _local.along(name, part, 0, rows, norm, workers, True)
-    k = np.arange(rows)[:, np.newaxis]
-    j = by_columns.axes[1].indices(_current.my_pe())
-    sign = 2j if name == "ifft" else -2j
-    part *= np.exp(sign * np.pi / n * (k * j)).astype(part.dtype)
+    part = along(name, part, 0, rows, norm, workers, True)
+    part *= _roots(rows, by_columns.axes[1].indices(_current.my_pe()), n, name == "ifft", part)
     part = DistArray._moved(by_columns, part, by_rows).local
-    part = _local.along(name, part, 1, columns, norm, workers, True)
+    part = along(name, part, 1, columns, norm, workers, True)
     part = DistArray._moved(by_rows, part, _matrix(columns, rows, 0), (1, 0)).local
-    made = DistArray._of(_lines(columns, rows), part.dtype, zero=False)
+    made = DistArray._of(_lines(columns, rows), _current.library().dtype(part), zero=False)
     made.local[...] = part.reshape(-1)
     return made
+
+
+def _roots(rows: int, columns: Array, n: int, is_inverse: bool, like: Array) -> Any:
+    """Return the powers of a root of unity by which the elements of some columns are multiplied."""
+    its = _current.library()
+    k, j = its.arange(0, rows, 1)[:, None], its.array(columns)[None, :]
+    angles = its.cast(k * j, np.dtype(np.complex128)) * ((2j if is_inverse else -2j) * np.pi / n)
+    return its.cast(its.apply(np.exp, [angles], None, {}), its.dtype(like))
 
 
 def _lines(rows: int, columns: int) -> Layout:

@@ -183,14 +183,22 @@ class Stream:
         pass
 
 
-def function(name: str) -> Any:
-    found = getattr(np, name)  # an AttributeError for what NumPy lacks
+def function(name: str, module: Any = np) -> Any:
+    found = getattr(module, name)  # an AttributeError for what NumPy lacks
     if isinstance(found, type):
         return found
     return lambda *arguments, **keywords: compute(found, arguments, keywords)
 
 
+def argsort(x: Any, axis: int = -1) -> Any:
+    return compute(np.argsort, (x, axis), {"kind": "stable"})  # as CuPy's is
+
+
 cupy.ndarray, cupy.asarray, cupy.array = ndarray, asarray, asarray
+cupy.argsort = argsort
+cupy.fft = types.SimpleNamespace(
+    **{name: function(name, np.fft) for name in ("fft", "ifft", "rfft", "irfft")}
+)
 cupy.cuda = types.SimpleNamespace(
     UnownedMemory=lambda address, size, owner, device: Memory(address, device, owner),
     MemoryPointer=lambda memory, offset: Memory(memory.ptr + offset, memory.device_id, memory.owner),

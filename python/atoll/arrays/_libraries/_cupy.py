@@ -121,6 +121,102 @@ class CuPy(Library):
         more = {} if dtype is None else {"dtype": dtype}
         return getattr(self.xp, name)(x, axis=axes, keepdims=True, **more)
 
+    def transformed(
+        self,
+        name: str,
+        x: Array,
+        axis: int,
+        n: int,
+        norm: str | None,
+        workers: int | None = None,
+        overwrite: bool = False,
+    ) -> Array:
+        if norm not in (None, "backward", "ortho", "forward"):
+            raise ValueError(f"norm is {norm!r}; expected 'backward', 'ortho' or 'forward'.")
+        if 0 not in x.shape:
+            return self._transformed(name, x, axis, n, norm)
+        kind = np.result_type(self.dtype(x), np.float32 if name.startswith("ir") else np.complex64)
+        if name.startswith("ir"):
+            kind = np.empty(0, kind).real.dtype
+        length = n // 2 + 1 if name.startswith("rf") else n
+        return self.empty([length if i == axis else m for i, m in enumerate(x.shape)], kind)
+
+    def _transformed(self, name: str, x: Array, axis: int, n: int, norm: str | None) -> Array:
+        return getattr(self.xp.fft, name)(x, n=n, axis=axis, norm=norm)
+
+    def product(self, x: Array, y: Array) -> Array:
+        kind = np.result_type(self.dtype(x), self.dtype(y))
+        if 0 not in (*x.shape, *y.shape):
+            return self.cast(x, kind) @ self.cast(y, kind)
+        found = self.empty((*x.shape[:-1], *y.shape[1:]), kind)
+        found[...] = 0
+        return found
+
+    def inner(self, x: Array, y: Array, conjugate: bool) -> np.ndarray[Any, Any]:
+        kind = np.result_type(self.dtype(x), self.dtype(y))
+        if conjugate and self.dtype(x).kind == "c":
+            x = self.apply(np.conjugate, [x], None, {})
+        ufunc = np.logical_or if kind == np.bool_ else np.add
+        found = self.reduced(ufunc, self.apply(np.multiply, [x, y], None, {}), (0,), kind, 0)
+        return found.astype(kind, copy=False).reshape(())
+
+    def accumulate(self, ufunc: np.ufunc, x: Array, axis: int, out: Array) -> None:
+        if 0 not in x.shape:
+            out[...] = self._accumulated("cumsum" if ufunc is np.add else "cumprod", x, axis, self.dtype(out))
+
+    def _accumulated(self, name: str, x: Array, axis: int, dtype: np.dtype[Any]) -> Array:
+        return getattr(self.xp, name)(x, axis=axis, dtype=dtype)
+
+    def require_order(self, name: str, dtype: np.dtype[Any]) -> None:
+        if dtype.kind == "c":
+            raise atoll.Unsupported(
+                f"{name}() of complex numbers works on hosts, and this array is {self.text}. Use atoll.arrays.to_device(a, "
+                "'cpu'), a copy on the hosts."
+            )
+
+    def sorted(self, x: Array, axis: int) -> Array:
+        return self.xp.sort(x, axis)
+
+    def merge(self, x: Array, runs: int) -> None:
+        x[...] = self.sorted(x, 0)
+
+    def stable_order(self, x: Array, axis: int) -> Array:
+        return self.xp.argsort(x, axis)  # which is stable
+
+    def search(self, x: Array, values: Array, side: str) -> np.ndarray[Any, Any]:
+        values = np.asarray(values)
+        numbers = self.as_bytes(x) if self.dtype(x).kind == "b" else x
+        n = x.shape[0]
+        last = n - int(self.to_numpy((x != x).sum())) if self.dtype(x).kind == "f" else n  # then there is NaN
+        wanted = values.view(np.uint8) if values.dtype.kind == "b" else values
+        found: Any = 0
+        if last:
+            found = self.to_numpy(self.xp.searchsorted(numbers[:last], self.array(wanted), side=side))
+        return np.where(values != values, last if side == "left" else n, found).astype(np.int64)
+
+    def counted(self, x: Array, weights: Array | None, equal_nan: bool) -> tuple[Array, Array]:
+        n = x.shape[0]
+        if n == 0:
+            return x, self.arange(0, 0, 1)
+        order = self.stable_order(x, 0)
+        x = x[order]
+        later, earlier = x[1:], x[:-1]
+        is_other = later != earlier
+        if equal_nan:
+            is_other = is_other & ((later == later) | (earlier == earlier))
+        inner = self.nonzero(is_other)
+        ends = self.arange(n - 1, n + inner.shape[0], 1)  # of equal values; the last one is n - 1
+        ends[:-1] = inner
+        ends[-1:] = n - 1
+        totals = (self.arange(1, n + 1, 1) if weights is None else weights[order].cumsum(0))[ends]
+        counts = self.arange(0, totals.shape[0], 1)
+        counts[:1] = totals[:1]
+        counts[1:] = totals[1:] - totals[:-1]
+        return x[ends], counts
+
+    def nonzero(self, x: Array) -> Array:
+        return self.xp.flatnonzero(x)
+
     def finish(self) -> None:
         if self._number is not None:
             self.xp.cuda.get_current_stream().synchronize()

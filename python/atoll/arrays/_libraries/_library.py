@@ -10,7 +10,10 @@ import numpy as np
 
 import atoll
 
+from .._optional import scipy
+
 Array = Any  # of the library
+MERGED = 4  # runs that "stable", which finds them, merges faster than a new sort takes
 
 
 class Library:
@@ -141,6 +144,77 @@ class Library:
     def elementwise(self, function: Any, operands: Sequence[Any], keywords: dict[str, Any]) -> Any:
         """Return the result of one of NumPy's functions that work element by element."""
         return function(*operands, **keywords)
+
+    def transformed(
+        self,
+        name: str,
+        x: Array,
+        axis: int,
+        n: int,
+        norm: str | None,
+        workers: int | None = None,
+        overwrite: bool = False,
+    ) -> Array:
+        """Return the transform `name` (fft, ifft, rfft, irfft) of length `n` along an axis.
+
+        It is SciPy's if that is installed, else the library's own. Only SciPy has `workers`. With `overwrite` x may be
+        changed.
+        """
+        fast = scipy("fft")
+        if fast is None:
+            return np.asarray(getattr(np.fft, name)(x, n=n, axis=axis, norm=norm))
+        return getattr(fast, name)(x, n=n, axis=axis, norm=norm, overwrite_x=overwrite, workers=workers)
+
+    def require_product(self, dtype: np.dtype[Any]) -> None:
+        """Raise Unsupported for a dtype of which the library has no product of matrices."""
+
+    def product(self, x: Array, y: Array) -> Array:
+        """Return the product of two matrices, or of a matrix and a vector."""
+        return x @ y
+
+    def inner(self, x: Array, y: Array, conjugate: bool) -> np.ndarray[Any, Any]:
+        """Return the sum of the products of two vectors' elements as NumPy's, x conjugated if asked."""
+        return np.asarray((np.vdot if conjugate else np.dot)(x, y))
+
+    def accumulate(self, ufunc: np.ufunc, x: Array, axis: int, out: Array) -> None:
+        """Write cumulative sums (np.add) or products (np.multiply) along an axis to `out`, in its dtype."""
+        (np.cumsum if ufunc is np.add else np.cumprod)(x, axis=axis, dtype=out.dtype, out=out)
+
+    # Order of elements, and those that are chosen.
+
+    def require_order(self, name: str, dtype: np.dtype[Any]) -> None:
+        """Raise Unsupported for a dtype that the library does not sort."""
+
+    def sorted(self, x: Array, axis: int) -> Array:
+        """Return elements sorted along an axis, NaN last."""
+        return np.sort(x, axis)
+
+    def merge(self, x: Array, runs: int) -> None:
+        """Sort a vector in place that consists of sorted runs; "stable" finds few of them and is faster then."""
+        x.sort(kind="stable" if runs <= MERGED else None)
+
+    def stable_order(self, x: Array, axis: int) -> Array:
+        """Return the indices that sort along an axis, of equal elements the first one first."""
+        return np.argsort(x, axis=axis, kind="stable")
+
+    def search(self, x: Array, values: Array, side: str) -> np.ndarray[Any, Any]:
+        """Return `numpy.searchsorted` of a sorted vector and values of NumPy."""
+        return np.asarray(np.searchsorted(x, values, side))  # type: ignore[call-overload]
+
+    def counted(self, x: Array, weights: Array | None, equal_nan: bool) -> tuple[Array, Array]:
+        """Return the sorted values of a vector, each once, and the sums of their weights, by default how many there are."""
+        if weights is None:
+            return np.unique(x, return_counts=True, equal_nan=equal_nan)
+        values, place = np.unique(x, return_inverse=True, equal_nan=equal_nan)
+        counts = np.zeros(len(values), np.int64)
+        np.add.at(counts, place, weights)
+        return values, counts
+
+    def nonzero(self, x: Array) -> Array:
+        """Return the numbers of the elements of a vector that are not zero."""
+        return np.flatnonzero(x)
+
+    # With others.
 
     def tensor(self, x: Array) -> Array:
         """Return an array as a tensor of PyTorch; no copy."""

@@ -140,6 +140,37 @@ class Torch(CuPy):
             return (torch.amin if name == "min" else torch.amax)(x, dim=axes, keepdim=True)
         return (torch.any if name == "any" else torch.all)(x != 0, dim=axes, keepdim=True)
 
+    def _transformed(self, name: str, x: Array, axis: int, n: int, norm: str | None) -> Array:
+        numbers = self.cast(x, np.dtype(np.float64)) if self.dtype(x).kind in "biu" else x
+        return getattr(self.xp.fft, name)(numbers, n=n, dim=axis, norm=norm)
+
+    def require_product(self, dtype: np.dtype[Any]) -> None:
+        if dtype.kind == "b" or (self.on_gpu and dtype.kind in "iu"):
+            raise atoll.Unsupported(
+                f"PyTorch multiplies no matrices of {dtype} {'on GPUs' if self.on_gpu else ''}; use a.astype(float), or "
+                "xp='cupy'."
+            )
+
+    def _accumulated(self, name: str, x: Array, axis: int, dtype: np.dtype[Any]) -> Array:
+        return getattr(self.xp, name)(x, dim=axis, dtype=self._torch_dtype(dtype))
+
+    def require_order(self, name: str, dtype: np.dtype[Any]) -> None:
+        super().require_order(name, dtype)
+        if dtype.kind == "u" and dtype.itemsize > 1:
+            raise atoll.Unsupported(
+                f"{name}() of {dtype} works on hosts and with xp='cupy', and this array is {self.text}; use "
+                "a.astype(int)."
+            )
+
+    def sorted(self, x: Array, axis: int) -> Array:
+        return self.xp.sort(x, dim=axis).values
+
+    def stable_order(self, x: Array, axis: int) -> Array:
+        return self.xp.argsort(x, dim=axis, stable=True)
+
+    def nonzero(self, x: Array) -> Array:
+        return self.xp.nonzero(x).reshape(-1)
+
     def apply(
         self,
         ufunc: np.ufunc,

@@ -1,0 +1,1 @@
+"""Parts of the checks of distributed arrays on GPUs."""
