@@ -113,8 +113,6 @@ def team_of(name: str, arguments: Any, keywords: Mapping[str, Any], given: Any) 
     TypeError, InvalidArgument
         If it is no team, or this PE is not a member. If the arrays lie over different teams.
     """
-    from ._array import DistArray
-
     if given is not None and not isinstance(given, atoll.Team):
         raise TypeError(f"{name}(team={given!r}): expected an atoll.Team, as from atoll.WORLD.split().")
     found: atoll.Team | None = given
@@ -124,7 +122,7 @@ def team_of(name: str, arguments: Any, keywords: Mapping[str, Any], given: Any) 
         )
     for value in (*arguments, *keywords.values()):
         for each in value if isinstance(value, (list, tuple)) else (value,):
-            if not isinstance(each, DistArray):
+            if not isinstance(each, _current.OverTeam):
                 continue
             its = getattr(each, "_team", None)  # None: it is being made
             if its is not None and found is not None and its is not found and its != found:

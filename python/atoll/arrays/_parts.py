@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-class Parts:
+class Parts(_current.OverTeam):
     """An array in parts, one on each PE of a team. Its public calls are not collective."""
 
     def _make(

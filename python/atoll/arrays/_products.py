@@ -69,7 +69,8 @@ def vecdot(a: Any, b: Any, conjugate: bool = True) -> Any:
         raise atoll.ShapeMismatch(f"dot: shapes {np.shape(a)} and {np.shape(b)}; they must be equal.")
     its = _common_layout("dot", [x for x in (a, b) if isinstance(x, DistArray)])
     where = _current.library()
-    part = where.inner(*(part_of(value, its, where).reshape(-1) for value in (a, b)), conjugate)
+    x, y = (part_of(value, its, where).reshape(-1) for value in (a, b))
+    part = where.inner(x, y, conjugate)
     if part.dtype == np.bool_:
         return atoll.max_reduce(part.reshape(1).view(np.uint8), team=_current.team()).astype(np.bool_)[0]
     return atoll.sum_reduce(part.reshape(1), team=_current.team())[0]

@@ -175,7 +175,7 @@ def _stable_of_random(values: Array) -> Array:
     is_as_before = np.concatenate([[False], (later == earlier) | ((later != later) & (earlier != earlier))])
     ties = np.flatnonzero(is_as_before)
     if 8 * len(ties) > len(values):
-        return _libraries.HOST.stable_order(values, 0)
+        return np.asarray(_libraries.HOST.stable_order(values, 0))
     if len(ties):
         # The first of equal values has its successor in `ties`, but not itself.
         members = np.union1d(ties, ties - 1)
@@ -221,10 +221,11 @@ def _splitters(values: Array, indices: Array | None = None) -> Any:
 def _cuts(values: Array, splitters: Array) -> Array:
     """Return where each PE's share of sorted values ends; values equal to several splitters are shared evenly."""
     its = _current.library()
-    low, high = (its.search(values, splitters, side) for side in ("left", "right"))
+    low, high = its.search(values, splitters, "left"), its.search(values, splitters, "right")
     _, first, which, count = np.unique(low, return_index=True, return_inverse=True, return_counts=True)
     turn = np.arange(len(splitters)) - first[which] + 1
-    return low + (high - low) * turn // (count[which] + 1)
+    found: Array = low + (high - low) * turn // (count[which] + 1)
+    return found
 
 
 def _cuts_by_index(values: Array, indices: Array, splitters: Sequence[Array]) -> Array:

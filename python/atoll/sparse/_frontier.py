@@ -8,6 +8,9 @@ import numpy as np
 
 import atoll
 
+from ..arrays._memory import allocate
+from ..arrays._teams import _current
+
 if TYPE_CHECKING:
     from ._matrix import SparseMatrix
 
@@ -22,7 +25,7 @@ class Frontier:
     """
 
     def __init__(self, graph: SparseMatrix, source: int) -> None:
-        n, me = atoll.n_pes(), atoll.my_pe()
+        n, me = _current.n_pes(), _current.my_pe()
         self._graph = graph
         self._first, stop = graph._rows.ends(me)
         self._unknown = graph.shape[0]  # greater than any parent
@@ -36,15 +39,15 @@ class Frontier:
         self._is_sent = np.zeros(len(graph._far_columns), bool)
         self._far_parents = np.empty(len(graph._far_columns), np.int64)
         self._ends = np.searchsorted(graph._parts, np.arange(n + 1))  # far columns are sorted by PE
-        counts = np.asarray(atoll.fcollect(np.diff(self._ends))).reshape(n, n)  # from, to
+        self._team = team = _current.team()
+        counts = np.asarray(atoll.fcollect(np.diff(self._ends), team=team)).reshape(n, n)  # from, to
         self._places = (
             np.cumsum(counts, axis=0)[me] - counts[me]
         )  # of this PE's entries in the others' inboxes
         self._starts = np.cumsum(counts[:, me]) - counts[:, me]  # of the others' entries in this PE's inbox
-        self._inbox = atoll.empty(
-            (max(1, int(counts.sum(axis=0).max())), 2), np.int64
-        )  # vertex of the owner, parent
-        self._arrived = atoll.zeros(n, np.int64)  # entries from each PE
+        room, number = max(1, int(counts.sum(axis=0).max())), np.dtype(np.int64)
+        self._inbox = allocate(team, (room, 2), number, zero=False).block  # vertex of the owner, parent
+        self._arrived = allocate(team, (n,), number).block  # entries from each PE
         self._taken = np.zeros(n, np.int64)
         self._sent = np.zeros(n, np.int64)
 
@@ -58,13 +61,13 @@ class Frontier:
         columns, rows = columns[is_new], rows[is_new]
         # The last of equal indices remains: that of the least row.
         self._parents[columns[::-1]] = rows[::-1] + self._first
-        atoll.barrier_all()
+        _current.barrier()
         entries = self._received()
         entries = entries[self.levels[entries[:, 0]] < 0]
         np.minimum.at(self._parents, entries[:, 0], entries[:, 1])
         self._fresh = distinct(np.concatenate([columns, entries[:, 0]]), len(self.levels))
         self.levels[self._fresh] = self._level
-        return bool(atoll.sum_reduce(np.array([len(self._fresh)]))[0])
+        return bool(atoll.sum_reduce(np.array([len(self._fresh)]), team=self._team)[0])
 
     def _send(self) -> None:
         """Put the vertices of others that edges reach for the first time into their owners' inboxes."""
@@ -83,10 +86,10 @@ class Frontier:
         for pe in np.flatnonzero(np.diff(cuts)):
             share = entries[cuts[pe] : cuts[pe + 1]]
             start = int(self._places[pe] + self._sent[pe])
-            atoll.put(self._inbox[start : start + len(share)], share, int(pe))
+            atoll.put(self._inbox[start : start + len(share)], share, int(pe), team=self._team)
             self._sent[pe] += len(share)
-            me = atoll.my_pe()
-            atoll.put(self._arrived[me : me + 1], self._sent[pe : pe + 1], int(pe))
+            me = _current.my_pe()
+            atoll.put(self._arrived[me : me + 1], self._sent[pe : pe + 1], int(pe), team=self._team)
 
     def _received(self) -> Array:
         """Return copies of the entries of this PE's inbox that are new."""

@@ -1,4 +1,4 @@
-"""Sparse matrices whose rows are distributed over all PEs."""
+"""Sparse matrices whose rows are distributed over all PEs, or over a team."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from ..arrays._compared import collective
 from ..arrays._dtypes import agreed_dtype, converted
 from ..arrays._layout import Layout
 from ..arrays._sorting import dealt
+from ..arrays._teams import _current
 from ..arrays._together import raise_together
 from ._local import Rows, compressed
 
 Array = np.ndarray[Any, Any]
 
 
-class SparseMatrix:
+class SparseMatrix(_current.OverTeam):
     """A sparse matrix of which each PE has a block of rows in compressed form (CSR).
 
     `A @ x` multiplies by a distributed vector in blocks. It fetches only the entries of x that the PE's rows need, by a
@@ -32,6 +33,8 @@ class SparseMatrix:
         This PE's rows as in SciPy's CSR, with global columns: the rows of its part of a distributed vector in blocks.
     shape
         Global numbers of rows and columns.
+    team
+        The PEs that have the matrix, all by default.
 
     Notes
     -----
@@ -39,11 +42,25 @@ class SparseMatrix:
     rows once, and 24 bytes for each entry of x that it fetches. While they are made, there are up to three copies.
     """
 
-    def __init__(self, indptr: Array, indices: Array, data: Array, shape: tuple[int, int]) -> None:
-        n, me = atoll.n_pes(), atoll.my_pe()
+    @collective("self", "indptr", "indices", "data", name="SparseMatrix")
+    def __init__(
+        self,
+        indptr: Array,
+        indices: Array,
+        data: Array,
+        shape: tuple[int, int],
+        *,
+        team: atoll.Team | None = None,
+    ) -> None:
+        if team is not None and team != _current.team():
+            raise atoll.InvalidArgument(
+                "SparseMatrix(team=...): a matrix over another team within a collective call; make it by a separate call."
+            )
+        self._team = _current.team()
+        n, me = _current.n_pes(), _current.my_pe()
         self.shape = shape
         self._rows, self._columns = _axis.block(shape[0], n), _axis.block(shape[1], n)
-        kinds = atoll.allgather_object((data.dtype, len(data)))
+        kinds = atoll.allgather_object((data.dtype, len(data)), team=_current.team())
         self.dtype = agreed_dtype(kinds)
         self.nnz = sum(count for _, count in kinds)
         first, stop = self._columns.ends(me)
@@ -62,9 +79,11 @@ class SparseMatrix:
         self._numbers = np.asarray(self._columns.local(self._far_columns), np.int64)
 
     def __repr__(self) -> str:
-        first, stop = self._rows.ends(atoll.my_pe())
+        me = self._team.my_pe()
+        first, stop = self._rows.ends(me)
+        of = "" if self._team == atoll.WORLD else f" of a team of {self._team.n_pes()}"
         return (
-            f"SparseMatrix(shape={self.shape}, dtype={self.dtype}, {self.nnz} elements, PE {atoll.my_pe()} has rows "
+            f"SparseMatrix(shape={self.shape}, dtype={self.dtype}, {self.nnz} elements, PE {me}{of} has rows "
             f"{first}:{stop} and fetches {len(self._far_columns)} entries)"
         )
 
@@ -101,12 +120,12 @@ class SparseMatrix:
                 raise atoll.ShapeMismatch(
                     f"A.dot(x, out): out has dtype {out.dtype}; expected another array of {dtype}."
                 )
-        atoll.barrier_all()
+        _current.barrier()
         fetched = self._fetch(x)
         out.local[...] = self._own.times(x.local)
         if len(self._far_rows):
             out.local[self._far_rows] += self._far.times(fetched)
-        atoll.barrier_all()
+        _current.barrier()
         return out
 
     def _least_of_neighbours(self, x: DistArray) -> Array:
@@ -114,19 +133,19 @@ class SparseMatrix:
 
         x is a vector in blocks; the matrix is square.
         """
-        atoll.barrier_all()
+        _current.barrier()
         fetched = self._fetch(x)
         found: Array = x.local.copy()
         self._own.lower(found, slice(None), x.local)
         self._far.lower(found, self._far_rows, fetched)
-        atoll.barrier_all()
+        _current.barrier()
         return found
 
     def _fetch(self, x: DistArray) -> Array:
         low = x._layout.halo[0][0]
         window = x._memory.window()
         if window is None:
-            return atoll.take(x._block, self._numbers + low, self._parts)
+            return atoll.take(x._block, self._numbers + low, self._parts, team=self._team)
         memory, distance = window
         found: Array = memory[self._numbers + (self._parts * distance + low)]
         return found
@@ -136,10 +155,10 @@ class SparseMatrix:
             raise TypeError(
                 f"A.dot(): {name} is {type(x).__name__}, not a distributed array; use atoll.arrays.from_array."
             )
-        if x.team != atoll.WORLD:
+        if x.team != self._team:
             raise atoll.InvalidArgument(
-                f"A.dot(): {name} is {x!r}; sparse matrices are over all PEs. Bring it there by "
-                "atoll.arrays.redistribute(x, team=atoll.WORLD)."
+                f"A.dot(): {name} is {x!r}, and the matrix belongs to another team. Bring it there by "
+                "atoll.arrays.redistribute(x, team=t)."
             )
         if x._layout.axes != (axis,):
             raise atoll.ShapeMismatch(
@@ -149,7 +168,7 @@ class SparseMatrix:
 
     def _triplets(self) -> tuple[Array, Array, Array]:
         """Return this PE's elements: global rows and columns, and values."""
-        me = atoll.my_pe()
+        me = self._team.my_pe()
         first_row, first_column = self._rows.ends(me)[0], self._columns.ends(me)[0]
         row, column, data = self._own.triplets()
         far_row, number, far_data = self._far.triplets()
@@ -163,7 +182,7 @@ class SparseMatrix:
     def T(self) -> SparseMatrix:
         """The transpose, a new matrix. Collective; elements move to the PEs that have their rows."""
         row, column, data = self._triplets()
-        return from_triplets(column, row, data, self.shape[::-1])
+        return from_triplets(column, row, data, self.shape[::-1], team=self._team)
 
     @collective()
     def diagonal(self) -> DistArray:
@@ -174,12 +193,14 @@ class SparseMatrix:
         row, column, data = self._triplets()
         is_on = row == column
         made.local[row[is_on] - made.bounds()[0][0]] = data[is_on]
-        atoll.barrier_all()
+        _current.barrier()
         return made
 
 
 @collective("rows", "columns", "values")
-def from_triplets(rows: Any, columns: Any, values: Any, shape: Sequence[int]) -> SparseMatrix:
+def from_triplets(
+    rows: Any, columns: Any, values: Any, shape: Sequence[int], *, team: atoll.Team | None = None
+) -> SparseMatrix:
     """Return a matrix from places and values; those of equal places are added. Collective.
 
     Parameters
@@ -189,6 +210,9 @@ def from_triplets(rows: Any, columns: Any, values: Any, shape: Sequence[int]) ->
         all PEs together make the matrix.
     shape
         Numbers of rows and columns, the same on every PE.
+    team
+        The PEs that have the matrix, all by default. Only its members make it, and its calls are collective over the team.
+        Memory for its products comes from `arrays.reserve`.
 
     Raises
     ------
@@ -217,17 +241,17 @@ def from_triplets(rows: Any, columns: Any, values: Any, shape: Sequence[int]) ->
                 problem = IndexError(f"from_triplets(): a {name} is no integer from 0 to {n - 1}.")
     raise_together(problem)
     order = np.argsort(row, kind="stable")
-    dtype = agreed_dtype(atoll.allgather_object((data.dtype, len(data))))
+    dtype = agreed_dtype(atoll.allgather_object((data.dtype, len(data)), team=_current.team()))
     columns_of = [row[order].astype(np.int64), column[order].astype(np.int64), converted(data[order], dtype)]
-    bounds = _axis.block(shape[0], atoll.n_pes()).bounds or ()
+    bounds = _axis.block(shape[0], _current.n_pes()).bounds or ()
     got = [each.local for each in dealt(columns_of, np.searchsorted(columns_of[0], bounds[1:-1]))]
-    me = atoll.my_pe()
+    me = _current.my_pe()
     parts = compressed(got[0] - bounds[me], got[1], got[2], bounds[me + 1] - bounds[me])
-    return SparseMatrix(*parts, (int(shape[0]), int(shape[1])))
+    return SparseMatrix(*parts, (int(shape[0]), int(shape[1])), team=team)
 
 
 @collective("rows")
-def from_rows(rows: Any, shape: Sequence[int]) -> SparseMatrix:
+def from_rows(rows: Any, shape: Sequence[int], *, team: atoll.Team | None = None) -> SparseMatrix:
     """Return a matrix of which each PE passes its own block of rows. Collective.
 
     Parameters
@@ -236,14 +260,16 @@ def from_rows(rows: Any, shape: Sequence[int]) -> SparseMatrix:
         A sparse matrix of SciPy, with global columns and the rows from start to stop of `DistArray(shape[0]).bounds()`.
     shape
         Global numbers of rows and columns.
+    team
+        As for `from_triplets`; the bounds are those of `DistArray(shape[0], team=team)`.
 
     Raises
     ------
     ShapeMismatch
         If a PE's block has another shape; then on every PE.
     """
-    me = atoll.my_pe()
-    start, stop = _axis.block(shape[0], atoll.n_pes()).ends(me)
+    me = _current.my_pe()
+    start, stop = _axis.block(shape[0], _current.n_pes()).ends(me)
     problem = None
     if tuple(rows.shape) != (stop - start, shape[1]):
         problem = atoll.ShapeMismatch(
@@ -254,14 +280,18 @@ def from_rows(rows: Any, shape: Sequence[int]) -> SparseMatrix:
     csr = rows.tocsr()
     csr.sum_duplicates()
     return SparseMatrix(
-        csr.indptr.astype(np.int64), csr.indices.astype(np.int64), csr.data, (int(shape[0]), int(shape[1]))
+        csr.indptr.astype(np.int64),
+        csr.indices.astype(np.int64),
+        csr.data,
+        (int(shape[0]), int(shape[1])),
+        team=team,
     )
 
 
 @collective("matrix")
-def from_scipy(matrix: Any) -> SparseMatrix:
-    """Return a matrix of SciPy that is the same on every PE, each PE with its rows. Collective."""
+def from_scipy(matrix: Any, *, team: atoll.Team | None = None) -> SparseMatrix:
+    """Return a matrix of SciPy that is the same on every PE, each PE with its rows. Collective over a team."""
     if not hasattr(matrix, "tocsr"):
         raise TypeError(f"from_scipy() takes a sparse matrix of SciPy, not {type(matrix).__name__}.")
-    start, stop = _axis.block(matrix.shape[0], atoll.n_pes()).ends(atoll.my_pe())
-    return from_rows(matrix.tocsr()[start:stop], matrix.shape)
+    start, stop = _axis.block(matrix.shape[0], _current.n_pes()).ends(_current.my_pe())
+    return from_rows(matrix.tocsr()[start:stop], matrix.shape, team=team)

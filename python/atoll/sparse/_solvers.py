@@ -11,6 +11,7 @@ import atoll
 
 from ..arrays import DistArray
 from ..arrays._compared import collective
+from ..arrays._teams import _current
 from ._matrix import SparseMatrix
 
 Array = np.ndarray[Any, Any]
@@ -75,7 +76,7 @@ def cg(
         x.local[...] += alpha * p.local
         r.local[...] -= alpha * q.local
         if callback is not None:
-            atoll.barrier_all()
+            _current.barrier()
             callback(x)
     return _end(x, r, wanted, steps)
 
@@ -115,7 +116,7 @@ def bicgstab(
             break
         rho, before = _dot(shadow, r.local), rho
         if rho == 0 or omega == 0:
-            atoll.barrier_all()
+            _current.barrier()
             return x, -1
         if step == 0:
             p.local[...] = r.local
@@ -130,7 +131,7 @@ def bicgstab(
         x.local[...] += alpha * y + omega * z
         r.local[...] = s.local - omega * t
         if callback is not None:
-            atoll.barrier_all()
+            _current.barrier()
             callback(x)
     return _end(x, r, wanted, steps)
 
@@ -145,7 +146,7 @@ def _function(operator: Operator) -> Callable[[DistArray], DistArray]:
         )
 
     def applied(x: DistArray) -> DistArray:
-        atoll.barrier_all()
+        _current.barrier()
         found: DistArray = operator(x) if callable(operator) else operator @ x
         return found
 
@@ -184,13 +185,13 @@ def _start(
 
 
 def _end(x: DistArray, r: DistArray, wanted: float, steps: int) -> tuple[DistArray, int]:
-    atoll.barrier_all()
+    _current.barrier()
     return x, 0 if _norm(r.local) <= wanted else steps
 
 
 def total(number: Any) -> Any:
-    """Return the sum of a number over all PEs. Collective."""
-    return atoll.sum_reduce(np.atleast_1d(number))[0]
+    """Return the sum of a number over the PEs of the call. Collective."""
+    return atoll.sum_reduce(np.atleast_1d(number), team=_current.team())[0]
 
 
 def _dot(x: Any, y: Any) -> Any:

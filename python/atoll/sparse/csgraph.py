@@ -24,6 +24,7 @@ from ..arrays import DistArray
 from ..arrays._compared import collective
 from ..arrays._layout import Layout
 from ..arrays._sorting import dealt
+from ..arrays._teams import _current
 from ..arrays._together import raise_together
 from ._frontier import Frontier
 from ._matrix import SparseMatrix, from_triplets
@@ -120,9 +121,9 @@ def pagerank(
     row, column, data = A._triplets()
     problem = None
     if data.dtype.kind == "c" or not (np.isfinite(data) & (data >= 0)).all():
-        problem = ValueError(f"pagerank(): PE {atoll.my_pe()} has a value that is negative or not finite.")
+        problem = ValueError(f"pagerank(): PE {_current.my_pe()} has a value that is negative or not finite.")
     raise_together(problem)
-    first, stop = A._rows.ends(atoll.my_pe())
+    first, stop = A._rows.ends(_current.my_pe())
     weights = np.bincount(row - first, data, stop - first)
     follow = from_triplets(column, row, data / np.where(weights > 0, weights, 1)[row - first], (n, n))
     is_end = weights == 0
@@ -135,9 +136,9 @@ def pagerank(
         change = total(np.abs(y.local - x.local).sum())
         x, y = y, x
         if change <= tol:
-            atoll.barrier_all()
+            _current.barrier()
             return x, 0
-    atoll.barrier_all()
+    _current.barrier()
     return x, maxiter
 
 
@@ -168,15 +169,15 @@ def connected_components(A: SparseMatrix) -> tuple[int, DistArray]:
     """
     _checked("connected_components", A)
     graph = _both_ways(A)
-    f = DistArray._from_part(Layout.bare(graph._rows), graph._rows.indices(atoll.my_pe()))
+    f = DistArray._from_part(Layout.bare(graph._rows), graph._rows.indices(_current.my_pe()))
     grand = f.copy()
     while True:
         least = graph._least_of_neighbours(grand)
         _lower(f, f.local.copy(), least)
         f.local[...] = np.minimum(f.local, np.minimum(least, grand.local))
-        atoll.barrier_all()
+        _current.barrier()
         now = f.at[f.local].get()
-        atoll.barrier_all()
+        _current.barrier()
         changes = total(np.count_nonzero(now != grand.local))
         grand.local[...] = now
         if not changes:
@@ -191,15 +192,17 @@ def _lower(f: DistArray, targets: Array, values: Array) -> None:
     targets, values = targets[is_first], values[is_first]
     bounds = f._layout.axes[0].bounds or ()
     got = [each.local for each in dealt([targets, values], np.searchsorted(targets, bounds[1:-1]))]
-    np.minimum.at(f.local, got[0] - bounds[atoll.my_pe()], got[1])
+    np.minimum.at(f.local, got[0] - bounds[_current.my_pe()], got[1])
 
 
 def _numbered(f: DistArray) -> tuple[int, DistArray]:
     """Return the number of roots, and the place of each vertex's root among them."""
     first = f.bounds()[0][0]
     is_root = f.local == np.arange(first, first + len(f.local))
-    counts = np.asarray(atoll.fcollect(np.array([np.count_nonzero(is_root)], np.int64))).ravel()
-    ranks = DistArray._from_part(f._layout, np.cumsum(is_root) - 1 + counts[: atoll.my_pe()].sum())
+    counts = np.asarray(
+        atoll.fcollect(np.array([np.count_nonzero(is_root)], np.int64), team=_current.team())
+    ).ravel()
+    ranks = DistArray._from_part(f._layout, np.cumsum(is_root) - 1 + counts[: _current.my_pe()].sum())
     labels = DistArray._from_part(f._layout, ranks.at[f.local].get())
     return int(counts.sum()), labels
 

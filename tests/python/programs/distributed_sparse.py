@@ -244,4 +244,5 @@ def mistakes_are_refused(rng: random.Random) -> None:
     )
 
 
-main(int(sys.argv[1]))
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -9,9 +9,11 @@ from typing import Any
 import atoll
 import distributed
 import distributed_arrays  # noqa: F401  registers its checks
+import distributed_sparse  # noqa: F401
 import numpy as np
-from atoll import arrays
+from atoll import arrays, sparse
 from atoll.arrays import DistArray, _compared
+from atoll.sparse import csgraph
 from distributed import equal, refused
 
 ROOM = 1 << 20
@@ -126,6 +128,38 @@ def arrays_go_from_team_to_team(teams: list[tuple[atoll.Team, atoll.Team]]) -> N
         atoll.barrier_all()
 
 
+def matrices_are_those_of_the_team(half: atoll.Team, none: atoll.Team) -> None:
+    """Each team has its own matrix, a circle of another length, and solves and searches by itself."""
+    color = atoll.my_pe() % 2
+    n = 12 + 3 * color
+    x = arrays.from_function(lambda i: i % 4 + color, n, float, team=half)
+    i = x.global_indices(0)
+    triplets = (np.tile(i, 2), np.concatenate([i, (i + 1) % n]), np.repeat([3.0, 1.0], len(i)))
+    a = sparse.from_triplets(*triplets, (n, n), team=half)
+    whole = 3 * np.eye(n) + np.roll(np.eye(n), 1, axis=1)
+    v = np.arange(n) % 4.0 + color
+    for found, wanted in ((a @ x, whole @ v), (a.T @ x, whole.T @ v), (a.diagonal(), np.full(n, 3.0))):
+        assert found.team == half
+        equal(found.to_numpy(), wanted)
+    solution, info = sparse.bicgstab(a, x, rtol=1e-12)
+    assert info == 0
+    np.testing.assert_allclose(solution.to_numpy(), np.linalg.solve(whole, v), rtol=1e-9)
+    levels, parents = csgraph.breadth_first(a, color)
+    equal(levels.to_numpy(), (np.arange(n) - color) % n)
+    assert parents.team == half and csgraph.connected_components(a)[0] == 1
+    ranks, _ = csgraph.pagerank(a)
+    np.testing.assert_allclose(ranks.to_numpy(), 1 / n, rtol=1e-9)
+    cases, b = [], arrays.ones(12)
+    if half.size < atoll.n_pes():
+        assert f"PE {half.my_pe()} of a team of {half.size} has rows" in repr(a)
+        cases.append((lambda: a @ b, "belong to different teams"))
+        cases.append((lambda: sparse.cg(a, b), "belong to different teams"))
+        cases.append((lambda: sparse.cg(lambda x: a @ x, b), "belongs to another team"))
+    if not none:
+        cases.append((lambda: sparse.from_triplets(*triplets, (n, n), team=none), "this PE is not a member"))
+    refused(cases)
+
+
 def what_does_not_fit_is_refused_on_every_pe(half: atoll.Team) -> None:
     a: DistArray | None = arrays.ones(4, team=half)
     mine = atoll.my_pe() == 0
@@ -164,6 +198,7 @@ arrays_go_from_team_to_team(
 )
 what_does_not_fit_is_refused_on_every_pe(halves)
 arrays.reserve(16 * ROOM)
+matrices_are_those_of_the_team(halves, last)
 all_checks(halves, int(sys.argv[1]))
 atoll.barrier_all()
 if me == 0:

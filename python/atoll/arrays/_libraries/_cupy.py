@@ -158,7 +158,7 @@ class CuPy(Library):
             x = self.apply(np.conjugate, [x], None, {})
         ufunc = np.logical_or if kind == np.bool_ else np.add
         found = self.reduced(ufunc, self.apply(np.multiply, [x, y], None, {}), (0,), kind, 0)
-        return found.astype(kind, copy=False).reshape(())
+        return np.asarray(found.astype(kind, copy=False).reshape(()))
 
     def accumulate(self, ufunc: np.ufunc, x: Array, axis: int, out: Array) -> None:
         if 0 not in x.shape:
@@ -192,7 +192,7 @@ class CuPy(Library):
         found: Any = 0
         if last:
             found = self.to_numpy(self.xp.searchsorted(numbers[:last], self.array(wanted), side=side))
-        return np.where(values != values, last if side == "left" else n, found).astype(np.int64)
+        return np.asarray(np.where(values != values, last if side == "left" else n, found), np.int64)
 
     def counted(self, x: Array, weights: Array | None, equal_nan: bool) -> tuple[Array, Array]:
         n = x.shape[0]

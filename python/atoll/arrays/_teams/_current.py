@@ -19,6 +19,10 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
+class OverTeam:
+    """Base of what lies over a team, which its attribute `_team` names once it is made: arrays and sparse matrices."""
+
+
 def team() -> atoll.Team:
     """Return the team of the call that runs."""
     return _thread.team or atoll.WORLD
