@@ -403,10 +403,8 @@ constexpr Variable variables[] = {
      {},
      SettingType::names,
      "",
-     "packages, separated by commas, whose names programs in Python find in Atoll: shmem4py, nvshmem, nccl, nbshmem "
-     "(read "
-     "by atoll "
-     "run and import atoll)",
+     "packages, separated by commas, whose names programs in Python find in Atoll: shmem4py, nvshmem, nccl, "
+     "nbshmem (read by atoll run and import atoll)",
      [](Settings&, const Raw&) {}},
     {"ATOLL_TORCH_CACHE",
      {},
