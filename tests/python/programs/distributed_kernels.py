@@ -100,9 +100,8 @@ def in_triton() -> None:
 
 
 def bounds_are_refused() -> None:
-    uneven = arrays.zeros(
-        2 * atoll.n_pes(), dist=[0, *range(2, atoll.n_pes() + 1), 2 * atoll.n_pes()], **place
-    )
+    n = atoll.n_pes()
+    uneven = arrays.zeros(2 * n, dist=[0, *range(n + 1, 2 * n + 1)], **place)
     try:
         uneven.device()
     except atoll.Unsupported as error:
