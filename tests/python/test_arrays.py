@@ -229,9 +229,7 @@ def test_programs_of_the_page_run(
     elif name == "teams.py":
         for line in ("team 0: 0 on 1 of 2 PEs", "team 1: 24 on 1 of 2 PEs", "all: 24"):
             assert line in done.stdout.splitlines() and f"    {line}\n" in PAGE
-    elif name == "kernel.py":
-        assert done.stdout == "True\nTrue\n"
-    elif name == "poisson.py":
+    elif name in ("kernel.py", "poisson.py"):
         assert done.stdout == "True\nTrue\n"
     else:
         said = done.stdout.splitlines()

@@ -15,7 +15,7 @@ from numba.core.errors import NumbaError
 from numba_cuda_mlir import extending
 from numba_cuda_mlir._mlir import ir as mlir
 from numba_cuda_mlir._mlir.dialects import arith
-from numba_cuda_mlir.errors import TypingError
+from numba_cuda_mlir.errors import TypingError as TypingError
 from numba_cuda_mlir.models import PrimitiveModel
 from numba_cuda_mlir.numba_cuda import types as their_types
 
