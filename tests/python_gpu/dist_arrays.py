@@ -39,6 +39,7 @@ from dist_checks.common import (
     whole_of,
 )
 from dist_checks.functions import FUNCTIONS
+from dist_checks.teams import TEAMS
 
 # ---- what it is
 
@@ -462,7 +463,7 @@ def main() -> None:
         kind.clear()
         kind.update(KINDS[name])
         checks.clear()
-        for check in (makers, parts, boxes, many_rounds, order, elements, halos, streams, computation, reductions, redistributions, devices, *FUNCTIONS):  # fmt: skip
+        for check in (makers, parts, boxes, many_rounds, order, elements, halos, streams, computation, reductions, redistributions, devices, *FUNCTIONS, *TEAMS):  # fmt: skip
             check()
         print(f"PE {atoll.my_pe()}: {name} passed {sum(checks.values())} checks:", checks, flush=True)
     atoll.barrier_all()

@@ -24,13 +24,14 @@ class Allocation:
     def __init__(
         self,
         team: atoll.Team,
+        raw: Array,
         block: Array,
         span: Span | None = None,
         library: _libraries.Library = _libraries.HOST,
     ) -> None:
-        self.team, self.raw, self.span = team, block, span
-        self.library, self.block = library, library.view(block)
-        self._owner = block if span is None else memory_of(span)  # it knows if the memory exists
+        self.team, self.raw, self.span = team, raw, span
+        self.library, self.block = library, block
+        self._owner = raw if span is None else memory_of(span)  # it knows if the memory exists
         self._is_freed = False
 
     @property
@@ -60,7 +61,7 @@ class Allocation:
         if self.span is None:
             return self.library.view(atoll.peer(self.raw, pe, team=self.team))
         room = atoll.peer(self._owner, pe, team=self.team)
-        return at_place(self.span.place, self.block.shape, self.block.dtype, room)
+        return self.library.view(at_place(self.span.place, self.raw.shape, self.raw.dtype, room))
 
 
 def allocate(
@@ -70,32 +71,26 @@ def allocate(
     zero: bool = True,
     library: _libraries.Library = _libraries.HOST,
 ) -> Allocation:
-    """Return a block on each PE of a team; with `zero` all PEs see zeros. Collective over the team.
-
-    Raises
-    ------
-    Unsupported
-        For a team of fewer PEs, if the array is not one of NumPy on hosts.
-    """
+    """Return a block on each PE of a team; with `zero` all PEs see zeros. Collective over the team."""
     if team.n_pes() == atoll.WORLD.n_pes():
-        return Allocation(team, library.symmetric(shape, dtype, zero), library=library)
-    if library is not _libraries.HOST:
-        raise atoll.Unsupported(
-            f"an array {library.text} is over all PEs, and this team has {team.n_pes()} of {atoll.WORLD.n_pes()}; leave "
-            "out team=, or make the array on hosts."
-        )
-    block, span = take_span(team, shape, dtype)
+        raw = library.symmetric(shape, dtype, zero)
+        return Allocation(team, raw, library.view(raw), library=library)
+    raw, block, span = take_span(team, shape, dtype, library)
     if zero:
-        block[...] = np.zeros((), dtype)
+        block[...] = library.array(np.zeros((), dtype))
+        library.finish()
         team.barrier()
-    return Allocation(team, block, span)
+    return Allocation(team, raw, block, span, library)
 
 
 def signals(team: atoll.Team, n: int, library: _libraries.Library = _libraries.HOST) -> Allocation:
     """Return signal words on each PE of a team, beside arrays of a library. Collective over the team."""
     if team.n_pes() == atoll.WORLD.n_pes():
-        return Allocation(team, library.signals(n))
-    return allocate(team, (n,), np.dtype(np.uint64))
+        raw = library.signals(n)
+        return Allocation(team, raw, raw)
+    made = allocate(team, (n,), np.dtype(np.int64), library=library)
+    made.raw = made.raw.view(np.uint64)
+    return made
 
 
 class Memory:

@@ -158,6 +158,12 @@ def compute(function: Any, inputs: Any, keywords: Any, of: Any = None) -> Any:
 
 def asarray(x: Any, dtype: Any = None) -> Any:
     flush()
+    if isinstance(interface := getattr(x, "__cuda_array_interface__", None), dict) and not isinstance(
+        x, ndarray
+    ):
+        memory = Memory(interface["data"][0], 0, x)
+        shape, kind = interface["shape"], np.dtype(interface["typestr"])
+        return ndarray(shape, kind, memory, interface["strides"] or np.empty(shape, kind).strides)
     return (
         x
         if isinstance(x, ndarray) and dtype in (None, x.dtype)

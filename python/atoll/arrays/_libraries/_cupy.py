@@ -54,6 +54,10 @@ class CuPy(Library):
     def view(self, raw: Array) -> Array:
         return raw.cupy()
 
+    def held(self, holder: Any, raw: Array) -> Array:
+        self._use(raw.device)
+        return self.xp.asarray(holder)
+
     def signals(self, n: int) -> Array:
         return atoll.signal(n, device=self.device, xp=self.xp)
 

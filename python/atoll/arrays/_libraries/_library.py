@@ -47,6 +47,10 @@ class Library:
         """Return a raw array as one of the library; no copy."""
         return raw
 
+    def held(self, holder: Any, raw: Array) -> Array:
+        """Return a raw array as one of the library that keeps `holder`, and so do its views; no copy."""
+        return np.asarray(holder)
+
     def raw(self, x: Array) -> Array:
         """Return an array of the library as Atoll's calls take it at the local side; no copy."""
         return x

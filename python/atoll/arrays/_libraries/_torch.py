@@ -42,6 +42,12 @@ class Torch(CuPy):
         self._place = self.xp.device("cuda", number)
         self.xp.cuda.set_device(self._place)
 
+    def held(self, holder: Any, raw: Array) -> Array:
+        if not self.on_gpu:
+            return self.xp.from_numpy(np.asarray(holder))
+        self._use(raw.device)
+        return self.xp.as_tensor(holder, device=self._place)
+
     def signals(self, n: int) -> Array:
         return atoll.signal(n, device=self.device, xp=self.xp) if self.on_gpu else atoll.signal(n)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 import atoll
 
 from ..._failures import pe_ranges
+from .. import _libraries
 from .._array import DistArray
 from .._compared import compared
 from .._together import together
@@ -37,7 +36,8 @@ def redistribute(
     over
         A team that has all members of both; all its PEs make the call. By default all PEs.
     distribution
-        grid, dist and halo of `DistArray`, the same on the members of `team`.
+        grid, dist and halo of `DistArray`, the same on the members of `team`. The result lies where the array does: on
+        hosts or GPUs, by the same library.
 
     Returns
     -------
@@ -59,25 +59,29 @@ def _move(
     array: DistArray | None, team: atoll.Team | None, all_: atoll.Team, distribution: dict[str, Any]
 ) -> DistArray | None:
     members = _members(team, all_) if team else None
-    source = None if array is None else (array.shape, array.dtype, _members(array.team, all_))
+    source = None
+    if array is not None:
+        library = array._library
+        source = (array.shape, array.dtype, _members(array.team, all_), (library.device, library.name))
     every = atoll.allgather_object((source, members), team=all_)
-    shape, dtype, _ = _agreed("array", [its for its, _ in every], lambda its: its[2])
+    shape, dtype, _, place = _agreed("array", [its for its, _ in every], lambda its: its[2])
     numbers = _agreed("team", [its for _, its in every], lambda its: its)
     made: DistArray | None = None
     with together("redistribute()"):
         if team:
-            with _current.over(team):
+            with _current.over(team, _libraries.chosen(*place, "redistribute")):
                 made = DistArray(shape, dtype, **distribution)
     mine = None if made is None else (made._layout, made._memory.place)
     its, there = next(each for each in atoll.allgather_object(mine, team=all_) if each is not None)
     if array is not None:
         # Without an own part this PE addresses the others by the same place in its room.
-        block = made._block if made is not None else at_place(there, its.block_shape, dtype)
+        block = made._raw if made is not None else at_place(there, its.block_shape, dtype)
         for local, box in array._layout.owned(array._me):
             values = array._block[local]
             for piece in its.pieces(box):
-                given = np.ascontiguousarray(values[piece.place])
-                atoll.put(block[piece.local], given, numbers[piece.pe], team=all_)
+                given = library.contiguous(values[piece.place], dtype)
+                library.put(block[piece.local], given, numbers[piece.pe], team=all_)
+        library.finish()
     all_.barrier()
     return made
 

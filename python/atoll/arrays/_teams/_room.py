@@ -1,4 +1,7 @@
-"""Memory of distributed arrays over teams: a part of every PE's heap, from which the members of a team allocate."""
+"""Memory of distributed arrays over teams: a part of every PE's heap, from which the members of a team allocate.
+
+A part of the heap of GPUs is one of its own. Blocks there are found and kept in the same way.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,10 @@ import numpy as np
 
 import atoll
 
+from .. import _libraries
 from .._compared import collective
 
-Array = np.ndarray[Any, Any]
+Array = Any  # of NumPy, or atoll.DeviceArray
 Place = tuple[int, int]
 Key = tuple[int, int, int, tuple[int, ...]]
 ALIGNMENT = 256  # bytes: no two blocks share a cache line, nor a pair of them
@@ -52,18 +56,24 @@ class _Rooms:
 
 
 class _Holder:
-    """What keeps a block: NumPy keeps it as the base of the block and of all its views."""
+    """What keeps a block: libraries keep it as the owner of the memory of the block and of all its views."""
 
     def __init__(self, memory: Array, view: Array) -> None:
         self.memory = memory
-        self.__array_interface__ = view.__array_interface__
+        name = "__cuda_array_interface__" if is_on_gpu(memory) else "__array_interface__"
+        setattr(self, name, getattr(view, name))
+
+
+def is_on_gpu(memory: Array) -> bool:
+    """True for the memory of a GPU."""
+    return isinstance(memory, atoll.DeviceArray)
 
 
 _rooms = _Rooms()
 
 
 @collective()
-def reserve(nbytes: int) -> None:
+def reserve(nbytes: int, device: Any = None) -> None:
     """Reserve a part of every PE's heap for distributed arrays over teams. Collective over all PEs.
 
     Arrays of a team are made by its members alone, so their memory comes from what all PEs have reserved before. It costs
@@ -73,6 +83,8 @@ def reserve(nbytes: int) -> None:
     ----------
     nbytes
         Bytes on each PE. A PE needs them for the arrays of all the teams of which it is a member.
+    device
+        "cuda": bytes on each PE's GPU, for arrays there. By default on hosts.
 
     Raises
     ------
@@ -84,7 +96,8 @@ def reserve(nbytes: int) -> None:
     >>> from atoll import arrays
     >>> arrays.reserve(1 << 20)
     """
-    _rooms_now().memory.append(atoll.empty(nbytes, np.uint8, align=ALIGNMENT))
+    more = {} if device is None else {"device": device}
+    _rooms_now().memory.append(atoll.empty(nbytes, np.uint8, align=ALIGNMENT, **more))
 
 
 def _rooms_now() -> _Rooms:
@@ -95,8 +108,13 @@ def _rooms_now() -> _Rooms:
     return _rooms
 
 
-def take(team: atoll.Team, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Array, Span]:
+def take(
+    team: atoll.Team, shape: tuple[int, ...], dtype: np.dtype[Any], library: _libraries.Library
+) -> tuple[Array, Array, Span]:
     """Return a block of the members' rooms, at the same place on all, and its span. Collective over the team.
+
+    The block comes twice, as Atoll's calls take it and as the library's array. That one keeps the span in use, and so do
+    its views.
 
     It lies where no member has another block. A block that was dropped is free once all PEs of its team have dropped it and
     are here: another one may read it before.
@@ -106,6 +124,7 @@ def take(team: atoll.Team, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tupl
     OutOfMemory
         On every member, if there is no such place.
     """
+    _libraries.finish()  # it may get memory of an array that was dropped, and is still read
     rooms = _rooms_now()
     nbytes = -(-max(math.prod(shape) * dtype.itemsize, 1) // ALIGNMENT) * ALIGNMENT
     for span in rooms.spans:
@@ -120,23 +139,26 @@ def take(team: atoll.Team, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tupl
     for spans in atoll.allgather_object(mine, team=team):
         kept.update(key for key, is_used in spans if is_used or not there.issuperset(key[3]))
     rooms.spans[:] = [span for span in rooms.spans if span.key in kept]
-    for number, memory in enumerate(rooms.memory):
+    fitting = [room for room in enumerate(rooms.memory) if is_on_gpu(room[1]) == library.on_gpu]
+    for number, memory in fitting:
         start = _first_gap(sorted(key[1:3] for key in kept if key[0] == number), nbytes, memory.size)
         if start is not None:
             span = Span(number, start, start + nbytes, tuple(members), team)
             rooms.spans.append(span)
-            holder = _Holder(memory, at_place(span.place, shape, dtype, memory))
+            raw = at_place(span.place, shape, dtype, memory)
+            holder = _Holder(memory, raw)
             weakref.finalize(holder, _drop, span)
-            return np.asarray(holder), span
-    total = sum(memory.size for memory in rooms.memory)
+            return raw, library.held(holder, raw), span
+    total = sum(memory.size for _, memory in fitting)
     has = (
         f"{total:,} bytes are reserved, and the arrays there leave too little"
         if total
         else "no memory is reserved for it"
     )
+    asks = ", device='cuda'" if library.on_gpu else ""
     raise atoll.OutOfMemory(
         f"a distributed array over a team of {len(members)} PEs needs {nbytes:,} bytes in one piece on each member; {has}. "
-        "All PEs call atoll.arrays.reserve(nbytes) before."
+        f"All PEs call atoll.arrays.reserve(nbytes{asks}) before."
     )
 
 
