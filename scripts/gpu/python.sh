@@ -27,10 +27,10 @@ if wanted tests; then
     done
     of_any_number "far_views.py" $programs/far_views.py cuda --real
     for program in tests/python_gpu/*.py; do
-        [[ $(basename "$program") == test_* ]] || try "$(basename "$program"), 2 PEs" job 140 2 python3 "$program"
+        [[ $(basename "$program") == test_* ]] || try "$(basename "$program"), 2 PEs" job 200 2 python3 "$program"
     done
     try "traces of kernels" python3 tests/python_gpu/test_kernel_traces.py
-    try "dist_arrays.py, 4 PEs" job 140 4 python3 tests/python_gpu/dist_arrays.py
+    try "dist_arrays.py, 4 PEs" job 200 4 python3 tests/python_gpu/dist_arrays.py
     try "kernel_error.py wrong_place, 2 PEs" without_mps job 50 2 python3 tests/python_gpu/kernel_error.py wrong_place
     unset ATOLL_CHECK
     for mode in torch many wrong_pe wrong_index; do

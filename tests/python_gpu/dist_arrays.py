@@ -17,7 +17,7 @@ from typing import Any
 
 import atoll
 import numpy as np
-from atoll import arrays
+from atoll import arrays, sparse
 from atoll.arrays import DistArray
 from dist_checks.common import (
     BOXES,
@@ -448,6 +448,9 @@ def devices() -> None:
         atoll.barrier_all()
     away = "atoll.arrays.to_device(a, 'cpu')"
     refused("histogram", atoll.Unsupported, away, lambda: np.histogram(a))
+    matrix, x = sparse.from_triplets([0], [0], [1.0], (9, 9)), arrays.ones(9, **kind)
+    refused("sparse", atoll.Unsupported, away, lambda: matrix @ x)
+    refused("cg", atoll.Unsupported, away, lambda: sparse.cg(lambda x: x, x))
     refused("median", TypeError, "a.to_numpy()", lambda: np.median(a))
     refused("asarray", TypeError, "to_numpy", lambda: np.asarray(a))
     refused("two places", atoll.InvalidArgument, "to_device", lambda: a + h)

@@ -179,12 +179,18 @@ class CuPy(Library):
             )
 
     def sorted(self, x: Array, axis: int) -> Array:
-        return self.xp.sort(x, axis)
+        return x if 0 in x.shape else self._sorted(x, axis)
 
     def merge(self, x: Array, runs: int) -> None:
         x[...] = self.sorted(x, 0)
 
     def stable_order(self, x: Array, axis: int) -> Array:
+        return self.empty(x.shape, np.dtype(np.int64)) if 0 in x.shape else self._order(x, axis)
+
+    def _sorted(self, x: Array, axis: int) -> Array:
+        return self.xp.sort(x, axis)
+
+    def _order(self, x: Array, axis: int) -> Array:
         return self.xp.argsort(x, axis)  # which is stable
 
     def search(self, x: Array, values: Array, side: str) -> np.ndarray[Any, Any]:

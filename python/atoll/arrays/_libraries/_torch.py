@@ -168,10 +168,10 @@ class Torch(CuPy):
                 "a.astype(int)."
             )
 
-    def sorted(self, x: Array, axis: int) -> Array:
+    def _sorted(self, x: Array, axis: int) -> Array:
         return self.xp.sort(x, dim=axis).values
 
-    def stable_order(self, x: Array, axis: int) -> Array:
+    def _order(self, x: Array, axis: int) -> Array:
         return self.xp.argsort(x, dim=axis, stable=True)
 
     def nonzero(self, x: Array) -> Array:

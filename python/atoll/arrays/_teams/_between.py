@@ -64,12 +64,12 @@ def _move(
         library = array._library
         source = (array.shape, array.dtype, _members(array.team, all_), (library.device, library.name))
     every = atoll.allgather_object((source, members), team=all_)
-    shape, dtype, _, place = _agreed("array", [its for its, _ in every], lambda its: its[2])
+    shape, dtype, _, (device, xp) = _agreed("array", [its for its, _ in every], lambda its: its[2])
     numbers = _agreed("team", [its for _, its in every], lambda its: its)
     made: DistArray | None = None
     with together("redistribute()"):
         if team:
-            with _current.over(team, _libraries.chosen(*place, "redistribute")):
+            with _current.over(team, _libraries.chosen(device, xp, "redistribute")):
                 made = DistArray(shape, dtype, **distribution)
     mine = None if made is None else (made._layout, made._memory.place)
     its, there = next(each for each in atoll.allgather_object(mine, team=all_) if each is not None)
