@@ -447,7 +447,6 @@ def devices() -> None:
         equal("load", arrays.load(path, dist="cyclic", **kind), x)
         atoll.barrier_all()
     away = "atoll.arrays.to_device(a, 'cpu')"
-    refused("histogram", atoll.Unsupported, away, lambda: np.histogram(a))
     matrix, x = sparse.from_triplets([0], [0], [1.0], (9, 9)), arrays.ones(9, **kind)
     refused("sparse", atoll.Unsupported, away, lambda: matrix @ x)
     refused("cg", atoll.Unsupported, away, lambda: sparse.cg(lambda x: x, x))

@@ -221,7 +221,7 @@ def _compare(given: np.ndarray[Any, Any]) -> None:
     )
 
 
-@collective()
+@collective(on_gpus=True)
 def shuffle(array: DistArray, seed: int = 0) -> None:
     """Permute the rows along the first axis in place, by the same permutation for any number of PEs. Collective.
 

@@ -95,7 +95,7 @@ def unique(a: DistArray, *, return_counts: bool = False, equal_nan: bool = True)
     return (gathered(values), gathered(counts)) if return_counts else gathered(values)
 
 
-@collective()
+@collective(on_gpus=True)
 def histogram(
     a: DistArray,
     bins: int | Sequence[Any] | Array = 10,
@@ -122,15 +122,12 @@ def histogram(
     if np.ndim(bins) == 0 and range is None and a.size:
         range = (a.min(), a.max())
     edges = np.histogram_bin_edges(np.empty(0, a.dtype), bins, range)
-    local = a.local.reshape(-1)
-    counts = atoll.sum_reduce(
-        np.histogram(local, bins if np.ndim(bins) == 0 else edges, range)[0].astype(np.int64),
-        team=_current.team(),
-    )
+    counted = a._library.histogram(a.local.reshape(-1), bins if np.ndim(bins) == 0 else edges, edges, range)
+    counts = atoll.sum_reduce(counted.astype(np.int64), team=_current.team())
     return (counts / np.diff(edges) / counts.sum() if density else counts), edges
 
 
-@collective()
+@collective(on_gpus=True)
 def bincount(a: DistArray, weights: None = None, minlength: int = 0) -> Array:
     """Return how often each number from 0 on occurs, as a NumPy array on every PE. Collective."""
     if weights is not None:
@@ -144,7 +141,7 @@ def bincount(a: DistArray, weights: None = None, minlength: int = 0) -> Array:
     if a.size and a.min() < 0:
         raise ValueError("bincount: an element is negative.")
     found: Array = (
-        atoll.sum_reduce(np.bincount(a.local, minlength=length).astype(np.int64), team=_current.team())
+        atoll.sum_reduce(a._library.bincount(a.local, length), team=_current.team())
         if length
         else np.zeros(0, np.int64)
     )

@@ -121,6 +121,13 @@ def orders() -> None:
             same("sort", np.sort(a, axis), np.sort(x, axis))
             same("argsort", np.argsort(a, axis, stable=True), np.argsort(x, axis, kind="stable"))
         same("unique_values", np.unique_values(a), np.unique(x))
+        for given in ({}, {"bins": [0, 1.5, 3, 4]}, {"bins": 3, "range": (1, 4), "density": True}):
+            for found, expected in zip(np.histogram(a, **given), np.histogram(x, **given), strict=True):
+                equal("histogram", found, expected)
+    equal("bincount", np.bincount(a.ravel(), minlength=9), np.bincount(x.ravel(), minlength=9))
+    arrays.shuffle(a, 5)
+    order = np.random.Generator(np.random.Philox(key=5)).permutation(len(x))
+    equal("shuffle", a, x[order])
     none = arrays.zeros(0, **kind)
     equal("sort of nothing", np.sort(none), np.zeros(0))
     equal("unique of nothing", np.unique(none), np.zeros(0))

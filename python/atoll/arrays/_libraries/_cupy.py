@@ -224,6 +224,18 @@ class CuPy(Library):
         counts[1:] = totals[1:] - totals[:-1]
         return x[ends], counts
 
+    def histogram(self, x: Array, bins: Any, edges: Array, range: Any) -> np.ndarray[Any, Any]:
+        ordered, ends = self.sorted(self.cast(x, np.dtype(np.float64)), 0), np.asarray(edges, np.float64)
+        at = self.search(ordered, ends, "left")
+        at[-1:] = self.search(ordered, ends[-1:], "right")  # the last bin has its end
+        return np.diff(at)
+
+    def bincount(self, x: Array, length: int) -> np.ndarray[Any, Any]:
+        values, counts = self.counted(self.cast(x, np.dtype(np.int64)), None, False)
+        found = np.zeros(length, np.int64)
+        found[self.to_numpy(values)] = self.to_numpy(counts)
+        return found
+
     def nonzero(self, x: Array) -> Array:
         return self.xp.flatnonzero(x)
 

@@ -214,6 +214,14 @@ class Library:
         np.add.at(counts, place, weights)
         return values, counts
 
+    def histogram(self, x: Array, bins: Any, edges: Array, range: Any) -> np.ndarray[Any, Any]:
+        """Return how many elements of a vector lie in each bin of `numpy.histogram`, whose edges are given, too."""
+        return np.asarray(np.histogram(x, bins, range)[0])
+
+    def bincount(self, x: Array, length: int) -> np.ndarray[Any, Any]:
+        """Return how often each number below `length` occurs in a vector, as NumPy's int64."""
+        return np.bincount(x, minlength=length).astype(np.int64)
+
     def nonzero(self, x: Array) -> Array:
         """Return the numbers of the elements of a vector that are not zero."""
         return np.flatnonzero(x)
