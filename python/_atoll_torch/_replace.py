@@ -61,6 +61,7 @@ class _Replaced(type):
         _say(f"groups of {cls.name} are made by Atoll (ATOLL_TORCH_REPLACE).")
         from atoll._c10d import create_on
 
+        _lend(cls.original)
         backend = create_on(store, rank, size, timeout.total_seconds(), f"of {cls.name}", shown=cls.name)
         cls.made.add(backend)
         return backend
@@ -70,6 +71,17 @@ class _Replaced(type):
 
     def __getattr__(cls, attribute: str) -> Any:
         return getattr(cls.__dict__["original"], attribute)
+
+
+def _lend(original: Any) -> None:
+    """Give PyTorch's base class of backends the methods of gloo's and NCCL's that programs call on a group's backend."""
+    from torch._C._distributed_c10d import Backend
+
+    for name in ("create_device", "create_default_device"):
+        if hasattr(original, name) and not hasattr(Backend, name):
+            setattr(Backend, name, staticmethod(getattr(original, name)))
+    if hasattr(Backend, "set_timeout") and not hasattr(Backend, "_set_default_timeout"):
+        Backend._set_default_timeout = Backend.set_timeout
 
 
 def _timeout(rest: tuple[Any, ...], more: dict[str, Any]) -> timedelta:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from typing import Any
 
 import torch
@@ -182,6 +183,9 @@ def tensors_that_are_not_contiguous(ranks: Ranks) -> None:
     parts = [torch.zeros(8, 6).t() for _ in range(ranks.size)]
     dist.all_gather(parts, base[:, :].contiguous(), group=ranks.atoll)
     assert torch.equal(parts[ranks.rank], base)
+    for group in ranks.both:
+        with raises(ValueError, "contiguous"):
+            dist.all_to_all_single(torch.empty(base.shape), base.t().contiguous().t(), group=group)
 
 
 @case
@@ -254,6 +258,20 @@ def coalesced_operations(ranks: Ranks) -> None:
         for part in parts:
             dist.reduce_scatter_tensor(part, torch.ones(part.numel() * ranks.size), group=ranks.atoll)
     assert all(part.eq(ranks.size).all() for part in parts)
+
+
+@case
+def a_tensor_twice_in_a_coalesced_all_reduce_is_reduced_once(ranks: Ranks) -> None:
+    results = []
+    for group in ranks.both:
+        tensor, other = ranks.values((1000,), torch.float32), ranks.values((10, 3), torch.float32, 1).t()
+        with warnings.catch_warnings(action="ignore"):
+            dist.all_reduce_coalesced([tensor, other, tensor], group=group)
+        results.append([tensor, other])
+    same(results, "repeated")
+    backend = ranks.atoll._get_backend(torch.device("cpu"))
+    with raises(ValueError, "non-empty"):
+        backend.allreduce_coalesced([], dist.AllreduceCoalescedOptions())
 
 
 @case

@@ -166,8 +166,12 @@ def monitored_barrier(ranks: Ranks) -> None:
         ranks.meet()
         return
     backend = ranks.atoll._get_backend(torch.device("cpu"))
-    text = f"Ranks {last} failed to pass monitoredBarrier" if ranks.rank == 0 else "reached monitoredBarrier"
-    with raises(RuntimeError, text):
+    texts = [
+        "successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 0"
+    ]
+    if ranks.rank == 0:
+        texts = [f"Ranks {last} failed to pass monitoredBarrier", "Rank 0 timed out in monitoredBarrier"]
+    with raises(RuntimeError, *texts):
         backend.monitored_barrier(timedelta(milliseconds=300), True)
     ranks.meet()
 

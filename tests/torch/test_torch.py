@@ -333,6 +333,7 @@ def test_the_module_has_the_cpp_runtime_of_pytorch() -> None:
 
 REPLACED = """
 import os, sys, torch, torch.distributed as dist
+from datetime import timedelta
 rank = int(sys.argv[1])
 if sys.argv[3:] and rank == 1:
     import atoll._c10d as c10d
@@ -346,6 +347,13 @@ for one in (dist.group.WORLD, group):
     assert tensor.tolist() == [2.0] * 3, tensor
     print(dist.get_backend(one), one._get_backend(torch.device("cpu")).name())
 assert dist.distributed_c10d.ProcessGroupGloo.create_default_device
+backend = group._get_backend(torch.device("cpu"))
+assert backend.create_default_device()
+backend._set_default_timeout(timedelta(seconds=99))
+assert backend.options._timeout == timedelta(seconds=99)
+# PyTorch's logger reads memory of the backend where gloo's class has its options.
+logged = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))._get_ddp_logging_data()
+assert logged["backend_name"] == "gloo" and logged["gloo_num_threads"] == 2, logged
 dist.monitored_barrier(group)
 objects = [None, None]
 dist.all_gather_object(objects, rank)

@@ -3,6 +3,8 @@
 #include "symmetric.hpp"
 #include "window.hpp"
 
+#include <unordered_set>
+
 namespace atoll_c10d {
 
 int AtollBackend::root_of(std::int64_t root, const char* operation) const {
@@ -130,10 +132,11 @@ void AtollBackend::monitoredBarrier(const c10d::BarrierOptions& opts, bool wait_
         if (result >= 0) result = wait_for_message(ATOLL_RECEIVE, 0, tag, &byte, left());
         if (result == ATOLL_INTERRUPTED) throw_failure(result, table->last_error());
         if (result < 0)
-            throw_failure(
-                result,
-                c10::str("Rank ", name_of(rank_), " reached monitoredBarrier, but rank ", name_of(0),
-                         " did not answer; its error names the missing ranks. (", table->last_error(), ")"));
+            throw_failure(result,
+                          c10::str("Rank ", name_of(rank_),
+                                   " successfully reached monitoredBarrier, but received errors ",
+                                   "while waiting for send/recv from rank ", name_of(0),
+                                   "; its error names the missing ranks. (", table->last_error(), ")"));
         return;
     }
     std::string missing;
@@ -147,7 +150,8 @@ void AtollBackend::monitoredBarrier(const c10d::BarrierOptions& opts, bool wait_
     if (!missing.empty())
         throw_failure(ATOLL_TIMED_OUT,
                       c10::str("[Rank ", name_of(0), "]: ", wait_all_ranks ? "Ranks " : "Rank ", missing,
-                               " failed to pass monitoredBarrier in ", timeout.count(), " ms"));
+                               " failed to pass monitoredBarrier in ", timeout.count(), " ms. Rank ",
+                               name_of(0), " timed out in monitoredBarrier."));
     for (int other = 1; other < size_; ++other) {
         const int result = wait_for_message(ATOLL_SEND, other, tag, &byte, left());
         if (result < 0) throw_failure(result, table->last_error());
@@ -176,18 +180,36 @@ WorkPtr AtollBackend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& 
     const char* const operation = "all_reduce";
     if (tensors.size() == 1 && tensors[0].layout() == at::kSparse) return allreduce_sparse(tensors, opts);
     const at::Tensor& tensor = single(tensors, operation);
+    return reduce_all(tensor, tensor, opts);
+}
+
+WorkPtr AtollBackend::reduce_all(const at::Tensor& source, const at::Tensor& tensor,
+                                 const c10d::AllreduceOptions& opts) {
     Buffers buffers(OpType::ALLREDUCE, true);
-    buffers.both(tensor);
+    if (source.is_same(tensor)) {
+        buffers.both(tensor);
+    } else {
+        buffers.input(source);
+        buffers.output(tensor);
+    }
     atoll_call call = buffers.call(ATOLL_ALL_REDUCE, limit(opts.timeout));
-    set_op(call, opts.reduceOp, tensor, operation);
+    set_op(call, opts.reduceOp, tensor, "all_reduce");
     return go(buffers, call, tensor.device(), opts.asyncOp);
 }
 
+/// A tensor may be in the list several times, and is then reduced once. The repeats are reduced from copies,
+/// so that the calls do not depend on which tensors a rank repeats.
 WorkPtr AtollBackend::allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& opts) {
-    return many(OpType::ALLREDUCE_COALESCED, tensors, [&](std::size_t i) {
-        Tensors one{tensors[i]};
-        return allreduce(one, opts);
-    });
+    TORCH_CHECK_VALUE(!tensors.empty(), "all_reduce_coalesced requires a non-empty tensor list.");
+    std::unordered_set<const void*> seen;
+    Tensors sources;
+    for (const at::Tensor& tensor : tensors) {
+        check_place(tensor, "all_reduce_coalesced");
+        const bool again = tensor.nbytes() != 0 && !seen.insert(tensor.data_ptr()).second;
+        sources.push_back(again ? tensor.clone() : tensor);
+    }
+    return many(OpType::ALLREDUCE_COALESCED, tensors,
+                [&](std::size_t i) { return reduce_all(sources[i], tensors[i], opts); });
 }
 
 WorkPtr AtollBackend::reduce(Tensors& tensors, const c10d::ReduceOptions& opts) {
@@ -379,6 +401,8 @@ WorkPtr AtollBackend::alltoall_base(at::Tensor& output, at::Tensor& input,
     const char* const operation = "all_to_all_single";
     check_place(input, operation);
     check_alike(output, input, operation);
+    TORCH_CHECK_VALUE(input.is_contiguous() && output.is_contiguous(), operation,
+                      ": Tensors must be contiguous, as with gloo and NCCL.");
     Buffers buffers(OpType::ALLTOALL_BASE);
     buffers.input_pieces(input, split_bytes(input, input_splits, size_, operation, "input"));
     buffers.output_pieces(output, split_bytes(output, output_splits, size_, operation, "output"));

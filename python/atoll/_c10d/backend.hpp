@@ -14,17 +14,25 @@
 
 namespace atoll_c10d {
 
+/// Options with the fields of gloo's. PyTorch's logger of DDP takes the backend of a group named gloo for
+/// `ProcessGroupGloo`, without a check, and reads `threads` of its options.
+struct AtollOptions : c10d::Backend::Options {
+    using Options::Options;
+    std::vector<std::shared_ptr<void>> devices;
+    int threads = 2;  ///< gloo's default
+};
+
 class AtollBackend : public c10d::Backend {
   public:
     AtollBackend(atoll_group* group, const Meeting& meeting, Milliseconds timeout, std::vector<int> names,
                  std::string label, std::string shown)
         : Backend(meeting.rank, meeting.size),
+          options_(c10::make_intrusive<AtollOptions>("atoll", timeout)),
           group_(group),
           meeting_(meeting),
           names_(std::move(names)),
           label_(std::move(label)),
-          shown_(std::move(shown)),
-          options_(c10::make_intrusive<Options>("atoll", timeout)) {}
+          shown_(std::move(shown)) {}
     ~AtollBackend() override {
         gpus_.clear();
         table->leave(group_);
@@ -119,6 +127,9 @@ class AtollBackend : public c10d::Backend {
     WorkPtr go_on_cpu(Job job, const atoll_call& call, bool async, std::uint64_t sequence);
     GpuSide& gpu(c10::Device device);
     WorkPtr message(Buffers& buffers, int kind, const at::Tensor& tensor, int other, int tag);
+    /// Reduces `source` of all ranks into `tensor`, which may be the same.
+    WorkPtr reduce_all(const at::Tensor& source, const at::Tensor& tensor,
+                       const c10d::AllreduceOptions& opts);
     WorkPtr sum_sparse(at::Tensor& tensor, const c10d::AllreduceOptions& opts);
     Tensors gather_all(const at::Tensor& tensor, const std::vector<std::int64_t>& rows, Milliseconds timeout);
     void set_op(atoll_call& call, const c10d::ReduceOp& op, const at::Tensor& tensor,
@@ -138,6 +149,11 @@ class AtollBackend : public c10d::Backend {
     }
     int wait_for_message(int kind, int other, int tag, char* byte, Milliseconds timeout);
 
+    // These are first because gloo's options are: after its store, which is one word or two.
+    [[maybe_unused]] void* unused_ = nullptr;
+    c10::intrusive_ptr<AtollOptions> options_;
+    const c10::intrusive_ptr<AtollOptions> same_options_ = options_;
+
     atoll_group* group_;
     Meeting meeting_;
     std::mutex gpus_mutex_;
@@ -145,7 +161,6 @@ class AtollBackend : public c10d::Backend {
     std::vector<int> names_;  ///< global rank of each rank
     std::string label_;       ///< the group's name, for errors
     std::string shown_;       ///< the backend's name in profiles: another one's if the program names that
-    c10::intrusive_ptr<Options> options_;
     std::atomic<std::uint64_t> sequence_{0};
     std::shared_ptr<SharedRange> range_of_many_;  ///< during a call of `many` that a profiler sees
     int monitored_ = 0;
