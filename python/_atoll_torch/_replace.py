@@ -85,12 +85,13 @@ def _lend(original: Any) -> None:
 
 
 def _timeout(rest: tuple[Any, ...], more: dict[str, Any]) -> timedelta:
-    """Return the time-out: gloo's argument, or that of NCCL's options."""
-    given = more.get("timeout") or getattr(rest[0] if rest else None, "_timeout", None)
-    if given is None:
-        given = rest[0] if rest and isinstance(rest[0], timedelta) else timedelta(minutes=30)
-    assert isinstance(given, timedelta)
-    return given
+    """Return the time-out: gloo's argument, or that of options. PyTorch takes seconds for it, too."""
+    given = more.get("timeout")
+    if given is None and rest:
+        given = getattr(rest[0], "_timeout", rest[0])
+    if isinstance(given, int | float):
+        given = timedelta(seconds=given)
+    return given if isinstance(given, timedelta) else timedelta(minutes=30)
 
 
 def _refusal(rest: tuple[Any, ...], more: dict[str, Any]) -> str:

@@ -351,6 +351,10 @@ backend = group._get_backend(torch.device("cpu"))
 assert backend.create_default_device()
 backend._set_default_timeout(timedelta(seconds=99))
 assert backend.options._timeout == timedelta(seconds=99)
+store = dist.PrefixStore("seconds", dist.distributed_c10d._get_default_store())
+seconds = dist.distributed_c10d.ProcessGroupGloo(store, rank, 2, timeout=77.0)
+assert seconds.options._timeout == timedelta(seconds=77)
+del seconds
 # PyTorch's logger reads memory of the backend where gloo's class has its options.
 logged = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))._get_ddp_logging_data()
 assert logged["backend_name"] == "gloo" and logged["gloo_num_threads"] == 2, logged
