@@ -117,6 +117,31 @@ int AtollBackend::wait_for_message(int kind, int other, int tag, char* byte, Mil
     return table->run(group_, &call, run_signal_handlers);
 }
 
+std::string AtollBackend::arrival_key(int rank) const { return c10::str(meeting_.keys, "/monitored/", rank); }
+
+/// The ranks that have not come to this monitored barrier by `end`: the first one, or all. The store tells,
+/// because a receive that fails makes the group unusable.
+std::string AtollBackend::missing_ranks(std::chrono::steady_clock::time_point end, bool all) {
+    c10d::Store& store = *meeting_.store;
+    const auto is_here = [&](int rank) {
+        const std::string key = arrival_key(rank);
+        return store.check({key}) && store.get_to_str(key) == std::to_string(monitored_);
+    };
+    std::string missing;
+    for (int other = 1; other < size_; ++other) {
+        bool here = is_here(other);
+        while (!here && std::chrono::steady_clock::now() < end) {
+            if (run_signal_handlers() != 0) throw_failure(ATOLL_INTERRUPTED, "Interrupted while waiting.");
+            std::this_thread::sleep_for(Milliseconds(5));
+            here = is_here(other);
+        }
+        if (here) continue;
+        missing += (missing.empty() ? "" : ", ") + name_of(other);
+        if (!all) break;
+    }
+    return missing;
+}
+
 /// Rank 0 hears from every rank, then answers each. So it can name those that did not come.
 void AtollBackend::monitoredBarrier(const c10d::BarrierOptions& opts, bool wait_all_ranks) {
     // Tags of programs are not negative.
@@ -128,34 +153,31 @@ void AtollBackend::monitoredBarrier(const c10d::BarrierOptions& opts, bool wait_
     };
     char byte = 0;
     if (rank_ != 0) {
+        meeting_.store->set(arrival_key(rank_), std::to_string(monitored_));
         int result = wait_for_message(ATOLL_SEND, 0, tag, &byte, left());
         if (result >= 0) result = wait_for_message(ATOLL_RECEIVE, 0, tag, &byte, left());
         if (result == ATOLL_INTERRUPTED) throw_failure(result, table->last_error());
         if (result < 0)
-            throw_failure(result,
-                          c10::str("Rank ", name_of(rank_),
-                                   " successfully reached monitoredBarrier, but received errors ",
-                                   "while waiting for send/recv from rank ", name_of(0),
-                                   "; its error names the missing ranks. (", table->last_error(), ")"));
+            throw_failure(
+                result, c10::str("Rank ", name_of(rank_),
+                                 " successfully reached monitoredBarrier, but received errors ",
+                                 "while waiting for send/recv from rank ", name_of(0),
+                                 ". Please check rank 0 logs for faulty rank. (", table->last_error(), ")"));
         return;
     }
-    std::string missing;
-    for (int other = 1; other < size_; ++other) {
-        const int result = wait_for_message(ATOLL_RECEIVE, other, tag, &byte, left());
-        if (result == ATOLL_INTERRUPTED) throw_failure(result, table->last_error());
-        if (result >= 0) continue;
-        missing += (missing.empty() ? "" : ", ") + name_of(other);
-        if (!wait_all_ranks) break;
-    }
-    if (!missing.empty())
-        throw_failure(ATOLL_TIMED_OUT,
-                      c10::str("[Rank ", name_of(0), "]: ", wait_all_ranks ? "Ranks " : "Rank ", missing,
-                               " failed to pass monitoredBarrier in ", timeout.count(), " ms. Rank ",
-                               name_of(0), " timed out in monitoredBarrier."));
-    for (int other = 1; other < size_; ++other) {
-        const int result = wait_for_message(ATOLL_SEND, other, tag, &byte, left());
-        if (result < 0) throw_failure(result, table->last_error());
-    }
+    for (const int kind : {ATOLL_RECEIVE, ATOLL_SEND})
+        for (int other = 1; other < size_; ++other) {
+            const int result = wait_for_message(kind, other, tag, &byte, left());
+            if (result >= 0) continue;
+            const std::string failure = table->last_error();
+            if (result == ATOLL_INTERRUPTED) throw_failure(result, failure);
+            const std::string missing = missing_ranks(end, wait_all_ranks);
+            if (missing.empty()) throw_failure(result, failure);
+            throw_failure(ATOLL_TIMED_OUT,
+                          c10::str("[Rank ", name_of(0), "]: ", wait_all_ranks ? "Ranks " : "Rank ", missing,
+                                   " failed to pass monitoredBarrier in ", timeout.count(), " ms. Rank ",
+                                   name_of(0), " timed out in monitoredBarrier. (", failure, ")"));
+        }
 }
 
 // ---- one tensor for all

@@ -147,6 +147,8 @@ class AtollBackend : public c10d::Backend {
         for (std::size_t i = 0; i < inputs.size(); ++i) parts.push_back(each(i));
         return c10::make_intrusive<ManyWork>(rank_, type, std::move(parts));
     }
+    std::string arrival_key(int rank) const;
+    std::string missing_ranks(std::chrono::steady_clock::time_point end, bool all);
     int wait_for_message(int kind, int other, int tag, char* byte, Milliseconds timeout);
 
     // These are first because gloo's options are: after its store, which is one word or two.
