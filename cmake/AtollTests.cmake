@@ -322,16 +322,16 @@ if(TARGET atoll_nvshmem AND TARGET atoll_cuda AND TARGET CUDA::cudart_static AND
     target_compile_options(gpu_nvshmem PRIVATE ${ATOLL_TEST_FLAGS})
     add_dependencies(gpu_nvshmem atoll_cuda)
     if(TARGET CUDA::nvrtc)   # without a GPU it tests that kernels compile
-        add_executable(gpu_nvshmem_runtime_compiled "${PROJECT_SOURCE_DIR}/tests/nvshmem/gpu/runtime_compiled.cpp")
-        set_target_properties(gpu_nvshmem_runtime_compiled PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/gpu/nvshmem"
+        add_executable(nvrtc_nvshmem "${PROJECT_SOURCE_DIR}/tests/nvshmem/gpu/runtime_compiled.cpp")
+        set_target_properties(nvrtc_nvshmem PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/gpu/nvshmem"
                                                                       OUTPUT_NAME runtime_compiled)
-        target_link_libraries(gpu_nvshmem_runtime_compiled PRIVATE atoll::nvshmem atoll_flags CUDA::cudart_static CUDA::nvrtc)
+        target_link_libraries(nvrtc_nvshmem PRIVATE atoll::nvshmem atoll_flags CUDA::cudart_static CUDA::nvrtc)
         list(TRANSFORM CUDAToolkit_INCLUDE_DIRS APPEND /cccl OUTPUT_VARIABLE _cccl)   # of CUDA 13
         set(_folders ${ATOLL_NVSHMEM_INCLUDE} "${PROJECT_SOURCE_DIR}/include" ${CUDAToolkit_INCLUDE_DIRS} ${_cccl})
         list(TRANSFORM _folders PREPEND -I)
         string(JOIN " " _folders ${_folders})
-        target_compile_definitions(gpu_nvshmem_runtime_compiled PRIVATE "ATOLL_TEST_FOLDERS=\"${_folders}\"")
-        add_test(NAME gpu.nvshmem_nvrtc COMMAND gpu_nvshmem_runtime_compiled)
+        target_compile_definitions(nvrtc_nvshmem PRIVATE "ATOLL_TEST_FOLDERS=\"${_folders}\"")
+        add_test(NAME gpu.nvshmem_nvrtc COMMAND nvrtc_nvshmem)
     endif()
     if(ATOLL_NVCC)   # functions in kernels
         foreach(_stem in_kernels tiles)
@@ -358,6 +358,9 @@ if(TARGET atoll_cli AND TARGET gpu_kernel_ends AND TARGET multi_device_absent)
     list(FILTER _targets INCLUDE REGEX "^(gpu_|examples_gpu_|bench_gpu_)")
     list(REMOVE_ITEM _targets gpu_programs)
     add_dependencies(gpu_programs ${_targets})
+    if(TARGET nvrtc_nvshmem)   # also a test, so it is built by default
+        add_dependencies(gpu_programs nvrtc_nvshmem)
+    endif()
     if(NOT ATOLL_GPU_PROGRAMS)
         list(REMOVE_ITEM _targets gpu_unit_tests)   # its GPU is simulated
         set_target_properties(${_targets} PROPERTIES EXCLUDE_FROM_ALL ON)

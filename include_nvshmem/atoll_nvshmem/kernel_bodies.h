@@ -396,6 +396,7 @@ struct Maxloc {
 };
 inline __device__ int double2_maxloc_reduce_block(nvshmem_team_t team, double2* dest, const double2* source,
                                                   Size n) {
+    if (n >> 31 != 0) refuse("double2_maxloc_reduce_block combines less than 2^31 pairs");
     const auto count = static_cast<unsigned>(n);
     device::tile_reduce(team_for(team, device::Block{}), device::make_tile(dest, 1, count, 0),
                         device::make_tile(source, 1, count, 0), Maxloc{}, device::Block{});

@@ -109,7 +109,8 @@ __device__ int tile_allgather(nvshmem_team_t number, S src, D dst, const Coord& 
     if (!accepts_tiles(src, dst, team.n_pes, flag)) return NVSHMEMX_ERROR_INVALID_VALUE;
     const auto whole = tiles_of(src, dst, cuda::std::tuple<>{}, cuda::std::tuple<>{});
     const auto gathered = dst.shape();
-    const int extent[2] = {cuda::std::get<0>(gathered), cuda::std::get<1>(gathered)};
+    const int extent[2] = {static_cast<int>(cuda::std::get<0>(gathered)),
+                           static_cast<int>(cuda::std::get<1>(gathered))};
     auto tiles = tiles_of(src, dst, start, boundary);
     tiles.dst.data += gathered_offset(whole.src, whole.dst, extent, team.my_pe);
     device::detail::push_modes(team, tiles.dst, tiles.src, scope);
@@ -151,10 +152,10 @@ __device__ int tile_rooted_reduce(nvshmem_team_t number, S src, D dst, const Coo
                                   const Coord& boundary, int root, uint64_t flag, Op op, Scope scope) {
     static_assert(algo == nvshmemx::NVLS_ONE_SHOT_PULL_NBI,
                   "tile_*_rooted_reduce has the algorithm NVLS_ONE_SHOT_PULL_NBI");
-    const Team& team = tile_team(number, device::Operation::tile_reduce, scope);
+    const Team& team = tile_team(number, device::Operation::tile_rooted_reduce, scope);
     if (!accepts_tiles(src, dst, 1, flag) || static_cast<unsigned>(root) >= static_cast<unsigned>(team.n_pes))
         return NVSHMEMX_ERROR_INVALID_VALUE;
-    device::detail::meet(team, scope, device::detail::Call{device::Operation::tile_reduce, 0, 0});
+    device::detail::meet(team, scope, device::detail::Call{device::Operation::tile_rooted_reduce, 0, 0});
     if (root != team.my_pe) return NVSHMEMX_SUCCESS;
     const auto tiles = tiles_of(src, dst, start, boundary);
     device::detail::fold_modes<device::detail::Fold::here>(team, tiles.dst, tiles.src, op, scope);

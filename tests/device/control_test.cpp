@@ -232,7 +232,8 @@ TEST(DeviceControl, EveryWaitIsBounded) {
             ends("tile_allgather",
                  [&] { device::tile_allgather(team, device::make_tile(to, 4, 2, 2), source); });
             ends("tile_broadcast", [&] { device::tile_broadcast(team, tile, source, 0); });
-            ends("tile_reduce", [&] { device::tile_rooted_reduce(team, tile, source, device::Sum{}, 0); });
+            ends("tile_rooted_reduce",
+                 [&] { device::tile_rooted_reduce(team, tile, source, device::Sum{}, 0); });
         },
         options);
 }

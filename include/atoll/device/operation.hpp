@@ -33,6 +33,7 @@
     X(reduce, "reduce")                                 \
     X(reduce_scatter, "reduce_scatter")                 \
     X(tile_reduce, "tile_reduce")                       \
+    X(tile_rooted_reduce, "tile_rooted_reduce")         \
     X(tile_allgather, "tile_allgather")                 \
     X(tile_broadcast, "tile_broadcast")                 \
     /* ---- these do not wait */                        \

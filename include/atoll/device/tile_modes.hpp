@@ -123,7 +123,7 @@ template <class T, class S, int Modes, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void tile_rooted_reduce(const Team& team, const TileOf<T, Modes>& dst,
                                        const TileOf<S, Modes>& src, Op op, int root, Scope scope = {},
                                        int tag = 0, unsigned long long bound_ns = 0) {
-    const detail::Call call{Operation::tile_reduce, tag, bound_ns};
+    const detail::Call call{Operation::tile_rooted_reduce, tag, bound_ns};
     const detail::Traced traced(team, scope, call.operation, root, nullptr, detail::bytes_of_tile(src));
     detail::check_near(team, call.operation);
     detail::check_pe(team, call.operation, root);

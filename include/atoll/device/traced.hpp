@@ -26,7 +26,9 @@ ATOLL_ANYWHERE inline TraceRecord* next_record(const Control* control) {
     const unsigned long long n = __atomic_fetch_add(control->trace_next, 1ull, __ATOMIC_RELAXED);
 #endif
     if (n < control->trace_most) return control->trace + n;
-    store_relaxed(&(reinterpret_cast<TraceLog*>(control->trace) - 1)->next, n + 1);
+    // On a GPU the count lies in its memory. On hosts it is the log's own word, which other threads add to.
+    unsigned long long* const shown = &(reinterpret_cast<TraceLog*>(control->trace) - 1)->next;
+    if (shown != control->trace_next) store_relaxed(shown, n + 1);
     return nullptr;
 }
 

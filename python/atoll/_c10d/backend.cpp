@@ -32,8 +32,8 @@ WorkPtr AtollBackend::go(Buffers& buffers, const atoll_call& call, c10::Device d
 
 /// Begins the range of an operation that a profiler wants to see.
 Job AtollBackend::profiled(Job job) const {
-    if (range_of_many_)
-        job.ended = [range = range_of_many_] { range->operation_ended(); };
+    if (range_of_many)
+        job.ended = [range = range_of_many] { range->operation_ended(); };
     else if (job.profiled)
         job.ended = begin_range(shown_, job.type, job.shown);
     job.shown.clear();

@@ -22,6 +22,9 @@ struct AtollOptions : c10d::Backend::Options {
     int threads = 2;  ///< gloo's default
 };
 
+/// The range of this thread's call of `many`, while a profiler sees one.
+inline thread_local std::shared_ptr<SharedRange> range_of_many;
+
 class AtollBackend : public c10d::Backend {
   public:
     AtollBackend(atoll_group* group, const Meeting& meeting, Milliseconds timeout, std::vector<int> names,
@@ -142,8 +145,8 @@ class AtollBackend : public c10d::Backend {
     template <class Each> WorkPtr many(OpType type, const Tensors& inputs, Each&& each) {
         std::vector<WorkPtr> parts;
         if (is_profiled())
-            range_of_many_ = std::make_shared<SharedRange>(begin_range(shown_, type, inputs), inputs.size());
-        const auto forget = c10::make_scope_exit([&] { range_of_many_ = nullptr; });
+            range_of_many = std::make_shared<SharedRange>(begin_range(shown_, type, inputs), inputs.size());
+        const auto forget = c10::make_scope_exit([&] { range_of_many = nullptr; });
         for (std::size_t i = 0; i < inputs.size(); ++i) parts.push_back(each(i));
         return c10::make_intrusive<ManyWork>(rank_, type, std::move(parts));
     }
@@ -164,7 +167,6 @@ class AtollBackend : public c10d::Backend {
     std::string label_;       ///< the group's name, for errors
     std::string shown_;       ///< the backend's name in profiles: another one's if the program names that
     std::atomic<std::uint64_t> sequence_{0};
-    std::shared_ptr<SharedRange> range_of_many_;  ///< during a call of `many` that a profiler sees
     int monitored_ = 0;
     int windows_ = 0, splits_ = 0;
     bool coalescing_ = false;

@@ -14,6 +14,11 @@ def fingerprint(language: str) -> str:
     """Return a hash of a language's sources, of what it shares with others, and of the layout of memory."""
     package = Path(__file__).parents[1]
     shared = [package / "_ptx.py", package / "_kernels/constants.py"]
+    if language == "numba":  # functions of other modules that kernels inline
+        shared += [
+            package / name for name in ("arrays/numba.py", "arrays/_kernel_view.py", "nbshmem/device.py")
+        ]
+    shared += [package / "nvshmem/device/_table.py"]
     sources = [*(package / language).rglob("*.py"), *(package / "nvshmem/device" / language).rglob("*.py")]
     text = b"".join(file.read_bytes() for file in [*sorted(sources), *shared])
     layout = repr((sorted(_ptx.AT.items()), _ptx.CHECKS_ADDRESSES, _ptx.TRACES))

@@ -39,7 +39,7 @@ def _place(axis, index):
     inside = tl.where(
         dealt, row // axis.parts * axis.dealt + index % tl.maximum(axis.dealt, 1), index - first
     )
-    return part, inside + axis.low
+    return part, tl.cast(inside + axis.low, tl.int64)  # a block may have more elements than 32 bits count
 
 
 @jit

@@ -52,6 +52,8 @@ class Event(NamedTuple):
     word: str = ""
     moved: str = ""
     value: str = ""
+    is_share: bool = False
+    """Whether a member's share of `moved` counts."""
 
 
 _PUT, _GET = Event("pe", "dst", "src"), Event("pe", "src", "src")
@@ -66,11 +68,19 @@ EVENTS = {
     "wait_until": Event(word="ivar", value="value"), "local_wait_until": Event(word="words", value="value"),
     **{f"wait_until_{which}{form}": _WORDS for which in ("all", "any", "some") for form in ("", "_vector")},
     "broadcast": _SENT._replace(peer="root"),
-    **dict.fromkeys(("fcollect", "collect", "alltoall", "reduce", "tile_reduce", "tile_allgather"), _SENT),
-    "reduce_scatter": Event(moved="dst"),
+    **dict.fromkeys(("fcollect", "collect", "reduce", "tile_reduce", "tile_allgather"), _SENT),
+    "alltoall": _SENT._replace(is_share=True), "reduce_scatter": Event(moved="dst"),
     "post": _SENT._replace(peer="pe"), "receive": Event("pe", moved="dst"),
     "tile_put": _SENT._replace(peer="pe"), "tile_get": Event("pe", moved="dst"),
 }  # fmt: skip
+
+
+def _moved(team, event, given):
+    """Return the bytes of an event."""
+    if not event.moved:
+        return Int64(0)
+    moved = Int64(size_in_bytes(given[event.moved]))
+    return moved // Int64(team.n_pes) if event.is_share else moved
 
 
 def _started(team, scope):
@@ -103,7 +113,7 @@ def traced(name: str, function):
             team.n_pes,
             address(given[event.word]) if event.word else Int64(0),
             team.window + Int64(team.my_slot) * team.stride,
-            Int64(size_in_bytes(given[event.moved])) if event.moved else Int64(0),
+            _moved(team, event, given),
             Int64(0) if isinstance(value, (float, Float)) else Int64(value),
             team.stride,
         ]

@@ -7,6 +7,7 @@ barrier has words of its own.
 from __future__ import annotations
 
 from numba.core import types
+from numba.core.errors import TypingError
 
 from .. import numba as dev
 from ..numba import _primitives as prim
@@ -58,6 +59,11 @@ def wait_equal(ary, idx, val):
             since = look_around(control, call, ANY, -1, at, i64(wanted), i64(1 - wanted), since)
         prim.full_fence()
 
+    if ary.dtype not in WORDS and ary.dtype != types.boolean:
+        raise TypingError(
+            f"nbshmem waits for integers of 16 to 64 bits and for booleans; the array is of {ary.dtype}. Wait for a word "
+            "that the sender sets after the data."
+        )
     return of_word if ary.dtype in WORDS else of_truth
 
 

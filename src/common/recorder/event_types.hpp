@@ -127,6 +127,7 @@ inline constexpr std::string_view operation_names[] = {
     "tile_put",
     "tile_get",
     "tile_reduce",
+    "tile_rooted_reduce",
     "tile_broadcast",
     "tile_allgather",
     "sync of a grid",

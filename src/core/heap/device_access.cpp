@@ -29,9 +29,9 @@ gpu::DeviceMemory& DeviceAccess::open() {
             job_.kernels().area_bytes);
         device->reserve_group_memory();
         const gpu::KernelTrace* const trace = device->streams().trace();
-        if (const std::uint64_t counted = trace != nullptr ? trace->counted() : 0; counted != 0) {
-            device->copies().put(trace_counter(job_, device->mine()), &counted, sizeof counted, job_.pe());
-        }
+        unsigned long long* const counter = trace_counter(job_, device->mine());
+        if (const std::uint64_t counted = trace && counter ? trace->counted() : 0; counted != 0)
+            device->copies().put(counter, &counted, sizeof counted, job_.pe());
         device_ = std::move(device);
         services_ = upper_.stream_services(job_, *device_);
         opened_.store(device_.get(), std::memory_order_release);
@@ -42,8 +42,9 @@ gpu::DeviceMemory& DeviceAccess::open() {
 
 void DeviceAccess::end_services() noexcept {
     if (services_) services_->end();
-    if (device_ && device_->streams().trace() != nullptr)
-        device_->streams().trace()->end(trace_counter(job_, device_->mine()));
+    if (!device_ || device_->streams().trace() == nullptr) return;
+    unsigned long long* const counter = trace_counter(job_, device_->mine());
+    if (counter != nullptr) device_->streams().trace()->end(counter);
 }
 
 void DeviceAccess::hide() noexcept {

@@ -93,6 +93,7 @@ void write_head(TeamState& team, Memory memory, device::Control* block) {
 }  // namespace
 
 unsigned long long* trace_counter(JobState& job, char* gpu_memory) {
+    if (!job.world_state().kernels.has_place()) return nullptr;
     const std::size_t world = job.world_state().kernels.place;
     return &reinterpret_cast<device::Control*>(gpu_memory + world)->trace_counted;
 }

@@ -10,6 +10,7 @@ from cutlass import Constexpr, Int32
 from .... import cute as dev
 from ....cute._addresses import address
 from ....cute._polling import call_of, wait_word
+from ....cute._primitives import apart, kernel_name
 from ....cute._types import Scope, Team, kind_of
 from ...direct import ComparisonType, SignalOp
 from ._teams import world
@@ -59,6 +60,9 @@ def put_and_signal(put, dst, src, signal_var, value, op, pe, scope: Scope) -> No
 
 @cute.jit
 def _wait(team: Team, signal: cute.Tensor, cmp: Int32, value):
+    if cmp < 0 or cmp >= len(COMPARISONS):
+        cute.printf("nvshmem.core.device.cute.signal_wait: signal_op is none of the six comparisons")
+        apart(f"atoll_no_comparison_{kernel_name()}", "trap;", "", None, [])
     for one in cutlass.range_constexpr(len(COMPARISONS)):
         if cmp == one:
             dev.signal_wait_until(team, signal, COMPARISONS[one], value)
