@@ -46,13 +46,10 @@ class _Where:
         """Return x as an array of the library that the caller chose."""
         if not self.on_device:
             return x
-        if self.number and int(self.number) != x.device:
-            raise _atoll.InvalidArgument(
-                f"{name}(): device is 'cuda:{self.number}', but this PE's symmetric memory is on GPU {x.device}; pass"
-                " 'cuda', or choose by ATOLL_DEVICE, LOCAL_RANK or CUDA_VISIBLE_DEVICES."
-            )
         from . import _device
 
+        if self.number:
+            _device.check_number(self.number, x.device, name)
         return _device.as_library(x, self.library)
 
 

@@ -296,6 +296,15 @@ def device_of(device: Any, function: str) -> bool:
     )
 
 
+def check_number(number: str, device: int, function: str) -> None:
+    """Raise InvalidArgument if the number of a GPU that was given to a function is not that of the PE's GPU."""
+    if int(number) != device:
+        raise _atoll.InvalidArgument(
+            f"{function}(): device is 'cuda:{number}', but this PE's symmetric memory is on GPU {device}; pass"
+            " 'cuda', or choose by ATOLL_DEVICE, LOCAL_RANK or CUDA_VISIBLE_DEVICES."
+        )
+
+
 def library_of(xp: Any, on_device: bool, function: str) -> str:
     """Return 'cupy', 'torch' or 'numpy' for the module passed as xp=, or '' for None."""
     name = getattr(xp, "__name__", None)

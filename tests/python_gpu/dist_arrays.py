@@ -39,6 +39,8 @@ from dist_checks.common import (
     whole_of,
 )
 from dist_checks.functions import FUNCTIONS
+from dist_checks.rules import RULES
+from dist_checks.streams import STREAMS
 from dist_checks.teams import TEAMS
 
 # ---- what it is
@@ -46,8 +48,15 @@ from dist_checks.teams import TEAMS
 
 def makers() -> None:
     library = "tensors of PyTorch" if "device" not in kind else "on GPUs"
+    if "device" in kind:
+        other = {**kind, "device": "cuda:99"}
+        refused("another GPU", atoll.InvalidArgument, "cuda:99", lambda: arrays.zeros(3, **other))
     a = arrays.zeros(SHAPE, **kind)
     assert library in repr(a), a
+    if "device" in kind:
+        numbered = {**kind, "device": f"cuda:{a._raw.device}"}
+        equal("cuda:N", a + arrays.ones(SHAPE, **numbered), np.ones(SHAPE))
+        refused("another GPU", atoll.InvalidArgument, "cuda:99", lambda: arrays.zeros(3, **other))
     equal("zeros", a, np.zeros(SHAPE))
     equal("ones", arrays.ones(SHAPE, "int32", **kind), np.ones(SHAPE, "int32"))
     equal("full", arrays.full(SHAPE, 2.5, "float32", **kind), np.full(SHAPE, 2.5, "float32"))
@@ -465,7 +474,7 @@ def main() -> None:
         kind.clear()
         kind.update(KINDS[name])
         checks.clear()
-        for check in (makers, parts, boxes, many_rounds, order, elements, halos, streams, computation, reductions, redistributions, devices, *FUNCTIONS, *TEAMS):  # fmt: skip
+        for check in (makers, parts, boxes, many_rounds, order, elements, halos, streams, computation, reductions, redistributions, devices, *RULES, *FUNCTIONS, *TEAMS, *STREAMS):  # fmt: skip
             check()
         print(f"PE {atoll.my_pe()}: {name} passed {sum(checks.values())} checks:", checks, flush=True)
     atoll.barrier_all()

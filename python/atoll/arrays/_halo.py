@@ -71,7 +71,9 @@ class Exchange:
         self._is_started = True
         if self._library.on_gpu:
             self._waits_at_end = stream is None
-            self._stream = "current" if stream is None else stream
+            is_current = stream is None or (isinstance(stream, str) and stream == "current")
+            # By its handle: another stream may be current in `finish`, and the words of a team have no library.
+            self._stream = self._library.current_stream() if is_current else stream
             self._enqueue()
             return
         self._count += 1
@@ -91,11 +93,11 @@ class Exchange:
         if self._library.on_gpu:
             for neighbour in self._plan:
                 atoll.signal_consume(self._arrived, 1, neighbour.here, stream=self._stream)
-            if "reflect" in self._kinds:
+            if "reflect" in self._kinds or self._waits_at_end:
                 with self._library.on(self._stream):
                     self._reflect()
-            if self._waits_at_end:
-                self._library.finish()
+                    if self._waits_at_end:
+                        self._library.finish()
             return
         for neighbour in self._plan:
             atoll.signal_wait_until(self._arrived, atoll.GE, self._count, index=neighbour.here)

@@ -39,15 +39,16 @@ def chosen(device: Any, xp: Any, call: str) -> Library:
                 else '"numpy" or "torch" on hosts.'
             )
         )
-    text = str(device) if on_gpu else "cpu"
-    for library in others:
-        if (library.name, library.device) == (name, text):
-            return library
-    if on_gpu:
-        check_library(name)
-    made = _make(name, text)
-    others.append(made)
-    return made
+    kind, _, number = str(device).partition(":") if on_gpu else ("cpu", "", "")
+    found = next((each for each in others if (each.name, each.device) == (name, kind)), None)
+    if found is None:
+        if on_gpu:
+            check_library(name)
+        found = _make(name, kind)
+        others.append(found)
+    if number:
+        found.require_number(number, call)
+    return found
 
 
 def _make(name: str, device: str) -> Library:

@@ -10,7 +10,7 @@ import numpy as np
 
 import atoll
 
-from ..._device import numpy_dtype, special_name
+from ..._device import check_number, numpy_dtype, special_name
 from ._library import Array, Library
 
 # The functions that reduce as a ufunc does.
@@ -39,6 +39,9 @@ class CuPy(Library):
 
         self.device, self.xp = device, cupy
         self._number: int | None = None  # of the GPU, once there is an array
+        self._asked: tuple[str, str] | None = (
+            None  # until the first array: a number, and the call that had it
+        )
 
     def symmetric(self, shape: tuple[int, ...], dtype: np.dtype[Any], zero: bool) -> Array:
         self.finish()  # it may get memory of an array that was dropped, and is still read
@@ -46,9 +49,23 @@ class CuPy(Library):
         self._use(made.device)
         return made
 
+    def require_number(self, number: str, call: str) -> None:
+        """Raise InvalidArgument if the PE's GPU has another number; before the first array, that one raises it."""
+        if self._number is None:
+            self._asked = number, call
+        else:
+            check_number(number, self._number, call)
+
+    def _take(self, number: int) -> None:
+        """Keep the number of the PE's GPU, and compare it with the one that was asked for."""
+        self._number = number
+        asked, self._asked = self._asked, None
+        if asked is not None:
+            check_number(asked[0], number, asked[1])
+
     def _use(self, number: int) -> None:
         """Make the PE's GPU the current one, else results are made on GPU 0."""
-        self._number = number
+        self._take(number)
         self.xp.cuda.Device(number).use()
 
     def view(self, raw: Array) -> Array:
@@ -248,9 +265,10 @@ class CuPy(Library):
 
         return torch.from_dlpack(x)
 
+    def current_stream(self) -> int:
+        return int(self.xp.cuda.get_current_stream().ptr)
+
     def on(self, stream: Any) -> contextlib.AbstractContextManager[Any]:
-        if stream is None or isinstance(stream, str):
-            return contextlib.nullcontext()
         if isinstance(stream, int):
             stream = self.xp.cuda.ExternalStream(stream)
         found: contextlib.AbstractContextManager[Any] = stream

@@ -58,6 +58,9 @@ class Library:
     def require(self, dtype: np.dtype[Any]) -> None:
         """Raise DtypeMismatch for a dtype that the library lacks."""
 
+    def require_number(self, number: str, call: str) -> None:
+        """Raise InvalidArgument unless the PE's GPU has a number, which a call was given."""
+
     def dtype_from(self, given: Any) -> Any:
         """Return what a caller passed as dtype in NumPy's words."""
         return given
@@ -238,6 +241,10 @@ class Library:
 
     def finish(self) -> None:
         """Wait for what this thread has given to the library's current stream."""
+
+    def current_stream(self) -> int:
+        """Return the handle of the library's current stream; hosts have none."""
+        return 0
 
     def on(self, stream: Any) -> contextlib.AbstractContextManager[Any]:
         """Return a context in which the library computes on a stream."""

@@ -30,6 +30,7 @@ class Torch(CuPy):
         self.text = "on GPUs (PyTorch)" if self.on_gpu else "tensors of PyTorch"
         self._place = self.xp.device("cpu")
         self._number = None
+        self._asked = None
         self._dtypes: dict[Any, Any] = {}
 
     def symmetric(self, shape: tuple[int, ...], dtype: np.dtype[Any], zero: bool) -> Array:
@@ -38,7 +39,7 @@ class Torch(CuPy):
         return super().symmetric(shape, dtype, zero)
 
     def _use(self, number: int) -> None:
-        self._number = number
+        self._take(number)
         self._place = self.xp.device("cuda", number)
         self.xp.cuda.set_device(self._place)
 
@@ -196,10 +197,11 @@ class Torch(CuPy):
     def tensor(self, x: Array) -> Array:
         return x
 
+    def current_stream(self) -> int:
+        return int(self.xp.cuda.current_stream(self._place).cuda_stream)
+
     def on(self, stream: Any) -> contextlib.AbstractContextManager[Any]:
-        if not self.on_gpu or stream is None or isinstance(stream, str):
-            return contextlib.nullcontext()
         if isinstance(stream, int):
-            stream = self.xp.cuda.ExternalStream(stream)
+            stream = self.xp.cuda.ExternalStream(stream, device=self._place)
         found: contextlib.AbstractContextManager[Any] = self.xp.cuda.stream(stream)
         return found

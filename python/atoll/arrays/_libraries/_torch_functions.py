@@ -32,6 +32,8 @@ _LIST = (
 )
 SAME = frozenset(_LIST.split())
 WEAK = (bool, int, float, complex)  # numbers of Python take the dtype of the tensors
+COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
+LOSES_NAN = frozenset({"sign", "heaviside"})  # PyTorch's are 0 for NaN
 
 
 def apply(
@@ -51,19 +53,52 @@ def apply(
         )
     given = [type(x) if type(x) in WEAK[1:] else _dtype(library, x) for x in operands]
     resolved = ufunc.resolve_dtypes((*given, None if outs is None else library.dtype(outs[0])))
-    cast = [_cast(library, x, dtype) for x, dtype in zip(operands, resolved, strict=False)]
-    found = getattr(library.xp, name)(*cast)
+    found = _computed(library, ufunc, name, operands, resolved)
     if outs is not None:
         outs[0].copy_(found)
         return outs[0]
     return library.cast(found, resolved[-1])
 
 
+def _computed(
+    library: Torch, ufunc: np.ufunc, name: str, operands: Sequence[Any], resolved: Sequence[np.dtype[Any]]
+) -> Any:
+    if ufunc.__name__ in COMPARISONS and not all(map(_fits, operands, resolved)):
+        return _compared_outside(library, ufunc, operands)
+    cast = [_cast(library, x, dtype) for x, dtype in zip(operands, resolved, strict=False)]
+    if name == "pow" and resolved[0].kind == "i":
+        is_negative = operands[1] < 0
+        if is_negative.any() if hasattr(is_negative, "any") else is_negative:
+            raise ValueError("Integers to negative integer powers are not allowed.")
+    found = getattr(library.xp, name)(*cast)
+    if name in LOSES_NAN and resolved[0].kind == "f":
+        return library.xp.where(cast[0] != cast[0], cast[0], found)
+    return found
+
+
 def _dtype(library: Torch, x: Any) -> np.dtype[Any]:
     return library.dtype(x) if hasattr(x, "dtype") else np.asarray(x).dtype
 
 
+def _fits(x: Any, dtype: np.dtype[Any]) -> bool:
+    """False for an integer of Python that is outside a dtype of integers."""
+    if type(x) is not int or dtype.kind not in "iu":
+        return True
+    its = np.iinfo(dtype)
+    return bool(its.min <= x <= its.max)
+
+
+def _compared_outside(library: Torch, ufunc: np.ufunc, operands: Sequence[Any]) -> Any:
+    """Return a comparison with an integer outside the tensor's dtype: all elements compare as 0 does."""
+    tensor = library.array(next(x for x in operands if type(x) is not int))
+    found = bool(ufunc(*(x if type(x) is int else 0 for x in operands)))
+    return library.xp.full_like(tensor, found, dtype=library.xp.bool)
+
+
 def _cast(library: Torch, x: Any, dtype: np.dtype[Any]) -> Any:
+    """Return an operand in a dtype. Raises OverflowError for an integer of Python outside it."""
+    if type(x) is int:
+        x = np.asarray(x, dtype)
     if not isinstance(x, library.xp.Tensor):
         x = library.array(np.asarray(x))
     return library.cast(x, dtype)
@@ -80,12 +115,20 @@ def _clip(library: Torch, a: Any, a_min: Any = None, a_max: Any = None, **more: 
     low, high = more.pop("min", a_min), more.pop("max", a_max)
     if more:
         raise TypeError(f"numpy.clip on tensors of PyTorch takes no {', '.join(more)}.")
+    if library.dtype(a).kind in "iu":  # bounds that no element passes, as in NumPy
+        its = np.iinfo(library.dtype(a))
+        low = None if type(low) is int and low <= its.min else low
+        high = None if type(high) is int and high >= its.max else high
     if low is not None:
         a = apply(library, np.maximum, (a, low), None, {})
     return a if high is None else apply(library, np.minimum, (a, high), None, {})
 
 
 def _round(library: Torch, a: Any, decimals: int = 0) -> Any:
+    dtype = library.dtype(a)
+    if dtype.kind in "iu" and decimals < 0:
+        tens = 10**-decimals
+        return library.cast((library.cast(a, np.dtype(float)) / tens).round() * tens, dtype)
     return library.xp.round(a, decimals=decimals) if a.is_floating_point() else a
 
 
