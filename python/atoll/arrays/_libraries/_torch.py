@@ -201,7 +201,14 @@ class Torch(CuPy):
         return int(self.xp.cuda.current_stream(self._place).cuda_stream)
 
     def on(self, stream: Any) -> contextlib.AbstractContextManager[Any]:
-        if isinstance(stream, int):
-            stream = self.xp.cuda.ExternalStream(stream, device=self._place)
-        found: contextlib.AbstractContextManager[Any] = self.xp.cuda.stream(stream)
+        cuda = self.xp.cuda
+        if stream == self.current_stream():
+            return contextlib.nullcontext()
+        if isinstance(stream, int):  # for the handle 0 ExternalStream would make another stream
+            stream = (
+                cuda.ExternalStream(stream, device=self._place)
+                if stream
+                else cuda.default_stream(self._place)
+            )
+        found: contextlib.AbstractContextManager[Any] = cuda.stream(stream)
         return found
