@@ -129,37 +129,39 @@ __device__ int tile_broadcast(nvshmem_team_t number, S src, D dst, const Coord& 
     return NVSHMEMX_SUCCESS;
 }
 
+/// Folds the members' tensors, if `has_root` on the root alone.
+template <device::detail::Fold fold, bool has_root, class S, class D, class Coord, class Op, class Scope>
+__device__ int fold_tensors(nvshmem_team_t number, device::Operation operation, S src, D dst,
+                            const Coord& start, const Coord& boundary, int root, uint64_t flag, Op op,
+                            Scope scope) {
+    const Team& team = tile_team(number, operation, scope);
+    if (!accepts_tiles(src, dst, 1, flag)) return NVSHMEMX_ERROR_INVALID_VALUE;
+    if (has_root && static_cast<unsigned>(root) >= static_cast<unsigned>(team.n_pes))
+        return NVSHMEMX_ERROR_INVALID_VALUE;
+    device::detail::meet(team, scope, device::detail::Call{operation, 0, 0});
+    if (has_root && root != team.my_pe) return NVSHMEMX_SUCCESS;
+    const auto tiles = tiles_of(src, dst, start, boundary);
+    device::detail::fold_modes<fold>(team, tiles.dst, tiles.src, op, scope);
+    return NVSHMEMX_SUCCESS;
+}
 template <tile_coll_algo_t algo, class S, class D, class Coord, class Op, class Scope>
 __device__ int tile_reduce(nvshmem_team_t number, S src, D dst, const Coord& start, const Coord& boundary,
                            int root, uint64_t flag, Op op, Scope scope) {
     static_assert(algo == nvshmemx::NVLS_ONE_SHOT_PULL_NBI || algo == nvshmemx::NVLS_TWO_SHOT_PUSH_NBI,
                   "tile_*_reduce has the algorithms NVLS_ONE_SHOT_PULL_NBI and NVLS_TWO_SHOT_PUSH_NBI");
-    constexpr bool by_root = algo == nvshmemx::NVLS_TWO_SHOT_PUSH_NBI;
     using device::detail::Fold;
-    const Team& team = tile_team(number, device::Operation::tile_reduce, scope);
-    if (!accepts_tiles(src, dst, 1, flag)) return NVSHMEMX_ERROR_INVALID_VALUE;
-    if (by_root && static_cast<unsigned>(root) >= static_cast<unsigned>(team.n_pes))
-        return NVSHMEMX_ERROR_INVALID_VALUE;
-    device::detail::meet(team, scope, device::detail::Call{device::Operation::tile_reduce, 0, 0});
-    if (by_root && root != team.my_pe) return NVSHMEMX_SUCCESS;
-    const auto tiles = tiles_of(src, dst, start, boundary);
-    device::detail::fold_modes<by_root ? Fold::everywhere : Fold::here>(team, tiles.dst, tiles.src, op,
-                                                                        scope);
-    return NVSHMEMX_SUCCESS;
+    constexpr bool by_root = algo == nvshmemx::NVLS_TWO_SHOT_PUSH_NBI;
+    return fold_tensors < by_root ? Fold::everywhere : Fold::here,
+           by_root >
+               (number, device::Operation::tile_reduce, src, dst, start, boundary, root, flag, op, scope);
 }
 template <tile_coll_algo_t algo, class S, class D, class Coord, class Op, class Scope>
 __device__ int tile_rooted_reduce(nvshmem_team_t number, S src, D dst, const Coord& start,
                                   const Coord& boundary, int root, uint64_t flag, Op op, Scope scope) {
     static_assert(algo == nvshmemx::NVLS_ONE_SHOT_PULL_NBI,
                   "tile_*_rooted_reduce has the algorithm NVLS_ONE_SHOT_PULL_NBI");
-    const Team& team = tile_team(number, device::Operation::tile_rooted_reduce, scope);
-    if (!accepts_tiles(src, dst, 1, flag) || static_cast<unsigned>(root) >= static_cast<unsigned>(team.n_pes))
-        return NVSHMEMX_ERROR_INVALID_VALUE;
-    device::detail::meet(team, scope, device::detail::Call{device::Operation::tile_rooted_reduce, 0, 0});
-    if (root != team.my_pe) return NVSHMEMX_SUCCESS;
-    const auto tiles = tiles_of(src, dst, start, boundary);
-    device::detail::fold_modes<device::detail::Fold::here>(team, tiles.dst, tiles.src, op, scope);
-    return NVSHMEMX_SUCCESS;
+    return fold_tensors<device::detail::Fold::here, true>(number, device::Operation::tile_rooted_reduce, src,
+                                                          dst, start, boundary, root, flag, op, scope);
 }
 
 /// Elements that this PE folded are there for its scope. Elements that members sent are there after all have

@@ -9,13 +9,10 @@ namespace {
 
 constexpr int threads = 64;
 
-/// Launches on all PEs and waits.
+/// Launches one block on all PEs and waits.
 template <class... Parameters>
 void run(const char* what, void (*kernel)(Parameters...), Parameters... values) {
-    void* arguments[] = {static_cast<void*>(&values)...};
-    REQUIRE(nvshmemx_collective_launch(reinterpret_cast<const void*>(kernel), dim3(1), dim3(threads),
-                                       arguments, 0, nullptr) == 0);
-    check_no_line(what);
+    launch(what, kernel, threads, values...);
 }
 
 #if defined(ATOLL_TEST_ALL_TYPES)

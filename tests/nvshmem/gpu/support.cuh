@@ -43,6 +43,15 @@ void check_no_line(const char* what) {
     nvshmem_barrier_all();
 }
 
+/// Launches one block on all PEs and waits; ends the program if a check failed.
+template <class... Parameters>
+void launch(const char* what, void (*kernel)(Parameters...), unsigned threads, Parameters... values) {
+    void* arguments[] = {static_cast<void*>(&values)...};
+    REQUIRE(nvshmemx_collective_launch(reinterpret_cast<const void*>(kernel), dim3(1), dim3(threads),
+                                       arguments, 0, nullptr) == 0);
+    check_no_line(what);
+}
+
 template <class T> T* symmetric(size_t count) {
     auto* memory = static_cast<T*>(nvshmem_calloc(count, sizeof(T)));
     REQUIRE(memory != nullptr);

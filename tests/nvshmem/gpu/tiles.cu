@@ -27,7 +27,7 @@ template <class T> __device__ void fill(T* dst, T* src) {
     }
     nvshmemx_barrier_all_block();
 }
-/// Checks that dst[at(r, c)] is expected(r, c) where `moved(r, c)`, and -1 elsewhere.
+/// Checks that element i, in row r and column c, is expected(i) where `moved(r, c)`, and -1 elsewhere.
 template <class T, class Moved, class Expected>
 __device__ void expect(const T* dst, int line, int* wrong, Moved moved, Expected expected) {
     for (int i = threadIdx.x; i < rows * pitch; i += blockDim.x) {
@@ -171,10 +171,7 @@ __global__ void __launch_bounds__(threads) of_scope(T* dst, T* src, int* wrong) 
 template <class Scope, class T> void run(const char* what) {
     auto* dst = symmetric<T>(room);
     auto* src = symmetric<T>(room);
-    void* arguments[] = {&dst, &src, &wrong};
-    REQUIRE(nvshmemx_collective_launch(reinterpret_cast<const void*>(of_scope<Scope, T>), dim3(1),
-                                       dim3(threads), arguments, 0, nullptr) == 0);
-    check_no_line(what);
+    launch(what, of_scope<Scope, T>, threads, dst, src, wrong);
     nvshmem_free(src);
     nvshmem_free(dst);
 }
@@ -204,10 +201,7 @@ __global__ void rare(__half* halves, double2* pairs, int* wrong) {
 void check_rare() {
     auto* halves = symmetric<__half>(6);
     auto* pairs = symmetric<double2>(2);
-    void* arguments[] = {&halves, &pairs, &wrong};
-    REQUIRE(nvshmemx_collective_launch(reinterpret_cast<const void*>(rare), dim3(1), dim3(160), arguments, 0,
-                                       nullptr) == 0);
-    check_no_line("halves, warp groups and pairs");
+    launch("halves, warp groups and pairs", rare, 160, halves, pairs, wrong);
     nvshmem_free(halves);
     nvshmem_free(pairs);
 }
