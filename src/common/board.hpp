@@ -137,6 +137,8 @@ struct alignas(64) BoardHeader {
     std::atomic<std::uint32_t> prints_statistics{0};
     std::uint32_t log_moves = 0;   ///< 1: logs also hold one-sided operations
     std::uint64_t log_events = 0;  ///< most events of a PE's log; 0: there are no logs
+    /// True in jobs with a trace, whose kernels write events too.
+    bool traces_kernels() const { return log_events != 0 && log_moves != 0; }
     /// Taken by the caller of abort() that writes the three fields above, before it sets `abort`.
     std::atomic<std::uint32_t> abort_claim{0};
     /// PEs that finalized, left or died.

@@ -60,10 +60,10 @@ std::vector<Meeting> meetings_of(const JobTrace& trace);
 struct Flow {
     EventId from, to;
 };
-/// The same inside kernels: indexes of slices in `kernels`.
-std::vector<Flow> kernel_flows_of(const JobTrace& trace);
 /// Signals and words with the waits for them, sends with receives, posts with receives.
 std::vector<Flow> flows_of(const JobTrace& trace);
+/// The same inside kernels: indexes of slices in `kernels`.
+std::vector<Flow> kernel_flows_of(const JobTrace& trace);
 
 /// Calls `body` with each event that allocates or frees memory of the heap, and the bytes in use after it.
 /// The events come in the order of their ends.

@@ -119,7 +119,7 @@ bool is_one_of(const KernelSlice& slice, std::initializer_list<std::string_view>
 
 KernelTracks kernel_tracks_of(const common::BoardView& board, int pe) {
     KernelTracks tracks;
-    if (board.header().log_moves == 0) return tracks;
+    if (!board.header().traces_kernels()) return tracks;
     for (const KernelPlace processor : {KernelPlace::gpu, KernelPlace::cpu}) {
         const common::KernelLogCopy log = board.kernel_log(pe, processor).read(processor);
         Spreader(log, tracks).spread(processor);

@@ -42,8 +42,7 @@ constexpr std::size_t head_bytes = offsetof(device::Control, sync_epoch);
 
 /// Sets where kernels write their trace, if there is one.
 void set_trace(JobState& job, Memory memory, device::Control& head) {
-    const common::BoardHeader& board = job.board().header();
-    if (board.log_events == 0 || board.log_moves == 0) return;
+    if (!job.board().header().traces_kernels()) return;
     if (memory == Memory::device) {
         const gpu::KernelTrace* const trace = job.device()->streams().trace();
         if (trace == nullptr) return;

@@ -146,8 +146,7 @@ void DeviceMemory::open_control() {
 
 /// The program runs without a trace of its kernels if the log's memory cannot be pinned.
 void DeviceMemory::open_trace() {
-    const common::BoardHeader& header = job_.board.header();
-    if (header.log_events == 0 || header.log_moves == 0) return;
+    if (!job_.board.header().traces_kernels()) return;
     try {
         trace_ =
             std::make_unique<KernelTrace>(*gpu_, job_.board.kernel_log(job_.pe, common::KernelPlace::gpu));
