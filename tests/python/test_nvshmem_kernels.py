@@ -56,6 +56,8 @@ try:
     nv.my_pe()
 except nvshmem.core.NvshmemInvalid as error:
     assert "my_pe is for kernels" in error.msg
+else:
+    print("my_pe was carried out")
 for mistake, wanted in {MISTAKES!r}.items():
     names = dict(nv=nv)
     exec(f"def kernel(x): {{mistake}}", names)

@@ -469,6 +469,8 @@ def devices() -> None:
 
 def main() -> None:
     names = sys.argv[1:] or [name for name in ("cupy", "torch") if importlib.util.find_spec(name)]
+    if not names:
+        sys.exit("dist_arrays.py: neither CuPy nor PyTorch is installed, so nothing can be tested")
     atoll.init()
     for name in names:
         kind.clear()

@@ -174,6 +174,8 @@ try:
 except Exception as error:
     assert "Cannot serialize" in str(error), error
     passed.append("a cached kernel is refused")
+else:
+    raise AssertionError("a cached kernel was accepted")
 check("at the end", remote, left + 5)
 print(f"PE {me}: {len(passed)} checks passed, n_pes {n}", flush=True)
 nvshmem.core.finalize()
