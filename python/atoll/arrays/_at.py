@@ -155,7 +155,7 @@ def split(axis: Axis, index: Array) -> tuple[Any, Array]:
         return part, index - np.asarray(axis.bounds).take(part)
     # Comparisons are faster than a search.
     is_past: Any = index >= axis.bounds[1]
-    part = is_past.astype(np.int64) if hasattr(is_past, "astype") else is_past.long()  # of PyTorch
+    part = is_past * 1
     local = index - is_past * axis.bounds[1]
     for before, bound in zip(axis.bounds[1:-2], axis.bounds[2:-1], strict=True):
         is_past = index >= bound

@@ -119,9 +119,6 @@ class Torch(CuPy):
         except RuntimeError as error:
             raise ValueError(str(error)) from None
 
-    def flip(self, x: Array, axes: Sequence[int]) -> Array:
-        return self.xp.flip(x, tuple(axes)) if axes else x
-
     def permuted(self, x: Array, order: Sequence[int]) -> Array:
         return x.permute(tuple(order))
 

@@ -96,8 +96,7 @@ def reserve(nbytes: int, device: Any = None) -> None:
     >>> from atoll import arrays
     >>> arrays.reserve(1 << 20)
     """
-    more = {} if device is None else {"device": device}
-    _rooms_now().memory.append(atoll.empty(nbytes, np.uint8, align=ALIGNMENT, **more))
+    _rooms_now().memory.append(atoll.empty(nbytes, np.uint8, align=ALIGNMENT, device=device))
 
 
 def _rooms_now() -> _Rooms:

@@ -11,15 +11,14 @@ from llvmlite import ir
 from numba.core import types
 
 from ...._device import DeviceTeam
-from ...._ptx import CHECKS_ADDRESSES
 from ....numba import _registration
-from ....numba._registration import HOST, TARGETS, CheckedTeam, emit, helper, implement
+from ....numba._registration import HOST, TARGETS, emit, helper, implement
 from ..._state import NvshmemInvalid
 from .. import _table
 
 i64, I64 = types.int64, ir.IntType(64)
 CAPACITY, ROW_BYTES = _table.CAPACITY, _table.ROW_BYTES
-TEAM = types.NamedUniTuple(i64, _table.FIELDS, CheckedTeam if CHECKS_ADDRESSES else DeviceTeam)
+TEAM = types.NamedUniTuple(i64, _table.FIELDS, _registration.TEAM or DeviceTeam)
 NO_TEAM = (
     "nvshmem.core.device.numba: a kernel uses a team that this PE has no part in, that was destroyed, or that has PEs of "
     "other hosts; or the job is not joined (nvshmem.core.init)."
