@@ -1,6 +1,6 @@
 """The backend atoll of torch.distributed on GPUs against NCCL, in one run.
 
-    python bench/gpu/torch_nccl.py [--ranks 2] [--rounds 10]
+    python bench/gpu/torch_nccl.py [--ranks 2] [--rounds 10] [--only 'all_reduce 16 MiB']
 
 For each operation and size the table has the time of a call in a sequence of calls, and in a CUDA graph. The
 backends take turns. `host` is the time of the host for one call: its overhead. NCCL takes one
@@ -34,8 +34,8 @@ CALLS = 20
 Operation = Callable[[Any], object]
 
 
-def operations(ranks: int) -> dict[str, Operation]:
-    """Return each operation on a group, by its name and size."""
+def operations(ranks: int, only: str) -> dict[str, Operation]:
+    """Return each operation on a group whose name and size contain `only`."""
     table: dict[str, Operation] = {}
     for text, nbytes in SIZES.items():
         n = nbytes // 4
@@ -48,7 +48,7 @@ def operations(ranks: int) -> dict[str, Operation]:
         table[f"reduce_scatter {text}"] = lambda g, w=whole, p=part: dist.reduce_scatter_tensor(p, w, group=g)
         table[f"broadcast {text}"] = lambda g, t=tensor: dist.broadcast(t, 0, group=g)
         table[f"all_to_all {text}"] = lambda g, w=whole, s=swapped: dist.all_to_all_single(s, w, group=g)
-    return table
+    return {name: body for name, body in table.items() if only in name}
 
 
 def captured(body: Operation, group: Any) -> Callable[[], None]:
@@ -99,7 +99,7 @@ def measure_operation(body: Operation, groups: dict[str, Any], rounds: int) -> d
     return {key: min(values, default=float("nan")) for key, values in times.items()}
 
 
-def measure(rank: int, ranks: int, rounds: int, file: str) -> None:
+def measure(rank: int, ranks: int, rounds: int, only: str, file: str) -> None:
     """Measure all operations as one rank; rank 0 prints the table."""
     faulthandler.enable()
     faulthandler.dump_traceback_later(60, exit=True)
@@ -117,7 +117,7 @@ def measure(rank: int, ranks: int, rounds: int, file: str) -> None:
         print(
             f"{'':22}" + "".join(f"{text:>13}" for text in head) + f"{'eager ratio':>13}{'graph ratio':>13}"
         )
-    for what, body in operations(ranks).items():
+    for what, body in operations(ranks, only).items():
         faulthandler.dump_traceback_later(30, exit=True)
         times = measure_operation(body, groups, rounds)
         row = [
@@ -138,11 +138,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--only", default="", metavar="TEXT", help="operations whose name has this text")
     arguments = parser.parse_args()
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as folder:
         ranks = [
-            context.Process(target=measure, args=(rank, arguments.ranks, arguments.rounds, f"{folder}/store"))
+            context.Process(
+                target=measure,
+                args=(rank, arguments.ranks, arguments.rounds, arguments.only, f"{folder}/store"),
+            )
             for rank in range(arguments.ranks)
         ]
         for process in ranks:

@@ -143,6 +143,15 @@ struct CollectCall {
     std::uint64_t dst_bytes;  ///< a kernel that receives more stops with a report
 };
 
+/// A collective of arrays anywhere on the GPUs, at different addresses on different PEs. Its data go through
+/// `stage`, symmetric memory that no other call uses at that time. All members have as much. See
+/// StagedRounds.
+struct StagedCall {
+    GroupCall group;
+    char* stage;
+    std::uint64_t stage_bytes;
+};
+
 /// A message to or from a member of a team. `order`: number of earlier messages of the call with this peer
 /// and direction.
 struct Message {
@@ -222,7 +231,7 @@ struct MailboxCall {
 };
 
 using DeviceCall = std::variant<CopyCall, StridedCall, WordCall, WaitCall, WaitManyCall, GroupCall,
-                                CollectCall, MessagesCall, FarCall, ElementsCall, MailboxCall>;
+                                CollectCall, StagedCall, MessagesCall, FarCall, ElementsCall, MailboxCall>;
 
 /// Layout of a team's memory for messages on streams. Sender and receiver of a pair count alike.
 struct MessageMemory {

@@ -32,11 +32,6 @@ class Staging {
     void copy(void* dst, const void* src, std::size_t bytes, gpu::StreamHandle stream) const;
 
   private:
-    struct Call;
-    void fold(const Call& call) const;
-    void relay(const Call& call) const;
-    void pull(const Call& call) const;
-    void give(const Call& call, std::size_t at, std::size_t bytes) const;
     std::size_t chunk(std::size_t blocks) const;
     core::TeamState& state() const { return team_.state(); }
 

@@ -195,4 +195,25 @@ void perform(const gpu::CollectCall& collect) {
     device::sync(team, device::Thread{});
 }
 
+/// Goes through the stage in pieces, each of which is a call of symmetric arrays.
+void perform(const gpu::StagedCall& staged) {
+    const gpu::GroupCall& call = staged.group;
+    const auto n = static_cast<std::uint64_t>(call.team.n_pes);
+    const bool by_target = call.kind == gpu::Group::alltoall || call.kind == gpu::Group::reduce_scatter ||
+                           call.kind == gpu::Group::scatter;
+    const bool from_root = call.kind == gpu::Group::broadcast || call.kind == gpu::Group::scatter;
+    const std::uint64_t blocks = by_target ? n : 1, most = staged.stage_bytes / blocks / 256 * 256;
+    for (std::uint64_t at = 0; at < call.bytes; at += most) {
+        gpu::GroupCall piece = call;
+        piece.bytes = piece.src_stride = std::min(most, call.bytes - at);
+        if (!from_root || call.root == call.team.my_pe)
+            for (std::uint64_t i = 0; i < blocks; ++i)
+                std::memcpy(staged.stage + i * piece.bytes,
+                            static_cast<const char*>(call.src) + i * call.bytes + at, piece.bytes);
+        piece.src = staged.stage;
+        if (call.dst) piece.dst = static_cast<char*>(call.dst) + at;
+        perform(piece);
+    }
+}
+
 }  // namespace atl::simulated

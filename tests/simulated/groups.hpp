@@ -7,5 +7,6 @@ namespace atl::simulated {
 
 void perform(const gpu::GroupCall& call);
 void perform(const gpu::CollectCall& call);
+void perform(const gpu::StagedCall& call);
 
 }  // namespace atl::simulated

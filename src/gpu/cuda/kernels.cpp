@@ -1,6 +1,7 @@
 #include "gpu/cuda/kernels.hpp"
 
 #include "atoll/error.hpp"
+#include "gpu/staged_rounds.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -12,6 +13,7 @@ namespace {
 using gpu::Group;
 using gpu::GroupCall;
 using gpu::GroupMemory;
+using gpu::StagedRounds;
 
 /// From this part of a PE on, blocks have 256 threads, below 512: docs/measurements/2026-11-24-constants.md,
 /// all-reduce, has the times. With 256, the grids of two teams are resident together on a GPU with 132
@@ -40,6 +42,12 @@ void check_driver(const Driver& driver) {
 bool folds(Group kind) {
     return kind == Group::reduce || kind == Group::reduce_scatter || kind == Group::reduce_part ||
            is_ranged(kind);
+}
+/// True for sums of the types that GPU programs add most.
+bool is_common(const GroupCall& call) {
+    const bool is_common_type = call.type == DType::float32 || call.type == DType::float64 ||
+                                call.type == DType::float16 || call.type == DType::bfloat16;
+    return call.op == ReduceOp::sum && is_common_type;
 }
 bool scales(const GroupCall& call) {
     return folds(call.kind) && (call.scale != 1 || call.op == ReduceOp::avg);
@@ -74,6 +82,10 @@ Kernels::Kernels(const Driver& driver, CUdevice device) : driver_(driver) {
     load("ranged", f.exchange_ranged, "atoll_exchange_ranged");
     load("ranged", f.fold_ranged, "atoll_fold_ranged");
     load("collect", f.collect, "atoll_collect");
+    load("staged", f.staged, "atoll_staged");
+    load("staged", f.staged_fold, "atoll_staged_fold");
+    load("staged", f.staged_sum, "atoll_staged_sum");
+    load("staged", f.staged_sum_scaled, "atoll_staged_sum_scaled");
     load("messages", f.messages, "atoll_messages");
     load("mailbox", f.mailbox, "atoll_mailbox");
     count_resident_blocks(device);
@@ -94,10 +106,13 @@ void Kernels::count_resident_blocks(CUdevice device) {
                       "say how many blocks a multiprocessor holds");
         return static_cast<unsigned>(each * multiprocessors);
     };
-    resident_blocks_ =
-        std::min({of(functions_.pull, most_threads), of(functions_.fold, most_threads),
-                  of(functions_.fold_scaled, most_threads), of(functions_.fold_ranged, most_threads),
-                  of(functions_.collect, most_threads), of(functions_.messages, most_threads)});
+    resident_blocks_ = std::min(
+        {of(functions_.pull, most_threads), of(functions_.fold, most_threads),
+         of(functions_.fold_scaled, most_threads), of(functions_.fold_ranged, most_threads),
+         of(functions_.collect, most_threads), of(functions_.messages, most_threads),
+         of(functions_.staged, StagedRounds::threads), of(functions_.staged_fold, StagedRounds::threads),
+         of(functions_.staged_sum, StagedRounds::threads),
+         of(functions_.staged_sum_scaled, StagedRounds::threads)});
 }
 
 /// The grid of a large collective. It must be the same on all PEs, because their blocks wait for each other.
@@ -212,6 +227,18 @@ void Kernels::launch(const GroupCall& call, CUstream stream) const {
 void Kernels::launch(const gpu::CollectCall& call, CUstream stream) const {
     launch_on(functions_.collect, {std::min(most_blocks_, GroupMemory::collect_blocks), most_threads}, call,
               stream);
+}
+
+/// The grid, and with it the division of the stage, depends only on what is equal on all PEs.
+void Kernels::launch(const gpu::StagedCall& call, CUstream stream) const {
+    const std::uint64_t units = StagedRounds::longest(call.group) / GroupMemory::unit_bytes + 1;
+    const unsigned most = std::min(most_blocks_, GroupMemory::most_blocks);
+    const Functions& f = functions_;
+    const CUfunction fold = scales(call.group)      ? f.staged_sum_scaled
+                            : is_common(call.group) ? f.staged_sum
+                                                    : f.staged_fold;
+    launch_on(folds(call.group.kind) ? fold : f.staged,
+              {blocks_for(units, StagedRounds::threads, most), StagedRounds::threads}, call, stream);
 }
 
 void Kernels::launch(const gpu::MessagesCall& call, CUstream stream) const {

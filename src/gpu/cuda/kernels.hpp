@@ -47,6 +47,7 @@ class Kernels {
     void launch(const gpu::WaitManyCall& call, CUstream stream) const;
     void launch(const gpu::GroupCall& call, CUstream stream) const;
     void launch(const gpu::CollectCall& call, CUstream stream) const;
+    void launch(const gpu::StagedCall& call, CUstream stream) const;
     void launch(const gpu::MessagesCall& call, CUstream stream) const;
     void launch(const gpu::MailboxCall& call, CUstream stream) const;
     void launch(const gpu::FarCall& call, CUstream stream) const;
@@ -55,7 +56,8 @@ class Kernels {
   private:
     struct Functions {
         CUfunction copy, strided, word, clock, wait, wait_many, sync, exchange, exchange_scaled, pull, fold,
-            fold_scaled, exchange_ranged, fold_ranged, collect, messages, far, elements, mailbox;
+            fold_scaled, exchange_ranged, fold_ranged, collect, messages, far, elements, mailbox, staged,
+            staged_fold, staged_sum, staged_sum_scaled;
     };
     void load(const char* source, CUfunction& function, const char* name) const;
     template <class Call>
