@@ -139,13 +139,14 @@ class Pool(Executor):
         """
         _check_timeout("Pool.run", timeout)
         task = self._task((fn, args, kwargs), True, timeout if timeout is not None else self._timeout)
-        self._wait(task)
+        self._complete(task)
         results: list[Result] = task.future.result()
         return results
 
-    def _wait(self, task: Task) -> None:
-        """Wait until a call has ended, and write its output. An exception here interrupts it."""
+    def _complete(self, task: Task) -> None:
+        """Make a call, wait until it has ended, and write its output. An exception here interrupts it."""
         try:
+            self._check_open().add(task)
             self._output.wait(task.future)
         except BaseException:
             self._interrupt(task)
@@ -168,7 +169,9 @@ class Pool(Executor):
         ImportError
             The function can be sent by cloudpickle only, which is not installed.
         """
-        return self._task((fn, args, kwargs), False, None).future
+        task = self._task((fn, args, kwargs), False, None)
+        self._check_open().add(task)
+        return task.future
 
     def map(
         self,
@@ -325,16 +328,14 @@ class Pool(Executor):
         return job
 
     def _task(self, call: tuple[Any, ...], collective: bool, timeout: float | None) -> Task:
-        job = self._check_open()
+        self._check_open()
         fn = call[0]
         if not callable(fn):
             raise _atoll.InvalidArgument(
                 f"Pool: the function is {fn!r}; pass a function, and its arguments after it."
             )
         name = name_of(call[1][0] if fn is _call_each else fn)
-        task = Task(Message(call), collective, timeout, name)
-        job.add(task)
-        return task
+        return Task(Message(call), collective, timeout, name)
 
     def _interrupt(self, task: Task) -> None:
         """Interrupt a call after Ctrl-C here, and wait until its PEs have answered. A second Ctrl-C ends them."""

@@ -99,14 +99,15 @@ class PoolJob:
         return task.future
 
     def add(self, task: Task) -> None:
-        """Queue a call; it starts at once if its PEs are idle. Raises PeDied if the job has ended."""
+        """Queue a call; it starts at once if its PEs are idle. Raises PeDied if the job has ended.
+
+        The thread starts it: Ctrl-C comes to the caller at any time, and would leave a call that some PEs have got.
+        """
         with self._lock:
             if self.ended:
                 raise self._death()
             self._queue.append(task)
-            self._dispatch()
-        if task.timeout is not None:
-            self._wake()
+        self._wake()
 
     def interrupt(self, task: Task) -> None:
         """Interrupt a call on all PEs that have not answered, as Ctrl-C does."""
@@ -251,6 +252,8 @@ class PoolJob:
     def _clear_wake(self) -> None:
         with contextlib.suppress(BlockingIOError):
             os.read(self._woken, 4096)
+        with self._lock:
+            self._dispatch()
 
     def _greet(self) -> None:
         data, fds, _, _ = socket.recv_fds(self._hello, 64, 3, socket.MSG_CMSG_CLOEXEC)

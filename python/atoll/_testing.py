@@ -71,7 +71,7 @@ class Runner:
             name = item.nodeid[item.nodeid.index("::") :]
             arguments = self._setup, f"{item.path}{name}", item.nodeid
             task = pool._task((run_test, arguments, {}), True, timeout)
-            pool._wait(task)
+            pool._complete(task)
         except Exception as error:
             return self._close_fixtures(item, nextitem, [_single(item, "setup", str(error), n)])
         failed = task.future.exception()

@@ -263,6 +263,8 @@ def test_a_call_that_waits_for_a_hanging_one_ends_in_time(shared: atoll.Pool) ->
     with pytest.raises(ZeroDivisionError), atoll.Pool(1, spare=False) as pool:
         hanging = pool.submit(lambda: threading.Event().wait())
         pool.submit((1).__truediv__, 0).cancel()
+        while not hanging.running():
+            time.sleep(0.001)
         raise ZeroDivisionError
     assert isinstance(hanging.exception(60), KeyboardInterrupt)
 
@@ -366,6 +368,33 @@ def test_an_interrupt_reaches_the_pes_and_the_pool_goes_on(tmp_path: Path) -> No
     process.send_signal(signal.SIGINT)
     assert process.stdout.read() == "interrupted\n[0, 1]\n"
     assert process.wait() == 0
+
+
+INTERRUPTED_AT_ITS_START = """
+    import atoll, threading
+    from atoll import _pool_job
+    def work():
+        threading.Event().wait()
+    add = _pool_job.PoolJob.add
+    def interrupted(job, task):
+        add(job, task)
+        raise KeyboardInterrupt
+    if __name__ == "__main__":
+        with atoll.Pool(2, spare=False) as pool:
+            _pool_job.PoolJob.add = interrupted
+            try:
+                pool.run(work)
+            except KeyboardInterrupt:
+                print("interrupted", flush=True)
+            _pool_job.PoolJob.add = add
+            print(pool.run(atoll.my_pe), flush=True)
+    """
+
+
+def test_an_interrupt_while_a_call_is_made_leaves_no_call(tmp_path: Path) -> None:
+    program = write_program(tmp_path, INTERRUPTED_AT_ITS_START)
+    done = subprocess.run([sys.executable, str(program)], env=environment(), stdout=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stdout) == (0, "interrupted\n[0, 1]\n")
 
 
 def test_output_comes_in_whole_lines_before_the_result(capsys: pytest.CaptureFixture[str]) -> None:
