@@ -393,7 +393,9 @@ INTERRUPTED_AT_ITS_START = """
 
 def test_an_interrupt_while_a_call_is_made_leaves_no_call(tmp_path: Path) -> None:
     program = write_program(tmp_path, INTERRUPTED_AT_ITS_START)
-    done = subprocess.run([sys.executable, str(program)], env=environment(), stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        [sys.executable, str(program)], env=environment(), stdout=subprocess.PIPE, text=True
+    )
     assert (done.returncode, done.stdout) == (0, "interrupted\n[0, 1]\n")
 
 
