@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from ranks import Ranks, case, check_rank_order, raises, same
+from ranks import Ranks, case, check_multiplied_sums, check_rank_order, raises, same
 
 # gloo has no reductions of booleans that keep 0 and 1, and none of 16-bit integers.
 TYPES = [torch.float32, torch.float64, torch.int8, torch.uint8, torch.int32, torch.int64]
@@ -64,6 +64,11 @@ def averages(ranks: Ranks) -> None:
         dist.all_reduce(tensor, dist.ReduceOp.AVG, group=ranks.atoll)
         expected = torch.tensor(sum(range(ranks.size)) / ranks.size).to(dtype)
         assert torch.equal(tensor, expected.expand(50)), (dtype, tensor, expected)
+
+
+@case
+def sums_of_multiplied_tensors(ranks: Ranks) -> None:
+    check_multiplied_sums(ranks, torch.device("cpu"))
 
 
 @case

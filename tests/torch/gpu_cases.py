@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from ranks import Ranks, case, check_rank_order, exchange, raises, same
+from ranks import Ranks, case, check_multiplied_sums, check_rank_order, exchange, raises, same
 
 TYPES = [
     torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int8, torch.uint8, torch.int32, torch.int64,
@@ -97,6 +97,11 @@ def rooted_operations(ranks: Ranks) -> None:
             return [*results, tensor]
 
         beside_gloo(ranks, (root, shape), body)
+
+
+@case
+def sums_of_multiplied_tensors(ranks: Ranks) -> None:
+    check_multiplied_sums(ranks, gpu())
 
 
 @case

@@ -273,8 +273,8 @@ def what_is_refused_has_a_sentence(ranks: Ranks) -> None:
     for name in ("suspend", "resume"):
         with raises(RuntimeError, f"Backend atoll does not support {name}"):
             getattr(backend, name)()
-    with raises(ValueError, "instead of PREMUL_SUM"):
-        dist.all_reduce(torch.ones(2), dist._make_nccl_premul_sum(2.0), group=ranks.atoll)
+    with raises(TypeError, "PREMUL_SUM takes float32", "is Int"):
+        dist.all_reduce(torch.ones(2, dtype=torch.int32), dist._make_nccl_premul_sum(2.0), group=ranks.atoll)
     tensor = torch.ones(2)
     dist.all_reduce(tensor, group=ranks.atoll)
     assert tensor.tolist() == [ranks.size] * 2, "the group is usable afterwards"

@@ -89,6 +89,28 @@ def raises(kind: type[BaseException], *parts: str) -> Iterator[None]:
         raise AssertionError(f"no error; expected {kind.__name__} with {parts}")
 
 
+def check_multiplied_sums(ranks: Any, device: torch.device) -> None:
+    """Check PREMUL_SUM in the three reductions: tensors are multiplied by a factor, then added."""
+    n, me = ranks.size, ranks.rank
+    total = 0.5 * n * (n + 1) / 2
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        for factor in (0.5, torch.tensor([0.5], dtype=dtype, device=device)):
+            op = dist._make_nccl_premul_sum(factor)
+            tensor = torch.full((7,), me + 1.0, dtype=dtype, device=device)
+            kept = tensor.clone()
+            dist.reduce(kept, n - 1, op, group=ranks.atoll)
+            wanted = total if me == n - 1 else me + 1.0
+            assert kept.tolist() == [wanted] * 7, "reduce"
+            part = torch.empty(7, dtype=dtype, device=device)
+            whole = tensor.repeat(n)
+            dist.reduce_scatter_tensor(part, whole, op, group=ranks.atoll)
+            assert part.tolist() == [total] * 7 and torch.equal(whole, tensor.repeat(n)), "reduce_scatter"
+            dist.reduce_scatter(part, [tensor] * n, op, group=ranks.atoll)
+            assert part.tolist() == [total] * 7, "reduce_scatter of a list"
+            dist.all_reduce(tensor, op, group=ranks.atoll)
+            assert tensor.tolist() == [total] * 7, "all_reduce"
+
+
 def run_case(name: str, function: Case, gloo: Any) -> dict[str, Any]:
     """Run a case on this rank, and gather its errors."""
     group = dist.new_group(backend="atoll", timeout=LIMIT)

@@ -205,8 +205,9 @@ WorkPtr AtollBackend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& 
     return reduce_all(tensor, tensor, opts);
 }
 
-WorkPtr AtollBackend::reduce_all(const at::Tensor& source, const at::Tensor& tensor,
+WorkPtr AtollBackend::reduce_all(const at::Tensor& from, const at::Tensor& tensor,
                                  const c10d::AllreduceOptions& opts) {
+    const at::Tensor source = multiplied(from, opts.reduceOp, "all_reduce");
     Buffers buffers(OpType::ALLREDUCE, true);
     if (source.is_same(tensor)) {
         buffers.both(tensor);
@@ -238,12 +239,16 @@ WorkPtr AtollBackend::reduce(Tensors& tensors, const c10d::ReduceOptions& opts) 
     const char* const operation = "reduce";
     const at::Tensor& tensor = single(tensors, operation);
     const int root = root_of(opts.rootRank, operation);
+    const at::Tensor source = multiplied(tensor, opts.reduceOp, operation);
     Buffers buffers(OpType::REDUCE, true);
-    if (root == rank_) {
+    if (root != rank_) {
+        buffers.input(source);
+        buffers.result(tensor);
+    } else if (source.is_same(tensor)) {
         buffers.both(tensor);
     } else {
-        buffers.input(tensor);
-        buffers.result(tensor);
+        buffers.input(source);
+        buffers.output(tensor);
     }
     atoll_call call = buffers.call(ATOLL_REDUCE, limit(opts.timeout));
     call.root = root;
@@ -365,7 +370,7 @@ WorkPtr AtollBackend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inp
     Buffers buffers(OpType::REDUCE_SCATTER, true);
     for (const at::Tensor& input : inputs[0]) {
         check_alike(input, output, operation);
-        buffers.input(input);
+        buffers.input(multiplied(input, opts.reduceOp, operation));
     }
     buffers.output(output);
     atoll_call call = buffers.call(ATOLL_REDUCE_SCATTER, limit(opts.timeout));
@@ -382,7 +387,7 @@ WorkPtr AtollBackend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input
                       " elements; ", size_, " outputs of ", output.numel(), " make ", output.numel() * size_,
                       ".");
     Buffers buffers(OpType::_REDUCE_SCATTER_BASE, true);
-    buffers.input_pieces(input, static_cast<std::size_t>(size_));
+    buffers.input_pieces(multiplied(input, opts.reduceOp, operation), static_cast<std::size_t>(size_));
     buffers.output(output);
     atoll_call call = buffers.call(ATOLL_REDUCE_SCATTER, limit(opts.timeout));
     set_op(call, opts.reduceOp, output, operation);

@@ -248,12 +248,27 @@ inline int op_of(const c10d::ReduceOp& op, at::ScalarType type, const char* oper
             return ATOLL_OR;
         case c10d::ReduceOp::BXOR:
             return ATOLL_XOR;
+        case c10d::ReduceOp::PREMUL_SUM:
+            return ATOLL_SUM;  // of the tensors that `multiplied` returns
         default:
-            TORCH_CHECK_VALUE(
-                false, operation,
-                " takes SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR and BXOR; multiply the tensor before a "
-                "sum instead of PREMUL_SUM.");
+            TORCH_CHECK_VALUE(false, operation,
+                              " takes SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR and PREMUL_SUM.");
     }
+}
+
+/// The tensor to reduce: itself, or, for PREMUL_SUM, a new one that is multiplied by the operator's factor.
+/// NCCL takes the same types.
+inline at::Tensor multiplied(const at::Tensor& tensor, const c10d::ReduceOp& op, const char* operation) {
+    if (op.op_ != c10d::ReduceOp::PREMUL_SUM) return tensor;
+    const at::ScalarType type = tensor.scalar_type();
+    TORCH_CHECK_TYPE(type == at::kFloat || type == at::kDouble || type == at::kHalf || type == at::kBFloat16,
+                     operation, ": PREMUL_SUM takes float32, float64, float16 and bfloat16; this tensor is ",
+                     type, ".");
+    const auto* factor = dynamic_cast<const c10d::NCCLPreMulSumSupplement*>(op.supplement_.get());
+    TORCH_CHECK_VALUE(factor != nullptr, operation, ": PREMUL_SUM has no factor; use _make_nccl_premul_sum.");
+    const at::NoGradGuard no_grad;
+    if (factor->tensor_factor.defined()) return tensor.mul(factor->tensor_factor.to(tensor.device(), type));
+    return tensor.mul(factor->double_factor);
 }
 
 }  // namespace atoll_c10d
