@@ -4,6 +4,7 @@
 #include "atoll/error.hpp"
 #include "simulated/words.hpp"
 
+#include <algorithm>
 #include <complex>
 #include <memory>
 

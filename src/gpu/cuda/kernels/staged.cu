@@ -3,7 +3,7 @@
 //
 // A block has three crews of threads, which progress by themselves. So copies within a GPU overlap with
 // transfers, and with waits until transfers are visible. In each round, one crew pushes to slots of the
-// others. The second merges what was pushed to this PE: it folds it, or copies it to dst; results that others
+// others. The second merges what was pushed to this PE: it folds it, or copies it to dst. Results that others
 // need go to their second slots. The third collects those. A slot is used again some rounds later, after its
 // reader has told all others so.
 #include "gpu/cuda/kernels/groups.cuh"
@@ -18,7 +18,7 @@ using gpu::StagedCall;
 using gpu::StagedRounds;
 
 /// The crews, in the order of their threads. A crew that pushes to others does not wait until its stores are
-/// visible: a warp of its own waits for that, and then tells the others.
+/// visible. Another warp waits for that, and then tells the others.
 enum Crew : unsigned { pushes, merges, collects, crews };
 static_assert(crews == StagedRounds::kinds_of_flags);
 constexpr unsigned mover_threads = 256, collector_threads = 192, teller_threads = 32;
@@ -238,7 +238,7 @@ class Steps {
             const int pe = (me() + k) % n();
             const Span part = rounds_.merged(round, pe);
             if (returns(me(), pe)) copy(merges, there(rounds_.slot(round, 1, me()), pe), from, own.bytes);
-            // Nobody returns the root's parts to it.
+            // No PE returns the root's parts to it.
             if (is_root && dst() != src()) copy(merges, dst() + part.at, src() + part.at, part.bytes);
         }
         if (!is_root) copy(merges, dst() + own.at, from, own.bytes);
