@@ -19,8 +19,6 @@ class StagedRounds {
     /// Limits of a slot: docs/measurements/2026-11-27-staged-collectives.md has the times.
     static constexpr std::uint64_t least_chunk_bytes = std::uint64_t{16} << 10;
     static constexpr std::uint64_t most_chunk_bytes = std::uint64_t{64} << 10;
-    /// Rounds of a shorter array, so that the steps of several overlap.
-    static constexpr unsigned wanted_rounds = 4;
     /// Words by which each PE tells how many rounds it has pushed, merged and collected.
     static constexpr unsigned kinds_of_flags = 3;
 
@@ -36,16 +34,18 @@ class StagedRounds {
     ATOLL_ANYWHERE static std::uint64_t flags_bytes(int n_pes) {
         return (std::uint64_t{kinds_of_flags} * static_cast<unsigned>(n_pes) * 4 + 127) / 128 * 128;
     }
-    /// Bytes of a slot, in whole units: as many as fit, within the limits, for the wanted rounds.
+    /// Bytes of a slot, in whole units: as many as fit, within the limits. A short array is one round of all
+    /// blocks.
     ATOLL_ANYWHERE static std::uint64_t chunk_bytes(const StagedCall& call, unsigned blocks) {
         const int n = call.group.team.n_pes;
         const std::uint64_t slots = std::uint64_t{2} * in_flight * static_cast<unsigned>(n);
         const std::uint64_t fit = (call.stage_bytes / blocks - flags_bytes(n)) / slots /
                                   GroupMemory::unit_bytes * GroupMemory::unit_bytes;
         const std::uint64_t most = fit < most_chunk_bytes ? fit : most_chunk_bytes;
-        const std::uint64_t share = longest(call.group) / (std::uint64_t{wanted_rounds} * blocks);
+        const std::uint64_t share = (longest(call.group) + blocks - 1) / blocks;
         const std::uint64_t wanted = share < least_chunk_bytes ? least_chunk_bytes : share;
-        return wanted < most ? wanted / GroupMemory::unit_bytes * GroupMemory::unit_bytes : most;
+        const std::uint64_t units = (wanted + GroupMemory::unit_bytes - 1) / GroupMemory::unit_bytes;
+        return wanted < most ? units * GroupMemory::unit_bytes : most;
     }
     ATOLL_ANYWHERE unsigned count() const { return count_; }
     ATOLL_ANYWHERE std::uint64_t chunk() const { return chunk_; }
