@@ -136,8 +136,11 @@ class World:
 
 
 def patience() -> float:
-    """Return the seconds that ranks wait for each other while they make a communicator."""
-    return float(os.environ.get("ATOLL_WAIT_TIMEOUT") or 0) or _PATIENCE_SECONDS
+    """Return the seconds that ranks wait for each other while they make a communicator.
+
+    Initialisation has refused other texts than a number, with or without its unit.
+    """
+    return float(os.environ.get("ATOLL_WAIT_TIMEOUT", "").removesuffix("s") or 0) or _PATIENCE_SECONDS
 
 
 _world: World | None = None
