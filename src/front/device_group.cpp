@@ -14,8 +14,8 @@ using requests::Span;
 /// GPU memory that each member gives to a group. Larger stages make fewer pieces.
 constexpr std::size_t stage_bytes = std::size_t{32} << 20;
 constexpr std::size_t message_stage_bytes = std::size_t{8} << 20;
-/// This many blocks use a link's full bandwidth, and leave the rest of the GPU to the program and to other
-/// groups.
+/// This many blocks leave the rest of the GPU to the program and to other groups. Large collectives take
+/// fewer.
 constexpr unsigned most_blocks = 32;
 /// A group uses no host heap. This is its smallest useful limit.
 constexpr std::size_t host_heap_bytes = std::size_t{1} << 20;

@@ -16,6 +16,9 @@ class StagedRounds {
   public:
     static constexpr unsigned in_flight = 3;
     static constexpr unsigned threads = 768;  ///< of a block
+    /// Of one kernel. More are not faster, and a multiprocessor holds one block. So five groups run at once
+    /// on a GPU with 132 multiprocessors.
+    static constexpr unsigned most_blocks = 24;
     /// Limits of a slot: docs/measurements/2026-11-27-staged-collectives.md has the times.
     static constexpr std::uint64_t least_chunk_bytes = std::uint64_t{16} << 10;
     static constexpr std::uint64_t most_chunk_bytes = std::uint64_t{64} << 10;
@@ -50,17 +53,17 @@ class StagedRounds {
     ATOLL_ANYWHERE unsigned count() const { return count_; }
     ATOLL_ANYWHERE std::uint64_t chunk() const { return chunk_; }
 
-    /// Offset in the stage of the word of a kind that `from` stores.
+    /// Offset in the stage of a flag that `from` stores. `kind` is below kinds_of_flags.
     ATOLL_ANYWHERE std::uint64_t flag(unsigned kind, int from) const {
         return block_at() + (std::uint64_t{kind} * static_cast<unsigned>(group_.team.n_pes) +
                              static_cast<unsigned>(from)) *
                                 4;
     }
-    /// Offset in the stage of what `from` stores in a round: kind 0 by push, 1 results.
-    ATOLL_ANYWHERE std::uint64_t slot(unsigned round, unsigned kind, int from) const {
+    /// Offset in the stage of what `from` stores in a round. `results`: 0 for what it pushes, 1 for results.
+    ATOLL_ANYWHERE std::uint64_t slot(unsigned round, unsigned results, int from) const {
         const auto n = static_cast<unsigned>(group_.team.n_pes);
         return block_at() + flags_bytes(group_.team.n_pes) +
-               ((std::uint64_t{round % in_flight} * 2 + kind) * n + static_cast<unsigned>(from)) * chunk_;
+               ((std::uint64_t{round % in_flight} * 2 + results) * n + static_cast<unsigned>(from)) * chunk_;
     }
     /// The part of src that is pushed to `pe`, or that this PE itself takes from its own.
     ATOLL_ANYWHERE Span pushed(unsigned round, int pe) const {

@@ -14,7 +14,7 @@ using gpu::GroupArguments;
 
 namespace {
 
-/// Parts of arrays start at multiples of this, so that no element is split and copies are aligned.
+/// Messages are divided at multiples of this, so that copies are aligned.
 constexpr std::size_t part_alignment = 256;
 /// Largest number of messages that are faster through the team's memory than through the stage.
 constexpr std::size_t most_pieces = 2;
@@ -45,7 +45,7 @@ void Staging::start(const GroupArguments& arguments, gpu::StreamHandle stream) c
     const gpu::GroupCall call = group_call(state(), arguments);
     const Group kind = arguments.kind;
     const bool folds = kind == Group::reduce || kind == Group::reduce_to || kind == Group::reduce_scatter;
-    if (folds) check_reduction(arguments.type, arguments.op);
+    if (folds) check_reduction(arguments.type, arguments.op, arguments.scale);
     // Only this PE reads its own block, and it stores each part after it has read it.
     const bool in_place = kind == Group::reduce_scatter && arguments.dst == own_block(arguments, me);
     if (job.window().check && !in_place) check_overlap("A call of the group", arguments, me, n);

@@ -232,7 +232,7 @@ void Kernels::launch(const gpu::CollectCall& call, CUstream stream) const {
 /// The grid, and with it the division of the stage, depends only on what is equal on all PEs.
 void Kernels::launch(const gpu::StagedCall& call, CUstream stream) const {
     const std::uint64_t units = StagedRounds::longest(call.group) / GroupMemory::unit_bytes + 1;
-    const unsigned most = std::min(most_blocks_, GroupMemory::most_blocks);
+    const unsigned most = std::min(most_blocks_, StagedRounds::most_blocks);
     const Functions& f = functions_;
     const CUfunction fold = scales(call.group)      ? f.staged_sum_scaled
                             : is_common(call.group) ? f.staged_sum

@@ -5,7 +5,7 @@
 // transfers, and with waits until transfers are visible. In each round, one crew pushes to slots of the
 // others. The second merges what was pushed to this PE: it folds it, or copies it to dst. Results that others
 // need go to their second slots. The third collects those. A slot is used again some rounds later, after its
-// reader has told all others so.
+// reader has told all others so. Two more warps tell the others what the first two crews have stored.
 #include "gpu/cuda/kernels/groups.cuh"
 #include "gpu/staged_rounds.hpp"
 
@@ -28,7 +28,8 @@ constexpr unsigned block_threads = tellers_from + 2 * teller_threads;
 static_assert(block_threads == StagedRounds::threads);
 
 /// Named barriers of a block: one for each crew, and for each teller one more than rounds are in flight. A
-/// crew is never further ahead of its teller, since the others reuse no slot before they were told.
+/// crew is never further ahead of its teller: it waits until the others have used an earlier round, of which
+/// the teller has told them.
 constexpr unsigned told_barriers = StagedRounds::in_flight + 1;
 __device__ unsigned told_barrier(Crew crew, unsigned round) {
     return 1 + crews + crew * told_barriers + round % told_barriers;
@@ -106,7 +107,7 @@ class Steps {
             const int pe = (me() + k) % n();
             if (!gives(me(), pe)) continue;
             const Span part = rounds_.pushed(round, pe);
-            copy(pushes, there(rounds_.slot(round, 0, me()), pe), src() + part.at, part.bytes);
+            push_part(there(rounds_.slot(round, 0, me()), pe), src() + part.at, part.bytes);
         }
     }
 
@@ -185,6 +186,13 @@ class Steps {
     __device__ static void copy(Crew crew, char* to, const char* from, unsigned long long bytes) {
         device::detail::copy(to, from, bytes, InCrew(crew));
     }
+    /// Stores complete units to a slot, also from a source at any address.
+    __device__ static void push_part(char* slot, const char* from, unsigned long long bytes) {
+        if (is_aligned(from)) return copy(pushes, slot, from, bytes);
+        for (unsigned long long at = InCrew(pushes).rank() * sizeof(Unit); at < bytes;
+             at += mover_threads * sizeof(Unit))
+            store_unit(slot + at, load_part(from + at, bytes - at));
+    }
     __device__ bool gives(int from, int to) const { return is_fold(call_.kind) || sends(call_, from, to); }
     /// True if the results of `from` are also pushed to `to`.
     __device__ bool returns(int from, int to) const {
@@ -254,6 +262,8 @@ class Steps {
 };
 
 /// Runs the crews. Each flag that a crew tells is awaited in the same call, so the next call may clear it.
+/// All stores by others to this PE's stage have then arrived, too, so the next call may divide it
+/// differently.
 template <class Merge> __device__ void run(const StagedCall& staged, Merge merge) {
     constexpr unsigned ahead = StagedRounds::in_flight;
     const GroupCall& call = staged.group;
