@@ -16,8 +16,8 @@ class StagedRounds {
   public:
     static constexpr unsigned in_flight = 3;
     static constexpr unsigned threads = 768;  ///< of a block
-    /// Of one kernel. More are not faster, and a multiprocessor holds one block. So five groups run at once
-    /// on a GPU with 132 multiprocessors.
+    /// Blocks of one kernel, at most. More are not faster, and a multiprocessor holds one block. So five
+    /// groups run at once on a GPU with 132 multiprocessors.
     static constexpr unsigned most_blocks = 24;
     /// Limits of a slot: docs/measurements/2026-11-27-staged-collectives.md has the times.
     static constexpr std::uint64_t least_chunk_bytes = std::uint64_t{16} << 10;

@@ -28,7 +28,7 @@ constexpr unsigned block_threads = tellers_from + 2 * teller_threads;
 static_assert(block_threads == StagedRounds::threads);
 
 /// Named barriers of a block: one for each crew, and for each teller one more than rounds are in flight. A
-/// crew is never further ahead of its teller: it waits until the others have used an earlier round, of which
+/// crew is never further ahead of its teller. It waits until the others have used an earlier round, of which
 /// the teller has told them.
 constexpr unsigned told_barriers = StagedRounds::in_flight + 1;
 __device__ unsigned told_barrier(Crew crew, unsigned round) {
