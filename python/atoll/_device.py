@@ -113,6 +113,12 @@ class DeviceTeam(NamedTuple):
     control: int
 
 
+def is_tensor(x: Any) -> bool:
+    """Return whether x is a tensor of PyTorch, which is not imported for that."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(x, torch.Tensor)
+
+
 def numpy_dtype(dtype: Any) -> np.dtype[Any]:
     """Return NumPy's dtype for one of NumPy, PyTorch or ml_dtypes, or for a name."""
     name = dtype if isinstance(dtype, str) else str(dtype).removeprefix("torch.")
@@ -222,7 +228,7 @@ def _misfit(view: _atoll.DeviceArray, shape: Any, ask: str) -> _atoll.ShapeMisma
 def on_host(dtype: np.dtype[Any], value: Any) -> np.ndarray[Any, Any]:
     """Return `value` as an array of that dtype, which may represent a type that NumPy does not have."""
     special = special_name(dtype)
-    if special is not None and type(value).__module__ == "torch":  # NumPy does not take its narrow tensors
+    if special is not None and is_tensor(value):  # NumPy does not take its narrow tensors
         value = value.detach().float().numpy()
     if special is not None and str(getattr(value, "dtype", None)) == special:  # ml_dtypes'
         value = value.view(dtype)

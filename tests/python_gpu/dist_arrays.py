@@ -19,6 +19,7 @@ import atoll
 import numpy as np
 from atoll import arrays, sparse
 from atoll.arrays import DistArray
+from atoll.arrays._ufuncs import part_of
 from dist_checks.common import (
     BOXES,
     DISTS,
@@ -373,6 +374,13 @@ def computation() -> None:
         a - a._library.array(np.arange(9.0)),
         (x + 1) * np.arange(9.0) - np.arange(9.0),
     )
+    for dist in DISTS:
+        b, y = made("float64", dist)
+        for given in (np.arange(9.0), np.arange(13.0)[:, np.newaxis], y.copy(), np.full((1, 1), 3.0)):
+            equal("operands of NumPy", b * given, y * given)
+            equal("operands of the library", b._library.array(given) - b, given - y)
+    few = part_of(np.arange(9.0), b._layout, b._library)  # repeated on the GPU, not before
+    assert few.shape == b.local.shape and (few.stride() if hasattr(few, "stride") else few.strides)[0] == 0
     np.exp(a / 1000, out=a)
     equal("out=", a, np.exp((x + 1) * np.arange(9.0) / 1000), exact=False)
     c, z = made("complex64")

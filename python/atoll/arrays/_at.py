@@ -221,7 +221,7 @@ def wrapped(given: Any, length: int, library: _libraries.Library = _libraries.HO
 
 def _wrapped_by(library: _libraries.Library, given: Any, length: int) -> Any:
     """Return the same; indices that are not on the GPU are checked before they go there."""
-    if not (hasattr(given, "__cuda_array_interface__") or type(given).__module__ == "torch"):
+    if not library.takes(given):
         return library.array(wrapped(given, length))
     index = library.array(given)
     kind = library.dtype(index).kind

@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -120,17 +120,14 @@ def team_of(name: str, arguments: Any, keywords: Mapping[str, Any], given: Any) 
         raise atoll.InvalidArgument(
             f"{name}(team=...): this PE is not a member of the team; its members alone make the call."
         )
-    for value in (*arguments, *keywords.values()):
-        for each in value if isinstance(value, (list, tuple)) else (value,):
-            if not isinstance(each, _current.OverTeam):
-                continue
-            its = getattr(each, "_team", None)  # None: it is being made
-            if its is not None and found is not None and its is not found and its != found:
-                raise atoll.InvalidArgument(
-                    f"{name}(): arrays and team= belong to different teams. Bring an array to another team by "
-                    "atoll.arrays.redistribute(a, team=t)."
-                )
-            found = its or found
+    for each in _distributed(arguments, keywords):
+        its = getattr(each, "_team", None)  # None: it is being made
+        if its is not None and found is not None and its is not found and its != found:
+            raise atoll.InvalidArgument(
+                f"{name}(): arrays and team= belong to different teams. Bring an array to another team by "
+                "atoll.arrays.redistribute(a, team=t)."
+            )
+        found = its or found
     return found or atoll.WORLD
 
 
@@ -144,7 +141,7 @@ def library_of(name: str, arguments: Any, keywords: Mapping[str, Any]) -> _libra
     """
     if not _libraries.others:
         return _libraries.HOST
-    every = [array._library for array in _arrays_of(arguments, keywords) if hasattr(array, "_library")]
+    every = [each._library for each in _distributed(arguments, keywords) if hasattr(each, "_library")]
     for its in every:
         if its is not every[0]:
             raise atoll.InvalidArgument(
@@ -154,12 +151,12 @@ def library_of(name: str, arguments: Any, keywords: Mapping[str, Any]) -> _libra
     return every[0] if every else _libraries.HOST
 
 
-def _arrays_of(arguments: Any, keywords: Mapping[str, Any]) -> list[Any]:
-    from ._array import DistArray
-
-    given = (*arguments, *keywords.values())
-    every = [each for value in given for each in (value if isinstance(value, (list, tuple)) else (value,))]
-    return [each for each in every if isinstance(each, DistArray)]
+def _distributed(arguments: Any, keywords: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield what lies over a team among the arguments of a call, and in lists and tuples there."""
+    for value in (*arguments, *keywords.values()):
+        for each in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(each, _current.OverTeam):
+                yield each
 
 
 def _refuse(name: str, arguments: Any, keywords: Mapping[str, Any]) -> None:

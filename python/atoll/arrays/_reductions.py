@@ -203,9 +203,8 @@ def _var(array: DistArray, axis: Axes, keepdims: bool, ddof: int) -> Any:
     from ._ufuncs import part_of
 
     axes = _axes(array, axis)
-    mean = np.broadcast_to(_mean(array, axis, keepdims=True), array.shape)
     its = array._library
-    distance = array.local - part_of(mean, array._layout, its)
+    distance = array.local - part_of(_mean(array, axis, keepdims=True), array._layout, its)
     squares = (distance.conj() * distance).real if array.dtype.kind == "c" else distance * distance
     part = its.reduced(np.add, squares, axes)
     total = _combine(array, part, axis, keepdims, atoll.sum_reduce, 0)

@@ -80,21 +80,21 @@ def argextreme(a: DistArray, axis: int, keepdims: bool, smallest: bool) -> Any:
 
     The result is the same on every PE. NaN counts as smallest and as largest, as in NumPy.
     """
-    from ._reductions import _combine
+    from ._reductions import _combine, _extreme
     from ._ufuncs import part_of
 
     number = a._layout.axis_number(axis)
-    wanted = (a.min if smallest else a.max)(axis=number, keepdims=True)
+    wanted = _extreme(a, number, True, "min" if smallest else "max")
     local, its = a.local, a._library
     if 0 in local.shape:
         found = np.full([1 if i == number else n for i, n in enumerate(local.shape)], a.shape[number])
     elif its is not _libraries.HOST:
-        there = part_of(np.broadcast_to(its.to_numpy(wanted), a.shape), a._layout, its)
+        there = part_of(wanted, a._layout, its)
         along = its.array(a.global_indices(number).reshape([-1 if i == number else 1 for i in range(a.ndim)]))
         places = its.chosen((local == there) | (local != local), along, a.shape[number])
         found = its.reduced(np.minimum, places, (number,))
     else:
-        extreme = part_of(np.broadcast_to(wanted, a.shape), a._layout)
+        extreme = part_of(wanted, a._layout)
         is_first = (local == extreme) | (local != local)
         at = np.expand_dims(np.argmax(is_first, axis=number), number)
         has_one = np.take_along_axis(is_first, at, number)

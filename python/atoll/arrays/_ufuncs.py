@@ -20,6 +20,7 @@ from ._teams import _current
 
 if TYPE_CHECKING:
     from ._array import DistArray
+    from ._axis import Axis
     from ._layout import Layout
 
 # Methods that do the work of ufunc.reduce.
@@ -117,31 +118,29 @@ def part_of(value: Any, its: Layout, where: _libraries.Library = _libraries.HOST
 
     if isinstance(value, DistArray):
         return value.local
-    given = np.asarray(value) if where is _libraries.HOST else _operand(value, where)
+    source = where if where.takes(value) else _libraries.HOST
+    given = source.array(value)
     if given.ndim == 0:
         return value[()] if isinstance(value, np.ndarray) else value
-    source = where if not isinstance(given, np.ndarray) else _libraries.HOST
-    try:
-        whole = source.broadcast(given, its.shape)
-    except ValueError:
+    shape = tuple(given.shape)
+    missing = len(its.shape) - len(shape)
+    if missing < 0 or any(n not in (1, whole) for n, whole in zip(shape, its.shape[missing:], strict=True)):
         raise atoll.ShapeMismatch(
-            f"an array of shape {tuple(given.shape)} does not broadcast to {its.shape}, the shape of the distributed one."
-        ) from None
-    mesh = its.mesh(_current.my_pe())
-    return whole[mesh] if source is where is _libraries.HOST else _taken(whole, mesh, source, where)
+            f"an array of shape {shape} does not broadcast to {its.shape}, the shape of the distributed one."
+        )
+    me = _current.my_pe()
+    places = its.coordinates(me)
+    for number, n in enumerate(shape):
+        if n > 1:
+            axis, part = its.axes[missing + number], places[missing + number]
+            given = given[(slice(None),) * number + (_indices(axis, part, source),)]
+    # A view that repeats elements: an axis of length 1 takes no more memory.
+    return where.broadcast(where.array(given), its.extents(me))
 
 
-def _operand(value: Any, where: _libraries.Library) -> Any:
-    """Return an operand as an array, of the library or of NumPy."""
-    is_there = hasattr(value, "__cuda_array_interface__") or type(value).__module__ == "torch"
-    return where.array(value) if is_there else np.asarray(value)
-
-
-def _taken(whole: Any, mesh: Any, source: _libraries.Library, where: _libraries.Library) -> Any:
-    """Return the elements of an array at a mesh of indices, in a library."""
-    if source is _libraries.HOST:
-        return where.array(whole[mesh])
-    return whole[tuple(source.array(index) for index in mesh)]
+def _indices(axis: Axis, part: int, source: _libraries.Library) -> Any:
+    """Return the global indices of a part of an axis as an index of a library's array, a slice if it can be."""
+    return slice(*axis.ends(part)) if axis.is_contiguous else source.array(axis.indices(part))
 
 
 # Functions of NumPy that are methods here.

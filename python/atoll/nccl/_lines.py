@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from .._device import is_tensor
 from ._errors import NcclInvalid
 from .typing import ITEM_BYTES, NARROW, NcclDataType, named
 
@@ -127,12 +128,6 @@ class Shown:
         first, end, _ = part.indices(len(self))
         address = int(self.__cuda_array_interface__["data"][0]) + first * self.dtype.itemsize  # type: ignore[index]
         return Shown(address, end - first, self.dtype, self.owner)
-
-
-def is_tensor(x: Any) -> bool:
-    """Return whether x is a tensor of PyTorch, which is not imported for that."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(x, torch.Tensor)
 
 
 def address_of(x: Any) -> int:

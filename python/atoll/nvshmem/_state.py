@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import _atoll
+from .._device import is_tensor
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 
@@ -128,12 +129,6 @@ def address_of(x: Any) -> int:
 def is_buffer(x: Any) -> bool:
     """Return whether x is a Buffer: cuda.core's, or Atoll's where that is missing."""
     return hasattr(x, "handle") and hasattr(x, "size") and not hasattr(x, "dtype")
-
-
-def is_tensor(x: Any) -> bool:
-    """Return whether x is a tensor of PyTorch, which is not imported for that."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(x, torch.Tensor)
 
 
 def block_of(x: Any) -> Block:

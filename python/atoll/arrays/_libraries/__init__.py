@@ -7,6 +7,7 @@ from typing import Any
 import atoll
 
 from ._library import Library as Library
+from ._library import on_host as on_host
 
 HOST = Library()
 others: list[Library] = []
@@ -65,12 +66,3 @@ def finish() -> None:
     """Wait for what this thread has given to GPUs by the libraries in use: their current streams."""
     for library in others:
         library.finish()
-
-
-def on_host(value: Any) -> Any:
-    """Return an array of any library as a NumPy array; one of a GPU is copied. Other values stay what they are."""
-    if isinstance(value, atoll.DeviceArray):
-        return value.numpy()
-    if type(value).__module__.partition(".")[0] == "torch":
-        return value.detach().resolve_conj().resolve_neg().cpu().numpy()
-    return value.get() if hasattr(value, "__cuda_array_interface__") and hasattr(value, "get") else value

@@ -10,8 +10,8 @@ import numpy as np
 
 import atoll
 
-from ..._device import check_number, numpy_dtype, special_name
-from ._library import Array, Library
+from ..._device import check_number, current_stream, is_tensor, numpy_dtype, special_name
+from ._library import Array, Library, on_host
 
 # The functions that reduce as a ufunc does.
 REDUCTIONS = {
@@ -96,13 +96,15 @@ class CuPy(Library):
             return value
         if isinstance(value, atoll.DeviceArray):
             return value.cupy()
-        if type(value).__module__.partition(".")[0] == "torch":
+        if is_tensor(value):
             return self.xp.from_dlpack(value) if value.is_cuda else self.xp.asarray(value.numpy())
         return self.xp.asarray(value)
 
+    def takes(self, value: Any) -> bool:
+        return hasattr(value, "__cuda_array_interface__") or is_tensor(value)
+
     def to_numpy(self, x: Array) -> np.ndarray[Any, Any]:
-        found: np.ndarray[Any, Any] = x.get() if isinstance(x, self.xp.ndarray) else np.asarray(x)
-        return found
+        return np.asarray(on_host(x))
 
     def contiguous(self, x: Array, dtype: np.dtype[Any]) -> Array:
         return x if self.is_plain(x, dtype) else self.xp.ascontiguousarray(x, dtype).reshape(x.shape)
@@ -178,7 +180,7 @@ class CuPy(Library):
         if conjugate and self.dtype(x).kind == "c":
             x = self.apply(np.conjugate, [x], None, {})
         ufunc = np.logical_or if kind == np.bool_ else np.add
-        found = self.reduced(ufunc, self.apply(np.multiply, [x, y], None, {}), (0,), kind, 0)
+        found = self.reduced(ufunc, self.apply(np.multiply, [x, y], None, {}), tuple(range(x.ndim)), kind, 0)
         return np.asarray(found.astype(kind, copy=False).reshape(()))
 
     def accumulate(self, ufunc: np.ufunc, x: Array, axis: int, out: Array) -> None:
@@ -266,7 +268,7 @@ class CuPy(Library):
         return torch.from_dlpack(x)
 
     def current_stream(self) -> int:
-        return int(self.xp.cuda.get_current_stream().ptr)
+        return current_stream(self.name, self._number or 0)
 
     def on(self, stream: Any) -> contextlib.AbstractContextManager[Any]:
         if isinstance(stream, int):

@@ -10,10 +10,20 @@ import numpy as np
 
 import atoll
 
+from ..._device import is_tensor
 from .._optional import scipy
 
 Array = Any  # of the library
 MERGED = 4  # runs that "stable", which finds them, merges faster than a new sort takes
+
+
+def on_host(value: Any) -> Any:
+    """Return an array of any library as a NumPy array; one of a GPU is copied. Other values stay what they are."""
+    if isinstance(value, atoll.DeviceArray):
+        return value.numpy()
+    if is_tensor(value):
+        return value.detach().resolve_conj().resolve_neg().cpu().numpy()
+    return value.get() if hasattr(value, "__cuda_array_interface__") and hasattr(value, "get") else value
 
 
 class Library:
@@ -70,6 +80,10 @@ class Library:
     def array(self, value: Any) -> Array:
         """Return a value as an array of the library where its parts lie; a copy only if needed."""
         return np.asarray(value)
+
+    def takes(self, value: Any) -> bool:
+        """True for an array that `array` takes without a copy on the host: one of a GPU, or a tensor."""
+        return False
 
     def to_numpy(self, x: Array) -> np.ndarray[Any, Any]:
         """Return an array as one of NumPy; a copy only if needed."""

@@ -89,12 +89,6 @@ class Torch(CuPy):
             given = given.copy()
         return self.xp.from_numpy(given).to(self._place)
 
-    def to_numpy(self, x: Array) -> np.ndarray[Any, Any]:
-        if not isinstance(x, self.xp.Tensor):
-            return np.asarray(x)
-        found: np.ndarray[Any, Any] = x.detach().resolve_conj().resolve_neg().cpu().numpy()
-        return found
-
     def dtype(self, x: Array) -> np.dtype[Any]:
         its = x.dtype
         if isinstance(its, np.dtype):
@@ -193,9 +187,6 @@ class Torch(CuPy):
 
     def tensor(self, x: Array) -> Array:
         return x
-
-    def current_stream(self) -> int:
-        return int(self.xp.cuda.current_stream(self._place).cuda_stream)
 
     def on(self, stream: Any) -> contextlib.AbstractContextManager[Any]:
         cuda = self.xp.cuda

@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from ..._device import is_tensor
 from .._errors import NcclInvalid, translated
-from .._lines import is_tensor, line_of
+from .._lines import line_of
 from ..buffer import allocate_array
 from ..typing import ITEM_BYTES, NARROW, NcclDataType, named
 
