@@ -1,4 +1,4 @@
-"""Distributed arrays on GPUs beside the calls that they are made of, in one run: boxes, and the halo exchange.
+"""Distributed arrays on GPUs beside the calls that they are made of, in one run: boxes, halos, sparse products.
 
 dist_arrays.py [cupy|torch|simulated...]   by default the libraries that are installed
 
@@ -25,7 +25,7 @@ if "simulated" in sys.argv[1:]:
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests/python/programs"))
     import cupy_on_numpy  # noqa: F401
 
-from atoll import arrays
+from atoll import arrays, sparse
 
 ROUNDS, WARM_UP = 15, 3
 Call = Callable[[], object]
@@ -152,6 +152,44 @@ def graphs(name: str, ours: Call, bare: Call, finish: Call) -> None:
     compare(f"{name}, 10 times", made[0].replay, made[1].replay, 20, finish)
 
 
+def plate(n: int, where: dict[str, Any]) -> sparse.SparseMatrix:
+    """Return the matrix of a plate of n x n points, five elements in a row."""
+    k = np.arange(*arrays.zeros(n * n).bounds()[0])
+    i, j = np.divmod(k, n)
+    rows, columns, values = [k], [k], [np.full(len(k), 4.0)]
+    for inside, other in ((i > 0, k - n), (i < n - 1, k + n), (j > 0, k - 1), (j < n - 1, k + 1)):
+        rows.append(k[inside])
+        columns.append(other[inside])
+        values.append(np.full(inside.sum(), -1.0))
+    return sparse.from_triplets(*map(np.concatenate, (rows, columns, values)), (n * n, n * n), **where)
+
+
+def products(library: str, its: Any, where: dict[str, Any], finish: Call, n: int) -> None:
+    a = plate(n, where)
+    x, y = arrays.random(n * n, seed=1, **where), arrays.zeros(n * n, **where)
+    own, far, part = a._own._matrix, a._far._matrix, x.local
+    fetched = its.empty((len(a._far_columns),), x.dtype)
+
+    def by_hand() -> None:
+        in_turn(finish, atoll.barrier_all)
+        if far is not None:
+            atoll.take(x._raw, a._numbers, a._parts, fetched, stream="current")
+        y.local[...] = its.times(own, part)
+        if far is not None:
+            y.local[a._far_rows] += its.times(far, fetched)
+        in_turn(finish, atoll.barrier_all)
+
+    size, ours = f"{library}, {n} x {n} points", partial(a.dot, x, out=y)
+    compare(f"A @ x, {size}", ours, by_hand, 20, finish)
+    compare(
+        f"A @ x beside the product of a PE's own columns, {size}",
+        ours,
+        partial(its.times, own, part),
+        20,
+        finish,
+    )
+
+
 def main() -> None:
     names = sys.argv[1:] or [name for name in ("cupy", "torch") if importlib.util.find_spec(name)]
     atoll.init()
@@ -160,6 +198,8 @@ def main() -> None:
         its = arrays.zeros(1, **where)._library
         boxes(name, its, where, its.finish)
         halos(name, where, its.finish)
+        for n in (64,) if name == "simulated" else (256, 2048):
+            products(name, its, where, its.finish, n)
     atoll.finalize()
 
 

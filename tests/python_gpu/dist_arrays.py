@@ -17,7 +17,7 @@ from typing import Any
 
 import atoll
 import numpy as np
-from atoll import arrays, sparse
+from atoll import arrays
 from atoll.arrays import DistArray
 from atoll.arrays._ufuncs import part_of
 from dist_checks.common import (
@@ -39,6 +39,7 @@ from dist_checks.common import (
     refused,
     whole_of,
 )
+from dist_checks.equations import EQUATIONS
 from dist_checks.functions import FUNCTIONS
 from dist_checks.rules import RULES
 from dist_checks.streams import STREAMS
@@ -463,10 +464,6 @@ def devices() -> None:
         a.save(path)
         equal("load", arrays.load(path, dist="cyclic", **kind), x)
         atoll.barrier_all()
-    away = "atoll.arrays.to_device(a, 'cpu')"
-    matrix, x = sparse.from_triplets([0], [0], [1.0], (9, 9)), arrays.ones(9, **kind)
-    refused("sparse", atoll.Unsupported, away, lambda: matrix @ x)
-    refused("cg", atoll.Unsupported, away, lambda: sparse.cg(lambda x: x, x))
     refused("median", TypeError, "a.to_numpy()", lambda: np.median(a))
     refused("asarray", TypeError, "to_numpy", lambda: np.asarray(a))
     refused("two places", atoll.InvalidArgument, "to_device", lambda: a + h)
@@ -484,7 +481,7 @@ def main() -> None:
         kind.clear()
         kind.update(KINDS[name])
         checks.clear()
-        for check in (makers, parts, boxes, many_rounds, order, elements, halos, streams, computation, reductions, redistributions, devices, *RULES, *FUNCTIONS, *TEAMS, *STREAMS):  # fmt: skip
+        for check in (makers, parts, boxes, many_rounds, order, elements, halos, streams, computation, reductions, redistributions, devices, *RULES, *FUNCTIONS, *EQUATIONS, *TEAMS, *STREAMS):  # fmt: skip
             check()
         print(f"PE {atoll.my_pe()}: {name} passed {sum(checks.values())} checks:", checks, flush=True)
     atoll.barrier_all()

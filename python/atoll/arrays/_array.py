@@ -217,6 +217,13 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
             self._exchange.free()
         self._memory.free()
 
+    def _copy_on(self, to: _libraries.Library) -> DistArray:
+        its, made = self._library, DistArray._of(self._layout, self.dtype, zero=False, library=to)
+        part = self.local_with_halo
+        made.local_with_halo[...] = to.array(part if its.on_gpu and to.on_gpu else its.to_numpy(part))
+        _current.barrier()
+        return made
+
     def exchange_halo(self, border: str | Sequence[str] | None = None, stream: Any = None) -> None:
         """Fill the halo of every part with the neighbours' elements, corners included.
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from . import _libraries
-from ._array import DistArray
 from ._compared import collective
 from ._teams import _current
 
+T = TypeVar("T", bound=_current.OverTeam)
+
 
 @collective(on_gpus=True)
-def to_device(a: DistArray, device: Any, xp: Any = None) -> DistArray:
+def to_device(a: T, device: Any, xp: Any = None) -> T:
     """Return a copy of an array whose parts lie on hosts or on GPUs. Collective; each PE copies its part and halo.
 
     Parameters
     ----------
     a
-        The array.
+        The array, or a sparse matrix.
     device
         "cpu" or "cuda".
     xp
@@ -25,17 +26,15 @@ def to_device(a: DistArray, device: Any, xp: Any = None) -> DistArray:
 
     Returns
     -------
-    DistArray
-        A new array of the same distribution and halo.
+    DistArray, SparseMatrix
+        A new array of the same distribution and halo, or a matrix of the same rows.
 
     Raises
     ------
     Unsupported
         If the library is missing or has no CUDA.
     """
-    its, to = a._library, _libraries.chosen(device, xp, "to_device")
-    made = DistArray._of(a._layout, a.dtype, zero=False, library=to)
-    part = a.local_with_halo
-    made.local_with_halo[...] = to.array(part if its.on_gpu and to.on_gpu else its.to_numpy(part))
-    _current.barrier()
+    if not isinstance(a, _current.OverTeam):
+        raise TypeError(f"to_device() copies distributed arrays and sparse matrices, not {type(a).__name__}.")
+    made: T = a._copy_on(_libraries.chosen(device, xp, "to_device"))
     return made

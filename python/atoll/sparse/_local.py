@@ -30,6 +30,11 @@ class Rows:
             # SciPy may have narrower copies.
             indptr, indices, data = self._matrix.indptr, self._matrix.indices, self._matrix.data
         self._indptr, self._indices, self._data = indptr, indices, data
+        self._columns = columns
+
+    def parts(self) -> tuple[Array, Array, Array, int]:
+        """Return the arguments that make the same rows."""
+        return self._indptr, self._indices, self._data, self._columns
 
     def triplets(self) -> tuple[Array, Array, Array]:
         """Return rows, columns and values of the elements."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,14 +10,16 @@ import numpy as np
 
 import atoll
 
-from ..arrays import DistArray, _axis
+from ..arrays import DistArray, _axis, _libraries
 from ..arrays._compared import collective
 from ..arrays._dtypes import agreed_dtype, converted
 from ..arrays._layout import Layout
+from ..arrays._libraries import on_host
 from ..arrays._sorting import dealt
 from ..arrays._teams import _current
 from ..arrays._together import raise_together
 from ._local import Rows, compressed
+from ._on_gpus import require, rows_on
 
 Array = np.ndarray[Any, Any]
 
@@ -35,14 +38,18 @@ class SparseMatrix(_current.OverTeam):
         Global numbers of rows and columns.
     team
         The PEs that have the matrix, all by default.
+    device, xp
+        Where the rows lie, and their library, as for `DistArray`; hosts by default. On GPUs elements are float32, float64,
+        complex64 or complex128.
 
     Notes
     -----
     Making one is collective. Rows and columns are distributed as `DistArray(n)` distributes n elements. A PE keeps its
-    rows once, and 24 bytes for each entry of x that it fetches. While they are made, there are up to three copies.
+    rows once, and 24 bytes for each entry of x that it fetches. While they are made, there are up to three copies. Those
+    are in memory of the host, also for a matrix on GPUs.
     """
 
-    @collective("self", "indptr", "indices", "data", name="SparseMatrix")
+    @collective("self", "indptr", "indices", "data", name="SparseMatrix", on_gpus=True)
     def __init__(
         self,
         indptr: Array,
@@ -51,40 +58,64 @@ class SparseMatrix(_current.OverTeam):
         shape: tuple[int, int],
         *,
         team: atoll.Team | None = None,
+        device: Any = None,
+        xp: Any = None,
     ) -> None:
         if team is not None and team != _current.team():
             raise atoll.InvalidArgument(
                 "SparseMatrix(team=...): a matrix over another team within a collective call; make it by a separate call."
             )
         self._team = _current.team()
+        self._library, to = _libraries.HOST, _libraries.chosen(device, xp, "SparseMatrix")
         n, me = _current.n_pes(), _current.my_pe()
         self.shape = shape
+        indptr, indices, data = map(on_host, (indptr, indices, data))
         self._rows, self._columns = _axis.block(shape[0], n), _axis.block(shape[1], n)
         kinds = atoll.allgather_object((data.dtype, len(data)), team=_current.team())
         self.dtype = agreed_dtype(kinds)
-        self.nnz = sum(count for _, count in kinds)
+        self.nnz, self._most = sum(count for _, count in kinds), max(count for _, count in kinds)
+        require(to, self.dtype, self._most, shape[1])
         first, stop = self._columns.ends(me)
         is_own = (indices >= first) & (indices < stop)
         row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         data = converted(data, self.dtype)
         own = np.concatenate([[0], np.cumsum(np.bincount(row[is_own], minlength=len(indptr) - 1))])
-        self._own = Rows(own, indices[is_own] - first, data[is_own], stop - first)
+        self._own: Any = Rows(own, indices[is_own] - first, data[is_own], stop - first)
         # Rows with columns of other PEs; columns are numbered by their place among those that are fetched.
         self._far_columns, number = np.unique(indices[~is_own], return_inverse=True)
         self._far_rows, lengths = np.unique(row[~is_own], return_counts=True)
-        self._far = Rows(
+        self._far: Any = Rows(
             np.concatenate([[0], np.cumsum(lengths)]), number, data[~is_own], len(self._far_columns)
         )
         self._parts = np.asarray(self._columns.owner(self._far_columns), np.int64)
         self._numbers = np.asarray(self._columns.local(self._far_columns), np.int64)
+        self._bring_to(to)
+
+    def _bring_to(self, to: _libraries.Library) -> None:
+        """Bring the rows and the plan of fetching to a library."""
+        its = self._library
+        if to is its:
+            return
+        require(to, self.dtype, self._most, self.shape[1])
+        self._own, self._far = rows_on(to, self._own), rows_on(to, self._far)
+        self._far_rows, self._parts, self._numbers = (
+            to.array(its.to_numpy(x)) for x in (self._far_rows, self._parts, self._numbers)
+        )
+        self._library = to
+
+    def _copy_on(self, to: _libraries.Library) -> SparseMatrix:
+        made = copy.copy(self)
+        made._bring_to(to)
+        return made
 
     def __repr__(self) -> str:
         me = self._team.my_pe()
         first, stop = self._rows.ends(me)
         of = "" if self._team == atoll.WORLD else f" of a team of {self._team.n_pes()}"
+        where = "" if self._library is _libraries.HOST else f", {self._library.text}"
         return (
             f"SparseMatrix(shape={self.shape}, dtype={self.dtype}, {self.nnz} elements, PE {me}{of} has rows "
-            f"{first}:{stop} and fetches {len(self._far_columns)} entries)"
+            f"{first}:{stop} and fetches {len(self._far_columns)} entries{where})"
         )
 
     def __matmul__(self, x: DistArray) -> DistArray:
@@ -92,14 +123,15 @@ class SparseMatrix(_current.OverTeam):
 
     __array_ufunc__ = None  # an array of NumPy leaves the product to us, which refuses it
 
-    @collective()
+    @collective(on_gpus=True)
     def dot(self, x: DistArray, out: DistArray | None = None) -> DistArray:
         """Return the product with a vector. Collective.
 
         Parameters
         ----------
         x
-            A distributed vector in blocks. What this call finds there was written before it was called.
+            A distributed vector in blocks, on GPUs if the matrix is. What this call finds there was written before it was
+            called.
         out
             A vector in blocks for the result, another one than x; then nothing is allocated.
 
@@ -109,6 +141,13 @@ class SparseMatrix(_current.OverTeam):
             If x is not a distributed array.
         ShapeMismatch
             If x or `out` is not a vector of the right length in blocks, or `out` has another dtype.
+        InvalidArgument
+            If x or `out` is on hosts and the matrix on GPUs, or in arrays of another library, or belongs to another team.
+
+        Notes
+        -----
+        On GPUs the entries are fetched, and the product is computed, on the library's current stream. If x has a wider
+        dtype, each product there takes a copy of the values.
         """
         self._check("x", x, self._columns)
         dtype = np.result_type(self.dtype, x.dtype)
@@ -122,9 +161,10 @@ class SparseMatrix(_current.OverTeam):
                 )
         _current.barrier()
         fetched = self._fetch(x)
-        out.local[...] = self._own.times(x.local)
+        local = out.local
+        local[...] = self._own.times(x.local)
         if len(self._far_rows):
-            out.local[self._far_rows] += self._far.times(fetched)
+            local[self._far_rows] += self._far.times(fetched)
         _current.barrier()
         return out
 
@@ -141,19 +181,32 @@ class SparseMatrix(_current.OverTeam):
         _current.barrier()
         return found
 
-    def _fetch(self, x: DistArray) -> Array:
-        low = x._layout.halo[0][0]
+    def _fetch(self, x: DistArray) -> Any:
+        low, its = x._layout.halo[0][0], self._library
+        if its is not _libraries.HOST:
+            found = its.empty((len(self._far_columns),), x.dtype)
+            if len(self._far_columns):
+                numbers = self._numbers + low if low else self._numbers
+                more: dict[str, Any] = {"stream": its.current_stream()} if its.on_gpu else {}
+                atoll.take(
+                    x._raw, its.raw(numbers), its.raw(self._parts), its.raw(found), team=self._team, **more
+                )
+            return found
         window = x._memory.window()
         if window is None:
             return atoll.take(x._block, self._numbers + low, self._parts, team=self._team)
         memory, distance = window
-        found: Array = memory[self._numbers + (self._parts * distance + low)]
-        return found
+        return memory[self._numbers + (self._parts * distance + low)]
 
     def _check(self, name: str, x: Any, axis: _axis.Axis) -> None:
         if not isinstance(x, DistArray):
             raise TypeError(
                 f"A.dot(): {name} is {type(x).__name__}, not a distributed array; use atoll.arrays.from_array."
+            )
+        if x._library is not self._library:
+            raise atoll.InvalidArgument(
+                f"A.dot(): {name} is {x._library.text}, and the matrix {self._library.text}. Bring one to the other's place by "
+                "atoll.arrays.to_device(x, device), which takes matrices, too."
             )
         if x.team != self._team:
             raise atoll.InvalidArgument(
@@ -173,7 +226,7 @@ class SparseMatrix(_current.OverTeam):
         row, column, data = self._own.triplets()
         far_row, number, far_data = self._far.triplets()
         return (
-            np.concatenate([row, self._far_rows[far_row]]) + first_row,
+            np.concatenate([row, self._library.to_numpy(self._far_rows)[far_row]]) + first_row,
             np.concatenate([column + first_column, self._far_columns[number]]),
             np.concatenate([data, far_data]),
         )
@@ -182,9 +235,11 @@ class SparseMatrix(_current.OverTeam):
     def T(self) -> SparseMatrix:
         """The transpose, a new matrix. Collective; elements move to the PEs that have their rows."""
         row, column, data = self._triplets()
-        return from_triplets(column, row, data, self.shape[::-1], team=self._team)
+        made = from_triplets(column, row, data, self.shape[::-1], team=self._team)
+        made._bring_to(self._library)
+        return made
 
-    @collective()
+    @collective(on_gpus=True)
     def diagonal(self) -> DistArray:
         """Return the main diagonal of a square matrix as a distributed vector. Collective."""
         if self.shape[0] != self.shape[1]:
@@ -192,14 +247,24 @@ class SparseMatrix(_current.OverTeam):
         made = DistArray(self.shape[0], self.dtype)
         row, column, data = self._triplets()
         is_on = row == column
-        made.local[row[is_on] - made.bounds()[0][0]] = data[is_on]
+        first, stop = made.bounds()[0]
+        found = np.zeros(stop - first, self.dtype)
+        found[row[is_on] - first] = data[is_on]
+        made.local[...] = self._library.array(found)
         _current.barrier()
         return made
 
 
 @collective("rows", "columns", "values")
 def from_triplets(
-    rows: Any, columns: Any, values: Any, shape: Sequence[int], *, team: atoll.Team | None = None
+    rows: Any,
+    columns: Any,
+    values: Any,
+    shape: Sequence[int],
+    *,
+    team: atoll.Team | None = None,
+    device: Any = None,
+    xp: Any = None,
 ) -> SparseMatrix:
     """Return a matrix from places and values; those of equal places are added. Collective.
 
@@ -212,7 +277,9 @@ def from_triplets(
         Numbers of rows and columns, the same on every PE.
     team
         The PEs that have the matrix, all by default. Only its members make it, and its calls are collective over the team.
-        Memory for its products comes from `arrays.reserve`.
+        Memory for its elements and its products comes from `arrays.reserve`, for elements always that of hosts.
+    device, xp
+        As for `SparseMatrix`. Elements are exchanged and sorted on the hosts.
 
     Raises
     ------
@@ -229,7 +296,7 @@ def from_triplets(
     >>> (A @ arrays.ones(3)).to_numpy()
     array([5., 3.])
     """
-    row, column, data = np.asarray(rows), np.asarray(columns), np.asarray(values)
+    row, column, data = (np.asarray(on_host(x)) for x in (rows, columns, values))
     problem: Exception | None = None
     if not row.ndim == column.ndim == data.ndim == 1 or not len(row) == len(column) == len(data):
         problem = atoll.ShapeMismatch(
@@ -244,24 +311,35 @@ def from_triplets(
     dtype = agreed_dtype(atoll.allgather_object((data.dtype, len(data)), team=_current.team()))
     columns_of = [row[order].astype(np.int64), column[order].astype(np.int64), converted(data[order], dtype)]
     bounds = _axis.block(shape[0], _current.n_pes()).bounds or ()
-    got = [each.local for each in dealt(columns_of, np.searchsorted(columns_of[0], bounds[1:-1]))]
+    with _current.over(_current.team()):  # on hosts, also within a call on GPUs
+        got = [each.local for each in dealt(columns_of, np.searchsorted(columns_of[0], bounds[1:-1]))]
     me = _current.my_pe()
     parts = compressed(got[0] - bounds[me], got[1], got[2], bounds[me + 1] - bounds[me])
-    return SparseMatrix(*parts, (int(shape[0]), int(shape[1])), team=team)
+    return SparseMatrix(*parts, (int(shape[0]), int(shape[1])), team=team, device=device, xp=xp)
 
 
 @collective("rows")
-def from_rows(rows: Any, shape: Sequence[int], *, team: atoll.Team | None = None) -> SparseMatrix:
+def from_rows(
+    rows: Any,
+    shape: Sequence[int],
+    *,
+    team: atoll.Team | None = None,
+    device: Any = None,
+    xp: Any = None,
+) -> SparseMatrix:
     """Return a matrix of which each PE passes its own block of rows. Collective.
 
     Parameters
     ----------
     rows
-        A sparse matrix of SciPy, with global columns and the rows from start to stop of `DistArray(shape[0]).bounds()`.
+        A sparse matrix of SciPy or CuPy, with global columns and the rows from start to stop of
+        `DistArray(shape[0]).bounds()`.
     shape
         Global numbers of rows and columns.
     team
         As for `from_triplets`; the bounds are those of `DistArray(shape[0], team=team)`.
+    device, xp
+        As for `SparseMatrix`.
 
     Raises
     ------
@@ -285,13 +363,20 @@ def from_rows(rows: Any, shape: Sequence[int], *, team: atoll.Team | None = None
         csr.data,
         (int(shape[0]), int(shape[1])),
         team=team,
+        device=device,
+        xp=xp,
     )
 
 
 @collective("matrix")
-def from_scipy(matrix: Any, *, team: atoll.Team | None = None) -> SparseMatrix:
-    """Return a matrix of SciPy that is the same on every PE, each PE with its rows. Collective over a team."""
+def from_scipy(
+    matrix: Any, *, team: atoll.Team | None = None, device: Any = None, xp: Any = None
+) -> SparseMatrix:
+    """Return a matrix of SciPy that is the same on every PE, each PE with its rows. Collective over a team.
+
+    `device` and `xp` are as for `SparseMatrix`.
+    """
     if not hasattr(matrix, "tocsr"):
         raise TypeError(f"from_scipy() takes a sparse matrix of SciPy, not {type(matrix).__name__}.")
     start, stop = _axis.block(matrix.shape[0], _current.n_pes()).ends(_current.my_pe())
-    return from_rows(matrix.tocsr()[start:stop], matrix.shape, team=team)
+    return from_rows(matrix.tocsr()[start:stop], matrix.shape, team=team, device=device, xp=xp)

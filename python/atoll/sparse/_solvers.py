@@ -11,14 +11,14 @@ import atoll
 
 from ..arrays import DistArray
 from ..arrays._compared import collective
+from ..arrays._libraries import Library
 from ..arrays._teams import _current
 from ._matrix import SparseMatrix
 
-Array = np.ndarray[Any, Any]
 Operator = Callable[[DistArray], DistArray] | Any
 
 
-@collective()
+@collective(on_gpus=True)
 def cg(
     A: Operator,
     b: DistArray,
@@ -38,7 +38,7 @@ def cg(
         A `SparseMatrix`, another object with `A @ x`, or a function of a distributed array. All PEs see the elements
         of the array that it gets. It may write its result into the same array each time.
     b
-        The right-hand side, of any shape; x gets its distribution and halo.
+        The right-hand side, of any shape; x gets its distribution and halo, and lies where b lies.
     x0
         The start; by default zeros. It is not changed.
     rtol, atol
@@ -57,22 +57,24 @@ def cg(
 
     Notes
     -----
-    Four vectors are kept, besides those that A returns. Each step applies A once and combines two numbers of all PEs.
+    Four vectors are kept, besides those that A returns. Each step applies A once and combines two numbers of all PEs. On
+    GPUs the vectors stay there; the numbers go through the hosts.
     """
     apply, precondition = _function(A), _function(M) if M is not None else None
     x, r = _start(apply, b, x0)
-    wanted = max(rtol * _norm(b.local.astype(r.dtype)), atol)
+    its = b._library
+    wanted = max(rtol * _norm(its, its.cast(b.local, r.dtype)), atol)
     steps = 10 * b.size if maxiter is None else maxiter
     p = DistArray._of(b._layout, r.dtype)
     rho = 1.0
     for step in range(steps):
-        if _norm(r.local) <= wanted:
+        if _norm(its, r.local) <= wanted:
             break
         z = r if precondition is None else precondition(r)
-        rho, before = _dot(r.local, z.local), rho
-        p.local[...] = z.local if step == 0 else z.local + rho / before * p.local
+        rho, before = _dot(its, r.local, z.local), rho
+        p.local[...] = z.local if step == 0 else z.local + _number(rho / before) * p.local
         q = apply(p)
-        alpha = rho / _dot(p.local, q.local)
+        alpha = _number(rho / _dot(its, p.local, q.local))
         x.local[...] += alpha * p.local
         r.local[...] -= alpha * q.local
         if callback is not None:
@@ -81,7 +83,7 @@ def cg(
     return _end(x, r, wanted, steps)
 
 
-@collective()
+@collective(on_gpus=True)
 def bicgstab(
     A: Operator,
     b: DistArray,
@@ -99,37 +101,39 @@ def bicgstab(
     """
     apply, precondition = _function(A), _function(M) if M is not None else None
     x, r = _start(apply, b, x0)
-    wanted = max(rtol * _norm(b.local.astype(r.dtype)), atol)
+    its = b._library
+    wanted = max(rtol * _norm(its, its.cast(b.local, r.dtype)), atol)
     steps = 10 * b.size if maxiter is None else maxiter
-    shadow, p, s = r.local.copy(), DistArray._of(b._layout, r.dtype), DistArray._of(b._layout, r.dtype)
+    shadow, p, s = _copied(its, r.local), DistArray._of(b._layout, r.dtype), DistArray._of(b._layout, r.dtype)
 
-    def images(vector: DistArray) -> tuple[Array, Array]:
+    def images(vector: DistArray) -> tuple[Any, Any]:
         """Return copies of a vector preconditioned, and of what A makes of it: operators may reuse their results."""
         prepared = vector if precondition is None else precondition(vector)
-        copy = prepared.local.copy()
-        return copy, apply(prepared).local.copy()
+        copy = _copied(its, prepared.local)
+        return copy, _copied(its, apply(prepared).local)
 
-    rho = alpha = omega = 1.0
+    rho = alpha = omega = np.float64(1)
     v = p.local
     for step in range(steps):
-        if _norm(r.local) <= wanted:
+        if _norm(its, r.local) <= wanted:
             break
-        rho, before = _dot(shadow, r.local), rho
+        rho, before = _dot(its, shadow, r.local), rho
         if rho == 0 or omega == 0:
             _current.barrier()
             return x, -1
         if step == 0:
             p.local[...] = r.local
         else:
-            p.local[...] = r.local + rho / before * (alpha / omega) * (p.local - omega * v)
+            beta = _number(rho / before * (alpha / omega))
+            p.local[...] = r.local + beta * (p.local - _number(omega) * v)
         y, v = images(p)
-        alpha = rho / _dot(shadow, v)
-        s.local[...] = r.local - alpha * v
+        alpha = rho / _dot(its, shadow, v)
+        s.local[...] = r.local - _number(alpha) * v
         z, t = images(s)
-        squares = _dot(t, t)
-        omega = _dot(t, s.local) / squares if squares else 0.0
-        x.local[...] += alpha * y + omega * z
-        r.local[...] = s.local - omega * t
+        squares = _dot(its, t, t)
+        omega = _dot(its, t, s.local) / squares if squares else np.float64(0)
+        x.local[...] += _number(alpha) * y + _number(omega) * z
+        r.local[...] = s.local - _number(omega) * t
         if callback is not None:
             _current.barrier()
             callback(x)
@@ -180,13 +184,13 @@ def _start(
     if dtype != x.dtype:
         x = x.astype(dtype)
     r = DistArray._of(b._layout, dtype)
-    r.local[...] = b.local - image.local
+    r.local[...] = r._library.cast(b.local, dtype) - image.local
     return x, r
 
 
 def _end(x: DistArray, r: DistArray, wanted: float, steps: int) -> tuple[DistArray, int]:
     _current.barrier()
-    return x, 0 if _norm(r.local) <= wanted else steps
+    return x, 0 if _norm(r._library, r.local) <= wanted else steps
 
 
 def total(number: Any) -> Any:
@@ -194,9 +198,21 @@ def total(number: Any) -> Any:
     return atoll.sum_reduce(np.atleast_1d(number), team=_current.team())[0]
 
 
-def _dot(x: Any, y: Any) -> Any:
-    return total(np.vdot(x, y))
+def _dot(its: Library, x: Any, y: Any) -> Any:
+    """Return the product of two vectors, the first one conjugated, as a number of NumPy. Collective."""
+    return total(its.inner(x, y, True))
 
 
-def _norm(x: Any) -> float:
-    return float(np.sqrt(_dot(x, x).real))
+def _norm(its: Library, x: Any) -> float:
+    return float(np.sqrt(_dot(its, x, x).real))
+
+
+def _number(x: Any) -> Any:
+    """Return a number of NumPy as one of Python, which takes the precision of the vectors that it multiplies."""
+    return x.item() if isinstance(x, np.generic) else x
+
+
+def _copied(its: Library, x: Any) -> Any:
+    made = its.empty(x.shape, its.dtype(x))
+    made[...] = x
+    return made

@@ -82,7 +82,7 @@ def breadth_first(A: SparseMatrix, source: int, *, directed: bool = True) -> tup
     return DistArray._from_part(axis, frontier.levels), DistArray._from_part(axis, frontier.final_parents())
 
 
-@collective()
+@collective(on_gpus=True)
 def pagerank(
     A: SparseMatrix, damping: float = 0.85, *, tol: float = 1e-6, maxiter: int = 100
 ) -> tuple[DistArray, int]:
@@ -102,7 +102,7 @@ def pagerank(
     Returns
     -------
     ranks, info
-        A vector of float64 in blocks whose sum is 1, and 0, or the number of steps if they did not suffice.
+        A vector of float64 in blocks whose sum is 1, where the graph lies, and 0, or the number of steps if they did not suffice.
 
     Raises
     ------
@@ -113,7 +113,8 @@ def pagerank(
 
     Notes
     -----
-    One transposed matrix of float64 and two vectors are kept. Each step is a product and two sums over all PEs.
+    One transposed matrix of float64 and two vectors are kept. Each step is a product and two sums over all PEs. For a graph
+    on GPUs the transposed matrix is made on the hosts.
     """
     n = _checked("pagerank", A)
     if not 0 <= damping <= 1:
@@ -126,14 +127,16 @@ def pagerank(
     first, stop = A._rows.ends(_current.my_pe())
     weights = np.bincount(row - first, data, stop - first)
     follow = from_triplets(column, row, data / np.where(weights > 0, weights, 1)[row - first], (n, n))
-    is_end = weights == 0
+    its = A._library
+    follow._bring_to(its)
+    is_end = its.array((weights == 0).astype(np.float64))
     x, y = (DistArray(n) for _ in range(2))
     x.local[...] = 1 / max(n, 1)
     for _ in range(maxiter):
         follow.dot(x, out=y)
-        jumps = total(x.local[is_end].sum())
+        jumps = total(its.inner(is_end, x.local, False)).item()
         y.local[...] = damping * (y.local + jumps / max(n, 1)) + (1 - damping) / max(n, 1)
-        change = total(np.abs(y.local - x.local).sum())
+        change = total(its.reduced(np.add, abs(y.local - x.local), (0,)))
         x, y = y, x
         if change <= tol:
             _current.barrier()

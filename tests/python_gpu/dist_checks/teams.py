@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import atoll
 import numpy as np
-from atoll import arrays, fft
+from atoll import arrays, fft, sparse
 
 from .common import SHAPE, equal, kind, refused, whole_of
 
@@ -21,15 +21,16 @@ def teams() -> None:
     if half.size < n and place not in reserved:
         what = "no memory is reserved for it"
         refused("a team without memory", atoll.OutOfMemory, what, lambda: arrays.zeros(3, team=half, **kind))
-    if place not in reserved:
-        reserved.add(place)
-        arrays.reserve(ROOM, kind.get("device"))
+    for each in sorted({place, "cpu"} - reserved):  # elements of sparse matrices are exchanged on hosts
+        reserved.add(each)
+        arrays.reserve(ROOM, each)
     whole = whole_of("float64", color)
     a = arrays.from_array(whole, team=half, halo=1, **kind)
     assert a.team == half and (half.size == n or f"of a team of {half.size}" in repr(a)), a
     equal("of a team", a, whole)
     with_boxes(a, whole, half)
     computed(a, whole)
+    multiplied(half)
     kept(half)
     if half.size < n:
         b = arrays.ones(SHAPE, **kind)
@@ -38,6 +39,14 @@ def teams() -> None:
         refused("no room", atoll.OutOfMemory, asks, lambda: arrays.zeros(ROOM * n, team=half, **kind))
     atoll.barrier_all()
     there_and_back(half, color)
+
+
+def multiplied(half: atoll.Team) -> None:
+    n = 12
+    i = np.arange(n) if half.my_pe() == 0 else np.arange(0)
+    matrix = sparse.from_triplets(i, i[::-1], i + 1.0, (n, n), team=half, **kind)
+    x = arrays.arange(n, dtype=float, team=half, **kind)
+    equal("sparse A @ x of a team", matrix @ x, np.arange(1, n + 1) * np.arange(n)[::-1])
 
 
 def with_boxes(a: arrays.DistArray, whole: np.ndarray, half: atoll.Team) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -174,6 +175,15 @@ class CuPy(Library):
         found = self.empty((*x.shape[:-1], *y.shape[1:]), kind)
         found[...] = 0
         return found
+
+    def compressed(self, indptr: Array, indices: Array, data: Array, columns: int) -> Any:
+        """Return the library's sparse matrix (CSR) of these arrays, which it shares; it has at least one element."""
+        sparse = importlib.import_module("cupyx.scipy.sparse")
+        return sparse.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, columns))
+
+    def times(self, matrix: Any, x: Array) -> Array:
+        """Return the product of a sparse matrix and a vector of its dtype."""
+        return matrix.dot(x)
 
     def inner(self, x: Array, y: Array, conjugate: bool) -> np.ndarray[Any, Any]:
         kind = np.result_type(self.dtype(x), self.dtype(y))

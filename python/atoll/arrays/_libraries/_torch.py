@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -148,6 +149,14 @@ class Torch(CuPy):
                 f"PyTorch multiplies no matrices of {dtype} {'on GPUs' if self.on_gpu else ''}; use a.astype(float), or "
                 "xp='cupy'."
             )
+
+    def compressed(self, indptr: Array, indices: Array, data: Array, columns: int) -> Any:
+        with warnings.catch_warnings():  # PyTorch warns once that its sparse matrices are new
+            warnings.simplefilter("ignore")
+            return self.xp.sparse_csr_tensor(indptr, indices, data, (len(indptr) - 1, columns))
+
+    def times(self, matrix: Any, x: Array) -> Array:
+        return matrix @ x
 
     def _accumulated(self, name: str, x: Array, axis: int, dtype: np.dtype[Any]) -> Array:
         return getattr(self.xp, name)(x, dim=axis, dtype=self._torch_dtype(dtype))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import atoll
 
@@ -21,6 +22,11 @@ _thread = _Thread()
 
 class OverTeam:
     """Base of what lies over a team, which its attribute `_team` names once it is made: arrays and sparse matrices."""
+
+    if TYPE_CHECKING:
+
+        def _copy_on(self, to: _libraries.Library) -> Any:
+            """Return a copy whose parts are arrays of a library. Collective."""
 
 
 def team() -> atoll.Team:
