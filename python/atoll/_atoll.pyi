@@ -1093,6 +1093,40 @@ def add_at(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *,
     >>> atoll.add_at(histogram, keys % m, 1, keys // m)  # m counts on each PE
     """
 
+def near_box(rows: tuple[Any, ...], key: Any) -> tuple[int, tuple[Any, ...]] | None:
+    """
+    Return the PE that owns all of a box, and the index of the box in its block; for atoll.arrays.
+
+    None if several PEs own it, and for negative steps, empty ranges and errors.
+
+    Parameters
+    ----------
+    rows
+        Length, parts, bounds (or None), block and lower halo of each axis.
+    key
+        An index expression.
+    """
+
+def add_in_blocks(dst: Array, index: AnySource, values: AnySource, bounds: AnySource, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Add values atomically to elements of an array in blocks over the PEs, as add_at; for atoll.arrays.
+
+    Parameters
+    ----------
+    dst
+        This PE's block in memory of the host, with one axis.
+    index
+        Numbers in the whole array, from 0.
+    values
+        An array of dst's dtype with as many elements, or a number.
+    bounds
+        The first number of each PE's block, then that of all elements.
+
+    Raises
+    ------
+    IndexError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
+    """
+
 def atomic_set(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Set one element to value.

@@ -99,21 +99,27 @@ class Chosen:
             If this dtype is not an integer of 32 or 64 bits, float32 or float64.
         """
         array, its = self._array, self._array._library
-        given = self._values(summand(values, array.dtype, its))
-        # Without another PE or thread no addition has to be atomic.
-        is_alone = (
-            atoll.WORLD.n_pes() == 1 and threading.active_count() == 1 and array.dtype.itemsize in (4, 8)
-        )
-        is_alone = is_alone and its is _libraries.HOST
-        if is_alone and array.dtype.kind in "iuf" and array.dtype.isnative:
-            memory = array._block.reshape(-1)
-            for place, _, numbers in self._places():
-                np.add.at(memory, numbers, given[place])
-            return
+        given = summand(values, array.dtype, its)
+        is_on_host = its is _libraries.HOST and array.dtype.kind in "iuf" and array.dtype.isnative
+        if is_on_host and array.dtype.itemsize in (4, 8):
+            # Without another PE or thread no addition has to be atomic.
+            if atoll.WORLD.n_pes() == 1 and threading.active_count() == 1:
+                self._add_alone(self._values(given))
+                return
+            axes = array._layout.axes
+            if len(axes) == 1 and axes[0].bounds is not None and array._memory.window() is not None:
+                flat = given if given.ndim == 0 else self._values(given)
+                low = array._layout.halo[0][0]
+                atoll._atoll.add_in_blocks(array._raw[low:], self._key[0], flat, axes[0].bounds)
+                return
+        flat = self._values(given)
         for place, pes, numbers in self._places():
-            atoll.add_at(
-                array._raw, its.raw(numbers), its.raw(given[place]), _raw(its, pes), team=array._team
-            )
+            atoll.add_at(array._raw, its.raw(numbers), its.raw(flat[place]), _raw(its, pes), team=array._team)
+
+    def _add_alone(self, given: Array) -> None:
+        memory = self._array._block.reshape(-1)
+        for place, _, numbers in self._places():
+            np.add.at(memory, numbers, given[place])
 
     def _values(self, given: Array) -> Any:
         """Return values as one flat array of the indices' shape."""
@@ -132,7 +138,8 @@ class Chosen:
         library = self._array._library
         keys = [library.broadcast(index, self._shape).reshape(-1) for index in self._key]
         rooms = its.block_shape
-        chunk = max(size, 1) if library.on_gpu else CHUNK
+        is_whole = library.on_gpu or (len(keys) == 1 and its.axes[0].parts == 1)  # nothing is converted
+        chunk = max(size, 1) if is_whole else CHUNK
         for start in range(0, size, chunk):
             place = slice(start, start + chunk)
             pes: Any = 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import functools
 import itertools
 import math
@@ -13,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+import atoll
 
 from . import _axis, _libraries
 from ._axis import Axis, Range
@@ -216,39 +217,7 @@ class Layout:
         tuple or None
             None if several PEs own it, and for all that `box` is needed for: negative steps, empty ranges, errors.
         """
-        keys = key if type(key) is tuple else (key,)
-        rows = self._rows
-        if len(keys) < len(rows):
-            keys += (slice(None),) * (len(rows) - len(keys))
-        elif len(keys) > len(rows):
-            return None
-        pe = 0
-        local: list[Any] = []
-        for k, (length, parts, bounds, size, low) in zip(keys, rows, strict=True):
-            if type(k) is slice and bounds is not None:
-                start, stop, step = k.indices(length)
-                if step < 0 or start >= stop:
-                    return None
-                part = bisect.bisect_right(bounds, start) - 1 if parts > 1 else 0
-                if stop > bounds[part + 1]:
-                    return None
-                shift = low - bounds[part]
-                local.append(slice(start + shift, stop + shift, step))
-            elif type(k) is int or isinstance(k, np.integer):
-                at = int(k) + length if k < 0 else int(k)
-                if not 0 <= at < length:
-                    return None
-                if bounds is not None:
-                    part = bisect.bisect_right(bounds, at) - 1 if parts > 1 else 0
-                    local.append(at - bounds[part] + low)
-                else:
-                    row, inside = divmod(at, size)
-                    row, part = divmod(row, parts)
-                    local.append(row * size + inside)
-            else:
-                return None
-            pe = pe * parts + part
-        return pe, (*local, ...)
+        return atoll._atoll.near_box(self._rows, key)
 
     def pieces(self, box: Box) -> Iterator[Piece]:
         """Yield the pieces of a box, PE after PE."""

@@ -101,6 +101,7 @@ class Memory:
         self._shape = shape  # of the whole array, for errors
         self.dtype: np.dtype[Any] = its.library.dtype(its.block)
         self._block = its.block
+        self.kind = type(its.block)
         self._made_at = program_line()
         self._end = ""
         self._views: dict[int, Array | None] = {}
@@ -133,7 +134,8 @@ class Memory:
     @property
     def raw(self) -> Array:
         """This PE's block as Atoll's own calls take it; errors as for `block`."""
-        _ = self.block
+        if not self._its.exists:
+            raise self._gone()
         return self._its.raw
 
     def free(self) -> None:

@@ -244,7 +244,7 @@ class Parts(_current.OverTeam):
         part, its = self._raw[local], self._library
         if out is None:
             found = its.empty(part.shape, self.dtype)
-        elif type(out) is type(self._block) and out.shape == part.shape and its.dtype(out) == self.dtype:
+        elif type(out) is self._memory.kind and out.shape == part.shape and its.dtype(out) == self.dtype:
             found = out
         else:
             return None

@@ -7,6 +7,10 @@
 
 namespace atl::python {
 
+/// Elements that are prefetched before their turn. An atomic addition waits for its cache line, and so would
+/// the next one (docs/measurements/2026-11-27-arrays-on-hosts.md).
+constexpr std::size_t prefetched_ahead = 24;
+
 /// One operand: an array of 64-bit integers, or one number for all elements.
 struct Integers {
     Ref held;

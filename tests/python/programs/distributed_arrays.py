@@ -104,7 +104,7 @@ def many_indices_are_converted_in_chunks(rng: random.Random) -> None:
     )
     dtype = rng.choice(["i8", "f4", "c16", "S5"])
     whole = np.arange(3 * n).astype(dtype)[:n]
-    a = arrays.from_array(whole, dist=dist)
+    a = arrays.from_array(whole, dist=dist, halo=2 if dist == "block" else 0)
     index = (np.arange(40_000) * 7919 % n).reshape(2, 20_000) - n * rng.randint(0, 1)
     atoll.barrier_all()
     out = np.empty(index.shape, dtype)
@@ -119,6 +119,8 @@ def many_indices_are_converted_in_chunks(rng: random.Random) -> None:
         a.at[index].add(values)
         # numpy.add.at of NumPy 2.4 reads beyond values that it broadcasts.
         np.add.at(whole, index, np.full(index.shape, atoll.n_pes(), dtype))
+        a.at[index[0]].add(np.asarray(3, dtype))
+        np.add.at(whole, index[0], np.full(index.shape[1], 3 * atoll.n_pes(), dtype))
         atoll.barrier_all()
         equal(a.to_numpy(), whole)
 
@@ -329,7 +331,7 @@ def random_numbers_do_not_depend_on_the_distribution(rng: random.Random) -> None
 
 @check
 def what_numpy_may_not_do_is_refused(rng: random.Random) -> None:
-    a = arrays.ones((4, 5))
+    a, line, add = arrays.ones((4, 5)), arrays.ones(4), atoll._atoll.add_in_blocks
     cases: list[tuple[Callable[[], Any], str]] = [
         (lambda: np.median(a), "numpy.median does not work on distributed arrays"),
         (lambda: np.maximum.accumulate(a), "numpy.maximum.accumulate does not work"),
@@ -396,6 +398,18 @@ def what_numpy_may_not_do_is_refused(rng: random.Random) -> None:
     ]
     if atoll.n_pes() > 1:  # with one part an axis is whole
         cases.append((lambda: DistArray((40, 50), dist="cyclic", halo=1), "is cyclic: only"))
+    if line.team == atoll.WORLD:
+        bounds = line._layout.axes[0].bounds
+        refused(
+            [
+                (lambda: add(line._raw, [4], 1.0, bounds), "numbers outside 0 to 3"),
+                (
+                    lambda: add(line._raw, [0], 1.0, [0, 9]),
+                    "numbers, ascending from 0, and blocks of at most",
+                ),
+                (lambda: add(line._raw, [0, 1, 2], np.ones(2), bounds), "3 contiguous values"),
+            ]
+        )
     refused(cases)
 
 

@@ -100,7 +100,7 @@ class Library:
 
     def contiguous(self, x: Array, dtype: np.dtype[Any]) -> Array:
         """Return an array of that dtype in C order; no copy if it is so."""
-        return np.ascontiguousarray(x, dtype).reshape(x.shape)
+        return x if self.is_plain(x, dtype) else np.ascontiguousarray(x, dtype).reshape(x.shape)
 
     def is_plain(self, x: Array, dtype: np.dtype[Any]) -> bool:
         """True for an array of that dtype in C order."""

@@ -1,0 +1,265 @@
+// Parts of atoll.arrays in C++: additions to elements by global numbers, and the owner of a small box.
+#include "arrays/transfer.hpp"
+#include "operations/irregular.hpp"
+#include "registry.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+namespace atl::python {
+namespace {
+
+Spec add_in_blocks_spec, near_box_spec;
+
+/// Where the elements of the PEs' blocks are.
+struct Blocks {
+    const Context& ctx;
+    char* data;
+    npy_int64 item;
+    std::vector<npy_int64> ends;  ///< of the blocks: the first numbers of the next ones
+    std::vector<char*>
+        origins;  ///< the address that element 0 would have if the block went back to it; null: far
+
+    /// The PE that has an element. There are few, so that counting is faster than a search.
+    std::size_t owner(npy_int64 index) const noexcept {
+        std::size_t pe = 0;
+        for (std::size_t i = 0; i + 1 < ends.size(); ++i) pe += index >= ends[i];
+        return pe;
+    }
+
+    template <class T> void add_far(npy_int64 index, T value) const {
+        const std::size_t pe = owner(index);
+        const npy_int64 first = pe == 0 ? 0 : ends[pe - 1];
+        ctx.atomic_add(reinterpret_cast<T*>(data) + (index - first), value, static_cast<int>(pe));
+    }
+};
+
+/// Reads the bounds: each PE's first element, and the number of all.
+Blocks blocks_of(const Context& ctx, PyArrayObject* dst, const npy_int64* bounds, std::size_t n) {
+    const auto n_pes = static_cast<std::size_t>(ctx.n_pes());
+    const auto room = static_cast<npy_int64>(size_of(dst));
+    bool fits = n == n_pes + 1 && bounds[0] == 0;
+    for (std::size_t pe = 0; fits && pe < n_pes; ++pe)
+        fits = bounds[pe] <= bounds[pe + 1] && bounds[pe + 1] - bounds[pe] <= room;
+    if (!fits)
+        fail(ErrorCode::shape_mismatch,
+             "add_in_blocks(): bounds must have %zu numbers, ascending from 0, and blocks of at most %lld "
+             "elements, the "
+             "size of dst.",
+             n_pes + 1, static_cast<long long>(room));
+    Blocks made{ctx, PyArray_BYTES(dst), static_cast<npy_int64>(item_bytes(dst)), {}, {}};
+    for (std::size_t pe = 0; pe < n_pes; ++pe) {
+        const int slot = ctx.map().slot(static_cast<int>(pe));
+        made.ends.push_back(bounds[pe + 1]);
+        made.origins.push_back(slot < 0 ? nullptr
+                                        : made.data + ctx.window().distance(slot) - bounds[pe] * made.item);
+    }
+    return made;
+}
+
+/// True if all numbers are from 0 to last: no difference has its highest bit set.
+bool in_range(const npy_int64* index, std::size_t n, npy_int64 last) {
+    npy_int64 found = 0;
+    for (std::size_t i = 0; i < n; ++i) found |= index[i] | (last - index[i]);
+    return found >= 0;
+}
+
+template <class T>
+void add(const Blocks& blocks, const npy_int64* index, const T* values, bool one, std::size_t n) {
+    constexpr std::size_t ring = std::bit_ceil(prefetched_ahead);
+    T* places[ring];
+    const auto prepare = [&](std::size_t i) {
+        char* origin = blocks.origins[blocks.owner(index[i])];
+        T* place = origin ? reinterpret_cast<T*>(origin + index[i] * blocks.item) : nullptr;
+        __builtin_prefetch(place, 1);
+        places[i % ring] = place;
+    };
+    const auto finish = [&](std::size_t i) {
+        const T value = values[one ? 0 : i];
+        if (T* place = places[i % ring]) [[likely]]
+            atl::detail::atomic_add(place, value);
+        else
+            blocks.add_far(index[i], value);
+    };
+    const std::size_t lead = std::min(prefetched_ahead, n);
+    for (std::size_t i = 0; i < lead; ++i) prepare(i);
+    for (std::size_t i = lead; i < n; ++i) {
+        finish(i - lead);
+        prepare(i);
+    }
+    for (std::size_t i = n - lead; i < n; ++i) finish(i);
+}
+
+PyObject* add_in_blocks_body(const Arguments<6>& a) {
+    const Context& ctx = context_of(add_in_blocks_spec, a[4], a[5]);
+    PyArrayObject* dst = array_arg(add_in_blocks_spec, "dst", a[0]);
+    const Extent extent = symmetric_arg(add_in_blocks_spec, "dst", dst, true);
+    const Ref values = values_of(add_in_blocks_spec, dst, a[2]);
+    const Ref index = integer_array(add_in_blocks_spec, "index", a[1]);
+    const Ref bounds = integer_array(add_in_blocks_spec, "bounds", a[3]);
+    const std::size_t n = size_of(index.array()), n_values = size_of(values.array());
+    if (PyArray_NDIM(dst) != 1 || !c_contiguous(dst) || !c_contiguous(values.array()) ||
+        (n_values != n && n_values != 1))
+        fail(ErrorCode::shape_mismatch,
+             "add_in_blocks(): dst must be contiguous and have one axis, and there are %zu contiguous values "
+             "or one, not "
+             "%zu.",
+             n, n_values);
+    const Blocks blocks = blocks_of(ctx, dst, static_cast<const npy_int64*>(PyArray_DATA(bounds.array())),
+                                    size_of(bounds.array()));
+    if (n == 0) return none();
+    const auto* numbers = static_cast<const npy_int64*>(PyArray_DATA(index.array()));
+    if (!in_range(numbers, n, blocks.ends.back() - 1)) {
+        PyErr_Format(PyExc_IndexError, "add_in_blocks(): index holds numbers outside 0 to %lld.",
+                     static_cast<long long>(blocks.ends.back() - 1));
+        throw Raised{};
+    }
+    ctx.route(extent.low, extent.bytes, static_cast<int>(blocks.owner(numbers[0])));
+    const auto loop = [&]<class T>(T*) {
+        if (reinterpret_cast<std::uintptr_t>(blocks.data) % sizeof(T) != 0)
+            atl::detail::throw_misaligned(blocks.data, sizeof(T));
+        const atl::detail::Measured measured{ctx.job(), ctx.window().counts,
+                                             atl::detail::Measured::Kind::call, "add_at", n * sizeof(T)};
+        ReleaseGil released(n >= 16 * 1024);
+        add<T>(blocks, numbers, static_cast<const T*>(PyArray_DATA(values.array())), n_values == 1, n);
+    };
+    const DTypeRow& row = row_of(dst);
+    const auto refuse = [&] {
+        fail(ErrorCode::dtype_mismatch,
+             "add_in_blocks(): dst has dtype %S; this takes 32- and 64-bit integers, float32 and float64.",
+             dtype_name(dst).get());
+    };
+    if (!row.known) refuse();
+    visit_atomic(row.type, loop, refuse);
+    return none();
+}
+
+/// An axis as Layout._rows describes it: length, parts, bounds or None, block, lower halo.
+struct Axis {
+    Py_ssize_t length, parts, block, low;
+    PyObject* bounds;
+
+    explicit Axis(PyObject* row)
+        : length(number(row, 0)),
+          parts(number(row, 1)),
+          block(number(row, 3)),
+          low(number(row, 4)),
+          bounds(PyTuple_GET_ITEM(row, 2)) {}
+
+    static Py_ssize_t number(PyObject* row, Py_ssize_t i) {
+        return PyLong_AsSsize_t(PyTuple_GET_ITEM(row, i));
+    }
+    bool is_contiguous() const { return bounds != Py_None; }
+
+    /// The part that owns an index of a contiguous axis: the last one that begins at or before it.
+    Py_ssize_t owner(Py_ssize_t index) const {
+        Py_ssize_t part = 0, end = parts;
+        while (end - part > 1) {
+            const Py_ssize_t middle = (part + end) / 2;
+            (number(bounds, middle) <= index ? part : end) = middle;
+        }
+        return part;
+    }
+};
+
+/// One part's place of an index along an axis; null if another way is needed.
+struct Place {
+    Py_ssize_t part = 0;
+    PyObject* local = nullptr;
+};
+
+Place place_of_range(const Axis& axis, PyObject* key) {
+    Py_ssize_t start = 0, stop = axis.length, step = 1;
+    if (key) {
+        if (PySlice_Unpack(key, &start, &stop, &step) < 0) throw Raised{};
+        PySlice_AdjustIndices(axis.length, &start, &stop, step);
+    }
+    if (step < 0 || start >= stop) return {};
+    const Py_ssize_t part = axis.owner(start), first = Axis::number(axis.bounds, part);
+    if (stop > Axis::number(axis.bounds, part + 1)) return {};
+    const Ref from(PyLong_FromSsize_t(start - first + axis.low)),
+        to(PyLong_FromSsize_t(stop - first + axis.low));
+    const Ref by(step == 1 ? Py_NewRef(Py_None) : PyLong_FromSsize_t(step));
+    return {part, PySlice_New(from.get(), to.get(), by.get())};
+}
+
+Place place_of_one(const Axis& axis, Py_ssize_t index) {
+    const Py_ssize_t at = index < 0 ? index + axis.length : index;
+    if (at < 0 || at >= axis.length) return {};
+    if (axis.is_contiguous()) {
+        const Py_ssize_t part = axis.owner(at);
+        return {part, PyLong_FromSsize_t(at - Axis::number(axis.bounds, part) + axis.low)};
+    }
+    const Py_ssize_t row = at / axis.block;
+    return {row % axis.parts, PyLong_FromSsize_t(row / axis.parts * axis.block + at % axis.block)};
+}
+
+Place place_of(const Axis& axis, PyObject* key) {
+    if (!key || PySlice_Check(key)) return axis.is_contiguous() ? place_of_range(axis, key) : Place{};
+    if (!PyLong_CheckExact(key) && !PyArray_IsScalar(key, Integer)) return {};
+    const Py_ssize_t index =
+        PyNumber_AsSsize_t(key, nullptr);  // larger numbers become the largest: out of range
+    if (index == -1 && PyErr_Occurred()) throw Raised{};
+    return place_of_one(axis, index);
+}
+
+PyObject* near_box_body(const Arguments<2>& a) {
+    if (!PyTuple_Check(a[0])) fail(ErrorCode::invalid_argument, "near_box(): rows must be a tuple.");
+    const bool many = PyTuple_CheckExact(a[1]);
+    const Py_ssize_t n = PyTuple_GET_SIZE(a[0]), n_keys = many ? PyTuple_GET_SIZE(a[1]) : 1;
+    if (n_keys > n) return none();
+    const Ref local(PyTuple_New(n + 1));
+    Py_ssize_t pe = 0;
+    for (Py_ssize_t i = 0; i < n; ++i) {
+        const Axis axis(PyTuple_GET_ITEM(a[0], i));
+        PyObject* key = i >= n_keys ? nullptr : many ? PyTuple_GET_ITEM(a[1], i) : a[1];
+        const Place place = place_of(axis, key);
+        if (!place.local) return none();
+        PyTuple_SET_ITEM(local.get(), i, place.local);
+        pe = pe * axis.parts + place.part;
+    }
+    PyTuple_SET_ITEM(local.get(), n, Py_NewRef(Py_Ellipsis));
+    return Py_BuildValue("nO", pe, local.get());
+}
+
+const Function functions[] = {
+    {"near_box", entry<2, near_box_spec, near_box_body>,
+     "(rows: tuple[Any, ...], key: Any) -> tuple[int, tuple[Any, ...]] | None",
+     R"(Return the PE that owns all of a box, and the index of the box in its block; for atoll.arrays.
+
+None if several PEs own it, and for negative steps, empty ranges and errors.
+
+Parameters
+----------
+rows
+    Length, parts, bounds (or None), block and lower halo of each axis.
+key
+    An index expression.)"},
+    {"add_in_blocks", entry<6, add_in_blocks_spec, add_in_blocks_body>,
+     "(dst: Array, index: AnySource, values: AnySource, bounds: AnySource, *, ctx: Context | None = None, "
+     "team: "
+     "Team | None = None) -> None",
+     R"(Add values atomically to elements of an array in blocks over the PEs, as add_at; for atoll.arrays.
+
+Parameters
+----------
+dst
+    This PE's block in memory of the host, with one axis.
+index
+    Numbers in the whole array, from 0.
+values
+    An array of dst's dtype with as many elements, or a number.
+bounds
+    The first number of each PE's block, then that of all elements.
+
+Raises
+------
+IndexError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree)"},
+};
+
+}  // namespace
+
+void register_blocks(PyObject* module) { register_functions(module, functions); }
+
+}  // namespace atl::python
