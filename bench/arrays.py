@@ -3,8 +3,8 @@
 atoll run -n 2 arrays.py [INDICES]   10 000 000 by default
 
 The two sides of a ratio alternate. While NumPy works on PE 0, the other PEs rest in a barrier. PE 0 prints a line of JSON
-for each operation: the medians of the processor's time in us, which other programs change little, and the medians of the
-rounds' ratios of that time and of the time on the clock.
+for each operation. It has the medians of the processor's time in us, which other programs change little. The ratios are
+medians over the rounds, of that time and of the time on the clock.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ namespace {
 
 Spec add_in_blocks_spec, near_box_spec;
 
-/// Where the elements of the PEs' blocks are.
+/// The places of the elements of all PEs' blocks.
 struct Blocks {
     const Context& ctx;
     char* data;
