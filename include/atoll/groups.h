@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATOLL_GROUPS_VERSION 1
+#define ATOLL_GROUPS_VERSION 2
 
 /* Operations. The members of a group call collectives in one order, with equal sizes. */
 enum atoll_kind {
@@ -98,17 +98,27 @@ struct atoll_callbacks {
     void (*notify)(void* state, int failure, const char* text);
 };
 
+/* A store that connects the members while they join. `get` waits for a value and calls `give` once. Both
+   return 0, or another number if they failed. */
+struct atoll_store {
+    void* state;
+    int (*put)(void* state, const char* key, const char* value, size_t bytes);
+    int (*get)(void* state, const char* key, void* sink,
+               void (*give)(void* sink, const char* value, size_t bytes));
+};
+
 struct atoll_groups_table {
     int version;
     const char* (*last_error)(void);
     int (*last_failure)(void); /* its atoll_failure */
 
-    /* Makes a group's memory and writes its address, a text of less than 512 bytes, for the other members. */
-    atoll_group* (*create)(int rank, int size, const int* names, const char* label, char* address,
-                           size_t room);
-    /* Joins a group that another process of this host made. `names` are the members' numbers in errors, or
-       null; `label` follows the word "group" in errors. */
-    atoll_group* (*join)(const char* address, int rank, int size, const int* names, const char* label);
+    /* Joins a group. Collective over its members, which may be processes of several hosts; the store, or a
+       prefix of its keys, serves one group. `names` are the members' numbers in errors, or null; `label`
+       follows the word "group" in errors. */
+    atoll_group* (*join)(const struct atoll_store* store, int rank, int size, const int* names,
+                         const char* label);
+    /* The number of hosts on which the members are. */
+    int (*n_hosts)(atoll_group* group);
     /* Leaves. Local; does not wait. Operations in flight fail on all members. */
     void (*leave)(atoll_group* group);
     /* Fails all operations of the group, on all members. */
@@ -138,15 +148,6 @@ __attribute__((visibility("default"))) const struct atoll_groups_table* atoll_gr
 /* Groups for memory of GPUs: operations in the order of a CUDA stream. They return once the work is
    enqueued, and can be captured in CUDA graphs. The members are processes of one host. */
 typedef struct atoll_device_group atoll_device_group;
-
-/* A store that connects the members while they join. `get` waits for a value and calls `give` once. Both
-   return 0, or another number if they failed. */
-struct atoll_store {
-    void* state;
-    int (*put)(void* state, const char* key, const char* value, size_t bytes);
-    int (*get)(void* state, const char* key, void* sink,
-               void (*give)(void* sink, const char* value, size_t bytes));
-};
 
 struct atoll_device_options {
     int rank, size;

@@ -12,27 +12,7 @@ namespace atl::front {
 namespace {
 
 using requests::guarded_call;
-
-[[noreturn]] void throw_store(const char* what, const std::string& key) {
-    throw Error(ErrorCode::bootstrap, std::string("The group's store failed to ") + what + " the key " + key +
-                                          "; its own message tells the reason.");
-}
-
-JobOptions::Store store_of(const atoll_store& from) {
-    JobOptions::Store store;
-    store.put = [from](const std::string& key, const std::string& value) {
-        if (from.put(from.state, key.c_str(), value.data(), value.size()) != 0) throw_store("take", key);
-    };
-    store.get = [from](const std::string& key) {
-        std::string value;
-        const auto give = [](void* sink, const char* data, std::size_t bytes) {
-            static_cast<std::string*>(sink)->assign(data, bytes);
-        };
-        if (from.get(from.state, key.c_str(), &value, give) != 0) throw_store("give", key);
-        return value;
-    };
-    return store;
-}
+using requests::store_of;
 
 atoll_device_group* join_group(const atoll_store* store, const atoll_device_options* options) {
     atoll_device_group* made = nullptr;

@@ -27,15 +27,6 @@ struct Token {
 };
 static_assert(sizeof(Token) <= SharedFile::token_bytes);
 
-std::string host_text() {
-    char name[256] = "?";
-    ::gethostname(name, sizeof name - 1);
-    // Process identifiers have a meaning only within one namespace.
-    return common::boot_id() + ":" + std::to_string(common::own_pid_namespace()) + ":" + name;
-}
-
-std::string name_of_host(const std::string& text) { return text.substr(text.rfind(':') + 1); }
-
 std::string system_text(const std::string& what) {
     return what + " failed: " + common::errno_text(errno) + ".";
 }
@@ -52,6 +43,15 @@ void check_file_limit(std::size_t bytes, const std::string& purpose) {
 }
 
 }  // namespace
+
+std::string host_text() {
+    char name[256] = "?";
+    ::gethostname(name, sizeof name - 1);
+    // Process identifiers have a meaning only within one namespace.
+    return common::boot_id() + ":" + std::to_string(common::own_pid_namespace()) + ":" + name;
+}
+
+std::string name_of_host(const std::string& text) { return text.substr(text.rfind(':') + 1); }
 
 SharedFile::SharedFile(common::Fd fd, std::size_t bytes, int process)
     : fd_(std::move(fd)), bytes_(bytes), process_(process) {}
@@ -109,7 +109,7 @@ SharedFile SharedFile::join(const std::string& address, const std::string& purpo
             "The processes that share memory for " + purpose +
                 " run on several hosts or in several containers (" + name_of_host(host) + " and " +
                 name_of_host(mine) +
-                "). Atoll's PyTorch backend has one host in this version; use gloo for such a group.");
+                "); symmetric memory needs one host. Make a group of the ranks of each host for it.");
     const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(number);
     common::Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     if (!fd)

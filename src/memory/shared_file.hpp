@@ -9,6 +9,11 @@
 
 namespace atl::memory {
 
+/// A text that is equal for processes that can map each other's files: those of one host and container. The
+/// name of the host follows its last colon.
+std::string host_text();
+std::string name_of_host(const std::string& text);
+
 class SharedFile {
   public:
     /// Bytes at the start of the memory that identify it. The rest is zero in a new file.

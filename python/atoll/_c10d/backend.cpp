@@ -14,6 +14,10 @@ int AtollBackend::root_of(std::int64_t root, const char* operation) const {
 }
 
 GpuSide& AtollBackend::gpu(c10::Device device) {
+    if (table->n_hosts(group_) > 1)
+        C10_THROW_ERROR(NotImplementedError,
+                        "Groups of Atoll over several hosts take CPU tensors only. For CUDA tensors make the "
+                        "group with another backend for them: init_process_group(\"cpu:atoll,cuda:nccl\").");
     const std::lock_guard lock(gpus_mutex_);
     auto& side = gpus_[device.index()];
     if (!side) side = std::make_unique<GpuSide>(meeting_, device);

@@ -1,5 +1,7 @@
 #include "gpu.hpp"
 
+#include "store.hpp"
+
 #include <algorithm>
 
 namespace atoll_c10d {
@@ -8,38 +10,6 @@ namespace {
 void throw_if_failed(int result) {
     if (result < 0) throw_failure(result, table->last_error());
 }
-
-/// The store as libatoll calls it. An exception is kept for the caller of `join`.
-struct StoreCalls {
-    c10d::Store& store;
-    std::string keys;
-    Milliseconds timeout;
-    std::exception_ptr error;
-
-    template <class Body> int guarded(Body&& body) {
-        try {
-            body();
-            return 0;
-        } catch (...) {
-            error = std::current_exception();
-            return 1;
-        }
-    }
-    static int put(void* state, const char* key, const char* value, std::size_t bytes) {
-        auto& self = *static_cast<StoreCalls*>(state);
-        return self.guarded(
-            [&] { self.store.set(self.keys + key, std::vector<std::uint8_t>(value, value + bytes)); });
-    }
-    static int get(void* state, const char* key, void* sink,
-                   void (*give)(void* sink, const char* value, std::size_t bytes)) {
-        auto& self = *static_cast<StoreCalls*>(state);
-        return self.guarded([&] {
-            self.store.wait({self.keys + key}, self.timeout);
-            const std::vector<std::uint8_t> value = self.store.get(self.keys + key);
-            give(sink, reinterpret_cast<const char*>(value.data()), value.size());
-        });
-    }
-};
 
 std::size_t total_of(const atoll_span* spans, std::size_t n) {
     std::size_t total = 0;
@@ -95,14 +65,14 @@ void Line::start(const std::vector<atoll_call>& calls, const c10::Stream& stream
 // ---- GpuSide
 
 DeviceGroup GpuSide::join(const std::string& keys, int rank, int size, bool for_messages) const {
-    StoreCalls calls{*meeting_.store, meeting_.keys + keys,
-                     Milliseconds(static_cast<std::int64_t>(meeting_.timeout_s * 1e3)), nullptr};
-    const atoll_store store{&calls, &StoreCalls::put, &StoreCalls::get};
+    StoreCalls calls(*meeting_.store, meeting_.keys + keys,
+                     Milliseconds(static_cast<std::int64_t>(meeting_.timeout_s * 1e3)));
+    const atoll_store store = calls.calls();
     const atoll_device_options options{rank, size, device_.index(), for_messages ? 1 : 0, meeting_.timeout_s,
                                        0};
     atoll_device_group* group = device_table->join(&store, &options);
     if (group == nullptr) {
-        if (calls.error) std::rethrow_exception(calls.error);
+        if (calls.error()) std::rethrow_exception(calls.error());
         throw_last_failure();
     }
     return DeviceGroup(group, [](atoll_device_group* of) { device_table->leave(of); });

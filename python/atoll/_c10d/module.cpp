@@ -10,22 +10,7 @@
 namespace atoll_c10d {
 namespace {
 
-constexpr std::size_t address_room = 512;
-
 constexpr const char* all_joined = "all joined";
-
-atoll_group* join_members(c10d::Store& store, const std::string& keys, int rank, int size,
-                          const std::vector<int>& names, const std::string& label, Milliseconds timeout) {
-    if (rank == 0) {
-        char address[address_room];
-        atoll_group* made = table->create(rank, size, names.data(), label.c_str(), address, sizeof address);
-        if (made != nullptr) store.set(keys + "/address", std::string(address));
-        return made;
-    }
-    const std::string step = c10::str("Rank ", names[0], " did not make the group's memory");
-    const std::string address = awaited(store, keys + "/address", step, timeout);
-    return table->join(address.c_str(), rank, size, names.data(), label.c_str());
-}
 
 }  // namespace
 
@@ -36,7 +21,9 @@ c10::intrusive_ptr<c10d::Backend> create_backend(const c10::intrusive_ptr<c10d::
         for (int i = 0; i < size; ++i) names.push_back(i);
     const Milliseconds timeout(static_cast<std::int64_t>(timeout_s * 1e3));
     const std::string keys = keys_of_group(*store, "atoll", size);
-    atoll_group* group = join_members(*store, keys, rank, size, names, group_id, timeout);
+    StoreCalls calls(*store, keys + "/", timeout);
+    const atoll_store joining = calls.calls();
+    atoll_group* group = table->join(&joining, rank, size, names.data(), group_id.c_str());
     if (group == nullptr) {
         const int failure = table->last_failure();
         const std::string text = table->last_error();

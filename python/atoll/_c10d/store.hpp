@@ -20,6 +20,49 @@ inline std::string awaited(c10d::Store& store, const std::string& key, const std
     return store.get_to_str(key);
 }
 
+/// The store as libatoll calls it. An exception is kept for the caller of `join`.
+class StoreCalls {
+  public:
+    /// `timeout` is for all calls together.
+    StoreCalls(c10d::Store& store, std::string keys, Milliseconds timeout)
+        : store_(store), keys_(std::move(keys)), end_(std::chrono::steady_clock::now() + timeout) {}
+
+    atoll_store calls() { return {this, &StoreCalls::put, &StoreCalls::get}; }
+    const std::exception_ptr& error() const { return error_; }
+
+  private:
+    template <class Body> int guarded(Body&& body) {
+        try {
+            body();
+            return 0;
+        } catch (...) {
+            error_ = std::current_exception();
+            return 1;
+        }
+    }
+    static int put(void* state, const char* key, const char* value, std::size_t bytes) {
+        auto& self = *static_cast<StoreCalls*>(state);
+        return self.guarded(
+            [&] { self.store_.set(self.keys_ + key, std::vector<std::uint8_t>(value, value + bytes)); });
+    }
+    static int get(void* state, const char* key, void* sink,
+                   void (*give)(void* sink, const char* value, std::size_t bytes)) {
+        auto& self = *static_cast<StoreCalls*>(state);
+        return self.guarded([&] {
+            const auto left =
+                std::chrono::duration_cast<Milliseconds>(self.end_ - std::chrono::steady_clock::now());
+            self.store_.wait({self.keys_ + key}, std::max(left, Milliseconds(1)));
+            const std::vector<std::uint8_t> value = self.store_.get(self.keys_ + key);
+            give(sink, reinterpret_cast<const char*>(value.data()), value.size());
+        });
+    }
+
+    c10d::Store& store_;
+    const std::string keys_;
+    const std::chrono::steady_clock::time_point end_;
+    std::exception_ptr error_;
+};
+
 /// The keys of one group. A store may outlive a group, so every group of a store has its own keys: those of
 /// its first, second, ... set of `size` tickets.
 inline std::string keys_of_group(c10d::Store& store, const std::string& prefix, int size) {

@@ -66,7 +66,9 @@ struct AreaHead {
 class Area {
   public:
     Area() = default;
-    Area(char* base, int n) : base_(base), n_(static_cast<std::size_t>(n)) {}
+    /// `first_ring`: the member whose ring is the first. The others' are missing in a copy for one member.
+    Area(char* base, int n, int first_ring = 0)
+        : base_(base), n_(static_cast<std::size_t>(n)), first_ring_(static_cast<std::size_t>(first_ring)) {}
     explicit operator bool() const { return base_ != nullptr; }
 
     AreaHead& head() const { return *reinterpret_cast<AreaHead*>(base_); }
@@ -82,7 +84,7 @@ class Area {
         return base_ + slots_offset(n_) + (round % n_slots) * slot_bytes;
     }
     char* ring(int to) const {
-        return base_ + slots_offset(n_) + n_slots * slot_bytes + std::size_t(to) * ring_bytes;
+        return base_ + slots_offset(n_) + n_slots * slot_bytes + (std::size_t(to) - first_ring_) * ring_bytes;
     }
 
     static std::size_t bytes(int n) { return bytes_without_rings(n) + std::size_t(n) * ring_bytes; }
@@ -90,6 +92,10 @@ class Area {
     static std::size_t bytes_without_rings(int n) {
         return slots_offset(std::size_t(n)) + n_slots * slot_bytes;
     }
+
+    /// The offset of the rings, of which a copy has one.
+    static std::size_t rings_offset(int n) { return bytes_without_rings(n); }
+    static std::size_t bytes_of_copy(int n) { return bytes_without_rings(n) + ring_bytes; }
 
   private:
     static std::size_t sizes_offset(std::size_t n) { return sizeof(AreaHead) + 2 * n * sizeof(Counter); }
@@ -101,6 +107,7 @@ class Area {
 
     char* base_ = nullptr;
     std::size_t n_ = 0;
+    std::size_t first_ring_ = 0;
 };
 
 }  // namespace atl::requests

@@ -3,7 +3,7 @@
 
 #include "collective/requests/c_interface.hpp"
 #include "collective/requests/group.hpp"
-#include "collective/requests/segment.hpp"
+#include "collective/requests/meeting.hpp"
 
 #include <cstring>
 #include <vector>
@@ -57,6 +57,27 @@ Call call_of(const atoll_call& from) {
     return call;
 }
 
+[[noreturn]] static void throw_store(const char* what, const std::string& key) {
+    throw Error(ErrorCode::bootstrap, std::string("The group's store failed to ") + what + " the key " + key +
+                                          "; its own message tells the reason.");
+}
+
+JobOptions::Store store_of(const atoll_store& from) {
+    JobOptions::Store store;
+    store.put = [from](const std::string& key, const std::string& value) {
+        if (from.put(from.state, key.c_str(), value.data(), value.size()) != 0) throw_store("take", key);
+    };
+    store.get = [from](const std::string& key) {
+        std::string value;
+        const auto give = [](void* sink, const char* data, std::size_t bytes) {
+            static_cast<std::string*>(sink)->assign(data, bytes);
+        };
+        if (from.get(from.state, key.c_str(), &value, give) != 0) throw_store("give", key);
+        return value;
+    };
+    return store;
+}
+
 namespace {
 
 static_assert(static_cast<int>(Kind::receive) == ATOLL_RECEIVE);
@@ -72,20 +93,6 @@ void destroy_elsewhere(Group* group) {
         delete group;
 }
 
-atoll_group* group_on(const std::shared_ptr<Segment>& segment, int rank, int size, const int* names,
-                      const char* label) {
-    Membership membership;
-    membership.rank = rank;
-    membership.n = size;
-    for (int i = 0; i < size; ++i) membership.areas.push_back(segment->area(i));
-    if (names != nullptr) membership.names.assign(names, names + size);
-    if (label != nullptr && *label != '\0') membership.group = std::string(" of group ") + label;
-    membership.memory = segment;
-    membership.shares_heaps = true;
-    membership.end_of = [segment](int member) { return segment->end_of(member); };
-    return new atoll_group{std::shared_ptr<Group>(new Group(std::move(membership)), destroy_elsewhere)};
-}
-
 void check_rank(int rank, int size) {
     if (rank < 0 || rank >= size)
         throw Error(ErrorCode::invalid_argument, "Rank " + std::to_string(rank) + " of a group of " +
@@ -97,29 +104,24 @@ const char* last_error() { return last_text.c_str(); }
 int last_failure() { return failure_of(static_cast<ErrorCode>(last_code)); }
 int last_error_code() { return last_code; }
 
-atoll_group* create_group(int rank, int size, const int* names, const char* label, char* address,
-                          std::size_t room) {
+atoll_group* join_group(const atoll_store* store, int rank, int size, const int* names, const char* label) {
     atoll_group* made = nullptr;
     guarded_call([&] {
         check_rank(rank, size);
-        const std::shared_ptr<Segment> segment = Segment::create(size);
-        if (segment->address().size() >= room)
-            throw Error(ErrorCode::invalid_argument, "The buffer for a group's address is too small.");
-        std::memcpy(address, segment->address().c_str(), segment->address().size() + 1);
-        made = group_on(segment, rank, size, names, label);
+        Joining joining{.store = store_of(*store), .rank = rank, .n = size};
+        if (names != nullptr) joining.names.assign(names, names + size);
+        Membership membership = join(joining);
+        membership.names = std::move(joining.names);
+        if (label != nullptr && *label != '\0') membership.group = std::string(" of group ") + label;
+        made = new atoll_group{std::shared_ptr<Group>(new Group(std::move(membership)), destroy_elsewhere)};
         return 0;
     });
     return made;
 }
 
-atoll_group* join_group(const char* address, int rank, int size, const int* names, const char* label) {
-    atoll_group* made = nullptr;
-    guarded_call([&] {
-        check_rank(rank, size);
-        made = group_on(Segment::join(address, size), rank, size, names, label);
-        return 0;
-    });
-    return made;
+int n_hosts_of(atoll_group* group) {
+    const far::FarMembers* const far = group->group->members().far();
+    return far == nullptr ? 1 : far->n_hosts();
 }
 
 void leave_group(atoll_group* group) { delete group; }
@@ -202,7 +204,7 @@ void release_request(atoll_request* request) { delete request; }
 extern "C" const atoll_groups_table* atoll_groups(void) {
     using namespace atl::requests;
     static const atoll_groups_table table = {
-        ATOLL_GROUPS_VERSION, last_error,  last_failure,  create_group,    join_group,
+        ATOLL_GROUPS_VERSION, last_error,  last_failure,  join_group,      n_hosts_of,
         leave_group,          abort_group, run_call,      start_call,      test_request,
         wait_request,         source_of,   describe_wait, release_request, last_error_code};
     return &table;

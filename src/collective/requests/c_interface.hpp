@@ -2,6 +2,7 @@
 #pragma once
 
 #include "atoll/groups.h"
+#include "atoll/job.hpp"
 #include "collective/requests/call.hpp"
 
 #include <exception>
@@ -14,6 +15,7 @@ inline thread_local int last_code = 0;  ///< an ErrorCode, or 0 for other except
 
 int failure_of(ErrorCode code);
 Call call_of(const atoll_call& from);
+JobOptions::Store store_of(const atoll_store& from);
 
 /// Calls `body`; an exception becomes last_error and a negative number.
 template <class Body> int guarded_call(Body&& body) {

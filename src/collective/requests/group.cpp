@@ -66,13 +66,13 @@ Group::~Group() {
         ending_ = true;
         thread_call_.notify_all();
     }
-    Bell& bell = members_.mine().head().bell;
-    bell.word.fetch_add(1);
-    common::futex_wake_all(bell.word);
+    members_.wake_own();
     thread_.reset();
     auto joined = static_cast<std::uint32_t>(Stage::joined);
     members_.mine().head().state.stage.compare_exchange_strong(joined,
                                                                static_cast<std::uint32_t>(Stage::left));
+    for (int i = 0; members_.far() && i < n(); ++i)
+        if (members_.is_far(i)) members_.far()->pass_last(i, &members_.mine().head().state.stage);
     members_.ring_all();
 }
 
@@ -169,6 +169,7 @@ void Group::rethrow(const Request& request) {
 // ---- moving
 
 bool Group::advance(Done& done) {
+    if (members_.far()) members_.far()->progress();
     std::unique_lock lock(mutex_, std::try_to_lock);
     return lock && move(done);
 }
@@ -261,19 +262,15 @@ bool Group::wait(const RequestPtr& request, double seconds) {
 }
 
 void Group::sleep_on_bell(std::uint64_t most_ns, const Request* request) {
-    Bell& bell = members_.mine().head().bell;
     Done done;
     // Looks once more: the others ring only for sleepers that they see.
-    bell.sleep(most_ns, [&] {
+    members_.sleep(most_ns, [&] {
         const bool moved = advance(done);
         const bool over = request != nullptr && request->is_over();
         return moved || !done.empty() || over || ending_.load();
     });
-    if (!done.empty()) {
-        // Another thread of this member may sleep on a request that has just ended.
-        bell.word.fetch_add(1, std::memory_order_seq_cst);
-        common::futex_wake_all(bell.word);
-    }
+    // Another thread of this member may sleep on a request that has just ended.
+    if (!done.empty()) members_.wake_own();
     notify(done);
 }
 
@@ -374,6 +371,7 @@ void Group::look_at(int member, Done& done) {
     }
     const auto& end_of = members_.membership().end_of;
     std::string end = stage == Stage::left ? "has left the communicator" : end_of ? end_of(member) : "";
+    if (end.empty() && members_.is_far(member) && waiter_for(member)) members_.far()->greet(member);
     // Its last data may have arrived meanwhile.
     if (end.empty() || move(done)) return;
     if (const Request* request = waiter_for(member))
@@ -425,10 +423,9 @@ void Group::break_up(ErrorCode code, const std::string& text, Done& done) {
     state.reason[broken_.copy(state.reason, reason_bytes - 1)] = '\0';
     state.code = static_cast<std::int32_t>(code);
     state.stage.store(static_cast<std::uint32_t>(Stage::broken), std::memory_order_release);
+    members_.pass_to_all(&state.stage, &state.code, sizeof state.code + reason_bytes);
     members_.ring_all();
-    Bell& bell = members_.mine().head().bell;
-    bell.word.fetch_add(1, std::memory_order_seq_cst);
-    common::futex_wake_all(bell.word);
+    members_.wake_own();
 }
 
 void Group::abort(const std::string& reason) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "atoll/error.hpp"
+#include "collective/far/far_members.hpp"
 #include "collective/requests/area.hpp"
 #include "common/recorder/recorder.hpp"
 
@@ -21,6 +22,7 @@ struct Membership {
     std::vector<char*> areas;
     std::function<char*(int)> find;
     std::shared_ptr<const void> memory;  ///< keeps the areas mapped
+    std::shared_ptr<far::FarMembers> far;  ///< members of other hosts; null if there are none
     bool shares_heaps = false;           ///< the members can map each other's process heaps
     std::string noun = "rank";           ///< "rank" or "PE", in errors
     std::vector<int> names;              ///< the number of each member in errors; empty: its rank
@@ -43,7 +45,10 @@ class Members {
     explicit Members(Membership membership) : m_(std::move(membership)) {
         areas_.resize(std::size_t(m_.n));
         for (int i = 0; i < m_.n; ++i)
-            if (m_.areas[std::size_t(i)]) areas_[std::size_t(i)] = Area(m_.areas[std::size_t(i)], m_.n);
+            if (is_far(i))
+                areas_[std::size_t(i)] = m_.far->copy(i);
+            else if (m_.areas[std::size_t(i)])
+                areas_[std::size_t(i)] = Area(m_.areas[std::size_t(i)], m_.n);
     }
 
     int rank() const { return m_.rank; }
@@ -69,13 +74,42 @@ class Members {
             if (i != m_.rank) wake_if_asleep(i);
     }
 
+    // ---- members of other hosts: each store that they may wait for is passed on to them
+
+    far::FarMembers* far() const { return m_.far.get(); }
+    bool is_far(int member) const { return m_.far && m_.far->is_far(member); }
+    /// Passes on the 8 bytes at `word` to all far members, after the range (at most 4 KiB, or none).
+    void pass_to_all(const void* word, const void* from = nullptr, std::size_t bytes = 0) {
+        for (int i = 0; m_.far && i < m_.n; ++i)
+            if (is_far(i)) m_.far->pass_word(i, from, bytes, word);
+    }
+    /// Sleeps until this member is rung, at most `most_ns`. `look` returns true if the wait is over.
+    template <class Look> void sleep(std::uint64_t most_ns, Look&& look) {
+        if (m_.far)
+            m_.far->sleep(mine().head().bell, most_ns, look);
+        else
+            mine().head().bell.sleep(most_ns, look);
+    }
+    /// Wakes this member's own threads.
+    void wake_own() {
+        if (m_.far) return m_.far->wake();
+        Bell& bell = mine().head().bell;
+        bell.word.fetch_add(1, std::memory_order_seq_cst);
+        common::futex_wake_all(bell.word);
+    }
+
     int number(int member) const { return m_.names.empty() ? member : m_.names[std::size_t(member)]; }
     std::string name(int member) const { return m_.noun + " " + std::to_string(number(member)); }
     std::string me() const { return name(m_.rank); }
 
   private:
     void wake_if_asleep(int member) {
-        if (const Area& of = area(member)) of.head().bell.wake_if_asleep();
+        const Area& of = area(member);
+        if (!of) return;
+        if (!m_.far)
+            of.head().bell.wake_if_asleep();
+        else if (of.head().bell.sleepers.load(std::memory_order_relaxed) != 0)
+            m_.far->nudge(member);  // it sleeps on the transport; a copy has no sleepers
     }
 
     Membership m_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace atl::requests {
 namespace {
@@ -54,6 +55,31 @@ bool Messages::push(int to, std::vector<RequestPtr>& complete) {
     return moved;
 }
 
+/// Shows the receiver the ring up to `end`; it knows the part before `begin`.
+void Messages::announce(int to, std::uint64_t begin, std::uint64_t end) {
+    const Area& mine = members_.mine();
+    std::atomic<std::uint64_t>& produced = mine.produced(to);
+    produced.store(end, std::memory_order_release);
+    if (members_.is_far(to)) {
+        for (std::uint64_t at = begin; at < end;) {
+            const std::uint64_t step = std::min(end - at, ring_bytes - at % ring_bytes);
+            members_.far()->pass(to, mine.ring(to) + at % ring_bytes, step);
+            at += step;
+        }
+        members_.far()->pass_word(to, nullptr, 0, &produced);
+    }
+    members_.ring(to);
+}
+
+/// Frees the sender's ring up to `end`.
+void Messages::note_taken(int from, std::uint64_t end) {
+    std::atomic<std::uint64_t>& taken = members_.mine().taken(from);
+    taken.store(end, std::memory_order_release);
+    if (!members_.is_far(from) || end - passed_[std::size_t(from)] < ring_bytes / 4) return;
+    passed_[std::size_t(from)] = end;
+    members_.far()->pass_word(from, nullptr, 0, &taken);
+}
+
 bool Messages::push_one(Request& request, int to) {
     const Area& mine = members_.mine();
     const Area& other = members_.area(to);
@@ -64,6 +90,7 @@ bool Messages::push_one(Request& request, int to) {
     std::uint64_t room = ring_bytes - (end - taken);
     char* ring = mine.ring(to);
     const std::uint64_t begin = end;
+    std::uint64_t announced = end;
     if (!request.started) {
         if (room < frame_bytes) return false;
         const Frame frame{data.bytes, request.call.tag};
@@ -79,15 +106,10 @@ bool Messages::push_one(Request& request, int to) {
         request.moved += step;
         end += padded(step);
         room -= std::min(room, padded(step));
-        produced.store(end, std::memory_order_release);
-        members_.ring(to);
+        announce(to, std::exchange(announced, end), end);
     }
-    if (end == begin) return false;
-    if (produced.load(std::memory_order_relaxed) != end) {
-        produced.store(end, std::memory_order_release);
-        members_.ring(to);
-    }
-    return true;
+    if (announced != end) announce(to, announced, end);
+    return end != begin;
 }
 
 // ---- receiving
@@ -120,7 +142,7 @@ bool Messages::open(int from) {
     const std::uint64_t at = taken.load(std::memory_order_relaxed);
     if (other.produced(members_.rank()).load(std::memory_order_acquire) - at < frame_bytes) return false;
     std::memcpy(&in.frame, other.ring(members_.rank()) + at % ring_bytes, sizeof in.frame);
-    taken.store(at + frame_bytes, std::memory_order_release);
+    note_taken(from, at + frame_bytes);
     in.open = true;
     ++n_open_;
     in.got = 0;
@@ -158,7 +180,7 @@ bool Messages::take(int from) {
             {in.frame.bytes - in.got, there, ring_bytes - at % ring_bytes, burst_bytes});
         std::memcpy(to + in.got, ring + at % ring_bytes, step);
         in.got += step;
-        taken.store(at + padded(step), std::memory_order_release);
+        note_taken(from, at + padded(step));
         members_.ring(from);
         moved = true;
     }

@@ -13,7 +13,7 @@ namespace atl::requests {
 class Messages {
   public:
     explicit Messages(Members& members)
-        : members_(members), sends_(std::size_t(members.n())), incoming_(std::size_t(members.n())) {}
+        : members_(members), sends_(std::size_t(members.n())), incoming_(std::size_t(members.n())), passed_(std::size_t(members.n())) {}
 
     /// Queues a send or a receive. Messages of one sender and tag are received in their order.
     void post(const RequestPtr& request);
@@ -50,6 +50,8 @@ class Messages {
 
     bool push(int to, std::vector<RequestPtr>& complete);
     bool push_one(Request& request, int to);
+    void announce(int to, std::uint64_t begin, std::uint64_t end);
+    void note_taken(int from, std::uint64_t end);
     bool pull(int from, std::vector<RequestPtr>& complete);
     bool open(int from);
     bool take(int from);
@@ -66,6 +68,7 @@ class Messages {
     std::vector<RequestPtr> given_;  ///< receives that an early message has completed
     std::size_t n_sends_ = 0;
     int n_open_ = 0;
+    std::vector<std::uint64_t> passed_;  ///< bytes taken of each far member's ring, as it knows
 };
 
 }  // namespace atl::requests

@@ -10,6 +10,8 @@ namespace {
 constexpr std::size_t least_sliced_bytes = 32 * 1024;
 /// Chunks of a sliced all_reduce that travel together: members then wait for each other less often.
 constexpr std::uint32_t chunks_together = n_slots / 2;
+/// Members of other hosts hear of consumed rounds this rarely, which leaves them slots to go on.
+constexpr std::uint64_t rounds_a_pass = n_slots / 2;
 
 std::uint32_t rounds_for(std::size_t bytes, std::size_t piece) {
     return static_cast<std::uint32_t>(std::max<std::size_t>((bytes + piece - 1) / piece, 1));
@@ -238,6 +240,7 @@ bool Rounds::publish(Request& request) {
         SlotHeader& header = area.head().headers[round % n_slots];
         write_round(request, area, header, round);
         header.round.store(round + 1, std::memory_order_release);
+        if (members_.far()) pass_round(request, area, round);
         members_.ring_all();
         // A member without data announces its call, which the others compare.
         request.published = request.sends ? request.published + 1 : request.rounds;
@@ -270,6 +273,27 @@ void Rounds::write_round(Request& request, const Area& area, SlotHeader& header,
     const Span piece = shared_piece(request, request.published);
     const bool fits = piece.bytes <= inline_bytes;
     copy_bytes(fits ? reinterpret_cast<char*>(header.data) : area.slot(round), piece.data, piece.bytes);
+}
+
+/// Passes on a round to the members of other hosts: the data that they read, then the header.
+void Rounds::pass_round(const Request& request, const Area& area, std::uint64_t round) {
+    far::FarMembers& far = *members_.far();
+    const SlotHeader& header = area.head().headers[round % n_slots];
+    const std::uint32_t index = request.published;
+    const bool pieces = gives_pieces(request, index);
+    const Span shared = request.sends && !pieces ? shared_piece(request, index) : Span{};
+    for (int i = 0; i < members_.n(); ++i) {
+        if (!far.is_far(i)) continue;
+        if (request.sends && pieces) {
+            if (request.call.kind == Kind::all_to_all && index == 0)
+                far.pass(i, area.sizes(round) + i, sizeof *area.sizes(round));
+            const Span piece = part(request, span_for(request.call.in, i), index, i);
+            far.pass(i, area.slot(round) + std::size_t(i) * request.piece, piece.bytes);
+        } else if (shared.bytes > inline_bytes && is_read_by(request, i)) {
+            far.pass(i, area.slot(round), shared.bytes);
+        }
+        far.pass_word(i, &header.bytes, sizeof header - sizeof header.round, &header.round);
+    }
 }
 
 void Rounds::write_pieces(const Request& request, char* slot, std::uint32_t round) const {
@@ -361,7 +385,9 @@ bool Rounds::consume(Request& request) {
         request.arrived = 0;
         ++request.consumed;
         any = true;
-        members_.mine().head().consumed.value.store(base_ + request.consumed, std::memory_order_release);
+        const std::uint64_t consumed = base_ + request.consumed;
+        members_.mine().head().consumed.value.store(consumed, std::memory_order_release);
+        if (consumed % rounds_a_pass == 0) members_.pass_to_all(&members_.mine().head().consumed);
         members_.ring_all();
     }
     return any;

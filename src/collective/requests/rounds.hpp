@@ -49,6 +49,7 @@ class Rounds {
 
     bool publish(Request& request);
     void write_round(Request& request, const Area& area, SlotHeader& header, std::uint64_t round);
+    void pass_round(const Request& request, const Area& area, std::uint64_t round);
     void write_pieces(const Request& request, char* slot, std::uint32_t round) const;
     Span shared_piece(const Request& request, std::uint32_t round) const;
     Span part(const Request& request, const Span& whole, std::uint32_t round, int member) const;

@@ -11,7 +11,6 @@
 namespace atl::transport::ucx {
 namespace {
 
-constexpr std::uint64_t explain_ns = 1'000'000'000;  // gives a monitor of the PEs time for a better error
 constexpr std::uint64_t drain_ns = 2'000'000'000;
 constexpr std::uint64_t goodbye_ns = 100'000'000;
 /// The most messages that are carried out before their sender is acknowledged, even under load.
@@ -225,7 +224,7 @@ void Engine::look_at_lost() {
     const std::uint64_t now = common::now_ns();
     std::erase_if(lost_, [&](Peer* peer) {
         if (peer->over || ending_) return true;
-        if (now - peer->failed_ns < explain_ns) return false;
+        if (now - peer->failed_ns < options_.explain_ns) return false;
         peer->reported = true;
         options_.lost(peer->pe, peer->why);
         return true;

@@ -146,6 +146,7 @@ class Engine {
     void receive(const Header& header, const char* data, std::size_t bytes);
     void carry_out(Peer& peer, const Header& header, const char* data, std::size_t bytes);
     void act(Peer& peer, const Header& header, const char* data, std::size_t bytes);
+    void put_to_parts(const Header& header, const char* data, std::size_t bytes);
     void put_blocks(const Header& header, const char* data, std::size_t bytes);
     void take_data(const Header& header, const char* data, std::size_t bytes);
     void take_value(const Header& header);

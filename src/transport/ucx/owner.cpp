@@ -26,7 +26,14 @@ char* Engine::place(std::uint64_t offset, std::uint64_t bytes) {
                                               std::to_string(options_.bytes));
 }
 
+void Engine::put_to_parts(const Header& header, const char* data, std::size_t bytes) {
+    const Signal signal{.offset = header.a, .value = header.b};
+    options_.parts->put(header.offset, data, bytes, header.kind == Kind::put_signal ? &signal : nullptr);
+}
+
 void Engine::act(Peer& peer, const Header& header, const char* data, std::size_t bytes) {
+    const bool is_put = header.kind == Kind::put || header.kind == Kind::put_signal;
+    if (options_.parts != nullptr && is_put) return put_to_parts(header, data, bytes);
     const bool is_signal = header.kind == Kind::put_signal && is_on_device(header.a);
     if (header.kind < Kind::value && (is_on_device(header.offset) || is_signal))
         return act_on_device(peer, header, data, bytes);

@@ -150,9 +150,13 @@ class Ucx final : public Transport {
         const std::unique_lock lock(engine_->mutex(), std::try_to_lock);
         return lock && engine_->progress();
     }
-    bool sleep(std::uint64_t ns) override {
-        waiting_->sleep(ns);
+    bool sleep(std::uint64_t ns, int also) override {
+        waiting_->sleep(ns, also);
         return true;
+    }
+    bool is_sending() override {
+        const std::lock_guard lock(engine_->mutex());
+        return engine_->worker().in_flight() != 0;
     }
     bool polls() const override { return true; }
     void connect_all() override {

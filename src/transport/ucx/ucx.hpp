@@ -17,12 +17,22 @@ namespace atl::transport {
 
 using common::UcxRma;
 
+/// Memory of several parts that come and go, in place of a PE's slot. Only puts reach it.
+class Parts {
+  public:
+    virtual ~Parts() = default;
+    /// Carries out a put of another PE, then sets the word at `signal` (null: none). Called by one thread at a
+    /// time. Ignores a part that is gone: messages to it may arrive late.
+    virtual void put(std::uint64_t offset, const char* data, std::size_t bytes, const Signal* signal) = 0;
+};
+
 struct UcxOptions {
     int pe = 0;
     int n_pes = 1;
     char* base = nullptr;                ///< this PE's slot, which offsets count from
     std::size_t bytes = 0;               ///< of the slot
     std::shared_ptr<const void> memory;  ///< keeps the slot mapped, may be null
+    Parts* parts = nullptr;              ///< in place of the slot, without RMA; outlives the transport
     std::string library;                 ///< path of libucp.so.0; empty: as library.hpp says
     bool progress_thread = true;
     UcxRma rma = UcxRma::automatic;
@@ -37,8 +47,9 @@ struct UcxOptions {
     std::function<void(const char* operation, int pe, const std::function<bool()>& ready)> wait;
     /// True if the job has ended by an error; then its end does not wait for other PEs. Null: it has not.
     std::function<bool()> is_over;
-    /// Called if the connection to `pe` is lost and no explanation came within a second.
+    /// Called if the connection to `pe` is lost and no explanation came within `explain_ns`.
     std::function<void(int pe, const std::string& sentence)> lost;
+    std::uint64_t explain_ns = 1'000'000'000;  ///< gives a monitor of the PEs time for a better error
 };
 
 /// Creates the transport. Local. Throws Error(unsupported) with the attempts if there is no UCX, and

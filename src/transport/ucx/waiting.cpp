@@ -4,7 +4,7 @@
 
 namespace atl::transport::ucx {
 
-void Waiting::sleep(std::uint64_t ns) {
+void Waiting::sleep(std::uint64_t ns, int also) {
     if (thread_) thread_->enter_sleep();
     bool armed = false;
     {
@@ -12,9 +12,9 @@ void Waiting::sleep(std::uint64_t ns) {
         armed = !engine_.is_closed() && !engine_.progress() && engine_.worker().arm();
     }
     if (armed) {
-        pollfd event{engine_.worker().event_fd(), POLLIN, 0};
+        pollfd events[] = {{engine_.worker().event_fd(), POLLIN, 0}, {also, POLLIN, 0}};
         const timespec most{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
-        ::ppoll(&event, 1, &most, nullptr);
+        ::ppoll(events, 2, &most, nullptr);  // poll ignores a negative descriptor
     }
     if (thread_) {
         thread_->note();

@@ -24,7 +24,7 @@ class Waiting {
     /// Error(pe_died, not_initialized), possibly without the lock.
     template <class Ready> void until(Lock& lock, const char* operation, int pe, Ready&& ready);
     /// Sleeps like Transport::sleep.
-    void sleep(std::uint64_t ns);
+    void sleep(std::uint64_t ns, int also);
     /// Records that the program drives the worker. Costs one store.
     void note() noexcept {
         if (thread_) thread_->note();

@@ -1,0 +1,105 @@
+// FarMembers: the members of a group that run on other hosts. Each has a copy of this member's area, and this
+// process has copies of theirs. A member passes on what it writes into its area, in order.
+#pragma once
+
+#include "collective/far/endpoint.hpp"
+#include "collective/requests/area.hpp"
+#include "common/quiet_thread.hpp"
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace atl::far {
+
+/// The members of a group by their hosts, and their numbers at the endpoint.
+struct Layout {
+    int rank = 0;
+    std::vector<int> host_of;        ///< by member
+    std::vector<std::string> names;  ///< of hosts
+    std::vector<int> numbers;        ///< by member
+
+    int n() const { return static_cast<int>(host_of.size()); }
+    bool is_far(int member) const {
+        return host_of[std::size_t(member)] != host_of[static_cast<std::size_t>(rank)];
+    }
+};
+
+class FarMembers final : public Target {
+  public:
+    FarMembers(std::shared_ptr<Endpoint> endpoint, Layout layout);
+    ~FarMembers() override;
+    FarMembers(const FarMembers&) = delete;
+    FarMembers& operator=(const FarMembers&) = delete;
+
+    /// The place of the copies of this process, for the other members.
+    std::uint64_t place() const { return place_; }
+    /// Sets the places of the other members' copies, and this member's area in `memory`.
+    void open(std::vector<std::uint64_t> places, char* area, std::shared_ptr<const void> memory);
+    int n_hosts() const { return static_cast<int>(layout_.names.size()); }
+    bool is_far(int member) const { return layout_.is_far(member); }
+    /// The copy of a member's area in this process.
+    requests::Area copy(int member) const {
+        return {memory_ + std::size_t(member) * stride_, layout_.n(), layout_.rank};
+    }
+
+    /// Passes on a range of this member's area. It must not change before the member has used it.
+    void pass(int member, const void* from, std::size_t bytes);
+    /// Passes on a range of at most 4 KiB (or none), then the 8 bytes at `word`, by which the member notices.
+    void pass_word(int member, const void* from, std::size_t bytes, const void* word);
+    /// Passes on the last word of this member, as pass_word. It arrives even if the process then ends.
+    void pass_last(int member, const void* word);
+
+    /// Moves messages. Returns true if any moved.
+    bool progress() { return endpoint_->transport().progress(); }
+    /// Sleeps until a message may have arrived, at most `ns`, unless `look` returns true.
+    template <class Look> void sleep(common::Bell& bell, std::uint64_t ns, Look&& look) {
+        bell.sleepers.fetch_add(1, std::memory_order_seq_cst);
+        sleepers_.fetch_add(1, std::memory_order_seq_cst);
+        if (!look()) {
+            endpoint_->transport().sleep(ns, wake_.fd());
+            wake_.clear();
+        }
+        sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+        bell.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+    }
+    /// Wakes this member's own threads.
+    void wake() noexcept {
+        if (sleepers_.load(std::memory_order_seq_cst) != 0) wake_.signal();
+    }
+    /// Sends an empty message: it wakes a member, and finds out whether its process lives.
+    void nudge(int member);
+    /// Connects to a member for which this one waits, so that its end is noticed.
+    void greet(int member);
+    /// Why a far member will do nothing more; empty if it may.
+    std::string end_of(int member);
+
+    void put(std::uint64_t offset, const char* data, std::size_t bytes) override;
+    void set(std::uint64_t offset, std::uint64_t value) override;
+    void arrived() noexcept override { wake(); }
+
+  private:
+    std::uint64_t place_of(int member, const void* in_area) const;
+    template <class Send> void guarded(int member, Send&& send);
+    void pass_by(int member, const void* from, std::size_t bytes, const void* word,
+                 transport::Completion completion);
+
+    std::shared_ptr<Endpoint> endpoint_;
+    const Layout layout_;
+    const std::size_t stride_;  ///< of the copies
+    const std::size_t bytes_;   ///< of all, and of a word for `nudge`
+    char* memory_ = nullptr;
+    std::uint64_t place_ = 0;
+    std::vector<std::uint64_t> places_;
+    char* area_ = nullptr;
+    std::shared_ptr<const void> area_memory_;
+    common::Wake wake_;
+    std::atomic<int> sleepers_{0};
+    std::vector<bool> greeted_;
+    std::mutex ends_mutex_;
+    std::vector<std::string> ends_;  ///< of members that could not be sent to
+};
+
+}  // namespace atl::far

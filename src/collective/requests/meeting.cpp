@@ -1,0 +1,250 @@
+#include "collective/requests/meeting.hpp"
+
+#include "bootstrap/hosts.hpp"
+#include "collective/far/far_members.hpp"
+#include "collective/requests/segment.hpp"
+#include "common/settings/settings.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <random>
+#include <sstream>
+
+namespace atl::requests {
+namespace {
+
+using far::Endpoint;
+using far::FarMembers;
+using far::Layout;
+
+// ---- texts that members exchange: lists, of which a failed member's is its error alone
+
+constexpr const char* failed = "failed";
+
+std::string pack(const std::vector<std::string>& parts) {
+    std::string text;
+    for (const std::string& part : parts) text += std::to_string(part.size()) + ":" + part;
+    return text;
+}
+
+std::vector<std::string> unpack(const std::string& text) {
+    std::vector<std::string> parts;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t colon = text.find(':', at);
+        const std::size_t bytes = std::strtoull(text.c_str() + at, nullptr, 10);
+        if (colon == std::string::npos || bytes > text.size() - colon - 1)
+            throw Error(ErrorCode::bootstrap, "A member's text cannot be read; do all run one release of Atoll?");
+        parts.push_back(text.substr(colon + 1, bytes));
+        at = colon + 1 + bytes;
+    }
+    return parts;
+}
+
+class Meeting {
+  public:
+    explicit Meeting(const Joining& joining) : joining_(joining) {}
+
+    /// Gives a text of this member, or its failure, and returns what member 0 makes of all: `body` of it.
+    template <class Own, class Body>
+    std::vector<std::string> exchange(const std::string& step, Own&& own, Body&& body) {
+        std::vector<std::string> mine;
+        Error error(ErrorCode::system, "");
+        try {
+            mine = own();
+        } catch (const Error& own_error) {
+            error = own_error;
+            mine = {failed, name(joining_.rank) + ": " + own_error.what()};
+        }
+        const bool has_failed = mine.size() == 2 && mine[0] == failed;
+        if (joining_.rank != 0) put(step + "/" + std::to_string(joining_.rank), mine);
+        const std::vector<std::string> all = joining_.rank == 0 ? answer(step, mine, body) : get(step, 0);
+        if (has_failed) throw error;
+        if (all.size() == 2 && all[0] == failed) throw Error(ErrorCode::bootstrap, all[1]);
+        return all;
+    }
+    const Joining& joining() const { return joining_; }
+
+  private:
+    std::string name(int member) const {
+        const auto at = std::size_t(member);
+        return "rank " + std::to_string(joining_.names.empty() ? member : joining_.names[at]);
+    }
+    void put(const std::string& key, const std::vector<std::string>& parts) const {
+        joining_.store.put(key, pack(parts));
+    }
+    std::vector<std::string> get(const std::string& key, int member) const {
+        std::string text;
+        try {
+            text = joining_.store.get(key);
+        } catch (const Error& error) {
+            throw Error(ErrorCode::timeout, "Not all ranks joined the group: " + name(member) +
+                                                (member == 0 ? ", which waits for the others, gave no answer. "
+                                                             : " did not come. ") +
+                                                error.what());
+        }
+        return unpack(text);
+    }
+
+    template <class Body>
+    std::vector<std::string> answer(const std::string& step, std::vector<std::string> mine, Body&& body) {
+        std::vector<std::vector<std::string>> all{std::move(mine)};
+        std::vector<std::string> result;
+        try {
+            for (int i = 1; i < joining_.n; ++i) all.push_back(get(step + "/" + std::to_string(i), i));
+            const auto found = std::find_if(all.begin(), all.end(), [](const auto& each) {
+                return each.size() == 2 && each[0] == failed;
+            });
+            result = found != all.end() ? *found : body(all);
+        } catch (const Error& error) {
+            put(step, {failed, name(0) + ": " + error.what()});
+            throw;
+        }
+        put(step, result);
+        return result;
+    }
+
+    const Joining& joining_;
+};
+
+// ---- the hosts, and the endpoint that all have
+
+std::string own_host(const Joining& joining) {
+    const int name = joining.names.empty() ? joining.rank : joining.names[std::size_t(joining.rank)];
+    const std::string id = bootstrap::host_id_of(common::read_settings().host_ids, name);
+    // An id of ATOLL_HOST_ID is the host's name.
+    return memory::host_text() + (id.empty() ? "" : ":" + id);
+}
+
+using Endpoints = std::vector<std::shared_ptr<Endpoint>>;
+
+std::string number_at(const std::vector<std::string>& told, const std::string& endpoint) {
+    for (std::size_t i = 1; i + 1 < told.size(); i += 2)
+        if (told[i] == endpoint) return told[i + 1];
+    return {};
+}
+
+std::string new_endpoint_name() {
+    std::random_device random;
+    std::ostringstream name;
+    name << std::hex << random() << random() << random() << random();
+    return name.str();
+}
+
+/// The hosts of all members, the name of the endpoint, and the members' numbers at it.
+std::vector<std::string> plan(const std::vector<std::vector<std::string>>& told) {
+    std::vector<std::string> hosts, numbers;
+    for (const auto& each : told) hosts.push_back(each[0]);
+    for (std::size_t i = 1; i + 1 < told[0].size(); i += 2) {
+        numbers.clear();
+        for (const auto& each : told) numbers.push_back(number_at(each, told[0][i]));
+        if (std::find(numbers.begin(), numbers.end(), "") == numbers.end())
+            return {pack(hosts), told[0][i], pack(numbers)};
+    }
+    return {pack(hosts), new_endpoint_name(), ""};
+}
+
+Layout layout_of(int rank, const std::vector<std::string>& hosts, const std::vector<std::string>& numbers) {
+    Layout layout;
+    layout.rank = rank;
+    std::map<std::string, int> known;
+    for (const std::string& host : hosts) {
+        const auto [at, is_new] = known.try_emplace(host, static_cast<int>(known.size()));
+        if (is_new) layout.names.push_back(memory::name_of_host(host));
+        layout.host_of.push_back(at->second);
+        const auto member = layout.numbers.size();
+        layout.numbers.push_back(numbers.empty() ? static_cast<int>(member) : std::stoi(numbers[member]));
+    }
+    return layout;
+}
+
+int first_of_host(const Layout& layout, int member) {
+    const auto& hosts = layout.host_of;
+    return static_cast<int>(std::find(hosts.begin(), hosts.end(), hosts[std::size_t(member)]) - hosts.begin());
+}
+
+void share(Membership& membership, const std::shared_ptr<Segment>& segment) {
+    for (int i = 0; i < membership.n; ++i) membership.areas.push_back(segment->area(i));
+    membership.memory = segment;
+}
+
+Membership join_one_host(const Joining& joining, std::shared_ptr<Segment> segment,
+                         const std::string& address) {
+    if (!segment) segment = Segment::join(address, joining.n);
+    Membership membership;
+    membership.rank = joining.rank;
+    membership.n = joining.n;
+    share(membership, segment);
+    membership.shares_heaps = true;
+    membership.end_of = [segment](int member) { return segment->end_of(member); };
+    return membership;
+}
+
+Membership join_several_hosts(Meeting& meeting, const std::vector<std::string>& plan, const Endpoints& known) {
+    const Joining& joining = meeting.joining();
+    const Layout layout = layout_of(joining.rank, unpack(plan[0]), unpack(plan[2]));
+    const bool is_new = plan[2].empty();
+    const int first = first_of_host(layout, joining.rank);
+    std::shared_ptr<Segment> segment;
+    std::shared_ptr<Endpoint> endpoint;
+    std::shared_ptr<FarMembers> far;
+    const auto own = [&]() -> std::vector<std::string> {
+        const auto has_name = [&](const auto& each) { return each->name() == plan[1]; };
+        endpoint = is_new ? Endpoint::make(plan[1], joining.rank, joining.n)
+                          : *std::find_if(known.begin(), known.end(), has_name);
+        if (first == joining.rank) segment = Segment::create(joining.n);
+        far = std::make_shared<FarMembers>(endpoint, layout);
+        return {std::to_string(far->place()), is_new ? endpoint->address() : "", segment ? segment->address() : ""};
+    };
+    const auto list = [](const std::vector<std::vector<std::string>>& told) {
+        std::vector<std::string> all;
+        for (const auto& each : told) all.insert(all.end(), each.begin(), each.end());
+        return all;
+    };
+    const std::vector<std::string> all = meeting.exchange("far", own, list);
+    std::vector<std::uint64_t> places;
+    std::vector<std::string> addresses;
+    for (std::size_t i = 0; i + 2 < all.size(); i += 3) {
+        places.push_back(std::stoull(all[i]));
+        addresses.push_back(all[i + 1]);
+    }
+    if (is_new) endpoint->set_addresses(std::move(addresses));
+    if (!segment) segment = Segment::join(all[3 * std::size_t(first) + 2], joining.n);
+    far->open(std::move(places), segment->area(joining.rank), segment);
+    Membership membership;
+    membership.rank = joining.rank;
+    membership.n = joining.n;
+    share(membership, segment);
+    membership.far = far;
+    membership.end_of = [segment, far](int member) {
+        return far->is_far(member) ? far->end_of(member) : segment->end_of(member);
+    };
+    return membership;
+}
+
+}  // namespace
+
+Membership join(const Joining& joining) {
+    Meeting meeting(joining);
+    const Endpoints known = Endpoint::all();
+    const auto own = [&] {
+        std::vector<std::string> told{own_host(joining)};
+        for (const auto& endpoint : known) {
+            told.push_back(endpoint->name());
+            told.push_back(std::to_string(endpoint->number()));
+        }
+        return told;
+    };
+    std::shared_ptr<Segment> segment;
+    const auto decide = [&](const std::vector<std::vector<std::string>>& told) -> std::vector<std::string> {
+        const auto is_here = [&](const auto& each) { return each[0] == told[0][0]; };
+        if (!std::all_of(told.begin(), told.end(), is_here)) return plan(told);
+        segment = Segment::create(joining.n);
+        return {segment->address()};
+    };
+    const std::vector<std::string> how = meeting.exchange("hosts", own, decide);
+    if (how.size() == 1) return join_one_host(joining, std::move(segment), how[0]);
+    return join_several_hosts(meeting, how, known);
+}
+
+}  // namespace atl::requests

@@ -1,0 +1,24 @@
+// The start of a group whose members are processes that only a store connects, on one host or several.
+#pragma once
+
+#include "atoll/job.hpp"
+#include "collective/requests/members.hpp"
+
+#include <string>
+#include <vector>
+
+namespace atl::requests {
+
+/// A member that joins. The store's keys are this group's own.
+struct Joining {
+    JobOptions::Store store;
+    int rank = 0;
+    int n = 1;
+    std::vector<int> names{};  ///< numbers of the members in errors; empty: their ranks
+};
+
+/// Joins a group. Collective over its members; an error of one is an error of all. Members of one host share
+/// memory. Throws Error.
+Membership join(const Joining& joining);
+
+}  // namespace atl::requests
