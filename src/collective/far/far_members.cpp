@@ -89,6 +89,10 @@ void FarMembers::pass_word(int member, const void* from, std::size_t bytes, cons
     pass_by(member, from, bytes, word, transport::Completion::unheard);
 }
 
+void FarMembers::pass_with_word(int member, const void* from, std::size_t bytes, const void* word) {
+    pass_by(member, from, bytes, word, transport::Completion::at_quiet);
+}
+
 void FarMembers::pass_last(int member, const void* word) {
     pass_by(member, nullptr, 0, word, transport::Completion::local);
 }

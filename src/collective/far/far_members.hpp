@@ -49,6 +49,8 @@ class FarMembers final : public Target {
     void pass(int member, const void* from, std::size_t bytes);
     /// Passes on a range of at most 4 KiB (or none), then the 8 bytes at `word`, by which the member notices.
     void pass_word(int member, const void* from, std::size_t bytes, const void* word);
+    /// Passes on a range of any size, then the word. The range must not change before the member has used it.
+    void pass_with_word(int member, const void* from, std::size_t bytes, const void* word);
     /// Passes on the last word of this member, as pass_word. It arrives even if the process then ends.
     void pass_last(int member, const void* word);
 

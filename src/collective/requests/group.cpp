@@ -71,8 +71,12 @@ Group::~Group() {
     auto joined = static_cast<std::uint32_t>(Stage::joined);
     members_.mine().head().state.stage.compare_exchange_strong(joined,
                                                                static_cast<std::uint32_t>(Stage::left));
+    const auto has_left = [this](int member) {
+        return members_.area(member).head().state.stage.load() == static_cast<std::uint32_t>(Stage::left);
+    };
     for (int i = 0; members_.far() && i < n(); ++i)
-        if (members_.is_far(i)) members_.far()->pass_last(i, &members_.mine().head().state.stage);
+        if (members_.is_far(i) && !has_left(i))
+            members_.far()->pass_last(i, &members_.mine().head().state.stage);
     members_.ring_all();
 }
 
@@ -242,13 +246,16 @@ bool Group::wait(const RequestPtr& request, double seconds) {
     const std::uint64_t end = seconds < 0 ? 0 : common::now_ns() + nanoseconds(seconds);
     Done done;
     int idle = 0;
+    // A look at the network is a system call, and much data leaves the core to who moves it.
+    const bool is_bulk = members_.far() && request->rounds > n_slots;
+    const int spins = is_bulk ? few_spins : spins_;
     while (!request->is_over()) {
         const bool moved = advance(done);
         notify(done);
         if (request->is_over()) break;
         if (moved) {
             idle = 0;
-        } else if (++idle <= spins_) {
+        } else if (++idle <= spins) {
             detail::cpu_pause();
         } else {
             const std::uint64_t now = common::now_ns();

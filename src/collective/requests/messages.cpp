@@ -61,12 +61,11 @@ void Messages::announce(int to, std::uint64_t begin, std::uint64_t end) {
     std::atomic<std::uint64_t>& produced = mine.produced(to);
     produced.store(end, std::memory_order_release);
     if (members_.is_far(to)) {
-        for (std::uint64_t at = begin; at < end;) {
-            const std::uint64_t step = std::min(end - at, ring_bytes - at % ring_bytes);
-            members_.far()->pass(to, mine.ring(to) + at % ring_bytes, step);
-            at += step;
-        }
-        members_.far()->pass_word(to, nullptr, 0, &produced);
+        const std::uint64_t step = std::min(end - begin, ring_bytes - begin % ring_bytes);
+        const std::uint64_t rest = end - begin - step;  // at the start of the ring
+        if (rest != 0) members_.far()->pass(to, mine.ring(to) + begin % ring_bytes, step);
+        const char* const last = mine.ring(to) + (rest != 0 ? 0 : begin % ring_bytes);
+        members_.far()->pass_with_word(to, last, rest != 0 ? rest : step, &produced);
     }
     members_.ring(to);
 }

@@ -284,14 +284,22 @@ void Rounds::pass_round(const Request& request, const Area& area, std::uint64_t 
     const Span shared = request.sends && !pieces ? shared_piece(request, index) : Span{};
     for (int i = 0; i < members_.n(); ++i) {
         if (!far.is_far(i)) continue;
+        const char* data = area.slot(round);
+        std::size_t bytes = 0;
         if (request.sends && pieces) {
             if (request.call.kind == Kind::all_to_all && index == 0)
                 far.pass(i, area.sizes(round) + i, sizeof *area.sizes(round));
-            const Span piece = part(request, span_for(request.call.in, i), index, i);
-            far.pass(i, area.slot(round) + std::size_t(i) * request.piece, piece.bytes);
+            data += std::size_t(i) * request.piece;
+            bytes = part(request, span_for(request.call.in, i), index, i).bytes;
         } else if (shared.bytes > inline_bytes && is_read_by(request, i)) {
-            far.pass(i, area.slot(round), shared.bytes);
+            bytes = shared.bytes;
         }
+        // Only the first round's header is compared.
+        if (index > 0 && bytes > 0) {
+            far.pass_with_word(i, data, bytes, &header.round);
+            continue;
+        }
+        far.pass(i, data, bytes);
         far.pass_word(i, &header.bytes, sizeof header - sizeof header.round, &header.round);
     }
 }

@@ -60,8 +60,10 @@ void Engine::connect(int pe, const std::string& value) {
 }
 
 void Engine::greet(Peer& peer) {
-    peer.awaited =
+    const std::uint64_t sequence =
         post(peer, Header{.kind = Kind::hello}, worker_.address().data(), worker_.address().size());
+    // A process of a group may have closed its transport before another one connects to it.
+    if (options_.parts == nullptr) peer.awaited = sequence;
 }
 
 void Engine::check(const Peer& peer) const {
