@@ -104,12 +104,11 @@ SharedFile SharedFile::join(const std::string& address, const std::string& purpo
         throw Error(ErrorCode::bootstrap,
                     "\"" + address + "\" is not the address of shared memory for " + purpose + ".");
     if (const std::string mine = host_text(); host != mine)
-        throw Error(
-            ErrorCode::unsupported,
-            "The processes that share memory for " + purpose +
-                " run on several hosts or in several containers (" + name_of_host(host) + " and " +
-                name_of_host(mine) +
-                "); symmetric memory needs one host. Make a group of the ranks of each host for it.");
+        throw Error(ErrorCode::unsupported,
+                    "The processes that share memory for " + purpose +
+                        " run on several hosts or in several containers (" + name_of_host(host) + " and " +
+                        name_of_host(mine) +
+                        "); symmetric memory needs one host. Make a group of the ranks of each host for it.");
     const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(number);
     common::Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     if (!fd)

@@ -1,4 +1,5 @@
-// Groups over several hosts: their members are threads, which ATOLL_HOST_ID puts on hosts, and UCX joins these.
+// Groups over several hosts: their members are threads, which ATOLL_HOST_ID puts on hosts, and UCX joins
+// these.
 #include "collective/requests/group.hpp"
 #include "collective/requests/meeting.hpp"
 
@@ -137,7 +138,8 @@ TEST_F(FarGroups, MessagesArriveByTags) {
         const int other = rank == 2 ? 0 : 2;
         if (rank == 1) return;
         for (const std::size_t count : sizes) {
-            Values one = values_of(rank, count), two = values_of(rank + 10, count), first(count), second(count);
+            Values one = values_of(rank, count), two = values_of(rank + 10, count), first(count),
+                   second(count);
             std::vector<RequestPtr> requests;
             const auto start = [&](Kind kind, Values& values, int tag) {
                 Call call = call_of(kind, other);
@@ -219,24 +221,27 @@ TEST_F(FarGroups, ATimeOutNamesTheMembersThatAreMissing) {
         }
         return {};
     });
-    for (const std::string& text : texts) EXPECT_NE(text.find("waiting for rank 1"), std::string::npos) << text;
+    for (const std::string& text : texts)
+        EXPECT_NE(text.find("waiting for rank 1"), std::string::npos) << text;
 }
 
-/// An error of one member is an error of all, and says whose it is.
+/// An error of one member is an error of all, and names that member.
 TEST_F(FarGroups, AMemberThatCannotJoinIsNamedOnAll) {
     Store store;
     std::vector<std::thread> threads;
     for (int rank = 0; rank < n; ++rank)
         threads.emplace_back([&, rank] {
             JobOptions::Store mine = store.of_members();
-            if (rank == 2) mine.put = [put = mine.put](const std::string& key, const std::string&) {
-                put(key, "6:failed15:rank 2: no room");
-            };
+            if (rank == 2)
+                mine.put = [put = mine.put](const std::string& key, const std::string&) {
+                    put(key, "6:failed15:rank 2: no room");
+                };
             try {
                 join({mine, rank, n});
                 ADD_FAILURE() << "member " << rank << " joined";
             } catch (const Error& error) {
-                EXPECT_NE(std::string(error.what()).find("rank 2: no room"), std::string::npos) << error.what();
+                EXPECT_NE(std::string(error.what()).find("rank 2: no room"), std::string::npos)
+                    << error.what();
             }
         });
     for (std::thread& thread : threads) thread.join();

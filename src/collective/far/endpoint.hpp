@@ -1,4 +1,5 @@
-// Endpoint: the connection of this process to processes of other hosts. Groups with the same processes share it.
+// Endpoint: the connection of this process to processes of other hosts. Groups with the same processes share
+// it.
 #pragma once
 
 #include "transport/ucx/ucx.hpp"

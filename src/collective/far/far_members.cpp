@@ -25,8 +25,8 @@ FarMembers::FarMembers(std::shared_ptr<Endpoint> endpoint, Layout layout)
       bytes_(stride_ * std::size_t(layout_.n()) + sizeof(std::uint64_t)),
       greeted_(std::size_t(layout_.n())),
       ends_(std::size_t(layout_.n())) {
-    void* const memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const memory =
+        ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         throw Error(ErrorCode::system, "Mapping " + common::bytes_text(bytes_) +
                                            " of memory (sparse) for a group over several hosts failed: " +
@@ -131,7 +131,8 @@ void FarMembers::put(std::uint64_t offset, const char* data, std::size_t bytes) 
 
 void FarMembers::set(std::uint64_t offset, std::uint64_t value) {
     if (offset > bytes_ - sizeof value || offset % sizeof value != 0) return;
-    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(memory_ + offset)).store(value, std::memory_order_release);
+    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(memory_ + offset))
+        .store(value, std::memory_order_release);
 }
 
 }  // namespace atl::far

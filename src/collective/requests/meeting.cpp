@@ -34,7 +34,8 @@ std::vector<std::string> unpack(const std::string& text) {
         const std::size_t colon = text.find(':', at);
         const std::size_t bytes = std::strtoull(text.c_str() + at, nullptr, 10);
         if (colon == std::string::npos || bytes > text.size() - colon - 1)
-            throw Error(ErrorCode::bootstrap, "A member's text cannot be read; do all run one release of Atoll?");
+            throw Error(ErrorCode::bootstrap,
+                        "A member's text cannot be read; do all run one release of Atoll?");
         parts.push_back(text.substr(colon + 1, bytes));
         at = colon + 1 + bytes;
     }
@@ -78,10 +79,11 @@ class Meeting {
         try {
             text = joining_.store.get(key);
         } catch (const Error& error) {
-            throw Error(ErrorCode::timeout, "Not all ranks joined the group: " + name(member) +
-                                                (member == 0 ? ", which waits for the others, gave no answer. "
-                                                             : " did not come. ") +
-                                                error.what());
+            throw Error(
+                ErrorCode::timeout,
+                "Not all ranks joined the group: " + name(member) +
+                    (member == 0 ? ", which waits for the others, gave no answer. " : " did not come. ") +
+                    error.what());
         }
         return unpack(text);
     }
@@ -160,7 +162,8 @@ Layout layout_of(int rank, const std::vector<std::string>& hosts, const std::vec
 
 int first_of_host(const Layout& layout, int member) {
     const auto& hosts = layout.host_of;
-    return static_cast<int>(std::find(hosts.begin(), hosts.end(), hosts[std::size_t(member)]) - hosts.begin());
+    return static_cast<int>(std::find(hosts.begin(), hosts.end(), hosts[std::size_t(member)]) -
+                            hosts.begin());
 }
 
 void share(Membership& membership, const std::shared_ptr<Segment>& segment) {
@@ -180,7 +183,8 @@ Membership join_one_host(const Joining& joining, std::shared_ptr<Segment> segmen
     return membership;
 }
 
-Membership join_several_hosts(Meeting& meeting, const std::vector<std::string>& plan, const Endpoints& known) {
+Membership join_several_hosts(Meeting& meeting, const std::vector<std::string>& plan,
+                              const Endpoints& known) {
     const Joining& joining = meeting.joining();
     const Layout layout = layout_of(joining.rank, unpack(plan[0]), unpack(plan[2]));
     const bool is_new = plan[2].empty();
@@ -194,7 +198,8 @@ Membership join_several_hosts(Meeting& meeting, const std::vector<std::string>& 
                           : *std::find_if(known.begin(), known.end(), has_name);
         if (first == joining.rank) segment = Segment::create(joining.n);
         far = std::make_shared<FarMembers>(endpoint, layout);
-        return {std::to_string(far->place()), is_new ? endpoint->address() : "", segment ? segment->address() : ""};
+        return {std::to_string(far->place()), is_new ? endpoint->address() : "",
+                segment ? segment->address() : ""};
     };
     const auto list = [](const std::vector<std::vector<std::string>>& told) {
         std::vector<std::string> all;

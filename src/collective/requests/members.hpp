@@ -21,13 +21,13 @@ struct Membership {
     /// Areas by rank. One that is null is looked up by `find` until that returns it.
     std::vector<char*> areas;
     std::function<char*(int)> find;
-    std::shared_ptr<const void> memory;  ///< keeps the areas mapped
-    std::shared_ptr<far::FarMembers> far;  ///< members of other hosts; null if there are none
-    bool shares_heaps = false;           ///< the members can map each other's process heaps
-    std::string noun = "rank";           ///< "rank" or "PE", in errors
-    std::vector<int> names;              ///< the number of each member in errors; empty: its rank
-    std::string group;                   ///< " of group 3", in errors; may be empty
-    std::string name;                    ///< "team 2", for a team
+    std::shared_ptr<const void> memory;    ///< keeps the areas mapped
+    std::shared_ptr<far::FarMembers> far;  ///< members of other hosts; null on one host
+    bool shares_heaps = false;             ///< the members can map each other's process heaps
+    std::string noun = "rank";             ///< "rank" or "PE", in errors
+    std::vector<int> names;                ///< the number of each member in errors; empty: its rank
+    std::string group;                     ///< " of group 3", in errors; may be empty
+    std::string name;                      ///< "team 2", for a team
     std::string cure = "Destroy it and make a new one.";  ///< for a group that has become unusable
     /// A team of a job. Its collectives end once all members have started them, so that all find a
     /// difference. Errors name calls as those of blocking collectives do, with their places.

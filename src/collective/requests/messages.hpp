@@ -13,7 +13,10 @@ namespace atl::requests {
 class Messages {
   public:
     explicit Messages(Members& members)
-        : members_(members), sends_(std::size_t(members.n())), incoming_(std::size_t(members.n())), passed_(std::size_t(members.n())) {}
+        : members_(members),
+          sends_(std::size_t(members.n())),
+          incoming_(std::size_t(members.n())),
+          passed_(std::size_t(members.n())) {}
 
     /// Queues a send or a receive. Messages of one sender and tag are received in their order.
     void post(const RequestPtr& request);

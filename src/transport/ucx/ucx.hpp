@@ -21,8 +21,8 @@ using common::UcxRma;
 class Parts {
   public:
     virtual ~Parts() = default;
-    /// Carries out a put of another PE, then sets the word at `signal` (null: none). Called by one thread at a
-    /// time. Ignores a part that is gone: messages to it may arrive late.
+    /// Carries out a put of another PE, then sets the word at `signal` (null: none). Called by one thread at
+    /// a time. Ignores a part that is gone: messages to it may arrive late.
     virtual void put(std::uint64_t offset, const char* data, std::size_t bytes, const Signal* signal) = 0;
 };
 

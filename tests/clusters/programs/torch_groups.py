@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -88,8 +89,7 @@ if rank != last:
     text = error_of(lambda: dist.all_reduce(torch.ones(4), group=group))
     assert f"waiting for rank {last}" in text, text
 dist.barrier()
-if "libucp" not in open("/proc/self/maps").read():
-    raise AssertionError("UCX did not carry the data")
+assert "libucp" in Path("/proc/self/maps").read_text(), "UCX did not carry the data"
 if rank == last:
     print("ok", flush=True)
     os._exit(0)
