@@ -1,7 +1,7 @@
 // Groups over several hosts: their members are threads, which ATOLL_HOST_ID puts on hosts, and UCX joins
 // these.
+#include "collective/far/meeting.hpp"
 #include "collective/requests/group.hpp"
-#include "collective/requests/meeting.hpp"
 
 #include <gtest/gtest.h>
 

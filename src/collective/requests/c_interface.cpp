@@ -1,9 +1,9 @@
 // The plain C interface of groups (atoll/groups.h).
 #include "atoll/groups.h"
 
+#include "collective/far/meeting.hpp"
 #include "collective/requests/c_interface.hpp"
 #include "collective/requests/group.hpp"
-#include "collective/requests/meeting.hpp"
 
 #include <cstring>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "collective/requests/meeting.hpp"
+#include "collective/far/meeting.hpp"
 
 #include "bootstrap/hosts.hpp"
 #include "collective/far/far_members.hpp"
@@ -6,7 +6,7 @@
 #include "common/settings/settings.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <cstdlib>
 #include <map>
 #include <random>
 #include <sstream>
