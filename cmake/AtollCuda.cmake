@@ -5,7 +5,8 @@ set(ATOLL_CUDA AUTO CACHE STRING "Build the GPU part: AUTO (where the CUDA toolk
 if(NOT TARGET atoll OR ATOLL_CUDA STREQUAL "OFF")
     return()
 endif()
-if(NOT CMAKE_CROSSCOMPILING)
+# Kernels are the same for all hosts, so any host's toolkit will do for them.
+if(NOT CMAKE_CROSSCOMPILING OR CMAKE_SYSROOT)
     find_package(CUDAToolkit 12.0 QUIET)
 endif()
 if(NOT CUDAToolkit_FOUND)

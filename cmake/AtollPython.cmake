@@ -1,6 +1,7 @@
 # The module _atoll: thin bindings of the shared library, which is beside it in lib/.
 file(GLOB_RECURSE ATOLL_PYTHON_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/src/*.cpp")
-if(NOT ATOLL_PYTHON OR NOT ATOLL_PYTHON_SOURCES OR NOT TARGET atoll OR CMAKE_CROSSCOMPILING)
+set(ATOLL_PYTHON_HEADERS "" CACHE PATH "Headers of the Python that the module is for; empty: those of the Python that builds")
+if(NOT ATOLL_PYTHON OR NOT ATOLL_PYTHON_SOURCES OR NOT TARGET atoll OR (CMAKE_CROSSCOMPILING AND NOT ATOLL_PYTHON_HEADERS))
     return()
 endif()
 
@@ -12,7 +13,22 @@ function(_atoll_no_python reason)
     message(STATUS "Atoll: no Python module (${reason})")
 endfunction()
 
-find_package(Python 3.10 QUIET COMPONENTS Interpreter Development.Module)
+if(ATOLL_PYTHON_HEADERS)
+    # CMake seeks headers only of the Python that it runs, so what nanobind reads of its result is set here.
+    find_package(Python 3.10 QUIET COMPONENTS Interpreter)
+    file(STRINGS "${ATOLL_PYTHON_HEADERS}/patchlevel.h" _line REGEX "define PY_VERSION +")
+    string(REGEX REPLACE ".*\"([0-9]+)\\.([0-9]+).*" "\\1.\\2" Python_VERSION "${_line}")
+    string(REPLACE "." "" _digits "${Python_VERSION}")
+    set(SKBUILD_SOABI "cpython-${_digits}-${CMAKE_SYSTEM_PROCESSOR}-linux-gnu")
+    set(SKBUILD_SOSABI abi3)
+    set(Python_INCLUDE_DIRS "${ATOLL_PYTHON_HEADERS}")
+    add_library(Python::Module INTERFACE IMPORTED)
+    add_library(Python::SABIModule INTERFACE IMPORTED)
+    set(_abi STABLE_ABI)   # from 3.12 on
+else()
+    find_package(Python 3.10 QUIET COMPONENTS Interpreter Development.Module)
+    set(_abi)
+endif()
 if(NOT Python_FOUND)
     _atoll_no_python("Atoll needs Python 3.10 or newer with its development headers.")
     return()
@@ -35,12 +51,10 @@ if(_numpy_version VERSION_LESS 2)
 endif()
 find_package(nanobind 3 CONFIG REQUIRED PATHS "${_nanobind_dir}" NO_DEFAULT_PATH)
 
-# Optimised for speed rather than size. Not for the stable ABI: a module is for the Python that built it, as its file
-# name and the wheel's tag state. Before CMake 3.26 or Python 3.12 there is no Development.SABIModule. Then nanobind
-# would silently build a plain module, while the wheel's tag would promise every later Python. The module also
-# uses what the stable ABI lacks: PyFrame_GetBack, PyGILState_Check, Py_XSETREF and tp_dict. The domain is
-# separate because __signature__ is added to nanobind's type of methods, which the modules of a domain share.
-nanobind_add_module(_atoll FREE_THREADED NB_STATIC NB_DOMAIN atoll NOMINSIZE NOSTRIP NB_SUPPRESS_WARNINGS ${ATOLL_PYTHON_SOURCES})
+# Optimised for speed rather than size. A module for given headers of Python 3.12 or newer is for the stable ABI, so that
+# one wheel serves all these Pythons. Others are for the Python that builds, whose own ABI is a little faster. The domain
+# is separate because __signature__ is added to nanobind's type of methods, which the modules of a domain share.
+nanobind_add_module(_atoll ${_abi} FREE_THREADED NB_STATIC NB_DOMAIN atoll NOMINSIZE NOSTRIP NB_SUPPRESS_WARNINGS ${ATOLL_PYTHON_SOURCES})
 target_include_directories(_atoll SYSTEM PRIVATE "${_numpy_include}")
 target_include_directories(_atoll PRIVATE "${PROJECT_SOURCE_DIR}/python/src" "${PROJECT_SOURCE_DIR}/src")
 target_compile_definitions(_atoll PRIVATE NPY_NO_DEPRECATED_API=NPY_2_0_API_VERSION

@@ -22,7 +22,7 @@ set_target_properties(atoll_shmem PROPERTIES EXPORT_NAME shmem INSTALL_RPATH "$O
 target_include_directories(atoll_shmem PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                               $<BUILD_INTERFACE:${ATOLL_SHMEM_INCLUDE}>
                                        PRIVATE "${PROJECT_SOURCE_DIR}/src" "${ATOLL_GENERATED_INCLUDE}")
-target_link_libraries(atoll_shmem PRIVATE atoll atoll_flags Threads::Threads)
+target_link_libraries(atoll_shmem PRIVATE atoll atoll_flags Threads::Threads ${CMAKE_DL_LIBS})
 target_link_options(atoll_shmem PRIVATE -Wl,--no-undefined "-Wl,--version-script=${_exports}")
 # 1,788 thunks: -O3 would only make them larger, and slower to compile.
 target_compile_options(atoll_shmem PRIVATE $<$<CONFIG:Release>:-O2>)

@@ -1,37 +1,16 @@
 #!/usr/bin/env bash
-# Makes the files of a release in dist/ (wheel, sdist, Debian package), and builds by the recipes of packaging/ in a clean
-# Debian. Not a part of `make ci`: it compiles the library five times, 20 minutes of two cores.
+# Makes the files of a release in dist/ (wheels, sdist, Debian package), and builds by the recipes of packaging/ in a clean
+# Debian. Not a part of `make ci`: it compiles the library six times, 30 minutes of two cores.
 #
 #   packages.sh          all parts
-#   packages.sh PART...  some of: wheel audit sdist debian container conda
+#   packages.sh PART...  some of: wheels sdist debian container conda
 source "$(dirname "$0")/lib.sh"
 
-work=$PWD/build/packages
+source scripts/roots.sh
 base=$work/debian-12
-mkdir -p "$work" dist
-export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 
-part_wheel() {
-    ATOLL_BUILD_NO_CLOSING=1 scripts/wheel.sh
-}
-
-# auditwheel's opinion on the tag that scripts/wheel_symbols.py has checked.
-part_audit() {
-    begin audit
-    [ -x "$work/auditwheel/bin/auditwheel" ] || step "auditwheel" install_auditwheel
-    check "auditwheel" audit
-}
-install_auditwheel() {
-    python3 -m venv "$work/auditwheel" &&
-        again "$work/auditwheel/bin/pip" install -q --disable-pip-version-check auditwheel
-}
-audit() {
-    local wheel tag said
-    wheel=$(ls dist/*.whl)
-    tag=$(sed -E 's/.*-([a-z0-9_]+)\.whl/\1/' <<<"$wheel")
-    said=$("$work/auditwheel/bin/auditwheel" show "$wheel") &&
-        say "$said" &&
-        grep -q "following platform tag: *\"$tag\"" <<<"$(tr '\n' ' ' <<<"$said")"
+part_wheels() {
+    ATOLL_BUILD_NO_CLOSING=1 scripts/wheels.sh
 }
 
 # A check ignores failures but the last one of a function, so commands are joined by `&&`.
@@ -91,19 +70,6 @@ fresh() {
         mkdir "$work/$1/src" &&
         git ls-files -z | tar -c --null -T - | tar -x -C "$work/$1/src"
 }
-# inside NAME COMMAND...: runs it in /src there. The mounts end with it.
-inside() {
-    local root=$work/$1
-    shift
-    # shellcheck disable=SC2016  # expanded by the inner shell
-    unshare --mount --fork sh -c 'root=$0
-        mount -t proc proc "$root/proc"
-        mount --rbind /dev "$root/dev"
-        mount --rbind /sys "$root/sys"
-        exec chroot "$root" env -i -C /src HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin PIP_DEFAULT_TIMEOUT=180 \
-            PIP_CERT=/etc/ssl/certs/ca-certificates.crt SOURCE_DATE_EPOCH="$SOURCE_DATE_EPOCH" "$@"' "$root" "$@"
-}
-
 part_debian() {
     begin debian
     clean_debian "Debian package" || return 0
@@ -148,10 +114,10 @@ conda() {
 }
 
 parts=("$@")
-[ $# -gt 0 ] || parts=(wheel audit sdist debian container conda)
+[ $# -gt 0 ] || parts=(wheels sdist debian container conda)
 for part in "${parts[@]}"; do
     case $part in
-        wheel | audit | sdist | debian | container | conda) say "$part:" && "part_$part" ;;
+        wheels | sdist | debian | container | conda) say "$part:" && "part_$part" ;;
         *) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2 ;;
     esac
 done

@@ -21,7 +21,7 @@ test_packages=(libucx-dev libgtest-dev googletest clang-tidy pkg-config git)
 compiler_packages=(g++-{11..16} clang-{13..22})
 bench_packages=(openmpi-bin libopenmpi-dev python3-dev python3-venv)
 docs_packages=(graphviz doxygen)
-release_packages=(debootstrap)
+release_packages=(debootstrap mmdebstrap g++-aarch64-linux-gnu qemu-user)
 cross_packages=(g++-aarch64-linux-gnu qemu-user googletest libcli11-dev nlohmann-json3-dev)
 
 missing_of() {

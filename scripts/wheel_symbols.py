@@ -13,8 +13,11 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-# The newest version of each library on the oldest systems of a tag: RHEL 9's glibc 2.34 with GCC 11.
-NEWEST = {"manylinux_2_34": {"GLIBC": "2.34", "GLIBCXX": "3.4.29", "CXXABI": "1.3.13", "GCC": "11.0"}}
+# The newest version of each library on the oldest systems of a tag: RHEL 8's glibc 2.28 with GCC 8, RHEL 9's with GCC 11.
+NEWEST = {
+    "manylinux_2_28": {"GLIBC": "2.28", "GLIBCXX": "3.4.24", "CXXABI": "1.3.11", "GCC": "7.0.0"},
+    "manylinux_2_34": {"GLIBC": "2.34", "GLIBCXX": "3.4.29", "CXXABI": "1.3.13", "GCC": "11.0"},
+}
 # Libraries that these systems have. The wheel itself brings libatoll.so.
 THERE = {
     "libc.so.6",

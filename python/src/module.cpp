@@ -66,13 +66,15 @@ PyObject* signature_of(PyObject* method, void*) {
 }
 
 /// Adds __signature__, which inspect.signature reads, to nanobind's type of methods. setattr cannot add it to
-/// that type. NB_DOMAIN makes the type private to this module (cmake/AtollPython.cmake).
+/// that type, which is immutable. NB_DOMAIN makes the type private to this module (cmake/AtollPython.cmake).
 void give_signatures(const nb::module_& module) {
     static PyGetSetDef getter{"__signature__", signature_of, nullptr, nullptr, nullptr};
     const nb::object method = module.attr("Lock").attr("acquire");
     PyTypeObject* type = Py_TYPE(method.ptr());
     const Ref descriptor(PyDescr_NewGetSet(type, &getter));
-    if (PyDict_SetItemString(type->tp_dict, getter.name, descriptor.get()) < 0) throw Raised{};
+    const Ref name(PyUnicode_InternFromString(getter.name));
+    if (PyObject_GenericSetAttr(reinterpret_cast<PyObject*>(type), name.get(), descriptor.get()) < 0)
+        throw Raised{};
     PyType_Modified(type);
 }
 

@@ -40,7 +40,10 @@ const Names& names() {
 }
 
 Ref attribute(PyObject* object, PyObject* name) { return Ref(PyObject_GetAttr(object, name)); }
-Ref called(PyObject* object, PyObject* method) { return Ref(PyObject_CallMethodNoArgs(object, method)); }
+/// PyObject_CallMethodNoArgs, which the stable ABI lacks.
+Ref called(PyObject* object, PyObject* method) {
+    return Ref(PyObject_VectorcallMethod(method, &object, 1, nullptr));
+}
 std::uintptr_t address_of(PyObject* number) {
     const std::uintptr_t address = PyLong_AsSize_t(number);
     if (address == SIZE_MAX && PyErr_Occurred()) throw Raised{};

@@ -64,7 +64,7 @@ std::string CallerLine::text(bool with_folders) const {
 CallerLine caller_line() {
     CallerLine found;
     std::string operation;
-    nb::object held;  // PyEval_GetFrame borrows, PyFrame_GetBack returns a new reference
+    nb::object held;  // PyEval_GetFrame borrows, f_back is a new reference
     for (PyFrameObject* frame = PyEval_GetFrame(); frame != nullptr && !found;) {
         const std::string module = module_of(frame);
         if (!is_ours(module)) {
@@ -73,8 +73,9 @@ CallerLine caller_line() {
             break;
         }
         if (std::string its = operation_of(frame, module); !its.empty()) operation = std::move(its);
-        frame = PyFrame_GetBack(frame);
-        held = nb::steal(reinterpret_cast<PyObject*>(frame));
+        // The stable ABI lacks PyFrame_GetBack.
+        held = nb::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(frame), "f_back"));
+        frame = held.is_none() ? nullptr : reinterpret_cast<PyFrameObject*>(held.ptr());
     }
     PyErr_Clear();
     return found;

@@ -5,8 +5,21 @@
 #include "calls/names.hpp"
 #include "registry.hpp"
 
+#include <dlfcn.h>
+
 namespace atl::python {
 namespace {
+
+/// PyGILState_Check, also in a module for the stable ABI, whose headers lack it.
+bool holds_gil() {
+#ifdef Py_LIMITED_API
+    using Check = int (*)();
+    static const auto check = reinterpret_cast<Check>(::dlsym(RTLD_DEFAULT, "PyGILState_Check"));
+    return check != nullptr && check() != 0;
+#else
+    return PyGILState_Check() != 0;
+#endif
+}
 
 /// The result of `enter` if the call has released the GIL already.
 char released_by_call;
@@ -14,7 +27,7 @@ char released_by_call;
 void* enter() {
     if (ReleaseGil::released() != nullptr) return &released_by_call;
     // A thread that Python does not know, or the last one during finalization of the interpreter.
-    if (!Py_IsInitialized() || !PyGILState_Check()) return nullptr;
+    if (!Py_IsInitialized() || !holds_gil()) return nullptr;
     return PyEval_SaveThread();
 }
 
@@ -31,7 +44,7 @@ bool interrupted(void* state) {
 
 std::string call_site(void* state) {
     if (!Py_IsInitialized()) return {};
-    if (state == nullptr && PyGILState_Check()) return caller_line().text(true);
+    if (state == nullptr && holds_gil()) return caller_line().text(true);
     auto* const thread = state == nullptr || state == &released_by_call ? ReleaseGil::released()
                                                                         : static_cast<PyThreadState*>(state);
     if (thread == nullptr) return {};

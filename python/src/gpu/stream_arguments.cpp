@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace atl::python {
@@ -115,7 +116,8 @@ StreamArg stream_slow(const Spec& spec, PyObject* stream, Library library) {
     }
     void* handle = handle_of(spec, stream);
     Py_INCREF(stream);
-    Py_XSETREF(last, stream);
+    PyObject* const before = std::exchange(last, stream);
+    Py_XDECREF(before);
     last_handle = handle;
     return {true, handle};
 }

@@ -1,0 +1,42 @@
+# Sourced by packages.sh and wheels.sh: folders with the files of other Debians, and commands that run there.
+work=$PWD/build/packages
+mkdir -p "$work" dist
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+
+# debian_name MACHINE: prints the name that Debian has for it.
+debian_name() { sed 's/x86_64/amd64/; s/aarch64/arm64/' <<<"$1"; }
+
+# unpack SUITE MACHINE PACKAGE...: makes the folder SUITE-MACHINE of these packages and of all that they need. No program of
+# theirs runs, so they may be another machine's.
+unpack() {
+    local root=$work/$1-$2 packages folder
+    packages=$(IFS=, && printf '%s' "${*:3}")
+    [ "$(cat "$root/unpacked" 2>/dev/null)" = "$packages" ] && return 0
+    rm -rf "$root"
+    # Debian testing's list of packages may be older than its promise.
+    again mmdebstrap --variant=extract --architectures="$(debian_name "$2")" --include="$packages" \
+        --aptopt='Acquire::Check-Valid-Until "false"' "$1" "$root" &&
+        mkdir -p "$root"/{src,proc,sys,dev,root,etc/ssl/certs} &&
+        cp /etc/resolv.conf "$root/etc/" &&
+        for folder in bin lib lib64 sbin; do # links, which a package of newer Debians makes
+            [ -e "$root/$folder" ] || [ ! -e "$root/usr/$folder" ] || ln -s "usr/$folder" "$root/$folder"
+        done &&
+        cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" &&
+        echo "$packages" >"$root/unpacked"
+}
+
+# may_mount: true where `inside` works.
+may_mount() { [ "$(id -u)" -eq 0 ] && unshare --mount true 2>/dev/null; }
+
+# inside NAME COMMAND...: runs it in /src of the folder NAME, as if that were a system. The mounts end with it.
+inside() {
+    local root=$work/$1
+    shift
+    # shellcheck disable=SC2016  # expanded by the inner shell
+    unshare --mount --fork sh -c 'root=$0
+        mount -t proc proc "$root/proc"
+        mount --rbind /dev "$root/dev"
+        mount --rbind /sys "$root/sys"
+        exec chroot "$root" env -i -C /src HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin PIP_DEFAULT_TIMEOUT=180 \
+            PIP_CERT=/etc/ssl/certs/ca-certificates.crt SOURCE_DATE_EPOCH="$SOURCE_DATE_EPOCH" "$@"' "$root" "$@"
+}

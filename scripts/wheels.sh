@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# Makes the wheels of a release in dist/, by packaging/wheels.tsv, and tries each on the Pythons that the table names.
+# A wheel for this machine is tried by root in folders of other Debians, one for another machine under qemu-user.
+#
+#   wheels.sh           all wheels
+#   wheels.sh WORD...   those whose line has all these words: aarch64 cp312-abi3
+source "$(dirname "$0")/lib.sh"
+source scripts/roots.sh
+begin wheels
+
+platform=manylinux_2_28
+# Each Debian has a Python that runs, with NumPy's libstdc++, and headers for the build.
+packages=(coreutils dash python3-venv libstdc++6 libpython3-dev libcli11-dev nlohmann-json3-dev)
+auditwheel=$work/auditwheel/bin/auditwheel
+
+# The rows of the table with all given words.
+rows() {
+    local row word
+    while read -r row; do
+        for word in "$@"; do [[ " ${row//[$'\t',]/ } " == *" $word "* ]] || continue 2; done
+        printf '%s\n' "$row"
+    done < <(grep -v '^#' packaging/wheels.tsv)
+}
+
+# Makes a sysroot: the C library of Debian 11, and headers. Links to /lib would leave it, so they become relative.
+sysroot() {
+    local root=$work/bullseye-$machine at
+    unpack bullseye "$machine" coreutils dash libc6-dev libstdc++6 &&
+        unpack bookworm "$machine" "${packages[@]}" &&
+        unpack trixie "$machine" "${packages[@]}" || return 1
+    find "$root" -lname '/*' | while read -r at; do ln -sfnr "$root$(readlink "$at")" "$at"; done
+    mkdir -p "$root/usr/share" &&
+        cp -a "$work/bookworm-$machine"/usr/include/{CLI,nlohmann} "$root/usr/include" &&
+        cp -a "$work/bookworm-$machine/usr/share/cmake" "$root/usr/share" &&
+        exceptions
+}
+# The linker reads only the names and versions of a shared library, so this one has the system's name and empty functions.
+exceptions() {
+    sed -nE 's/^ +(\w+);$/void \1(void) {}/p' cmake/exceptions.map |
+        "$machine-linux-gnu-gcc" -w -shared -nostdlib -fPIC -x c - -Wl,--version-script=cmake/exceptions.map \
+            -Wl,-soname,libstdc++.so.6 -o "$work/bullseye-$machine/usr/lib/$machine-linux-gnu/libexceptions.so"
+}
+# Python's headers go into the sysroot, since one of them includes another by its path in /usr/include.
+python_headers() {
+    local from=$work/${headers%/*}-$machine/usr/include to=$work/bullseye-$machine/usr/include name=${headers#*/}
+    cp -a "$from/$name" "$to" && cp -a "$from/$machine-linux-gnu/$name" "$to/$machine-linux-gnu"
+}
+
+make_wheel() {
+    python_headers || return 1
+    rm -f dist/atoll-*-"$tag-${platform}_$machine".whl
+    local root=$work/bullseye-$machine
+    "$python" -m pip wheel --no-build-isolation --no-deps -Cbuild-dir="$work/tree-$machine" \
+        -Ccmake.define.CMAKE_TOOLCHAIN_FILE="$PWD/cmake/sysroot.cmake" -Ccmake.define.ATOLL_MACHINE="$machine" \
+        -Ccmake.define.ATOLL_SYSROOT="$root" -Ccmake.define.ATOLL_PYTHON_HEADERS="$root/usr/include/${headers#*/}" \
+        -Cwheel.tags="$tag-${platform}_$machine" -w dist .
+}
+
+# auditwheel computes the oldest systems itself; they must be those of the tag, or older.
+install_auditwheel() {
+    python3 -m venv "$work/auditwheel" && again "$work/auditwheel/bin/pip" install -q --disable-pip-version-check auditwheel
+}
+audit() {
+    local said oldest
+    said=$("$auditwheel" show "$wheel") && say "$said" || return 1
+    oldest=$(tr '\n' ' ' <<<"$said" | sed -nE 's/.*following platform tag: *"(manylinux_[0-9_]+)_'"$machine"'".*/\1/p')
+    [ -n "$oldest" ] && [ "$(printf '%s\n' "$oldest" "$platform" | sort -V | tail -n 1)" = "$platform" ]
+}
+
+# Each way to try a wheel is two checks, installation and a job, so that the output shows the time of each.
+in_suite() {
+    local name=$1-$machine
+    unpack "$1" "$machine" "${packages[@]}" || return 1
+    rm -rf "$work/$name"/{src,atoll} && mkdir "$work/$name/src" && cp "$wheel" packaging/try_wheel.py "$work/$name/src" &&
+        inside "$name" python3 -m venv /atoll
+}
+install_in_suite() { again inside "$1-$machine" /atoll/bin/pip install --disable-pip-version-check "${wheel##*/}"; }
+run_in_suite() { inside "$1-$machine" /atoll/bin/atoll run -n 2 /atoll/bin/python try_wheel.py; }
+
+under_qemu() {
+    unpack "$1" "$machine" "${packages[@]}" && rm -rf "$work/$1-$machine/atoll"
+}
+install_under_qemu() {
+    local version
+    version=$(basename "$(readlink "$work/$1-$machine/usr/bin/python3")")
+    again "$python" -m pip install --disable-pip-version-check --target "$work/$1-$machine/atoll" --only-binary=:all: \
+        --platform "${platform}_$machine" --python-version "${version#python}" "$wheel"
+}
+run_under_qemu() {
+    local root=$work/$1-$machine emulate
+    emulate=(env PYTHONPATH="$root/atoll" "qemu-$machine" -L "$root")
+    "${emulate[@]}" "$root/atoll/bin/atoll" run -n 2 "${emulate[@]}" "$root/usr/bin/python3" packaging/try_wheel.py
+}
+
+on_this_machine() { rm -rf "$work/on-$1" && "$1" -m venv "$work/on-$1"; }
+install_on_this_machine() { again "$work/on-$1/bin/pip" install --disable-pip-version-check "$wheel"; }
+run_on_this_machine() (
+    unset PYTHONPATH VIRTUAL_ENV LD_LIBRARY_PATH
+    "$work/on-$1/bin/atoll" run -n 2 "$work/on-$1/bin/python" packaging/try_wheel.py
+)
+
+# OpenSHMEM in C on the oldest system at hand, whose glibc is 2.31. No Python there is new enough.
+c_on_debian_11() {
+    local root=$work/bullseye-$machine triplet=$machine-linux-gnu emulate
+    rm -rf "$root/src" && mkdir "$root/src" && "$python" -m zipfile -e "$wheel" "$root/src" &&
+        mv "$root"/src/*.data/scripts/atoll "$root/src/launcher" && chmod +x "$root/src/launcher" &&
+        "$triplet-gcc" --sysroot="$root" -B"$root/usr/lib/$triplet" -L"$root/lib/$triplet" -L"$root/usr/lib/$triplet" \
+            -I"$root/src/atoll/include" examples/openshmem/ring.c -o "$root/src/ring" -L"$root/src/atoll/lib" \
+            -latoll_shmem -latoll -Wl,-rpath,"\$ORIGIN/atoll/lib" || return 1
+    if [ "$machine" = "$(uname -m)" ]; then
+        inside "bullseye-$machine" ./launcher run -n 2 ./ring
+    else
+        emulate=("qemu-$machine" -L "$root")
+        "${emulate[@]}" "$root/src/launcher" run -n 2 "${emulate[@]}" "$root/src/ring"
+    fi
+}
+
+# lacking PLACE: prints the reason why nothing can be tried there.
+lacking() {
+    if [[ $1 == python* ]]; then
+        "$1" --version >/dev/null 2>&1 || echo "this machine has no $1"
+    elif [ "$machine" != "$(uname -m)" ]; then
+        command -v "qemu-$machine" >/dev/null || echo "needs qemu-user"
+    else
+        may_mount || echo "needs root and the right to mount"
+    fi
+}
+# try_on PLACE: tries the wheel in a suite of Debian, or on a Python of this machine.
+try_on() {
+    local how=in_suite name="$tag $machine on $1" lacks
+    lacks=$(lacking "$1")
+    [ -z "$lacks" ] || { skip "$name" "$lacks"; return 0; }
+    if [[ $1 == python* ]]; then how=on_this_machine; elif [ "$machine" != "$(uname -m)" ]; then how=under_qemu; fi
+    step "$name: a system" "$how" "$1" || true # without one, the installation fails and counts
+    check "$name: pip install" "install_$how" "$1"
+    [ "$checked" -ne 0 ] || check "$name: a job" "run_$how" "$1"
+}
+
+make_and_try() {
+    local machine=$1 tag=$2 headers=$3 places=$4 wheel place lacks
+    check "sysroot $machine" sysroot
+    [ "$checked" -eq 0 ] || return 0
+    check "$tag $machine" make_wheel
+    [ "$checked" -eq 0 ] || return 0
+    wheel=$(ls "$PWD"/dist/atoll-*-"$tag-${platform}_$machine".whl)
+    check "$tag $machine: symbols" "$python" scripts/wheel_symbols.py "$wheel"
+    check "$tag $machine: GPUs" "$python" scripts/wheel_gpus.py "$wheel"
+    check "$tag $machine: auditwheel" audit
+    for place in ${places//,/ }; do try_on "$place"; done
+    lacks=$(lacking bullseye)
+    if [ -z "$lacks" ]; then check "$tag $machine: C on Debian 11" c_on_debian_11; else skip "$tag $machine: C on Debian 11" "$lacks"; fi
+}
+
+[ -x "$auditwheel" ] || step "auditwheel" install_auditwheel
+while IFS=$'\t' read -r tag machine headers places; do
+    make_and_try "$machine" "$tag" "$headers" "$places"
+done < <(rows "$@")
+[ -n "${ATOLL_BUILD_NO_CLOSING:-}" ] || closing wheels

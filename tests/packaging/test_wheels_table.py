@@ -1,0 +1,26 @@
+"""packaging/wheels.tsv, by which a release's wheels are made, agrees with the page that lists them."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LINES = (ROOT / "packaging/wheels.tsv").read_text().splitlines()
+ROWS = [line.split("\t") for line in LINES if not line.startswith("#")]
+
+
+def test_the_page_lists_each_wheel() -> None:
+    page = (ROOT / "docs/install.md").read_text()
+    listed = re.findall(r"^\| `(cp\S+)` \| .* \| (x86-64|aarch64) \|", page, re.MULTILINE)
+    assert [[tag, machine.replace("-", "_")] for tag, machine in listed] == [row[:2] for row in ROWS]
+
+
+def test_the_symbols_of_the_tag_are_checked() -> None:
+    spec = importlib.util.spec_from_file_location("wheel_symbols", ROOT / "scripts/wheel_symbols.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    (platform,) = re.findall(r"^platform=(\w+)$", (ROOT / "scripts/wheels.sh").read_text(), re.MULTILINE)
+    assert module.NEWEST[platform]["GLIBC"] == platform.removeprefix("manylinux_").replace("_", ".")
