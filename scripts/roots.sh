@@ -12,10 +12,7 @@ unpack() {
     local root=$work/$1-$2 packages folder
     packages=$(IFS=, && printf '%s' "${*:3}")
     [ "$(cat "$root/unpacked" 2>/dev/null)" = "$packages" ] && return 0
-    rm -rf "$root"
-    # Debian testing's list of packages may be older than its promise.
-    again mmdebstrap --variant=extract --architectures="$(debian_name "$2")" --include="$packages" \
-        --aptopt='Acquire::Check-Valid-Until "false"' "$1" "$root" &&
+    again extract "$1" "$2" "$packages" &&
         mkdir -p "$root"/{src,proc,sys,dev,root,etc/ssl/certs} &&
         cp /etc/resolv.conf "$root/etc/" &&
         for folder in bin lib lib64 sbin; do # links, which a package of newer Debians makes
@@ -23,6 +20,14 @@ unpack() {
         done &&
         cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" &&
         echo "$packages" >"$root/unpacked"
+}
+
+# Debian testing's list of packages may be older than its promise. Security updates of Debian 11 are no longer kept for every
+# machine, so the packages are those of releases.
+extract() {
+    rm -rf "$work/$1-$2" &&
+        mmdebstrap --variant=extract --architectures="$(debian_name "$2")" --include="$3" \
+            --aptopt='Acquire::Check-Valid-Until "false"' "$1" "$work/$1-$2" "deb http://deb.debian.org/debian $1 main"
 }
 
 # may_mount: true where `inside` works.

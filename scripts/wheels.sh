@@ -92,7 +92,18 @@ run_under_qemu() {
     "${emulate[@]}" "$root/atoll/bin/atoll" run -n 2 "${emulate[@]}" "$root/usr/bin/python3" packaging/try_wheel.py
 }
 
-on_this_machine() { rm -rf "$work/on-$1" && "$1" -m venv "$work/on-$1"; }
+# python_here NAME: prints a program of this machine, such as python3.12. Those of pyenv are not on PATH.
+python_here() {
+    local program
+    for program in "$1" "${PYENV_ROOT:-$HOME/.pyenv}/versions/${1#python}".*/bin/"$1"; do
+        if "$program" --version >/dev/null 2>&1; then
+            printf '%s\n' "$program"
+            return 0
+        fi
+    done
+    return 1
+}
+on_this_machine() { rm -rf "$work/on-$1" && "$(python_here "$1")" -m venv "$work/on-$1"; }
 install_on_this_machine() { again "$work/on-$1/bin/pip" install --disable-pip-version-check "$wheel"; }
 run_on_this_machine() (
     unset PYTHONPATH VIRTUAL_ENV LD_LIBRARY_PATH
@@ -118,7 +129,7 @@ c_on_debian_11() {
 # lacking PLACE: prints the reason why nothing can be tried there.
 lacking() {
     if [[ $1 == python* ]]; then
-        "$1" --version >/dev/null 2>&1 || echo "this machine has no $1"
+        python_here "$1" >/dev/null || echo "this machine has no $1"
     elif [ "$machine" != "$(uname -m)" ]; then
         command -v "qemu-$machine" >/dev/null || echo "needs qemu-user"
     else

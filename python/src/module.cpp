@@ -65,17 +65,19 @@ PyObject* signature_of(PyObject* method, void*) {
     return PyObject_CallMethod(module.ptr(), "signature", "O", method);
 }
 
-/// Adds __signature__, which inspect.signature reads, to nanobind's type of methods. setattr cannot add it to
-/// that type, which is immutable. NB_DOMAIN makes the type private to this module (cmake/AtollPython.cmake).
+/// Adds __signature__, which inspect.signature reads, to nanobind's types of methods and bound methods. setattr cannot
+/// add it to these types, which are immutable. NB_DOMAIN makes them private to this module (cmake/AtollPython.cmake).
 void give_signatures(const nb::module_& module) {
     static PyGetSetDef getter{"__signature__", signature_of, nullptr, nullptr, nullptr};
-    const nb::object method = module.attr("Lock").attr("acquire");
-    PyTypeObject* type = Py_TYPE(method.ptr());
-    const Ref descriptor(PyDescr_NewGetSet(type, &getter));
     const Ref name(PyUnicode_InternFromString(getter.name));
-    if (PyObject_GenericSetAttr(reinterpret_cast<PyObject*>(type), name.get(), descriptor.get()) < 0)
-        throw Raised{};
-    PyType_Modified(type);
+    const nb::object method = module.attr("Lock").attr("acquire");
+    for (const nb::object& kind : {method, nb::object(method.attr("__get__")(module))}) {
+        PyTypeObject* type = Py_TYPE(kind.ptr());
+        const Ref descriptor(PyDescr_NewGetSet(type, &getter));
+        if (PyObject_GenericSetAttr(reinterpret_cast<PyObject*>(type), name.get(), descriptor.get()) < 0)
+            throw Raised{};
+        PyType_Modified(type);
+    }
 }
 
 /// A second import, after sys.modules lost the module, returns the first registration: classes and exceptions

@@ -24,6 +24,8 @@ def test_signatures_are_those_of_the_calls() -> None:
     assert str(inspect.signature(atoll.Lock.acquire)) == (
         "(self, blocking: 'bool' = True, timeout: 'float | None' = None) -> 'bool'"
     )
+    bound = atoll.Lock.acquire.__get__(object())
+    assert list(inspect.signature(bound).parameters) == ["blocking", "timeout"]
     assert list(inspect.signature(atoll.Mailbox).parameters) == ["nbytes", "slots", "team", "device"]
     assert list(inspect.signature(atoll.Team.split).parameters) == ["self", "color", "key"]
     assert list(inspect.signature(atoll.DeviceArray.view).parameters) == ["self", "dtype"]

@@ -5,6 +5,7 @@
 #include "atoll/device/wait.hpp"
 
 #if !defined(__CUDA_ARCH__) && !defined(__CUDACC_RTC__)
+#include <sys/syscall.h>
 #include <unistd.h>
 #endif
 
@@ -39,7 +40,8 @@ ATOLL_ANYWHERE inline void set_place(TraceRecord& record) {
     record.thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
     asm volatile("mov.u64 %0, %%gridid;" : "=l"(record.grid));
 #else
-    static thread_local const auto thread = static_cast<unsigned>(::gettid());
+    // gettid() needs glibc 2.30.
+    static thread_local const auto thread = static_cast<unsigned>(::syscall(SYS_gettid));
     record.block = 0;
     record.thread = thread;
     record.grid = 0;
