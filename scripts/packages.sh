@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the files of a release in dist/ (wheels, sdist, Debian package), and builds by the recipes of packaging/ in a clean
-# Debian. Not a part of `make ci`: it compiles the library six times, 30 minutes of two cores.
+# Debian. Not a part of `make ci`: it compiles the library seven times, 30 minutes of two cores.
 #
 #   packages.sh          all parts
 #   packages.sh PART...  some of: wheels sdist debian container conda

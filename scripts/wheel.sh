@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes a wheel in dist/ and checks it: its symbols, its GPUs, and a job from an environment without anything else.
-# Made from build/release, the tree of the tests. Only the kernels are compiled again, for every GPU.
+# Made from build/release, the tree of the tests. Only the kernels are compiled again, for every GPU. The wheels of a
+# release are for older systems, so wheels.sh compiles all for them.
 source "$(dirname "$0")/lib.sh"
 begin wheel
 

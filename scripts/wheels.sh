@@ -3,7 +3,7 @@
 # A wheel for this machine is tried by root in folders of other Debians, one for another machine under qemu-user.
 #
 #   wheels.sh           all wheels
-#   wheels.sh WORD...   those whose line has all these words: aarch64 cp312-abi3
+#   wheels.sh WORD...   those whose line has all these words: aarch64, or x86_64 cp312-abi3
 source "$(dirname "$0")/lib.sh"
 source scripts/roots.sh
 begin wheels
@@ -11,7 +11,7 @@ begin wheels
 platform=manylinux_2_28
 # Each Debian has a Python that runs, with NumPy's libstdc++, and headers for the build.
 packages=(coreutils dash python3-venv libstdc++6 libpython3-dev libcli11-dev nlohmann-json3-dev)
-auditwheel=$work/auditwheel/bin/auditwheel
+audits=$work/auditwheel/bin
 
 # The rows of the table with all given words.
 rows() {
@@ -58,13 +58,21 @@ make_wheel() {
 
 # auditwheel computes the oldest systems itself; they must be those of the tag, or older.
 install_auditwheel() {
-    python3 -m venv "$work/auditwheel" && again "$work/auditwheel/bin/pip" install -q --disable-pip-version-check auditwheel
+    python3 -m venv --clear "$work/auditwheel" && again "$audits/pip" install -q --disable-pip-version-check auditwheel abi3audit
 }
 audit() {
     local said oldest
-    said=$("$auditwheel" show "$wheel") && say "$said" || return 1
+    said=$("$audits/auditwheel" show "$wheel") && say "$said" || return 1
     oldest=$(tr '\n' ' ' <<<"$said" | sed -nE 's/.*following platform tag: *"(manylinux_[0-9_]+)_'"$machine"'".*/\1/p')
     [ -n "$oldest" ] && [ "$(printf '%s\n' "$oldest" "$platform" | sort -V | tail -n 1)" = "$platform" ]
+}
+
+# A later Python may lack a name outside the stable ABI. Only the module is read, because abi3audit fails at
+# libnvshmem.so, a text for the linker.
+stable_abi() {
+    local minor=${tag#cp3}
+    rm -rf "$work/module" && "$python" -m zipfile -e "$wheel" "$work/module" &&
+        "$audits/abi3audit" --strict --verbose --assume-minimum-abi3 "3.${minor%%-*}" "$work"/module/atoll/_atoll.abi3.so
 }
 
 # Each way to try a wheel is two checks, installation and a job, so that the output shows the time of each.
@@ -157,13 +165,14 @@ make_and_try() {
     check "$tag $machine: symbols" "$python" scripts/wheel_symbols.py "$wheel"
     check "$tag $machine: GPUs" "$python" scripts/wheel_gpus.py "$wheel"
     check "$tag $machine: auditwheel" audit
+    [[ $tag != *-abi3 ]] || check "$tag $machine: abi3audit" stable_abi
     for place in ${places//,/ }; do try_on "$place"; done
     lacks=$(lacking bullseye)
     if [ -z "$lacks" ]; then check "$tag $machine: C on Debian 11" c_on_debian_11; else skip "$tag $machine: C on Debian 11" "$lacks"; fi
 }
 
-[ -x "$auditwheel" ] || step "auditwheel" install_auditwheel
-while IFS=$'\t' read -r tag machine headers places; do
+[ -x "$audits/abi3audit" ] || step "auditwheel" install_auditwheel
+while IFS=$'\t' read -r tag machine headers places _; do
     make_and_try "$machine" "$tag" "$headers" "$places"
 done < <(rows "$@")
 [ -n "${ATOLL_BUILD_NO_CLOSING:-}" ] || closing wheels

@@ -11,10 +11,20 @@ LINES = (ROOT / "packaging/wheels.tsv").read_text().splitlines()
 ROWS = [line.split("\t") for line in LINES if not line.startswith("#")]
 
 
+# The page's names of Debian's suites.
+NAMES = {"bookworm": "Debian 12", "trixie": "Debian 13", "forky": "Debian testing"}
+
+
 def test_the_page_lists_each_wheel() -> None:
     page = (ROOT / "docs/install.md").read_text()
-    listed = re.findall(r"^\| `(cp\S+)` \| .* \| (x86-64|aarch64) \|", page, re.MULTILINE)
-    assert [[tag, machine.replace("-", "_")] for tag, machine in listed] == [row[:2] for row in ROWS]
+    cells = re.findall(r"^\| `(cp\S+)` \| .* \| (x86-64|aarch64) \| (.*) \| (.*) \|$", page, re.MULTILINE)
+    listed = [[tag, machine.replace("-", "_"), untested] for tag, machine, _, untested in cells]
+    assert listed == [[tag, machine, untested] for tag, machine, _, _, untested in ROWS]
+    for (_, _, places, _), (_, _, _, tried, _) in zip(cells, ROWS, strict=True):
+        named = [
+            re.sub(r"(?:(CPython 3\.\d+)\.\d+| \([\d.]+\))$", r"\1", place) for place in places.split(", ")
+        ]
+        assert named == [NAMES.get(place, place.replace("python", "CPython ")) for place in tried.split(",")]
 
 
 def test_the_symbols_of_the_tag_are_checked() -> None:
