@@ -25,9 +25,11 @@ unpack() {
 # Debian testing's list of packages may be older than its promise. Security updates of Debian 11 are no longer kept for every
 # machine, so the packages are those of releases.
 extract() {
+    # shellcheck disable=SC2016  # expanded by the hook's shell
     rm -rf "$work/$1-$2" &&
         mmdebstrap --variant=extract --architectures="$(debian_name "$2")" --include="$3" \
-            --aptopt='Acquire::Check-Valid-Until "false"' "$1" "$work/$1-$2" "deb http://deb.debian.org/debian $1 main"
+            --setup-hook='sed -i -E "/-(security|updates) /d" "$1"/etc/apt/sources.list' \
+            --aptopt='Acquire::Check-Valid-Until "false"' "$1" "$work/$1-$2"
 }
 
 # may_mount: true where `inside` works.
