@@ -216,10 +216,10 @@ PyObject* near_box_body(const Arguments<2>& a) {
         PyObject* key = i >= n_keys ? nullptr : many ? PyTuple_GET_ITEM(a[1], i) : a[1];
         const Place place = place_of(axis, key);
         if (!place.local) return none();
-        PyTuple_SET_ITEM(local.get(), i, place.local);
+        PyTuple_SetItem(local.get(), i, place.local);
         pe = pe * axis.parts + place.part;
     }
-    PyTuple_SET_ITEM(local.get(), n, Py_NewRef(Py_Ellipsis));
+    PyTuple_SetItem(local.get(), n, Py_NewRef(Py_Ellipsis));
     return Py_BuildValue("nO", pe, local.get());
 }
 
