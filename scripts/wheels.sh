@@ -171,6 +171,9 @@ make_and_try() {
     if [ -z "$lacks" ]; then check "$tag $machine: C on Debian 11" c_on_debian_11; else skip "$tag $machine: C on Debian 11" "$lacks"; fi
 }
 
+# Without words this makes a release, which has no other wheels.
+[ $# -ne 0 ] || rm -f dist/atoll-*.whl
+[ -n "$(rows "$@")" ] || { say "No wheel in packaging/wheels.tsv matches: $*"; exit 1; }
 [ -x "$audits/abi3audit" ] || step "auditwheel" install_auditwheel
 while IFS=$'\t' read -r tag machine headers places _; do
     make_and_try "$machine" "$tag" "$headers" "$places"

@@ -1093,7 +1093,7 @@ def add_at(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *,
     >>> atoll.add_at(histogram, keys % m, 1, keys // m)  # m counts on each PE
     """
 
-def near_box(rows: tuple[Any, ...], key: Any) -> tuple[int, tuple[Any, ...]] | None:
+def _near_box(rows: tuple[Any, ...], key: Any) -> tuple[int, tuple[Any, ...]] | None:
     """
     Return the PE that owns all of a box, and the index of the box in its block; for atoll.arrays.
 
@@ -1107,7 +1107,7 @@ def near_box(rows: tuple[Any, ...], key: Any) -> tuple[int, tuple[Any, ...]] | N
         An index expression.
     """
 
-def add_in_blocks(dst: Array, index: AnySource, values: AnySource, bounds: AnySource, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def _add_in_blocks(dst: Array, index: AnySource, values: AnySource, bounds: AnySource, *, ctx: Context | None = None, team: Team | None = None) -> None:
     """
     Add values atomically to elements of an array in blocks over the PEs, as add_at; for atoll.arrays.
 

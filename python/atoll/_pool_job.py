@@ -107,7 +107,7 @@ class PoolJob:
             if self.ended:
                 raise self._death()
             self._queue.append(task)
-        self._wake()
+            self._wake()  # with the lock: the pipe may be closed later
 
     def interrupt(self, task: Task) -> None:
         """Interrupt a call on all PEs that have not answered, as Ctrl-C does."""

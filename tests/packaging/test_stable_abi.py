@@ -32,6 +32,8 @@ def declared() -> set[str]:
     ]
     include = sysconfig.get_path("include")
     text = subprocess.run([*command, f"-I{include}"], capture_output=True, text=True, check=True).stdout
+    # The body of a macro may name what is not declared.
+    text = re.sub(r"^(#define \w+).*", r"\1", text, flags=re.MULTILINE)
     return set(re.findall(r"\w+", text))
 
 
@@ -45,7 +47,8 @@ def used(text: str) -> set[str]:
 def test_the_binding_keeps_to_the_stable_abi() -> None:
     there = declared()
     assert "PyEval_SaveThread" in there
-    assert used("type->tp_dict; PyFrame_GetBack(f);") - there == {"tp_dict", "PyFrame_GetBack"}
+    absent = {"tp_dict", "PyFrame_GetBack", "PyTuple_GET_ITEM"}
+    assert used("type->tp_dict; PyFrame_GetBack(f); PyTuple_GET_ITEM(t, 0);") - there == absent
     for path in sorted((ROOT / "python/src").rglob("*.?pp")):
         wrong = used(path.read_text()) - there - SINCE_3_12 - ELSEWHERE
         assert not wrong, f"{path.relative_to(ROOT)} uses {sorted(wrong)}, which the stable ABI lacks"

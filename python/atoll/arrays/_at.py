@@ -110,7 +110,7 @@ class Chosen:
             if len(axes) == 1 and axes[0].bounds is not None and array._memory.window() is not None:
                 flat = given if given.ndim == 0 else self._values(given)
                 low = array._layout.halo[0][0]
-                atoll._atoll.add_in_blocks(array._raw[low:], self._key[0], flat, axes[0].bounds)
+                atoll._atoll._add_in_blocks(array._raw[low:], self._key[0], flat, axes[0].bounds)
                 return
         flat = self._values(given)
         for place, pes, numbers in self._places():

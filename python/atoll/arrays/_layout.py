@@ -217,7 +217,7 @@ class Layout:
         tuple or None
             None if several PEs own it, and for all that `box` is needed for: negative steps, empty ranges, errors.
         """
-        return atoll._atoll.near_box(self._rows, key)
+        return atoll._atoll._near_box(self._rows, key)
 
     def pieces(self, box: Box) -> Iterator[Piece]:
         """Yield the pieces of a box, PE after PE."""

@@ -61,7 +61,10 @@ Blocks blocks_of(const Context& ctx, PyArrayObject* dst, const npy_int64* bounds
 /// True if all numbers are from 0 to last: no difference has its highest bit set.
 bool in_range(const npy_int64* index, std::size_t n, npy_int64 last) {
     npy_int64 found = 0;
-    for (std::size_t i = 0; i < n; ++i) found |= index[i] | (last - index[i]);
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto rest = static_cast<npy_uint64>(last) - static_cast<npy_uint64>(index[i]);
+        found |= index[i] | static_cast<npy_int64>(rest);
+    }
     return found >= 0;
 }
 
@@ -145,10 +148,10 @@ struct Axis {
           parts(number(row, 1)),
           block(number(row, 3)),
           low(number(row, 4)),
-          bounds(PyTuple_GET_ITEM(row, 2)) {}
+          bounds(PyTuple_GetItem(row, 2)) {}
 
     static Py_ssize_t number(PyObject* row, Py_ssize_t i) {
-        return PyLong_AsSsize_t(PyTuple_GET_ITEM(row, i));
+        return PyLong_AsSsize_t(PyTuple_GetItem(row, i));
     }
     bool is_contiguous() const { return bounds != Py_None; }
 
@@ -207,13 +210,16 @@ Place place_of(const Axis& axis, PyObject* key) {
 PyObject* near_box_body(const Arguments<2>& a) {
     if (!PyTuple_Check(a[0])) fail(ErrorCode::invalid_argument, "near_box(): rows must be a tuple.");
     const bool many = PyTuple_CheckExact(a[1]);
-    const Py_ssize_t n = PyTuple_GET_SIZE(a[0]), n_keys = many ? PyTuple_GET_SIZE(a[1]) : 1;
+    const Py_ssize_t n = PyTuple_Size(a[0]), n_keys = many ? PyTuple_Size(a[1]) : 1;
     if (n_keys > n) return none();
     const Ref local(PyTuple_New(n + 1));
     Py_ssize_t pe = 0;
     for (Py_ssize_t i = 0; i < n; ++i) {
-        const Axis axis(PyTuple_GET_ITEM(a[0], i));
-        PyObject* key = i >= n_keys ? nullptr : many ? PyTuple_GET_ITEM(a[1], i) : a[1];
+        PyObject* const row = PyTuple_GetItem(a[0], i);
+        if (!PyTuple_Check(row) || PyTuple_Size(row) != 5)
+            fail(ErrorCode::invalid_argument, "near_box(): each row must be a tuple of five.");
+        const Axis axis(row);
+        PyObject* key = i >= n_keys ? nullptr : many ? PyTuple_GetItem(a[1], i) : a[1];
         const Place place = place_of(axis, key);
         if (!place.local) return none();
         PyTuple_SetItem(local.get(), i, place.local);
@@ -224,7 +230,7 @@ PyObject* near_box_body(const Arguments<2>& a) {
 }
 
 const Function functions[] = {
-    {"near_box", entry<2, near_box_spec, near_box_body>,
+    {"_near_box", entry<2, near_box_spec, near_box_body>,
      "(rows: tuple[Any, ...], key: Any) -> tuple[int, tuple[Any, ...]] | None",
      R"(Return the PE that owns all of a box, and the index of the box in its block; for atoll.arrays.
 
@@ -236,7 +242,7 @@ rows
     Length, parts, bounds (or None), block and lower halo of each axis.
 key
     An index expression.)"},
-    {"add_in_blocks", entry<6, add_in_blocks_spec, add_in_blocks_body>,
+    {"_add_in_blocks", entry<6, add_in_blocks_spec, add_in_blocks_body>,
      "(dst: Array, index: AnySource, values: AnySource, bounds: AnySource, *, ctx: Context | None = None, "
      "team: "
      "Team | None = None) -> None",

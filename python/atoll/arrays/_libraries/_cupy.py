@@ -50,6 +50,9 @@ class CuPy(Library):
         self._use(made.device)
         return made
 
+    def has_place(self) -> bool:
+        return not self.on_gpu or self._number is not None
+
     def require_number(self, number: str, call: str) -> None:
         """Raise InvalidArgument if the PE's GPU has another number; before the first array, that one raises it."""
         if self._number is None:
@@ -102,7 +105,8 @@ class CuPy(Library):
         return self.xp.asarray(value)
 
     def takes(self, value: Any) -> bool:
-        return hasattr(value, "__cuda_array_interface__") or is_tensor(value)
+        # A tensor that requires gradients raises RuntimeError for the attribute.
+        return is_tensor(value) or hasattr(value, "__cuda_array_interface__")
 
     def to_numpy(self, x: Array) -> np.ndarray[Any, Any]:
         return np.asarray(on_host(x))

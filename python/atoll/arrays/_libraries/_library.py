@@ -49,6 +49,10 @@ class Library:
         """Return a raw symmetric array. Collective over all PEs."""
         return (atoll.zeros if zero else atoll.empty)(shape, dtype)
 
+    def has_place(self) -> bool:
+        """Return whether arrays of the library are made where this PE's parts lie. On GPUs its first part decides it."""
+        return True
+
     def signals(self, n: int) -> Array:
         """Return raw signal words. Collective over all PEs."""
         return atoll.signal(n)
