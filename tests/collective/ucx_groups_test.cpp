@@ -1,5 +1,6 @@
 // Groups over several hosts: their members are threads, which ATOLL_HOST_ID puts on hosts, and UCX joins
 // these.
+#include "collective/far/endpoint.hpp"
 #include "collective/far/meeting.hpp"
 #include "collective/requests/group.hpp"
 
@@ -199,6 +200,19 @@ TEST_F(FarGroups, AMemberThatHasLeftIsNamedByThoseWhoWait) {
     });
     for (const std::string& text : texts)
         EXPECT_NE(text.find("rank 2 has left the communicator"), std::string::npos) << text;
+}
+
+/// As a process does that exits normally with its group.
+TEST_F(FarGroups, AMemberThatEndsInItsGroupIsNamedByThoseWhoWait) {
+    const auto texts = errors([](std::unique_ptr<Group>& group, int rank) -> std::string {
+        group->run(Call{}, 0);
+        if (rank != 2) return error_of(*group, Call{}, 20);
+        for (const auto& endpoint : far::Endpoint::all())
+            if (endpoint->number() == 2) endpoint->transport().close();
+        return "rank 2 (host b) ended";
+    });
+    for (const std::string& text : texts)
+        EXPECT_NE(text.find("rank 2 (host b) ended"), std::string::npos) << text;
 }
 
 TEST_F(FarGroups, ATimeOutNamesTheMembersThatAreMissing) {

@@ -363,6 +363,9 @@ void Group::look_at(int member, Done& done) {
     const Area& area = members_.area(member);
     if (!area) return;
     const MemberState& state = area.head().state;
+    // Before the stage: a member tells its stage, then ends.
+    const auto& end_of = members_.membership().end_of;
+    std::string end = end_of ? end_of(member) : "";
     const auto stage = static_cast<Stage>(state.stage.load(std::memory_order_acquire));
     if (stage == Stage::broken) {
         const auto code = static_cast<ErrorCode>(state.code);
@@ -376,8 +379,7 @@ void Group::look_at(int member, Done& done) {
                  is_whole ? reason : members_.name(member) + " reported: " + reason, done);
         return;
     }
-    const auto& end_of = members_.membership().end_of;
-    std::string end = stage == Stage::left ? "has left the communicator" : end_of ? end_of(member) : "";
+    if (stage == Stage::left) end = "has left the communicator";
     if (end.empty() && members_.is_far(member) && waiter_for(member)) members_.far()->greet(member);
     // Its last data may have arrived meanwhile.
     if (end.empty() || move(done)) return;

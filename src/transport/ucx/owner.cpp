@@ -74,6 +74,7 @@ void Engine::act(Peer& peer, const Header& header, const char* data, std::size_t
             return;
         case Kind::bye:
             peer.over = true;
+            if (options_.parts != nullptr) options_.lost(peer.pe, "its process ended");
             return;
         case Kind::show_puts:
         case Kind::nothing:
