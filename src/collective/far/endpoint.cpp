@@ -27,9 +27,19 @@ Registry& registry() {
     return *made;
 }
 
-/// Sends what a program has left to send when it ends without destroying its groups.
+std::vector<std::shared_ptr<Endpoint>> alive() {
+    std::vector<std::shared_ptr<Endpoint>> found;
+    Registry& known = registry();
+    const std::lock_guard lock(known.mutex);
+    for (const auto& each : known.endpoints)
+        if (std::shared_ptr<Endpoint> endpoint = each.lock()) found.push_back(std::move(endpoint));
+    return found;
+}
+
+/// Sends what a program has left to send when it ends without destroying its groups. Also stops the threads
+/// that use UCX, which ends after this.
 void close_all() {
-    for (const auto& endpoint : Endpoint::all()) endpoint->transport().close();
+    for (const auto& endpoint : alive()) endpoint->transport().close();
 }
 
 void wait_briefly(const std::function<bool()>& ready) {
@@ -79,15 +89,11 @@ std::shared_ptr<Endpoint> Endpoint::make(std::string name, int number, int n) {
 }
 
 std::vector<std::shared_ptr<Endpoint>> Endpoint::all() {
-    std::vector<std::shared_ptr<Endpoint>> found;
-    Registry& known = registry();
-    const std::lock_guard lock(known.mutex);
-    for (const auto& each : known.endpoints) {
-        std::shared_ptr<Endpoint> endpoint = each.lock();
-        if (!endpoint) continue;
-        const std::lock_guard ends(endpoint->ends_mutex_);
-        if (endpoint->ends_.empty()) found.push_back(endpoint);
-    }
+    std::vector<std::shared_ptr<Endpoint>> found = alive();
+    std::erase_if(found, [](const auto& endpoint) {
+        const std::lock_guard lock(endpoint->ends_mutex_);
+        return !endpoint->ends_.empty();
+    });
     return found;
 }
 
