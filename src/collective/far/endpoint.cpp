@@ -121,8 +121,9 @@ void Endpoint::put(std::uint64_t offset, const char* data, std::size_t bytes,
 }
 
 void Endpoint::retire(std::shared_ptr<const void> memory) {
-    const bool is_sending = transport_->is_sending();
+    // Before the look: memory that another thread retires after it may still be sent from.
     const std::lock_guard lock(retired_mutex_);
+    const bool is_sending = transport_->is_sending();
     if (!is_sending) retired_.clear();
     if (is_sending) retired_.push_back(std::move(memory));
 }
