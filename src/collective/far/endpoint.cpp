@@ -92,9 +92,15 @@ std::vector<std::shared_ptr<Endpoint>> Endpoint::all() {
     std::vector<std::shared_ptr<Endpoint>> found = alive();
     std::erase_if(found, [](const auto& endpoint) {
         const std::lock_guard lock(endpoint->ends_mutex_);
-        return !endpoint->ends_.empty();
+        return !endpoint->is_open_ || !endpoint->ends_.empty();
     });
     return found;
+}
+
+void Endpoint::set_addresses(std::vector<std::string> addresses) {
+    addresses_ = std::move(addresses);
+    const std::lock_guard lock(ends_mutex_);
+    is_open_ = true;
 }
 
 std::uint64_t Endpoint::add(Target& target) {

@@ -42,8 +42,9 @@ class Endpoint final : public transport::Parts {
     int number() const { return number_; }
     /// The text by which the others connect to this process.
     const std::string& address() const { return address_; }
-    /// Sets the others' addresses. Call it before the first use.
-    void set_addresses(std::vector<std::string> addresses) { addresses_ = std::move(addresses); }
+    /// Sets the others' addresses. Call it before the first use. Other groups may use the endpoint from then
+    /// on.
+    void set_addresses(std::vector<std::string> addresses);
     transport::Transport& transport() { return *transport_; }
 
     /// Adds a target, and returns the offset of its first byte for other processes.
@@ -69,6 +70,7 @@ class Endpoint final : public transport::Parts {
     std::uint64_t last_target_ = 0;
     std::mutex ends_mutex_;
     std::unordered_map<int, std::string> ends_;
+    bool is_open_ = false;  ///< has addresses; under ends_mutex_
     std::mutex retired_mutex_;
     std::vector<std::shared_ptr<const void>> retired_;
     std::unique_ptr<transport::Transport> transport_;  // last: it uses the others
