@@ -6,6 +6,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -45,6 +46,31 @@ void FarMembers::open(std::vector<std::uint64_t> places, char* area, std::shared
     places_ = std::move(places);
     area_ = area;
     area_memory_ = std::move(memory);
+}
+
+// ---- sleeping
+
+const common::Wake& FarMembers::enter_sleep() {
+    const std::lock_guard lock(wakes_mutex_);
+    const auto asleep = static_cast<std::size_t>(sleepers_.load(std::memory_order_relaxed));
+    if (asleep == wakes_.size()) wakes_.push_back(std::make_unique<const common::Wake>());
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    return *wakes_[asleep];
+}
+
+void FarMembers::leave_sleep(const common::Wake& mine) noexcept {
+    const std::lock_guard lock(wakes_mutex_);
+    mine.clear();
+    const auto last = static_cast<std::size_t>(sleepers_.fetch_sub(1, std::memory_order_seq_cst)) - 1;
+    const auto at =
+        std::find_if(wakes_.begin(), wakes_.end(), [&](const auto& each) { return each.get() == &mine; });
+    std::iter_swap(at, wakes_.begin() + static_cast<std::ptrdiff_t>(last));
+}
+
+void FarMembers::wake_sleepers() noexcept {
+    const std::lock_guard lock(wakes_mutex_);
+    const int asleep = sleepers_.load(std::memory_order_relaxed);
+    for (int i = 0; i < asleep; ++i) wakes_[std::size_t(i)]->signal();
 }
 
 // ---- sending

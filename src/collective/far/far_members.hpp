@@ -4,6 +4,7 @@
 
 #include "collective/far/endpoint.hpp"
 #include "collective/requests/area.hpp"
+#include "common/bell.hpp"
 #include "common/quiet_thread.hpp"
 
 #include <memory>
@@ -59,17 +60,15 @@ class FarMembers final : public Target {
     /// Sleeps until a message may have arrived, at most `ns`, unless `look` returns true.
     template <class Look> void sleep(common::Bell& bell, std::uint64_t ns, Look&& look) {
         bell.sleepers.fetch_add(1, std::memory_order_seq_cst);
-        sleepers_.fetch_add(1, std::memory_order_seq_cst);
-        if (!look()) {
-            endpoint_->transport().sleep(ns, wake_.fd());
-            wake_.clear();
-        }
-        sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+        const common::Wake& mine = enter_sleep();
+        if (!look()) endpoint_->transport().sleep(ns, mine.fd());
+        leave_sleep(mine);
         bell.sleepers.fetch_sub(1, std::memory_order_seq_cst);
     }
     /// Wakes this member's own threads.
     void wake() noexcept {
-        if (sleepers_.load(std::memory_order_seq_cst) != 0) wake_.signal();
+        common::Bell::order_before_sleepers();
+        if (sleepers_.load(std::memory_order_seq_cst) != 0) wake_sleepers();
     }
     /// Sends an empty message: it wakes a member, and finds out whether its process lives.
     void nudge(int member);
@@ -83,6 +82,11 @@ class FarMembers final : public Target {
     void arrived() noexcept override { wake(); }
 
   private:
+    /// The event of one sleeping thread. Threads do not share one: the first to clear it would leave the
+    /// others asleep.
+    const common::Wake& enter_sleep();
+    void leave_sleep(const common::Wake& mine) noexcept;
+    void wake_sleepers() noexcept;
     std::uint64_t place_of(int member, const void* in_area) const;
     template <class Send> void guarded(int member, Send&& send);
     void pass_by(int member, const void* from, std::size_t bytes, const void* word,
@@ -97,8 +101,9 @@ class FarMembers final : public Target {
     std::vector<std::uint64_t> places_;
     char* area_ = nullptr;
     std::shared_ptr<const void> area_memory_;
-    common::Wake wake_;
     std::atomic<int> sleepers_{0};
+    std::mutex wakes_mutex_;
+    std::vector<std::unique_ptr<const common::Wake>> wakes_;  ///< the first `sleepers_` are in use
     std::vector<bool> greeted_;
     std::mutex ends_mutex_;
     std::vector<std::string> ends_;  ///< of members that could not be sent to
