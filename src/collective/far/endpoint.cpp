@@ -18,6 +18,7 @@ constexpr std::uint64_t longest_wait_ns = 100'000'000;
 
 /// All endpoints of the process.
 struct Registry {
+    std::atomic<pid_t> process{0};  ///< that made the last one; a forked child inherits them
     std::mutex mutex;
     std::vector<std::weak_ptr<Endpoint>> endpoints;
 };
@@ -37,8 +38,9 @@ std::vector<std::shared_ptr<Endpoint>> alive() {
 }
 
 /// Sends what a program has left to send when it ends without destroying its groups. Also stops the threads
-/// that use UCX, which ends after this.
+/// that use UCX, which ends after this. In a forked child the locks of its parent may be held.
 void close_all() {
+    if (::getpid() != registry().process.load()) return;
     for (const auto& endpoint : alive()) endpoint->transport().close();
 }
 
@@ -85,12 +87,14 @@ std::shared_ptr<Endpoint> Endpoint::make(std::string name, int number, int n) {
     const std::lock_guard lock(known.mutex);
     std::erase_if(known.endpoints, [](const auto& each) { return each.expired(); });
     known.endpoints.push_back(made);
+    known.process.store(made->process_);
     return made;
 }
 
 std::vector<std::shared_ptr<Endpoint>> Endpoint::all() {
     std::vector<std::shared_ptr<Endpoint>> found = alive();
     std::erase_if(found, [](const auto& endpoint) {
+        if (endpoint->process_ != ::getpid()) return true;
         const std::lock_guard lock(endpoint->ends_mutex_);
         return !endpoint->is_open_ || !endpoint->ends_.empty();
     });

@@ -4,6 +4,8 @@
 
 #include "transport/ucx/ucx.hpp"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -63,6 +65,7 @@ class Endpoint final : public transport::Parts {
 
     const std::string name_;
     const int number_;
+    const pid_t process_ = ::getpid();
     std::string address_;
     std::vector<std::string> addresses_;
     std::mutex mutex_;  ///< of targets; taken within the transport's own lock

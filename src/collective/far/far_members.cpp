@@ -5,6 +5,7 @@
 #include "common/text.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -37,6 +38,8 @@ FarMembers::FarMembers(std::shared_ptr<Endpoint> endpoint, Layout layout)
 }
 
 FarMembers::~FarMembers() {
+    // A thread of the parent may have held the endpoint's locks when this process was forked.
+    if (::getpid() != process_) return;
     endpoint_->remove(place_);
     ::munmap(memory_, bytes_);
     endpoint_->retire(std::move(area_memory_));

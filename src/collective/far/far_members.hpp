@@ -7,6 +7,8 @@
 #include "common/bell.hpp"
 #include "common/quiet_thread.hpp"
 
+#include <unistd.h>
+
 #include <memory>
 #include <mutex>
 #include <string>
@@ -94,6 +96,7 @@ class FarMembers final : public Target {
 
     std::shared_ptr<Endpoint> endpoint_;
     const Layout layout_;
+    const pid_t process_ = ::getpid();
     const std::size_t stride_;  ///< of the copies
     const std::size_t bytes_;   ///< of all, and of a word for `nudge`
     char* memory_ = nullptr;
