@@ -26,7 +26,7 @@ c10::intrusive_ptr<c10d::Backend> create_backend(const c10::intrusive_ptr<c10d::
     atoll_group* group = table->join(&joining, rank, size, names.data(), group_id.c_str());
     if (group == nullptr) {
         const int failure = table->last_failure();
-        const std::string text = table->last_error();
+        const std::string text = table->last_error() + calls.reason();
         store->set(keys + "/end",
                    c10::str("rank ", names[static_cast<std::size_t>(rank)], " could not join: ", text));
         throw_failure(failure, text);

@@ -29,6 +29,19 @@ class StoreCalls {
 
     atoll_store calls() { return {this, &StoreCalls::put, &StoreCalls::get}; }
     const std::exception_ptr& error() const { return error_; }
+    /// The text of that exception, after a space; empty without one.
+    std::string reason() const {
+        if (!error_) return {};
+        try {
+            std::rethrow_exception(error_);
+        } catch (const c10::Error& error) {
+            return std::string(" ") + error.what_without_backtrace();
+        } catch (const std::exception& error) {
+            return std::string(" ") + error.what();
+        } catch (...) {
+            return {};
+        }
+    }
 
   private:
     template <class Body> int guarded(Body&& body) {
