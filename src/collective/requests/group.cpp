@@ -241,14 +241,18 @@ bool Group::test(const RequestPtr& request) {
     return request->is_over();
 }
 
+bool Group::is_bulk(const Request& request) {
+    const std::lock_guard lock(mutex_);
+    return request.rounds > n_slots;
+}
+
 bool Group::wait(const RequestPtr& request, double seconds) {
     const CountedWaiter counted(waiters_);
     const std::uint64_t end = seconds < 0 ? 0 : common::now_ns() + nanoseconds(seconds);
     Done done;
     int idle = 0;
     // A look at the network is a system call, and much data leaves the core to who moves it.
-    const bool is_bulk = members_.far() && request->rounds > n_slots;
-    const int spins = is_bulk ? few_spins : spins_;
+    const int spins = members_.far() && is_bulk(*request) ? few_spins : spins_;
     while (!request->is_over()) {
         const bool moved = advance(done);
         notify(done);

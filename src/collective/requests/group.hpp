@@ -79,6 +79,7 @@ class Group final : public core::EndsWithJob {
     std::vector<int> missing(const Request& request);
     RequestPtr made(Call&& call, double timeout_s);
     void begin(const RequestPtr& request);
+    bool is_bulk(const Request& request);
     bool is_idle() const { return collectives_.empty() && messages_.is_idle(); }
     void refuse_if_broken() const;
     void sleep_on_bell(std::uint64_t most_ns, const Request* request);
