@@ -119,7 +119,8 @@ struct atoll_groups_table {
                          const char* label);
     /* The number of hosts on which the members are. */
     int (*n_hosts)(atoll_group* group);
-    /* Leaves. Local; does not wait. Operations in flight fail on all members. */
+    /* Leaves. Local. Operations in flight fail on all members. The last group of the same processes of
+       several hosts waits up to 2.1 s until its messages are sent. */
     void (*leave)(atoll_group* group);
     /* Fails all operations of the group, on all members. */
     void (*abort)(atoll_group* group, const char* reason);
