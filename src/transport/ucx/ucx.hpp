@@ -47,8 +47,8 @@ struct UcxOptions {
     std::function<void(const char* operation, int pe, const std::function<bool()>& ready)> wait;
     /// True if the job has ended by an error; then its end does not wait for other PEs. Null: it has not.
     std::function<bool()> is_over;
-    /// Called if the connection to `pe` is lost and no explanation came within `explain_ns`. With `parts` also
-    /// called when that PE closes its transport, because no job tells its end.
+    /// Called if the connection to `pe` is lost and no explanation came within `explain_ns`. With `parts`
+    /// also called when that PE closes its transport, because no job tells its end.
     std::function<void(int pe, const std::string& sentence)> lost;
     std::uint64_t explain_ns = 1'000'000'000;  ///< gives a monitor of the PEs time for a better error
 };
