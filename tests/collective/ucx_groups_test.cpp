@@ -202,7 +202,7 @@ TEST_F(FarGroups, AMemberThatHasLeftIsNamedByThoseWhoWait) {
         EXPECT_NE(text.find("rank 2 has left the communicator"), std::string::npos) << text;
 }
 
-/// As a process does that exits normally with its group.
+/// Member 2 does what a process does that exits normally with its group.
 TEST_F(FarGroups, AMemberThatEndsInItsGroupIsNamedByThoseWhoWait) {
     const auto texts = errors([](std::unique_ptr<Group>& group, int rank) -> std::string {
         group->run(Call{}, 0);
