@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# make test, docs, kernels, lint, hostile, cute, wheel, clusters, torch, sanitize and cross in one run with one closing line.
+# make test, docs, kernels, lint, hostile, cute, wheel, torch, clusters, sanitize and cross in one run with one closing line.
 #
 # Jobs over several hosts mostly wait. Meanwhile scripts/ahead.sh compiles, with the lowest priority, the programs that
 # the last parts need. These parts build as they always do, and find the work done. Beside the other tests that would
@@ -9,7 +9,7 @@ export ATOLL_BUILD_NO_CLOSING=1
 # A part that could not begin in this time is not run. It counts as skipped, and the end of the output names it.
 rm -f "$logs/late"
 export ATOLL_BUILD_LATEST=$(($(date +%s) + ${ATOLL_BUILD_CI_SECONDS:-4700}))
-parts=(test docs kernels lint hostile cute wheel clusters torch sanitize cross)
+parts=(test docs kernels lint hostile cute wheel torch clusters sanitize cross)  # clusters use the PyTorch of torch
 
 # Packages are installed first: two installations at once would fail.
 make --no-print-directory setup setup-test setup-cross || true # a part that lacks something fails, or says so

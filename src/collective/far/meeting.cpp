@@ -59,7 +59,7 @@ class Meeting {
         }
         const bool has_failed = mine.size() == 2 && mine[0] == failed;
         if (joining_.rank != 0) put(step + "/" + std::to_string(joining_.rank), mine);
-        const std::vector<std::string> all = joining_.rank == 0 ? answer(step, mine, body) : get(step, 0);
+        std::vector<std::string> all = joining_.rank == 0 ? answer(step, mine, body) : get(step, 0);
         if (has_failed) throw error;
         if (all.size() == 2 && all[0] == failed) throw Error(ErrorCode::bootstrap, all[1]);
         return all;
