@@ -94,6 +94,17 @@ enum class Group : std::uint8_t {
     alltoalls,
 };
 
+/// True if src has a separate block for each member.
+ATOLL_ANYWHERE constexpr bool is_by_target(Group kind) {
+    return kind == Group::alltoall || kind == Group::reduce_scatter || kind == Group::scatter;
+}
+/// True if dst has a separate block from each member.
+ATOLL_ANYWHERE constexpr bool is_by_source(Group kind) {
+    return kind == Group::fcollect || kind == Group::alltoall || kind == Group::gather;
+}
+ATOLL_ANYWHERE constexpr bool is_from_root(Group kind) {
+    return kind == Group::broadcast || kind == Group::scatter;
+}
 /// True if the fold depends on the member that gets it. These have separate kernels.
 ATOLL_ANYWHERE constexpr bool is_ranged(Group kind) {
     return kind == Group::reduce_to || kind == Group::inscan || kind == Group::exscan;

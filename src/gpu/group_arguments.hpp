@@ -42,7 +42,7 @@ struct GroupArguments {
     }
     bool reads(int pe) const {
         if (kind == Group::collect) return bytes != 0;
-        return (kind != Group::broadcast && kind != Group::scatter) || pe == root;
+        return !is_from_root(kind) || pe == root;
     }
     std::size_t dst_bytes(int n_pes) const {
         if (kind == Group::collect) return room;
@@ -55,13 +55,11 @@ struct GroupArguments {
     }
     /// Number of blocks of `bytes`: one, or one from each member.
     std::size_t dst_blocks(int n_pes) const {
-        const bool many = kind == Group::fcollect || kind == Group::alltoall || kind == Group::gather;
-        return static_cast<std::size_t>(many ? n_pes : 1);
+        return static_cast<std::size_t>(is_by_source(kind) ? n_pes : 1);
     }
     /// Number of blocks of `bytes`: one, or one for each member.
     std::size_t src_blocks(int n_pes) const {
-        const bool many = kind == Group::alltoall || kind == Group::scatter || kind == Group::reduce_scatter;
-        return static_cast<std::size_t>(many ? n_pes : 1);
+        return static_cast<std::size_t>(is_by_target(kind) ? n_pes : 1);
     }
 
   private:

@@ -30,6 +30,10 @@ class StagedRounds {
         const std::uint64_t together = chunk_ * blocks;
         count_ = static_cast<unsigned>((longest(call.group) + together - 1) / together);
     }
+    /// True if each PE has a part of one block, in src and dst alike. PEs then push results to others.
+    ATOLL_ANYWHERE static bool is_divided(Group kind) {
+        return kind == Group::reduce || kind == Group::reduce_to || kind == Group::broadcast;
+    }
     /// Bytes of the largest part that one PE pushes to another.
     ATOLL_ANYWHERE static std::uint64_t longest(const GroupCall& call) {
         return is_divided(call.kind) ? group_part(call.bytes, call.team.n_pes, 0).last : call.bytes;
@@ -68,26 +72,18 @@ class StagedRounds {
     /// The part of src that is pushed to `pe`, or that this PE itself takes from its own.
     ATOLL_ANYWHERE Span pushed(unsigned round, int pe) const {
         if (is_divided(group_.kind)) return divided(round, pe);
-        const bool by_target = group_.kind == Group::alltoall || group_.kind == Group::reduce_scatter ||
-                               group_.kind == Group::scatter;
-        return undivided(round, by_target ? pe : 0);
+        return undivided(round, is_by_target(group_.kind) ? pe : 0);
     }
     /// The part of dst that gets what `pe` pushed, or the result of `pe`.
     ATOLL_ANYWHERE Span merged(unsigned round, int pe) const {
         if (is_divided(group_.kind)) return divided(round, pe);
-        const bool by_source =
-            group_.kind == Group::alltoall || group_.kind == Group::fcollect || group_.kind == Group::gather;
-        return undivided(round, by_source ? pe : 0);
+        return undivided(round, is_by_source(group_.kind) ? pe : 0);
     }
 
   private:
     ATOLL_ANYWHERE std::uint64_t block_at() const {
         const int n = group_.team.n_pes;
         return block_ * (flags_bytes(n) + std::uint64_t{2} * in_flight * static_cast<unsigned>(n) * chunk_);
-    }
-    /// True if each PE has a part of one block, in src and dst alike.
-    ATOLL_ANYWHERE static bool is_divided(Group kind) {
-        return kind == Group::reduce || kind == Group::reduce_to || kind == Group::broadcast;
     }
     ATOLL_ANYWHERE Span divided(unsigned round, int pe) const {
         const GroupPart part = group_part(group_.bytes, group_.team.n_pes, pe);

@@ -27,10 +27,6 @@ const char* own_block(const GroupArguments& a, int me) {
 
 }  // namespace
 
-std::size_t Staging::chunk(std::size_t blocks) const {
-    return bytes_ / blocks / part_alignment * part_alignment;
-}
-
 void Staging::copy(void* dst, const void* src, std::size_t bytes, gpu::StreamHandle stream) const {
     if (bytes == 0 || dst == src) return;
     device_for_streams(state().job(), stream)
@@ -60,7 +56,8 @@ void Staging::exchange(const std::vector<Message>& messages, gpu::StreamHandle s
     const int me = team_.my_pe(), n = team_.n_pes();
     // The parts of messages with each member, in order.
     std::vector<std::vector<Message>> sent(static_cast<std::size_t>(n)), received(sent.size());
-    const std::size_t share = chunk(static_cast<std::size_t>(std::max(n - 1, 1)));
+    const auto others = static_cast<std::size_t>(std::max(n - 1, 1));
+    const std::size_t share = bytes_ / others / part_alignment * part_alignment;
     std::size_t rounds = 0;
     for (const Message& m : messages) {
         if (static_cast<unsigned>(m.pe) >= static_cast<unsigned>(n) || m.pe == me) detail::throw_pe(m.pe, n);

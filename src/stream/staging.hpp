@@ -32,7 +32,6 @@ class Staging {
     void copy(void* dst, const void* src, std::size_t bytes, gpu::StreamHandle stream) const;
 
   private:
-    std::size_t chunk(std::size_t blocks) const;
     core::TeamState& state() const { return team_.state(); }
 
     Team team_;

@@ -19,7 +19,7 @@ class Sources {
     /// For large ones, only the part of each array from `from` on is used.
     explicit Sources(const gpu::GroupCall& call, std::uint64_t from = 0) : call_(call), from_(from) {
         const gpu::GroupMemory memory{call.team.n_pes, call.words_bytes};
-        const bool from_root = call.kind == gpu::Group::broadcast || call.kind == gpu::Group::scatter;
+        const bool from_root = is_from_root(call.kind);
         if (call.bytes > memory.exchange_limit_bytes()) {
             if (from_root) told_ = reinterpret_cast<std::int64_t*>(call.memory + memory.root_at(0));
             if (from_root && call.root == call.team.my_pe)
@@ -27,8 +27,7 @@ class Sources {
             return;
         }
         staging_ = call.memory + memory.words_at(0, 0, 0);
-        const bool for_each = call.kind == gpu::Group::alltoall || call.kind == gpu::Group::scatter ||
-                              call.kind == gpu::Group::reduce_scatter;
+        const bool for_each = is_by_target(call.kind);
         if (from_root && call.root != call.team.my_pe) return;
         for (int i = 0; i < (for_each ? call.team.n_pes : 1); ++i)
             std::memcpy(staging_ + place(i, call.bytes),
@@ -200,14 +199,12 @@ void perform(const gpu::CollectCall& collect) {
 void perform(const gpu::StagedCall& staged) {
     const gpu::GroupCall& call = staged.group;
     const auto n = static_cast<std::uint64_t>(call.team.n_pes);
-    const bool by_target = call.kind == gpu::Group::alltoall || call.kind == gpu::Group::reduce_scatter ||
-                           call.kind == gpu::Group::scatter;
-    const bool from_root = call.kind == gpu::Group::broadcast || call.kind == gpu::Group::scatter;
-    const std::uint64_t blocks = by_target ? n : 1, most = staged.stage_bytes / blocks / 256 * 256;
+    const std::uint64_t blocks = is_by_target(call.kind) ? n : 1,
+                        most = staged.stage_bytes / blocks / 256 * 256;
     for (std::uint64_t at = 0; at < call.bytes; at += most) {
         gpu::GroupCall piece = call;
         piece.bytes = piece.src_stride = std::min(most, call.bytes - at);
-        if (!from_root || call.root == call.team.my_pe)
+        if (!is_from_root(call.kind) || call.root == call.team.my_pe)
             for (std::uint64_t i = 0; i < blocks; ++i)
                 std::memcpy(staged.stage + i * piece.bytes,
                             static_cast<const char*>(call.src) + i * call.bytes + at, piece.bytes);

@@ -293,9 +293,7 @@ class FakeHeap final : public gpu::Gpu,
         const auto me = static_cast<std::size_t>(mine.team.my_pe);
         const auto block = [&](std::size_t from) {
             const gpu::GroupCall& theirs = calls[from];
-            const bool by_target = mine.kind == Group::alltoall || mine.kind == Group::reduce_scatter ||
-                                   mine.kind == Group::scatter;
-            const bool from_root = mine.kind == Group::broadcast || mine.kind == Group::scatter;
+            const bool by_target = gpu::is_by_target(mine.kind), from_root = gpu::is_from_root(mine.kind);
             const char* src = static_cast<const char*>(theirs.src);
             if (!small && from_root) src = in_window_of(mine, src, theirs);
             if (!small && !from_root)

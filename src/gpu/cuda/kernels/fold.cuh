@@ -123,11 +123,12 @@ template <class T, bool Scaled = false> class Fold : private Factors<typename de
     W sum_[count];
 };
 
-template <class Body> __device__ void with_scaled_fold(DType type, Body&& body) {
-    if (type == DType::float32) return body(Fold<float, true>{});
-    if (type == DType::float64) return body(Fold<double, true>{});
-    if (type == DType::float16) return body(Fold<__half, true>{});
-    if (type == DType::bfloat16) return body(Fold<__nv_bfloat16, true>{});
+/// Calls `body(Fold<T, Scaled>{})` for the types that GPU programs add most, the only ones that are scaled.
+template <bool Scaled, class Body> __device__ void with_common_fold(DType type, Body&& body) {
+    if (type == DType::float32) return body(Fold<float, Scaled>{});
+    if (type == DType::float64) return body(Fold<double, Scaled>{});
+    if (type == DType::float16) return body(Fold<__half, Scaled>{});
+    if (type == DType::bfloat16) return body(Fold<__nv_bfloat16, Scaled>{});
 }
 
 /// Calls `body(Fold<T>{})` for the element type. The host has refused all other types.

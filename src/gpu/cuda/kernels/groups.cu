@@ -156,8 +156,8 @@ __device__ void pull(const GroupCall& call) {
     for (int k = 0; k < n; ++k) {
         const int pe = (me + k) % n;
         if (!sends(call, pe, me)) continue;
-        const auto from = source_by_target(call.kind) ? static_cast<unsigned long long>(me) : 0;
-        const auto to = target_by_source(call.kind) ? static_cast<unsigned long long>(pe) : 0;
+        const auto from = is_by_target(call.kind) ? static_cast<unsigned long long>(me) : 0;
+        const auto to = is_by_source(call.kind) ? static_cast<unsigned long long>(pe) : 0;
         const char* theirs = is_from_root(call.kind)
                                  ? told(call)
                                  : device::detail::at(call.team, static_cast<const char*>(call.src), pe);

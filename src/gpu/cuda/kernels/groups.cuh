@@ -12,6 +12,9 @@ namespace atl::kernels {
 using gpu::Group;
 using gpu::GroupCall;
 using gpu::GroupMemory;
+using gpu::is_by_source;
+using gpu::is_by_target;
+using gpu::is_from_root;
 
 __device__ inline bool reached(unsigned a, unsigned b) { return static_cast<int>(a - b) >= 0; }
 
@@ -46,14 +49,6 @@ __device__ inline void meet(const GroupCall& call, unsigned epoch) {
     __syncthreads();
 }
 
-/// True if each target PE has a separate block in the source.
-__device__ inline bool source_by_target(Group kind) {
-    return kind == Group::alltoall || kind == Group::reduce_scatter || kind == Group::scatter;
-}
-__device__ inline bool target_by_source(Group kind) {
-    return kind == Group::fcollect || kind == Group::alltoall || kind == Group::gather;
-}
-__device__ inline bool is_from_root(Group kind) { return kind == Group::broadcast || kind == Group::scatter; }
 __device__ inline bool sends(const GroupCall& call, int from, int to) {
     if (is_from_root(call.kind)) return from == call.root;
     return call.kind != Group::gather || to == call.root;
@@ -72,7 +67,7 @@ __device__ inline Scaling scaling_of(const GroupCall& call) {
 }
 template <bool Scaled, class Body> __device__ void with_fold(const GroupCall& call, Body&& body) {
     if constexpr (Scaled)
-        with_scaled_fold(call.type, body);
+        with_common_fold<true>(call.type, body);
     else
         kernels::with_fold(call.type, body);
 }
@@ -142,8 +137,7 @@ template <class Flow> class Exchange {
         return unit;
     }
     __device__ void store(int from, const Unit& unit) const {
-        const unsigned long long block =
-            target_by_source(call_.kind) ? static_cast<unsigned long long>(from) : 0;
+        const unsigned long long block = is_by_source(call_.kind) ? static_cast<unsigned long long>(from) : 0;
         store_part(static_cast<char*>(call_.dst) + block * call_.dst_stride + at_, bytes_, unit);
     }
 
@@ -153,10 +147,10 @@ template <class Flow> class Exchange {
     }
     __device__ Unit load_own(int target) const {
         const unsigned long long block =
-            source_by_target(call_.kind) ? static_cast<unsigned long long>(target) : 0;
+            is_by_target(call_.kind) ? static_cast<unsigned long long>(target) : 0;
         return load_part(static_cast<const char*>(call_.src) + block * call_.src_stride + at_, bytes_);
     }
-    __device__ Unit own(int target) const { return source_by_target(call_.kind) ? load_own(target) : mine_; }
+    __device__ Unit own(int target) const { return is_by_target(call_.kind) ? load_own(target) : mine_; }
     /// Waits until the receivers have begun their previous call: then they have read the words that this one
     /// overwrites. A warp's lanes check for all of its threads.
     __device__ void wait_for_readers() const {

@@ -67,12 +67,6 @@ class Steps {
         : call_(call.group), rounds_(call, blockIdx.x, gridDim.x), stage_(call.stage) {}
 
     __device__ unsigned rounds() const { return rounds_.count(); }
-    /// True if PEs push results to others, which collect them.
-    __device__ bool has_results() const {
-        return call_.kind == Group::reduce || call_.kind == Group::reduce_to ||
-               call_.kind == Group::broadcast;
-    }
-
     /// Clears the flags of this block; its threads synchronize afterwards.
     __device__ void clear_flags() const {
         for (unsigned i = threadIdx.x; i < crews * n(); i += blockDim.x)
@@ -105,7 +99,7 @@ class Steps {
     __device__ void push(unsigned round) const {
         for (int k = 1; k < n(); ++k) {
             const int pe = (me() + k) % n();
-            if (!gives(me(), pe)) continue;
+            if (!sends(call_, me(), pe)) continue;
             const Span part = rounds_.pushed(round, pe);
             push_part(there(rounds_.slot(round, 0, me()), pe), src() + part.at, part.bytes);
         }
@@ -193,7 +187,6 @@ class Steps {
              at += mover_threads * sizeof(Unit))
             store_unit(slot + at, load_part(from + at, bytes - at));
     }
-    __device__ bool gives(int from, int to) const { return is_fold(call_.kind) || sends(call_, from, to); }
     /// True if the results of `from` are also pushed to `to`.
     __device__ bool returns(int from, int to) const {
         if (from == to) return false;
@@ -252,10 +245,6 @@ class Steps {
         if (!is_root) copy(merges, dst() + own.at, from, own.bytes);
     }
 
-    static __device__ bool is_fold(Group kind) {
-        return kind == Group::reduce || kind == Group::reduce_scatter || kind == Group::reduce_to;
-    }
-
     const GroupCall& call_;
     StagedRounds rounds_;
     char* stage_;
@@ -270,7 +259,7 @@ template <class Merge> __device__ void run(const StagedCall& staged, Merge merge
     const Steps steps(staged);
     const int n = call.team.n_pes;
     const unsigned epoch = *own_count(call) + 1, rounds = steps.rounds();
-    const bool has_results = steps.has_results();
+    const bool has_results = StagedRounds::is_divided(call.kind);
     steps.clear_flags();
     meet(call, epoch);
     if (renews(epoch)) [[unlikely]]
@@ -314,10 +303,7 @@ extern "C" __global__ void __launch_bounds__(block_threads, 1) atoll_staged(cons
 /// for the others.
 template <bool Scaled> __device__ void sum(const StagedCall& call) {
     run(call, [&](const Steps& steps, unsigned round) {
-        if (call.group.type == DType::float32) return steps.fold<true>(round, Fold<float, Scaled>{});
-        if (call.group.type == DType::float64) return steps.fold<true>(round, Fold<double, Scaled>{});
-        if (call.group.type == DType::float16) return steps.fold<true>(round, Fold<__half, Scaled>{});
-        steps.fold<true>(round, Fold<__nv_bfloat16, Scaled>{});
+        with_common_fold<Scaled>(call.group.type, [&](auto fold) { steps.fold<true>(round, fold); });
     });
 }
 extern "C" __global__ void __launch_bounds__(block_threads, 1) atoll_staged_sum(const StagedCall call) {
