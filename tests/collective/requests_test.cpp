@@ -2,6 +2,7 @@
 // ends.
 #include "collective/requests/group.hpp"
 
+#include "collective/requests.hpp"
 #include "memory/process_heap.hpp"
 
 #include <gtest/gtest.h>
@@ -63,21 +64,6 @@ template <class T> struct HeapAllocator {
 };
 
 using Values = std::vector<std::int32_t, HeapAllocator<std::int32_t>>;
-Span span_of(Values& values, std::size_t from = 0, std::size_t count = ~std::size_t{0}) {
-    return {reinterpret_cast<char*>(values.data() + from), 4 * std::min(count, values.size() - from)};
-}
-Values values_of(int rank, std::size_t count) {
-    Values values(count);
-    std::iota(values.begin(), values.end(), rank * 1000);
-    return values;
-}
-Call call_of(Kind kind, int root = 0) {
-    Call call;
-    call.kind = kind;
-    call.root = root;
-    call.type = static_cast<int>(DType::int32);
-    return call;
-}
 
 constexpr std::size_t sizes[] = {0, 1, 5, 3000, 20'000, 300'001};
 
@@ -94,7 +80,7 @@ TEST_P(Groups, ReductionsMatchTheModel) {
     const int n = members();
     as_members(n, [n](Group& group, int rank) {
         for (const std::size_t count : sizes) {
-            Values in = values_of(rank, count), expected(count);
+            Values in = values_of<Values>(rank, count), expected(count);
             for (int i = 0; i < n; ++i)
                 for (std::size_t k = 0; k < count; ++k)
                     expected[k] += i * 1000 + static_cast<std::int32_t>(k);
@@ -127,7 +113,7 @@ TEST_P(Groups, PiecesArriveAtTheirPlaces) {
             Call call = call_of(Kind::all_to_all);
             std::vector<Values> in, out;
             for (int j = 0; j < n; ++j) {
-                in.push_back(values_of(rank * n + j, count + std::size_t(rank + j)));
+                in.push_back(values_of<Values>(rank * n + j, count + std::size_t(rank + j)));
                 out.emplace_back(count + std::size_t(rank + j));
             }
             for (std::size_t j = 0; j < members; ++j) {
@@ -136,18 +122,20 @@ TEST_P(Groups, PiecesArriveAtTheirPlaces) {
             }
             group.run(call, 0);
             for (int j = 0; j < n; ++j)
-                EXPECT_EQ(out[std::size_t(j)], values_of(j * n + rank, count + std::size_t(rank + j)));
+                EXPECT_EQ(out[std::size_t(j)],
+                          values_of<Values>(j * n + rank, count + std::size_t(rank + j)));
 
-            Values mine = values_of(rank, count + std::size_t(rank));
+            Values mine = values_of<Values>(rank, count + std::size_t(rank));
             std::vector<Values> all;
             Call gather = call_of(Kind::all_gather);
             gather.in = {span_of(mine)};
             for (std::size_t j = 0; j < members; ++j) all.emplace_back(count + j);
             for (Values& values : all) gather.out.push_back(span_of(values));
             group.run(gather, 0);
-            for (int j = 0; j < n; ++j) EXPECT_EQ(all[std::size_t(j)], values_of(j, count + std::size_t(j)));
+            for (int j = 0; j < n; ++j)
+                EXPECT_EQ(all[std::size_t(j)], values_of<Values>(j, count + std::size_t(j)));
 
-            Values whole = values_of(7, count), part(count);
+            Values whole = values_of<Values>(7, count), part(count);
             Call broadcast = call_of(Kind::broadcast, n / 2);
             if (rank == n / 2) broadcast.in = {span_of(whole)};
             if (rank != n / 2) broadcast.out = {span_of(part)};
@@ -156,7 +144,7 @@ TEST_P(Groups, PiecesArriveAtTheirPlaces) {
                 EXPECT_EQ(part, whole);
             }
 
-            Values pieces = values_of(3, count * members), piece(count);
+            Values pieces = values_of<Values>(3, count * members), piece(count);
             Call scatter = call_of(Kind::scatter);
             for (std::size_t j = 0; rank == 0 && j < members; ++j)
                 scatter.in.push_back(span_of(pieces, j * count, count));
@@ -236,7 +224,7 @@ TEST_P(Groups, StartedOperationsEndWithoutAWaiter) {
     as_members(n, [n](Group& group, int rank) {
         constexpr int calls = 20;
         std::vector<Values> data;
-        for (int i = 0; i < calls; ++i) data.push_back(values_of(rank + i, 40'000));
+        for (int i = 0; i < calls; ++i) data.push_back(values_of<Values>(rank + i, 40'000));
         std::atomic<int> finished{0}, notified{0};
         std::vector<RequestPtr> requests;
         for (Values& values : data) {
@@ -257,7 +245,7 @@ TEST_P(Groups, StartedOperationsEndWithoutAWaiter) {
 TEST(Requests, MessagesAreMatchedByTagAndSender) {
     as_members(3, [](Group& group, int rank) {
         for (const std::size_t count : sizes) {
-            Values first = values_of(rank, count), second = values_of(rank + 10, count);
+            Values first = values_of<Values>(rank, count), second = values_of<Values>(rank + 10, count);
             const auto message = [&](Kind kind, int other, int tag, Values& values) {
                 Call call = call_of(kind, other);
                 call.tag = tag;
@@ -273,16 +261,16 @@ TEST(Requests, MessagesAreMatchedByTagAndSender) {
                 Values of_two(count), any_a(count), any_b(count), last(count);
                 const RequestPtr b = message(Kind::receive, 2, 2, of_two);  // overtakes tag 1
                 group.wait(b, -1);
-                EXPECT_EQ(of_two, values_of(12, count));
+                EXPECT_EQ(of_two, values_of<Values>(12, count));
                 const RequestPtr x = message(Kind::receive, any_source, 1, any_a);
                 const RequestPtr y = message(Kind::receive, any_source, 1, any_b);
                 group.wait(x, -1);
                 group.wait(y, -1);
                 EXPECT_EQ(x->source + y->source, 3);
-                EXPECT_EQ(any_a, values_of(x->source, count));
-                EXPECT_EQ(any_b, values_of(y->source, count));
+                EXPECT_EQ(any_a, values_of<Values>(x->source, count));
+                EXPECT_EQ(any_b, values_of<Values>(y->source, count));
                 group.wait(message(Kind::receive, 1, 2, last), -1);
-                EXPECT_EQ(last, values_of(11, count));
+                EXPECT_EQ(last, values_of<Values>(11, count));
             }
             group.run(call_of(Kind::barrier), 0);
         }
@@ -295,7 +283,7 @@ TEST(Requests, GroupsUsedInDifferentOrdersDoNotBlockEachOther) {
     for (int rank = 0; rank < 2; ++rank)
         threads.emplace_back([&, rank] {
             const auto a = group_of(one, rank, 2), b = group_of(two, rank, 2);
-            Values x = values_of(rank, 50'000), y = x;
+            Values x = values_of<Values>(rank, 50'000), y = x;
             Call in_x = call_of(Kind::all_reduce), in_y = in_x;
             in_x.in = in_x.out = {span_of(x)};
             in_y.in = in_y.out = {span_of(y)};

@@ -2,6 +2,7 @@
 // these.
 #include "collective/far/endpoint.hpp"
 #include "collective/far/meeting.hpp"
+#include "collective/requests.hpp"
 #include "collective/requests/group.hpp"
 
 #include <gtest/gtest.h>
@@ -64,19 +65,6 @@ class FarGroups : public ::testing::Test {
 
 using Values = std::vector<std::int32_t>;
 
-Span span_of(Values& values) { return {reinterpret_cast<char*>(values.data()), 4 * values.size()}; }
-Values values_of(int rank, std::size_t count) {
-    Values values(count);
-    std::iota(values.begin(), values.end(), rank * 1000);
-    return values;
-}
-Call call_of(Kind kind, int root = 0) {
-    Call call;
-    call.kind = kind;
-    call.root = root;
-    call.type = static_cast<int>(DType::int32);
-    return call;
-}
 std::string error_of(Group& group, const Call& call, double timeout_s = 0) {
     try {
         group.run(call, timeout_s);
@@ -91,7 +79,7 @@ constexpr std::size_t sizes[] = {0, 1, 5, 3000, 20'000, 600'001};
 TEST_F(FarGroups, ReductionsAndBroadcastsMatchTheModel) {
     as_members([](Group& group, int rank) {
         for (const std::size_t count : sizes) {
-            Values in = values_of(rank, count), out(count), expected(count);
+            Values in = values_of<Values>(rank, count), out(count), expected(count);
             for (std::size_t k = 0; k < count; ++k)
                 for (int i = 0; i < n; ++i) expected[k] += i * 1000 + static_cast<std::int32_t>(k);
             Call all = call_of(Kind::all_reduce);
@@ -100,7 +88,7 @@ TEST_F(FarGroups, ReductionsAndBroadcastsMatchTheModel) {
             group.run(all, 0);
             EXPECT_TRUE(out == expected) << rank << ", " << count;
             for (int root = 0; root < n; ++root) {
-                Values sent = values_of(root, count), got(count);
+                Values sent = values_of<Values>(root, count), got(count);
                 Call broadcast = call_of(Kind::broadcast, root);
                 if (rank == root) broadcast.in = {span_of(sent)};
                 if (rank != root) broadcast.out = {span_of(got)};
@@ -119,7 +107,7 @@ TEST_F(FarGroups, PiecesOfDifferentSizesArriveAtTheirPlaces) {
             Call call = call_of(Kind::all_to_all);
             std::vector<Values> in, out;
             for (int j = 0; j < n; ++j) {
-                in.push_back(values_of(rank * n + j, count + std::size_t(rank + 2 * j)));
+                in.push_back(values_of<Values>(rank * n + j, count + std::size_t(rank + 2 * j)));
                 out.emplace_back(count + std::size_t(2 * rank + j));
             }
             for (std::size_t j = 0; j < n; ++j) {
@@ -128,7 +116,8 @@ TEST_F(FarGroups, PiecesOfDifferentSizesArriveAtTheirPlaces) {
             }
             group.run(call, 0);
             for (int j = 0; j < n; ++j)
-                EXPECT_EQ(out[std::size_t(j)], values_of(j * n + rank, count + std::size_t(2 * rank + j)));
+                EXPECT_EQ(out[std::size_t(j)],
+                          values_of<Values>(j * n + rank, count + std::size_t(2 * rank + j)));
         }
     });
 }
@@ -139,8 +128,8 @@ TEST_F(FarGroups, MessagesArriveByTags) {
         const int other = rank == 2 ? 0 : 2;
         if (rank == 1) return;
         for (const std::size_t count : sizes) {
-            Values one = values_of(rank, count), two = values_of(rank + 10, count), first(count),
-                   second(count);
+            Values one = values_of<Values>(rank, count), two = values_of<Values>(rank + 10, count),
+                   first(count), second(count);
             std::vector<RequestPtr> requests;
             const auto start = [&](Kind kind, Values& values, int tag) {
                 Call call = call_of(kind, other);
@@ -154,8 +143,8 @@ TEST_F(FarGroups, MessagesArriveByTags) {
             start(Kind::receive, second, 2);
             start(Kind::receive, first, 1);
             for (const RequestPtr& request : requests) group.wait(request, -1);
-            EXPECT_EQ(first, values_of(other, count));
-            EXPECT_EQ(second, values_of(other + 10, count));
+            EXPECT_EQ(first, values_of<Values>(other, count));
+            EXPECT_EQ(second, values_of<Values>(other + 10, count));
         }
     });
 }

@@ -80,6 +80,11 @@ void fail_gone(const Spec& spec, const char* which, const Block* block) {
          spec.name, which);
 }
 
+void fail_atomic_dtype(const Spec& spec, PyArrayObject* dst, bool integers_only) {
+    fail(ErrorCode::dtype_mismatch, "%s(): dst has dtype %S; this takes 32- and 64-bit integers%s.",
+         spec.name, dtype_name(dst).get(), integers_only ? "" : ", float32 and float64");
+}
+
 void fail_dtypes(const Spec& spec, const char* a, PyArrayObject* x, const char* b, PyArrayObject* y) {
     if (on_device(y))
         fail(ErrorCode::dtype_mismatch,

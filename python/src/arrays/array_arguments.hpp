@@ -23,6 +23,9 @@ bool is_ordinary_of_gpu(PyArrayObject* array, const char* low);
 /// Like fail_dtypes, for an `output` that this PE writes: the text does not suggest converting it.
 [[noreturn, gnu::cold]] void fail_output_dtype(const Spec& spec, const char* input, PyArrayObject* x,
                                                const char* output, PyArrayObject* y);
+/// Throws the error for a dtype without atomics.
+[[noreturn, gnu::cold]] void fail_atomic_dtype(const Spec& spec, PyArrayObject* dst,
+                                               bool integers_only = false);
 [[noreturn, gnu::cold]] void fail_shapes(const Spec& spec, const char* a, PyArrayObject* x, const char* b,
                                          PyArrayObject* y);
 [[gnu::cold]] void check_dtype_slow(const Spec& spec, const char* which, PyArrayObject* array);

@@ -34,11 +34,6 @@ constexpr Op op_fetch_or{AtomicOp::fetch_or, Operand::value, true, true};
 constexpr Op op_xor{AtomicOp::bit_xor, Operand::value, false, true};
 constexpr Op op_fetch_xor{AtomicOp::fetch_xor, Operand::value, true, true};
 
-[[noreturn, gnu::cold]] void fail_type(const Spec& spec, PyArrayObject* array, bool integers_only) {
-    fail(ErrorCode::dtype_mismatch, "%s(): dst has dtype %S; this takes 32- and 64-bit integers%s.",
-         spec.name, dtype_name(array).get(), integers_only ? "" : ", float32 and float64");
-}
-
 template <Op O, class T> T apply(const Context& ctx, T* element, T value, T compare, int pe) {
     const int slot = ctx.route_any(element, sizeof(T), pe);
     if (!atl::detail::aligned_to(element, sizeof(T))) [[unlikely]]
@@ -80,7 +75,7 @@ PyObject* run(PyObject* const* a, const Adopted& adopted, PyArrayObject* fetch, 
     char* element = symmetric_element(S, "dst", dst, a[operands + 2], O.code != AtomicOp::fetch);
     check_place(S, "dst", element, ctx, pe);
     const DTypeRow& row = row_of(dst);
-    const auto refuse = [&]() -> PyObject* { fail_type(S, dst, O.integers_only); };
+    const auto refuse = [&]() -> PyObject* { fail_atomic_dtype(S, dst, O.integers_only); };
     if (!row.known) [[unlikely]]
         return refuse();
     return visit_atomic(

@@ -124,15 +124,11 @@ PyObject* add_in_blocks_body(const Arguments<6>& a) {
             atl::detail::throw_misaligned(blocks.data, sizeof(T));
         const atl::detail::Measured measured{ctx.job(), ctx.window().counts,
                                              atl::detail::Measured::Kind::call, "add_at", n * sizeof(T)};
-        ReleaseGil released(n >= 16 * 1024);
+        ReleaseGil released(n >= releases_gil_from);
         add<T>(blocks, numbers, static_cast<const T*>(PyArray_DATA(values.array())), n_values == 1, n);
     };
     const DTypeRow& row = row_of(dst);
-    const auto refuse = [&] {
-        fail(ErrorCode::dtype_mismatch,
-             "add_in_blocks(): dst has dtype %S; this takes 32- and 64-bit integers, float32 and float64.",
-             dtype_name(dst).get());
-    };
+    const auto refuse = [&] { fail_atomic_dtype(add_in_blocks_spec, dst); };
     if (!row.known) refuse();
     visit_atomic(row.type, loop, refuse);
     return none();

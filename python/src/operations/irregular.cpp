@@ -65,7 +65,7 @@ atl::detail::Measured measure_scattered(const Scattered& s, const char* operatio
             s.n * item_bytes(s.array)};
 }
 
-bool releases(const Scattered& s) { return s.n >= 16 * 1024; }
+bool releases(const Scattered& s) { return s.n >= releases_gil_from; }
 
 /// Calls `window(i, T* element)` for elements in the window, `routed(i, element, pe)` for the others.
 template <class T, class Window, class Routed>
@@ -213,11 +213,7 @@ template <class T> void add_from(const Scattered& s, const char* in, bool one) {
 PyObject* add_at_body(const Arguments<7>& a) {
     PyArrayObject* dst = array_arg(add_at_spec, "dst", a[0]);
     const DTypeRow& row = row_of(dst);
-    const auto refuse = [&] {
-        fail(ErrorCode::dtype_mismatch,
-             "add_at(): dst has dtype %S; this takes 32- and 64-bit integers, float32 and float64.",
-             dtype_name(dst).get());
-    };
+    const auto refuse = [&] { fail_atomic_dtype(add_at_spec, dst); };
     if (!row.known) refuse();
     if (is_device_call(a.adopted, a[6])) [[unlikely]] {
         const auto on_device = [&]<class T>(T*) {

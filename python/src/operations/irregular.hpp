@@ -11,6 +11,9 @@ namespace atl::python {
 /// the next one (docs/measurements/2026-11-27-arrays-on-hosts.md).
 constexpr std::size_t prefetched_ahead = 24;
 
+/// Calls of so many elements release the GIL.
+constexpr std::size_t releases_gil_from = 16 * 1024;
+
 /// One operand: an array of 64-bit integers, or one number for all elements.
 struct Integers {
     Ref held;

@@ -133,9 +133,10 @@ void Endpoint::put(std::uint64_t offset, const char* data, std::size_t bytes,
 void Endpoint::retire(std::shared_ptr<const void> memory) {
     // Before the look: memory that another thread retires after it may still be sent from.
     const std::lock_guard lock(retired_mutex_);
-    const bool is_sending = transport_->is_sending();
-    if (!is_sending) retired_.clear();
-    if (is_sending) retired_.push_back(std::move(memory));
+    if (transport_->is_sending())
+        retired_.push_back(std::move(memory));
+    else
+        retired_.clear();
 }
 
 std::string Endpoint::end_of(int number) {

@@ -22,6 +22,8 @@ using far::Layout;
 
 constexpr const char* failed = "failed";
 
+bool is_failure(const std::vector<std::string>& told) { return told.size() == 2 && told[0] == failed; }
+
 std::string pack(const std::vector<std::string>& parts) {
     std::string text;
     for (const std::string& part : parts) text += std::to_string(part.size()) + ":" + part;
@@ -57,11 +59,11 @@ class Meeting {
             error = own_error;
             mine = {failed, name(joining_.rank) + ": " + own_error.what()};
         }
-        const bool has_failed = mine.size() == 2 && mine[0] == failed;
+        const bool has_failed = is_failure(mine);
         if (joining_.rank != 0) put(step + "/" + std::to_string(joining_.rank), mine);
         std::vector<std::string> all = joining_.rank == 0 ? answer(step, mine, body) : get(step, 0);
         if (has_failed) throw error;
-        if (all.size() == 2 && all[0] == failed) throw Error(ErrorCode::bootstrap, all[1]);
+        if (is_failure(all)) throw Error(ErrorCode::bootstrap, all[1]);
         return all;
     }
     const Joining& joining() const { return joining_; }
@@ -94,9 +96,7 @@ class Meeting {
         std::vector<std::string> result;
         try {
             for (int i = 1; i < joining_.n; ++i) all.push_back(get(step + "/" + std::to_string(i), i));
-            const auto found = std::find_if(all.begin(), all.end(), [](const auto& each) {
-                return each.size() == 2 && each[0] == failed;
-            });
+            const auto found = std::find_if(all.begin(), all.end(), is_failure);
             result = found != all.end() ? *found : body(all);
         } catch (const Error& error) {
             put(step, {failed, name(0) + ": " + error.what()});
@@ -166,18 +166,19 @@ int first_of_host(const Layout& layout, int member) {
                             hosts.begin());
 }
 
-void share(Membership& membership, const std::shared_ptr<Segment>& segment) {
-    for (int i = 0; i < membership.n; ++i) membership.areas.push_back(segment->area(i));
+Membership membership_in(const Joining& joining, const std::shared_ptr<Segment>& segment) {
+    Membership membership;
+    membership.rank = joining.rank;
+    membership.n = joining.n;
+    for (int i = 0; i < joining.n; ++i) membership.areas.push_back(segment->area(i));
     membership.memory = segment;
+    return membership;
 }
 
 Membership join_one_host(const Joining& joining, std::shared_ptr<Segment> segment,
                          const std::string& address) {
     if (!segment) segment = Segment::join(address, joining.n);
-    Membership membership;
-    membership.rank = joining.rank;
-    membership.n = joining.n;
-    share(membership, segment);
+    Membership membership = membership_in(joining, segment);
     membership.shares_heaps = true;
     membership.end_of = [segment](int member) { return segment->end_of(member); };
     return membership;
@@ -216,10 +217,7 @@ Membership join_several_hosts(Meeting& meeting, const std::vector<std::string>& 
     if (is_new) endpoint->set_addresses(std::move(addresses));
     if (!segment) segment = Segment::join(all[3 * std::size_t(first) + 2], joining.n);
     far->open(std::move(places), segment->area(joining.rank), segment);
-    Membership membership;
-    membership.rank = joining.rank;
-    membership.n = joining.n;
-    share(membership, segment);
+    Membership membership = membership_in(joining, segment);
     membership.far = far;
     membership.end_of = [segment, far](int member) {
         return far->is_far(member) ? far->end_of(member) : segment->end_of(member);
