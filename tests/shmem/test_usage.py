@@ -37,6 +37,26 @@ def test_it_runs(source: Path, tree: Path, tmp_path: Path, start: Run, oshrun: R
         assert done.returncode == 0 and not done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("compiler", ["clang", "clang++", "nvcc"])
+def test_the_wrapper_calls_the_compiler_that_is_named(
+    compiler: str, tree: Path, tmp_path: Path, start: Run, oshrun: Run
+) -> None:
+    """With static data, which must be found in what that compiler links."""
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    source = tmp_path / ("kernel.cu" if compiler == "nvcc" else "count.c")
+    source.write_text(
+        "#include <shmem.h>\nstatic long count;\n"
+        + ("__global__ void twice(long* x) { *x *= 2; }\n" if compiler == "nvcc" else "")
+        + "int main(void) {\n    shmem_init();\n    shmem_long_atomic_inc(&count, 0);\n    shmem_barrier_all();\n"
+        "    long seen = shmem_long_g(&count, 0);\n    shmem_finalize();\n    return seen != 2;\n}\n"
+    )
+    variable, wrapper = ("SHMEM_CC", "oshcc") if compiler == "clang" else ("SHMEM_CXX", "oshc++")
+    done = start(tree / "bin" / wrapper, source, "-o", tmp_path / "count", **{variable: compiler})
+    assert done.returncode == 0, done.stderr[:2000]
+    assert oshrun(2, tmp_path / "count").returncode == 0
+
+
 def test_words_that_old_programs_declare_volatile(
     tree: Path, tmp_path: Path, start: Run, oshrun: Run
 ) -> None:
