@@ -17,7 +17,7 @@ demo-shmem4py: all ## a program of shmem4py's by `from atoll import shmem`, then
 test: setup setup-test ## release build, C++ and Python tests, layout, formatters and linters; one closing line
 	@scripts/test.sh
 
-ci: ## test, docs, kernels, lint, hostile, cute, wheel, torch, clusters, sanitize and cross, with one closing line
+ci: ## test, docs, kernels, hostile, cute, wheel, torch, clusters, lint, sanitize and cross, with one closing line
 	@scripts/ci.sh
 
 docs: setup ## the documentation site, in build/docs/html; every warning and dead link is an error
