@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # make test, docs, kernels, hostile, cute, wheel, torch, clusters, lint, sanitize and cross in one run with one closing line.
 #
-# Tests often wait. Meanwhile scripts/ahead.sh compiles what the last parts need, with processor time that nobody else
-# wants. These parts build and check as they always do, and find the work done.
+# Tests often wait. Meanwhile scripts/ahead.sh compiles what the last parts need, in time that the tests leave idle.
+# These parts build and check as they always do, and find the work done.
 source "$(dirname "$0")/lib.sh"
 export ATOLL_BUILD_NO_CLOSING=1
 # A part that could not begin in this time is not run. It counts as skipped, and the end of the output names it.

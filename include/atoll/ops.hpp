@@ -18,6 +18,10 @@ struct Stream;
 class StreamContext;
 class StreamTeam;
 class StreamMessageGroup;
+namespace detail {
+/// False, and known only once the arguments are.
+template <class... Arguments> inline constexpr bool takes = false;
+}  // namespace detail
 }  // namespace atl
 
 struct atoll {
@@ -65,48 +69,99 @@ struct atoll {
     static void barrier_all() { atl::current_job().world().barrier(); }
     static void sync_all() { atl::current_job().world().sync(); }
 
-    // Forwarding templates, so that overloads, defaults and concepts are those of the members.
+    // Forwarding templates, so that overloads, defaults and concepts are those of the members. A call that no
+    // member takes is an error of the compiler with the expected form.
     // clang-format off
-#define ATOLL_CONTEXT_FUNCTION(name) \
-        template <class... Arguments> \
-        static decltype(auto) name(Arguments&&... arguments) { return default_context().name(std::forward<Arguments>(arguments)...); }
-#define ATOLL_TEAM_FUNCTION(name) \
-        template <class... Arguments> \
-        static decltype(auto) name(Arguments&&... arguments) { return world().name(std::forward<Arguments>(arguments)...); }
+#define ATOLL_FUNCTION(on, name, expected) \
+        template <class... Arguments> static decltype(auto) name(Arguments&&... arguments) { \
+            if constexpr (requires { on().name(std::forward<Arguments>(arguments)...); }) \
+                return on().name(std::forward<Arguments>(arguments)...); \
+            else \
+                static_assert(atl::detail::takes<Arguments...>, "no such call; expected " expected); \
+        }
+#define ATOLL_CONTEXT_FUNCTION(name, expected) ATOLL_FUNCTION(default_context, name, expected)
+#define ATOLL_TEAM_FUNCTION(name, expected) ATOLL_FUNCTION(world, name, expected)
 
     // Members of Context from rma.hpp (signal_wait_until: waits.hpp):
-    ATOLL_CONTEXT_FUNCTION(put) ATOLL_CONTEXT_FUNCTION(get) ATOLL_CONTEXT_FUNCTION(put_nbi) ATOLL_CONTEXT_FUNCTION(get_nbi)
-    ATOLL_CONTEXT_FUNCTION(p) ATOLL_CONTEXT_FUNCTION(g)
-    ATOLL_CONTEXT_FUNCTION(iput) ATOLL_CONTEXT_FUNCTION(iget) ATOLL_CONTEXT_FUNCTION(ibput) ATOLL_CONTEXT_FUNCTION(ibget)
-    ATOLL_CONTEXT_FUNCTION(put_signal) ATOLL_CONTEXT_FUNCTION(put_signal_nbi)
-    ATOLL_CONTEXT_FUNCTION(signal_set) ATOLL_CONTEXT_FUNCTION(signal_add) ATOLL_CONTEXT_FUNCTION(signal_fetch)
-    ATOLL_CONTEXT_FUNCTION(signal_wait_until)
-    ATOLL_CONTEXT_FUNCTION(fence) ATOLL_CONTEXT_FUNCTION(quiet) ATOLL_CONTEXT_FUNCTION(pe_quiet)
+    ATOLL_CONTEXT_FUNCTION(put, "put(dst, src, pe) with arrays of one type, or put(T* dst, const T* src, std::size_t count, int pe), of a trivially copyable T")
+    ATOLL_CONTEXT_FUNCTION(get, "get(dst, src, pe) with arrays of one type, or get(T* dst, const T* src, std::size_t count, int pe), of a trivially copyable T")
+    ATOLL_CONTEXT_FUNCTION(put_nbi, "put_nbi(T* dst, const T* src, std::size_t count, int pe), of a trivially copyable T")
+    ATOLL_CONTEXT_FUNCTION(get_nbi, "get_nbi(T* dst, const T* src, std::size_t count, int pe), of a trivially copyable T")
+    ATOLL_CONTEXT_FUNCTION(p, "p(T* dst, T value, int pe): a value of exactly dst's type, which is trivially copyable")
+    ATOLL_CONTEXT_FUNCTION(g, "g(const T* src, int pe), of a trivially copyable T")
+    ATOLL_CONTEXT_FUNCTION(iput, "iput(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t count, int pe)")
+    ATOLL_CONTEXT_FUNCTION(iget, "iget(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t count, int pe)")
+    ATOLL_CONTEXT_FUNCTION(ibput, "ibput(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t block, std::size_t n_blocks, int pe)")
+    ATOLL_CONTEXT_FUNCTION(ibget, "ibget(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t block, std::size_t n_blocks, int pe)")
+    ATOLL_CONTEXT_FUNCTION(put_signal, "put_signal(T* dst, const T* src, std::size_t count, std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe)")
+    ATOLL_CONTEXT_FUNCTION(put_signal_nbi, "put_signal_nbi(T* dst, const T* src, std::size_t count, std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe)")
+    ATOLL_CONTEXT_FUNCTION(signal_set, "signal_set(std::uint64_t* signal, std::uint64_t value, int pe)")
+    ATOLL_CONTEXT_FUNCTION(signal_add, "signal_add(std::uint64_t* signal, std::uint64_t value, int pe)")
+    ATOLL_CONTEXT_FUNCTION(signal_fetch, "signal_fetch(const std::uint64_t* signal)")
+    ATOLL_CONTEXT_FUNCTION(signal_wait_until, "signal_wait_until(const std::uint64_t* signal, Compare cmp, std::uint64_t value, double timeout_s = -1)")
+    ATOLL_CONTEXT_FUNCTION(fence, "fence()")
+    ATOLL_CONTEXT_FUNCTION(quiet, "quiet()")
+    ATOLL_CONTEXT_FUNCTION(pe_quiet, "pe_quiet(std::span<const int> pes)")
     // atomics.hpp:
-    ATOLL_CONTEXT_FUNCTION(atomic_fetch) ATOLL_CONTEXT_FUNCTION(atomic_set) ATOLL_CONTEXT_FUNCTION(atomic_swap)
-    ATOLL_CONTEXT_FUNCTION(atomic_compare_swap) ATOLL_CONTEXT_FUNCTION(atomic_inc) ATOLL_CONTEXT_FUNCTION(atomic_fetch_inc)
-    ATOLL_CONTEXT_FUNCTION(atomic_add) ATOLL_CONTEXT_FUNCTION(atomic_fetch_add)
-    ATOLL_CONTEXT_FUNCTION(atomic_and) ATOLL_CONTEXT_FUNCTION(atomic_fetch_and)
-    ATOLL_CONTEXT_FUNCTION(atomic_or) ATOLL_CONTEXT_FUNCTION(atomic_fetch_or)
-    ATOLL_CONTEXT_FUNCTION(atomic_xor) ATOLL_CONTEXT_FUNCTION(atomic_fetch_xor)
+    ATOLL_CONTEXT_FUNCTION(atomic_fetch, "atomic_fetch(const T* src, int pe), where T is float, double, or an integer of 32 or 64 bits")
+    ATOLL_CONTEXT_FUNCTION(atomic_set, "atomic_set(T* dst, T value, int pe), where T is float, double, or an integer of 32 or 64 bits")
+    ATOLL_CONTEXT_FUNCTION(atomic_swap, "atomic_swap(T* dst, T value, int pe), where T is float, double, or an integer of 32 or 64 bits")
+    ATOLL_CONTEXT_FUNCTION(atomic_compare_swap, "atomic_compare_swap(T* dst, T expected, T value, int pe), where T is an integer of 32 or 64 bits")
+    ATOLL_CONTEXT_FUNCTION(atomic_inc, "atomic_inc(T* dst, int pe), where T is float, double, or an integer of 32 or 64 bits")
+    ATOLL_CONTEXT_FUNCTION(atomic_fetch_inc, "atomic_fetch_inc(T* dst, int pe), where T is float, double, or an integer of 32 or 64 bits")
+    ATOLL_CONTEXT_FUNCTION(atomic_add, "atomic_add(T* dst, T value, int pe), where T is float, double, or an integer of 32 or 64 bits")
+    ATOLL_CONTEXT_FUNCTION(atomic_fetch_add, "atomic_fetch_add(T* dst, T value, int pe), where T is float, double, or an integer of 32 or 64 bits")
+    ATOLL_CONTEXT_FUNCTION(atomic_and, "atomic_and(T* dst, T value, int pe), where T is an integer of 32 or 64 bits")
+    ATOLL_CONTEXT_FUNCTION(atomic_fetch_and, "atomic_fetch_and(T* dst, T value, int pe), where T is an integer of 32 or 64 bits")
+    ATOLL_CONTEXT_FUNCTION(atomic_or, "atomic_or(T* dst, T value, int pe), where T is an integer of 32 or 64 bits")
+    ATOLL_CONTEXT_FUNCTION(atomic_fetch_or, "atomic_fetch_or(T* dst, T value, int pe), where T is an integer of 32 or 64 bits")
+    ATOLL_CONTEXT_FUNCTION(atomic_xor, "atomic_xor(T* dst, T value, int pe), where T is an integer of 32 or 64 bits")
+    ATOLL_CONTEXT_FUNCTION(atomic_fetch_xor, "atomic_fetch_xor(T* dst, T value, int pe), where T is an integer of 32 or 64 bits")
     // waits.hpp:
-    ATOLL_CONTEXT_FUNCTION(wait_until) ATOLL_CONTEXT_FUNCTION(wait_until_all) ATOLL_CONTEXT_FUNCTION(wait_until_any)
-    ATOLL_CONTEXT_FUNCTION(wait_until_some) ATOLL_CONTEXT_FUNCTION(wait_until_all_vector)
-    ATOLL_CONTEXT_FUNCTION(wait_until_any_vector) ATOLL_CONTEXT_FUNCTION(wait_until_some_vector)
-    ATOLL_CONTEXT_FUNCTION(test) ATOLL_CONTEXT_FUNCTION(test_all) ATOLL_CONTEXT_FUNCTION(test_any) ATOLL_CONTEXT_FUNCTION(test_some)
-    ATOLL_CONTEXT_FUNCTION(test_all_vector) ATOLL_CONTEXT_FUNCTION(test_any_vector) ATOLL_CONTEXT_FUNCTION(test_some_vector)
+    ATOLL_CONTEXT_FUNCTION(wait_until, "wait_until(const T* word, Compare cmp, T value, double timeout_s = -1), of an integer type T")
+    ATOLL_CONTEXT_FUNCTION(wait_until_all, "wait_until_all(const T* words, std::size_t n, const int* status, Compare cmp, T value, double timeout_s = -1), of an integer type T")
+    ATOLL_CONTEXT_FUNCTION(wait_until_any, "wait_until_any(const T* words, std::size_t n, const int* status, Compare cmp, T value, double timeout_s = -1), of an integer type T")
+    ATOLL_CONTEXT_FUNCTION(wait_until_some, "wait_until_some(const T* words, std::size_t n, std::size_t* indices, const int* status, Compare cmp, T value, double timeout_s = -1), of an integer type T")
+    ATOLL_CONTEXT_FUNCTION(wait_until_all_vector, "wait_until_all_vector(const T* words, std::size_t n, const int* status, Compare cmp, const T* values, double timeout_s = -1), of an integer type T")
+    ATOLL_CONTEXT_FUNCTION(wait_until_any_vector, "wait_until_any_vector(const T* words, std::size_t n, const int* status, Compare cmp, const T* values, double timeout_s = -1), of an integer type T")
+    ATOLL_CONTEXT_FUNCTION(wait_until_some_vector, "wait_until_some_vector(const T* words, std::size_t n, std::size_t* indices, const int* status, Compare cmp, const T* values, double timeout_s = -1), of an integer type T")
+    ATOLL_CONTEXT_FUNCTION(test, "test(const T* word, Compare cmp, T value), of an integer type T")
+    ATOLL_CONTEXT_FUNCTION(test_all, "test_all(const T* words, std::size_t n, const int* status, Compare cmp, T value), of an integer type T")
+    ATOLL_CONTEXT_FUNCTION(test_any, "test_any(const T* words, std::size_t n, const int* status, Compare cmp, T value), of an integer type T")
+    ATOLL_CONTEXT_FUNCTION(test_some, "test_some(const T* words, std::size_t n, std::size_t* indices, const int* status, Compare cmp, T value), of an integer type T")
+    ATOLL_CONTEXT_FUNCTION(test_all_vector, "test_all_vector(const T* words, std::size_t n, const int* status, Compare cmp, const T* values), of an integer type T")
+    ATOLL_CONTEXT_FUNCTION(test_any_vector, "test_any_vector(const T* words, std::size_t n, const int* status, Compare cmp, const T* values), of an integer type T")
+    ATOLL_CONTEXT_FUNCTION(test_some_vector, "test_some_vector(const T* words, std::size_t n, std::size_t* indices, const int* status, Compare cmp, const T* values), of an integer type T")
     // context.hpp:
-    ATOLL_CONTEXT_FUNCTION(ptr)
+    ATOLL_CONTEXT_FUNCTION(ptr, "ptr(T* symmetric, int pe)")
 
     // Members of Team, from detail/team_operations.hpp:
-    ATOLL_TEAM_FUNCTION(broadcast) ATOLL_TEAM_FUNCTION(fcollect) ATOLL_TEAM_FUNCTION(collect)
-    ATOLL_TEAM_FUNCTION(alltoall) ATOLL_TEAM_FUNCTION(alltoalls) ATOLL_TEAM_FUNCTION(gather) ATOLL_TEAM_FUNCTION(scatter)
-    ATOLL_TEAM_FUNCTION(reduce) ATOLL_TEAM_FUNCTION(sum_reduce) ATOLL_TEAM_FUNCTION(prod_reduce) ATOLL_TEAM_FUNCTION(min_reduce)
-    ATOLL_TEAM_FUNCTION(max_reduce) ATOLL_TEAM_FUNCTION(and_reduce) ATOLL_TEAM_FUNCTION(or_reduce) ATOLL_TEAM_FUNCTION(xor_reduce)
-    ATOLL_TEAM_FUNCTION(avg_reduce) ATOLL_TEAM_FUNCTION(premul_sum_reduce) ATOLL_TEAM_FUNCTION(premul_sum_reduce_scatter)
-    ATOLL_TEAM_FUNCTION(reduce_to) ATOLL_TEAM_FUNCTION(reduce_scatter) ATOLL_TEAM_FUNCTION(sum_inscan) ATOLL_TEAM_FUNCTION(sum_exscan)
-    ATOLL_TEAM_FUNCTION(send) ATOLL_TEAM_FUNCTION(recv)
+    ATOLL_TEAM_FUNCTION(broadcast, "broadcast(dst, src, int root) with arrays of one trivially copyable type")
+    ATOLL_TEAM_FUNCTION(fcollect, "fcollect(dst, src) with arrays of one trivially copyable type")
+    ATOLL_TEAM_FUNCTION(collect, "collect(dst, src) with arrays of one trivially copyable type")
+    ATOLL_TEAM_FUNCTION(alltoall, "alltoall(dst, src) with arrays of one trivially copyable type")
+    ATOLL_TEAM_FUNCTION(alltoalls, "alltoalls(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t count)")
+    ATOLL_TEAM_FUNCTION(gather, "gather(dst, src, int root) with arrays of one trivially copyable type")
+    ATOLL_TEAM_FUNCTION(scatter, "scatter(dst, src, int root) with arrays of one trivially copyable type")
+    ATOLL_TEAM_FUNCTION(reduce, "reduce(dst, src, ReduceOp op) with arrays of one type of numbers")
+    ATOLL_TEAM_FUNCTION(sum_reduce, "sum_reduce(dst, src) with arrays of one type of numbers, real or complex")
+    ATOLL_TEAM_FUNCTION(prod_reduce, "prod_reduce(dst, src) with arrays of one type of numbers, real or complex")
+    ATOLL_TEAM_FUNCTION(min_reduce, "min_reduce(dst, src) with arrays of one type of real numbers")
+    ATOLL_TEAM_FUNCTION(max_reduce, "max_reduce(dst, src) with arrays of one type of real numbers")
+    ATOLL_TEAM_FUNCTION(and_reduce, "and_reduce(dst, src) with arrays of one integer type, or of bool")
+    ATOLL_TEAM_FUNCTION(or_reduce, "or_reduce(dst, src) with arrays of one integer type, or of bool")
+    ATOLL_TEAM_FUNCTION(xor_reduce, "xor_reduce(dst, src) with arrays of one integer type, or of bool")
+    ATOLL_TEAM_FUNCTION(avg_reduce, "avg_reduce(dst, src) with arrays of one floating-point type")
+    ATOLL_TEAM_FUNCTION(premul_sum_reduce, "premul_sum_reduce(dst, src, double factor) with arrays of one floating-point type")
+    ATOLL_TEAM_FUNCTION(premul_sum_reduce_scatter, "premul_sum_reduce_scatter(dst, src, double factor) with arrays of one floating-point type")
+    ATOLL_TEAM_FUNCTION(reduce_to, "reduce_to(dst, src, ReduceOp op, int root) with arrays of one type of numbers")
+    ATOLL_TEAM_FUNCTION(reduce_scatter, "reduce_scatter(dst, src, ReduceOp op) with arrays of one type of numbers")
+    ATOLL_TEAM_FUNCTION(sum_inscan, "sum_inscan(dst, src) with arrays of one type of numbers, real or complex")
+    ATOLL_TEAM_FUNCTION(sum_exscan, "sum_exscan(dst, src) with arrays of one type of numbers, real or complex")
+    ATOLL_TEAM_FUNCTION(send, "send(src, int pe) with an array of a trivially copyable type")
+    ATOLL_TEAM_FUNCTION(recv, "recv(dst, int pe) with an array of a trivially copyable type")
     // clang-format on
 #undef ATOLL_CONTEXT_FUNCTION
 #undef ATOLL_TEAM_FUNCTION
+#undef ATOLL_FUNCTION
 };
