@@ -88,6 +88,17 @@ class ATOLL_API Job {
     /// The PEs with this PE's rank on their own hosts: one PE a host, if the hosts are alike.
     /// Predefined teams cannot be destroyed.
     const Team& rail() const;
+
+    // ---- teams without a parent
+    /// Returns an id for one team; the program sends it to the members. Never 0. Local. The id costs 16 bytes
+    /// a PE of the job until its team is made. Throws Error(out_of_memory).
+    std::uint64_t get_team_unique_id() const;
+    /// Makes the team of the `n_pes` PEs that pass the same id. This PE becomes its PE `my_pe`. Collective
+    /// over these PEs; other PEs take no part. Throws Error: invalid_argument (no id of this job, or a used
+    /// one), pe, collective_mismatch (two PEs passed one `my_pe`, or different `n_pes`), out_of_memory,
+    /// timeout. Source: nvshmemx_team_init.
+    Team team_init(std::uint64_t unique_id, int n_pes, int my_pe) const;
+
     /// The default context: all PEs, thread-safe.
     const Context& context() const;
     Context create_context(const ContextOptions& options = {}) const {

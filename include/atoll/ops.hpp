@@ -66,6 +66,10 @@ struct atoll {
     static int n_pes() { return atl::current_job().n_pes(); }
     static const Team& world() { return atl::current_job().world(); }
     static const Context& default_context() { return atl::current_job().context(); }
+    static std::uint64_t get_team_unique_id() { return atl::current_job().get_team_unique_id(); }
+    static Team team_init(std::uint64_t unique_id, int n_pes, int my_pe) {
+        return atl::current_job().team_init(unique_id, n_pes, my_pe);
+    }
     static void barrier_all() { atl::current_job().world().barrier(); }
     static void sync_all() { atl::current_job().world().sync(); }
 

@@ -29,7 +29,8 @@ Signals      put_signal put_signal_nbi signal_set signal_add signal_fetch signal
              signal_consume. On arrays of a GPU these and all others take stream=.
 Waits        wait_until test, for many words with _all _any _some, and _vector for one value for each word.
 Order        fence (puts to one PE) quiet pe_quiet (completed), barrier_all barrier, sync_all sync.
-Groups       Team, WORLD, SHARED, HOST, RAIL; split with WORLD.split(color). Context: operations that complete by themselves.
+Groups       Team, WORLD, SHARED, HOST, RAIL; split with WORLD.split(color), or team_init(get_team_unique_id(), ...).
+             Context: operations that complete by themselves.
 Collectives  broadcast collect fcollect gather scatter alltoall alltoalls; of Python objects: bcast_object
              gather_object allgather_object scatter_object alltoall_object reduce_object;
              sum_ prod_ min_ max_ avg_ and_ or_ xor_reduce, reduce (any operator, one root), reduce_scatter,
@@ -122,12 +123,12 @@ __all__ = [  # noqa: RUF022
     "atomic_fetch_or_nbi", "atomic_fetch_xor", "atomic_fetch_xor_nbi", "atomic_inc", "atomic_or", "atomic_set",
     "atomic_swap", "atomic_swap_nbi", "atomic_xor", "avg_reduce", "barrier", "barrier_all", "bcast_object", "broadcast", "check_kernels",
     "collect", "empty", "empty_like", "fcollect", "fence", "finalize", "free", "full", "full_like", "g", "gather",
-    "gather_object", "get", "get_nbi", "get_unique_id", "global_exit", "global_view", "group", "ibget", "ibput",
+    "gather_object", "get", "get_nbi", "get_team_unique_id", "get_unique_id", "global_exit", "global_view", "group", "ibget", "ibput",
     "iget", "include_dir", "info", "init", "iput", "is_initialized", "is_symmetric", "launch", "max_reduce", "min_reduce", "my_pe",
     "n_pes", "on", "once", "ones", "ones_like", "or_reduce", "p", "pe_accessible", "pe_quiet", "peer", "phase", "pin", "premul_sum_reduce", "premul_sum_reduce_scatter", "prod_reduce", "put",
     "put_at", "put_nbi", "put_signal", "put_signal_nbi", "quiet", "rc", "recv", "reduce", "reduce_object", "reduce_scatter", "register", "report",
     "scatter", "scatter_object", "send", "signal", "signal_add", "signal_consume", "signal_fetch", "signal_set", "signal_wait_until", "stats", "sum_exscan",
-    "sum_inscan", "sum_reduce", "sync", "sync_all", "take", "test", "test_all", "test_all_vector", "test_any",
+    "sum_inscan", "sum_reduce", "sync", "sync_all", "take", "team_init", "test", "test_all", "test_all_vector", "test_any",
     "test_any_vector", "test_some", "test_some_vector", "trace", "version", "wait_until", "wait_until_all",
     "wait_until_all_vector", "wait_until_any", "wait_until_any_vector", "wait_until_some", "wait_until_some_vector",
     "xor_reduce", "zeros", "zeros_like",
@@ -202,7 +203,20 @@ def _is_rare(name: str) -> bool:
         or (name.startswith("atomic_") and name.endswith("_nbi"))
         or name.startswith(bits + fetching)
         or name
-        in ("ibget", "ibput", "iget", "iput", "rc", "g", "p", "get_unique_id", "check_kernels", "Block")
+        in (
+            "ibget",
+            "ibput",
+            "iget",
+            "iput",
+            "rc",
+            "g",
+            "p",
+            "get_team_unique_id",
+            "get_unique_id",
+            "team_init",
+            "check_kernels",
+            "Block",
+        )
         or (name.isupper() and name not in ("WORLD", "SHARED", "HOST", "RAIL"))
     )
 

@@ -433,6 +433,56 @@ def get_unique_id() -> str:
     characters.
     """
 
+def get_team_unique_id() -> int:
+    """
+    Return an id for one team, which team_init takes. Local; never 0.
+
+    The program sends it to the team's members by any means. It takes 16 bytes for each PE of the job until its
+    team is made.
+
+    Raises
+    ------
+    NotInitialized, OutOfMemory
+
+    See Also
+    --------
+    team_init
+    """
+
+def team_init(unique_id: int, n_pes: int, my_pe: int) -> Team:
+    """
+    Return the team of the n_pes PEs that pass the same id, without a parent team. This PE is its PE my_pe.
+
+    Collective over these PEs; the others take no part, as they do in Team.split. Usable at once.
+
+    Parameters
+    ----------
+    unique_id
+        The result of get_team_unique_id() on one PE of the job, member or not. Each id makes one team.
+    n_pes
+        Number of members, the same on all of them.
+    my_pe
+        This PE's number in the new team, 0 to n_pes - 1. Each member passes another one.
+
+    Raises
+    ------
+    InvalidArgument
+        This is no id of the job, or its team was made already.
+    CollectiveMismatch
+        The PEs passed different n_pes, or two of them the same my_pe.
+    PeError, OutOfMemory
+    Timeout
+        A member did not come within ATOLL_WAIT_TIMEOUT; the error names its my_pe.
+
+    See Also
+    --------
+    Team.split
+
+    Notes
+    -----
+    Source: NVSHMEM, nvshmemx_team_init.
+    """
+
 def my_pe(team: Team | None = None) -> int:
     """
     Return the number of this PE, 0 to n_pes()-1; within `team` if given. Local.

@@ -56,6 +56,10 @@ const Team& Job::world() const { return state().world(); }
 const Team& Job::shared() const { return state().teams().shared(); }
 const Team& Job::host() const { return state().teams().host(); }
 const Team& Job::rail() const { return state().teams().rail(); }
+std::uint64_t Job::get_team_unique_id() const { return state().team_ids.make(state()); }
+Team Job::team_init(std::uint64_t unique_id, int n_pes, int my_pe) const {
+    return core::make_team(state(), unique_id, n_pes, my_pe);
+}
 const Context& Job::context() const { return state().world_state().context(); }
 
 Allocation Job::allocate(std::size_t bytes, std::size_t align, const AllocationHints& hints) {

@@ -74,6 +74,8 @@ int team_my_pe(nvshmem_team_t team);
 int team_n_pes(nvshmem_team_t team);
 void team_get_config(nvshmem_team_t team, nvshmem_team_config_t* config);
 int team_translate_pe(nvshmem_team_t from, int pe, nvshmem_team_t to);
+int team_get_uniqueid(nvshmemx_team_uniqueid_t* id);
+int team_init(nvshmem_team_t* team, nvshmem_team_config_t* config, long mask, int n_pes, int my_pe);
 int team_split_strided(nvshmem_team_t parent, int start, int stride, int size,
                        const nvshmem_team_config_t* config, long mask, nvshmem_team_t* team);
 int team_split_2d(nvshmem_team_t parent, int xrange, const nvshmem_team_config_t* xconfig, long xmask,

@@ -79,6 +79,28 @@ int team_translate_pe(nvshmem_team_t from, int pe, nvshmem_team_t to) {
     return is_known(from) && is_known(to) ? shmem::team_translate_pe(handle(from), pe, handle(to)) : -1;
 }
 
+int team_get_uniqueid(nvshmemx_team_uniqueid_t* id) {
+    return shmem::team_get_unique_id({"nvshmemx_team_get_uniqueid", SHMEM_CTX_DEFAULT}, id);
+}
+
+int team_init(nvshmem_team_t* team, nvshmem_team_config_t* config, long mask, int n_pes, int my_pe) {
+    const Call call{"nvshmemx_team_init", SHMEM_CTX_DEFAULT};
+    shmem::require(call, "team", team);
+    shmem::require(call, "config", config);
+    if ((mask & NVSHMEM_TEAM_CONFIG_MASK_UNIQUEID) == 0)
+        shmem::fail(
+            call,
+            "config_mask lacks NVSHMEM_TEAM_CONFIG_MASK_UNIQUEID; set it, and config->uniqueid to what "
+            "nvshmemx_team_get_uniqueid returned on one PE.");
+    shmem_team_t created = SHMEM_TEAM_INVALID;
+    const shmem_team_config_t wanted = config_of(config);
+    const int status = shmem::team_init(call, config->uniqueid, n_pes, my_pe, &wanted,
+                                        mask & SHMEM_TEAM_NUM_CONTEXTS, &created);
+    *team = number_of(call, created);
+    shmem::guarded(call, [&] { tell_modules(*team); });
+    return status;
+}
+
 int team_split_strided(nvshmem_team_t parent, int start, int stride, int size,
                        const nvshmem_team_config_t* config, long mask, nvshmem_team_t* team) {
     const Call call{"nvshmem_team_split_strided", SHMEM_CTX_DEFAULT};

@@ -51,6 +51,13 @@ int shmemx_team_split(shmem_team_t parent, int color, int key, shmem_team_t* tea
     return atl::shmem::status(
         call, [&] { *team = atl::shmem::handle_of(atl::shmem::team_of(parent).split(color, key)); });
 }
+int shmemx_team_get_unique_id(uint64_t* unique_id) {
+    return atl::shmem::team_get_unique_id({"shmemx_team_get_unique_id", SHMEM_CTX_INVALID}, unique_id);
+}
+int shmemx_team_init(uint64_t unique_id, int npes, int my_pe, shmem_team_t* team) {
+    return atl::shmem::team_init({"shmemx_team_init", SHMEM_CTX_INVALID}, unique_id, npes, my_pe, nullptr, 0,
+                                 team);
+}
 int shmemx_init_callbacks(int my_pe, int n_pes, const shmemx_callbacks_t* callbacks) {
     return atl::shmem::init_callbacks(my_pe, n_pes, callbacks);
 }

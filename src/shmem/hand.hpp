@@ -46,6 +46,9 @@ int team_my_pe(shmem_team_t team);
 int team_n_pes(shmem_team_t team);
 int team_get_config(shmem_team_t team, long mask, shmem_team_config_t* config);
 int team_translate_pe(shmem_team_t from, int pe, shmem_team_t to);
+int team_get_unique_id(const Call& call, std::uint64_t* id);
+int team_init(const Call& call, std::uint64_t id, int n_pes, int my_pe, const shmem_team_config_t* config,
+              long mask, shmem_team_t* team);
 int team_split_strided(shmem_team_t parent, int start, int stride, int size,
                        const shmem_team_config_t* config, long mask, shmem_team_t* team);
 int team_split_2d(shmem_team_t parent, int xrange, const shmem_team_config_t* xconfig, long xmask,

@@ -110,6 +110,20 @@ int team_translate_pe(shmem_team_t from, int pe, shmem_team_t to) {
     return is_usable(from) && is_usable(to) ? team_of(from).translate_pe(pe, team_of(to)) : -1;
 }
 
+int team_get_unique_id(const Call& call, std::uint64_t* id) {
+    require(call, "unique_id", id);
+    *id = 0;
+    return status(call, [&] { *id = front.job->get_team_unique_id(); });
+}
+
+int team_init(const Call& call, std::uint64_t id, int n_pes, int my_pe, const shmem_team_config_t* config,
+              long mask, shmem_team_t* team) {
+    require(call, "team", team);
+    *team = SHMEM_TEAM_INVALID;
+    return status(
+        call, [&] { *team = handle_of(front.job->team_init(id, n_pes, my_pe), contexts_of(config, mask)); });
+}
+
 int team_split_strided(shmem_team_t parent, int start, int stride, int size,
                        const shmem_team_config_t* config, long mask, shmem_team_t* team) {
     const Call call{"shmem_team_split_strided", SHMEM_CTX_INVALID};

@@ -136,6 +136,76 @@ TEST_P(Teams, WhatLeavesTheParentIsRefusedOnEveryPe) {
     });
 }
 
+/// An id that PE 0 made, sent to all PEs.
+std::uint64_t shared_id(Job& job) {
+    std::uint64_t id = job.my_pe() == 0 ? job.get_team_unique_id() : 0, mine = id;
+    job.world().broadcast(std::span(&id, 1), std::span(&mine, 1), 0);
+    return id;
+}
+
+TEST_P(Teams, FromAnIdWithoutTheOthers) {
+    run([](Job& job) {
+        const int n = job.n_pes(), me = job.my_pe();
+        const std::uint64_t ids[2] = {shared_id(job), shared_id(job)};
+        EXPECT_NE(ids[0], ids[1]);
+        // The even and the odd PEs, backwards, at once.
+        std::vector<int> members;
+        for (int pe = n - 1; pe >= 0; --pe)
+            if (pe % 2 == me % 2) members.push_back(pe);
+        const auto index = [&](int pe) {
+            return static_cast<int>(std::find(members.begin(), members.end(), pe) - members.begin());
+        };
+        const int size = static_cast<int>(members.size());
+        {
+            Team team = job.team_init(ids[me % 2], size, index(me));
+            expect_team(job, team, members);
+            std::int64_t sum = 0, expected = 0;
+            const std::int64_t mine = me;
+            for (const int pe : members) expected += pe;
+            team.sum_reduce(std::span(&sum, 1), std::span(&mine, 1));
+            EXPECT_EQ(sum, expected);
+            Team last = team.split(team.my_pe() == size - 1 ? 0 : -1);
+            expect_team(job, last, {members.back()});
+            team.destroy();
+            expect_error(ErrorCode::invalid_argument, {"team_init", "each id makes one team"},
+                         [&] { job.team_init(ids[me % 2], size, index(me)); });
+        }
+        for (int round = 0; round < 3; ++round)
+            expect_team(job, job.team_init(job.get_team_unique_id(), 1, 0), {me});
+    });
+}
+
+TEST_P(Teams, AnIdOfOtherCallsMakesNoTeam) {
+    run([](Job& job) {
+        const int n = job.n_pes(), me = job.my_pe();
+        const auto refuse = [&](std::uint64_t id, int size, int pe, const char* words) {
+            expect_error(size == n && pe == n ? ErrorCode::pe : ErrorCode::invalid_argument,
+                         {"team_init", words}, [&] { job.team_init(id, size, pe); });
+        };
+        const std::uint64_t good = shared_id(job);
+        refuse(0, n, me, "0 is no id of a team");
+        refuse(~std::uint64_t{0}, n, me, "is no id of a team");
+        refuse(good + 1, n, me, "no id of a team that can still be made");
+        refuse(good, 0, 0, "n_pes is 0");
+        refuse(good, n + 1, me, "pass 1 to");
+        refuse(good, n, n, "my_pe is");
+        if (n > 1) {
+            const auto differs = [&](int size, int pe) {
+                expect_error(ErrorCode::collective_mismatch, {"team_init", "join"},
+                             [&, id = shared_id(job)] { job.team_init(id, size, pe); });
+                job.world().sync();
+            };
+            differs(n, me == 1 ? 0 : me);
+            if (n > 2) differs(me == n - 1 ? n - 1 : n, me % (n - 1));
+        }
+        expect_team(job, job.team_init(good, n, me), [&] {
+            std::vector<int> all;
+            for (int pe = 0; pe < n; ++pe) all.push_back(pe);
+            return all;
+        }());
+    });
+}
+
 TEST_P(Teams, TwoAxes) {
     run([](Job& job) {
         const int n = job.n_pes();

@@ -15,7 +15,7 @@
     } while (0)
 
 static void teams(int me, int n) {
-    nvshmem_team_t odd = NVSHMEM_TEAM_INVALID, row, column, all;
+    nvshmem_team_t odd = NVSHMEM_TEAM_INVALID, row, column, all, backwards;
     nvshmem_team_config_t config = NVSHMEM_TEAM_CONFIG_INITIALIZER;
     REQUIRE(nvshmem_team_my_pe(NVSHMEM_TEAM_WORLD) == me && nvshmem_team_n_pes(NVSHMEM_TEAM_WORLD) == n);
     REQUIRE(nvshmem_team_my_pe(NVSHMEMX_TEAM_NODE) == me &&
@@ -33,6 +33,18 @@ static void teams(int me, int n) {
     }
     REQUIRE(nvshmem_team_split_2d(NVSHMEM_TEAM_WORLD, 2, NULL, 0, &row, NULL, 0, &column) == 0);
     REQUIRE(nvshmem_team_my_pe(row) == me % 2 && nvshmem_team_my_pe(column) == me / 2);
+    uint64_t* id = nvshmem_malloc(sizeof *id);
+    if (me == 0) {
+        REQUIRE(nvshmemx_team_get_uniqueid(id) == 0);
+        for (int pe = 1; pe < n; ++pe) nvshmem_uint64_p(id, *id, pe);
+    }
+    nvshmem_barrier_all();
+    config.uniqueid = *id;
+    REQUIRE(nvshmemx_team_init(&backwards, &config, NVSHMEM_TEAM_CONFIG_MASK_UNIQUEID, n, n - 1 - me) == 0);
+    REQUIRE(nvshmem_team_translate_pe(backwards, 0, NVSHMEM_TEAM_WORLD) == n - 1);
+    REQUIRE(nvshmem_barrier(backwards) == 0);
+    nvshmem_team_destroy(backwards);
+    nvshmem_free(id);
     nvshmem_team_destroy(odd);
     nvshmem_team_destroy(row);
     nvshmem_team_destroy(column);

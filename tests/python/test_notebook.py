@@ -41,6 +41,7 @@ def test_the_pages_cells_show_what_the_page_shows(notebook: Notebook) -> None:
 
 
 def test_values_and_names_live_on(notebook: Notebook) -> None:
+    notebook.run("%%atoll -n 1\n1")
     assert notebook.run("%%atoll -n 2\nkept = atoll.my_pe() + 5\nkept;").endswith(
         "names of earlier cells are gone.\n"
     )

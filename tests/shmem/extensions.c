@@ -65,6 +65,21 @@ int main(void) {
     CHECK(shmem_team_translate_pe(team, shmem_team_n_pes(team) - 1, SHMEM_TEAM_WORLD) == me % 2);
     shmem_team_destroy(team);
     CHECK(shmemx_team_split(SHMEM_TEAM_WORLD, -1, 0, &team) == 0 && team == SHMEM_TEAM_INVALID);
+    static uint64_t id;
+    if (me == 0) {
+        CHECK(shmemx_team_get_unique_id(&id) == 0 && id != 0);
+        for (int pe = 1; pe < n; ++pe) shmem_uint64_p(&id, id, pe);
+    }
+    shmem_barrier_all();
+    if (me != 0 || n == 1) { /* PE 0 takes no part if there are others */
+        const int members = n == 1 ? 1 : n - 1;
+        CHECK(shmemx_team_init(id, members, n - 1 - me, &team) == 0); /* backwards */
+        CHECK(shmem_team_n_pes(team) == members && shmem_team_my_pe(team) == n - 1 - me);
+        CHECK(shmem_long_sum_reduce(team, dest, source, 1) == 0);
+        shmem_team_destroy(team);
+        CHECK(shmemx_team_init(id, members, n - 1 - me, &team) != 0 && team == SHMEM_TEAM_INVALID);
+        CHECK(strstr(shmemx_last_error(), "each id makes one team") != NULL);
+    }
     CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n + 1, NULL, 0, &team) != 0);
     CHECK(strstr(shmemx_last_error(), "shmem_team_split_strided") != NULL);
     short_words(me, n);

@@ -12,6 +12,7 @@ EXTENSIONS = {
     "shmemx_float_atomic_add", "shmemx_double_atomic_add", "shmemx_float_atomic_fetch_add",
     "shmemx_double_atomic_fetch_add", "shmemx_int_sum_reduce_scatter", "shmemx_long_sum_reduce_scatter",
     "shmemx_float_sum_reduce_scatter", "shmemx_double_sum_reduce_scatter", "shmemx_team_split", "shmemx_last_error",
+    "shmemx_team_get_unique_id", "shmemx_team_init",
     "shmemx_init_callbacks",
 }  # fmt: skip
 # Names of the specification's families, for types that these lack there.

@@ -251,5 +251,6 @@ void nvshmemx_uint8_iput_on_stream(uint8_t *dest, const uint8_t *source, ptrdiff
 void nvshmemx_uint16_iput_on_stream(uint16_t *dest, const uint16_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, cudaStream_t stream) { atl::nvshmem::iput_on_stream<uint16_t>({"nvshmemx_uint16_iput_on_stream", SHMEM_CTX_DEFAULT}, dest, source, dst, sst, nelems, pe, stream); }
 void nvshmemx_uint32_iput_on_stream(uint32_t *dest, const uint32_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, cudaStream_t stream) { atl::nvshmem::iput_on_stream<uint32_t>({"nvshmemx_uint32_iput_on_stream", SHMEM_CTX_DEFAULT}, dest, source, dst, sst, nelems, pe, stream); }
 void nvshmemx_uint64_iput_on_stream(uint64_t *dest, const uint64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, cudaStream_t stream) { atl::nvshmem::iput_on_stream<uint64_t>({"nvshmemx_uint64_iput_on_stream", SHMEM_CTX_DEFAULT}, dest, source, dst, sst, nelems, pe, stream); }
+void nvshmemx_size_iput_on_stream(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, cudaStream_t stream) { atl::nvshmem::iput_on_stream<size_t>({"nvshmemx_size_iput_on_stream", SHMEM_CTX_DEFAULT}, dest, source, dst, sst, nelems, pe, stream); }
 }
 #pragma GCC visibility pop

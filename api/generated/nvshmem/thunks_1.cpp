@@ -3,7 +3,6 @@
 
 #pragma GCC visibility push(default)
 extern "C" {
-void nvshmemx_size_iput_on_stream(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, cudaStream_t stream) { atl::nvshmem::iput_on_stream<size_t>({"nvshmemx_size_iput_on_stream", SHMEM_CTX_DEFAULT}, dest, source, dst, sst, nelems, pe, stream); }
 void nvshmemx_ptrdiff_iput_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, cudaStream_t stream) { atl::nvshmem::iput_on_stream<ptrdiff_t>({"nvshmemx_ptrdiff_iput_on_stream", SHMEM_CTX_DEFAULT}, dest, source, dst, sst, nelems, pe, stream); }
 void nvshmem_bfloat16_iget(atl::bfloat16 *dest, const atl::bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { atl::nvshmem::iget<atl::bfloat16>({"nvshmem_bfloat16_iget", SHMEM_CTX_DEFAULT}, dest, source, dst, sst, nelems, pe); }
 void nvshmem_half_iget(atl::float16 *dest, const atl::float16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { atl::nvshmem::iget<atl::float16>({"nvshmem_half_iget", SHMEM_CTX_DEFAULT}, dest, source, dst, sst, nelems, pe); }
@@ -251,5 +250,7 @@ void nvshmemx_ptrdiff_put_signal_on_stream(ptrdiff_t *dest, const ptrdiff_t *sou
 void nvshmemx_bfloat16_put_signal_nbi_on_stream(atl::bfloat16 *dest, const atl::bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, cudaStream_t stream) { atl::nvshmem::put_signal_nbi_on_stream<atl::bfloat16>({"nvshmemx_bfloat16_put_signal_nbi_on_stream", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe, stream); }
 void nvshmemx_half_put_signal_nbi_on_stream(atl::float16 *dest, const atl::float16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, cudaStream_t stream) { atl::nvshmem::put_signal_nbi_on_stream<atl::float16>({"nvshmemx_half_put_signal_nbi_on_stream", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe, stream); }
 void nvshmemx_float_put_signal_nbi_on_stream(float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, cudaStream_t stream) { atl::nvshmem::put_signal_nbi_on_stream<float>({"nvshmemx_float_put_signal_nbi_on_stream", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe, stream); }
+void nvshmemx_double_put_signal_nbi_on_stream(double *dest, const double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, cudaStream_t stream) { atl::nvshmem::put_signal_nbi_on_stream<double>({"nvshmemx_double_put_signal_nbi_on_stream", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe, stream); }
+void nvshmemx_char_put_signal_nbi_on_stream(char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, cudaStream_t stream) { atl::nvshmem::put_signal_nbi_on_stream<char>({"nvshmemx_char_put_signal_nbi_on_stream", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe, stream); }
 }
 #pragma GCC visibility pop

@@ -3,8 +3,6 @@
 
 #pragma GCC visibility push(default)
 extern "C" {
-void nvshmemx_double_put_signal_nbi_on_stream(double *dest, const double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, cudaStream_t stream) { atl::nvshmem::put_signal_nbi_on_stream<double>({"nvshmemx_double_put_signal_nbi_on_stream", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe, stream); }
-void nvshmemx_char_put_signal_nbi_on_stream(char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, cudaStream_t stream) { atl::nvshmem::put_signal_nbi_on_stream<char>({"nvshmemx_char_put_signal_nbi_on_stream", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe, stream); }
 void nvshmemx_short_put_signal_nbi_on_stream(short *dest, const short *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, cudaStream_t stream) { atl::nvshmem::put_signal_nbi_on_stream<short>({"nvshmemx_short_put_signal_nbi_on_stream", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe, stream); }
 void nvshmemx_schar_put_signal_nbi_on_stream(signed char *dest, const signed char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, cudaStream_t stream) { atl::nvshmem::put_signal_nbi_on_stream<signed char>({"nvshmemx_schar_put_signal_nbi_on_stream", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe, stream); }
 void nvshmemx_int_put_signal_nbi_on_stream(int *dest, const int *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, cudaStream_t stream) { atl::nvshmem::put_signal_nbi_on_stream<int>({"nvshmemx_int_put_signal_nbi_on_stream", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe, stream); }
@@ -251,5 +249,8 @@ int nvshmem_int16_alltoall(nvshmem_team_t team, int16_t *dest, const int16_t *so
 int nvshmem_int32_alltoall(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems) { return atl::nvshmem::alltoall<int32_t>({"nvshmem_int32_alltoall", SHMEM_CTX_DEFAULT}, atl::nvshmem::handle("nvshmem_int32_alltoall", team), dest, source, nelems); }
 int nvshmem_int64_alltoall(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nelems) { return atl::nvshmem::alltoall<int64_t>({"nvshmem_int64_alltoall", SHMEM_CTX_DEFAULT}, atl::nvshmem::handle("nvshmem_int64_alltoall", team), dest, source, nelems); }
 int nvshmem_uint8_alltoall(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nelems) { return atl::nvshmem::alltoall<uint8_t>({"nvshmem_uint8_alltoall", SHMEM_CTX_DEFAULT}, atl::nvshmem::handle("nvshmem_uint8_alltoall", team), dest, source, nelems); }
+int nvshmem_uint16_alltoall(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nelems) { return atl::nvshmem::alltoall<uint16_t>({"nvshmem_uint16_alltoall", SHMEM_CTX_DEFAULT}, atl::nvshmem::handle("nvshmem_uint16_alltoall", team), dest, source, nelems); }
+int nvshmem_uint32_alltoall(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nelems) { return atl::nvshmem::alltoall<uint32_t>({"nvshmem_uint32_alltoall", SHMEM_CTX_DEFAULT}, atl::nvshmem::handle("nvshmem_uint32_alltoall", team), dest, source, nelems); }
+int nvshmem_uint64_alltoall(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems) { return atl::nvshmem::alltoall<uint64_t>({"nvshmem_uint64_alltoall", SHMEM_CTX_DEFAULT}, atl::nvshmem::handle("nvshmem_uint64_alltoall", team), dest, source, nelems); }
 }
 #pragma GCC visibility pop

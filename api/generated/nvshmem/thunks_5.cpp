@@ -3,11 +3,6 @@
 
 #pragma GCC visibility push(default)
 extern "C" {
-int nvshmemx_short_prod_reduce_on_stream(nvshmem_team_t team, short *dest, const short *source, size_t nreduce, cudaStream_t stream) { return atl::nvshmem::prod_reduce_on_stream<short>({"nvshmemx_short_prod_reduce_on_stream", SHMEM_CTX_DEFAULT}, atl::nvshmem::handle("nvshmemx_short_prod_reduce_on_stream", team), dest, source, nreduce, stream); }
-int nvshmemx_int_prod_reduce_on_stream(nvshmem_team_t team, int *dest, const int *source, size_t nreduce, cudaStream_t stream) { return atl::nvshmem::prod_reduce_on_stream<int>({"nvshmemx_int_prod_reduce_on_stream", SHMEM_CTX_DEFAULT}, atl::nvshmem::handle("nvshmemx_int_prod_reduce_on_stream", team), dest, source, nreduce, stream); }
-int nvshmemx_long_prod_reduce_on_stream(nvshmem_team_t team, long *dest, const long *source, size_t nreduce, cudaStream_t stream) { return atl::nvshmem::prod_reduce_on_stream<long>({"nvshmemx_long_prod_reduce_on_stream", SHMEM_CTX_DEFAULT}, atl::nvshmem::handle("nvshmemx_long_prod_reduce_on_stream", team), dest, source, nreduce, stream); }
-int nvshmemx_longlong_prod_reduce_on_stream(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce, cudaStream_t stream) { return atl::nvshmem::prod_reduce_on_stream<long long>({"nvshmemx_longlong_prod_reduce_on_stream", SHMEM_CTX_DEFAULT}, atl::nvshmem::handle("nvshmemx_longlong_prod_reduce_on_stream", team), dest, source, nreduce, stream); }
-int nvshmemx_bfloat16_prod_reduce_on_stream(nvshmem_team_t team, atl::bfloat16 *dest, const atl::bfloat16 *source, size_t nreduce, cudaStream_t stream) { return atl::nvshmem::prod_reduce_on_stream<atl::bfloat16>({"nvshmemx_bfloat16_prod_reduce_on_stream", SHMEM_CTX_DEFAULT}, atl::nvshmem::handle("nvshmemx_bfloat16_prod_reduce_on_stream", team), dest, source, nreduce, stream); }
 int nvshmemx_half_prod_reduce_on_stream(nvshmem_team_t team, atl::float16 *dest, const atl::float16 *source, size_t nreduce, cudaStream_t stream) { return atl::nvshmem::prod_reduce_on_stream<atl::float16>({"nvshmemx_half_prod_reduce_on_stream", SHMEM_CTX_DEFAULT}, atl::nvshmem::handle("nvshmemx_half_prod_reduce_on_stream", team), dest, source, nreduce, stream); }
 int nvshmemx_float_prod_reduce_on_stream(nvshmem_team_t team, float *dest, const float *source, size_t nreduce, cudaStream_t stream) { return atl::nvshmem::prod_reduce_on_stream<float>({"nvshmemx_float_prod_reduce_on_stream", SHMEM_CTX_DEFAULT}, atl::nvshmem::handle("nvshmemx_float_prod_reduce_on_stream", team), dest, source, nreduce, stream); }
 int nvshmemx_double_prod_reduce_on_stream(nvshmem_team_t team, double *dest, const double *source, size_t nreduce, cudaStream_t stream) { return atl::nvshmem::prod_reduce_on_stream<double>({"nvshmemx_double_prod_reduce_on_stream", SHMEM_CTX_DEFAULT}, atl::nvshmem::handle("nvshmemx_double_prod_reduce_on_stream", team), dest, source, nreduce, stream); }
@@ -239,6 +234,8 @@ int nvshmemx_init_status(void) { return atl::nvshmem::init_status(); }
 int nvshmemx_get_uniqueid(nvshmemx_uniqueid_t *uniqueid) { return atl::nvshmem::get_uniqueid(uniqueid); }
 int nvshmemx_set_attr_uniqueid_args(int myrank, int nranks, const nvshmemx_uniqueid_t *uniqueid, nvshmemx_init_attr_t *attr) { return atl::nvshmem::set_attr_uniqueid_args(myrank, nranks, uniqueid, attr); }
 int nvshmemx_set_attr_mpi_comm_args(void *mpi_comm, nvshmemx_init_attr_t *attr) { return atl::nvshmem::set_attr_mpi_comm_args(mpi_comm, attr); }
+int nvshmemx_team_get_uniqueid(nvshmemx_team_uniqueid_t *uniqueid) { return atl::nvshmem::team_get_uniqueid(uniqueid); }
+int nvshmemx_team_init(nvshmem_team_t *team, nvshmem_team_config_t *config, long config_mask, int npes, int pe_idx_in_team) { return atl::nvshmem::team_init(team, config, config_mask, npes, pe_idx_in_team); }
 int nvshmemx_buffer_register(void *addr, size_t length) { return atl::nvshmem::buffer_register(addr, length); }
 int nvshmemx_buffer_unregister(void *addr) { return atl::nvshmem::buffer_unregister(addr); }
 void nvshmemx_buffer_unregister_all(void) { atl::nvshmem::buffer_unregister_all(); }

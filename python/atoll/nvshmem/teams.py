@@ -204,21 +204,49 @@ def team_get_config(team: Any) -> TeamConfig:
     return TeamConfig(kept.num_contexts, kept.uniqueid)
 
 
-def _no_parent(function: str) -> NvshmemError:
-    require()
-    return NvshmemError(
-        f"nvshmem.core.{function}: Atoll makes teams from a parent, in which all of its PEs call; use "
-        "team_split_strided or team_split_2d, or atoll.WORLD.split(color)."
-    )
-
-
+@translated
 def get_team_unique_id() -> TeamUniqueId:
-    """Raise NvshmemError: Atoll makes teams from a parent."""
-    raise _no_parent("get_team_unique_id")
+    """Return an id for one team, which the program sends to its members. Local.
+
+    Raises
+    ------
+    NvshmemError
+        No memory is left.
+    """
+    require()
+    return TeamUniqueId(_atoll.get_team_unique_id())
 
 
+@translated
 def team_init(
     team_config: Any, config_mask: int, npes: int, pe_idx_in_team: int, new_team_name: str | None = None
 ) -> int:
-    """Raise NvshmemError: Atoll makes teams from a parent."""
-    raise _no_parent("team_init")
+    """Return the handle of the team of npes PEs whose configurations have the same id. Collective over these PEs.
+
+    Parameters
+    ----------
+    team_config
+        A TeamConfig with the value of get_team_unique_id() as its uniqueid.
+    config_mask
+        Not used: the id always counts.
+    npes, pe_idx_in_team
+        Number of members, and this PE's number among them.
+    new_team_name
+        The team's name in Teams; None is "TEAM_" and the handle.
+
+    Raises
+    ------
+    NvshmemError, NvshmemInvalid
+        A wrong argument, an id that made a team already, or members that do not agree.
+    """
+    require()
+    uid = getattr(team_config, "uniqueid", None)
+    uid = getattr(uid, "value", uid)
+    if not uid:
+        raise NvshmemError(
+            f"nvshmem.core.team_init: team_config.uniqueid is {uid}; set it to get_team_unique_id().value of one PE."
+        )
+    _check_name(new_team_name)
+    handle = _add(_atoll.team_init(uid, npes, pe_idx_in_team), new_team_name, "TEAM_{}", team_config)
+    assert handle is not None
+    return handle

@@ -21,7 +21,8 @@ namespace {
 
 Spec init_spec, finalize_spec, initialized_spec, uid_spec, my_pe_spec, n_pes_spec, exit_spec, heap_spec,
     forked_spec, version_spec, store_spec, launched_spec, reason_spec, check_spec, statistics_spec,
-    openmetrics_spec, trace_now_spec, trace_range_spec, hook_spec, report_spec, step_spec, met_spec;
+    openmetrics_spec, trace_now_spec, team_id_spec, team_init_spec, trace_range_spec, hook_spec, report_spec,
+    step_spec, met_spec;
 
 std::string text_of(PyObject* object) {
     const Ref text(PyUnicode_Check(object) ? PyUnicode_AsEncodedString(object, "utf-8", "strict")
@@ -190,6 +191,15 @@ PyObject* uid_body(const Arguments<0>&) {
     const std::string id = atl::get_unique_id();
     return PyUnicode_FromStringAndSize(id.data(), static_cast<Py_ssize_t>(id.size()));
 }
+PyObject* team_id_body(const Arguments<0>&) {
+    return PyLong_FromUnsignedLongLong(current("get_team_unique_id").get_team_unique_id());
+}
+PyObject* team_init_body(const Arguments<3>& a) {
+    const Job& job = current("team_init");
+    const auto id = static_cast<std::uint64_t>(integer(team_init_spec, "unique_id", a[0]));
+    const int n_pes = int_of(team_init_spec, "n_pes", a[1]), my_pe = int_of(team_init_spec, "my_pe", a[2]);
+    return wrap(job.team_init(id, n_pes, my_pe));
+}
 PyObject* my_pe_body(const Arguments<1>& a) {
     return PyLong_FromLong(context_of(my_pe_spec, nullptr, a[0]).my_pe());
 }
@@ -329,6 +339,51 @@ const Function functions[] = {
 One process makes it and sends it by any means (Ray, Dask, MPI, a file) to all processes of the job.
 Each then calls atoll.init(uid=..., pe=..., n_pes=...). The text is random, of at most 128
 characters.)"},
+    {"get_team_unique_id", entry<0, team_id_spec, team_id_body>, "() -> int",
+     R"(Return an id for one team, which team_init takes. Local; never 0.
+
+The program sends it to the team's members by any means. It takes 16 bytes for each PE of the job until its
+team is made.
+
+Raises
+------
+NotInitialized, OutOfMemory
+
+See Also
+--------
+team_init)"},
+    {"team_init", entry<3, team_init_spec, team_init_body>,
+     "(unique_id: int, n_pes: int, my_pe: int) -> Team",
+     R"(Return the team of the n_pes PEs that pass the same id, without a parent team. This PE is its PE my_pe.
+
+Collective over these PEs; the others take no part, as they do in Team.split. Usable at once.
+
+Parameters
+----------
+unique_id
+    The result of get_team_unique_id() on one PE of the job, member or not. Each id makes one team.
+n_pes
+    Number of members, the same on all of them.
+my_pe
+    This PE's number in the new team, 0 to n_pes - 1. Each member passes another one.
+
+Raises
+------
+InvalidArgument
+    This is no id of the job, or its team was made already.
+CollectiveMismatch
+    The PEs passed different n_pes, or two of them the same my_pe.
+PeError, OutOfMemory
+Timeout
+    A member did not come within ATOLL_WAIT_TIMEOUT; the error names its my_pe.
+
+See Also
+--------
+Team.split
+
+Notes
+-----
+Source: NVSHMEM, nvshmemx_team_init.)"},
     {"my_pe", entry<1, my_pe_spec, my_pe_body>, "(team: Team | None = None) -> int",
      R"(Return the number of this PE, 0 to n_pes()-1; within `team` if given. Local.
 

@@ -34,6 +34,9 @@ class Arena {
         return static_cast<std::uint64_t>(static_cast<const char*>(address) - mine_);
     }
     void* address(int pe, std::uint64_t offset) const;
+    /// Range of the offsets in all arenas.
+    std::uint64_t begin() const { return mapping_->layout().arena_offset(); }
+    std::uint64_t bytes() const { return mapping_->layout().arena_bytes(); }
     /// Frees a destroyed team's control block later: its owner does so when it next makes one.
     void retire(ControlBlock* block, int n_pes);
     void sweep();

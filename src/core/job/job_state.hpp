@@ -16,6 +16,7 @@
 #include "core/job/topology.hpp"
 #include "core/team/stream_differences.hpp"
 #include "core/team/team_state.hpp"
+#include "core/team/unique_id.hpp"
 #include "gpu/heap/device_memory.hpp"
 #include "gpu/kernel_places.hpp"
 #include "memory/mapping.hpp"
@@ -86,6 +87,7 @@ class JobState {
     bool met = false;
     /// Flight recorder of this PE. Its memory is on the board.
     std::unique_ptr<common::Recorder> recorder;
+    TeamIds team_ids;
     /// Counts and times its operations; null without statistics.
     std::unique_ptr<common::Meter> meter;
     std::unique_ptr<common::EventLog> log;  ///< null without a trace

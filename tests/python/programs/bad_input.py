@@ -297,6 +297,10 @@ def check_numbers_of_objects() -> None:
         "split_strided(): stride is 2147483648",
     )
     raises(atoll.InvalidArgument, lambda: team.split_2d(1.5), "split_2d(): xrange is 1.5")  # type: ignore[arg-type]
+    raises(atoll.InvalidArgument, lambda: atoll.team_init(3, 1, 0), "team_init: 0x3 is no id of a team")
+    raises(atoll.InvalidArgument, lambda: atoll.team_init("3", 1, 0), "team_init(): unique_id is")  # type: ignore[arg-type]
+    raises(atoll.PeError, lambda: atoll.team_init(atoll.get_team_unique_id(), 1, 1), "pass 0 to 0")
+    raises(atoll.InvalidArgument, lambda: atoll.team_init(1, n + 1, 0), "n_pes is")
     raises(atoll.PeError, lambda: team.world_pe(2**31), "world_pe(): pe is 2147483648")
     raises(atoll.InvalidArgument, lambda: team.translate_pe(0, 3), "translate_pe(): other is 3")  # type: ignore[arg-type]
     for color in (me % 2 == 0, np.True_):

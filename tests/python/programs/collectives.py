@@ -248,6 +248,16 @@ def check_teams() -> None:
     for team in (atoll.SHARED, atoll.HOST, atoll.RAIL):
         assert team.world_pe(team.my_pe()) == me
         equal(atoll.sum_reduce(np.array([1]), team=team), np.array([team.n_pes()]))
+    uid = atoll.bcast_object(atoll.get_team_unique_id() if me == 0 else None)
+    assert uid > 0
+    if me > 0 or n == 1:  # PE 0 takes no part if there are others
+        members = max(1, n - 1)
+        with atoll.team_init(uid, members, n - 1 - me) as backwards:
+            assert backwards.my_pe() == n - 1 - me and backwards.world_pe(0) == n - 1
+            equal(atoll.sum_reduce(np.array([1]), team=backwards), np.array([members]))
+        raises(
+            atoll.InvalidArgument, lambda: atoll.team_init(uid, members, n - 1 - me), "each id makes one team"
+        )
     outside = atoll.WORLD.split(-1)
     assert not outside and outside == atoll.WORLD.split(-1) and outside != atoll.WORLD
     for _ in range(100):

@@ -2,6 +2,7 @@
 
 import sys
 
+import atoll
 import numpy as np
 import nvshmem.core
 from cuda.core import Device, system
@@ -171,6 +172,11 @@ row, column = nvshmem.core.team_split_2d(WORLD, n, config, 0, config, 0)
 assert (nvshmem.core.team_n_pes(row), nvshmem.core.team_n_pes(column)) == (n, 1)
 assert nvshmem.core.team_n_pes(Teams.TEAM_NODE) == n and nvshmem.core.team_my_pe(None) == -1
 refused("no multicast", nvshmem.core.team_n_pes, Teams.TEAM_MC_SHARED)
+uid = nvshmem.core.get_team_unique_id() if me == 0 else None
+uid = atoll.bcast_object(uid.value if uid else None, root=0)
+backwards = nvshmem.core.team_init(nvshmem.core.TeamConfig(uniqueid=uid), 2, n, n - 1 - me, "BACKWARDS")
+assert nvshmem.core.team_translate_pe(backwards, 0, WORLD) == n - 1 and backwards == Teams.BACKWARDS
+nvshmem.core.team_destroy("BACKWARDS")
 nvshmem.core.barrier_all(stream=stream)
 
 # ---- other PEs' copies, and the ends of memory
@@ -185,7 +191,15 @@ refused("no multicast memory", nvshmem.core.get_multicast_array, WORLD, a, kind=
 refused("no multicast memory", nvshmem.core.get_multicast_buffer, WORLD, peer, kind=nvshmem.core.NvshmemError)
 failure = nvshmem.core.NvshmemInvalid if "gpu" in sys.argv else nvshmem.core.NvshmemError
 refused("GPU", nvshmem.core.register_external_array, np.zeros(4), kind=failure)
-refused("from a parent", nvshmem.core.team_init, config, 0, 1, 0, kind=nvshmem.core.NvshmemError)
+refused(
+    "get_team_unique_id",
+    nvshmem.core.team_init,
+    nvshmem.core.TeamConfig(),
+    2,
+    n,
+    me,
+    kind=nvshmem.core.NvshmemError,
+)
 refused("pass an NvshmemKernelObject", nvshmem.core.module_init, None)
 loaded = nvshmem.core.NvshmemKernelObject.from_handle(0)
 nvshmem.core.library_init(loaded)
