@@ -177,8 +177,11 @@ class TeamOfId {
                 if (value == 0) check_out();
                 return value != 0;
             });
-        } catch (const Error&) {
-            board_.claim(Board::out, world_pe() + 1);  // the others need not wait for their own time limits
+        } catch (const Error& error) {
+            // The others then need not wait for their own time limits. After a death the board may be out of
+            // reach.
+            if (error.code() == ErrorCode::timeout || error.code() == ErrorCode::interrupted)
+                board_.claim(Board::out, world_pe() + 1);
             throw;
         }
         return value;
