@@ -121,10 +121,10 @@ template <detail::HasDType T> inline constexpr DType dtype = detail::dtype_of<T>
 /// sum and prod: every arithmetic type and complex.
 template <class T>
 concept SumReducible = detail::HasDType<T> && !std::same_as<T, bool>;
-/// avg, and sums of scaled elements: floating point; the half types on GPUs only.
+/// avg, and sums of scaled elements: floating point, half types too.
 template <class T>
 concept Averaged = std::floating_point<T> || std::same_as<T, float16> || std::same_as<T, bfloat16>;
-/// min and max: everything ordered; the half types on GPUs only.
+/// min and max: everything ordered.
 template <class T>
 concept Ordered = (std::integral<T> && !std::same_as<T, bool>) || Averaged<T>;
 /// and, or, xor: integers and bool (bool is logical).

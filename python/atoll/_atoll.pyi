@@ -3092,7 +3092,7 @@ def sum_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     dst
         Like src; it may be src itself.
     src
-        An array of integers, float32, float64, long double or complex.
+        An array of integers, float16, float32, float64, long double or complex (on a GPU bfloat16, too).
         Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.
     team
         The PEs that take part; None: all.
@@ -3111,8 +3111,8 @@ def sum_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
-    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
+    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
@@ -3143,7 +3143,7 @@ def prod_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stre
     dst
         Like src; it may be src itself.
     src
-        An array of integers, float32, float64, long double or complex.
+        An array of integers, float16, float32, float64, long double or complex (on a GPU bfloat16, too).
         Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.
     team
         The PEs that take part; None: all.
@@ -3162,8 +3162,8 @@ def prod_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stre
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
-    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
+    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
@@ -3194,7 +3194,7 @@ def min_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     dst
         Like src; it may be src itself.
     src
-        An array of integers, float32, float64 or long double.
+        An array of integers, float16, float32, float64 or long double (on a GPU bfloat16, too).
         Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.
     team
         The PEs that take part; None: all.
@@ -3213,8 +3213,8 @@ def min_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
-    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
+    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
@@ -3245,7 +3245,7 @@ def max_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     dst
         Like src; it may be src itself.
     src
-        An array of integers, float32, float64 or long double.
+        An array of integers, float16, float32, float64 or long double (on a GPU bfloat16, too).
         Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.
     team
         The PEs that take part; None: all.
@@ -3264,8 +3264,8 @@ def max_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
-    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
+    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
@@ -3296,7 +3296,7 @@ def avg_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     dst
         Like src; it may be src itself.
     src
-        An array of float32, float64 or long double (on a GPU float16 and bfloat16, too).
+        An array of float16, float32, float64 or long double (on a GPU bfloat16, too).
         Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.
     team
         The PEs that take part; None: all.
@@ -3315,8 +3315,8 @@ def avg_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
-    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
+    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
@@ -3346,7 +3346,7 @@ def premul_sum_reduce(dst: AnyArray, src: AnySource, factor: float, *, team: Tea
     dst
         Like src; it may be src itself.
     src
-        An array of float32, float64 or long double (on a GPU float16 and bfloat16, too).
+        An array of float16, float32, float64 or long double (on a GPU bfloat16, too).
         Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.
     team
         The PEs that take part; None: all.
@@ -3362,8 +3362,8 @@ def premul_sum_reduce(dst: AnyArray, src: AnySource, factor: float, *, team: Tea
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
-    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
+    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
@@ -3417,8 +3417,8 @@ def and_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
-    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
+    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
@@ -3468,8 +3468,8 @@ def or_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
-    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
+    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
@@ -3519,8 +3519,8 @@ def xor_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
-    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
+    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
@@ -3633,7 +3633,7 @@ def sum_inscan(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     dst
         Like src; it may be src itself.
     src
-        An array of integers, float32, float64, long double or complex.
+        An array of integers, float16, float32, float64, long double or complex (on a GPU bfloat16, too).
         Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.
     team
         The PEs that take part; None: all.
@@ -3649,8 +3649,8 @@ def sum_inscan(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
-    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
+    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
@@ -3675,7 +3675,7 @@ def sum_exscan(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     dst
         Like src; it may be src itself.
     src
-        An array of integers, float32, float64, long double or complex.
+        An array of integers, float16, float32, float64, long double or complex (on a GPU bfloat16, too).
         Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.
     team
         The PEs that take part; None: all.
@@ -3691,8 +3691,8 @@ def sum_exscan(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a GPU
-    are symmetric and contiguous, both; float16 and bfloat16 are added in float.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
+    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """

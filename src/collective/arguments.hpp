@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "atoll/types.hpp"
+#include "collective/folds/copy_bytes.hpp"
 #include "collective/state.hpp"
 
 namespace atl::collective {
@@ -81,14 +82,6 @@ inline void check_given(const State& state, const char* operation, const void* d
 inline std::size_t times(std::size_t bytes, int n) {
     std::size_t product = 0;
     return __builtin_mul_overflow(bytes, static_cast<std::size_t>(n), &product) ? SIZE_MAX : product;
-}
-
-/// memcpy for sizes that are often 8, and may be 0 with null pointers.
-inline void copy_bytes(void* dst, const void* src, std::size_t bytes) {
-    if (bytes == 8)
-        std::memcpy(dst, src, 8);
-    else if (bytes != 0)
-        std::memcpy(dst, src, bytes);
 }
 
 /// Checks a scan: exclusive ones support sums only, and none supports averages. Throws

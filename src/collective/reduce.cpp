@@ -30,8 +30,8 @@ void reduce_line(State& state, const Reduction& r) {
     team.exchange(r.call, r.src, r.bytes);
     if (!r.wanted_by(state.my_pe()) || r.bytes == 0) return;
     alignas(16) unsigned char result[core::exchange_bytes];
-    copy_bytes(result, team.exchanged(0), r.bytes);
-    for (int i = 1; i < state.n_pes(); ++i) r.kernel(result, result, team.exchanged(i), r.bytes);
+    fold_line(
+        r.kernel, state.n_pes(), [&](int i) { return team.exchanged(i); }, r.bytes, result);
     copy_bytes(r.dst, result, r.bytes);
 }
 
@@ -99,8 +99,8 @@ void Team::reduce_scaled_erased(void* dst, const void* src, std::size_t count, D
                               .op = op,
                               .scale = factor});
     check_given(state, "reduce", dst, bytes, src, bytes);
-    const Kernel kernel = kernel_for(type, folded_as(type, op, factor));
-    if (factor != 1) {
+    const Kernel kernel = reduction_kernel(type, op, factor);
+    if (factor != 1 && !kernel.widens()) {
         multiply(dst, src, count, type, factor);
         src = dst;
     }
@@ -131,7 +131,7 @@ void Team::reduce_to_erased(void* dst, std::size_t dst_count, const void* src, s
                               .type = type,
                               .op = op});
     check_given(state, "reduce_to", dst, state.my_pe() == root ? bytes : 0, src, bytes);
-    run(state, Collective::reduce_to, {call, dst, src, bytes, kernel_for(type, folded_as(type, op)), root});
+    run(state, Collective::reduce_to, {call, dst, src, bytes, reduction_kernel(type, op), root});
     if (state.my_pe() == root) finish_average(dst, count, type, op, state.n_pes());
 }
 

@@ -20,8 +20,8 @@ void reduce_scatter_line(State& state, const core::Called& call, void* dst, cons
     team.exchange(call, src, all);
     if (block == 0) return;
     alignas(16) unsigned char result[core::exchange_bytes];
-    std::memcpy(result, team.exchanged(0) + at, block);
-    for (int i = 1; i < state.n_pes(); ++i) kernel(result, result, team.exchanged(i) + at, block);
+    fold_line(
+        kernel, state.n_pes(), [&](int i) { return team.exchanged(i) + at; }, block, result);
     std::memcpy(dst, result, block);
 }
 
@@ -69,9 +69,9 @@ void Team::reduce_scatter_scaled_erased(void* dst, std::size_t dst_count, const 
                               .op = op,
                               .scale = factor});
     check_given(state, "reduce_scatter", dst, block, src, block);
-    const Kernel kernel = kernel_for(type, folded_as(type, op, factor));
+    const Kernel kernel = reduction_kernel(type, op, factor);
     std::vector<std::byte> scaled;
-    if (factor != 1) {
+    if (factor != 1 && !kernel.widens()) {
         scaled.resize(src_count * size_of(type));
         multiply(scaled.data(), src, src_count, type, factor);
         src = scaled.data();

@@ -31,8 +31,9 @@ void scan_line(State& state, const Scan& s) {
     if (s.bytes == 0) return;
     alignas(16) unsigned char result[core::exchange_bytes] = {};
     const int n = s.folds(state.my_pe());
-    if (n > 0) std::memcpy(result, team.exchanged(0), s.bytes);
-    for (int i = 1; i < n; ++i) s.kernel(result, result, team.exchanged(i), s.bytes);
+    if (n > 0)
+        fold_line(
+            s.kernel, n, [&](int i) { return team.exchanged(i); }, s.bytes, result);
     std::memcpy(s.dst, result, s.bytes);
 }
 
@@ -48,6 +49,31 @@ void scan_staged(State& state, const Scan& s) {
             fold_to(
                 s.kernel, n, [&](int i) { return sources.at(i, 0); }, sources.length(0), to);
     });
+}
+
+/// Computes one block of all prefixes of halves. The running fold stays in float, and each prefix is rounded
+/// once.
+void scan_halves(State& state, const Scan& s, Slices& slices, std::size_t at, std::size_t bytes) {
+    constexpr std::size_t elements = fold_block / sizeof(float);
+    alignas(64) float running[elements], next[elements], rounded[elements];
+    for (const std::size_t end = at + bytes; at < end; at += elements * s.kernel.element_bytes) {
+        const std::size_t count =
+            std::min(end - at, elements * s.kernel.element_bytes) / s.kernel.element_bytes;
+        const auto show = [&](int i) {
+            std::memcpy(rounded, running, count * sizeof(float));
+            s.kernel.narrow(slices.target(i) + at, rounded, count, 1);
+        };
+        std::memset(running, 0, sizeof running);
+        for (int i = 0; i < state.n_pes(); ++i) {
+            s.kernel.widen(next, slices.source(i, at), count);
+            if (!s.inclusive) show(i);
+            if (i == 0)
+                std::memcpy(running, next, sizeof running);
+            else
+                s.kernel.fold(running, running, next, count);
+            if (s.inclusive) show(i);
+        }
+    }
 }
 
 /// Computes one block of all prefixes: the running fold goes to each target after that PE's source was read.
@@ -68,7 +94,8 @@ void scan_block(State& state, const Scan& s, Slices& slices, std::size_t at, std
 void scan_slices(State& state, const Scan& s) {
     Slices slices(state, s.call, {.src = s.src, .dst = s.dst, .bytes = s.bytes});
     slices.run([&](std::size_t lo, std::size_t hi) {
-        for (; lo < hi; lo += fold_block) scan_block(state, s, slices, lo, std::min(fold_block, hi - lo));
+        const auto& block = s.kernel.widens() ? scan_halves : scan_block;
+        for (; lo < hi; lo += fold_block) block(state, s, slices, lo, std::min(fold_block, hi - lo));
     });
 }
 

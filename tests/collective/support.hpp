@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "collective/folds/halves.hpp"
 #include "support/setups.hpp"
 
 namespace atl::testing {
@@ -84,6 +85,29 @@ template <class T> class Argument {
     std::span<T> span_;
 };
 
+template <class T> inline constexpr bool is_half = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
+/// The type in which elements are combined.
+template <class T> using Combined = std::conditional_t<is_half<T>, float, T>;
+
+template <class T> Combined<T> widened(T value) {
+    if constexpr (!is_half<T>) {
+        return value;
+    } else {
+        float wide = 0;
+        collective::widen(&wide, &value, 1, dtype<T>);
+        return wide;
+    }
+}
+template <class T> T rounded(Combined<T> value) {
+    if constexpr (!is_half<T>) {
+        return value;
+    } else {
+        T half;
+        collective::narrow(&half, &value, 1, dtype<T>);
+        return half;
+    }
+}
+
 /// Element i of PE `pe` in round `round`. The values are small enough that products stay finite; rounding
 /// shows the order of a fold.
 template <class T> T value(int pe, std::size_t i, int round = 0) {
@@ -95,6 +119,8 @@ template <class T> T value(int pe, std::size_t i, int round = 0) {
         return static_cast<T>(hash * 0x9e3779b97f4a7c15ull >> 7);
     else if constexpr (std::is_floating_point_v<T>)
         return static_cast<T>(0.5 + static_cast<double>(hash % 100000) / 77777.0);
+    else if constexpr (is_half<T>)
+        return rounded<T>(value<float>(pe, i, round));
     else
         return T(value<typename T::value_type>(pe, i, round),
                  value<typename T::value_type>(pe + 50, i, round));
@@ -144,7 +170,7 @@ template <class T> std::vector<ReduceOp> ops_of() {
         return {bit_and, bit_or, bit_xor};
     else if constexpr (std::is_integral_v<T>)
         return {sum, prod, min, max, bit_and, bit_or, bit_xor};
-    else if constexpr (std::is_floating_point_v<T>)
+    else if constexpr (std::is_floating_point_v<Combined<T>>)
         return {sum, prod, min, max};
     else
         return {sum, prod};
@@ -153,9 +179,9 @@ template <class T> std::vector<ReduceOp> ops_of() {
 /// Element i of the fold over team PEs 0 … last; team PE p filled its array as `pe_of(p)`.
 template <class T>
 T folded(ReduceOp op, int last, std::size_t i, int round, const std::function<int(int)>& pe_of) {
-    T result = value<T>(pe_of(0), i, round);
-    for (int p = 1; p <= last; ++p) result = apply(op, result, value<T>(pe_of(p), i, round));
-    return result;
+    Combined<T> result = widened(value<T>(pe_of(0), i, round));
+    for (int p = 1; p <= last; ++p) result = apply(op, result, widened(value<T>(pe_of(p), i, round)));
+    return rounded<T>(result);
 }
 
 /// True if the significant bits are equal; padding of long double is ignored.

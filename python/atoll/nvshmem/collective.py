@@ -140,7 +140,7 @@ def reduce(team: Any, dst_array: Any, src_array: Any, op: str, stream: Any = Non
     Raises
     ------
     NvshmemInvalid
-        A wrong argument; also float16 and bfloat16 without a GPU.
+        A wrong argument; also bfloat16 without a GPU.
     """
     op = _operator("reduce", op, OPERATORS)
     refuse_narrow("reduce", dst_array)

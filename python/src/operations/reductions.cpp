@@ -21,12 +21,12 @@ Spec any_spec, scatter_spec, scaled_spec, scaled_scatter_spec;
          reinterpret_cast<PyObject*>(PyArray_DESCR(array)), takes);
 }
 
-constexpr const char* averaged_types = "float32, float64 and long double; on a GPU float16 and bfloat16, too";
+constexpr const char* averaged_types = "float16, float32, float64 and long double; on a GPU bfloat16, too";
 
 /// The element type; throws if the operator is undefined for it.
 DType type_for(const Spec& spec, PyArrayObject* array, ReduceOp op) {
     const bool on_gpu = on_device(array);
-    const DTypeRow row = on_gpu ? device_row_of(array) : row_of(array);
+    const DTypeRow row = device_row_of(array);
     const char kind = row.type == DType::bfloat16 && row.known ? 'f' : PyArray_DESCR(array)->kind;
     if (op == ReduceOp::sum || op == ReduceOp::prod) {
         if (!row.known || kind == 'b') [[unlikely]]
@@ -34,13 +34,14 @@ DType type_for(const Spec& spec, PyArrayObject* array, ReduceOp op) {
                 spec, array,
                 on_gpu
                     ? "integers, float16, bfloat16, float32, float64, complex64 and complex128"
-                    : "integers, float32, float64, long double, complex64 and complex128 (for bool: and, or, "
-                      "xor)");
+                    : "integers, float16, float32, float64, long double, complex64 and complex128 (for bool: "
+                      "and, or, xor)");
     } else if (op == ReduceOp::min || op == ReduceOp::max) {
         if (!row.known || kind == 'b' || kind == 'c') [[unlikely]]
             fail_type(spec, array,
-                      on_gpu ? "integers, float16, bfloat16, float32 and float64"
-                             : "integers, float32, float64 and long double (for bool: and, or, xor)");
+                      on_gpu
+                          ? "integers, float16, bfloat16, float32 and float64"
+                          : "integers, float16, float32, float64 and long double (for bool: and, or, xor)");
     } else if (op == ReduceOp::avg) {
         if (!row.known || kind != 'f') [[unlikely]]
             fail_type(spec, array, averaged_types);
@@ -336,18 +337,19 @@ PyObject* scaled_scatter_body(const Arguments<5>& a) {
          "CollectiveMismatch\n    Sizes or dtypes of the PEs differ; they are compared unless "            \
          "ATOLL_CHECK=none.\n\n"                                                                           \
          "Notes\n-----\n"                                                                                  \
-         "Elements are combined in PE order, so that all PEs and all runs get the same bits. Arrays of a " \
-         "GPU\n"                                                                                           \
-         "are symmetric and contiguous, both; float16 and bfloat16 are added in float.\n\n"                \
+         "Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 "     \
+         "and\n"                                                                                           \
+         "bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and "           \
+         "contiguous.\n\n"                                                                                 \
          "Source: OpenSHMEM 1.6, section 9.11 (reductions)."
 
 template <ReduceOp O> constexpr Function reduction(const char* name, const char* doc) {
     return {name, entry<5, reduce_spec<O>, reduce_body<O>>, ATOLL_STARTED_SIGNATURE, doc};
 }
 
-#define ATOLL_SUM_TYPES "integers, float32, float64, long double or complex"
-#define ATOLL_AVERAGED_TYPES "float32, float64 or long double (on a GPU float16 and bfloat16, too)"
-#define ATOLL_ORDERED_TYPES "integers, float32, float64 or long double"
+#define ATOLL_SUM_TYPES "integers, float16, float32, float64, long double or complex (on a GPU bfloat16, too)"
+#define ATOLL_AVERAGED_TYPES "float16, float32, float64 or long double (on a GPU bfloat16, too)"
+#define ATOLL_ORDERED_TYPES "integers, float16, float32, float64 or long double (on a GPU bfloat16, too)"
 
 const Function functions[] = {
     reduction<ReduceOp::sum>("sum_reduce", ATOLL_REDUCE_DOC("Sum over PEs, on every PE.", ATOLL_SUM_TYPES)),

@@ -1,4 +1,4 @@
-// float16 and bfloat16 on the host, which are only widened before a reduction and narrowed after it.
+// float16 and bfloat16 on the host, which are widened before a reduction and narrowed after it.
 #pragma once
 
 #include "atoll/types.hpp"

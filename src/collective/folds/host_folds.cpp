@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "atoll/error.hpp"
+#include "collective/folds/halves.hpp"
 #include "core/team/call_text.hpp"
 
 namespace atl::collective {
@@ -115,8 +116,8 @@ constexpr std::array<Row, dtype_count> table = {
     complex<Complex64>(),
     complex<Complex128>(),
     boolean(),
-    {},  // halves: CPUs have no arithmetic for them
-    {},
+    real<float>(),  // of widened halves
+    real<float>(),
 };
 
 [[noreturn]] void refuse(DType type, ReduceOp op) {
@@ -138,7 +139,21 @@ Kernel kernel_for(DType type, ReduceOp op) {
         throw Error(ErrorCode::invalid_argument, "There is no reduction operator " + std::to_string(o) +
                                                      " or no element type " + std::to_string(t) + ".");
     if (!table[t][o]) refuse(type, op);
-    return {table[t][o], size_of(type)};
+    Kernel kernel{table[t][o], size_of(type)};
+    if (is_half(type)) kernel.half = type;
+    return kernel;
+}
+
+void Kernel::widen(float* to, const void* from, std::size_t count) const {
+    collective::widen(to, from, count, half);
+    if (factor == 1) return;
+    for (std::size_t i = 0; i < count; ++i) to[i] *= factor;
+}
+
+void Kernel::narrow(void* to, float* folded, std::size_t count, int n) const {
+    if (averages)
+        for (std::size_t i = 0; i < count; ++i) folded[i] /= static_cast<float>(n);
+    collective::narrow(to, folded, count, half);
 }
 
 }  // namespace atl::collective

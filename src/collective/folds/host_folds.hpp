@@ -11,12 +11,19 @@ namespace atl::collective {
 /// Computes dst[i] = a[i] op b[i]. dst may be a or b, but may not otherwise overlap them.
 using Fold = void (*)(void* dst, const void* a, const void* b, std::size_t count);
 
-/// An operator on an element type.
+/// An operator on an element type. Halves are widened to float, folded there, and rounded once.
 struct Kernel {
     Fold fold = nullptr;
     std::size_t element_bytes = 1;
+    DType half = DType::float32;  ///< float16 or bfloat16; else elements are not widened
+    float factor = 1;             ///< of each widened element
+    bool averages = false;        ///< divides the fold of widened elements by their number
 
-    /// `bytes` is a multiple of the element's size.
+    bool widens() const { return half != DType::float32; }
+    void widen(float* to, const void* from, std::size_t count) const;
+    /// Rounds the fold of `n` sources; overwrites it.
+    void narrow(void* to, float* folded, std::size_t count, int n) const;
+    /// `bytes` is a multiple of the element's size. Not for halves.
     void operator()(void* dst, const void* a, const void* b, std::size_t bytes) const {
         fold(dst, a, b, bytes / element_bytes);
     }

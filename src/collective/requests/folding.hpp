@@ -32,21 +32,14 @@ class Folding {
     }
 
   private:
-    static constexpr std::size_t block_elements = 1024;
-
     template <class SourceOf> void fold_narrow(int n, SourceOf&& source, std::size_t bytes, char* dst) const {
-        alignas(64) float sum[block_elements], next[block_elements];
-        const std::size_t block = block_elements * element_bytes_;
-        for (std::size_t at = 0; at < bytes; at += block) {
-            const std::size_t count = std::min(block, bytes - at) / element_bytes_;
-            widen(sum, source(0) + at, count);
-            for (int i = 1; i < n; ++i) {
-                widen(next, source(i) + at, count);
-                kernel_.fold(sum, sum, next, count);
-            }
-            if (average_) collective::finish_average(sum, count, DType::float32, ReduceOp::avg, n);
-            narrow(dst + at, sum, count);
-        }
+        collective::fold_in_float(
+            kernel_.fold, element_bytes_, n, source, bytes, dst,
+            [&](float* to, const char* from, std::size_t count) { widen(to, from, count); },
+            [&](char* to, float* folded, std::size_t count) {
+                if (average_) collective::finish_average(folded, count, DType::float32, ReduceOp::avg, n);
+                narrow(to, folded, count);
+            });
     }
     void widen(float* to, const char* from, std::size_t count) const;
     void narrow(char* to, const float* from, std::size_t count) const;

@@ -189,6 +189,20 @@ def check_reductions() -> None:
             every_way(atoll.reduce_scatter, blocks[me], (3,), fold(ufunc, blocks[:, me]), name)
 
 
+def check_halves() -> None:
+    """Halves are combined in float32 and rounded once."""
+    parts = np.stack([sample((3, 700), "f4", pe) for pe in range(n)]).astype("f2")
+    wide = parts.astype("f4")
+    for call, name, ufunc in ((atoll.sum_reduce, "sum", np.add), (atoll.max_reduce, "max", np.maximum)):
+        every_way(call, parts[me], (3, 700), fold(ufunc, wide).astype("f2"))
+        equal(atoll.reduce_scatter(np.stack([parts[me]] * n), name), fold(ufunc, wide).astype("f2"))
+    equal(atoll.avg_reduce(parts[me]), (fold(np.add, wide) / np.float32(n)).astype("f2"))
+    equal(atoll.sum_inscan(parts[me]), fold(np.add, wide[: me + 1]).astype("f2"))
+    equal(atoll.avg_reduce(np.full(4, 60000, "f2")), np.full(4, 60000, "f2"))  # their sum is infinite
+    equal(atoll.sum_reduce(parts[me], blocking=False).wait(), fold(np.add, wide).astype("f2"))
+    raises(atoll.DtypeMismatch, lambda: atoll.and_reduce(parts[me]), "and_reduce()", "float16")
+
+
 def check_scans() -> None:
     for dtype in INTEGERS + FLOATS + COMPLEX:
         parts = np.stack([sample((7, 2), dtype, pe) for pe in range(n)])
