@@ -3111,8 +3111,8 @@ def sum_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
-    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Halves are
+    combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
@@ -3162,8 +3162,8 @@ def prod_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stre
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
-    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Halves are
+    combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
@@ -3213,8 +3213,8 @@ def min_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
-    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Halves are
+    combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
@@ -3264,8 +3264,8 @@ def max_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
-    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Halves are
+    combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
@@ -3315,8 +3315,8 @@ def avg_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
-    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Halves are
+    combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
@@ -3362,8 +3362,8 @@ def premul_sum_reduce(dst: AnyArray, src: AnySource, factor: float, *, team: Tea
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
-    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Halves are
+    combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
@@ -3417,8 +3417,8 @@ def and_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
-    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Halves are
+    combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
@@ -3468,8 +3468,8 @@ def or_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
-    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Halves are
+    combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
@@ -3519,8 +3519,8 @@ def xor_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
-    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Halves are
+    combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
@@ -3649,8 +3649,8 @@ def sum_inscan(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
-    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Halves are
+    combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
@@ -3691,8 +3691,8 @@ def sum_exscan(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
 
     Notes
     -----
-    Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 and
-    bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
+    Elements are combined in PE order, so that all PEs and all runs get the same bits. Halves are
+    combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """

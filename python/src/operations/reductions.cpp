@@ -337,10 +337,8 @@ PyObject* scaled_scatter_body(const Arguments<5>& a) {
          "CollectiveMismatch\n    Sizes or dtypes of the PEs differ; they are compared unless "            \
          "ATOLL_CHECK=none.\n\n"                                                                           \
          "Notes\n-----\n"                                                                                  \
-         "Elements are combined in PE order, so that all PEs and all runs get the same bits. float16 "     \
-         "and\n"                                                                                           \
-         "bfloat16 are combined in float32 and rounded once. Arrays of a GPU are symmetric and "           \
-         "contiguous.\n\n"                                                                                 \
+         "Elements are combined in PE order, so that all PEs and all runs get the same bits. Halves are\n" \
+         "combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.\n\n"         \
          "Source: OpenSHMEM 1.6, section 9.11 (reductions)."
 
 template <ReduceOp O> constexpr Function reduction(const char* name, const char* doc) {

@@ -15,8 +15,8 @@ struct alignas(64) FoldBlock {
     char bytes[fold_block];
 };
 
-/// Folds in float, and rounds once: widen(to, from, count) converts elements, narrow(to, folded, count)
-/// rounds them and may overwrite `folded`. dst may be one of the sources.
+/// Folds in float, and rounds once. Elements are converted by widen(to, from, count). The result is rounded
+/// by narrow(to, folded, count), which may overwrite `folded`. The target may be one of the sources.
 template <class SourceOf, class Widen, class Narrow>
 void fold_in_float(Fold fold, std::size_t element_bytes, int n, SourceOf&& source, std::size_t bytes,
                    char* dst, Widen&& widen, Narrow&& narrow) {
@@ -43,7 +43,7 @@ void fold_halves(const Kernel& kernel, int n, SourceOf&& source, std::size_t byt
         [&](char* to, float* folded, std::size_t count) { kernel.narrow(to, folded, count, n); });
 }
 
-/// Folds what fits a cache line. dst is none of the sources.
+/// Folds sources that fit a cache line. dst is not one of them.
 template <class SourceOf>
 void fold_line(const Kernel& kernel, int n, SourceOf&& source, std::size_t bytes, unsigned char* dst) {
     if (kernel.widens()) [[unlikely]]
