@@ -81,6 +81,21 @@ def boxes() -> None:
         size = f"{rows} x {rows}"
         compare(f"get of {size}", partial(a.get, box, out), partial(get, there, out), times, False)
         compare(f"put of {size}", partial(a.put, box, value), partial(put, there, value), times, False)
+    box, there = np.s_[low : low + 8, :8], np.s_[:8, :8]
+    compare("a[8 x 8]", lambda: a[box], lambda: get(there, np.empty((8, 8))), 2000, False)
+    compare("a[i, j]", lambda: a[low, 9], lambda: atoll.g(raw, other, 9), 2000, False)
+    compare(
+        "a[i, j] = x", lambda: a.__setitem__((low, 9), 2.0), lambda: atoll.p(raw, 2.0, other, 9), 2000, False
+    )
+    between, across = np.s_[low - 4 : low + 4, :8], (np.s_[-4:, :8], np.s_[:4, :8])
+    out = np.empty((8, 8))
+
+    def both() -> None:
+        atoll.get(out[:4], raw[across[0]], other - 1)
+        atoll.get(out[4:], raw[across[1]], other)
+
+    if n > 1:
+        compare("get of 8 x 8 of two PEs", partial(a.get, between, out), both, 2000, False)
 
 
 atoll.init()

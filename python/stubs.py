@@ -65,6 +65,19 @@ class DeviceArray:
     def __setitem__(self, index: Any, value: Any, /) -> None: ...
 """.strip().split("\n")
 
+# The base of distributed arrays is one, too.
+BOXES = """
+class _Boxes:
+    \\doc
+    def __getitem__(self, key: Any, /) -> Any: ...
+    def __setitem__(self, key: Any, value: Any, /) -> None: ...
+    def get(self, box: Any, out: Any = None) -> Any: ...
+    def put(self, box: Any, value: Any) -> None: ...
+    def _place(self, rows: tuple[Any, ...], memory: Array | None, team: Team | None, me: int) -> None: ...
+    def _end(self) -> None: ...
+    def _near(self, key: Any, /) -> tuple[int, tuple[Any, ...]] | None: ...
+""".strip().split("\n")
+
 
 def pattern(name: str, lines: list[str]) -> ReplacePattern:
     """Return the rule that writes one name of the module into the stub."""
@@ -101,6 +114,8 @@ def main() -> None:
             patterns.append(pattern(name, exception_lines(value)))
         elif name == "DeviceArray":
             patterns.append(pattern(name, [*DEVICE_ARRAY, ""]))
+        elif name == "_Boxes":
+            patterns.append(pattern(name, [*BOXES, ""]))
         elif name == "Block":
             patterns.append(pattern(name, ["class Block:", "\\doc", ""]))
         elif type(value).__name__ in ("Compare", "ReduceOp", "SignalOp"):

@@ -1143,20 +1143,6 @@ def add_at(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *,
     >>> atoll.add_at(histogram, keys % m, 1, keys // m)  # m counts on each PE
     """
 
-def _near_box(rows: tuple[Any, ...], key: Any) -> tuple[int, tuple[Any, ...]] | None:
-    """
-    Return the PE that owns all of a box, and the index of the box in its block; for atoll.arrays.
-
-    None if several PEs own it, and for negative steps, empty ranges and errors.
-
-    Parameters
-    ----------
-    rows
-        Length, parts, bounds (or None), block and lower halo of each axis.
-    key
-        An index expression.
-    """
-
 def _add_in_blocks(dst: Array, index: AnySource, values: AnySource, bounds: AnySource, *, ctx: Context | None = None, team: Team | None = None) -> None:
     """
     Add values atomically to elements of an array in blocks over the PEs, as add_at; for atoll.arrays.
@@ -1176,6 +1162,18 @@ def _add_in_blocks(dst: Array, index: AnySource, values: AnySource, bounds: AnyS
     ------
     IndexError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
     """
+
+class _Boxes:
+    """
+    The base of distributed arrays: reads and writes of boxes on hosts. What it does not take goes to the methods _get, _put, _get_item and _set_item of its subclass.
+    """
+    def __getitem__(self, key: Any, /) -> Any: ...
+    def __setitem__(self, key: Any, value: Any, /) -> None: ...
+    def get(self, box: Any, out: Any = None) -> Any: ...
+    def put(self, box: Any, value: Any) -> None: ...
+    def _place(self, rows: tuple[Any, ...], memory: Array | None, team: Team | None, me: int) -> None: ...
+    def _end(self) -> None: ...
+    def _near(self, key: Any, /) -> tuple[int, tuple[Any, ...]] | None: ...
 
 def atomic_set(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """

@@ -215,6 +215,7 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
         self._library.finish()
         if self._exchange is not None:
             self._exchange.free()
+        self._end()
         self._memory.free()
 
     def _copy_on(self, to: _libraries.Library) -> DistArray:

@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-import atoll
-
 from . import _axis, _libraries
 from ._axis import Axis, Range
 from ._teams import _current
@@ -204,20 +202,10 @@ class Layout:
         return Box(tuple(ranges), tuple(backwards), tuple(dropped))
 
     @functools.cached_property
-    def _rows(self) -> tuple[tuple[int, int, tuple[int, ...] | None, int, int], ...]:
-        """Length, parts, bounds, block and lower halo of each axis."""
+    def rows(self) -> tuple[tuple[int, int, tuple[int, ...] | None, int, int], ...]:
+        """Length, parts, bounds, block and lower halo of each axis, for the base class of arrays."""
         axes = zip(self.axes, self.halo, strict=True)
         return tuple((axis.length, axis.parts, axis.bounds, axis.block, low) for axis, (low, _) in axes)
-
-    def near(self, key: Any) -> tuple[int, tuple[Any, ...]] | None:
-        """Return the PE that owns all of a box, and the index of the box in its block. The short way for small boxes.
-
-        Returns
-        -------
-        tuple or None
-            None if several PEs own it, and for all that `box` is needed for: negative steps, empty ranges, errors.
-        """
-        return atoll._atoll._near_box(self._rows, key)
 
     def pieces(self, box: Box) -> Iterator[Piece]:
         """Yield the pieces of a box, PE after PE."""

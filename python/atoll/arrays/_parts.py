@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-class Parts(_current.OverTeam):
+class Parts(atoll._atoll._Boxes, _current.OverTeam):
     """An array in parts, one on each PE of a team. Its public calls are not collective."""
 
     def _make(
@@ -38,6 +38,7 @@ class Parts(_current.OverTeam):
         self._memory = Memory(
             allocate(team, its.block_shape, dtype, zero or its.has_halo, library), its.shape
         )
+        self._place(its.rows, self._memory.raw if library is _libraries.HOST else None, team, self._me)
 
     @property
     def _block(self) -> Any:
@@ -157,19 +158,21 @@ class Parts(_current.OverTeam):
 
     # Boxes: one-sided reads and writes.
 
-    def __getitem__(self, key: Any) -> Any:
+    # The base class has a[box], get and put. It does the common cases on hosts, and leaves the others to these methods.
+
+    def _get_item(self, key: Any) -> Any:
         if isinstance(key, Parts):
             return select(_array(self), _array(key))
-        found = self.get(key)
+        found = self._get(key)
         if isinstance(found, np.ndarray):
             found.flags.writeable = False  # else a[0][1] = 5 would change a copy, and be lost
         return found
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def _set_item(self, key: Any, value: Any) -> None:
         if isinstance(key, Parts):
             self._set_where(key, value)
         else:
-            self.put(key, value)
+            self._put(key, value)
 
     def _set_where(self, mask: Parts, value: Any) -> None:
         """Write where a mask of this distribution is True; each PE writes its own part."""
@@ -182,32 +185,8 @@ class Parts(_current.OverTeam):
         self.local[mask.local] = value
         self._library.finish()
 
-    def get(self, box: Any, out: Array | None = None) -> Any:
-        """Return the elements of a box, from the PEs that own them.
-
-        Not collective. The elements are those that the owners' last barrier or signal made visible.
-
-        Parameters
-        ----------
-        box
-            What indexing takes: integers, slices (also with negative steps) and `...`.
-        out
-            An array of the box's shape and this dtype for the result. It is also returned.
-
-        Returns
-        -------
-        numpy.ndarray or scalar
-            A copy; a scalar if all indices are integers. `a[box]` is the same, but read-only: writes to it would not
-            reach the array. On GPUs an array of CuPy or PyTorch, without axes for one element, and not read-only.
-
-        Raises
-        ------
-        IndexError
-            If an integer is out of range, or an index is not an integer, a slice or `...`.
-        ShapeMismatch
-            If `out` has another shape.
-        """
-        near = self._layout.near(box)
+    def _get(self, box: Any, out: Array | None = None) -> Any:
+        near = self._near(box) if self._library.on_gpu else None
         if near is not None:
             found = self._copy_of(*near, out)
             if found is not None:
@@ -273,33 +252,13 @@ class Parts(_current.OverTeam):
             self._library.get(target[piece.place], self._raw[piece.local], piece.pe, team=self._team)
         return np.flip(target, wanted.reversed).reshape(wanted.visible)
 
-    def put(self, box: Any, value: Any) -> None:
-        """Write a box, on the PEs that own its elements.
-
-        Not collective. Visible to other PEs after a barrier. PEs that write the same element at once leave one of the
-        values.
-
-        Parameters
-        ----------
-        box
-            What indexing takes.
-        value
-            A number or an array that broadcasts to the box's shape, converted to this dtype as by NumPy's assignment.
-            Or a `DistArray` of the same distribution, if the box is everything: then each PE copies its own part.
-
-        Raises
-        ------
-        IndexError
-            As for `get`.
-        ShapeMismatch
-            If the value does not broadcast to the box, or is distributed in another way.
-        """
+    def _put(self, box: Any, value: Any) -> None:
         if isinstance(value, Parts):
             self._assign(self._layout.box(box), value)
             return
         its = self._library
         given = its.array(value)
-        near = self._layout.near(box)
+        near = self._near(box)
         if near is not None:
             pe, local = near
             part = self._raw[local]
@@ -392,7 +351,7 @@ class Parts(_current.OverTeam):
             A number.
         """
         key = _key(index)
-        near = self._layout.near(key) if len(key) == self.ndim else None
+        near = self._near(key) if len(key) == self.ndim else None
         if near is None or self._raw[near[1]].ndim:
             raise IndexError(
                 f"fetch_add({index}, ...): expected one integer for each of the {self.ndim} axes, in range."

@@ -45,26 +45,27 @@ Strides strides_as(PyArrayObject* array, PyArrayObject* like) {
     return strides;
 }
 
-namespace {
-
-template <bool Put> void move_strided(const Context& ctx, const StridedTransfer& t) {
-    if (t.extent.bytes == 0) return ctx.check_pe(t.pe);
-    const atl::detail::Measured measured =
-        measure_move(ctx, Put ? "put" : "get", size_of(t.far) * item_bytes(t.far), t.pe);
-    const FarTransfer all = whole(t.far, t.near, t.near_strides, t.pe, Put, true);
-    const int slot = ctx.route(t.extent.low, t.extent.bytes, t.pe);
-    if (slot < 0) return move_far(ctx, all);
-    char* const far = ctx.window().at(all.far, slot);
-    ReleaseGil released(bytes_of(all) >= release_gil_bytes);
-    if constexpr (Put)
-        copy_strided(far, all.far_strides, all.near, all.near_strides, all.dims, all.nd, all.item);
-    else
-        copy_strided(all.near, all.near_strides, far, all.far_strides, all.dims, all.nd, all.item);
+void move_strided(const Context& ctx, const FarTransfer& t, const Extent& extent) {
+    if (extent.bytes == 0) return ctx.check_pe(t.pe);
+    const atl::detail::Measured measured = measure_move(ctx, t.put ? "put" : "get", bytes_of(t), t.pe);
+    const int slot = ctx.route(extent.low, extent.bytes, t.pe);
+    if (slot < 0) return move_far(ctx, t);
+    copy_to_or_from(ctx.window().at(t.far, slot), t);
 }
 
-}  // namespace
+void copy_to_or_from(char* far, const FarTransfer& t) {
+    ReleaseGil released(bytes_of(t) >= release_gil_bytes);
+    if (t.put)
+        copy_strided(far, t.far_strides, t.near, t.near_strides, t.dims, t.nd, t.item);
+    else
+        copy_strided(t.near, t.near_strides, far, t.far_strides, t.dims, t.nd, t.item);
+}
 
-void put_strided(const Context& ctx, const StridedTransfer& t) { move_strided<true>(ctx, t); }
-void get_strided(const Context& ctx, const StridedTransfer& t) { move_strided<false>(ctx, t); }
+void put_strided(const Context& ctx, const StridedTransfer& t) {
+    move_strided(ctx, whole(t.far, t.near, t.near_strides, t.pe, true, true), t.extent);
+}
+void get_strided(const Context& ctx, const StridedTransfer& t) {
+    move_strided(ctx, whole(t.far, t.near, t.near_strides, t.pe, false, true), t.extent);
+}
 
 }  // namespace atl::python

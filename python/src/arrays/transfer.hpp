@@ -51,6 +51,12 @@ inline void get_contiguous(const Context& ctx, char* dst, const char* src, std::
 /// Measures a call that moves `bytes` to or from `pe`.
 atl::detail::Measured measure_move(const Context& ctx, const char* operation, std::size_t bytes, int pe);
 
+struct FarTransfer;
+/// Moves by loads and stores if they reach the PE, else by the transport. `extent` is the far side's.
+void move_strided(const Context& ctx, const FarTransfer& t, const Extent& extent);
+/// Copies between the near side and `far`, an address for loads and stores.
+void copy_to_or_from(char* far, const FarTransfer& t);
+
 /// `far` has the layout of the array in symmetric memory, `near` that of the local one; `extent` is far's.
 struct StridedTransfer {
     PyArrayObject* far;

@@ -6,10 +6,7 @@
 #include <string_view>
 
 namespace atl::python {
-namespace {
 
-/// Fills `spec` from the first line of the signature. Returns it without types, the form that
-/// inspect.signature needs.
 std::string read_signature(Spec& spec, const char* name, std::string_view signature) {
     spec.name = name;
     spec.takes_device_arrays = signature.find("AnyArray") != std::string_view::npos;
@@ -34,6 +31,8 @@ std::string read_signature(Spec& spec, const char* name, std::string_view signat
     });
     return plain + ")";
 }
+
+namespace {
 
 /// The parameter `stream` in the docstring of every function with a stream; docs/python.md has the rules.
 constexpr std::string_view stream_entry =

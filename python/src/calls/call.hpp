@@ -9,6 +9,7 @@
 #include <deque>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -83,6 +84,9 @@ struct ComposedFunctions {
     const char* keep(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
 };
 
+/// Fills `spec` from the first line of a signature. Returns it without types, the form that inspect.signature
+/// needs.
+std::string read_signature(Spec& spec, const char* name, std::string_view signature);
 void register_functions(PyObject* module, std::span<const Function> functions);
 
 [[noreturn, gnu::cold]] void fail_too_many(const Spec& spec, Py_ssize_t n);

@@ -1,4 +1,4 @@
-// Parts of atoll.arrays in C++: additions to elements by global numbers, and the owner of a small box.
+// A part of atoll.arrays in C++: additions to elements by global numbers.
 #include "arrays/transfer.hpp"
 #include "operations/irregular.hpp"
 #include "registry.hpp"
@@ -10,7 +10,7 @@
 namespace atl::python {
 namespace {
 
-Spec add_in_blocks_spec, near_box_spec;
+Spec add_in_blocks_spec;
 
 /// The places of the elements of all PEs' blocks.
 struct Blocks {
@@ -134,110 +134,7 @@ PyObject* add_in_blocks_body(const Arguments<6>& a) {
     return none();
 }
 
-/// An axis as Layout._rows describes it: length, parts, bounds or None, block, lower halo.
-struct Axis {
-    Py_ssize_t length, parts, block, low;
-    PyObject* bounds;
-
-    explicit Axis(PyObject* row)
-        : length(number(row, 0)),
-          parts(number(row, 1)),
-          block(number(row, 3)),
-          low(number(row, 4)),
-          bounds(PyTuple_GetItem(row, 2)) {}
-
-    static Py_ssize_t number(PyObject* row, Py_ssize_t i) {
-        return PyLong_AsSsize_t(PyTuple_GetItem(row, i));
-    }
-    bool is_contiguous() const { return bounds != Py_None; }
-
-    /// The part that owns an index of a contiguous axis: the last one that begins at or before it.
-    Py_ssize_t owner(Py_ssize_t index) const {
-        Py_ssize_t part = 0, end = parts;
-        while (end - part > 1) {
-            const Py_ssize_t middle = (part + end) / 2;
-            (number(bounds, middle) <= index ? part : end) = middle;
-        }
-        return part;
-    }
-};
-
-/// One part's place of an index along an axis; null if another way is needed.
-struct Place {
-    Py_ssize_t part = 0;
-    PyObject* local = nullptr;
-};
-
-Place place_of_range(const Axis& axis, PyObject* key) {
-    Py_ssize_t start = 0, stop = axis.length, step = 1;
-    if (key) {
-        if (PySlice_Unpack(key, &start, &stop, &step) < 0) throw Raised{};
-        PySlice_AdjustIndices(axis.length, &start, &stop, step);
-    }
-    if (step < 0 || start >= stop) return {};
-    const Py_ssize_t part = axis.owner(start), first = Axis::number(axis.bounds, part);
-    if (stop > Axis::number(axis.bounds, part + 1)) return {};
-    const Ref from(PyLong_FromSsize_t(start - first + axis.low)),
-        to(PyLong_FromSsize_t(stop - first + axis.low));
-    const Ref by(step == 1 ? Py_NewRef(Py_None) : PyLong_FromSsize_t(step));
-    return {part, PySlice_New(from.get(), to.get(), by.get())};
-}
-
-Place place_of_one(const Axis& axis, Py_ssize_t index) {
-    const Py_ssize_t at = index < 0 ? index + axis.length : index;
-    if (at < 0 || at >= axis.length) return {};
-    if (axis.is_contiguous()) {
-        const Py_ssize_t part = axis.owner(at);
-        return {part, PyLong_FromSsize_t(at - Axis::number(axis.bounds, part) + axis.low)};
-    }
-    const Py_ssize_t row = at / axis.block;
-    return {row % axis.parts, PyLong_FromSsize_t(row / axis.parts * axis.block + at % axis.block)};
-}
-
-Place place_of(const Axis& axis, PyObject* key) {
-    if (!key || PySlice_Check(key)) return axis.is_contiguous() ? place_of_range(axis, key) : Place{};
-    if (!PyLong_CheckExact(key) && !PyArray_IsScalar(key, Integer)) return {};
-    const Py_ssize_t index =
-        PyNumber_AsSsize_t(key, nullptr);  // larger numbers become the largest: out of range
-    if (index == -1 && PyErr_Occurred()) throw Raised{};
-    return place_of_one(axis, index);
-}
-
-PyObject* near_box_body(const Arguments<2>& a) {
-    if (!PyTuple_Check(a[0])) fail(ErrorCode::invalid_argument, "near_box(): rows must be a tuple.");
-    const bool many = PyTuple_CheckExact(a[1]);
-    const Py_ssize_t n = PyTuple_Size(a[0]), n_keys = many ? PyTuple_Size(a[1]) : 1;
-    if (n_keys > n) return none();
-    const Ref local(PyTuple_New(n + 1));
-    Py_ssize_t pe = 0;
-    for (Py_ssize_t i = 0; i < n; ++i) {
-        PyObject* const row = PyTuple_GetItem(a[0], i);
-        if (!PyTuple_Check(row) || PyTuple_Size(row) != 5)
-            fail(ErrorCode::invalid_argument, "near_box(): each row must be a tuple of five.");
-        const Axis axis(row);
-        PyObject* key = i >= n_keys ? nullptr : many ? PyTuple_GetItem(a[1], i) : a[1];
-        const Place place = place_of(axis, key);
-        if (!place.local) return none();
-        PyTuple_SetItem(local.get(), i, place.local);
-        pe = pe * axis.parts + place.part;
-    }
-    PyTuple_SetItem(local.get(), n, Py_NewRef(Py_Ellipsis));
-    return Py_BuildValue("nO", pe, local.get());
-}
-
 const Function functions[] = {
-    {"_near_box", entry<2, near_box_spec, near_box_body>,
-     "(rows: tuple[Any, ...], key: Any) -> tuple[int, tuple[Any, ...]] | None",
-     R"(Return the PE that owns all of a box, and the index of the box in its block; for atoll.arrays.
-
-None if several PEs own it, and for negative steps, empty ranges and errors.
-
-Parameters
-----------
-rows
-    Length, parts, bounds (or None), block and lower halo of each axis.
-key
-    An index expression.)"},
     {"_add_in_blocks", entry<6, add_in_blocks_spec, add_in_blocks_body>,
      "(dst: Array, index: AnySource, values: AnySource, bounds: AnySource, *, ctx: Context | None = None, "
      "team: "

@@ -14,57 +14,7 @@ import numpy as np
 from atoll import arrays
 from atoll.arrays import DistArray, _makers
 from distributed import check, equal, main, refused, some_array
-
-
-def some_index(rng: random.Random, n: int) -> Any:
-    if rng.random() < 0.3:
-        return rng.randint(-n, n - 1)
-    first, last = rng.choice([None, *range(-n - 1, n + 2)]), rng.choice([None, *range(-n - 1, n + 2)])
-    return slice(first, last, rng.choice([None, 1, 2, 3, -1, -2]))
-
-
-def some_box(rng: random.Random, shape: tuple[int, ...]) -> Any:
-    box = [some_index(rng, n) for n in shape]
-    if rng.random() < 0.3:
-        box[rng.randint(0, len(box) - 1) :] = [Ellipsis]
-    return tuple(box)
-
-
-@check
-def boxes_are_read_from_any_side(rng: random.Random) -> None:
-    a, whole = some_array(rng)
-    atoll.barrier_all()
-    for _ in range(10):
-        box = some_box(rng, a.shape)
-        equal(a[box], whole[box])
-        out = np.empty(np.shape(whole[box]), whole.dtype)
-        if out.ndim:
-            assert a.get(box, out=out) is out
-            equal(out, whole[box])
-    mine = a.to_numpy()
-    mine += 0
-    equal(mine, whole)
-    root = rng.randint(0, atoll.n_pes() - 1)
-    gathered = a.gather(root)
-    if atoll.my_pe() == root:
-        equal(gathered, whole)
-        assert gathered is not None and gathered.flags.writeable
-    else:
-        assert gathered is None
-
-
-@check
-def boxes_are_written_from_any_side(rng: random.Random) -> None:
-    a, whole = some_array(rng)
-    atoll.barrier_all()
-    for turn in range(6):
-        box = some_box(rng, a.shape)
-        value: Any = np.full(np.shape(whole[box]), 3 * turn) if rng.random() < 0.6 else turn
-        whole[box] = value
-        if atoll.my_pe() == rng.randint(0, atoll.n_pes() - 1):
-            a[box] = value
-        atoll.barrier_all()
-        equal(a.to_numpy(), whole)
+from distributed_boxes import some_box
 
 
 @check
