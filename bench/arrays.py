@@ -1,6 +1,6 @@
 """Distributed arrays on hosts: elements at random indices beside NumPy, boxes beside bare strided puts and gets.
 
-atoll run -n 2 arrays.py [INDICES]   10 000 000 by default
+atoll run -n 2 arrays.py [TOPIC...]   boxes, elements, halos, whole, matrices; all by default
 
 The two sides of a ratio alternate. While NumPy works on PE 0, the other PEs rest in a barrier. PE 0 prints a line of JSON
 for each operation. It has the medians of the processor's time in us, which other programs change little. The ratios are
@@ -15,12 +15,15 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import atoll
 import numpy as np
 from atoll import arrays
 
+Array = np.ndarray[Any, Any]
 Call = Callable[[], object]
+Side = tuple[int, int, Array, Array]
 ROUNDS, WARM_UP = 15, 2
 
 
@@ -32,15 +35,18 @@ def timed(call: Call, times: int) -> tuple[float, float]:
     return (time.process_time() - busy) / times, (time.perf_counter() - clock) / times
 
 
-def compare(name: str, ours: Call, other: Call, times: int, is_shared: bool) -> None:
-    """Print a row; with `is_shared` all PEs make our call, else PE 0 alone."""
+def compare(
+    name: str, ours: Call, other: Call, times: int, is_shared: bool, is_other_shared: bool = False
+) -> None:
+    """Print a row. Calls that are shared are made by all PEs, the others by PE 0 alone."""
     rows = []
     for _ in range(WARM_UP + ROUNDS):
         atoll.barrier_all()
         mine = timed(ours, times) if is_shared or atoll.my_pe() == 0 else (0.0, 0.0)
-        slowest = np.asarray(atoll.max_reduce(np.array(mine)))  # the call is over when the last PE's is
-        theirs = timed(other, times) if atoll.my_pe() == 0 else (0.0, 0.0)
-        rows.append((*map(float, slowest), *theirs))
+        atoll.barrier_all()
+        theirs = timed(other, times) if is_other_shared or atoll.my_pe() == 0 else (0.0, 0.0)
+        # A call is over when the last PE's is.
+        rows.append(tuple(map(float, np.asarray(atoll.max_reduce(np.array((*mine, *theirs)))))))
     if atoll.my_pe() == 0:
         kept = rows[WARM_UP:]
         print(
@@ -98,7 +104,103 @@ def boxes() -> None:
         compare("get of 8 x 8 of two PEs", partial(a.get, between, out), both, 2000, False)
 
 
+def exchange_by_hand(sides: list[Side], words: tuple[Array, Array, Array]) -> None:
+    """Exchange rows with the neighbours: a PE, its side, the rim that it gets, and the place there."""
+    ready, arrived, count = words
+    count += 1
+    for pe, side, _, _ in sides:
+        atoll.signal_add(ready, 1, pe, index=1 - side)
+    for pe, side, rim, there in sides:
+        atoll.signal_wait_until(ready, atoll.GE, int(count[0]), index=side)
+        atoll.put_signal(there, rim, arrived, 1, "add", pe, 1 - side)
+    for _, side, _, _ in sides:
+        atoll.signal_wait_until(arrived, atoll.GE, int(count[0]), index=side)
+
+
+def halos() -> None:
+    """Print rows of exchanges between parts along the first axis, beside puts and signals by hand."""
+    n, me = atoll.n_pes(), atoll.my_pe()
+    for shape in ((512 * n, 512), (64 * n, 64, 64)):
+        axes = len(shape)
+        halo = [(1, 1), *[(0, 0)] * (axes - 1)]
+        a, b = (arrays.zeros(shape, grid=(n, *[1] * (axes - 1)), halo=halo) for _ in range(2))
+        block, words = b._raw, (atoll.signal(2), atoll.signal(2), np.zeros(1, np.int64))
+        sides = [(me - 1, 0, block[1], block[-1]), (me + 1, 1, block[-2], block[0])]
+        sides = [side for side in sides if 0 <= side[0] < n]
+        compare(f"halo, {axes}-D", a.exchange_halo, partial(exchange_by_hand, sides, words), 500, True, True)
+
+
+def whole_arrays(n: int) -> None:
+    """Print rows of calls on arrays of n elements: redistribution beside a copy, sorting beside NumPy."""
+    side = int(n**0.5)
+    a = arrays.random((side, side), dist=("block", "whole"))
+    part, copy = a.local.copy(), np.empty_like(a.local)
+    whole = np.random.default_rng(3).random(n)
+    line = arrays.from_array(whole)
+    compare(
+        "redistribute",
+        lambda: a.redistribute(("whole", "block")).free(),
+        lambda: np.copyto(copy, part),
+        1,
+        True,
+        True,
+    )
+    compare(
+        "redistribute, by NumPy's copy to new memory",
+        lambda: a.redistribute(("whole", "block")).free(),
+        part.copy,
+        1,
+        True,
+        True,
+    )
+    compare("sort", lambda: np.sort(line).free(), lambda: np.sort(whole), 1, True)
+
+
+def matrices(side: int) -> None:
+    """Print rows of the 5-point matrix of side x side points beside SciPy on PE 0, and of a triad for their ratio."""
+    import scipy.sparse
+    import scipy.sparse.linalg
+    from atoll import sparse
+
+    line = scipy.sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(side, side))
+    one = scipy.sparse.eye_array(side)
+    matrix = (scipy.sparse.kron(one, line) + scipy.sparse.kron(line, one)).tocsr()
+    its, x = sparse.from_scipy(matrix), np.ones(side * side)
+    b = arrays.from_array(x)
+    out = its @ b
+    n = len(x) // atoll.n_pes()
+    parts, wholes = [np.ones(n) for _ in range(3)], [np.ones(len(x)) for _ in range(3)]
+
+    def triad(a: Array, b: Array, c: Array) -> None:
+        np.multiply(c, 3.0, out=a)
+        np.add(a, b, out=a)
+
+    compare("triad", partial(triad, *parts), partial(triad, *wholes), 10, True)
+    compare(
+        "A @ x",
+        lambda: its.dot(b, out),
+        lambda: matrix @ x,
+        10,
+        True,
+    )
+    steps = {"maxiter": 20, "rtol": 0.0}
+    compare(
+        "20 steps of cg",
+        lambda: sparse.cg(its, b, **steps),
+        lambda: scipy.sparse.linalg.cg(matrix, x, **steps),
+        1,
+        True,
+    )
+
+
 atoll.init()
-boxes()
-elements(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000)
+TOPICS = {
+    "boxes": boxes,
+    "elements": partial(elements, 10_000_000),
+    "halos": halos,
+    "whole": partial(whole_arrays, 10_000_000),
+    "matrices": partial(matrices, 1000),
+}
+for topic in sys.argv[1:] or TOPICS:
+    TOPICS[topic]()
 atoll.finalize()

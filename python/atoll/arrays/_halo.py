@@ -61,7 +61,7 @@ class Exchange:
         self._count = 0
         self._kinds: tuple[str, ...] = ()  # of the first exchange, with its plan; they stay
         self._plan: list[Neighbour] = []
-        self._is_started = False
+        self._is_started = self._reflects = False
 
     def start(self, border: str | Sequence[str] | None, stream: Any = None) -> None:
         """Tell the neighbours that this halo may be overwritten, and put the rims that they get."""
@@ -81,9 +81,10 @@ class Exchange:
             atoll.signal_add(self._ready, 1, neighbour.pe, index=neighbour.there, ctx=self._ctx)
         for neighbour in self._plan:
             atoll.signal_wait_until(self._ready, atoll.GE, self._count, index=neighbour.here)
-            atoll.put(neighbour.target, neighbour.source, neighbour.pe, ctx=self._ctx)
-            atoll.fence(self._ctx)
-            atoll.signal_add(self._arrived, 1, neighbour.pe, index=neighbour.there, ctx=self._ctx)
+            atoll.put_signal(
+                *(neighbour.target, neighbour.source, self._arrived, 1, "add", neighbour.pe, neighbour.there),
+                ctx=self._ctx,
+            )
 
     def finish(self) -> None:
         """Wait for the neighbours' rims, then mirror where the border reflects."""
@@ -93,7 +94,7 @@ class Exchange:
         if self._library.on_gpu:
             for neighbour in self._plan:
                 atoll.signal_consume(self._arrived, 1, neighbour.here, stream=self._stream)
-            if "reflect" in self._kinds or self._waits_at_end:
+            if self._reflects or self._waits_at_end:
                 with self._library.on(self._stream):
                     self._reflect()
                     if self._waits_at_end:
@@ -101,7 +102,8 @@ class Exchange:
             return
         for neighbour in self._plan:
             atoll.signal_wait_until(self._arrived, atoll.GE, self._count, index=neighbour.here)
-        self._reflect()
+        if self._reflects:
+            self._reflect()
 
     def _enqueue(self) -> None:
         """Do the work of `start` on the stream, after what is there: it has read the halo and written the rim."""
@@ -127,6 +129,8 @@ class Exchange:
         """Check the border, and plan the first exchange by it."""
         if border is None:
             border = self._kinds or "fixed"
+        if border == self._kinds:
+            return
         axes = len(self._layout.axes)
         kinds = (border,) * axes if isinstance(border, str) else tuple(border)
         if kinds == self._kinds:
@@ -151,7 +155,7 @@ class Exchange:
                 "out, or make another array."
             )
         compared("exchange_halo", (kinds,), {}, lambda: None, self._team)
-        self._kinds = kinds
+        self._kinds, self._reflects = kinds, "reflect" in kinds
         self._plan = self._neighbours()
 
     def _neighbours(self) -> list[Neighbour]:
