@@ -168,8 +168,8 @@ def matrices(side: int) -> None:
     its, x = sparse.from_scipy(matrix), np.ones(side * side)
     b = arrays.from_array(x)
     out = its @ b
-    n = len(x) // atoll.n_pes()
-    parts, wholes = [np.ones(n) for _ in range(3)], [np.ones(len(x)) for _ in range(3)]
+    n = 4 * len(x)  # beyond the caches, as the matrix is
+    parts, wholes = [np.ones(n // atoll.n_pes()) for _ in range(3)], [np.ones(n) for _ in range(3)]
 
     def triad(a: Array, b: Array, c: Array) -> None:
         np.multiply(c, 3.0, out=a)

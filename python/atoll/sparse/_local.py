@@ -23,6 +23,9 @@ class Rows:
     """
 
     def __init__(self, indptr: Array, indices: Array, data: Array, columns: int) -> None:
+        # A product reads all of them, and SciPy keeps wide ones.
+        narrow = np.int32 if max(columns, len(data)) <= np.iinfo(np.int32).max else np.int64
+        indptr, indices = indptr.astype(narrow, copy=False), indices.astype(narrow, copy=False)
         sparse = scipy("sparse")
         self._matrix: Any = None
         if sparse is not None:

@@ -68,11 +68,14 @@ def cg(
     p = DistArray._of(b._layout, r.dtype)
     rho = 1.0
     for step in range(steps):
-        if _norm(its, r.local) <= wanted:
+        square = _dot(its, r.local, r.local)
+        if np.sqrt(square.real) <= wanted:
             break
         z = r if precondition is None else precondition(r)
-        rho, before = _dot(its, r.local, z.local), rho
-        p.local[...] = z.local if step == 0 else z.local + _number(rho / before) * p.local
+        rho, before = square if z is r else _dot(its, r.local, z.local), rho
+        direction = p.local
+        direction *= _number(rho / before) if step else 0
+        direction += z.local
         q = apply(p)
         alpha = _number(rho / _dot(its, p.local, q.local))
         x.local[...] += alpha * p.local
