@@ -1175,6 +1175,24 @@ class _Boxes:
     def _end(self) -> None: ...
     def _near(self, key: Any, /) -> tuple[int, tuple[Any, ...]] | None: ...
 
+def _row_products(indptr: Array, indices: Array, data: Array, x: Array, out: Array) -> None:
+    """
+    Write the products of compressed rows and a vector; for atoll.sparse, whose indices are in range.
+
+    Parameters
+    ----------
+    indptr, indices, data
+        Rows as in SciPy's CSR, with indices of int32 and values of float32 or float64.
+    x
+        A vector of that dtype.
+    out
+        The result; it shares no memory with x.
+
+    Raises
+    ------
+    ShapeMismatch, DtypeMismatch
+    """
+
 def atomic_set(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Set one element to value.

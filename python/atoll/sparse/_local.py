@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+import atoll
+
 from ..arrays._optional import scipy
 
 Array = np.ndarray[Any, Any]
@@ -60,6 +62,14 @@ class Rows:
             least = np.minimum.reduceat(x[self._indices], self._indptr[filled])
             places = np.arange(len(found))[rows][filled]
             found[places] = np.minimum(found[places], least)
+
+    def times_into(self, x: Array, out: Array) -> None:
+        """Write the product with a vector; both are without gaps, and share no memory."""
+        kind = self._data.dtype
+        if kind.char in "df" and x.dtype == out.dtype == kind and self._indices.dtype == np.int32:
+            atoll._atoll._row_products(self._indptr, self._indices, self._data, x, out)
+        else:
+            out[...] = self.times(x)
 
     def times(self, x: Array) -> Array:
         """Return the product with a vector."""

@@ -164,7 +164,7 @@ class SparseMatrix(_current.OverTeam):
         _current.barrier()
         fetched = self._fetch(x)
         local = out.local
-        local[...] = self._own.times(x.local)
+        self._own.times_into(x.local, local)
         if len(self._far_rows):
             local[self._far_rows] += self._far.times(fetched)
         _current.barrier()

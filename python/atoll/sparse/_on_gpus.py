@@ -31,6 +31,10 @@ class LibraryRows:
     def _matrix_of(self, data: Any) -> Any:
         return self._library.compressed(self._indptr, self._indices, data, self._columns)
 
+    def times_into(self, x: Any, out: Any) -> None:
+        """Write the product with a vector of the library."""
+        out[...] = self.times(x)
+
     def times(self, x: Any) -> Any:
         """Return the product with a vector of the library, in the dtype that NumPy gives it."""
         its = self._library

@@ -208,8 +208,19 @@ def mistakes_are_refused(rng: random.Random) -> None:
     last = atoll.my_pe() == atoll.n_pes() - 1
     x, one, whole = arrays.ones(4), np.ones(1), np.ones((3, 3))
     square = sparse.from_triplets([2] if last else [], [0] if last else [], [-1.0] if last else [], (3, 3))
+    multiply, ends = atoll._atoll._row_products, np.array([0, 1], "i4")
     refused(
         [
+            (
+                lambda: multiply(ends, ends[:1], one, one, np.ones(2)),
+                "indptr must have a number more than out",
+            ),
+            (lambda: multiply(ends, [0], one, one, one), "indices"),
+            (lambda: multiply(ends, ends[:1], one, np.ones(1, "f4"), one), "x must be contiguous"),
+            (
+                lambda: multiply(ends, ends[:1], *[np.ones(1, "i8")] * 3),
+                "must be of float32 or float64, not int64",
+            ),
             (lambda: a @ np.ones(4), "x is ndarray, not a distributed array"),
             (lambda: a @ arrays.ones(3), "expected one axis of 4 elements in blocks"),
             (lambda: a.dot(x, out=arrays.ones(3, "i8")), "out has dtype int64"),
