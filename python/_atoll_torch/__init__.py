@@ -12,7 +12,8 @@ import sys
 from typing import Any
 
 BACKEND = "atoll"
-DEVICES = ["cpu", "cuda"]
+# The driver's own file, that of WSL, and that of Jetson. Asking CUDA would load its driver into every program.
+GPU_FILES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvmap")
 SYMMETRIC_BACKEND = "ATOLL"
 
 
@@ -22,7 +23,7 @@ def register() -> None:
         import torch.distributed as dist
 
         if dist.is_available() and BACKEND not in dist.Backend.backend_list:
-            dist.Backend.register_backend(BACKEND, _create, extended_api=True, devices=DEVICES)
+            dist.Backend.register_backend(BACKEND, _create, extended_api=True, devices=_devices())
             _offer_symmetric_memory()
         if names := os.environ.get("ATOLL_TORCH_REPLACE"):
             from ._replace import replace
@@ -35,6 +36,11 @@ def register() -> None:
     except Exception as error:
         if sys.flags.dev_mode:
             print(f"atoll: the backend of torch.distributed was not registered: {error!r}", file=sys.stderr)
+
+
+def _devices() -> list[str]:
+    """Return the devices of groups that name none. Parts of PyTorch use a GPU wherever a group could."""
+    return ["cpu", "cuda"] if any(map(os.path.exists, GPU_FILES)) else ["cpu"]
 
 
 def _create(group: Any, options: Any) -> Any:

@@ -289,3 +289,17 @@ def sparse_all_reduce(ranks: Ranks) -> None:
         dist.all_reduce(copy, group=group)
         results.append(copy.to_dense())
     same(results, "sparse")
+
+
+@case
+def sharded_tensors(ranks: Ranks) -> None:
+    if torch.cuda.is_available():  # PyTorch gathers them on the GPU there
+        return
+    from torch.distributed._shard import sharded_tensor
+    from torch.distributed._shard.sharding_spec import ChunkShardingSpec
+
+    placements = [f"rank:{rank}/cpu" for rank in range(ranks.size)]
+    sharded = sharded_tensor.full(ChunkShardingSpec(dim=0, placements=placements), (10, 3), 5.0)
+    whole = torch.empty(10, 3) if ranks.rank == 0 else None
+    sharded.gather(0, whole)
+    assert whole is None or whole.eq(5).all()

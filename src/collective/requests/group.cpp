@@ -27,19 +27,49 @@ std::uint64_t nanoseconds(double seconds) {
     return static_cast<std::uint64_t>(std::min(std::max(seconds, 0.0), 1e9) * 1e9);
 }
 
-/// Counts a waiter. While there is one, the group's thread leaves the work to it.
-class CountedWaiter {
+}  // namespace
+
+/// A thread that waits. While one is counted, the group's thread leaves the work to it.
+class Group::Waiter {
   public:
-    explicit CountedWaiter(std::atomic<int>& count) : count_(count) { ++count_; }
-    ~CountedWaiter() { --count_; }
-    CountedWaiter(const CountedWaiter&) = delete;
-    CountedWaiter& operator=(const CountedWaiter&) = delete;
+    explicit Waiter(std::atomic<int>& count) : count_(count) { ++count_; }
+    ~Waiter() { --count_; }
+    Waiter(const Waiter&) = delete;
+    Waiter& operator=(const Waiter&) = delete;
+    void pause() { --count_; }
+    void go_on() { ++count_; }
 
   private:
     std::atomic<int>& count_;
 };
 
-}  // namespace
+/// A call of a request's `notify` in this thread.
+class Group::Callback {
+  public:
+    Callback(Group& group, Waiter* waiter) : group_(group), waiter_(waiter) { innermost = this; }
+    ~Callback() {
+        innermost = outer_;
+        if (is_aside_ && waiter_ != nullptr) waiter_->go_on();
+    }
+    Callback(const Callback&) = delete;
+    Callback& operator=(const Callback&) = delete;
+    void step_aside() {
+        if (std::exchange(is_aside_, true)) return;
+        if (waiter_ != nullptr) waiter_->pause();
+        group_.servers_.step_aside();
+    }
+    inline static thread_local Callback* innermost = nullptr;
+
+  private:
+    Group& group_;
+    Waiter* waiter_;
+    Callback* outer_ = innermost;
+    bool is_aside_ = false;
+};
+
+void Group::callback_may_wait() {
+    if (Callback::innermost != nullptr) Callback::innermost->step_aside();
+}
 
 Group::Group(Membership membership)
     : members_(std::move(membership)), process_(::getpid()), rounds_(members_), messages_(members_) {
@@ -61,13 +91,9 @@ Group::~Group() {
                      done);
     }
     notify(done);
-    {
-        std::lock_guard lock(thread_mutex_);
-        ending_ = true;
-        thread_call_.notify_all();
-    }
+    servers_.begin_end();
     members_.wake_own();
-    thread_.reset();
+    servers_.end();
     auto joined = static_cast<std::uint32_t>(Stage::joined);
     members_.mine().head().state.stage.compare_exchange_strong(joined,
                                                                static_cast<std::uint32_t>(Stage::left));
@@ -135,7 +161,7 @@ RequestPtr Group::start(Call call, double timeout_s, std::function<void()> finis
     request->finish = std::move(finish);
     request->notify = std::move(notify_after);
     begin(request);
-    if (!request->is_over()) call_thread();
+    if (!request->is_over()) servers_.call();
     return request;
 }
 
@@ -143,7 +169,7 @@ RequestPtr Group::start_at(common::CallPlace place, Call call, double timeout_s)
     RequestPtr request = made(std::move(call), timeout_s);
     request->place = std::move(place);
     begin(request);
-    if (!request->is_over()) call_thread();
+    if (!request->is_over()) servers_.call();
     return request;
 }
 
@@ -223,12 +249,14 @@ void Group::fail(const RequestPtr& request, ErrorCode code, const std::string& t
     done.push_back(request);
 }
 
-void Group::notify(Done& done) {
+void Group::notify(Done& done, Waiter* waiter) {
     for (const RequestPtr& request : done) {
         auto after = std::move(request->notify);
         request->notify = nullptr;
         request->finish = nullptr;
-        if (after) after(*request);
+        if (!after) continue;
+        const Callback callback(*this, waiter);
+        after(*request);
     }
     done.clear();
 }
@@ -247,7 +275,7 @@ bool Group::is_bulk(const Request& request) {
 }
 
 bool Group::wait(const RequestPtr& request, double seconds) {
-    const CountedWaiter counted(waiters_);
+    Waiter waiter(waiters_);
     const std::uint64_t end = seconds < 0 ? 0 : common::now_ns() + nanoseconds(seconds);
     Done done;
     int idle = 0;
@@ -255,7 +283,7 @@ bool Group::wait(const RequestPtr& request, double seconds) {
     const int spins = members_.far() && is_bulk(*request) ? few_spins : spins_;
     while (!request->is_over()) {
         const bool moved = advance(done);
-        notify(done);
+        notify(done, &waiter);
         if (request->is_over()) break;
         if (moved) {
             idle = 0;
@@ -265,24 +293,25 @@ bool Group::wait(const RequestPtr& request, double seconds) {
             const std::uint64_t now = common::now_ns();
             if (end != 0 && now >= end) return false;
             look(done);
-            notify(done);
-            sleep_on_bell(end == 0 ? longest_nap_ns : std::min(longest_nap_ns, end - now), request.get());
+            notify(done, &waiter);
+            sleep_on_bell(end == 0 ? longest_nap_ns : std::min(longest_nap_ns, end - now), request.get(),
+                          &waiter);
         }
     }
     return true;
 }
 
-void Group::sleep_on_bell(std::uint64_t most_ns, const Request* request) {
+void Group::sleep_on_bell(std::uint64_t most_ns, const Request* request, Waiter* waiter) {
     Done done;
     // Looks once more: the others ring only for sleepers that they see.
     members_.sleep(most_ns, [&] {
         const bool moved = advance(done);
         const bool over = request != nullptr && request->is_over();
-        return moved || !done.empty() || over || ending_.load();
+        return moved || !done.empty() || over || servers_.is_ending();
     });
     // Another thread of this member may sleep on a request that has just ended.
     if (!done.empty()) members_.wake_own();
-    notify(done);
+    notify(done, waiter);
 }
 
 // ---- ends
@@ -467,52 +496,27 @@ void Group::end_with_job() noexcept {
 
 // ---- the group's thread
 
-void Group::call_thread() {
-    std::lock_guard lock(thread_mutex_);
-    if (!thread_) thread_ = std::make_unique<common::QuietThread>([this] { serve(); });
-    if (called_) return;
-    called_ = true;
-    thread_call_.notify_one();
-}
-
 void Group::serve() {
-    thread_id_ = std::this_thread::get_id();
     Done done;
-    std::unique_lock lock(thread_mutex_);
-    while (!ending_.load()) {
-        // The symbol of wait() is newer than the libstdc++ of RHEL 9, which a wheel supports; wait_for is
-        // inline.
-        const auto is_called = [this] { return called_ || ending_.load(); };
-        while (!thread_call_.wait_for(lock, std::chrono::hours(1), is_called)) {
-        }
-        if (ending_.load()) return;
-        lock.unlock();
-        timespec grace{0, static_cast<long>(grace_ns)};
-        ::nanosleep(&grace, nullptr);
-        int idle = 0;
-        bool pending = true;
-        while (pending && !ending_.load()) {
-            if (waiters_.load() > 0) {
-                idle = few_spins + 1;
-                ::nanosleep(&grace, nullptr);
-            } else if (advance(done)) {
-                idle = 0;
-            } else if (++idle <= few_spins) {
-                detail::cpu_pause();
-            } else {
-                look(done);
-                notify(done);
-                sleep_on_bell(longest_nap_ns, nullptr);
-            }
+    timespec grace{0, static_cast<long>(grace_ns)};
+    ::nanosleep(&grace, nullptr);
+    int idle = 0;
+    while (!servers_.is_ending() && servers_.is_serving()) {
+        if (waiters_.load() > 0) {
+            idle = few_spins + 1;
+            ::nanosleep(&grace, nullptr);
+        } else if (advance(done)) {
+            idle = 0;
+        } else if (++idle <= few_spins) {
+            detail::cpu_pause();
+        } else {
+            look(done);
             notify(done);
-            std::lock_guard state(mutex_);
-            pending = !is_idle();
-            if (!pending) {
-                std::lock_guard call(thread_mutex_);
-                called_ = false;
-            }
+            sleep_on_bell(longest_nap_ns, nullptr, nullptr);
         }
-        lock.lock();
+        notify(done);
+        const std::lock_guard state(mutex_);
+        if (is_idle() && servers_.is_serving()) return servers_.rest();
     }
 }
 
