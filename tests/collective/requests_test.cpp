@@ -265,7 +265,8 @@ TEST(Requests, CallbacksMayWaitForOtherRequests) {
             std::vector<std::int32_t> values(20'000, 1);
             std::promise<void> end;
             const RequestPtr request = sum_after(group, values, 3, end);
-            if ((round + rank) % 2 == 0) group.wait(request, -1);  // runs the callbacks, or the group's thread
+            if ((round + rank) % 2 == 0)
+                group.wait(request, -1);  // runs the callbacks, or the group's thread
             end.get_future().wait();
             EXPECT_EQ(values, std::vector<std::int32_t>(20'000, 8));
         }

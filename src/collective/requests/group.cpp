@@ -49,14 +49,19 @@ class Group::Callback {
     Callback(Group& group, Waiter* waiter) : group_(group), waiter_(waiter) { innermost = this; }
     ~Callback() {
         innermost = outer_;
-        if (is_aside_ && waiter_ != nullptr) waiter_->go_on();
+        if (!is_aside_) return;
+        if (waiter_ != nullptr) waiter_->go_on();
+        if (was_serving_) group_.servers_.come_back();
     }
     Callback(const Callback&) = delete;
     Callback& operator=(const Callback&) = delete;
     void step_aside() {
         if (std::exchange(is_aside_, true)) return;
         if (waiter_ != nullptr) waiter_->pause();
-        group_.servers_.step_aside();
+        was_serving_ = group_.servers_.is_serving();
+        if (!was_serving_) return;
+        const std::lock_guard lock(group_.mutex_);
+        group_.servers_.step_aside(!group_.is_idle());
     }
     inline static thread_local Callback* innermost = nullptr;
 
@@ -64,7 +69,7 @@ class Group::Callback {
     Group& group_;
     Waiter* waiter_;
     Callback* outer_ = innermost;
-    bool is_aside_ = false;
+    bool is_aside_ = false, was_serving_ = false;
 };
 
 void Group::callback_may_wait() {

@@ -5,7 +5,7 @@
 #include "collective/requests/messages.hpp"
 #include "collective/requests/mismatch.hpp"
 #include "collective/requests/rounds.hpp"
-#include "collective/requests/servers.hpp"
+#include "common/threads/servers.hpp"
 #include "core/job/job_waits.hpp"
 
 #include <deque>
@@ -101,7 +101,7 @@ class Group final : public core::EndsWithJob {
     std::uint64_t last_look_ns_ = 0;
     std::atomic<int> waiters_{0};
 
-    Servers servers_{[this] { serve(); }};
+    common::Servers servers_{[this] { serve(); }};
     std::atomic<bool> job_is_over_{false};
 };
 

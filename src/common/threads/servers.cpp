@@ -1,23 +1,25 @@
-#include "collective/requests/servers.hpp"
+#include "common/threads/servers.hpp"
 
 #include <chrono>
 
-namespace atl::requests {
+namespace atl::common {
 
 void Servers::call() {
     const std::lock_guard lock(mutex_);
-    if (called_) return;
     called_ = true;
     find_server();
 }
 
 /// Under the mutex.
 void Servers::find_server() {
-    if (server_.load() != std::thread::id() || ending_.load()) return;
-    if (idle_threads_ > 0)
+    if (server_.load() != std::thread::id() || is_coming_ || ending_.load()) return;
+    is_coming_ = true;
+    if (idle_threads_ > 0) {
         call_.notify_one();
-    else
-        threads_.push_back(std::make_unique<common::QuietThread>([this] { run(); }));
+    } else {
+        ++idle_threads_;
+        threads_.push_back(std::make_unique<QuietThread>([this] { run(); }));
+    }
 }
 
 void Servers::rest() {
@@ -25,11 +27,21 @@ void Servers::rest() {
     called_ = false;
 }
 
-void Servers::step_aside() {
-    if (!is_serving()) return;
+void Servers::step_aside(bool is_work_left) {
     const std::lock_guard lock(mutex_);
     server_ = std::thread::id();
-    find_server();
+    if (is_work_left) find_server();
+}
+
+void Servers::come_back() {
+    const std::lock_guard lock(mutex_);
+    if (server_.load() == std::thread::id()) take_over();
+}
+
+/// Under the mutex.
+void Servers::take_over() {
+    server_ = std::this_thread::get_id();
+    is_coming_ = false;
 }
 
 void Servers::run() {
@@ -39,17 +51,17 @@ void Servers::run() {
     };
     std::unique_lock lock(mutex_);
     while (true) {
-        ++idle_threads_;
         // The symbol of wait() is newer than the libstdc++ of RHEL 9, which a wheel supports; wait_for is
         // inline.
         while (!call_.wait_for(lock, std::chrono::hours(1), is_wanted)) {
         }
-        --idle_threads_;
         if (ending_.load()) return;
-        server_ = std::this_thread::get_id();
+        --idle_threads_;
+        take_over();
         lock.unlock();
         serve_();
         lock.lock();
+        ++idle_threads_;
         if (is_serving()) server_ = std::thread::id();
     }
 }
@@ -65,4 +77,4 @@ void Servers::end() {
     threads_.clear();
 }
 
-}  // namespace atl::requests
+}  // namespace atl::common
