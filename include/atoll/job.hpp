@@ -91,7 +91,8 @@ class ATOLL_API Job {
 
     // ---- teams without a parent
     /// Returns an id for one team; the program sends it to the members. Never 0. Local. The id costs 16 bytes
-    /// a PE of the job until its team is made. Throws Error(out_of_memory).
+    /// a PE of the job until its team is made; one whose team cannot be made keeps them. Throws
+    /// Error(out_of_memory).
     std::uint64_t get_team_unique_id() const;
     /// Makes the team of the `n_pes` PEs that pass the same id. This PE becomes its PE `my_pe`. Collective
     /// over these PEs; other PEs take no part. Throws Error: invalid_argument (no id of this job, or a used

@@ -6,6 +6,7 @@
 #include "collective/requests/group.hpp"
 
 #include <gtest/gtest.h>
+#include <latch>
 
 #include <condition_variable>
 #include <cstdlib>
@@ -205,9 +206,11 @@ TEST_F(FarGroups, AMemberThatEndsInItsGroupIsNamedByThoseWhoWait) {
 }
 
 TEST_F(FarGroups, ATimeOutNamesTheMembersThatAreMissing) {
-    const auto texts = errors([](std::unique_ptr<Group>& group, int rank) -> std::string {
+    std::latch all_met(n);
+    const auto texts = errors([&](std::unique_ptr<Group>& group, int rank) -> std::string {
         group->run(Call{}, 0);
-        if (rank != 0) return error_of(*group, Call{});  // ends once member 0 gives up
+        all_met.arrive_and_wait();  // else one may still be in that call when member 0 gives up
+        if (rank != 0) return error_of(*group, Call{});
         Values out(1);
         Call call = call_of(Kind::receive, 1);
         call.out = {span_of(out)};

@@ -14,7 +14,7 @@
 namespace atl::python {
 namespace {
 
-Spec get_spec, put_spec, place_spec, near_spec;
+Spec get_spec, put_spec, place_spec;
 
 /// The team of an array, its layout, and this PE's block if it lies in memory of the host.
 struct Parts {

@@ -121,9 +121,14 @@ class TeamOfId {
         first.meetings().recorded.set_team(static_cast<std::uint32_t>((id_ * 0x9e3779b97f4a7c15) >> 32) | 2);
         leave();
         // A split gives the team its memory for kernels and streams.
-        std::shared_ptr<TeamState> team = split(first, 0, my_pe_, call_record("team_init"));
-        first.destroy();
-        return team;
+        try {
+            std::shared_ptr<TeamState> team = split(first, 0, my_pe_, call_record("team_init"));
+            first.destroy();
+            return team;
+        } catch (const Error& error) {
+            if (error.code() == ErrorCode::out_of_memory) first.destroy();  // all members have this error
+            throw;
+        }
     }
 
   private:
@@ -162,8 +167,8 @@ class TeamOfId {
                         text_of(id_) + ": " + reason +
                         ". All members pass one n_pes, and each another my_pe.");
     }
-    /// Returns a word of member `i` once it is there.
-    std::uint64_t await(std::size_t at, int i) const {
+    /// Returns a word of member `i` once it is there. Once all members have come, none may end the team.
+    std::uint64_t await(std::size_t at, int i, bool may_end = true) const {
         const std::string subject =
             "PE " + std::to_string(i) + " of the " + std::to_string(n_pes_) + " of team id " + text_of(id_);
         detail::WaitReason why;
@@ -174,7 +179,7 @@ class TeamOfId {
         try {
             detail::wait(job_, job_.pace().spins, why, -1, [&] {
                 value = board_.load(at);
-                if (value == 0) check_out();
+                if (value == 0 && may_end) check_out();
                 return value != 0;
             });
         } catch (const Error& error) {
@@ -220,7 +225,7 @@ class TeamOfId {
             }
         }
         for (const int first : parts.first) {
-            const std::uint64_t place = await(Board::place(first), first);
+            const std::uint64_t place = await(Board::place(first), first, false);
             if (place == no_room) {
                 if (memory.control != nullptr) job_.arena().free(memory.control);
                 throw Error(ErrorCode::out_of_memory,
@@ -259,6 +264,7 @@ std::uint64_t TeamIds::make(JobState& job) {
         job.arena().free(board);
         return true;
     });
+    job.arena().sweep();
     auto* board = static_cast<BoardWords*>(job.arena().allocate(BoardWords::bytes(job.n_pes())));
     boards_.push_back(board);
     const std::uint64_t units = (job.arena().offset(board) - job.arena().begin()) / Id::unit_bytes;
