@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATOLL_GROUPS_VERSION 3
+#define ATOLL_GROUPS_VERSION 2
 
 /* Operations. The members of a group call collectives in one order, with equal sizes. */
 enum atoll_kind {
@@ -91,8 +91,7 @@ struct atoll_call {
 
 /* Functions for an operation in progress. Any thread calls them, once each. `finish` is called with the data
    in place, before the operation counts as done. Then `notify` is called, the last use of `state`. `failure`
-   is 0 or a negative atoll_failure, with its text. Before `notify` does something that may wait for other
-   operations, such as a callback of a program, it calls `callback_may_wait`. */
+   is 0 or a negative atoll_failure, with its text. */
 struct atoll_callbacks {
     void* state;
     void (*finish)(void* state);
@@ -143,8 +142,6 @@ struct atoll_groups_table {
     void (*describe_wait)(atoll_request* request, double seconds);
     void (*release)(atoll_request* request);
     int (*last_code)(void); /* The number of last_error's kind in atoll/error.hpp; 0: none of them. */
-    /* Until the `notify` that this thread is in returns, another thread moves the group's data. */
-    void (*callback_may_wait)(void);
 };
 
 __attribute__((visibility("default"))) const struct atoll_groups_table* atoll_groups(void);

@@ -438,7 +438,7 @@ def get_team_unique_id() -> int:
     Return an id for one team, which team_init takes. Local; never 0.
 
     The program sends it to the team's members by any means. It takes 16 bytes for each PE of the job until its
-    team is made.
+    team is made. An id whose team cannot be made keeps them.
 
     Raises
     ------

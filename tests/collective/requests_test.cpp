@@ -9,7 +9,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <future>
 #include <numeric>
 #include <thread>
 #include <tuple>
@@ -239,36 +238,6 @@ TEST_P(Groups, StartedOperationsEndWithoutAWaiter) {
         for (int i = 0; i < calls; ++i) {
             EXPECT_TRUE(requests[std::size_t(i)]->is_over());
             EXPECT_EQ(data[std::size_t(i)][1], n * (1000 * i + 1) + 1000 * n * (n - 1) / 2);
-        }
-    });
-}
-
-/// Adds once more in the callback of a request, and waits there without moving data, as futures do.
-RequestPtr sum_after(Group& group, std::vector<std::int32_t>& values, int times, std::promise<void>& end) {
-    Call call = call_of(Kind::all_reduce);
-    call.in = {span_of(values)};
-    call.out = {span_of(values)};
-    return group.start(std::move(call), 0, {}, [&, times](const Request&) {
-        Group::callback_may_wait();
-        if (times > 1) {
-            std::promise<void> inner;
-            sum_after(group, values, times - 1, inner);
-            inner.get_future().wait();
-        }
-        end.set_value();
-    });
-}
-
-TEST(Requests, CallbacksMayWaitForOtherRequests) {
-    as_members(2, [](Group& group, int rank) {
-        for (int round = 0; round < 4; ++round) {
-            std::vector<std::int32_t> values(20'000, 1);
-            std::promise<void> end;
-            const RequestPtr request = sum_after(group, values, 3, end);
-            if ((round + rank) % 2 == 0)
-                group.wait(request, -1);  // runs the callbacks, or the group's thread
-            end.get_future().wait();
-            EXPECT_EQ(values, std::vector<std::int32_t>(20'000, 8));
         }
     });
 }

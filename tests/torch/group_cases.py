@@ -40,18 +40,6 @@ def futures(ranks: Ranks) -> None:
 
 
 @case
-def callbacks_of_futures_may_wait(ranks: Ranks) -> None:
-    def sum_again(future: Any) -> Any:
-        [tensor] = future.value()
-        return dist.all_reduce(tensor, group=ranks.atoll, async_op=True).get_future().wait()
-
-    works = [dist.all_reduce(torch.ones(n), group=ranks.atoll, async_op=True) for n in (8, 30_000)]
-    last = works[1].get_future().then(sum_again).then(sum_again)
-    works[0].wait()
-    assert last.wait()[0].eq(ranks.size**3).all()
-
-
-@case
 def work_goes_on_without_a_waiter(ranks: Ranks) -> None:
     tensor = torch.ones(500_000)
     work = dist.all_reduce(tensor, group=ranks.atoll, async_op=True)

@@ -168,10 +168,7 @@ class AtollWork : public c10d::Work {
             over_.store(true, std::memory_order_release);
             future = future_;
         }
-        if (!future) return;
-        // Callbacks of a future may wait for other operations of the group, as PowerSGD's do.
-        table->callback_may_wait();
-        mark(*future);
+        if (future) mark(*future);
     }
     void mark(c10::ivalue::Future& future) {
         if (failure_)

@@ -204,9 +204,8 @@ void release_request(atoll_request* request) { delete request; }
 extern "C" const atoll_groups_table* atoll_groups(void) {
     using namespace atl::requests;
     static const atoll_groups_table table = {
-        ATOLL_GROUPS_VERSION, last_error,      last_failure,    join_group,
-        n_hosts_of,           leave_group,     abort_group,     run_call,
-        start_call,           test_request,    wait_request,    source_of,
-        describe_wait,        release_request, last_error_code, Group::callback_may_wait};
+        ATOLL_GROUPS_VERSION, last_error,  last_failure,  join_group,      n_hosts_of,
+        leave_group,          abort_group, run_call,      start_call,      test_request,
+        wait_request,         source_of,   describe_wait, release_request, last_error_code};
     return &table;
 }

@@ -27,54 +27,19 @@ std::uint64_t nanoseconds(double seconds) {
     return static_cast<std::uint64_t>(std::min(std::max(seconds, 0.0), 1e9) * 1e9);
 }
 
-}  // namespace
-
-/// A thread that waits. While one is counted, the group's thread leaves the work to it.
-class Group::Waiter {
+/// Counts a waiter. While there is one, the group's thread leaves the work to it.
+class CountedWaiter {
   public:
-    explicit Waiter(std::atomic<int>& count) : count_(count) { ++count_; }
-    ~Waiter() { --count_; }
-    Waiter(const Waiter&) = delete;
-    Waiter& operator=(const Waiter&) = delete;
-    void pause() { --count_; }
-    void go_on() { ++count_; }
+    explicit CountedWaiter(std::atomic<int>& count) : count_(count) { ++count_; }
+    ~CountedWaiter() { --count_; }
+    CountedWaiter(const CountedWaiter&) = delete;
+    CountedWaiter& operator=(const CountedWaiter&) = delete;
 
   private:
     std::atomic<int>& count_;
 };
 
-/// A call of a request's `notify` in this thread.
-class Group::Callback {
-  public:
-    Callback(Group& group, Waiter* waiter) : group_(group), waiter_(waiter) { innermost = this; }
-    ~Callback() {
-        innermost = outer_;
-        if (!is_aside_) return;
-        if (waiter_ != nullptr) waiter_->go_on();
-        if (was_serving_) group_.servers_.come_back();
-    }
-    Callback(const Callback&) = delete;
-    Callback& operator=(const Callback&) = delete;
-    void step_aside() {
-        if (std::exchange(is_aside_, true)) return;
-        if (waiter_ != nullptr) waiter_->pause();
-        was_serving_ = group_.servers_.is_serving();
-        if (!was_serving_) return;
-        const std::lock_guard lock(group_.mutex_);
-        group_.servers_.step_aside(!group_.is_idle());
-    }
-    inline static thread_local Callback* innermost = nullptr;
-
-  private:
-    Group& group_;
-    Waiter* waiter_;
-    Callback* outer_ = innermost;
-    bool is_aside_ = false, was_serving_ = false;
-};
-
-void Group::callback_may_wait() {
-    if (Callback::innermost != nullptr) Callback::innermost->step_aside();
-}
+}  // namespace
 
 Group::Group(Membership membership)
     : members_(std::move(membership)), process_(::getpid()), rounds_(members_), messages_(members_) {
@@ -96,9 +61,13 @@ Group::~Group() {
                      done);
     }
     notify(done);
-    servers_.begin_end();
+    {
+        std::lock_guard lock(thread_mutex_);
+        ending_ = true;
+        thread_call_.notify_all();
+    }
     members_.wake_own();
-    servers_.end();
+    thread_.reset();
     auto joined = static_cast<std::uint32_t>(Stage::joined);
     members_.mine().head().state.stage.compare_exchange_strong(joined,
                                                                static_cast<std::uint32_t>(Stage::left));
@@ -166,7 +135,7 @@ RequestPtr Group::start(Call call, double timeout_s, std::function<void()> finis
     request->finish = std::move(finish);
     request->notify = std::move(notify_after);
     begin(request);
-    if (!request->is_over()) servers_.call();
+    if (!request->is_over()) call_thread();
     return request;
 }
 
@@ -174,7 +143,7 @@ RequestPtr Group::start_at(common::CallPlace place, Call call, double timeout_s)
     RequestPtr request = made(std::move(call), timeout_s);
     request->place = std::move(place);
     begin(request);
-    if (!request->is_over()) servers_.call();
+    if (!request->is_over()) call_thread();
     return request;
 }
 
@@ -254,14 +223,12 @@ void Group::fail(const RequestPtr& request, ErrorCode code, const std::string& t
     done.push_back(request);
 }
 
-void Group::notify(Done& done, Waiter* waiter) {
+void Group::notify(Done& done) {
     for (const RequestPtr& request : done) {
         auto after = std::move(request->notify);
         request->notify = nullptr;
         request->finish = nullptr;
-        if (!after) continue;
-        const Callback callback(*this, waiter);
-        after(*request);
+        if (after) after(*request);
     }
     done.clear();
 }
@@ -280,7 +247,7 @@ bool Group::is_bulk(const Request& request) {
 }
 
 bool Group::wait(const RequestPtr& request, double seconds) {
-    Waiter waiter(waiters_);
+    const CountedWaiter counted(waiters_);
     const std::uint64_t end = seconds < 0 ? 0 : common::now_ns() + nanoseconds(seconds);
     Done done;
     int idle = 0;
@@ -288,7 +255,7 @@ bool Group::wait(const RequestPtr& request, double seconds) {
     const int spins = members_.far() && is_bulk(*request) ? few_spins : spins_;
     while (!request->is_over()) {
         const bool moved = advance(done);
-        notify(done, &waiter);
+        notify(done);
         if (request->is_over()) break;
         if (moved) {
             idle = 0;
@@ -298,25 +265,24 @@ bool Group::wait(const RequestPtr& request, double seconds) {
             const std::uint64_t now = common::now_ns();
             if (end != 0 && now >= end) return false;
             look(done);
-            notify(done, &waiter);
-            sleep_on_bell(end == 0 ? longest_nap_ns : std::min(longest_nap_ns, end - now), request.get(),
-                          &waiter);
+            notify(done);
+            sleep_on_bell(end == 0 ? longest_nap_ns : std::min(longest_nap_ns, end - now), request.get());
         }
     }
     return true;
 }
 
-void Group::sleep_on_bell(std::uint64_t most_ns, const Request* request, Waiter* waiter) {
+void Group::sleep_on_bell(std::uint64_t most_ns, const Request* request) {
     Done done;
     // Looks once more: the others ring only for sleepers that they see.
     members_.sleep(most_ns, [&] {
         const bool moved = advance(done);
         const bool over = request != nullptr && request->is_over();
-        return moved || !done.empty() || over || servers_.is_ending();
+        return moved || !done.empty() || over || ending_.load();
     });
     // Another thread of this member may sleep on a request that has just ended.
     if (!done.empty()) members_.wake_own();
-    notify(done, waiter);
+    notify(done);
 }
 
 // ---- ends
@@ -501,27 +467,52 @@ void Group::end_with_job() noexcept {
 
 // ---- the group's thread
 
+void Group::call_thread() {
+    std::lock_guard lock(thread_mutex_);
+    if (!thread_) thread_ = std::make_unique<common::QuietThread>([this] { serve(); });
+    if (called_) return;
+    called_ = true;
+    thread_call_.notify_one();
+}
+
 void Group::serve() {
+    thread_id_ = std::this_thread::get_id();
     Done done;
-    timespec grace{0, static_cast<long>(grace_ns)};
-    ::nanosleep(&grace, nullptr);
-    int idle = 0;
-    while (!servers_.is_ending() && servers_.is_serving()) {
-        if (waiters_.load() > 0) {
-            idle = few_spins + 1;
-            ::nanosleep(&grace, nullptr);
-        } else if (advance(done)) {
-            idle = 0;
-        } else if (++idle <= few_spins) {
-            detail::cpu_pause();
-        } else {
-            look(done);
-            notify(done);
-            sleep_on_bell(longest_nap_ns, nullptr, nullptr);
+    std::unique_lock lock(thread_mutex_);
+    while (!ending_.load()) {
+        // The symbol of wait() is newer than the libstdc++ of RHEL 9, which a wheel supports; wait_for is
+        // inline.
+        const auto is_called = [this] { return called_ || ending_.load(); };
+        while (!thread_call_.wait_for(lock, std::chrono::hours(1), is_called)) {
         }
-        notify(done);
-        const std::lock_guard state(mutex_);
-        if (is_idle() && servers_.is_serving()) return servers_.rest();
+        if (ending_.load()) return;
+        lock.unlock();
+        timespec grace{0, static_cast<long>(grace_ns)};
+        ::nanosleep(&grace, nullptr);
+        int idle = 0;
+        bool pending = true;
+        while (pending && !ending_.load()) {
+            if (waiters_.load() > 0) {
+                idle = few_spins + 1;
+                ::nanosleep(&grace, nullptr);
+            } else if (advance(done)) {
+                idle = 0;
+            } else if (++idle <= few_spins) {
+                detail::cpu_pause();
+            } else {
+                look(done);
+                notify(done);
+                sleep_on_bell(longest_nap_ns, nullptr);
+            }
+            notify(done);
+            std::lock_guard state(mutex_);
+            pending = !is_idle();
+            if (!pending) {
+                std::lock_guard call(thread_mutex_);
+                called_ = false;
+            }
+        }
+        lock.lock();
     }
 }
 

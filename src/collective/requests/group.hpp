@@ -5,12 +5,14 @@
 #include "collective/requests/messages.hpp"
 #include "collective/requests/mismatch.hpp"
 #include "collective/requests/rounds.hpp"
-#include "common/threads/servers.hpp"
+#include "common/quiet_thread.hpp"
 #include "core/job/job_waits.hpp"
 
+#include <condition_variable>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 namespace atl::requests {
 
@@ -55,23 +57,18 @@ class Group final : public core::EndsWithJob {
     int n() const { return members_.n(); }
     int rank() const { return members_.rank(); }
     const Members& members() const { return members_; }
-    /// True in the group's threads, which must not destroy the group.
-    bool is_own_thread() const { return servers_.is_own_thread(); }
-    /// Call it in `notify` before something that may wait for other requests: until `notify` returns, another
-    /// thread moves the data that this one would.
-    static void callback_may_wait();
+    /// True in the group's thread, which must not destroy the group.
+    bool is_own_thread() const { return thread_id_.load() == std::this_thread::get_id(); }
 
   private:
     using Done = std::vector<RequestPtr>;
-    class Waiter;
-    class Callback;
 
     bool advance(Done& done);
     bool move(Done& done);
     void settle(const RequestPtr& request, Done& done);
     void fail(const RequestPtr& request, ErrorCode code, const std::string& text, Done& done);
     void break_up(ErrorCode code, const std::string& text, Done& done);
-    void notify(Done& done, Waiter* waiter = nullptr);
+    static void notify(Done& done);
     void look(Done& done);
     void look_at(int member, Done& done);
     const Request* waiter_for(int member);
@@ -85,7 +82,8 @@ class Group final : public core::EndsWithJob {
     bool is_bulk(const Request& request);
     bool is_idle() const { return collectives_.empty() && messages_.is_idle(); }
     void refuse_if_broken() const;
-    void sleep_on_bell(std::uint64_t most_ns, const Request* request, Waiter* waiter);
+    void sleep_on_bell(std::uint64_t most_ns, const Request* request);
+    void call_thread();
     void serve();
 
     Members members_;
@@ -101,7 +99,12 @@ class Group final : public core::EndsWithJob {
     std::uint64_t last_look_ns_ = 0;
     std::atomic<int> waiters_{0};
 
-    common::Servers servers_{[this] { serve(); }};
+    std::mutex thread_mutex_;
+    std::condition_variable thread_call_;
+    std::unique_ptr<common::QuietThread> thread_;
+    std::atomic<std::thread::id> thread_id_{};
+    bool called_ = false;
+    std::atomic<bool> ending_{false};
     std::atomic<bool> job_is_over_{false};
 };
 

@@ -259,14 +259,22 @@ class TeamOfId {
 
 std::uint64_t TeamIds::make(JobState& job) {
     const std::lock_guard lock(mutex_);
-    std::erase_if(boards_, [&](void* board) {
-        if (static_cast<BoardWords*>(board)->id.load(std::memory_order_acquire) != 0) return false;
-        job.arena().free(board);
-        return true;
-    });
-    job.arena().sweep();
-    auto* board = static_cast<BoardWords*>(job.arena().allocate(BoardWords::bytes(job.n_pes())));
-    boards_.push_back(board);
+    // Boards are not freed: a PE may look at one by an old id at any time.
+    const auto is_free = [](void* board) {
+        return static_cast<BoardWords*>(board)->id.load(std::memory_order_acquire) == 0;
+    };
+    const auto found = std::find_if(boards_.begin(), boards_.end(), is_free);
+    BoardWords* board = nullptr;
+    if (found != boards_.end()) {
+        board = static_cast<BoardWords*>(*found);
+        auto* const cells = static_cast<Cell*>(*found);
+        for (std::size_t i = 0; i < BoardWords::bytes(job.n_pes()) / sizeof(Cell); ++i)
+            cells[i].store(0, std::memory_order_relaxed);
+    } else {
+        job.arena().sweep();
+        board = static_cast<BoardWords*>(job.arena().allocate(BoardWords::bytes(job.n_pes())));
+        boards_.push_back(board);
+    }
     const std::uint64_t units = (job.arena().offset(board) - job.arena().begin()) / Id::unit_bytes;
     if (++count_ == 0) ++count_;
     const Id id{count_, static_cast<std::uint16_t>(job.pe()), static_cast<std::uint32_t>(units)};

@@ -199,7 +199,8 @@ def check_halves() -> None:
     equal(atoll.avg_reduce(parts[me]), (fold(np.add, wide) / np.float32(n)).astype("f2"))
     equal(atoll.sum_inscan(parts[me]), fold(np.add, wide[: me + 1]).astype("f2"))
     equal(atoll.avg_reduce(np.full(4, 60000, "f2")), np.full(4, 60000, "f2"))  # their sum is infinite
-    equal(atoll.sum_reduce(parts[me], blocking=False).wait(), fold(np.add, wide).astype("f2"))
+    if atoll.SHARED.n_pes() == n:  # requests need members of one host
+        equal(atoll.sum_reduce(parts[me], blocking=False).wait(), fold(np.add, wide).astype("f2"))
     raises(atoll.DtypeMismatch, lambda: atoll.and_reduce(parts[me]), "and_reduce()", "float16")
 
 
