@@ -31,6 +31,12 @@ nvshmem_team_t number_of(const Call& call, shmem_team_t team) {
     shmem::fail(call, std::to_string(most_teams) + " teams are alive; destroy some by nvshmem_team_destroy.");
 }
 
+/// Gives a new team its number, and shows it to the modules of kernels.
+void show(const Call& call, shmem_team_t created, nvshmem_team_t* team) {
+    *team = number_of(call, created);
+    shmem::guarded(call, [&] { tell_modules(*team); });
+}
+
 bool is_known(nvshmem_team_t team) { return handle(team) != SHMEM_TEAM_INVALID; }
 
 shmem_team_config_t config_of(const nvshmem_team_config_t* config) {
@@ -96,8 +102,7 @@ int team_init(nvshmem_team_t* team, nvshmem_team_config_t* config, long mask, in
     const shmem_team_config_t wanted = config_of(config);
     const int status = shmem::team_init(call, config->uniqueid, n_pes, my_pe, &wanted,
                                         mask & SHMEM_TEAM_NUM_CONTEXTS, &created);
-    *team = number_of(call, created);
-    shmem::guarded(call, [&] { tell_modules(*team); });
+    show(call, created, team);
     return status;
 }
 
@@ -109,8 +114,7 @@ int team_split_strided(nvshmem_team_t parent, int start, int stride, int size,
     const shmem_team_config_t wanted = config_of(config);
     const int status = shmem::team_split_strided(handle(parent), start, stride, size, &wanted,
                                                  mask & SHMEM_TEAM_NUM_CONTEXTS, &created);
-    *team = number_of(call, created);
-    shmem::guarded(call, [&] { tell_modules(*team); });
+    show(call, created, team);
     return status;
 }
 

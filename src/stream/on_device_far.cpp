@@ -1,6 +1,5 @@
 // Collectives on device memory in teams whose GPUs cannot all access each other. They run as collectives of
 // the host, on copies in the host's memory.
-#include "collective/folds/halves.hpp"
 #include "core/team/kernel_control.hpp"
 #include "stream/on_device.hpp"
 
@@ -158,32 +157,18 @@ void run_by_host(core::TeamState& state, const GroupArguments& arguments, const 
     const Team team = handle_of(state);
     if (arguments.kind == Group::alltoalls) return alltoalls_by_host(team, device, arguments, *lane);
     const int me = team.my_pe(), n = team.n_pes();
-    const bool reduces = arguments.kind == Group::reduce || arguments.kind == Group::reduce_scatter ||
-                         gpu::is_ranged(arguments.kind);
-    const bool widens = reduces && collective::is_half(arguments.type);
     const std::size_t src_bytes = arguments.reads(me) ? arguments.src_bytes(n) : 0;
     const std::size_t dst_bytes = arguments.writes(me) ? arguments.dst_bytes(n) : 0;
-    GroupArguments on_host = arguments;
-    if (widens) {
-        on_host.bytes *= 2;
-        on_host.type = DType::float32;
-    }
-    const std::size_t growth = widens ? 2 : 1;
-    Room room(lane, {src_bytes * growth, dst_bytes * growth});
-    char* const src = room.take(src_bytes * growth);
-    char* const dst = room.take(dst_bytes * growth);
-    if (src) {
-        char* const copied = src + src_bytes * (growth - 1);
-        device.copies().copy(copied, arguments.src, src_bytes);
-        if (widens) collective::widen(src, copied, src_bytes / 2, arguments.type);
-    }
+    Room room(lane, {src_bytes, dst_bytes});
+    char* const src = room.take(src_bytes);
+    char* const dst = room.take(dst_bytes);
+    if (src) device.copies().copy(src, arguments.src, src_bytes);
     std::size_t written = dst_bytes;
     if (arguments.kind == Group::collect)
         written = team.collect_bytes(dst, dst_bytes, src, src_bytes);
     else
-        run_on_host(team, on_host, dst, src);
+        run_on_host(team, arguments, dst, src);
     if (!dst) return;
-    if (widens) collective::narrow(dst, dst, dst_bytes / 2, arguments.type);
     device.copies().copy(arguments.dst, dst, written);
 }
 

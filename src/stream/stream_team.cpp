@@ -3,6 +3,7 @@
 #include "atoll/stream.hpp"
 
 #include "collective/arguments.hpp"
+#include "collective/folds/halves.hpp"
 #include "collective/folds/host_folds.hpp"
 #include "common/text.hpp"
 #include "core/job/job_state.hpp"
@@ -26,13 +27,11 @@ void prepare_streams_of(core::TeamState& team, Stream stream) {
 }
 
 void check_reduction(DType type, ReduceOp op, double scale) {
-    const bool half = type == DType::float16 || type == DType::bfloat16;
-    const bool real = half || type == DType::float32 || type == DType::float64;
+    const bool real = collective::is_half(type) || type == DType::float32 || type == DType::float64;
     if ((op == ReduceOp::avg || scale != 1) && !real)
         throw Error(ErrorCode::dtype_mismatch,
                     "Averages and sums of scaled elements take float32, float64, float16 and bfloat16.");
-    // Half types support float's operators; long double has no arithmetic on GPUs.
-    if (op != ReduceOp::avg) collective::kernel_for(half ? DType::float32 : type, op);
+    if (op != ReduceOp::avg) collective::kernel_for(type, op);
     if (type == DType::long_double)
         throw Error(ErrorCode::dtype_mismatch,
                     "GPUs have no arithmetic for long double; reduce float64, or arrays in the host heap.");

@@ -88,6 +88,8 @@ DType real_of(DType type) {
         case DType::float32:
         case DType::float64:
         case DType::long_double:
+        case DType::float16:
+        case DType::bfloat16:
             return type;
         case DType::complex64:
             return DType::float32;
@@ -107,33 +109,22 @@ ReduceOp folded(ReduceOp op) { return op == ReduceOp::avg ? ReduceOp::sum : op; 
 Folding::Folding(int type, ReduceOp op) : type_(type), average_(op == ReduceOp::avg) {
     if (type < 0 || type > float8_e5m2)
         throw Error(ErrorCode::dtype_mismatch, "There is no element type " + std::to_string(type) + ".");
-    const bool is_half = type < dtype_count && collective::is_half(static_cast<DType>(type));
-    narrow_ = is_half || is_eight_bit(type);
-    if (narrow_) {
-        if (op >= ReduceOp::bit_and && op <= ReduceOp::bit_xor) refuse_bits("A bitwise reduction");
-        element_bytes_ = is_half ? 2 : 1;
-        kernel_ = collective::kernel_for(DType::float32, folded(op));
-        return;
-    }
-    element_bytes_ = size_of(static_cast<DType>(type));
-    kernel_ = collective::kernel_for(static_cast<DType>(type), folded(op));
-    if (average_) real_ = real_of(static_cast<DType>(type));
+    eight_bit_ = is_eight_bit(type);
+    const DType real = eight_bit_ ? DType::float32 : static_cast<DType>(type);
+    if ((eight_bit_ || collective::is_half(real)) && op >= ReduceOp::bit_and && op <= ReduceOp::bit_xor)
+        refuse_bits("A bitwise reduction");
+    element_bytes_ = eight_bit_ ? 1 : size_of(real);
+    kernel_ = collective::kernel_for(real, folded(op));
+    kernel_.averages = average_ && kernel_.widens();
+    if (average_) real_ = real_of(real);
 }
 
 void Folding::widen(float* to, const char* from, std::size_t count) const {
-    if (!is_eight_bit(type_)) {
-        collective::widen(to, from, count, static_cast<DType>(type_));
-        return;
-    }
     const Values& values = values_of(type_);
     for (std::size_t i = 0; i < count; ++i) to[i] = values[static_cast<std::uint8_t>(from[i])];
 }
 
 void Folding::narrow(char* to, const float* from, std::size_t count) const {
-    if (!is_eight_bit(type_)) {
-        collective::narrow(to, from, count, static_cast<DType>(type_));
-        return;
-    }
     const Format format = type_ == float8_e4m3 ? e4m3 : e5m2;
     for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<char>(code_of(from[i], format));
 }

@@ -23,8 +23,8 @@ class Folding {
     /// Stores source(0) op source(1) op … op source(n - 1) to dst, which may be one of the sources. Types of
     /// 16 and 8 bits are accumulated in float and rounded once.
     template <class SourceOf> void fold(int n, SourceOf&& source, std::size_t bytes, char* dst) const {
-        if (narrow_) {
-            fold_narrow(n, source, bytes, dst);
+        if (eight_bit_) {
+            fold_eight_bits(n, source, bytes, dst);
             return;
         }
         collective::fold_to(kernel_, n, source, bytes, dst);
@@ -32,7 +32,8 @@ class Folding {
     }
 
   private:
-    template <class SourceOf> void fold_narrow(int n, SourceOf&& source, std::size_t bytes, char* dst) const {
+    template <class SourceOf>
+    void fold_eight_bits(int n, SourceOf&& source, std::size_t bytes, char* dst) const {
         collective::fold_in_float(
             kernel_.fold, element_bytes_, n, source, bytes, dst,
             [&](float* to, const char* from, std::size_t count) { widen(to, from, count); },
@@ -46,7 +47,7 @@ class Folding {
 
     int type_ = 0;
     std::size_t element_bytes_ = 1;
-    bool narrow_ = false;
+    bool eight_bit_ = false;
     bool average_ = false;
     DType real_ = DType::float32;  ///< of averages: the type, or that of a complex type's two parts
     collective::Kernel kernel_;

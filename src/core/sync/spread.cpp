@@ -30,6 +30,20 @@ Parts::Parts(const JobState& job, const std::vector<int>& world_pes, int my_pe) 
         if (part_of[i] == mine) local.push_back(static_cast<int>(i));
 }
 
+void TeamMemory::find_control(const JobState& job, const Parts& parts, const std::vector<int>& members) {
+    if (!owned)
+        control = static_cast<ControlBlock*>(job.arena().address(
+            members[static_cast<std::size_t>(parts.local[0])], places[static_cast<std::size_t>(parts.mine)]));
+    if (parts.count() == 1) places.clear();
+}
+
+void TeamMemory::fail_no_room(int world_pe) {
+    throw Error(ErrorCode::out_of_memory,
+                "No new team was made: PE " + std::to_string(world_pe) +
+                    " has no room for its control block; destroy unused teams, or raise "
+                    "ATOLL_HEAP_SIZE.");
+}
+
 std::size_t TeamMemory::bytes(const Parts& parts, int part) {
     const int size = parts.size[static_cast<std::size_t>(part)];
     const std::size_t spread =

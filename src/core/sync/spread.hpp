@@ -40,6 +40,9 @@ struct TeamMemory {
     std::vector<std::uint64_t> places;
     bool doubled = false;  ///< a second block of the same size follows each, for the team's twin
 
+    /// Finds the block of this PE's part, from `places`. `members` are world PEs.
+    void find_control(const JobState& job, const Parts& parts, const std::vector<int>& members);
+    [[noreturn]] static void fail_no_room(int world_pe);
     /// Bytes in which a part's members meet.
     static std::size_t bytes(const Parts& parts, int part);
     /// True if streams may need a twin of such a team (TeamState::twin): a small one with members that only a

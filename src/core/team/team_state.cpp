@@ -235,10 +235,7 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     for (int i = 0; i < parent.n_pes(); ++i) {
         if (controls[static_cast<std::size_t>(i)].offset != 0) continue;
         if (control) job.arena().free(control);
-        throw Error(ErrorCode::out_of_memory, "No new team was made: PE " +
-                                                  std::to_string(parent.world_pe(i)) +
-                                                  " has no room for its control block; destroy unused teams, "
-                                                  "or raise ATOLL_HEAP_SIZE.");
+        TeamMemory::fail_no_room(parent.world_pe(i));
     }
     const std::vector<RoomOffer> offers =
         settle_rooms(parent, room ? &*room : nullptr, color, requests, controls);
@@ -247,11 +244,7 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     for (const int first : parts.first)
         memory.places.push_back(
             controls[static_cast<std::size_t>(members[static_cast<std::size_t>(first)])].offset);
-    if (!leads)
-        memory.control = static_cast<ControlBlock*>(
-            job.arena().address(world_members[static_cast<std::size_t>(parts.local[0])],
-                                memory.places[static_cast<std::size_t>(parts.mine)]));
-    if (parts.count() == 1) memory.places.clear();
+    memory.find_control(job, parts, world_members);
     const RecordedCalls& calls = parent.meetings().recorded;
     const std::uint32_t identity = identity_of({calls.team(), calls.count()}, world_members);
     auto team =

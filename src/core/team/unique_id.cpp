@@ -82,9 +82,7 @@ class Board {
     }
     static constexpr std::size_t id = offsetof(BoardWords, id), size = offsetof(BoardWords, size),
                                  out = offsetof(BoardWords, out), left = offsetof(BoardWords, left);
-    static std::size_t member(int i) {
-        return sizeof(BoardWords) + 2 * sizeof(Cell) * static_cast<std::size_t>(i);
-    }
+    static std::size_t member(int i) { return BoardWords::bytes(i); }
     static std::size_t place(int i) { return member(i) + sizeof(Cell); }
 
   private:
@@ -228,19 +226,11 @@ class TeamOfId {
             const std::uint64_t place = await(Board::place(first), first, false);
             if (place == no_room) {
                 if (memory.control != nullptr) job_.arena().free(memory.control);
-                throw Error(ErrorCode::out_of_memory,
-                            "team_init: no team was made: PE " +
-                                std::to_string(members_[static_cast<std::size_t>(first)]) +
-                                " has no room for its control block; destroy unused teams, or raise "
-                                "ATOLL_HEAP_SIZE.");
+                TeamMemory::fail_no_room(members_[static_cast<std::size_t>(first)]);
             }
             memory.places.push_back(place - 1);
         }
-        const int leader = members_[static_cast<std::size_t>(parts.local[0])];
-        if (!memory.owned)
-            memory.control = static_cast<ControlBlock*>(
-                job_.arena().address(leader, memory.places[static_cast<std::size_t>(parts.mine)]));
-        if (parts.count() == 1) memory.places.clear();
+        memory.find_control(job_, parts, members_);
         return memory;
     }
     /// The last member to leave ends the id, so that its maker frees the board.
