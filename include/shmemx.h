@@ -51,8 +51,8 @@ int shmemx_team_split(shmem_team_t parent, int color, int key, shmem_team_t* tea
  * 0, or nonzero if no memory is left. */
 int shmemx_team_get_unique_id(uint64_t* unique_id);
 /* The team of the npes PEs that pass the same id; this PE becomes its PE my_pe. Collective over these PEs;
- * other PEs take no part. Returns 0, or nonzero on every PE: two passed one my_pe, or different npes, or the
- * id was used. */
+ * other PEs take no part. Returns 0, or nonzero on every PE if two PEs pass the same my_pe, npes differs, or
+ * the id was used. */
 int shmemx_team_init(uint64_t unique_id, int npes, int my_pe, shmem_team_t* team);
 
 /* The sentence of the last error in a call of this thread; "" if there was no error. */

@@ -62,7 +62,7 @@ def faults(name: str, headers: str, limits: dict[str, str]) -> list[str]:
 
 
 def headers_of(wheel: Path) -> dict[str, str]:
-    """What ``objdump -p`` prints of each ELF file in the wheel."""
+    """The report that ``objdump -p`` prints of each ELF file in the wheel."""
     found = {}
     with zipfile.ZipFile(wheel) as archive, tempfile.TemporaryDirectory() as folder:
         for name in archive.namelist():

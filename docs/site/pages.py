@@ -151,7 +151,7 @@ class Site:
         return "\n".join(lines)
 
     def link(self, name: str, number: int, link: str) -> str:
-        """What a link of a page becomes in the site."""
+        """Return the form that a link of a page has in the site."""
         if re.match(r"[a-z]+:|#", link):
             return link
         wanted, _, anchor = link.partition("#")

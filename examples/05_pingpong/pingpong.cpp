@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
     atoll::barrier_all();
 
     if (n == 1)
-        std::printf("There is nobody to play with; try: atoll run -n 2 %s\n", argv[0]);
+        std::printf("There is no PE to play with; try: atoll run -n 2 %s\n", argv[0]);
     else if (me == 0)
         std::printf("one way: %.0f ns, the mean of %llu rounds\n",
                     passed.count() / static_cast<double>(2 * rounds),

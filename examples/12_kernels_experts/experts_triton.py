@@ -35,7 +35,7 @@ def dispatch(team, x, expert, inbox, origin, arrived, tokens, features, BLOCK: t
 def combine(team, inbox, origin, arrived, out, tokens, features, BLOCK: tl.constexpr):
     """Apply this PE's expert to the rows that have arrived, and send each back to its token's place.
 
-    As many programs run as fit; they take the rows in turn.
+    All programs that fit run at once; they take the rows in turn.
     """
     count = tl.load(arrived)
     for row in range(tl.program_id(0), count, tl.num_programs(0)):

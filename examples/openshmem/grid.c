@@ -11,8 +11,8 @@ int main(void) {
     value = me;
     shmem_sum_reduce(row, &across, &value, 1);
     shmem_sum_reduce(column, &down, &value, 1);
-    printf("PE %d stands at (%d, %d): row %d, column %d\n", me, shmem_team_my_pe(row),
-           shmem_team_my_pe(column), across, down);
+    printf("PE %d is at (%d, %d): row %d, column %d\n", me, shmem_team_my_pe(row), shmem_team_my_pe(column),
+           across, down);
     int expected = 0;
     for (int i = 0; i < shmem_team_n_pes(row); ++i)
         expected += shmem_team_translate_pe(row, i, SHMEM_TEAM_WORLD);

@@ -288,8 +288,8 @@ class ATOLL_API WaitOps : public AtomicOps {
                   const char* operation, double timeout_s) const {
         const Measured measured = measure_wait(operation);
         among(words, n, [&](auto& seen, int spins) {
-            // A word that has satisfied once counts. The standard does not require that all words satisfy at
-            // the same time.
+            // A word counts once it has satisfied the comparison. The standard does not require that all
+            // words satisfy it at the same time.
             for (std::size_t i = 0; (i = first_unsatisfied(seen, n, status, cmp, value, i)) < n;)
                 wait_among(seen, spins, i, reason_for(words + i, cmp, value(i), operation), timeout_s,
                            [&] { return compare(seen[i], cmp, value(i)); });

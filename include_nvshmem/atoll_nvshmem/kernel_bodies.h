@@ -62,16 +62,15 @@ ATOLL_ANYWHERE inline const Team& team_of(nvshmem_team_t team) {
     if (!is_team(team)) {
         known_world();
         refuse(
-            "this team does not exist in kernels: it was destroyed, this PE is not a member, it has members "
-            "on other "
-            "hosts, or 64 teams are alive");
+            "this team does not exist in kernels. It was destroyed, this PE is not a member, it has members "
+            "on other hosts, or 64 teams are alive");
     }
     return state().teams[team];
 }
 
 ATOLL_ANYWHERE inline Compare comparison(int cmp) {
     if (static_cast<unsigned>(cmp) > static_cast<unsigned>(NVSHMEM_CMP_LE))
-        refuse("cmp is none of NVSHMEM_CMP_EQ, NE, GT, GE, LT and LE");
+        refuse("cmp is not one of NVSHMEM_CMP_EQ, NE, GT, GE, LT and LE");
     return static_cast<Compare>(cmp);
 }
 ATOLL_ANYWHERE inline SignalOp signal_operation(int op) {

@@ -2346,7 +2346,7 @@ def wait_until_any(ivars: AnyArray, cmp: CompareName, value: Value, status: AnyS
     """
     Wait until the comparison is true for a word; return its index, or None if all words are skipped.
 
-    Of several such words, calls return one after another.
+    Calls return one after another of several such words.
 
     Parameters
     ----------
@@ -2392,7 +2392,7 @@ def wait_until_any_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, 
     """
     Wait until the comparison is true for a word; return its index, or None if all words are skipped.
 
-    Of several such words, calls return one after another. Each word has a separate value.
+    Calls return one after another of several such words. Each word has a separate value.
 
     Parameters
     ----------
@@ -2438,7 +2438,7 @@ def test_any(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource 
     """
     Return the index of a word for which the comparison is true, or None.
 
-    Of several such words, calls return one after another.
+    Calls return one after another of several such words.
 
     Parameters
     ----------
@@ -2479,7 +2479,7 @@ def test_any_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status
     """
     Return the index of a word for which the comparison is true, or None.
 
-    Of several such words, calls return one after another. Each word has a separate value.
+    Calls return one after another of several such words. Each word has a separate value.
 
     Parameters
     ----------

@@ -278,7 +278,7 @@ def stats(*, format: Literal["openmetrics"] | None = None) -> dict[str, dict[str
 class trace(contextlib.ContextDecorator):
     """A named range of the program in the file of ``atoll run --trace``. Local.
 
-    As a context manager it covers a block, as a decorator every call of a function. Without a trace it does
+    It covers a block as a context manager, and as a decorator every call of a function. Without a trace it does
     nothing. Ranges may be nested.
 
     Parameters

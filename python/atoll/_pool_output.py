@@ -57,7 +57,7 @@ def labelled(pe: int, text: str) -> str:
 
 
 class Output:
-    """Where the lines of all PEs go: sys.stdout and sys.stderr of the thread that waits for the call.
+    """The destination of the lines of all PEs: sys.stdout and sys.stderr of the thread that waits for the call.
 
     Notebooks show what a thread writes in the cell that started the thread. So a thread that waits for a call
     writes the lines itself; only without one does the pool's thread write them.

@@ -1,4 +1,4 @@
-"""What `atoll top` draws, by rich: the list of jobs, and the PEs of one."""
+"""The screen of `atoll top`, drawn by rich: the list of jobs, and the PEs of one."""
 
 from __future__ import annotations
 

@@ -92,15 +92,14 @@ std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Setti
     if (!environment.pmix_namespace.empty()) return create_pmix(settings);
     if (environment.has_pmi()) return create_pmi(settings);
     if (environment.srun_without_pmi())
-        common::warn(
-            "srun started this program as one of " + environment.slurm_tasks +
-            " tasks, but offers no PMI by which they could find each other, so each is a job of one PE; use "
-            "srun --mpi=pmix (or pmi2).");
+        common::warn("srun started this program as one of " + environment.slurm_tasks +
+                     " tasks, but offers no PMI by which they could find each other. So each is a job of one "
+                     "PE; use srun --mpi=pmix (or pmi2).");
     if (const std::string incomplete = environment.incomplete(); !incomplete.empty())
-        common::warn("something started this program as one of several: " + incomplete +
-                     ". Without these it finds no other, so it is a job of one PE; set them too, start it by "
-                     "`atoll run`, or unset what is set (ATOLL_BOOTSTRAP=single also says that one PE is "
-                     "meant).");
+        common::warn(
+            "something started this program as one of several: " + incomplete +
+            ". Without these it finds no other, so it is a job of one PE. Set them too, start it by `atoll "
+            "run`, or unset what is set. (ATOLL_BOOTSTRAP=single also says that one PE is meant.)");
     return create_single(settings);
 }
 

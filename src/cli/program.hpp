@@ -19,7 +19,7 @@ struct Program {
 /// this executable, and python3. Throws UsageError with 126 or 127.
 Program find_program(const Arguments& command, const std::string& python);
 
-/// Runs that Python to find out whether it has the package atoll, which takes some 20 ms.
+/// Starts that Python to find out whether it has the package atoll.
 bool has_atoll(const std::string& python);
 
 }  // namespace atl::cli

@@ -83,13 +83,13 @@ std::string report_text(const device::Report& report) {
     if (report.subject == device::Subject::wrong_place)
         return text + " at " + hex(report.address) + "; this PE's symmetric memory is " +
                hex(report.expected) + " to " + hex(report.found) +
-               ", and a peer's copy is addressed by it: pass a symmetric array of this job, such as from "
+               ", and a peer's copy is addressed by it. Pass a symmetric array of this job, such as from "
                "atoll.zeros() or SymmetricArray";
     if (report.subject == device::Subject::far_wait)
         return text + ", which a thread of the host carries out" + far_text(report);
     if (report.subject == device::Subject::not_reached)
         return text + ", which kernels can do only with PEs in the window" + far_text(report) +
-               " is reached by a transport; use put, get, p, g, atomics, signals, sync, or the calls of the "
+               " is reached by a transport. Use put, get, p, g, atomics, signals, sync, or the calls of the "
                "host";
     if (report.subject == device::Subject::word) text += " at " + comparison_text(report);
     if (report.peer >= 0) text += ", waiting for team PE " + std::to_string(report.peer);

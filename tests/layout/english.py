@@ -1,6 +1,7 @@
 """Reads the prose of the repository and finds what CONTRIBUTING's rules of English exclude.
 
-The prose is comments, docstrings, pages, and the texts of errors: the literals of `throw` in C++ and `raise` in Python.
+The prose is comments, docstrings, pages, and the texts of errors: the literals of C++ outside tests, and those of `raise` in
+Python.
 
 ``python tests/layout/english.py [PATH ...]`` prints the findings in these files or folders, the whole repository by
 default.
@@ -121,33 +122,38 @@ def slash_blocks(path: str, source: str) -> Iterator[Block]:
                 whole.append((line, text))
     yield from joined(whole, path)
     yield from trailing
-    yield from thrown_blocks(path, source)
+    if not path.startswith("tests/"):
+        yield from literal_blocks(path, source)
 
 
-TOKEN = re.compile(r'"((?:[^"\\\n]|\\.)*)"|//[^\n]*|;|[^";/\s]+|/|\s+')
+TOKEN = re.compile(
+    r'R"(\w*)\(.*?\)\1"|"((?:[^"\\\n]|\\.)*)"|//[^\n]*|[;{}:?,]|[^";/\s{}:?,]+|/|\s+', re.DOTALL
+)
 VALUE = "X"
 """One word in place of a value that a text contains."""
 
 
-def thrown_blocks(path: str, source: str) -> Iterator[Block]:
-    """The literals of each statement that throws, joined; a value between two of them is one word.
+def literal_blocks(path: str, source: str) -> Iterator[Block]:
+    """The literals of each statement, joined; a value between two of them is one word.
 
-    The alternatives of a conditional expression are separate.
+    The alternatives of a conditional expression are separate, and so are literals that are arguments themselves.
     """
-    for match in re.finditer(r"^\s*(?:if \(.*\) )?throw\b", source, re.MULTILINE):
-        line, texts, has_value = source.count("\n", 0, match.end()) + 1, list[str](), False
-        for token in TOKEN.finditer(source, match.end()):
-            if token[0] in (";", ":"):
-                yield Block(path, line, "".join(texts), "error")
-                texts = []
-            if token[0] == ";":
-                break
-            if token[1] is not None:
-                texts += [VALUE] if has_value and texts else []
-                texts.append(token[1].replace("\\n", " ").replace('\\"', '"'))
-                has_value = False
-            elif token[0].strip(" \n+") and not token[0].startswith("//"):
-                has_value = True
+    texts, line, after, has_value = list[str](), 0, "", False
+    for token in TOKEN.finditer(source):
+        ends = token[0] in {";", "{", "}", ":", "?"} or token[0].startswith(("ATOLL_", "#define"))
+        if ends or (token[0] == "," and after == "literal"):
+            text = "".join(texts)
+            # Signatures, docstrings (checked in the stubs), lists of options and programs are not errors.
+            if " " in text and not re.search(r"->|  |^usage|import |T\*", text):
+                yield Block(path, line, text, "error")
+            texts, has_value, after = [], False, ""
+        elif token[2] is not None:
+            line = line if texts else source.count("\n", 0, token.start()) + 1
+            texts += [VALUE] if has_value and texts else []
+            texts.append(token[2].replace("\\n", " ").replace('\\"', '"'))
+            has_value, after = False, "literal"
+        elif token[0].strip(" \n+") and not token[0].startswith("//"):
+            has_value, after = True, "value"
 
 
 def literal(node: ast.expr) -> str:
@@ -252,7 +258,7 @@ def sentences(text: str) -> list[str]:
 
 def findings(block: Block) -> Iterator[Finding]:
     text = plain(block.text)
-    if block.kind == "comment" and OPENINGS.match(text):
+    if block.kind in {"comment", "docstring"} and OPENINGS.match(text):
         yield Finding(block.path, block.line, "opening", text[:90])
     for pattern, words in COMPILED:
         for match in pattern.finditer(text):

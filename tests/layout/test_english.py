@@ -56,12 +56,14 @@ def test_reads_the_texts_of_errors(tmp_path):
         "a.cpp": [
             f'    throw Error(code, "{LONG}" + name +\n          "{LONG}");',
             f'    throw Error(code, "A {LONG}. " "A {LONG}");',
-            f'    text = "{LONG}{LONG}";',
+            f'    const char* text = a ? "{LONG}" : "{LONG}";',
+            f'    refuse(spec, "{LONG}" "{LONG}", name);',
         ],
         "a.py": [
             f'raise ValueError(f"{LONG}{{x}}" "{LONG}")',
             f'raise ValueError(f"A {LONG}{{x}}. " "A {LONG}")',
             f'text = "{LONG}{LONG}"',
+            f'raise ValueError("{LONG}", "{LONG}", "{LONG}{LONG}")',
         ],
     }
     for name, lines in sources.items():
@@ -70,4 +72,4 @@ def test_reads_the_texts_of_errors(tmp_path):
         for line in lines:
             file.write_text(line)
             counts.append(sum(1 for block in english.blocks(file, tmp_path) for _ in english.findings(block)))
-        assert counts == [1, 0, 0], name
+        assert counts == [1, 0, 0, 1], name

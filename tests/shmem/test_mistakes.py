@@ -34,7 +34,7 @@ LEVELS = ("none", "basic", "args", "all")
 
 
 def rows(level: str, language: str = "") -> Rows:
-    """What is tried at a level."""
+    """The mistakes that are tried at a level."""
     column = language or ("args" if level == "all" else level)
     with (HERE / "mistakes.tsv").open() as file:
         return [row for row in csv.DictReader(file, delimiter="\t") if row[column] != "-"]

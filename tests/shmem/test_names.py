@@ -1,4 +1,4 @@
-"""What libatoll_shmem.so exports, against this folder's own list of OpenSHMEM 1.6's names."""
+"""The names that libatoll_shmem.so exports, against this folder's own list of OpenSHMEM 1.6's names."""
 
 import re
 import subprocess

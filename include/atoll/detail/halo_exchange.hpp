@@ -54,7 +54,7 @@ template <std::size_t N> class HaloExchange {
     /// Collective: allocates a signal for each direction.
     explicit HaloExchange(Job& job) : ready_(job, directions), arrived_(job, directions) {}
 
-    /// Those of the first exchange; fixed before.
+    /// The borders of the first exchange, which later ones keep.
     const std::array<Border, N>& borders() const { return borders_; }
     /// Tells the neighbours that this halo may be overwritten, and puts the rims that they get.
     template <class T>

@@ -1,4 +1,4 @@
-"""What kernels need to find elements of a distributed array by their global indices: some integers for each axis."""
+"""The values by which kernels find elements of a distributed array by their global indices: some integers for each axis."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def barrier_all(sync_shmem, my_pe, npes):
 
 @for_kernels
 def barrier_all_volatile(sync_shmem, my_pe, npes):
-    """As barrier_all."""
+    """The same as barrier_all."""
     dev.barrier(world(), GRID)
 
 
@@ -149,13 +149,13 @@ def allreduce_2d_sum(dest, src, rows, my_pe, sync):
 
 @for_kernels
 def allreduce_sum(dest, src, elems, my_pe, sync):
-    """As allreduce_1d_sum; of arrays of two axes the first rows."""
+    """The same as allreduce_1d_sum; of arrays of two axes the first rows."""
     dev.reduce(world(), dest[my_pe], src[my_pe][:elems], SUM, GRID)
 
 
 @for_kernels
 def allreduce_1d_sum_bcast(dest, src, elems, my_pe, sync):
-    """As allreduce_1d_sum."""
+    """The same as allreduce_1d_sum."""
     dev.reduce(world(), dest[my_pe], src[my_pe][:elems], SUM, GRID)
 
 

@@ -26,7 +26,7 @@ AnyLine = Line | DeviceLine
 
 
 class State:
-    """What a communicator is made of, while it has not been destroyed."""
+    """The parts of a communicator, while it has not been destroyed."""
 
     def __init__(self, engine: Engine, order: bytes, config: NCCLConfig | None) -> None:
         self.engine, self.order = engine, order

@@ -91,7 +91,7 @@ class NCCLCollConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class NCCLCommProperties:
-    """What a communicator reports of itself."""
+    """The properties that a communicator reports."""
 
     rank: int
     n_ranks: int

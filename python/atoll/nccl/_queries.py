@@ -25,7 +25,7 @@ class Queries(Base):
 
     @property
     def is_valid(self) -> bool:
-        """Whether the communicator is initialized, and was not destroyed."""
+        """True if the communicator is initialized and was not destroyed."""
         return self._state is not None
 
     @property
@@ -76,7 +76,7 @@ class Queries(Base):
 
     @property
     def nvml_dev(self) -> int:
-        """As cuda_dev."""
+        """The same as cuda_dev."""
         return self.cuda_dev
 
     @property

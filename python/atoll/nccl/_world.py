@@ -31,7 +31,7 @@ _FIRST, _RANKS = 2, 1  # columns of a row of the table: the key, the number of r
 
 
 class World:
-    """What this PE shares with the others."""
+    """The state that this PE shares with the others."""
 
     def __init__(self) -> None:
         gpu = _gpu()

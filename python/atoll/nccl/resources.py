@@ -47,7 +47,7 @@ class CommResource:
 
     @property
     def is_valid(self) -> bool:
-        """Whether the handle is open."""
+        """True if the handle is open."""
         return self._state is not None
 
     def _open(self) -> State:
@@ -132,7 +132,7 @@ class RegisteredWindowHandle(CommResource):
 
     @property
     def _on_gpu(self) -> bool:
-        """Whether the window is memory of a GPU."""
+        """True if the window is memory of a GPU."""
         return self._memory is not None
 
     def _at(self, peer: int, first: int, nbytes: int, operation: str) -> Any:

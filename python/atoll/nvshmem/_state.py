@@ -85,7 +85,7 @@ class Block:
 
 
 class State:
-    """What init() decided, and the blocks of this PE by address."""
+    """The decisions of init(), and the blocks of this PE by address."""
 
     def __init__(self) -> None:
         self.joined = False

@@ -47,12 +47,12 @@ class Buffer:
 
     @property
     def is_device_accessible(self) -> bool:
-        """Whether the memory is a GPU's."""
+        """True if the memory is a GPU's."""
         return isinstance(self.memory, _atoll.DeviceArray)
 
     @property
     def is_host_accessible(self) -> bool:
-        """Whether the memory is the host's."""
+        """True if the memory is the host's."""
         return not self.is_device_accessible
 
     def close(self, stream: Any = None) -> None:

@@ -262,14 +262,14 @@ class NvshmemResource(_Base):  # type: ignore[misc]
 
     @property
     def is_device_accessible(self) -> bool:
-        """Whether kernels reach the memory."""
+        """True if kernels reach the memory."""
         from ._state import STATE
 
         return STATE.on_gpu
 
     @property
     def is_host_accessible(self) -> bool:
-        """Whether the host reaches the memory."""
+        """True if the host reaches the memory."""
         return not self.is_device_accessible
 
     @property

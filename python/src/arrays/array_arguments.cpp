@@ -88,15 +88,14 @@ void fail_atomic_dtype(const Spec& spec, PyArrayObject* dst, bool integers_only)
 void fail_dtypes(const Spec& spec, const char* a, PyArrayObject* x, const char* b, PyArrayObject* y) {
     if (on_device(y))
         fail(ErrorCode::dtype_mismatch,
-             "%s(): %s has dtype %S, but %s has %S; they must be equal, nothing is cast: make %s with the "
-             "dtype of %s, or convert it by CuPy or PyTorch (of an atoll.DeviceArray %s.cupy() or "
-             "%s.torch()).",
+             "%s(): %s has dtype %S, but %s has %S. They must be equal, nothing is cast: make %s with the "
+             "dtype of %s, or convert it by CuPy or PyTorch. (An atoll.DeviceArray has %s.cupy() and "
+             "%s.torch().)",
              spec.name, b, dtype_name(y).get(), a, dtype_name(x).get(), b, a, b, b);
     if (special_type(PyArray_DESCR(x)) != nullptr)
         fail(ErrorCode::dtype_mismatch,
-             "%s(): %s has dtype %S, but %s has %S; they must be equal, nothing is cast: convert it by "
-             "ml_dtypes or "
-             "PyTorch, or assign to an atoll.DeviceArray, x[...] = %s, which rounds.",
+             "%s(): %s has dtype %S, but %s has %S. They must be equal, nothing is cast: convert it by "
+             "ml_dtypes or PyTorch, or assign to an atoll.DeviceArray, x[...] = %s, which rounds.",
              spec.name, b, dtype_name(y).get(), a, dtype_name(x).get(), b);
     fail(
         ErrorCode::dtype_mismatch,
@@ -190,7 +189,7 @@ void check_symmetric_slow(const Spec& spec, const char* which, PyArrayObject* ar
             if (error.code() == ErrorCode::use_after_free) fail_freed(spec, which, block);
         }
         fail(ErrorCode::not_symmetric,
-             "%s(): %s (shape %S) is in the memory of a GPU, but not in this PE's symmetric memory: allocate "
+             "%s(): %s (shape %S) is in the memory of a GPU, but not in this PE's symmetric memory. Allocate "
              "it with atoll.zeros(..., device=\"cuda\") or its kin, on every PE. (Views of such an array are "
              "symmetric; results of operations, and what atoll.peer and global_view return, are not.)",
              spec.name, which, shape_of(array).get());
@@ -204,7 +203,7 @@ void check_symmetric_slow(const Spec& spec, const char* which, PyArrayObject* ar
         if (bytes == 0) return;
         const std::string named = array_name(block->address);
         fail(ErrorCode::not_symmetric,
-             "%s(): %s is a view that reaches outside its symmetric array: it spans bytes %zd to %zd of "
+             "%s(): %s is a view that reaches outside its symmetric array. It spans bytes %zd to %zd of "
              "the %zu of %s; correct its shape and strides.",
              spec.name, which, static_cast<Py_ssize_t>(low - block->address),
              static_cast<Py_ssize_t>(low - block->address) + static_cast<Py_ssize_t>(bytes), block->bytes,
@@ -214,8 +213,8 @@ void check_symmetric_slow(const Spec& spec, const char* which, PyArrayObject* ar
     // alone.
     if (g.job->is_symmetric(low, bytes)) return;
     fail(ErrorCode::not_symmetric,
-         "%s(): %s (shape %S, dtype %S) is an ordinary array; here it must be in symmetric memory: "
-         "allocate it with atoll.zeros() or its kin, on every PE. (Slices of such an array are symmetric; "
+         "%s(): %s (shape %S, dtype %S) is an ordinary array; here it must be in symmetric memory. Allocate "
+         "it with atoll.zeros() or its kin, on every PE. (Slices of such an array are symmetric; "
          "copies, "
          "such as x[[0, 1]], x.copy() and x + 1, are not.)",
          spec.name, which, shape_of(array).get(), descr_object(array));

@@ -28,8 +28,8 @@ PyObject* device_array_compare(PyObject*, PyObject*, int operation) {
     if (operation != Py_EQ && operation != Py_NE) return Py_NewRef(Py_NotImplemented);
     const char* sign = operation == Py_EQ ? "==" : "!=";
     return PyErr_Format(PyExc_TypeError,
-                        "A DeviceArray computes nothing, so x %s y compares no elements: use x.cupy() %s y, "
-                        "x.torch() %s y or x.numpy() %s y; whether both are one object is `x is y`.",
+                        "A DeviceArray computes nothing, so x %s y compares no elements. Use x.cupy() %s y, "
+                        "x.torch() %s y or x.numpy() %s y. `x is y` tells whether both are one object.",
                         sign, sign, sign, sign);
 }
 

@@ -29,8 +29,8 @@ class DeviceElements {
         one_axis_ = PyArray_NDIM(array_) == 1;
         if (!one_axis_ && !c_contiguous(array_))
             fail(ErrorCode::unsupported,
-                 "%s(): %s is a view of an array of a GPU that is not contiguous and has several axes; pass "
-                 "a view of one axis (of any step), or number the elements of the whole array.",
+                 "%s(): %s is a view of an array of a GPU; it is not contiguous and has several axes. Pass a "
+                 "view of one axis (of any step), or number the elements of the whole array.",
                  spec.name, name());
         index_ = numbers("index", a[1]);
         pe_ = numbers("pe", a[pe]);
@@ -97,8 +97,8 @@ class DeviceElements {
 
     [[noreturn, gnu::cold]] void fail_not_there(const char* which, const char* what) const {
         fail(ErrorCode::unsupported,
-             "%s(): on a stream, %s must be %s, or an array that stays until the stream comes to it, in "
-             "memory of the GPU or pinned.",
+             "%s(): on a stream, %s must be %s, or an array in memory of the GPU or pinned. It must stay "
+             "until the stream comes to it.",
              spec_.name, which, what);
     }
 

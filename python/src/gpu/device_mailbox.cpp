@@ -46,7 +46,7 @@ class OnGpu {
         for (PyObject* known : std::span(adopted_.headers, static_cast<std::size_t>(adopted_.n)))
             if (known == values_[i]) return found;
         fail(ErrorCode::invalid_argument,
-             "%s(): %s (dtype %S) is in memory of the host, and this mailbox is for arrays of a GPU; pass "
+             "%s(): %s (dtype %S) is in memory of the host, and this mailbox is for arrays of a GPU. Pass "
              "one (of atoll.zeros(..., device=\"cuda\"), CuPy, PyTorch), or what atoll.pin() returned.",
              spec_.name, which, reinterpret_cast<PyObject*>(PyArray_DESCR(found)));
     }

@@ -61,8 +61,7 @@ Ref device_source(const Spec& spec, PyArrayObject* dst, PyObject* src, StreamArg
     if (stream.given && made.get() != src)
         fail(ErrorCode::unsupported,
              "%s(): on a stream, src must be an array that stays until the stream comes to it, in memory of "
-             "the "
-             "GPU or pinned; one number is put by p(x, value, pe, stream=...).",
+             "the GPU or pinned. One number is put by p(x, value, pe, stream=...).",
              spec.name);
     return made;
 }
@@ -124,11 +123,10 @@ Ref contents_of(PyArrayObject* header) {
 }
 
 void fail_on_host(const Spec& spec, const char* which, PyArrayObject* array) {
-    fail(
-        ErrorCode::not_symmetric,
-        "%s(): %s (dtype %S) is in memory of the host; on a stream, and beside an array of a GPU, it must be "
-        "on this PE's GPU: allocate it with atoll.zeros(..., device=\"cuda\").",
-        spec.name, which, reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
+    fail(ErrorCode::not_symmetric,
+         "%s(): %s (dtype %S) is in memory of the host. On a stream, and beside an array of a GPU, it must "
+         "be on this PE's GPU: allocate it with atoll.zeros(..., device=\"cuda\").",
+         spec.name, which, reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
 }
 
 }  // namespace atl::python

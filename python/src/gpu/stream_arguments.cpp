@@ -34,7 +34,7 @@ Kind kind_of(PyTypeObject* type) {
 [[noreturn]] void fail_stream(const Spec& spec, PyObject* stream) {
     PyErr_Clear();
     fail(ErrorCode::invalid_argument,
-         "%s(): stream is %R; pass None (the call blocks the host), \"current\", an integer handle, or a "
+         "%s(): stream is %R. Pass None (the call blocks the host), \"current\", an integer handle, or a "
          "stream "
          "of cuda.core, CuPy, PyTorch or Numba (anything with __cuda_stream__).",
          spec.name, stream);

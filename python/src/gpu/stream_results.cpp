@@ -25,7 +25,7 @@ void fail_stream_dtype(const Spec& spec, const char* which, PyArrayObject* array
 std::int64_t* out_of(const Spec& spec, PyObject* out, std::size_t n) {
     if (!given(out))
         fail(ErrorCode::invalid_argument,
-             "%s(): on a stream nothing can be returned; pass out=, an int64 array of %zu in memory of the "
+             "%s(): on a stream nothing can be returned. Pass out=, an int64 array of %zu in memory of the "
              "GPU "
              "or pinned, which takes the result when the stream comes there.",
              spec.name, n);

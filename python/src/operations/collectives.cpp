@@ -249,7 +249,7 @@ PyObject* scatter_body(const Arguments<6>& a) {
         if (PyArray_NDIM(r.pair.src) == 0 || PyArray_DIMS(r.pair.src)[0] != n)
             fail(ErrorCode::shape_mismatch,
                  "scatter(): the first axis of src must have length n_pes = %zd, a row for each PE, on every "
-                 "PE (its contents count on the root only); or pass dst.",
+                 "PE; or pass dst. (Its contents count on the root only.)",
                  n);
         made = r.pair.make_dst(PyArray_NDIM(r.pair.src) - 1, PyArray_DIMS(r.pair.src) + 1);
     }

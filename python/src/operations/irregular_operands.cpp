@@ -122,7 +122,7 @@ void fail_broadcast(const Spec& spec, PyArrayObject* index, PyArrayObject* pe, P
              "each index.",
              spec.name, i.get(), p.get());
     fail(ErrorCode::shape_mismatch,
-         "%s(): index has shape %R, pe %R and values %R, which do not broadcast together; pass one of each, "
+         "%s(): index has shape %R, pe %R and values %R, which do not broadcast together. Pass one of each, "
          "or as many "
          "as there are indices.",
          spec.name, i.get(), p.get(), v.get());

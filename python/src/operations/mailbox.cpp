@@ -80,7 +80,7 @@ PyArrayObject* host_array(const Spec& spec, const char* which, const nb::object&
     const bool on_gpu = static_cast<bool>(header);
     if (!on_gpu) return array_arg(spec, which, array.ptr());
     fail(ErrorCode::unsupported,
-         "%s(): %s is an array of a GPU, and this mailbox is of the host's memory; make one with "
+         "%s(): %s is an array of a GPU, and this mailbox is of the host's memory. Make one with "
          "device=\"cuda\", or pass an array of the host.",
          spec.name, which);
 }

@@ -82,8 +82,7 @@ StreamMessageGroup& device_messages(const Spec& spec, Group& group, const OnDevi
     if (group.on.blocks_host != on.blocks_host || group.on.stream.handle != on.stream.handle)
         fail(ErrorCode::invalid_argument,
              "%s(): the messages of one atoll.group() between arrays of a GPU go on one stream, and this one "
-             "names "
-             "another (or none, where others do); pass the same stream= to all of them.",
+             "names another (or none, where others do). Pass the same stream= to all of them.",
              spec.name);
     return *group.device_messages;
 }

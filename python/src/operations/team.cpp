@@ -65,7 +65,7 @@ nb::object device_team(const PyTeam& team, const std::string& memory) {
     } catch (const Error& error) {
         if (error.code() != ErrorCode::not_initialized) throw;
         fail(ErrorCode::not_initialized,
-             "Team.device(): this job has no memory on GPUs yet; allocate an array with device=\"cuda\" "
+             "Team.device(): this job has no memory on GPUs yet. Allocate an array with device=\"cuda\" "
              "first, on every PE, or pass Team.device(\"host\") for kernels that run on the host.");
     }
 }
@@ -123,8 +123,8 @@ void check_in_window(const char* function, const Team& team) {
     for (int pe = 0; pe < team.n_pes(); ++pe)
         if (team.context().map().slot(pe) < 0)
             fail(ErrorCode::unsupported,
-                 "%s(): PE %d of the team is on another host (or ATOLL_TRANSPORT hides it), where kernels of "
-                 "Numba, Triton and CuTe and strides do not reach. Take CUDA C++ (atoll.cupy, "
+                 "%s(): PE %d of the team is on another host (or ATOLL_TRANSPORT hides it). Kernels of "
+                 "Numba, Triton and CuTe do not reach it, nor do strides. Take CUDA C++ (atoll.cupy, "
                  "atoll/device/device.hpp), whose kernels do, a team of atoll.SHARED, or the calls of the "
                  "host.",
                  function, pe);

@@ -401,9 +401,9 @@ void register_waits(PyObject* module) {
                         one_index, one_index,
                         "Wait until the comparison is true for a word; return its index, or None if all "
                         "words are skipped.\n\n"
-                        "Of several such words, calls return one after another.",
+                        "Calls return one after another of several such words.",
                         "Return the index of a word for which the comparison is true, or None.\n\n"
-                        "Of several such words, calls return one after another.");
+                        "Calls return one after another of several such words.");
     add_kind<Kind::some>(
         made, {"wait_until_some", "wait_until_some_vector", "test_some", "test_some_vector"}, indices,
         indices,

@@ -222,8 +222,8 @@ void note_alike(const Mine& mine, int pe) {
                              const PoolBlock& theirs, int pe) {
     const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
     fail(ErrorCode::not_symmetric,
-         "%s(): %s is in this PE's allocation %llu of the pool, %llu bytes at offset %llu, but PE %d's "
-         "allocation %llu is %llu bytes at offset %llu: the PEs have not made tensors of the same sizes in "
+         "%s(): %s is in this PE's allocation %llu of the pool, %llu bytes at offset %llu. PE %d's "
+         "allocation %llu is %llu bytes at offset %llu. The PEs have not made tensors of the same sizes in "
          "the same order in it. Make what differs between PEs outside the pool.",
          spec.name, which, number(mine.number), number(mine.bytes), number(mine.offset), pe,
          number(theirs.number), number(theirs.bytes), number(theirs.offset));
@@ -282,8 +282,7 @@ void note_use_alike(Entered entered) {
         return offset == 0 ? std::string("outside it") : "at its byte " + std::to_string(offset - 1);
     };
     fail(ErrorCode::not_symmetric,
-         "%s(): %s of this PE's collective %llu on tensors of the pool is %s, and PE %d's %s: the PEs "
-         "have "
+         "%s(): %s of this PE's collective %llu on tensors of the pool is %s, and PE %d's %s. The PEs have "
          "not made tensors of the same sizes in the same order in it. Make what differs between PEs outside "
          "the pool.",
          spec.name, is_dst ? "dst" : "src", static_cast<unsigned long long>(mine.number),

@@ -102,7 +102,7 @@ common::Fd listen_at(const Id& id) {
     if (::bind(fd.get(), address.get(), address.size()) != 0) {
         if (errno == EADDRINUSE)
             throw_bootstrap(
-                "Another process is PE 0 of this unique id already; give every process a number of its own, "
+                "Another process is PE 0 of this unique id already. Give every process a number of its own, "
                 "and every job an id of its own.");
         throw_system("The socket of this job could not be named");
     }

@@ -54,9 +54,9 @@ void check_descriptors(const LaunchedVariable& i) {
     if (is_launcher_socket(i.socket) && is_memory(i.board) && is_memory(i.heap)) return;
     throw_bootstrap("This program was started under `atoll run` (as PE " + std::to_string(i.pe) + " of " +
                     std::to_string(i.n_pes) +
-                    "), but the descriptors that the launcher left for it are closed: a program between the "
-                    "two closes what it does "
-                    "not know (in Python: subprocess.run(..., close_fds=False)). To run it as a job of its "
+                    "), but the descriptors that the launcher left for it are closed. A program between the "
+                    "two closes what it does not know; in Python pass subprocess.run(..., close_fds=False). "
+                    "To run it as a job of its "
                     "own instead, unset " +
                     launched_variable + ".");
 }

@@ -110,8 +110,8 @@ void PmiSocket::read_more(const std::string& what) {
     if (got < 0 && errno == EINTR) return;
     if (got <= 0)
         throw_bootstrap(
-            "The launcher that started this program closed PMI_FD; PMI serves once in a process, "
-            "and MPI may have used it before: then pass its communicator to init.");
+            "The launcher that started this program closed PMI_FD. PMI serves once in a process, and MPI may "
+            "have used it before: then pass its communicator to init.");
     buffer_.append(bytes, static_cast<std::size_t>(got));
 }
 

@@ -180,11 +180,10 @@ class Client {
         std::unique_lock lock(fence->mutex);
         while (!fence->changed.wait_for(lock, std::chrono::milliseconds(50), [&] { return fence->done; })) {
             if (deadline.passed())
-                throw_bootstrap(
-                    "PE " + std::to_string(pe()) + " of " + std::to_string(n_pes_) + " waited " +
-                    seconds_text(timeout_s_) +
-                    " (ATOLL_INIT_TIMEOUT) for the others in a fence of PMIx, which does not say who is "
-                    "missing; does every process of the job call init?");
+                throw_bootstrap("PE " + std::to_string(pe()) + " of " + std::to_string(n_pes_) + " waited " +
+                                seconds_text(timeout_s_) +
+                                " (ATOLL_INIT_TIMEOUT) for the others in a fence of PMIx, which does not say "
+                                "who is missing. Does every process of the job call init?");
             deadline.answer_ctrl_c("the other PEs");
         }
         check(fence->status, "PMIx_Fence");

@@ -41,12 +41,11 @@ StoreClient::StoreClient(const Connect& connect, const std::string& place, const
     }
     throw_bootstrap("PE " + std::to_string(hello.pe) + " of " + std::to_string(hello.n_pes) +
                     " found no PE 0 within " + seconds_text(timeout_s) + " (ATOLL_INIT_TIMEOUT): " +
-                    (answered
-                         ? "what listens at " + place + " does not answer as this job's PE 0."
-                         : "no process listens at " + place +
-                               ". PE 0 may not have called init; or its job is complete, because two "
-                               "processes were given the same number; or a firewall closes the port, or the "
-                               "address is another machine's (ATOLL_PORT, ATOLL_INTERFACE)."));
+                    (answered ? "what listens at " + place + " does not answer as this job's PE 0."
+                              : "no process listens at " + place +
+                                    ". PE 0 may not have called init, or its job is complete, because two "
+                                    "processes were given the same number. Or a firewall closes the port, or "
+                                    "the address is another machine's (ATOLL_PORT, ATOLL_INTERFACE)."));
 }
 
 /// False if the listener is not (yet) our server: a foreign program, or a server that is closing.

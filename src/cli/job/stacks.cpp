@@ -220,9 +220,8 @@ std::vector<PeStacks> read_stacks(const common::BoardView& board, const std::vec
 
 namespace {
 
-/// Looks at all PEs, and again while some have waited for a moment only. What such a PE waits for may have
-/// come: a busy machine lets it see that late. Waits of different moments would look like PEs that wait for
-/// each other.
+/// Samples all PEs, and repeats while a wait has only just begun. On a busy machine its PE may notice late
+/// that the wait is over. Waits of different moments would look like PEs that wait for each other.
 std::vector<common::PeDoing> settled(const common::BoardView& board) {
     constexpr double moment_s = 1;
     constexpr int most_looks = 4;

@@ -79,7 +79,7 @@ void add_unended_waits(const std::vector<common::EventCopy>& recorded, std::uint
     }
 }
 
-/// Gives each collective that does not block the first lane that is free.
+/// Assigns the first free lane to each non-blocking collective.
 void spread_over_lanes(std::vector<LoggedEvent>& events) {
     std::vector<LoggedEvent*> requests;
     for (LoggedEvent& event : events)

@@ -18,7 +18,7 @@ constexpr std::uint64_t longest_wait_ns = 100'000'000;
 
 /// All endpoints of the process.
 struct Registry {
-    std::atomic<pid_t> process{0};  ///< that made the last one; a forked child inherits them
+    std::atomic<pid_t> process{0};  ///< created the newest endpoint; a forked child inherits the value
     std::mutex mutex;
     std::vector<std::weak_ptr<Endpoint>> endpoints;
 };

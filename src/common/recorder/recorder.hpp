@@ -1,9 +1,9 @@
 // Flight recorder: the last events of every PE, in a ring in the job board's memory. The launcher and other
 // PEs read it, even after the PE was killed. The events are a table, api/events.toml.
 //
-// An event costs some stores to a cache line that only its PE writes, and no clock: about 3 ns
-// (docs/measurements/2026-11-24-flight-recorder.md). A wait that has to
-// sleep is an event of its own, with times and a call site, in a second line (EventDelay).
+// An event costs some stores to a cache line that only its PE writes, and no clock
+// (docs/measurements/2026-11-24-flight-recorder.md). A wait that has to sleep is a separate event, with times
+// and a call site, in a second line (EventDelay).
 #pragma once
 
 #include "common/recorder/event_log.hpp"

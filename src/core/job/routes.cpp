@@ -44,7 +44,7 @@ void JobState::make_transport() {
     if (transport_ && settings_.ucx_connect_all) transport_->connect_all();
 }
 
-/// The reference transport loads and stores, so it also maps the memory of pretended hosts.
+/// The reference transport loads and stores, so it also maps the memory of simulated hosts.
 std::unique_ptr<transport::Transport> JobState::make_loopback() const {
     std::shared_ptr<memory::Mapping> all = mapping_;
     if (topology_.hosts().n_domains > 1 && !segment_.heap_memory)

@@ -43,7 +43,7 @@ int code_of(const std::exception_ptr& error) {
 constexpr int teams_at_once = 4;
 
 /// The GPU choice of this PE. LOCAL_RANK counts the processes of a host; otherwise the PEs of one machine are
-/// counted, across pretended hosts.
+/// counted, across simulated hosts.
 DeviceChoice choice(const JobFacts& job) {
     const common::Settings& settings = job.settings;
     return {settings.device < 0 ? job.hosts.machine_index : settings.device, settings.device_exact};

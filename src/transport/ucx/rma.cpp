@@ -29,7 +29,7 @@ Rma::Rma(Engine& engine, const UcxOptions& options)
     : engine_(engine),
       ucp_(engine.worker().ucp()),
       option_(options.rma),
-      // Shorter data are copied into their message, whose words are stored whole.
+      // Shorter data are copied into the message, and their words are stored atomically.
       least_bytes_(std::max(options.rma_bytes, packet_data_bytes + 1)),
       own_(ucp_, engine.worker().context(), options.base, options.bytes) {}
 

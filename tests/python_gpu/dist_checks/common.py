@@ -1,4 +1,4 @@
-"""What the checks of distributed arrays on GPUs share: the kinds of arrays, arrays to check, comparisons."""
+"""Parts that the checks of distributed arrays on GPUs share: the kinds of arrays, arrays to check, comparisons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What distributed arrays ask the library of their parts for, by NumPy on hosts. Other libraries change what differs."""
+"""Operations that distributed arrays need of the library of their parts, by NumPy on hosts. Other libraries change what differs."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Span:
 
     @property
     def key(self) -> Key:
-        """What the members of its team share."""
+        """The state that the members of its team share."""
         return self.room, self.start, self.stop, self.pes
 
 
@@ -56,7 +56,7 @@ class _Rooms:
 
 
 class _Holder:
-    """What keeps a block: libraries keep it as the owner of the memory of the block and of all its views."""
+    """The owner of a block: libraries keep it as the owner of the memory of the block and of all its views."""
 
     def __init__(self, memory: Array, view: Array) -> None:
         self.memory = memory

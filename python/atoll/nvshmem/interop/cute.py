@@ -67,7 +67,7 @@ def tensor(
 def bytetensor(
     shape: Any, dtype: Any = Float32, release: bool = False, morder: str = "C", except_on_del: bool = True
 ) -> Any:
-    """As tensor."""
+    """The same as tensor."""
     return _shown(allocate("interop.cute.bytetensor", shape, _name_of(dtype), morder))
 
 

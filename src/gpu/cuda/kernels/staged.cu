@@ -173,7 +173,7 @@ class Steps {
     __device__ char* there(unsigned long long offset, int pe) const {
         return device::detail::at(call_.team, stage_ + offset, pe);
     }
-    /// The word of PE `at` by which `from` tells its rounds.
+    /// The flag on PE `at` with which `from` reports its rounds.
     __device__ unsigned* flag(Crew crew, int from, int at) const {
         return reinterpret_cast<unsigned*>(there(rounds_.flag(crew, from), at));
     }
