@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from jobs import ROOT, Job
-from kernel_checks import Outcomes, checks_of
+from program_checks import Outcomes, checks_of
 
 pytest.importorskip("numba", reason="Numba is not installed (pip install numba)")
 import atoll.numba as dev

@@ -1,23 +1,44 @@
-"""Every operation at several PE counts; the checks themselves are in programs/."""
+"""Every operation at several PE counts; the checks themselves are in programs/, and each is a case here."""
 
 from __future__ import annotations
 
 import pytest
-from jobs import EVERY_OPERATION, Job
+from jobs import EVERY_OPERATION, Done, Job
+from program_checks import Outcomes, checks_of
 
 COUNTS = [1, 2, 3, 4, 7]
 BEFORE_INIT = {"bad_input"}  # they try calls before the first init of a process
+OVER_LOOPBACK = Outcomes()
+OUTCOMES = Outcomes()
+CHECKS = checks_of(*(f"{program}.py" for program in EVERY_OPERATION if program != "model"))
+
+
+def done_by(run: Job, program: str, n: int, **changes: str) -> Done:
+    """Run a program; the text of one that failed is the output of a program that ended with 1."""
+    try:
+        return run(program, n, **changes)
+    except pytest.fail.Exception as failure:
+        return Done(program, 1, str(failure), str(failure))
 
 
 @pytest.mark.parametrize("n", COUNTS)
-@pytest.mark.parametrize("program", EVERY_OPERATION)
-def test_program(job: Job, kept_job: Job, program: str, n: int) -> None:
-    run = job if program in BEFORE_INIT else kept_job
-    assert "all checks passed" in run(f"{program}.py", n).stdout
+@pytest.mark.parametrize(("program", "check"), CHECKS)
+def test_check(job: Job, kept_job: Job, program: str, check: str, n: int) -> None:
+    run = job if program.removesuffix(".py") in BEFORE_INIT else kept_job
+    OUTCOMES.expect(program, n, check, lambda: done_by(run, program, n))
 
 
-@pytest.mark.parametrize("program", EVERY_OPERATION)
-def test_program_over_the_reference_transport(job: Job, kept_job: Job, program: str) -> None:
+@pytest.mark.parametrize(("program", "check"), CHECKS)
+def test_check_over_the_reference_transport(job: Job, kept_job: Job, program: str, check: str) -> None:
     """Without loads and stores to other PEs, which calls must not assume."""
-    run = job if program in BEFORE_INIT else kept_job
-    assert "all checks passed" in run(f"{program}.py", 3, ATOLL_TRANSPORT="loopback").stdout
+    run = job if program.removesuffix(".py") in BEFORE_INIT else kept_job
+    OVER_LOOPBACK.expect(program, 3, check, lambda: done_by(run, program, 3, ATOLL_TRANSPORT="loopback"))
+
+
+@pytest.mark.parametrize("n", COUNTS)
+def test_random_operations_as_in_a_model(kept_job: Job, n: int) -> None:
+    assert "all checks passed" in kept_job("model.py", n).stdout
+
+
+def test_random_operations_over_the_reference_transport(kept_job: Job) -> None:
+    assert "all checks passed" in kept_job("model.py", 3, ATOLL_TRANSPORT="loopback").stdout

@@ -1,4 +1,4 @@
-"""The checks of a program of kernels as test cases: the program runs once, and each of its checks is a case."""
+"""The checks of a program as test cases: the program runs once, and each of its checks is a case."""
 
 from __future__ import annotations
 
