@@ -6,6 +6,7 @@ import itertools
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,32 @@ def futures(ranks: Ranks) -> None:
     work = dist.all_reduce(tensor, group=ranks.atoll, async_op=True)
     doubled = work.get_future().then(lambda future: future.value()[0] * 2)
     assert doubled.wait().eq(2 * ranks.size).all()
+
+
+@case
+def callbacks_of_futures_wait_for_operations(ranks: Ranks) -> None:
+    """They run in the order of the operations, and may wait for operations that they or others begin."""
+    last = dist.all_reduce(torch.ones(100_000), group=ranks.atoll, async_op=True)
+    order: list[int] = []
+
+    def sum_of(number: float, then: Callable[[float], float]) -> Any:
+        work = dist.all_reduce(torch.full((5,), number), group=ranks.atoll, async_op=True)
+        return work.get_future().then(lambda done: then(done.value()[0][0].item()))
+
+    def begin_more(received: Any) -> float:
+        number = received.value()[0].item()
+        last.wait()
+        order.append(int(number))
+        return float(sum_of(number, lambda total: float(sum_of(total, float).wait())).wait())
+
+    before, behind = (ranks.rank - 1) % ranks.size, (ranks.rank + 1) % ranks.size
+    works = [dist.irecv(torch.empty(()), before, group=ranks.atoll, tag=i) for i in range(10)]
+    futures = [work.get_future().then(begin_more) for work in works]
+    dist.barrier(group=ranks.gloo)  # a callback that is added late runs at once, in this thread
+    for i in range(10):
+        dist.send(torch.tensor(float(i)), behind, group=ranks.atoll, tag=i)
+    assert [future.wait() for future in futures] == [i * ranks.size**2 for i in range(10)]
+    assert order == list(range(10))
 
 
 @case

@@ -31,6 +31,30 @@ def data_parallel_training_as_with_gloo(ranks: Ranks) -> None:
 
 
 @case
+def communication_hook_that_waits_in_callbacks(ranks: Ranks) -> None:
+    """PowerSGD's callbacks begin an all_reduce and wait for its future."""
+    from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
+
+    def train(group: Any) -> list[torch.Tensor]:
+        torch.manual_seed(1)
+        parallel = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(30, 40), process_group=group)
+        state = powerSGD_hook.PowerSGDState(
+            group, matrix_approximation_rank=2, start_powerSGD_iter=2, min_compression_rate=1
+        )
+        parallel.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
+        optimizer = torch.optim.SGD(parallel.parameters(), lr=0.1)
+        data = torch.randn(8, 30, generator=torch.Generator().manual_seed(ranks.rank))
+        for _ in range(5):
+            optimizer.zero_grad()
+            parallel(data).square().mean().backward()
+            optimizer.step()
+        return [parameter.detach() for parameter in parallel.parameters()]
+
+    for mine, theirs in zip(train(ranks.atoll), train(ranks.gloo), strict=True):
+        torch.testing.assert_close(mine, theirs)
+
+
+@case
 def fully_sharded_training(ranks: Ranks) -> None:
     from torch.distributed.fsdp import fully_shard
 

@@ -46,7 +46,7 @@ Job AtollBackend::profiled(Job job) const {
 
 /// Starts an operation, or carries it out if the caller waits anyway.
 WorkPtr AtollBackend::go_on_cpu(Job job, const atoll_call& call, bool async, std::uint64_t sequence) {
-    if (async) return AtollWork::start(group_, call, rank_, std::move(job), sequence);
+    if (async) return AtollWork::start(group_, call, rank_, std::move(job), sequence, completions_);
     const int result = table->run(group_, &call, run_signal_handlers);
     if (result < 0) throw_failure(result, table->last_error());
     if (job.finish) job.finish();

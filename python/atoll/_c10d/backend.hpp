@@ -160,6 +160,7 @@ class AtollBackend : public c10d::Backend {
     const c10::intrusive_ptr<AtollOptions> same_options_ = options_;
 
     atoll_group* group_;
+    const std::shared_ptr<Completions> completions_ = std::make_shared<Completions>();
     Meeting meeting_;
     std::mutex gpus_mutex_;
     std::map<c10::DeviceIndex, std::unique_ptr<GpuSide>> gpus_;

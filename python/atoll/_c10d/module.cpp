@@ -52,6 +52,14 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
             device_table = reinterpret_cast<const atoll_device_table*>(device_address);
             symmetric_table = reinterpret_cast<const atoll_symmetric_table*>(symmetric_address);
             device_memory_table = reinterpret_cast<const atoll_device_memory_table*>(device_memory_address);
+            static std::once_flag once;
+            std::call_once(once, [] {
+                const auto end = [] {
+                    const pybind11::gil_scoped_release no_gil;
+                    Completions::end_with_python();
+                };
+                pybind11::module_::import("atexit").attr("register")(pybind11::cpp_function(end));
+            });
             TORCH_CHECK(table->version == ATOLL_GROUPS_VERSION,
                         "Atoll's module for PyTorch was compiled for version ", ATOLL_GROUPS_VERSION,
                         " of libatoll's groups; the library has version ", table->version, ".");

@@ -1,6 +1,8 @@
 // Work: operations of the backend as PyTorch sees them.
 #pragma once
 
+#include "completions.hpp"
+
 #include <atoll/groups.h>
 
 #include <torch/csrc/distributed/c10d/Work.hpp>
@@ -69,8 +71,10 @@ class AtollWork : public c10d::Work {
 
     /// Starts the operation. Throws for a call that the library refuses.
     static c10::intrusive_ptr<AtollWork> start(atoll_group* group, const atoll_call& call, int rank, Job job,
-                                               std::uint64_t sequence) {
+                                               std::uint64_t sequence,
+                                               std::shared_ptr<Completions> completions) {
         auto work = c10::make_intrusive<AtollWork>(rank, std::move(job), sequence);
+        work->completions_ = std::move(completions);
         auto held = std::make_unique<c10::intrusive_ptr<AtollWork>>(work);
         const atoll_callbacks callbacks{held.get(), &AtollWork::finish_state, &AtollWork::notify_state};
         atoll_request* request = table->start(group, &call, &callbacks);
@@ -121,6 +125,7 @@ class AtollWork : public c10d::Work {
                 throw_failure(ATOLL_TIMED_OUT, table->last_error());
             }
         }
+        complete();
         if (const std::exception_ptr failure = exception()) std::rethrow_exception(failure);
         return true;
     }
@@ -132,7 +137,10 @@ class AtollWork : public c10d::Work {
         const std::lock_guard lock(state_);
         if (!future_) {
             future_ = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
-            if (over_.load()) mark(*future_);
+            if (over_.load()) {
+                is_claimed_ = true;
+                mark(*future_);
+            }
         }
         return future_;
     }
@@ -141,6 +149,7 @@ class AtollWork : public c10d::Work {
   private:
     static void finish_state(void* state) {
         AtollWork& work = **static_cast<c10::intrusive_ptr<AtollWork>*>(state);
+        work.take_place();
         if (work.job_.finish) work.job_.finish();
     }
     static void notify_state(void* state, int failure, const char* text) {
@@ -157,7 +166,7 @@ class AtollWork : public c10d::Work {
     }
 
     void settle(std::exception_ptr failure) {
-        c10::intrusive_ptr<c10::ivalue::Future> future;
+        bool has_future = false;
         {
             const std::lock_guard lock(state_);
             failure_ = std::move(failure);
@@ -166,9 +175,29 @@ class AtollWork : public c10d::Work {
             if (job_.ended) job_.ended();
             job_.ended = nullptr;
             over_.store(true, std::memory_order_release);
-            future = future_;
+            has_future = future_.defined();
         }
-        if (future) mark(*future);
+        if (!has_future) return;
+        if (!place_) place_ = completions_->reserve(depth_);
+        const auto self = c10::intrusive_ptr<AtollWork>::reclaim_copy(this);
+        Completions::fill(place_, [self] { self->complete(); });
+    }
+    /// Operations finish in one order on all ranks, which their callbacks keep.
+    void take_place() {
+        const std::lock_guard lock(state_);
+        if (future_) place_ = completions_->reserve(depth_);
+    }
+    /// Completes the future, if there is one. It is complete on return; its callbacks may still run elsewhere.
+    void complete() {
+        c10::intrusive_ptr<c10::ivalue::Future> future;
+        bool is_mine = false;
+        {
+            const std::lock_guard lock(state_);
+            future = future_;
+            is_mine = future.defined() && !std::exchange(is_claimed_, true);
+        }
+        if (is_mine) mark(*future);
+        while (future.defined() && !future->completed()) std::this_thread::yield();
     }
     void mark(c10::ivalue::Future& future) {
         if (failure_)
@@ -185,6 +214,10 @@ class AtollWork : public c10d::Work {
     mutable std::mutex state_;
     std::exception_ptr failure_;
     c10::intrusive_ptr<c10::ivalue::Future> future_;
+    bool is_claimed_ = false;  ///< a thread completes the future; guarded by state_
+    std::shared_ptr<Completions> completions_;
+    Completions::PlacePtr place_;  ///< in the order of callbacks; empty until it has finished
+    const int depth_ = Completions::depth_here();
 };
 
 /// Several operations as one.

@@ -1,0 +1,160 @@
+#include "completions.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <deque>
+#include <pthread.h>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+namespace atoll_c10d {
+namespace {
+
+thread_local int depth_of_thread = 0;
+std::atomic<bool> python_ends{false};
+
+}  // namespace
+
+struct Completions::Place {
+    std::shared_ptr<Queue> queue;
+    int depth = 0;
+    std::function<void()> complete;
+};
+
+struct Completions::Queue {
+    std::mutex mutex;
+    std::condition_variable call;  // a place was filled, or the group has ended
+    std::condition_variable rest;  // the thread has done what was ready
+    std::deque<PlacePtr> places;
+    bool has_thread = false;
+    bool is_busy = false;
+    bool has_group = true;
+
+    bool is_ready() const { return !places.empty() && places.front()->complete; }
+    void serve(int depth);
+    bool start_thread(const std::shared_ptr<Queue>& self, int depth);
+};
+
+namespace {
+
+/// The queues of all groups. Never destroyed: threads may use it while the process ends.
+template <class Queue> struct Registry {
+    std::mutex mutex;
+    std::vector<std::weak_ptr<Queue>> queues;
+
+    static Registry& get() {
+        static auto* made = new Registry;
+        return *made;
+    }
+    void add(const std::shared_ptr<Queue>& queue) {
+        const std::lock_guard lock(mutex);
+        std::erase_if(queues, [](const auto& one) { return one.expired(); });
+        queues.push_back(queue);
+    }
+    std::vector<std::shared_ptr<Queue>> alive() {
+        const std::lock_guard lock(mutex);
+        std::vector<std::shared_ptr<Queue>> found;
+        for (const auto& one : queues)
+            if (auto queue = one.lock()) found.push_back(std::move(queue));
+        return found;
+    }
+};
+
+}  // namespace
+
+Completions::Completions() : owner_(::getpid()) {}
+
+Completions::~Completions() {
+    if (::getpid() != owner_) return;  // another thread may have held a mutex during the fork
+    for (const auto& queue : queues_) {
+        const std::lock_guard lock(queue->mutex);
+        queue->has_group = false;
+        queue->call.notify_one();
+    }
+}
+
+int Completions::depth_here() { return depth_of_thread; }
+
+std::shared_ptr<Completions::Queue> Completions::queue_of(std::size_t depth) {
+    const std::lock_guard lock(mutex_);
+    while (queues_.size() <= depth) {
+        queues_.push_back(std::make_shared<Queue>());
+        Registry<Queue>::get().add(queues_.back());
+    }
+    return queues_[depth];
+}
+
+Completions::PlacePtr Completions::reserve(int depth) {
+    auto place = std::make_shared<Place>();
+    place->queue = queue_of(static_cast<std::size_t>(depth));
+    place->depth = depth;
+    const std::lock_guard lock(place->queue->mutex);
+    place->queue->places.push_back(place);
+    return place;
+}
+
+void Completions::fill(const PlacePtr& place, std::function<void()> complete) {
+    Queue& queue = *place->queue;
+    {
+        const std::lock_guard lock(queue.mutex);
+        if (queue.has_thread || queue.start_thread(place->queue, place->depth)) {
+            place->complete = std::move(complete);
+            queue.call.notify_one();
+            return;
+        }
+        std::erase(queue.places, place);
+    }
+    complete();
+}
+
+/// Under the mutex. The thread shares the queue and is never joined: it may run a callback that destroys the
+/// group.
+bool Completions::Queue::start_thread(const std::shared_ptr<Queue>& self, int depth) {
+    sigset_t all, before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+        std::thread([self, depth] { self->serve(depth); }).detach();
+        has_thread = true;
+    } catch (const std::system_error&) {
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return has_thread;
+}
+
+void Completions::Queue::serve(int depth) {
+    constexpr std::chrono::seconds longest_rest(10);
+    depth_of_thread = depth + 1;
+    std::unique_lock lock(mutex);
+    for (;;) {
+        const bool wakes = call.wait_for(lock, longest_rest, [&] { return is_ready() || !has_group; });
+        if (!wakes || !is_ready() || python_ends.load()) break;
+        auto complete = std::move(places.front()->complete);
+        places.pop_front();
+        is_busy = true;
+        lock.unlock();
+        complete();
+        complete = nullptr;  // destroys what it holds without the mutex
+        lock.lock();
+        is_busy = false;
+        if (!is_ready()) rest.notify_all();
+    }
+    has_thread = false;
+}
+
+void Completions::end_with_python() {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    for (const auto& queue : Registry<Queue>::get().alive()) {
+        std::unique_lock lock(queue->mutex);
+        queue->rest.wait_until(lock, end, [&] { return !queue->is_busy && !queue->is_ready(); });
+    }
+    python_ends.store(true);
+    for (auto& queue : Registry<Queue>::get().alive())
+        new std::shared_ptr<Queue>(std::move(queue));  // its places may hold objects of Python
+}
+
+}  // namespace atoll_c10d

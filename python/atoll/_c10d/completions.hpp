@@ -1,0 +1,53 @@
+// Completions: the threads of a group that complete futures, apart from those that move data.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <sys/types.h>
+#include <vector>
+
+namespace atoll_c10d {
+
+/// Completes the futures of a group, which runs their callbacks. A callback may wait for other operations of
+/// its group, also for those that it begins: each depth has a separate thread. An operation begun outside
+/// callbacks has depth 0; one begun in a callback of depth d has depth d + 1.
+///
+/// The callbacks of one depth run one after another, in the order of their places. So the operations that
+/// they begin have one order on all ranks.
+class Completions {
+    struct Place;
+    struct Queue;
+
+  public:
+    using PlacePtr = std::shared_ptr<Place>;
+
+    Completions();
+    /// Futures with a place are still completed. Does not wait for them.
+    ~Completions();
+    Completions(const Completions&) = delete;
+    Completions& operator=(const Completions&) = delete;
+
+    /// The depth of operations that this thread begins.
+    static int depth_here();
+
+    /// Takes the next place in the order of a depth.
+    PlacePtr reserve(int depth);
+    /// Lets the place's thread call `complete`, which must not throw, after those of the places before it.
+    /// Each place needs it. If the system refuses a thread, this calls it.
+    static void fill(const PlacePtr& place, std::function<void()> complete);
+
+    /// Waits until the threads of all groups have done what is ready, 10 s at most. Then they call no
+    /// callbacks any more: a thread that needs the GIL of a Python that ends would abort the process. Called
+    /// once, without the GIL, before Python ends.
+    static void end_with_python();
+
+  private:
+    std::shared_ptr<Queue> queue_of(std::size_t depth);
+
+    const pid_t owner_;
+    std::mutex mutex_;
+    std::vector<std::shared_ptr<Queue>> queues_;  // by depth
+};
+
+}  // namespace atoll_c10d
