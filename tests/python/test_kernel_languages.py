@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from atoll import _atoll, _resident
 from jobs import HANG_GUARD, PROGRAMS, ROOT, Done, Job, environment, launcher, python
-from program_checks import Outcomes, checks_of
 from kernel_pythons import with_triton
+from program_checks import Outcomes, checks_of
 from simulated import needs_plugin
 
 

@@ -187,7 +187,8 @@ class AtollWork : public c10d::Work {
         const std::lock_guard lock(state_);
         if (future_) place_ = completions_->reserve(depth_);
     }
-    /// Completes the future, if there is one. It is complete on return; its callbacks may still run elsewhere.
+    /// Completes the future, if there is one. It is complete on return; its callbacks may still run
+    /// elsewhere.
     void complete() {
         c10::intrusive_ptr<c10::ivalue::Future> future;
         bool is_mine = false;
