@@ -56,6 +56,15 @@ def report(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_GUARD)
 
 
+def test_each_wait_began_at_one_pe(traces: tuple[Path, Path], tmp_path: Path) -> None:
+    """The delays of late PEs are divided among the PEs that they waited for, without loss."""
+    report(traces[0], "--html", tmp_path / "page.html")
+    data = data_of((tmp_path / "page.html").read_text())
+    waited = sum(row[2] for name in ("keptInCollectives", "keptBySignals") for row in data[name])
+    assert waited > 0 and sum(ns for _, ns in data["origins"]) == waited
+    assert "where the waiting began:\n  PE " in report(traces[0]).stdout
+
+
 def data_of(page: str) -> dict[str, Any]:
     found = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     assert len(found) == 1

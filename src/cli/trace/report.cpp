@@ -57,6 +57,16 @@ std::string lateness_text(const Summary& summary) {
     return ranking.text();
 }
 
+/// For each PE the time for which others waited because of it, also through PEs that waited for it.
+std::string origins_text(const Summary& summary) {
+    Ranking ranking;
+    for (const auto& [pe, ns] : summary.origins)
+        if (ns > 0)
+            ranking.add(ns,
+                        "  PE " + std::to_string(pe) + ": " + time_of(ns) + " of the others, all together");
+    return ranking.text();
+}
+
 /// For each pair of PEs the time for which one waited until the other sent its signal or message.
 std::string signals_text(const Summary& summary) {
     Ranking ranking;
@@ -140,6 +150,7 @@ std::string report_text(const Summary& summary) {
            parts_text({
                {"operations of all PEs", common::statistics_table(summary.statistics)},
                {"time of the PEs' first threads", balance_text(summary)},
+               {"where the waiting began", origins_text(summary)},
                {"the last to arrive", lateness_text(summary)},
                {"waits for signals and messages", signals_text(summary)},
                {"most bytes at a PE", targets_text(summary)},

@@ -1,5 +1,7 @@
 #include "cli/trace/summary.hpp"
 
+#include "cli/trace/origins.hpp"
+
 #include <algorithm>
 
 namespace atl::cli {
@@ -91,27 +93,37 @@ void add_kernels_of(const PeTrace& pe, Summary& summary) {
     if (!calls.empty()) summary.kernel_statistics.push_back(statistics_of(pe.pe, calls));
 }
 
-void add_meetings(const JobTrace& trace, Summary& summary) {
+/// Adds the time from `began` for which one PE waited.
+void add_origins(const std::vector<Origins::Part>& parts, std::uint64_t began, Summary& summary) {
+    for (const Origins::Part& part : parts)
+        if (part.ended > began) summary.origins[part.pe] += part.ended - std::max(part.began, began);
+}
+
+void add_meetings(const JobTrace& trace, const Origins& origins, Summary& summary) {
     for (const Meeting& meeting : meetings_of(trace)) {
         summary.meetings += 1;
         const int late = trace.pes[meeting.last.pe].pe;
         summary.last_to_arrive[late].times += 1;
+        const std::vector<Origins::Part> parts =
+            origins.of(meeting.last.pe, trace.event(meeting.first).began, trace.event(meeting.last).began);
         for (const EventId member : meeting.members) {
             if (member.pe == meeting.last.pe) continue;
             const std::uint64_t ns = trace.event(meeting.last).began - trace.event(member).began;
             summary.last_to_arrive[late].ns += ns;
             summary.kept_in_collectives[{late, trace.pes[member.pe].pe}].add({1, ns});
+            add_origins(parts, trace.event(member).began, summary);
         }
     }
 }
 
 /// The sender kept the receiver waiting from the begin of its wait to that of the operation that ended it.
-void add_signals(const JobTrace& trace, Summary& summary) {
+void add_signals(const JobTrace& trace, const Origins& origins, Summary& summary) {
     for (const Flow& flow : flows_of(trace)) {
         const LoggedEvent &from = trace.event(flow.from), &to = trace.event(flow.to);
         if (flow.from.pe == flow.to.pe || from.began <= to.began) continue;
         summary.kept_by_signals[{trace.pes[flow.from.pe].pe, trace.pes[flow.to.pe].pe}].add(
             {1, from.began - to.began});
+        add_origins(origins.of(flow.from.pe, to.began, from.began), to.began, summary);
     }
 }
 
@@ -127,8 +139,9 @@ Summary summary_of(const JobTrace& trace) {
         add_events_of(pe, summary);
         add_kernels_of(pe, summary);
     }
-    add_meetings(trace, summary);
-    add_signals(trace, summary);
+    const Origins origins(trace);
+    add_meetings(trace, origins, summary);
+    add_signals(trace, origins, summary);
     return summary;
 }
 

@@ -56,6 +56,7 @@ struct Summary {
     std::vector<common::PeStatistics> statistics;
     std::vector<PeTimes> times;                  ///< of PEs with events
     std::map<int, Late> last_to_arrive;          ///< by the PE: the others' time, all together
+    std::map<int, std::uint64_t> origins;        ///< ns that others waited, by the PE where the delay began
     std::map<PePair, Late> kept_in_collectives;  ///< by the late PE and the PE that waited for it
     std::map<PePair, Late> kept_by_signals;      ///< the same, by signals and messages
     std::map<PePair, Traffic> traffic;           ///< by the caller and the PE whose memory it accessed

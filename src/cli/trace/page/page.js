@@ -1,8 +1,9 @@
 // Builds the page from its data. Times are in ns; src/cli/trace/page/page_data.cpp writes the lists in this order:
 // operations [name, calls, bytes, s, longest s, waiting s, least s, its PE, most s, its PE]; times [all, moving, waiting]
 // of a row; traffic [row of the caller, row of the memory, bytes, calls]; keptInCollectives and keptBySignals [row of
-// the late PE, row that waited, ns, times]; late [PE, times, ns]; sites [place, operation, calls, bytes, ns, longest,
-// waiting]; ranges [name, ns, least, its PE, most, its PE]; kernels and kernelRanges the same inside kernels.
+// the late PE, row that waited, ns, times]; late [PE, times, ns]; origins [PE, ns]; sites [place, operation,
+// calls, bytes, ns, longest, waiting]; ranges [name, ns, least, its PE, most, its PE]; kernels and kernelRanges the same
+// inside kernels.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
@@ -39,11 +40,13 @@ function findings() {
     if (all > 0)
         found.push(`All PEs together: ${percentText(Math.max(0, 1 - (moving + waiting) / all))} of the time in own code, ` +
             `${percentText(waiting / all)} waiting, ${percentText(moving / all)} moving data.`);
-    const [late] = sumsBy(joined(data.keptInCollectives, data.keptBySignals), 0);
-    if (late) {
-        const last = data.width === 1 && data.late.find(([pe]) => pe === late[0]);
-        found.push(`${rowName(late[0])} kept others waiting most: ${timeText(late[1])}, all together` +
-            (last ? `. It was the last in ${countText(last[1])} of ${countText(data.meetings)} collectives.` : "."));
+    const [origin] = data.origins;
+    if (origin) {
+        const [direct] = sumsBy(joined(data.keptInCollectives, data.keptBySignals), 0);
+        const last = data.late.find(([pe]) => pe === origin[0]);
+        const through = data.width === 1 && direct[0] !== origin[0] && `, mostly through ${rowName(direct[0])}, which waited for it`;
+        found.push(`PE ${origin[0]} kept others waiting most: ${timeText(origin[1])}, all together${through || ""}.` +
+            (last ? ` It was the last in ${countText(last[1])} of ${countText(data.meetings)} collectives.` : ""));
     }
     const bytes = data.traffic.reduce((sum, cell) => sum + cell[2], 0), [target] = sumsBy(data.traffic, 1);
     const times = target ? target[1] / (bytes / data.rows) : 0;

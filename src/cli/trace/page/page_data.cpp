@@ -84,6 +84,13 @@ Json late_of(const Summary& summary) {
     return largest(std::move(rows), 2, most_ranges);
 }
 
+Json origins_of(const Summary& summary) {
+    std::vector<Json> rows;
+    for (const auto& [pe, ns] : summary.origins)
+        if (ns > 0) rows.push_back({pe, ns});
+    return largest(std::move(rows), 1, most_ranges);
+}
+
 }  // namespace
 
 Json page_data(const PageSource& source) {
@@ -112,6 +119,7 @@ Json page_data(const PageSource& source) {
         {"keptInCollectives", matrix_of(summary.kept_in_collectives, rows, of_late)},
         {"keptBySignals", matrix_of(summary.kept_by_signals, rows, of_late)},
         {"late", late_of(summary)},
+        {"origins", origins_of(summary)},
         {"sites", sites_of(summary)},
         {"ranges", ranges_of(summary.ranges)},
         {"kernels", operations_of(summary.kernel_statistics)},
