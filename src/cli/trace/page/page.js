@@ -44,9 +44,12 @@ function findings() {
     if (origin) {
         const [direct] = sumsBy(joined(data.keptInCollectives, data.keptBySignals), 0);
         const last = data.late.find(([pe]) => pe === origin[0]);
-        const through = data.width === 1 && direct[0] !== origin[0] && `, mostly through ${rowName(direct[0])}, which waited for it`;
-        found.push(`PE ${origin[0]} kept others waiting most: ${timeText(origin[1])}, all together${through || ""}.` +
-            (last ? ` It was the last in ${countText(last[1])} of ${countText(data.meetings)} collectives.` : ""));
+        let how = ".";
+        if (data.width === 1 && direct[0] !== origin[0])
+            how = `, mostly through ${rowName(direct[0])}, which waited for it.`;
+        else if (last)
+            how = `. It was the last in ${countText(last[1])} of ${countText(data.meetings)} collectives.`;
+        found.push(`PE ${origin[0]} kept others waiting most: ${timeText(origin[1])}, all together${how}`);
     }
     const bytes = data.traffic.reduce((sum, cell) => sum + cell[2], 0), [target] = sumsBy(data.traffic, 1);
     const times = target ? target[1] / (bytes / data.rows) : 0;
