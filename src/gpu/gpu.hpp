@@ -8,6 +8,7 @@
 #include "gpu/gpu_pinning.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -37,6 +38,10 @@ class Gpu {
   public:
     virtual ~Gpu() = default;
     virtual const DeviceFacts& facts() const noexcept = 0;
+    /// Throws Error(unsupported) if this GPU is known to be unable to reach that one.
+    virtual void check_peer(const DeviceUuid& peer) const = 0;
+    /// The clock that kernels read (globaltimer). 0: it cannot be read. Throws Error(system).
+    virtual std::uint64_t clock_ns() { return 0; }
     virtual GpuMemory& memory() noexcept = 0;
     virtual GpuExecutor& executor() noexcept = 0;
     virtual GpuPinning& pinning() noexcept = 0;

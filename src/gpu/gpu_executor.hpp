@@ -23,8 +23,6 @@ class GpuExecutor {
     virtual void fill(void* dst, unsigned char value, std::size_t bytes) = 0;
     /// Runs on a stream of this object. Returns the word's previous value.
     virtual std::uint64_t run_word(WordCall call) = 0;
-    /// The clock that kernels read (globaltimer). 0: it cannot be read.
-    virtual std::uint64_t clock_ns() { return 0; }
 
     // ---- streams
     /// Returns a stream that waits for no other, nor any for it. It lives as long as this object.

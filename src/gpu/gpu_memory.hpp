@@ -33,8 +33,6 @@ struct DeviceWindow {
 class GpuMemory {
   public:
     virtual ~GpuMemory() = default;
-    /// Throws Error(unsupported) if this GPU is known to be unable to reach that one.
-    virtual void check_peer(const DeviceUuid& peer) const = 0;
     /// Reserves addresses for all slots, without memory.
     virtual DeviceWindow reserve(int n_slots, int my_slot) = 0;
     /// Adds a chunk to this PE's slot; the result lets the others map it.

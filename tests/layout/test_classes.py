@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from test_layout import name_of, tracked
+from test_layout import ROOT, name_of, tracked
 
 MOST_METHODS = 25
+# A GPU is known by these interfaces, so that a plug-in for another one has little to implement.
+MOST_METHODS_OF_GPU = 10
+GPU_INTERFACES = {
+    "src/gpu/gpu.hpp Gpu",
+    "src/gpu/gpu_memory.hpp GpuMemory",
+    "src/gpu/gpu_executor.hpp GpuExecutor",
+    "src/gpu/gpu_pinning.hpp GpuPinning",
+}
 # File and name of a class, and the reason why it may have more public methods. Constructors and operators do not count;
 # overloads count once.
 MORE = {
@@ -89,14 +97,20 @@ def sources(*suffixes: str) -> list[Path]:
     ]
 
 
-def large_classes() -> dict[str, int]:
-    """The public methods of each class above the limit, by its file and name."""
+def class_sizes(files: Iterable[Path]) -> dict[str, int]:
+    """The public methods of each class, by its file and name."""
     sizes: dict[str, int] = {}
-    for file in sources(".hpp", ".cuh", ".h", ".cpp", ".cu"):
+    for file in files:
         for kind, name, body in classes(file.read_text()):
             # Specialisations and nested classes of one name: the largest counts.
             place = f"{name_of(file)} {name}"
             sizes[place] = max(sizes.get(place, 0), len(public_methods(kind, name, body)))
+    return sizes
+
+
+def large_classes() -> dict[str, int]:
+    """The classes above the limit."""
+    sizes = class_sizes(sources(".hpp", ".cuh", ".h", ".cpp", ".cu"))
     return {place: size for place, size in sizes.items() if size > MOST_METHODS}
 
 
@@ -104,6 +118,13 @@ def test_classes_are_small() -> None:
     large = large_classes()
     assert not set(large) - set(MORE), f"more than {MOST_METHODS} public methods: {large}"
     assert not set(MORE) - set(large), "these are no longer large; remove their reasons"
+
+
+def test_interfaces_of_gpus_are_small() -> None:
+    sizes = class_sizes((ROOT / "src/gpu").glob("gpu*.hpp"))
+    interfaces = {place: size for place, size in sizes.items() if place in GPU_INTERFACES}
+    assert interfaces.keys() == GPU_INTERFACES
+    assert all(0 < size <= MOST_METHODS_OF_GPU for size in interfaces.values()), interfaces
 
 
 def test_a_large_class_is_found() -> None:

@@ -14,6 +14,8 @@ class CudaGpu final : public gpu::Gpu {
         : device_(choice), executor_(device_, pinning_), pinning_(device_, memory_), memory_(device_) {}
 
     const gpu::DeviceFacts& facts() const noexcept override { return device_.facts; }
+    void check_peer(const gpu::DeviceUuid& peer) const override { device_.check_peer(peer); }
+    std::uint64_t clock_ns() override { return executor_.clock_ns(); }
     gpu::GpuMemory& memory() noexcept override { return memory_; }
     gpu::GpuExecutor& executor() noexcept override { return executor_; }
     gpu::GpuPinning& pinning() noexcept override { return pinning_; }

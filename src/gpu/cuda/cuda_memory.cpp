@@ -17,35 +17,6 @@ CudaMemory::~CudaMemory() {
         device_.driver.free_addresses(window_, stride_bytes * static_cast<std::size_t>(n_slots_));
 }
 
-void CudaMemory::check_peer(const gpu::DeviceUuid& peer) const {
-    if (peer == device_.facts.uuid) return;
-    const CUdevice other = find_device(device_.driver, peer);
-    if (other < 0) return;  // not visible to this process; mapping its memory will report it
-    const auto named = [](CUdevice device, const std::string& which) {
-        return "GPU " + std::to_string(device) + " (" + which + ")";
-    };
-    const std::string mine = named(device_.number, device_.facts.name + ", " + uuid_text(device_.facts.uuid));
-    const std::string theirs = named(other, uuid_text(peer));
-    int can = 0;
-    device_.driver.check(device_.driver.can_access_peer(&can, device_.number, other),
-                         "say whether two GPUs reach each other");
-    if (!can)
-        throw Error(ErrorCode::unsupported,
-                    mine + " cannot access the memory of " + theirs +
-                        ": there is neither NVLink nor PCIe peer access between them; see `nvidia-smi topo "
-                        "-p2p r`.");
-    int atomics = 0;
-    device_.driver.check(
-        device_.driver.peer_attribute(&atomics, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
-                                      device_.number, other),
-        "say whether atomics cross between two GPUs");
-    if (!atomics)
-        throw Error(ErrorCode::unsupported,
-                    "The link between " + mine + " and " + theirs +
-                        " has no native atomics, which signals and atomics need (PCIe has none); use GPUs "
-                        "that NVLink connects, see `nvidia-smi topo -p2p a`.");
-}
-
 gpu::DeviceWindow CudaMemory::reserve(int n_slots, int my_slot) {
     const std::size_t bytes = stride_bytes * static_cast<std::size_t>(n_slots);
     const CUresult result = device_.driver.reserve(&window_, bytes, gpu::device_alignment, 0, 0);

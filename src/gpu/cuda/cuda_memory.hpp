@@ -22,7 +22,6 @@ class CudaMemory final : public gpu::GpuMemory {
                stride_bytes * static_cast<std::size_t>(n_slots_);
     }
 
-    void check_peer(const gpu::DeviceUuid& peer) const override;
     gpu::DeviceWindow reserve(int n_slots, int my_slot) override;
     common::Fd extend(std::size_t bytes) override;
     void map_peer(int slot, const common::Fd& chunk) override;

@@ -1,5 +1,6 @@
 #include "gpu/cuda/primary_context.hpp"
 
+#include "atoll/error.hpp"
 #include "gpu/cuda/device.hpp"
 
 #include <string>
@@ -37,5 +38,32 @@ CudaDevice::CudaDevice(const gpu::DeviceChoice& choice)
       number(choose_device(driver, choice)),
       facts(describe_device(driver, number)),
       context(driver, number) {}
+
+void CudaDevice::check_peer(const gpu::DeviceUuid& peer) const {
+    if (peer == facts.uuid) return;
+    const CUdevice other = find_device(driver, peer);
+    if (other < 0) return;  // not visible to this process; mapping its memory will report it
+    const auto named = [](CUdevice device, const std::string& which) {
+        return "GPU " + std::to_string(device) + " (" + which + ")";
+    };
+    const std::string mine = named(number, facts.name + ", " + uuid_text(facts.uuid));
+    const std::string theirs = named(other, uuid_text(peer));
+    int can = 0;
+    driver.check(driver.can_access_peer(&can, number, other), "say whether two GPUs reach each other");
+    if (!can)
+        throw Error(ErrorCode::unsupported,
+                    mine + " cannot access the memory of " + theirs +
+                        ": there is neither NVLink nor PCIe peer access between them; see `nvidia-smi topo "
+                        "-p2p r`.");
+    int atomics = 0;
+    driver.check(
+        driver.peer_attribute(&atomics, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, number, other),
+        "say whether atomics cross between two GPUs");
+    if (!atomics)
+        throw Error(ErrorCode::unsupported,
+                    "The link between " + mine + " and " + theirs +
+                        " has no native atomics, which signals and atomics need (PCIe has none); use GPUs "
+                        "that NVLink connects, see `nvidia-smi topo -p2p a`.");
+}
 
 }  // namespace atl::cuda

@@ -51,6 +51,8 @@ class PrimaryContext {
 
 struct CudaDevice {
     explicit CudaDevice(const gpu::DeviceChoice& choice);
+    /// See Gpu::check_peer.
+    void check_peer(const gpu::DeviceUuid& peer) const;
 
     const Driver& driver;
     const CUdevice number;

@@ -77,7 +77,7 @@ DeviceMemory::DeviceMemory(JobView& job, const OpenDevice& open, std::size_t con
                std::vector<unsigned> blocks;
                for (int pe = 0; pe < job_.n_pes; ++pe) {
                    const Hello& other = hellos[static_cast<std::size_t>(pe)];
-                   if (slot_of(pe) >= 0) gpu_->memory().check_peer(other.uuid);
+                   if (slot_of(pe) >= 0) gpu_->check_peer(other.uuid);
                    uses.push_back({other.uuid, other.process, other.takes_turns != 0});
                    blocks.push_back(other.resident_blocks);
                }

@@ -35,7 +35,7 @@ device::TraceClock KernelTrace::compared_clocks() {
     std::uint64_t device_ns = 0;
     for (int i = 0; i < times; ++i) {
         const std::uint64_t before = common::now_ns();
-        device_ns = gpu_.executor().clock_ns();
+        device_ns = gpu_.clock_ns();
         const std::uint64_t after = common::now_ns();
         if (device_ns == 0) break;
         least = std::max(least, static_cast<std::int64_t>(device_ns - after));

@@ -163,7 +163,7 @@ std::string ProcessDeviceHeap::describe(const Block& block) {
 ProcessDeviceHeap::Peer& ProcessDeviceHeap::peer(const Place& place) {
     const auto known = peers_.find(place.courier.name);
     if (known != peers_.end()) return known->second;
-    gpu_->memory().check_peer(place.uuid);
+    gpu_->check_peer(place.uuid);
     const int slot = static_cast<int>(peers_.size()) + 1;
     if (slot >= most_processes)
         throw Error(
