@@ -2,6 +2,7 @@
 
 #include "collective/arguments.hpp"
 #include "common/text.hpp"
+#include "core/context/route.hpp"
 
 #include <algorithm>
 
@@ -58,11 +59,7 @@ static_assert(sizeof(Arrays) <= core::exchange_bytes);
 
 std::uint64_t place_of(const core::JobState& job, const gpu::DeviceMemory& device, const char* operation,
                        const char* name, const void* array, std::size_t bytes) {
-    if (device.holds(array)) {
-        if (job.window().check) device.check(array, bytes);
-        return device.offset_of(array);
-    }
-    if (device.in_window(array))
+    if (device.in_window(array) && !device.holds(array))
         throw Error(ErrorCode::not_symmetric,
                     std::string(operation) + ": " + name + " (" + common::address_text(array) +
                         ") is in another PE's slot; pass the address in this PE's own device heap.");
@@ -70,7 +67,11 @@ std::uint64_t place_of(const core::JobState& job, const gpu::DeviceMemory& devic
         throw Error(ErrorCode::invalid_argument, std::string(operation) + ": " + name + " is null, but " +
                                                      common::bytes_text(bytes) +
                                                      " of it are needed on this PE.");
-    return device.local().reaches(array, bytes) ? on_gpu : on_host;
+    const core::Route own = core::route_of_own(job, array, bytes);
+    if (own.path == core::Path::window) return on_host;
+    if (own.local_on_gpu) return on_gpu;
+    if (job.window().check) device.check(array, bytes);
+    return own.offset;
 }
 
 Arrays describe(State& state, const char* operation, const GroupArguments& arguments) {

@@ -1,6 +1,6 @@
 // Collectives on device memory in teams whose GPUs cannot all access each other. They run as collectives of
 // the host, on copies in the host's memory.
-#include "core/team/kernel_control.hpp"
+#include "core/context/route.hpp"
 #include "stream/on_device.hpp"
 
 #include <algorithm>

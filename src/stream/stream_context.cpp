@@ -4,13 +4,15 @@
 #include "atoll/device/control.hpp"
 
 #include "common/text.hpp"
-#include "core/context/context_state.hpp"
+#include "core/context/route.hpp"
 #include "core/job/job_state.hpp"
 #include "core/team/kernel_control.hpp"
 #include "gpu/heap/device_memory.hpp"
 #include "stream/stream_checks.hpp"
 #include "stream/stream_servers.hpp"
 #include "transport/apply_atomic.hpp"
+
+#include <algorithm>
 
 namespace atl {
 
@@ -29,11 +31,11 @@ device::Team stream_team(core::TeamState& team, Stream stream, bool far_too) {
             "A team's first use on a GPU cannot be captured in a CUDA graph: it writes to the GPU. Make "
             "the StreamContext or StreamTeam before the capture begins.");
     if (!far_too || !device) return stream_team(team);
-    for (int i = 0; i < team.n_pes(); ++i)
-        if (device->far().has(team.world_pe(i))) {
-            StreamServers::of(team.job()).stream_server();  // before any capture
-            break;
-        }
+    const auto needs_server = [&](int pe) {
+        return core::path_to(team.job(), Memory::device, pe) == core::Path::staged;
+    };
+    if (std::any_of(team.members().begin(), team.members().end(), needs_server))
+        StreamServers::of(team.job()).stream_server();  // before any capture
     return core::kernel_team(team, Memory::device, true);
 }
 
@@ -72,14 +74,14 @@ class Checked {
   public:
     Checked(core::ContextState& context, Stream stream)
         : context_(context), job_(context.job()), device_(stream::device_for_streams(job_, stream.handle)) {}
-    /// The address of the same object on `pe`.
-    void* at(const void* symmetric, std::size_t bytes, int pe) const {
+    /// The route to the same object on `pe`.
+    core::Route to(const void* symmetric, std::size_t bytes, int pe) const {
         check_pe(pe);
         stream::check_on_device(job_, device_, symmetric, bytes);
-        return device_.at(symmetric, context_.team().world_pe(pe));
+        return core::route_on_device(context_, device_, symmetric, pe);
     }
-    void* word_at(const void* symmetric, std::size_t bytes, int pe) const {
-        void* word = at(symmetric, bytes, pe);
+    core::Route to_word(const void* symmetric, std::size_t bytes, int pe) const {
+        const core::Route word = to(symmetric, bytes, pe);
         if (job_.window().check && reinterpret_cast<std::uintptr_t>(symmetric) % bytes != 0)
             detail::throw_misaligned(symmetric, bytes);
         return word;
@@ -99,11 +101,11 @@ class Checked {
                         "CPUs update words. Wait for it, or keep it in the device heap.");
         return here;
     }
-    /// Starts a request to a PE that only a transport reaches, after `at` has checked it. Returns false if
-    /// the window reaches it.
-    bool by_host(const device::Team& team, Stream stream, int pe, gpu::FarRequest request) const {
-        request.pe = context_.team().world_pe(pe);
-        if (!device_.far().has(request.pe)) return false;
+    /// Starts a request to a PE that only a transport reaches. Returns false if the window reaches it.
+    bool by_host(const device::Team& team, Stream stream, const core::Route& route,
+                 gpu::FarRequest request) const {
+        if (route.path != core::Path::staged) return false;
+        request.pe = route.pe;
         stream::StreamServers::of(context_.job()).stream_server().start(team, request, stream.handle);
         return true;
     }
@@ -127,37 +129,37 @@ StreamContext::StreamContext(const Context& context, Stream stream) {
 
 void StreamContext::put_bytes(void* dst, const void* src, std::size_t bytes, int pe) const {
     const Checked call(*state_, stream_);
-    void* there = call.at(dst, bytes, pe);
+    const core::Route route = call.to(dst, bytes, pe);
     call.device().local().check_pinned(src, bytes);
     if (bytes == 0 ||
         call.by_host(
-            team_, stream_, pe,
+            team_, stream_, route,
             {.there = dst, .here = const_cast<void*>(src), .bytes = bytes, .kind = gpu::FarKind::put}))
         return;
-    call.device().streams().start(gpu::CopyCall{there, src, bytes, nullptr, 0, SignalOp::set},
+    call.device().streams().start(gpu::CopyCall{route.there, src, bytes, nullptr, 0, SignalOp::set},
                                   stream_.handle);
 }
 
 void StreamContext::get_bytes(void* dst, const void* src, std::size_t bytes, int pe) const {
     const Checked call(*state_, stream_);
-    const void* there = call.at(src, bytes, pe);
+    const core::Route route = call.to(src, bytes, pe);
     call.device().local().check_pinned(dst, bytes);
     if (bytes == 0 ||
         call.by_host(
-            team_, stream_, pe,
+            team_, stream_, route,
             {.there = const_cast<void*>(src), .here = dst, .bytes = bytes, .kind = gpu::FarKind::get}))
         return;
-    call.device().streams().start(gpu::CopyCall{dst, there, bytes, nullptr, 0, SignalOp::set},
+    call.device().streams().start(gpu::CopyCall{dst, route.there, bytes, nullptr, 0, SignalOp::set},
                                   stream_.handle);
 }
 
 void StreamContext::put_signal_bytes(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
                                      std::uint64_t value, SignalOp op, int pe) const {
     const Checked call(*state_, stream_);
-    auto* word = static_cast<std::uint64_t*>(call.word_at(signal, sizeof *signal, pe));
-    void* there = bytes == 0 ? word : call.at(dst, bytes, pe);
+    const core::Route word = call.to_word(signal, sizeof *signal, pe);
+    void* there = bytes == 0 ? word.there : call.to(dst, bytes, pe).there;
     call.device().local().check_pinned(bytes == 0 ? there : src, bytes);
-    if (call.by_host(team_, stream_, pe,
+    if (call.by_host(team_, stream_, word,
                      {.there = bytes == 0 ? signal : dst,
                       .here = const_cast<void*>(bytes == 0 ? nullptr : src),
                       .bytes = bytes,
@@ -166,7 +168,8 @@ void StreamContext::put_signal_bytes(void* dst, const void* src, std::size_t byt
                       .kind = gpu::FarKind::put,
                       .signal_op = op}))
         return;
-    call.device().streams().start(gpu::CopyCall{there, bytes == 0 ? there : src, bytes, word, value, op},
+    call.device().streams().start(gpu::CopyCall{there, bytes == 0 ? there : src, bytes,
+                                                static_cast<std::uint64_t*>(word.there), value, op},
                                   stream_.handle);
 }
 
@@ -188,15 +191,16 @@ void StreamContext::strided_any(const detail::StridedBlocks& copy, int pe, bool 
         copy.dst,  copy.src, copy.dst_stride * size, copy.src_stride * size, copy.block * copy.element_bytes,
         copy.count};
     const std::size_t reach = detail::extent_bytes(stride, copy.block, copy.count, copy.element_bytes);
-    if (is_put)
-        strided.dst = call.at(copy.dst, reach, pe);
-    else
-        strided.src = call.at(copy.src, reach, pe);
     void* symmetric = is_put ? copy.dst : const_cast<void*>(copy.src);
+    const core::Route route = call.to(symmetric, reach, pe);
+    if (is_put)
+        strided.dst = route.there;
+    else
+        strided.src = route.there;
     void* local = is_put ? const_cast<void*>(copy.src) : copy.dst;
     const gpu::LocalRange range = gpu::local_range(strided, is_put);
     call.device().local().check_pinned(range.low, range.bytes);
-    if (call.by_host(team_, stream_, pe,
+    if (call.by_host(team_, stream_, route,
                      {.there = symmetric,
                       .here = local,
                       .bytes = strided.block_bytes,
@@ -214,23 +218,24 @@ void StreamContext::store(void* dst, std::uint64_t bits, std::size_t bytes, int 
                        : bytes == 4 ? DType::uint32
                        : bytes == 2 ? DType::uint16
                                     : DType::uint8;
-    void* word = call.word_at(dst, bytes, pe);
-    if (call.by_host(team_, stream_, pe,
+    const core::Route word = call.to_word(dst, bytes, pe);
+    if (call.by_host(team_, stream_, word,
                      {.there = dst, .bytes = bytes, .value = bits, .kind = gpu::FarKind::put}))
         return;
-    call.device().streams().start(gpu::WordCall{word, nullptr, bits, 0, AtomicOp::set, type}, stream_.handle);
+    call.device().streams().start(gpu::WordCall{word.there, nullptr, bits, 0, AtomicOp::set, type},
+                                  stream_.handle);
 }
 
 void StreamContext::atomic(AtomicOp op, DType type, void* fetch, void* dst, std::uint64_t value,
                            std::uint64_t compare, int pe) const {
     transport::check_atomic(op, type);
     const Checked call(*state_, stream_);
-    void* word = call.word_at(dst, size_of(type), pe);
+    const core::Route word = call.to_word(dst, size_of(type), pe);
     if (transport::is_fetching(op) && !fetch)
         throw Error(ErrorCode::invalid_argument,
                     "fetch is null: a fetching atomic on a stream needs an address for the fetched value.");
     if (fetch) call.device().local().check_pinned(fetch, size_of(type));
-    if (call.by_host(team_, stream_, pe,
+    if (call.by_host(team_, stream_, word,
                      {.there = dst,
                       .here = fetch,
                       .value = value,
@@ -239,7 +244,7 @@ void StreamContext::atomic(AtomicOp op, DType type, void* fetch, void* dst, std:
                       .op = op,
                       .type = type}))
         return;
-    call.device().streams().start(gpu::WordCall{word, fetch, value, compare, op, type}, stream_.handle);
+    call.device().streams().start(gpu::WordCall{word.there, fetch, value, compare, op, type}, stream_.handle);
 }
 
 void StreamContext::wait(void* word, DType type, Compare cmp, std::uint64_t value) const {

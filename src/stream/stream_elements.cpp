@@ -5,9 +5,8 @@
 #include "atoll/device/control.hpp"
 
 #include "common/text.hpp"
-#include "core/context/context_state.hpp"
+#include "core/context/route.hpp"
 #include "core/job/job_state.hpp"
-#include "core/team/kernel_control.hpp"
 #include "gpu/heap/borrowed_lane.hpp"
 #include "stream/stream_checks.hpp"
 #include "transport/apply_atomic.hpp"

@@ -2,6 +2,7 @@
 #include "gpu/heap/group_room.hpp"
 
 #include "atoll/device/device.hpp"
+#include "core/context/route.hpp"
 #include "core/job/job_state.hpp"
 #include "core/job/world_view.hpp"
 #include "core/team/group_place.hpp"

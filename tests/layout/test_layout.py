@@ -38,6 +38,12 @@ NEED_CUDA = {"half.hpp", "launch.hpp"}
 WARN_LINES, MOST_LINES = 400, 600
 # The most files of a folder of sources, without its sub-folders.
 MOST_FILES = 26
+# Files that ask which PEs a transport reaches: the routes of operations, and the start of a job.
+DECIDE_ROUTES = {
+    "src/core/context/route.cpp",
+    "src/core/job/topology.cpp",
+    "src/core/job/ucx_transport.cpp",
+}
 # A file, and the reason why it may be longer than MOST_LINES.
 LONGER: dict[str, str] = {}
 GENERATED = (
@@ -334,6 +340,19 @@ def test_no_registry_is_named() -> None:
         if host in file.read_text(errors="replace")
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_near_or_far_is_decided_in_one_file() -> None:
+    """Operations ask the functions of route.hpp, not the topology or the device heap."""
+    asks = re.compile(r"\bfar\(\)\.has\(|\bslot\([^()]*(?:\([^()]*\))?[^()]*\) *(?:<|>=) *0\b")
+    found = {
+        name_of(file)
+        for file in tracked(".cpp", ".hpp")
+        if layer_of(file) in ("core", "collective", "stream", "front")
+        for line in file.read_text().splitlines()
+        if asks.search(line)
+    }
+    assert found == DECIDE_ROUTES, f"call a function of src/core/context/route.hpp: {found ^ DECIDE_ROUTES}"
 
 
 def test_the_version_is_stated_once() -> None:

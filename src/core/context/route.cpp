@@ -9,11 +9,7 @@ Route route_of(const ContextState& context, Access access, const void* symmetric
     const detail::Window& window = job.window();
     const gpu::DeviceMemory* device = job.device();
     Route route{.pe = context.team().world_pe(pe), .device = device};
-    if (device && device->holds(symmetric)) {
-        route.path = device->far().has(route.pe) ? Path::staged : Path::gpu;
-        route.offset = device->far().offset(symmetric);
-        return route;
-    }
+    if (device && device->holds(symmetric)) return route_on_device(context, *device, symmetric, pe);
     route.offset = window.offset_of(symmetric);
     route.local_on_gpu = device && local && device->local().is_on_gpu(local);
     auto* const mine = static_cast<char*>(const_cast<void*>(symmetric));
@@ -26,5 +22,41 @@ Route route_of(const ContextState& context, Access access, const void* symmetric
     }
     return route;
 }
+
+Route route_on_device(const ContextState& context, const gpu::DeviceMemory& device, const void* symmetric,
+                      int pe) {
+    Route route{.pe = context.team().world_pe(pe), .device = &device};
+    route.path = path_to(context.job(), Memory::device, route.pe);
+    if (route.path == Path::gpu)
+        route.there = device.at(symmetric, route.pe);
+    else
+        route.offset = device.far().offset(symmetric);
+    return route;
+}
+
+Route route_of_own(const JobState& job, const void* array, std::size_t bytes) {
+    Route route{.pe = job.pe(), .device = job.device()};
+    if (const std::size_t offset = route.device->offset_of(array); offset != SIZE_MAX) {
+        route.path = Path::gpu;
+        route.offset = offset;
+        return route;
+    }
+    route.local_on_gpu = route.device->local().reaches(array, bytes);
+    if (route.local_on_gpu) route.path = Path::gpu;
+    return route;
+}
+
+Path path_to(const JobState& job, Memory memory, int world_pe) {
+    if (memory == Memory::device) return job.device()->far().has(world_pe) ? Path::staged : Path::gpu;
+    return job.topology().slot(world_pe) >= 0 ? Path::window : Path::transport;
+}
+
+int first_far(const JobState& job, const std::vector<int>& world_pes) {
+    for (const int pe : world_pes)
+        if (path_to(job, Memory::host, pe) == Path::transport) return pe;
+    return -1;
+}
+
+int first_far(const TeamState& team) { return first_far(team.job(), team.members()); }
 
 }  // namespace atl::core

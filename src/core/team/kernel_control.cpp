@@ -3,6 +3,7 @@
 #include "atoll/device/far.hpp"
 #include "common/clock.hpp"
 #include "common/text.hpp"
+#include "core/context/route.hpp"
 #include "core/job/job_state.hpp"
 #include "core/job/stream_services.hpp"
 #include "core/sync/gone_pes.hpp"
@@ -69,16 +70,14 @@ void write_head(TeamState& team, Memory memory, device::Control* block) {
     head.watch = memory == Memory::device ? job.device()->streams().watch() : job.kernels().host_watch.get();
     set_trace(job, memory, head);
     const device::ControlLayout at{team.n_pes()};
-    bool has_far = false;
     std::vector<int> members;  // slots, then numbers in the world
     for (int i = 0; i < team.n_pes(); ++i) {
         const int pe = team.world_pe(i), slot = job.topology().slot(pe);
-        has_far = has_far || slot < 0;
         members.push_back(slot < 0 ? device::detail::far_slot(pe) : slot);
     }
     for (int i = 0; i < team.n_pes(); ++i) members.push_back(team.world_pe(i));
     head.pes_of = device::detail::array_at<const int>(block, at.pes_of());
-    if (has_far && memory == Memory::device) {
+    if (memory == Memory::device && first_far(team) >= 0) {
         const StreamServices::Requests requests = job.stream_services()->requests();
         head.far_ring = requests.ring;
         head.far_tickets = requests.tickets;
@@ -116,14 +115,6 @@ device::Control* kernel_control(TeamState& team, Memory memory) {
     return block;
 }
 
-int first_far(const JobState& job, const std::vector<int>& world_pes) {
-    for (const int pe : world_pes)
-        if (job.topology().slot(pe) < 0) return pe;
-    return -1;
-}
-
-int first_far(const TeamState& team) { return first_far(team.job(), team.members()); }
-
 void check_near(const TeamState& team, const std::string& who, const std::string& instead) {
     const int far = first_far(team);
     if (far < 0) return;
@@ -141,7 +132,8 @@ device::Team kernel_team(TeamState& team, Memory memory, bool far_too) {
                     "There is no device heap yet; allocate memory on the GPU first (Memory::device; in "
                     "Python device=\"cuda\").");
     const int far = first_far(team);
-    if (far >= 0 && !(far_too && memory == Memory::device && job.device()->far().has(far)))
+    if (far >= 0 &&
+        !(far_too && memory == Memory::device && path_to(job, Memory::device, far) == Path::staged))
         check_near(team,
                    memory == Memory::host ? "Functions of kernels on the host heap"
                    : far_too              ? "Kernels and operations on streams"

@@ -4,7 +4,6 @@
 #include "atoll/types.hpp"
 
 #include <string>
-#include <vector>
 
 namespace atl::device {
 struct Control;
@@ -21,9 +20,6 @@ class TeamState;
 /// This PE's control block of a team in that memory, filled in for kernels. Throws Error(unsupported): no
 /// place for the team, or too many members.
 device::Control* kernel_control(TeamState& team, Memory memory);
-/// The first of these PEs of the world that only a transport reaches, or -1.
-int first_far(const JobState& job, const std::vector<int>& world_pes);
-int first_far(const TeamState& team);
 /// Throws Error(unsupported) that names such a member. `who` cannot reach it; `instead` can.
 void check_near(const TeamState& team, const std::string& who, const std::string& instead);
 /// The team as a kernel argument. Throws Error: unsupported, not_initialized (no device heap). `far_too`

@@ -2,7 +2,7 @@
 #include "atoll/team.hpp"
 
 #include "atoll/device/control.hpp"
-#include "core/context/context_state.hpp"
+#include "core/context/route.hpp"
 #include "core/job/job_state.hpp"
 #include "core/team/kernel_control.hpp"
 #include "gpu/heap/device_memory.hpp"

@@ -1,6 +1,6 @@
 #include "core/team/team_state.hpp"
 
-#include "core/context/context_state.hpp"
+#include "core/context/route.hpp"
 #include "core/job/job_state.hpp"
 #include "core/team/kernel_control.hpp"
 #include "core/team/team_room.hpp"

@@ -1,6 +1,7 @@
 #include "core/team/unique_id.hpp"
 
 #include "common/text.hpp"
+#include "core/context/route.hpp"
 #include "core/job/job_state.hpp"
 
 #include <algorithm>
@@ -56,7 +57,7 @@ class Board {
   public:
     Board(JobState& job, std::uint64_t id)
         : job_(job), pe_(Id::of(id).pe), offset_(Id::of(id).offset(job.arena())) {
-        if (job.topology().slot(pe_) >= 0)
+        if (path_to(job, Memory::host, pe_) == Path::window)
             near_ = static_cast<BoardWords*>(job.arena().address(pe_, offset_));
     }
     std::uint64_t load(std::size_t at) const {
