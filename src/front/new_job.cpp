@@ -1,5 +1,6 @@
 #include "front/new_job.hpp"
 
+#include "stream/kernels/kernel_control.hpp"
 #include "stream/stream_servers.hpp"
 
 #include <utility>
@@ -10,9 +11,14 @@ namespace {
 
 class Library final : public core::UpperLayers {
   public:
-    std::unique_ptr<core::StreamServices> stream_services(core::JobState& job,
-                                                          const gpu::DeviceMemory& device) const override {
-        return std::make_unique<stream::StreamServers>(job, device);
+    std::unique_ptr<core::StreamServices> open_device(core::JobState& job) const override {
+        return std::make_unique<stream::StreamServers>(job);
+    }
+    std::shared_ptr<device::Watch> host_watch(core::JobState& job) const override {
+        return stream::make_host_watch(job);
+    }
+    void release_kernels(core::TeamState& team) const noexcept override {
+        stream::release_kernel_control(team);
     }
 };
 

@@ -6,8 +6,8 @@
 #include "common/text.hpp"
 #include "core/context/route.hpp"
 #include "core/job/job_state.hpp"
-#include "core/team/kernel_control.hpp"
 #include "gpu/heap/device_memory.hpp"
+#include "stream/kernels/kernel_control.hpp"
 #include "stream/stream_checks.hpp"
 #include "stream/stream_servers.hpp"
 #include "transport/apply_atomic.hpp"
@@ -20,7 +20,7 @@ namespace stream {
 
 device::Team stream_team(core::TeamState& team) {
     if (!team.job().device()) device_for_streams(team.job(), nullptr);  // throws
-    return core::kernel_team(team, Memory::device);
+    return kernel_team(team, Memory::device);
 }
 
 device::Team stream_team(core::TeamState& team, Stream stream, bool far_too) {
@@ -36,7 +36,7 @@ device::Team stream_team(core::TeamState& team, Stream stream, bool far_too) {
     };
     if (std::any_of(team.members().begin(), team.members().end(), needs_server))
         StreamServers::of(team.job()).stream_server();  // before any capture
-    return core::kernel_team(team, Memory::device, true);
+    return kernel_team(team, Memory::device, true);
 }
 
 const gpu::DeviceMemory& device_for_streams(const core::JobState& job, const void* stream) {

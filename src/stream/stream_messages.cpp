@@ -1,8 +1,8 @@
 // Messages on streams: checks arguments, then makes one call of the device heap.
 #include "atoll/stream.hpp"
 #include "core/job/job_state.hpp"
-#include "core/team/group_place.hpp"
-#include "core/team/kernel_control.hpp"
+#include "stream/kernels/group_place.hpp"
+#include "stream/kernels/kernel_control.hpp"
 #include "stream/on_device.hpp"
 #include "stream/stream_checks.hpp"
 #include "stream/stream_servers.hpp"
@@ -36,7 +36,7 @@ void check_messages(const core::TeamState& team, const gpu::DeviceMemory& device
 gpu::MessagesCall messages_call(core::TeamState& team, const std::vector<MessageGroup::Message>& messages) {
     gpu::MessagesCall call{};
     call.team = stream::stream_team(team);
-    call.memory = core::group_place(team).messages;
+    call.memory = stream::group_place(team).messages;
     for (std::size_t i = 0; i < messages.size(); ++i) {
         const MessageGroup::Message& m = messages[i];
         call.messages[call.count++] = {m.data, m.bytes, m.pe, order_of(messages, i), m.is_send};
@@ -61,7 +61,7 @@ void enqueue(const Team& team, Stream stream, const std::vector<MessageGroup::Me
         check_messages(state, device, messages);
         return device.streams().start(call, stream.handle);
     }
-    const device::Team value = core::kernel_team(state, Memory::device, true);
+    const device::Team value = stream::kernel_team(state, Memory::device, true);
     check_messages(state, device, messages);
     for (const MessageGroup::Message& m : messages)
         if (m.bytes != 0) device.local().check_reached(m.data);

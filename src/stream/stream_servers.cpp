@@ -2,6 +2,8 @@
 
 #include "atoll/device/control.hpp"
 #include "core/job/job_state.hpp"
+#include "gpu/device_plugin.hpp"
+#include "stream/kernels/kernel_control.hpp"
 #include "stream/on_device.hpp"
 
 #include <new>
@@ -19,10 +21,23 @@ std::size_t number_of(const core::TeamState& team) {
     return team.kernels.place / device::ControlLayout{1}.bytes();
 }
 
+std::unique_ptr<gpu::Gpu> open_plugin(const gpu::DeviceChoice& choice) {
+    return gpu::device_plugin().open(choice);
+}
+
 }  // namespace
 
-StreamServers::StreamServers(core::JobState& job, const gpu::DeviceMemory& device)
-    : job_(job), device_(device) {}
+StreamServers::StreamServers(core::JobState& job)
+    : job_(job),
+      view_(job),
+      device_(view_, job.heap().devices().replacement() ? job.heap().devices().replacement() : open_plugin,
+              job.kernels().area_bytes) {
+    device_.reserve_group_memory();
+    const gpu::KernelTrace* const trace = device_.streams().trace();
+    unsigned long long* const counter = trace_counter(job_, device_.mine());
+    if (const std::uint64_t counted = trace && counter ? trace->counted() : 0; counted != 0)
+        device_.copies().put(counter, &counted, sizeof counted, job_.pe());
+}
 
 StreamServer& StreamServers::stream_server() {
     const std::lock_guard lock(mutex_);
@@ -69,6 +84,9 @@ void StreamServers::end_team(const core::TeamState& team) {
 void StreamServers::end() noexcept {
     team_servers_.clear();
     stream_server_.reset();
+    if (device_.streams().trace() == nullptr) return;
+    unsigned long long* const counter = trace_counter(job_, device_.mine());
+    if (counter != nullptr) device_.streams().trace()->end(counter);
 }
 
 std::size_t StreamServers::run_collective(core::TeamState& team, const core::Called& called,

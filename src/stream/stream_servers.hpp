@@ -1,9 +1,11 @@
-// StreamServers: the threads of the host that carry out operations of streams and kernels, and the
-// collectives of the host on memory of GPUs.
+// StreamServers: the device heap of a job, and the threads of the host that carry out operations of streams
+// and kernels. It also runs the collectives of the host on memory of GPUs.
 #pragma once
 
 #include "core/job/job_state.hpp"
 #include "core/job/stream_services.hpp"
+#include "gpu/heap/device_memory.hpp"
+#include "stream/kernels/world_view.hpp"
 #include "stream/stream_server.hpp"
 #include "stream/team_server.hpp"
 
@@ -15,7 +17,8 @@ namespace atl::stream {
 
 class StreamServers final : public core::StreamServices {
   public:
-    StreamServers(core::JobState& job, const gpu::DeviceMemory& device);
+    /// Opens this PE's GPU. Collective over the world.
+    explicit StreamServers(core::JobState& job);
     /// The servers of a job with a device heap.
     static StreamServers& of(const core::JobState& job) {
         return static_cast<StreamServers&>(*job.stream_services());
@@ -27,6 +30,7 @@ class StreamServers final : public core::StreamServices {
     /// at the team's first call; not while a stream is captured. Throws Error(unsupported).
     TeamServer& team_server(core::TeamState& team);
 
+    gpu::DeviceMemory& memory() noexcept override { return device_; }
     Requests requests() override;
     void serve_kernels() override { stream_server().serve_kernels(); }
     void quiet_kernels() override;
@@ -37,7 +41,8 @@ class StreamServers final : public core::StreamServices {
 
   private:
     core::JobState& job_;
-    const gpu::DeviceMemory& device_;
+    WorldView view_;
+    gpu::DeviceMemory device_;
     std::mutex mutex_;  // guards the members below
     std::unique_ptr<StreamServer> stream_server_;
     std::vector<std::unique_ptr<TeamServer>> team_servers_;  ///< by kernel place

@@ -7,8 +7,8 @@
 #include "collective/folds/host_folds.hpp"
 #include "common/text.hpp"
 #include "core/job/job_state.hpp"
-#include "core/team/group_place.hpp"
-#include "core/team/kernel_control.hpp"
+#include "stream/kernels/group_place.hpp"
+#include "stream/kernels/kernel_control.hpp"
 #include "stream/on_device.hpp"
 #include "stream/stream_arrays.hpp"
 #include "stream/stream_calls.hpp"
@@ -98,7 +98,7 @@ device::Operation named(const GroupArguments& arguments) {
 
 gpu::GroupCall group_call(core::TeamState& team, const GroupArguments& arguments) {
     team.check_alive();
-    const gpu::TeamPlaces::Place place = core::group_place(team);
+    const gpu::TeamPlaces::Place place = stream::group_place(team);
     return {stream_team(team), place.address,   place.words_bytes, named(arguments), arguments.dst,
             arguments.src,     arguments.bytes, arguments.bytes,   arguments.bytes,  arguments.scale,
             arguments.root,    arguments.kind,  arguments.type,    arguments.op};
@@ -194,7 +194,7 @@ void enqueue(const Team& team, Stream stream, const char* operation,
     core::TeamState& state = team.state();
     const gpu::DeviceMemory& device = stream::device_for_streams(state.job(), stream.handle);
     if (stream::is_far(state)) {
-        const device::Team value = core::kernel_team(state, Memory::device, true);
+        const device::Team value = stream::kernel_team(state, Memory::device, true);
         stream::check_arrays(state, device, operation, arguments);
         if (!arguments.is_empty())
             stream::StreamServers::of(state.job()).team_server(state).start(value, arguments, stream.handle);

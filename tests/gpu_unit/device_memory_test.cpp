@@ -2,7 +2,7 @@
 // fails where, and the heap stays usable.
 #include "gpu/heap/device_memory.hpp"
 
-#include "core/job/world_view.hpp"
+#include "stream/kernels/world_view.hpp"
 #include "support/fake_heap.hpp"
 #include "support/setups.hpp"
 
@@ -18,7 +18,7 @@ struct Device {
               return opened;
           }) {}
     FakeHeap* fake = nullptr;
-    core::WorldView view;
+    stream::WorldView view;
     gpu::DeviceMemory memory;
     std::uint64_t serials = 0;
     char* allocate(std::size_t bytes, std::size_t align = 0) {

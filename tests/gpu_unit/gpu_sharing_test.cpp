@@ -2,7 +2,7 @@
 #include "gpu/gpu_sharing.hpp"
 
 #include "atoll/device/resident.hpp"
-#include "core/job/world_view.hpp"
+#include "stream/kernels/world_view.hpp"
 #include "support/fake_heap.hpp"
 #include "support/setups.hpp"
 
@@ -106,7 +106,7 @@ TEST_P(GpusOfFakes, CollectivesHaveTheLeastShare) {
         const bool alone = n > 1 && me == n - 1;
         const FakeGpu mine{gpu(alone ? 2 : 1), alone ? 1000u : 320u, false};
         FakeHeap* fake = nullptr;
-        core::WorldView view(job.state());
+        stream::WorldView view(job.state());
         const gpu::DeviceMemory memory(view, [&](const gpu::DeviceChoice&) {
             auto opened =
                 std::make_unique<FakeHeap>(Faults{}, std::size_t{8} << 20, std::size_t{64} << 10, mine);

@@ -4,11 +4,11 @@
 #include "atoll/device/device.hpp"
 #include "core/context/route.hpp"
 #include "core/job/job_state.hpp"
-#include "core/job/world_view.hpp"
-#include "core/team/group_place.hpp"
-#include "core/team/kernel_control.hpp"
 #include "core/team/team_room.hpp"
 #include "gpu/kernel_places.hpp"
+#include "stream/kernels/group_place.hpp"
+#include "stream/kernels/kernel_control.hpp"
+#include "stream/kernels/world_view.hpp"
 #include "support/fake_heap.hpp"
 #include "support/setups.hpp"
 
@@ -90,7 +90,7 @@ TEST_P(TeamRooms, AreTakenUntilThereAreNoneAndGivenBack) {
             EXPECT_FALSE(team.state().kernels.group_room);
             return team.destroy();
         }
-        core::WorldView view(job.state());
+        stream::WorldView view(job.state());
         gpu::DeviceMemory device(view, [](const gpu::DeviceChoice&) {
             return std::make_unique<FakeHeap>(Faults{}, std::size_t{16} << 20);
         });
@@ -119,7 +119,7 @@ TEST_P(TeamRooms, AreTakenUntilThereAreNoneAndGivenBack) {
             EXPECT_EQ(end, first) << "what a destroyed team had is free again";
             expect_error(ErrorCode::unsupported,
                          {"of its " + std::to_string(job.n_pes()) + " PEs", "KiB", "ATOLL_TEAM_MEMORY"},
-                         [&] { core::group_place(teams.back().state()); });
+                         [&] { stream::group_place(teams.back().state()); });
             for (Team& team : teams) team.destroy();
         }
         job.world().barrier();

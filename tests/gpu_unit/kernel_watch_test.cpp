@@ -2,7 +2,7 @@
 #include "gpu/kernel_watch.hpp"
 
 #include "core/job/job_state.hpp"
-#include "core/job/world_view.hpp"
+#include "stream/kernels/world_view.hpp"
 #include "support/setups.hpp"
 
 #include <sched.h>
@@ -34,7 +34,7 @@ TEST(KernelWatch, TellsWhichPesHaveLeft) {
         [](Job& job) {
             job.world().sync();
             if (job.my_pe() != 2) return;
-            core::WorldView view(job.state());
+            stream::WorldView view(job.state());
             gpu::KernelWatch watch(view);
             const device::Watch& words = watch.words();
             while (now_in(words.gone) != 2) ::sched_yield();
@@ -47,7 +47,7 @@ TEST(KernelWatch, TellsWhichPesHaveLeft) {
 
 TEST(KernelWatch, ShowsWhatKernelsWaitForAndThatThePeDoes) {
     run_pes(1, [](Job& job) {
-        core::WorldView view(job.state());
+        stream::WorldView view(job.state());
         gpu::KernelWatch watch(view);
         device::Watch& words = watch.words();
         const auto text = [&] { return job.state().board().doing(0).text; };
@@ -85,7 +85,7 @@ TEST(KernelWatch, TellsThatTheJobIsOver) {
     run_pes(
         1,
         [](Job& job) {
-            core::WorldView view(job.state());
+            stream::WorldView view(job.state());
             gpu::KernelWatch watch(view);
             job.state().board().abort(0, 1, "enough, in this test");
             EXPECT_EQ(awaited(watch.words().abort), 1u);
@@ -101,7 +101,7 @@ template <class Prepare> std::string said_of(Prepare&& prepare) {
     run_pes(
         1,
         [&](Job& job) {
-            core::WorldView view(job.state());
+            stream::WorldView view(job.state());
             gpu::KernelWatch watch(view);
             device::Report& report = watch.words().report;
             report.peer = -1;

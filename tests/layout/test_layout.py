@@ -38,6 +38,11 @@ NEED_CUDA = {"half.hpp", "launch.hpp"}
 WARN_LINES, MOST_LINES = 400, 600
 # The most files of a folder of sources, without its sub-folders.
 MOST_FILES = 26
+# Files of src/core that include src/gpu, for the others too (docs/decisions/0056-gpus-in-core.md).
+KNOW_GPUS = {
+    "src/core/heap/device_access.hpp",
+    "src/core/team/kernel_memory.hpp",
+}
 # Files that ask which PEs a transport reaches: the routes of operations, and the start of a job.
 DECIDE_ROUTES = {
     "src/core/context/route.cpp",
@@ -340,6 +345,19 @@ def test_no_registry_is_named() -> None:
         if host in file.read_text(errors="replace")
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_two_files_of_the_core_know_gpus() -> None:
+    found = {
+        name_of(file)
+        for file in tracked(*CPP)
+        if layer_of(file) == "core"
+        for _, other in includes(file)
+        if other is not None and layer_of(other) == "gpu"
+    }
+    assert found == KNOW_GPUS, (
+        f"include a file of KNOW_GPUS instead, or move to src/stream: {found ^ KNOW_GPUS}"
+    )
 
 
 def test_near_or_far_is_decided_in_one_file() -> None:

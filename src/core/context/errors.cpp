@@ -4,7 +4,6 @@
 #include "common/text.hpp"
 #include "core/context/host_only.hpp"
 #include "core/job/job_state.hpp"
-#include "gpu/heap/device_memory.hpp"
 
 namespace atl {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/context/context_state.hpp"
-#include "gpu/heap/device_memory.hpp"
+#include "core/heap/device_access.hpp"
 
 #include <cstddef>
 #include <cstdint>

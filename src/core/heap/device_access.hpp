@@ -1,4 +1,5 @@
-// DeviceAccess: a PE's access to its GPU, which the first allocation of device memory opens.
+// DeviceAccess: a PE's access to its GPU, which the first allocation of device memory opens. The rest of
+// `src/core` gets the classes of `src/gpu` from this file (docs/decisions/0056-gpus-in-core.md).
 #pragma once
 
 #include "core/job/stream_services.hpp"
@@ -11,9 +12,8 @@
 namespace atl::core {
 
 class JobState;
-class WorldView;
 
-/// Opens and owns this PE's DeviceMemory, and the services of its streams.
+/// Owns the services of streams, which own this PE's DeviceMemory.
 class DeviceAccess {
   public:
     DeviceAccess(JobState& job, const UpperLayers& upper);
@@ -26,14 +26,18 @@ class DeviceAccess {
     /// Null until a PE's program first allocates device memory.
     const gpu::DeviceMemory* memory() const { return opened_.load(std::memory_order_acquire); }
     /// The same, for the owner of the heap. Remains until `close`.
-    gpu::DeviceMemory* owned() { return device_.get(); }
+    gpu::DeviceMemory* owned() { return services_ ? &services_->memory() : nullptr; }
     bool holds(const void* block) const { return memory() && memory()->in_window(block); }
     /// The services of streams; null without `memory`.
     StreamServices* services() const { return memory() ? services_.get() : nullptr; }
     /// Opens the GPU if it is not open. Collective.
     gpu::DeviceMemory& open();
+    /// See UpperLayers.
+    void release_kernels(TeamState& team) const noexcept { upper_.release_kernels(team); }
     /// Replaces libatoll_cuda.so, before the first allocation: for tests.
     void open_by(gpu::OpenDevice open) { open_ = std::move(open); }
+    /// Empty: libatoll_cuda.so opens the GPU.
+    const gpu::OpenDevice& replacement() const { return open_; }
 
     // ---- the end, in this order
     /// Ends the threads of the services. No stream may be in use any more.
@@ -49,9 +53,7 @@ class DeviceAccess {
     JobState& job_;
     const UpperLayers& upper_;
     gpu::OpenDevice open_;
-    std::unique_ptr<WorldView> view_;  // before the device heap, which refers to it
-    std::unique_ptr<gpu::DeviceMemory> device_;
-    std::unique_ptr<StreamServices> services_;  // after the device heap, which its threads use
+    std::unique_ptr<StreamServices> services_;
     std::atomic<const gpu::DeviceMemory*> opened_{nullptr};
     std::atomic<bool> is_open_{false};
 };

@@ -8,7 +8,6 @@
 #include "core/job/end_of_job.hpp"
 #include "core/job/start_watch.hpp"
 #include "core/job/ucx_transport.hpp"
-#include "core/team/kernel_control.hpp"
 
 #include <unistd.h>
 
@@ -159,9 +158,7 @@ void JobState::make_world() {
     if (parts.count() > 1) memory.places.assign(parts.first.size(), place);
     memory.doubled = TeamMemory::is_doubled(*this, parts);
     if (parts.leads(pe_)) arena_.take_first(TeamMemory::allocation_bytes(*this, parts));
-    kernels_.host_watch = std::make_unique<device::Watch>();
-    kernels_.host_watch->look = look_from_host;
-    kernels_.host_watch->job = this;
+    kernels_.host_watch = upper_.host_watch(*this);
     teams_.set_world(Team(std::make_shared<TeamState>(*this, 0, std::move(everybody), pe_, memory)));
     world_state().kernels.place = kernel_place;
 }

@@ -14,11 +14,9 @@
 #include "core/job/predefined_teams.hpp"
 #include "core/job/stream_services.hpp"
 #include "core/job/topology.hpp"
-#include "core/team/stream_differences.hpp"
+#include "core/team/kernel_memory.hpp"
 #include "core/team/team_state.hpp"
 #include "core/team/unique_id.hpp"
-#include "gpu/heap/device_memory.hpp"
-#include "gpu/kernel_places.hpp"
 #include "memory/mapping.hpp"
 #include "memory/static_data.hpp"
 #include "transport/transport.hpp"
@@ -31,26 +29,12 @@
 
 namespace atl::core {
 
-class WorldView;
-
 /// Locks that this PE stopped waiting for while it was in their queues (see lock.cpp), as offsets in the
 /// heap.
 struct AbandonedLocks {
     std::mutex mutex;
     std::set<std::uint64_t> offsets;
     std::atomic<int> count{0};  ///< size of `offsets`: the mutex is not taken while it is 0
-};
-
-/// A PE's memory for kernels that its teams share.
-struct JobKernels {
-    std::size_t area_bytes = 0;  ///< of all control blocks, at the start of every arena and device slot
-    gpu::KernelPlaces places;    ///< of teams' control blocks; the world team has the first
-    gpu::KernelPlaces rooms;     ///< for collectives on streams, of all teams but the world team
-    std::mutex mutex;            // guards place_of
-    std::map<int, std::uint64_t> place_of;  ///< of each team in use, by its number
-    /// Shared with teams, whose handles may outlive the job.
-    std::shared_ptr<StreamDifferences> stream_differences = std::make_shared<StreamDifferences>();
-    std::unique_ptr<device::Watch> host_watch;  ///< the words that functions of kernels on the host poll
 };
 
 class JobState {

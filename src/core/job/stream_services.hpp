@@ -2,30 +2,37 @@
 #pragma once
 
 #include "core/team/called.hpp"
-#include "gpu/group_arguments.hpp"
 
 #include <cstddef>
 #include <memory>
 
+namespace atl::device {
+struct FarRing;
+struct Watch;
+}  // namespace atl::device
+
 namespace atl::gpu {
 class DeviceMemory;
-}
+struct GroupArguments;
+}  // namespace atl::gpu
 
 namespace atl::core {
 
 class JobState;
 class TeamState;
 
-/// `src/stream` implements it. All calls are local, except `run_collective`.
+/// `src/stream` implements it, with the device heap. All calls are local, except `run_collective`.
 class StreamServices {
   public:
     /// The words by which kernels ask for operations on PEs that only a transport reaches.
     struct Requests {
-        gpu::FarRing* ring;
+        device::FarRing* ring;
         unsigned long long* tickets;
     };
 
     virtual ~StreamServices() = default;
+    /// The device heap, which lives as long as these services.
+    virtual gpu::DeviceMemory& memory() noexcept = 0;
     /// Starts the thread that carries out such requests, if it does not run yet.
     virtual Requests requests() = 0;
     /// Announces that kernels may make requests at any time from now on.
@@ -34,7 +41,7 @@ class StreamServices {
     virtual void quiet_kernels() = 0;
     /// Releases the threads of a team that ends and has no work on streams.
     virtual void end_team(const TeamState& team) = 0;
-    /// Ends all threads. No stream may be in use any more.
+    /// Ends all threads, and the trace of kernels. No stream may be in use any more.
     virtual void end() noexcept = 0;
     /// Runs a collective of the host whose arrays are in memory of GPUs. Collective over the team; complete
     /// on return. Returns the number of bytes that a collect received, else 0.
@@ -46,9 +53,12 @@ class StreamServices {
 class UpperLayers {
   public:
     virtual ~UpperLayers() = default;
-    /// Makes the services of a job that opens this device heap.
-    virtual std::unique_ptr<StreamServices> stream_services(JobState& job,
-                                                            const gpu::DeviceMemory& device) const = 0;
+    /// Opens this PE's GPU and its part of the device heap (DeviceAccess). Collective over the world.
+    virtual std::unique_ptr<StreamServices> open_device(JobState& job) const = 0;
+    /// Makes the words that functions of kernels on the host poll.
+    virtual std::shared_ptr<device::Watch> host_watch(JobState& job) const = 0;
+    /// Frees a team's memory for kernels on this PE. No member may use it any more.
+    virtual void release_kernels(TeamState& team) const noexcept = 0;
 };
 
 }  // namespace atl::core

@@ -1,11 +1,8 @@
 // Team: membership and splits. Its collectives are in src/collective.
 #include "atoll/team.hpp"
 
-#include "atoll/device/control.hpp"
-#include "core/context/route.hpp"
+#include "core/context/context_state.hpp"
 #include "core/job/job_state.hpp"
-#include "core/team/kernel_control.hpp"
-#include "gpu/heap/device_memory.hpp"
 
 #include <algorithm>
 
@@ -35,15 +32,6 @@ int Team::world_pe(int pe) const {
 int Team::translate_pe(int pe, const Team& other) const {
     if (!state_ || !other.state_ || pe < 0 || pe >= n_pes()) return -1;
     return other.state().find(state().world_pe(pe));
-}
-
-device::Team Team::device(Memory memory, bool far) const {
-    if (memory == Memory::device && !far && state().job().device())
-        core::check_near(state(), "Kernels that are compiled without ATOLL_DEVICE_FAR=1",
-                         "-DATOLL_DEVICE_FAR=1 for their source (CUDA C++, CuPy), the calls of the host");
-    const device::Team team = core::kernel_team(state(), memory, far);
-    if (far && core::first_far(state()) >= 0) state().job().stream_services()->serve_kernels();
-    return team;
 }
 
 Team Team::split_strided(int start, int stride, int size) const {

@@ -1,8 +1,7 @@
 // TeamRoom: how the members of a new team find memory for kernels and streams that is free on all of them.
 #pragma once
 
-#include "gpu/heap/group_room.hpp"
-#include "gpu/kernel_places.hpp"
+#include "core/team/kernel_memory.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -10,7 +9,6 @@
 namespace atl::core {
 
 class JobState;
-struct TeamKernels;
 
 /// A member's proposal: offsets in units of KernelPlaces.
 struct RoomOffer {

@@ -2,7 +2,6 @@
 
 #include "core/context/route.hpp"
 #include "core/job/job_state.hpp"
-#include "core/team/kernel_control.hpp"
 #include "core/team/team_room.hpp"
 
 #include <algorithm>
@@ -101,7 +100,7 @@ void TeamState::destroy() {
     sync("team_destroy");
     destroyed_ = true;
     if (StreamServices* services = job_.stream_services()) services->end_team(*this);
-    release_kernel_control(*this);
+    job_.heap().devices().release_kernels(*this);
     release_attachments();
     // The owner may free the block only once all members have read their last flag in it.
     control_->left.flag.value.fetch_add(1, std::memory_order_acq_rel);

@@ -7,7 +7,7 @@
 #include "core/sync/control_block.hpp"
 #include "core/sync/spread.hpp"
 #include "core/team/called.hpp"
-#include "gpu/heap/group_room.hpp"
+#include "core/team/kernel_memory.hpp"
 
 #include <atomic>
 #include <memory>
@@ -32,23 +32,6 @@ struct TeamAttachment {
     /// Called before release. Makes unacknowledged messages between hosts complete once Spread::complete
     /// returns.
     virtual void ask_to_hear() {}
-};
-
-/// A team's places in the memory of kernels.
-struct TeamKernels {
-    /// Offset of its control block, the same on all members; none: nothing was free.
-    std::uint64_t place = gpu::KernelPlaces::none;
-    gpu::GroupRoom group_room;  ///< of its collectives on streams
-    std::once_flag once[2];     ///< one for each Memory: guards the filling of the control block
-
-    bool has_place() const { return place != gpu::KernelPlaces::none; }
-    bool ready(Memory memory) const {
-        return ready_[static_cast<int>(memory)].load(std::memory_order_acquire);
-    }
-    void set_ready(Memory memory) { ready_[static_cast<int>(memory)].store(true, std::memory_order_release); }
-
-  private:
-    std::atomic<bool> ready_[2] = {};
 };
 
 class TeamState {

@@ -42,7 +42,7 @@ using OpenDevice = std::function<std::unique_ptr<Gpu>(const DeviceChoice&)>;
 class DeviceMemory {
   public:
     /// Collective over the world: every PE opens its GPU. Takes only `control_bytes` of zeroed GPU memory, at
-    /// the start of every slot, for kernels (see kernel_control.hpp). An error is thrown on all PEs.
+    /// the start of every slot, for kernels (see src/stream/kernels). An error is thrown on all PEs.
     DeviceMemory(JobView& job, const OpenDevice& open, std::size_t control_bytes = 0);
     ~DeviceMemory();
     DeviceMemory(const DeviceMemory&) = delete;

@@ -3,6 +3,7 @@
 
 #include "atoll/types.hpp"
 
+#include <memory>
 #include <string>
 
 namespace atl::device {
@@ -13,24 +14,28 @@ struct Watch;
 }  // namespace atl::device
 
 namespace atl::core {
-
 class JobState;
 class TeamState;
+}  // namespace atl::core
+
+namespace atl::stream {
 
 /// This PE's control block of a team in that memory, filled in for kernels. Throws Error(unsupported): no
 /// place for the team, or too many members.
-device::Control* kernel_control(TeamState& team, Memory memory);
+device::Control* kernel_control(core::TeamState& team, Memory memory);
 /// Throws Error(unsupported) that names such a member. `who` cannot reach it; `instead` can.
-void check_near(const TeamState& team, const std::string& who, const std::string& instead);
+void check_near(const core::TeamState& team, const std::string& who, const std::string& instead);
 /// The team as a kernel argument. Throws Error: unsupported, not_initialized (no device heap). `far_too`
 /// allows PEs whose device heap only a transport reaches.
-device::Team kernel_team(TeamState& team, Memory memory, bool far_too = false);
+device::Team kernel_team(core::TeamState& team, Memory memory, bool far_too = false);
 /// The word of this PE's GPU in which its kernels count the records of a trace.
-unsigned long long* trace_counter(JobState& job, char* gpu_memory);
+unsigned long long* trace_counter(core::JobState& job, char* gpu_memory);
 /// Zeroes a team's blocks on this PE and frees its place. No member may use them any more.
-void release_kernel_control(TeamState& team) noexcept;
+void release_kernel_control(core::TeamState& team) noexcept;
 
+/// The words that functions of kernels on the host poll.
+std::shared_ptr<device::Watch> make_host_watch(core::JobState& job);
 /// The check made by waiting device functions on the host. Throws Error(pe_died, timeout, not_initialized).
 void look_from_host(const device::Watch& watch, const device::Report& waiting, unsigned long long waited_ns);
 
-}  // namespace atl::core
+}  // namespace atl::stream

@@ -1,35 +1,36 @@
-#include "core/team/kernel_control.hpp"
+#include "stream/kernels/kernel_control.hpp"
 
 #include "atoll/device/far.hpp"
+#include "atoll/team.hpp"
 #include "common/clock.hpp"
 #include "common/text.hpp"
 #include "core/context/route.hpp"
 #include "core/job/job_state.hpp"
 #include "core/job/stream_services.hpp"
 #include "core/sync/gone_pes.hpp"
-#include "core/team/group_place.hpp"
 #include "gpu/heap/device_memory.hpp"
 #include "gpu/report_text.hpp"
+#include "stream/kernels/group_place.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 
-namespace atl::core {
+namespace atl::stream {
 
 namespace {
 
-char* area_of(const JobState& job, Memory memory) {
+char* area_of(const core::JobState& job, Memory memory) {
     return memory == Memory::device ? job.device()->mine()
                                     : job.window().mine + job.mapping()->layout().arena_offset();
 }
 
-device::Control* block_of(const TeamState& team, Memory memory) {
+device::Control* block_of(const core::TeamState& team, Memory memory) {
     return reinterpret_cast<device::Control*>(area_of(team.job(), memory) + team.kernels.place);
 }
 
 /// Writes to the start of a block, or at `offset` in it.
-void write(JobState& job, Memory memory, device::Control* block, std::size_t offset, const void* from,
+void write(core::JobState& job, Memory memory, device::Control* block, std::size_t offset, const void* from,
            std::size_t bytes) {
     char* const to = reinterpret_cast<char*>(block) + offset;
     if (memory == Memory::device)
@@ -42,7 +43,7 @@ void write(JobState& job, Memory memory, device::Control* block, std::size_t off
 constexpr std::size_t head_bytes = offsetof(device::Control, sync_epoch);
 
 /// Sets where kernels write their trace, if there is one.
-void set_trace(JobState& job, Memory memory, device::Control& head) {
+void set_trace(core::JobState& job, Memory memory, device::Control& head) {
     if (!job.board().header().traces_kernels()) return;
     if (memory == Memory::device) {
         const gpu::KernelTrace* const trace = job.device()->streams().trace();
@@ -58,8 +59,8 @@ void set_trace(JobState& job, Memory memory, device::Control& head) {
     }
 }
 
-void write_head(TeamState& team, Memory memory, device::Control* block) {
-    JobState& job = team.job();
+void write_head(core::TeamState& team, Memory memory, device::Control* block) {
+    core::JobState& job = team.job();
     device::Control head{};
     head.version = device::control_version;
     head.team = team.number();
@@ -77,8 +78,8 @@ void write_head(TeamState& team, Memory memory, device::Control* block) {
     }
     for (int i = 0; i < team.n_pes(); ++i) members.push_back(team.world_pe(i));
     head.pes_of = device::detail::array_at<const int>(block, at.pes_of());
-    if (memory == Memory::device && first_far(team) >= 0) {
-        const StreamServices::Requests requests = job.stream_services()->requests();
+    if (memory == Memory::device && core::first_far(team) >= 0) {
+        const core::StreamServices::Requests requests = job.stream_services()->requests();
         head.far_ring = requests.ring;
         head.far_tickets = requests.tickets;
     }
@@ -90,13 +91,13 @@ void write_head(TeamState& team, Memory memory, device::Control* block) {
 
 }  // namespace
 
-unsigned long long* trace_counter(JobState& job, char* gpu_memory) {
+unsigned long long* trace_counter(core::JobState& job, char* gpu_memory) {
     if (!job.world_state().kernels.has_place()) return nullptr;
     const std::size_t world = job.world_state().kernels.place;
     return &reinterpret_cast<device::Control*>(gpu_memory + world)->trace_counted;
 }
 
-device::Control* kernel_control(TeamState& team, Memory memory) {
+device::Control* kernel_control(core::TeamState& team, Memory memory) {
     team.check_alive();
     if (!team.kernels.has_place())
         throw Error(
@@ -115,8 +116,8 @@ device::Control* kernel_control(TeamState& team, Memory memory) {
     return block;
 }
 
-void check_near(const TeamState& team, const std::string& who, const std::string& instead) {
-    const int far = first_far(team);
+void check_near(const core::TeamState& team, const std::string& who, const std::string& instead) {
+    const int far = core::first_far(team);
     if (far < 0) return;
     throw Error(ErrorCode::unsupported, who + " reach PEs by the window only; in " + team.name() + " PE " +
                                             std::to_string(far) + " is reached by " +
@@ -125,15 +126,15 @@ void check_near(const TeamState& team, const std::string& who, const std::string
                                             ", or a team of PEs that share memory: Job::shared().");
 }
 
-device::Team kernel_team(TeamState& team, Memory memory, bool far_too) {
-    const JobState& job = team.job();
+device::Team kernel_team(core::TeamState& team, Memory memory, bool far_too) {
+    const core::JobState& job = team.job();
     if (memory == Memory::device && !job.device())
         throw Error(ErrorCode::not_initialized,
                     "There is no device heap yet; allocate memory on the GPU first (Memory::device; in "
                     "Python device=\"cuda\").");
-    const int far = first_far(team);
-    if (far >= 0 &&
-        !(far_too && memory == Memory::device && path_to(job, Memory::device, far) == Path::staged))
+    const int far = core::first_far(team);
+    if (far >= 0 && !(far_too && memory == Memory::device &&
+                      core::path_to(job, Memory::device, far) == core::Path::staged))
         check_near(team,
                    memory == Memory::host ? "Functions of kernels on the host heap"
                    : far_too              ? "Kernels and operations on streams"
@@ -156,8 +157,8 @@ device::Team kernel_team(TeamState& team, Memory memory, bool far_too) {
     return value;
 }
 
-void release_kernel_control(TeamState& team) noexcept {
-    JobState& job = team.job();
+void release_kernel_control(core::TeamState& team) noexcept {
+    core::JobState& job = team.job();
     // A team without a place takes the lock as well. So its threads' writes to the team's memory come before
     // those of another thread that has since taken a range, for the next team.
     if (!team.kernels.has_place()) return job.kernels().places.give_back(gpu::KernelPlaces::none, 0);
@@ -183,7 +184,7 @@ void release_kernel_control(TeamState& team) noexcept {
 namespace {
 
 /// World number of a team's PE, from the team's control block. `watch` identifies the memory.
-int world_pe(JobState& job, const device::Watch& watch, int team, int pe) {
+int world_pe(core::JobState& job, const device::Watch& watch, int team, int pe) {
     const Memory memory = &watch == job.kernels().host_watch.get() ? Memory::host : Memory::device;
     const std::lock_guard lock(job.kernels().mutex);
     const auto found = job.kernels().place_of.find(team);
@@ -194,10 +195,10 @@ int world_pe(JobState& job, const device::Watch& watch, int team, int pe) {
 
 /// Throws if the awaited PE has ended. The first time it only records that: the caller must look once more,
 /// since the PE's last writes may not have been seen.
-void look_for_gone(JobState& job, const device::Watch& watch, const device::Report& waiting) {
+void look_for_gone(core::JobState& job, const device::Watch& watch, const device::Report& waiting) {
     thread_local std::uint64_t since_ns = 0;
     const int pe = waiting.peer < 0 ? -1 : world_pe(job, watch, waiting.team, waiting.peer);
-    const Gone gone = pe < 0 ? Gone::with_all_others(job) : Gone::among(job, &pe, 1);
+    const core::Gone gone = pe < 0 ? core::Gone::with_all_others(job) : core::Gone::among(job, &pe, 1);
     if (!gone) {
         since_ns = 0;
         return;
@@ -213,8 +214,15 @@ void look_for_gone(JobState& job, const device::Watch& watch, const device::Repo
 
 }  // namespace
 
+std::shared_ptr<device::Watch> make_host_watch(core::JobState& job) {
+    auto watch = std::make_shared<device::Watch>();
+    watch->look = look_from_host;
+    watch->job = &job;
+    return watch;
+}
+
 void look_from_host(const device::Watch& watch, const device::Report& waiting, unsigned long long waited_ns) {
-    JobState& job = *static_cast<JobState*>(watch.job);
+    core::JobState& job = *static_cast<core::JobState*>(watch.job);
     const common::BoardHeader& header = job.board().header();
     if (header.abort.load(std::memory_order_acquire) != 0)
         throw Error(ErrorCode::pe_died,
@@ -245,4 +253,17 @@ void look_from_host(const device::Watch& watch, const device::Report& waiting, u
                     ", or find out why the awaited update did not come.");
 }
 
-}  // namespace atl::core
+}  // namespace atl::stream
+
+namespace atl {
+
+device::Team Team::device(Memory memory, bool far) const {
+    if (memory == Memory::device && !far && state().job().device())
+        stream::check_near(state(), "Kernels that are compiled without ATOLL_DEVICE_FAR=1",
+                           "-DATOLL_DEVICE_FAR=1 for their source (CUDA C++, CuPy), the calls of the host");
+    const device::Team team = stream::kernel_team(state(), memory, far);
+    if (far && core::first_far(state()) >= 0) state().job().stream_services()->serve_kernels();
+    return team;
+}
+
+}  // namespace atl

@@ -4,12 +4,14 @@
 #include "gpu/heap/device_memory.hpp"
 
 namespace atl::core {
-
 class TeamState;
+}
+
+namespace atl::stream {
 
 /// The team's memory in this PE's slot. Throws Error(unsupported) for a team that got none.
-gpu::TeamPlaces::Place group_place(const TeamState& team);
+gpu::TeamPlaces::Place group_place(const core::TeamState& team);
 /// Zeroes the memory again, once no member uses it any more.
-void clear_group_place(const TeamState& team);
+void clear_group_place(const core::TeamState& team);
 
-}  // namespace atl::core
+}  // namespace atl::stream

@@ -4,13 +4,15 @@
 #include "gpu/job_view.hpp"
 
 namespace atl::core {
-
 class JobState;
+}
+
+namespace atl::stream {
 
 /// Construct it after the job's routes are known. Refers to `job`.
 class WorldView final : public gpu::JobView {
   public:
-    explicit WorldView(JobState& job);
+    explicit WorldView(core::JobState& job);
 
     const gpu::JobFacts& facts() const noexcept override { return facts_; }
     void exchange(const void* message, std::size_t bytes) override;
@@ -21,8 +23,8 @@ class WorldView final : public gpu::JobView {
     void set_host_look(device::Watch& watch) override;
 
   private:
-    JobState& job_;
+    core::JobState& job_;
     const gpu::JobFacts facts_;
 };
 
-}  // namespace atl::core
+}  // namespace atl::stream

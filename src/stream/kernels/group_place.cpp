@@ -1,11 +1,11 @@
-#include "core/team/group_place.hpp"
+#include "stream/kernels/group_place.hpp"
 
 #include "common/text.hpp"
 #include "core/job/job_state.hpp"
 
-namespace atl::core {
+namespace atl::stream {
 
-gpu::TeamPlaces::Place group_place(const TeamState& team) {
+gpu::TeamPlaces::Place group_place(const core::TeamState& team) {
     if (team.kernels.place == 0) return team.job().device()->team_places().world();
     const int n = team.n_pes();
     if (!team.kernels.group_room)
@@ -21,10 +21,10 @@ gpu::TeamPlaces::Place group_place(const TeamState& team) {
     return team.job().device()->team_places().of(n, team.kernels.group_room);
 }
 
-void clear_group_place(const TeamState& team) {
+void clear_group_place(const core::TeamState& team) {
     if (!team.kernels.group_room) return;
     const gpu::TeamPlaces::Place place = group_place(team);
     team.job().device()->copies().fill(place.address, 0, place.bytes);
 }
 
-}  // namespace atl::core
+}  // namespace atl::stream

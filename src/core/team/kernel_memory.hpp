@@ -1,0 +1,52 @@
+// JobKernels, TeamKernels: the memory for kernels of a job and of its teams, which is agreed on when a team
+// is made. `src/stream` fills it.
+#pragma once
+
+#include "atoll/types.hpp"
+#include "core/team/stream_differences.hpp"
+#include "gpu/heap/group_room.hpp"
+#include "gpu/kernel_places.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace atl::device {
+struct Watch;
+}
+
+namespace atl::core {
+
+/// A PE's memory for kernels that its teams share.
+struct JobKernels {
+    std::size_t area_bytes = 0;  ///< of all control blocks, at the start of every arena and device slot
+    gpu::KernelPlaces places;    ///< of teams' control blocks; the world team has the first
+    gpu::KernelPlaces rooms;     ///< for collectives on streams, of all teams but the world team
+    std::mutex mutex;            // guards place_of
+    std::map<int, std::uint64_t> place_of;  ///< of each team in use, by its number
+    /// Shared with teams, whose handles may outlive the job.
+    std::shared_ptr<StreamDifferences> stream_differences = std::make_shared<StreamDifferences>();
+    std::shared_ptr<device::Watch> host_watch;  ///< the words that functions of kernels on the host poll
+};
+
+/// A team's places in the memory of kernels.
+struct TeamKernels {
+    /// Offset of its control block, the same on all members; none: nothing was free.
+    std::uint64_t place = gpu::KernelPlaces::none;
+    gpu::GroupRoom group_room;  ///< of its collectives on streams
+    std::once_flag once[2];     ///< one for each Memory: guards the filling of the control block
+
+    bool has_place() const { return place != gpu::KernelPlaces::none; }
+    bool ready(Memory memory) const {
+        return ready_[static_cast<int>(memory)].load(std::memory_order_acquire);
+    }
+    void set_ready(Memory memory) { ready_[static_cast<int>(memory)].store(true, std::memory_order_release); }
+
+  private:
+    std::atomic<bool> ready_[2] = {};
+};
+
+}  // namespace atl::core
