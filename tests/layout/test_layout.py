@@ -38,6 +38,8 @@ NEED_CUDA = {"half.hpp", "launch.hpp"}
 WARN_LINES, MOST_LINES = 400, 600
 # The most files of a folder of sources, without its sub-folders.
 MOST_FILES = 26
+# Layers whose sub-folders include each other. They sort the files by topic, and each layer is one piece of code.
+CIRCLES_INSIDE = {"bootstrap", "cli", "collective", "common", "core", "python"}
 # Files of src/core that include src/gpu, for the others too (docs/decisions/0056-gpus-in-core.md).
 KNOW_GPUS = {
     "src/core/heap/device_access.hpp",
@@ -156,6 +158,20 @@ def test_no_file_includes_itself_through_others() -> None:
         if file.is_relative_to(ROOT / "include") or layer_of(file)
     }
     assert cycle(graph) == []
+
+
+def test_folders_of_most_layers_form_no_circle() -> None:
+    graphs: dict[str, dict[str, list[str]]] = {layer: {} for layer in RANK}
+    for file in tracked(*CPP):
+        if layer := layer_of(file):
+            folders = graphs[layer].setdefault(name_of(file.parent), [])
+            folders += [
+                name_of(found.parent)
+                for _, found in includes(file)
+                if found is not None and layer_of(found) == layer and found.parent != file.parent
+            ]
+    circles = {layer: found for layer, graph in graphs.items() if (found := cycle(graph))}
+    assert circles.keys() == CIRCLES_INSIDE, f"{circles}"
 
 
 def test_a_circle_is_found() -> None:
