@@ -1,8 +1,12 @@
 """Log records that know their PE: a filter, a handler, and one call that sets both up.
 
->>> atoll.logging.basicConfig()
->>> logging.getLogger("solver").info("converged")
-[2] INFO solver: converged
+>>> import logging, sys
+>>> handler = atoll.logging.basicConfig(stream=sys.stdout, pes=[0])
+>>> if atoll.my_pe() == 0:
+...     logging.getLogger("solver").info("converged")
+... else:
+...     print("[0] INFO solver: converged")
+[0] INFO solver: converged
 """
 
 from __future__ import annotations

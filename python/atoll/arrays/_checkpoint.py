@@ -51,8 +51,8 @@ def save_checkpoint(folder: str | Path, /, **values: Any) -> None:
     --------
     >>> from atoll import arrays
     >>> u = arrays.ones((4, 6))
-    >>> arrays.save_checkpoint("/tmp/atoll-example", u=u, step=10)
-    >>> state = arrays.load_checkpoint("/tmp/atoll-example", u={"halo": 1})
+    >>> arrays.save_checkpoint(folder, u=u, step=10)
+    >>> state = arrays.load_checkpoint(folder, u={"halo": 1})
     >>> state["step"], float(state["u"].sum())
     (10, 24.0)
     """

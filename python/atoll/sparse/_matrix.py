@@ -294,9 +294,10 @@ def from_triplets(
     --------
     >>> import numpy as np
     >>> from atoll import arrays, sparse
-    >>> A = sparse.from_triplets([0, 1, 1], [1, 0, 2], [5.0, 2.0, 1.0], (2, 3))
-    >>> (A @ arrays.ones(3)).to_numpy()
-    array([5., 3.])
+    >>> rows = np.arange(4)[atoll.my_pe() :: atoll.n_pes()]  # this PE's share of the elements
+    >>> A = sparse.from_triplets(rows, 3 - rows, rows + 1.0, (4, 4))
+    >>> (A @ arrays.ones(4)).to_numpy()
+    array([1., 2., 3., 4.])
     """
     row, column, data = (np.asarray(on_host(x)) for x in (rows, columns, values))
     problem: Exception | None = None

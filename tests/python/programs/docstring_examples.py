@@ -1,30 +1,32 @@
-"""Runs the examples in the docstrings of the package, on every PE at once. Prints the number of examples."""
+"""Runs the examples of docstrings on every PE at once; the arguments are names such as atoll.arrays:DistArray.
 
+Prints the number of examples.
+"""
+
+import builtins
+import contextlib
 import doctest
+import functools
+import importlib
 import inspect
+import logging
 import platform
+import shutil
 import sys
+import tempfile
 
 import atoll
 import numpy as np
-
-LAUNCHES = {"launch"}  # starts a job, so it is no call of a PE
-
-
-def documented():
-    """Yield the public functions, classes and methods with their names."""
-    for name in sorted(set(dir(atoll))):
-        value = getattr(atoll, name)
-        if name.startswith("_") or inspect.ismodule(value):
-            continue
-        yield name, value
-        if inspect.isclass(value):
-            for member, method in sorted(vars(value).items()):
-                if not member.startswith("_"):
-                    yield f"{name}.{member}", method
+from atoll.arrays._teams import _room
 
 
-def names_of_examples():
+def value_of(name):
+    """Return the module or the object of a name."""
+    module, _, within = name.partition(":")
+    return functools.reduce(getattr, filter(None, within.split(".")), importlib.import_module(module))
+
+
+def names_of_examples(folder):
     """Return what the examples presuppose; a part of it is collective."""
     me, n = atoll.my_pe(), atoll.n_pes()
     m = 4
@@ -32,6 +34,7 @@ def names_of_examples():
         "atoll": atoll,
         "np": np,
         "platform": platform,
+        "folder": folder,
         "x": atoll.zeros(8),
         "y": np.zeros(8),
         "data": np.arange(8.0),
@@ -45,18 +48,37 @@ def names_of_examples():
     }
 
 
+@contextlib.contextmanager
+def restored():
+    """Undo what examples change in the process: the finders of imports and the handlers of the root logger."""
+    finders, root = list(sys.meta_path), logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    try:
+        yield
+    finally:
+        for finder in sys.meta_path:
+            if finder not in finders:
+                finder.names.clear()
+        sys.meta_path[:], root.handlers[:] = finders, handlers
+        root.setLevel(level)
+
+
 atoll.init()
+folder = atoll.bcast_object(tempfile.mkdtemp() if atoll.my_pe() == 0 else None)
 parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(verbose=False)
-for name, value in documented():
-    text = inspect.getdoc(value) or ""
-    if ">>>" not in text or name in LAUNCHES:
-        assert "\nExamples\n" not in text or ">>>" in text, name
-        continue
-    test = parser.get_doctest(text, names_of_examples(), name, None, None)
+for name in sys.argv[1:]:
+    text = inspect.getdoc(value_of(name))
+    test = parser.get_doctest(text, names_of_examples(folder), name, None, None)
+    assert test.examples, f"{name} has no example"
     assert not any(example.options for example in test.examples), f"{name} leaves an example out"
     atoll.barrier_all()
-    runner.run(test, out=sys.stdout.write)
+    with restored():
+        runner.run(test, out=sys.stdout.write)
+    vars(builtins).pop("_", None)  # the last value that an example showed, which may keep the heap
     atoll.barrier_all()
+if atoll.my_pe() == 0:
+    shutil.rmtree(folder)
 assert runner.failures == 0
 print("examples:", runner.tries)
 atoll.finalize()
+_room._rooms_now()  # the memory of arrays.reserve would remain until the next job reserves some
