@@ -3744,7 +3744,7 @@ def send(src: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = N
     """
     Send src to PE pe, which calls recv.
 
-    Returns when src may be changed, which may be only after the receiver's call.
+    Returns when src may be changed. This may require that the receiver calls recv.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ class TeamEngine:
         _atoll.broadcast(to, source, root, team=self.team)
 
     def all_gather(self, to: Any, source: Any) -> None:
-        """Give each rank the source of all."""
+        """Copy the sources of all ranks to each rank."""
         _atoll.fcollect(to, source, team=self.team)
 
     def gather(self, to: Any, source: Any, root: int) -> None:
@@ -127,7 +127,7 @@ class MessageEngine:
         self._exchange(dict.fromkeys(every, source), {root: to})
 
     def all_gather(self, to: Any, source: Any) -> None:
-        """Give each rank the source of all."""
+        """Copy the sources of all ranks to each rank."""
         self._exchange(dict.fromkeys(range(self.size), source), self._parts(to))
 
     def gather(self, to: Any, source: Any, root: int) -> None:

@@ -82,7 +82,7 @@ def constant(kind: Kind) -> Constant | None:
 
 
 def one_of(group: str, which: str, kind: Kind) -> Constant:
-    """Return the constant that an argument is. A TypingError lists the allowed ones."""
+    """Return the value of a constant argument. A TypingError lists the allowed ones."""
     given = constant(kind)
     if given is None or given.group != group:
         allowed = (f"dev.{one.name}" for one in Constant.named.values() if one.group == group)

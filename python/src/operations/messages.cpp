@@ -216,7 +216,7 @@ const Function functions[] = {
     {"send", entry<4, send_spec, send_body>,
      "(src: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = None) -> None",
      "Send src to PE pe, which calls recv.\n\n"
-     "Returns when src may be changed, which may be only after the receiver's call.\n\n"
+     "Returns when src may be changed. This may require that the receiver calls recv.\n\n"
      "Parameters\n----------\nsrc\n    Any array; on a GPU a symmetric one.\npe\n    Number of the "
      "receiver.\n\n" ATOLL_TAIL},
     {"recv", entry<4, recv_spec, recv_body>,
