@@ -163,7 +163,25 @@ def zeros(
 ) -> Any:
     """Return a new symmetric array of zeros; zero on all PEs before any PE returns.
 
-    Collective; arguments and errors as for atoll.empty.
+    Collective over all PEs, with equal arguments.
+
+    Parameters
+    ----------
+    shape, dtype, order, align, hints, device, xp
+        As for atoll.empty.
+
+    Returns
+    -------
+    numpy.ndarray, atoll.DeviceArray, cupy.ndarray or torch.Tensor
+        The new array, as device and xp choose.
+
+    Raises
+    ------
+    OutOfMemory, CollectiveMismatch, DtypeMismatch, InvalidArgument, NotInitialized
+        As for atoll.empty.
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.3 (shmem_calloc).
     """
     where = _Where(device, xp, "zeros")
@@ -184,8 +202,27 @@ def full(
 ) -> Any:
     """Return a new symmetric array filled with fill_value, on all PEs before any PE returns.
 
-    fill_value may differ between PEs. Its dtype, which is used if dtype is not given, may not. Collective;
-    other arguments and errors as for atoll.empty.
+    Collective over all PEs, with equal arguments apart from fill_value.
+
+    Parameters
+    ----------
+    fill_value
+        A number, or an array that broadcasts to the shape. It may differ between PEs; its dtype, which is used
+        if dtype is None, may not.
+    shape, dtype, order, align, hints, device, xp
+        As for atoll.empty.
+
+    Returns
+    -------
+    numpy.ndarray, atoll.DeviceArray, cupy.ndarray or torch.Tensor
+        The new array, as device and xp choose.
+
+    Raises
+    ------
+    OutOfMemory, CollectiveMismatch, DtypeMismatch, InvalidArgument, NotInitialized
+        As for atoll.empty.
+    ShapeMismatch
+        fill_value does not broadcast to the shape.
     """
     return _full(shape, fill_value, dtype, order, align, hints, _Where(device, xp, "full"), "full")
 
@@ -250,7 +287,22 @@ def ones(
 ) -> Any:
     """Return a new symmetric array of ones, on all PEs before any PE returns.
 
-    Collective; arguments and errors as for atoll.empty.
+    Collective over all PEs, with equal arguments.
+
+    Parameters
+    ----------
+    shape, dtype, order, align, hints, device, xp
+        As for atoll.empty.
+
+    Returns
+    -------
+    numpy.ndarray, atoll.DeviceArray, cupy.ndarray or torch.Tensor
+        The new array, as device and xp choose.
+
+    Raises
+    ------
+    OutOfMemory, CollectiveMismatch, DtypeMismatch, InvalidArgument, NotInitialized
+        As for atoll.empty.
     """
     where = _Where(device, xp, "ones")
     kind = _kind(dtype, where.on_device)
@@ -270,8 +322,27 @@ def array(
 ) -> Any:
     """Return a new symmetric array with this PE's copy of `object`, complete before any PE returns.
 
-    The contents may differ between PEs; shape and dtype may not.
-    Collective; other arguments and errors as for atoll.empty.
+    Collective over all PEs, with equal arguments apart from the contents of `object`.
+
+    Parameters
+    ----------
+    object
+        A number, nested lists, or an array of the host or, with device="cuda", of any library on the GPU. Its
+        contents may differ between PEs; its shape and dtype may not.
+    dtype
+        None: that of `object`.
+    order, align, hints, device, xp
+        As for atoll.empty.
+
+    Returns
+    -------
+    numpy.ndarray, atoll.DeviceArray, cupy.ndarray or torch.Tensor
+        The new array, as device and xp choose.
+
+    Raises
+    ------
+    OutOfMemory, CollectiveMismatch, DtypeMismatch, InvalidArgument, NotInitialized
+        As for atoll.empty.
     """
     where = _Where(device, xp, "array")
     if where.on_device and is_on_device(object):
@@ -332,11 +403,30 @@ def empty_like(
     device: Any = None,
     xp: Any = None,
 ) -> Any:
-    """Return atoll.empty of a's shape and dtype.
+    """Return atoll.empty of a's shape and dtype. Collective over all PEs.
 
-    `a` may be any array. By default the new one is in the same kind of memory. If `a` is on a GPU, it is on
-    that GPU and in a's library. `device` (and xp) choose another. Collective; arguments and errors as for
-    atoll.empty.
+    Parameters
+    ----------
+    a
+        Any array, symmetric or not, of a library on the host or a GPU. Its contents are not read.
+    dtype
+        None: that of `a`.
+    order
+        'K' and 'A' take Fortran order if `a` has it, else C order.
+    align, hints
+        As for atoll.empty.
+    device, xp
+        As for atoll.empty, except that None takes the kind of memory of `a`, and on a GPU its library.
+
+    Returns
+    -------
+    numpy.ndarray, atoll.DeviceArray, cupy.ndarray or torch.Tensor
+        The new array, as device and xp choose.
+
+    Raises
+    ------
+    OutOfMemory, CollectiveMismatch, DtypeMismatch, InvalidArgument, NotInitialized
+        As for atoll.empty.
     """
     (shape, kind, layout), where = _like(a, dtype, order, {"device": device, "xp": xp})
     return empty(shape, kind, layout, align=align, hints=hints, **where)
@@ -353,11 +443,30 @@ def zeros_like(
     device: Any = None,
     xp: Any = None,
 ) -> Any:
-    """Return atoll.zeros of a's shape and dtype.
+    """Return atoll.zeros of a's shape and dtype. Collective over all PEs.
 
-    `a` may be any array. By default the new one is in the same kind of memory. If `a` is on a GPU, it is on
-    that GPU and in a's library. `device` (and xp) choose another. Collective; arguments and errors as for
-    atoll.zeros.
+    Parameters
+    ----------
+    a
+        Any array, symmetric or not, of a library on the host or a GPU. Its contents are not read.
+    dtype
+        None: that of `a`.
+    order
+        'K' and 'A' take Fortran order if `a` has it, else C order.
+    align, hints
+        As for atoll.empty.
+    device, xp
+        As for atoll.empty, except that None takes the kind of memory of `a`, and on a GPU its library.
+
+    Returns
+    -------
+    numpy.ndarray, atoll.DeviceArray, cupy.ndarray or torch.Tensor
+        The new array, as device and xp choose.
+
+    Raises
+    ------
+    OutOfMemory, CollectiveMismatch, DtypeMismatch, InvalidArgument, NotInitialized
+        As for atoll.empty.
     """
     (shape, kind, layout), where = _like(a, dtype, order, {"device": device, "xp": xp})
     return zeros(shape, kind, layout, align=align, hints=hints, **where)
@@ -374,11 +483,30 @@ def ones_like(
     device: Any = None,
     xp: Any = None,
 ) -> Any:
-    """Return atoll.ones of a's shape and dtype.
+    """Return atoll.ones of a's shape and dtype. Collective over all PEs.
 
-    `a` may be any array. By default the new one is in the same kind of memory. If `a` is on a GPU, it is on
-    that GPU and in a's library. `device` (and xp) choose another. Collective; arguments and errors as for
-    atoll.ones.
+    Parameters
+    ----------
+    a
+        Any array, symmetric or not, of a library on the host or a GPU. Its contents are not read.
+    dtype
+        None: that of `a`.
+    order
+        'K' and 'A' take Fortran order if `a` has it, else C order.
+    align, hints
+        As for atoll.empty.
+    device, xp
+        As for atoll.empty, except that None takes the kind of memory of `a`, and on a GPU its library.
+
+    Returns
+    -------
+    numpy.ndarray, atoll.DeviceArray, cupy.ndarray or torch.Tensor
+        The new array, as device and xp choose.
+
+    Raises
+    ------
+    OutOfMemory, CollectiveMismatch, DtypeMismatch, InvalidArgument, NotInitialized
+        As for atoll.empty.
     """
     (shape, kind, layout), where = _like(a, dtype, order, {"device": device, "xp": xp})
     return ones(shape, kind, layout, align=align, hints=hints, **where)
@@ -396,11 +524,32 @@ def full_like(
     device: Any = None,
     xp: Any = None,
 ) -> Any:
-    """Return atoll.full of a's shape and dtype.
+    """Return atoll.full of a's shape and dtype. Collective over all PEs.
 
-    `a` may be any array. By default the new one is in the same kind of memory. If `a` is on a GPU, it is on
-    that GPU and in a's library. `device` (and xp) choose another. Collective; arguments and errors as for
-    atoll.full.
+    Parameters
+    ----------
+    a
+        Any array, symmetric or not, of a library on the host or a GPU. Its contents are not read.
+    fill_value
+        As for atoll.full.
+    dtype
+        None: that of `a`.
+    order
+        'K' and 'A' take Fortran order if `a` has it, else C order.
+    align, hints
+        As for atoll.empty.
+    device, xp
+        As for atoll.empty, except that None takes the kind of memory of `a`, and on a GPU its library.
+
+    Returns
+    -------
+    numpy.ndarray, atoll.DeviceArray, cupy.ndarray or torch.Tensor
+        The new array, as device and xp choose.
+
+    Raises
+    ------
+    OutOfMemory, CollectiveMismatch, DtypeMismatch, InvalidArgument, NotInitialized
+        As for atoll.empty.
     """
     (shape, kind, layout), where = _like(a, dtype, order, {"device": device, "xp": xp})
     return full(shape, fill_value, kind, layout, align=align, hints=hints, **where)
@@ -415,11 +564,30 @@ def signal(n: int | Sequence[int] = 1, *, device: Any, xp: None = None) -> _atol
 @overload
 def signal(n: int | Sequence[int] = 1, *, device: Any, xp: Any) -> Any: ...
 def signal(n: int | Sequence[int] = 1, *, device: Any = None, xp: Any = None) -> Any:
-    """Return n zeroed signal words (uint64) in symmetric memory, for put_signal, signal_add,
-    signal_wait_until.
+    """Return zeroed signal words in symmetric memory, for put_signal, signal_add, signal_wait_until.
 
-    A tuple n is their shape; device and xp as for atoll.empty. Collective over all PEs. Source: OpenSHMEM
-    1.6, section 9.10.
+    Collective over all PEs.
+
+    Parameters
+    ----------
+    n
+        Their number, or a tuple, which is their shape.
+    device, xp
+        As for atoll.empty.
+
+    Returns
+    -------
+    numpy.ndarray, atoll.DeviceArray, cupy.ndarray or torch.Tensor
+        Words of uint64, as device and xp choose.
+
+    Raises
+    ------
+    OutOfMemory, CollectiveMismatch, InvalidArgument, NotInitialized
+        As for atoll.empty.
+
+    Notes
+    -----
+    Source: OpenSHMEM 1.6, section 9.10.
     """
     count = n if isinstance(n, int | str) else math.prod(n)
     where = _Where(device, xp, "signal")

@@ -82,7 +82,7 @@ class DeviceArray:
     (__cuda_array_interface__, DLPack). x.numpy() copies it to the host.
 
     Slices, x.reshape(), x.view() and x.T are views. `x[...] = value` copies from the host, or from an
-    array of the GPU, and waits for the copy. `==` raises an error that names the libraries. Every view,
+    array of the GPU, and waits for the copy. `==` is an error that names the libraries. Every view,
     and every array of another library made from it, keeps the memory alive. Free it with atoll.free(x).
 
     atoll.pin(x) also returns a DeviceArray, over memory of the host that kernels can access. Atoll's
@@ -220,10 +220,22 @@ class Team:
     """
 
     def my_pe(self) -> int:
-        """Return the number of this PE within the team. Local."""
+        """
+        Return the number of this PE within the team. Local.
+
+        Returns
+        -------
+        int
+        """
 
     def n_pes(self) -> int:
-        """Return the number of PEs in the team. Local."""
+        """
+        Return the number of PEs in the team. Local.
+
+        Returns
+        -------
+        int
+        """
 
     @property
     def rank(self) -> int:
@@ -243,6 +255,15 @@ class Team:
         """
         Return the number in atoll.WORLD of the team's PE pe. Local.
 
+        Parameters
+        ----------
+        pe
+            A number in this team.
+
+        Returns
+        -------
+        int
+
         Raises
         ------
         PeError
@@ -252,9 +273,22 @@ class Team:
         """
         Return the number in `other` of the team's PE pe; -1 if `other` does not contain it. Local.
 
+        Parameters
+        ----------
+        pe
+            A number in this team.
+        other
+            Any team of the job, of which this PE is a member.
+
+        Returns
+        -------
+        int
+
         Raises
         ------
         PeError
+        InvalidArgument
+            other is not a team, or this PE is not a member of it.
         """
 
     def split_strided(self, start: int, stride: int, size: int) -> Team:
@@ -263,6 +297,19 @@ class Team:
 
         Collective over this team; usable at once. On a PE that is not a member the result is false (`if team:`),
         and every use of it raises InvalidArgument.
+
+        Parameters
+        ----------
+        start
+            The number in this team of the new team's PE 0.
+        stride
+            The distance between members, in numbers of this team.
+        size
+            Number of members, at least 1.
+
+        Returns
+        -------
+        Team
 
         Raises
         ------
@@ -275,7 +322,24 @@ class Team:
         """
         Arrange the PEs in rows of xrange; return this PE's row and column as teams.
 
-        Collective over this team.
+        Collective over this team; usable at once.
+
+        Parameters
+        ----------
+        xrange
+            PEs of a row, at least 1. The last row may be shorter, and then columns are, too.
+
+        Returns
+        -------
+        row, column
+            PE pe has number pe % xrange in its row, and pe // xrange in its column.
+
+        Raises
+        ------
+        InvalidArgument
+            xrange is less than 1.
+        CollectiveMismatch
+            The PEs passed different values; they are always compared.
         """
 
     def split(self, color: int, key: int = 0) -> Team:
@@ -284,6 +348,17 @@ class Team:
 
         Collective over this team; usable at once. A PE with a negative color is not a member: the result is false
         there, as for split_strided.
+
+        Parameters
+        ----------
+        color
+            The group of this PE, an int. A negative number: no group.
+        key
+            The order within the group. PEs of equal keys are in the order of this team.
+
+        Returns
+        -------
+        Team
 
         Raises
         ------
@@ -310,6 +385,11 @@ class Team:
             "device" (or "cuda") after the first allocation on GPUs, or "host" (or "cpu") for functions that
             run on the host.
 
+        Returns
+        -------
+        DeviceTeam
+            Passed to kernels as an argument. It is valid until the team is destroyed.
+
         Raises
         ------
         NotInitialized
@@ -320,7 +400,14 @@ class Team:
 
     def destroy(self) -> None:
         """
-        Free the resources of the team. Collective over the team; later use raises UseAfterFree.
+        Free the resources of the team, after which no call takes it. Collective over the team.
+
+        Raises
+        ------
+        UseAfterFree
+            It is destroyed already; each later use raises this, too.
+        InvalidArgument
+            The team is one of WORLD, SHARED, HOST and RAIL.
         """
 
     def __enter__(self) -> Team: ...
@@ -376,19 +463,42 @@ class Context:
     def __init__(self, team: Team | None = None, *, private: bool = False, serialized: bool = False, nostore: bool = False) -> None: ...
 
     def my_pe(self) -> int:
-        """Return the number of this PE in the context's team. Local."""
+        """
+        Return the number of this PE in the context's team. Local.
+
+        Returns
+        -------
+        int
+        """
 
     def n_pes(self) -> int:
-        """Return the number of PEs of the context's team. Local."""
+        """
+        Return the number of PEs of the context's team. Local.
+
+        Returns
+        -------
+        int
+        """
 
     def team(self) -> Team:
-        """Return the team from which the context was made. Local."""
+        """
+        Return the team from which the context was made. Local.
+
+        Returns
+        -------
+        Team
+            WORLD if none was passed.
+        """
 
     def fence(self) -> None:
-        """atoll.fence for this context."""
+        """
+        Order the puts, atomics and signals of this context for each target PE, as atoll.fence. Local.
+        """
 
     def quiet(self) -> None:
-        """atoll.quiet for this context."""
+        """
+        Wait until all operations of this context are complete and visible, as atoll.quiet. Local.
+        """
 
     def __repr__(self) -> str: ...
 
@@ -421,7 +531,11 @@ def _step() -> int:
 
 def is_initialized() -> bool:
     """
-    True between atoll.init() and the last atoll.finalize(). Local; never raises.
+    True between atoll.init() and the last atoll.finalize(). Local, without errors.
+
+    Returns
+    -------
+    bool
     """
 
 def get_unique_id() -> str:
@@ -429,8 +543,12 @@ def get_unique_id() -> str:
     Return a text that identifies a new job. Local.
 
     One process makes it and sends it by any means (Ray, Dask, MPI, a file) to all processes of the job.
-    Each then calls atoll.init(uid=..., pe=..., n_pes=...). The text is random, of at most 128
-    characters.
+    Each then calls atoll.init(uid=..., pe=..., n_pes=...). The text is random.
+
+    Returns
+    -------
+    str
+        At most 128 characters.
     """
 
 def get_team_unique_id() -> int:
@@ -439,6 +557,11 @@ def get_team_unique_id() -> int:
 
     The program sends it to the team's members by any means. It takes 16 bytes for each PE of the job until its
     team is made. An id whose team cannot be made keeps them.
+
+    Returns
+    -------
+    int
+        Of at most 64 bits.
 
     Raises
     ------
@@ -464,6 +587,11 @@ def team_init(unique_id: int, n_pes: int, my_pe: int) -> Team:
     my_pe
         This PE's number in the new team, 0 to n_pes - 1. Each member passes another one.
 
+    Returns
+    -------
+    Team
+        destroy() frees it; finalize() does, too.
+
     Raises
     ------
     InvalidArgument
@@ -487,6 +615,19 @@ def my_pe(team: Team | None = None) -> int:
     """
     Return the number of this PE, 0 to n_pes()-1; within `team` if given. Local.
 
+    Parameters
+    ----------
+    team
+        The team that numbers the PEs. None: all PEs.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    NotInitialized, UseAfterFree
+
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.1.
@@ -495,6 +636,19 @@ def my_pe(team: Team | None = None) -> int:
 def n_pes(team: Team | None = None) -> int:
     """
     Return the number of PEs of the job, or of `team`. Local.
+
+    Parameters
+    ----------
+    team
+        The team whose members count. None: all PEs.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    NotInitialized, UseAfterFree
 
     Notes
     -----
@@ -656,7 +810,16 @@ def pin(x: AnyArray) -> DeviceArray:
 
 def is_symmetric(x: AnyArray | object) -> bool:
     """
-    True if x is an array, or a view of one, in this PE's symmetric memory and not freed. Local; never raises.
+    True if x is an array, or a view of one, in this PE's symmetric memory and not freed. Local, without errors.
+
+    Parameters
+    ----------
+    x
+        Any object, of any library.
+
+    Returns
+    -------
+    bool
     """
 
 @overload
@@ -672,6 +835,8 @@ def peer(x: Array, pe: int, *, team: Team | None = None) -> Array:
         A symmetric array or view.
     pe
         A PE number; within `team` if given.
+    team
+        The team that numbers the PEs. None: all PEs.
 
     Returns
     -------
@@ -728,6 +893,19 @@ def addr_accessible(x: AnyArray | object, pe: int, *, team: Team | None = None) 
     """
     True if x is symmetric and may be a target or source on PE pe. Local.
 
+    Parameters
+    ----------
+    x
+        Any object; one that is no symmetric array gives False.
+    pe
+        Number of the other PE.
+    team
+        The team that numbers the PEs. None: all PEs.
+
+    Returns
+    -------
+    bool
+
     Raises
     ------
     PeError
@@ -740,6 +918,17 @@ def addr_accessible(x: AnyArray | object, pe: int, *, team: Team | None = None) 
 def pe_accessible(pe: int, *, team: Team | None = None) -> bool:
     """
     True if pe is the number of a PE of the job (or team). Local.
+
+    Parameters
+    ----------
+    pe
+        Any integer.
+    team
+        The team that numbers the PEs. None: all PEs.
+
+    Returns
+    -------
+    bool
 
     Notes
     -----
@@ -766,6 +955,10 @@ def put(dst: AnyArray, src: AnySource, pe: int, *, ctx: Context | None = None, t
         or pinned.
     pe
         Number of the target PE, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -798,13 +991,22 @@ def put_nbi(dst: AnyArray, src: AnySource, pe: int, *, ctx: Context | None = Non
     ----------
     dst, src, pe
         As for put.
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
 
+    Raises
+    ------
+    NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
+        As for put.
+
     Notes
     -----
-    Raises the errors of put. Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).
+    Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).
     """
 
 def get(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -824,6 +1026,10 @@ def get(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None, te
         The data come from the same place in PE pe's copy.
     pe
         Number of the PE to read from, 0 to n_pes()-1; within `team`, or the context's team.
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -847,13 +1053,22 @@ def get_nbi(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None
     ----------
     dst, src, pe
         As for get.
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
 
+    Raises
+    ------
+    NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
+        As for get.
+
     Notes
     -----
-    Raises the errors of get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).
+    Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).
     """
 
 def p(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -873,13 +1088,24 @@ def p(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Co
     index
         The element in C order; negative numbers count from the end. It may be left out if dst has one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
 
+    Raises
+    ------
+    NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
+        As for put.
+    IndexError
+        index is outside dst.
+
     Notes
     -----
-    Raises the errors of put, and IndexError. Source: OpenSHMEM 1.6, section 9.5 (shmem_p).
+    Source: OpenSHMEM 1.6, section 9.5 (shmem_p).
     """
 
 def g(src: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None) -> Any:
@@ -895,6 +1121,10 @@ def g(src: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None =
     index
         The element in C order; negative numbers count from the end. It may be left out if src has one
         element.
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
 
     Returns
     -------
@@ -902,9 +1132,16 @@ def g(src: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None =
         A Python int, float, complex or bool if that is exact, else a NumPy scalar (float16, long
         double, dates, structured dtypes).
 
+    Raises
+    ------
+    NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
+        As for get.
+    IndexError
+        index is outside src.
+
     Notes
     -----
-    Raises the errors of get, and IndexError. Source: OpenSHMEM 1.6, section 9.5 (shmem_g).
+    Source: OpenSHMEM 1.6, section 9.5 (shmem_g).
     """
 
 def fence(ctx: Context | None = None) -> None:
@@ -913,6 +1150,11 @@ def fence(ctx: Context | None = None) -> None:
 
     It orders puts, atomics and signals of the default context, or of ctx, for each target PE
     separately. It completes nothing; quiet() does. Local.
+
+    Parameters
+    ----------
+    ctx
+        The Context whose operations are ordered. None: the default context.
 
     Notes
     -----
@@ -925,6 +1167,11 @@ def quiet(ctx: Context | None = None) -> None:
 
     It covers puts, atomics, signals and the nbi operations of the default context, or of ctx, and this
     thread's plain stores into symmetric arrays. Local: it does not wait for calls of other PEs.
+
+    Parameters
+    ----------
+    ctx
+        The Context whose operations are completed. None: the default context.
 
     Notes
     -----
@@ -939,6 +1186,10 @@ def pe_quiet(pes: ArrayLike, ctx: Context | None = None, *, team: Team | None = 
     ----------
     pes
         One PE number or a sequence of them.
+    ctx
+        The Context whose operations are completed. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
 
     Raises
     ------
@@ -962,14 +1213,27 @@ def iput(dst: AnyArray, src: AnyArray, tst: int, sst: int, nelems: int, pe: int,
     src
         A contiguous array of dst's dtype.
     tst, sst
-        Strides in elements, at least 1.
+        Strides of dst and src in elements, at least 1.
+    nelems
+        Number of elements; 0 is legal.
+    pe
+        As for put.
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
 
+    Raises
+    ------
+    NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
+        As for put.
+
     Notes
     -----
-    Raises the errors of put. Source: OpenSHMEM 1.6, section 9.5 (shmem_iput).
+    Source: OpenSHMEM 1.6, section 9.5 (shmem_iput).
     """
 
 def iget(dst: AnyArray, src: AnyArray, tst: int, sst: int, nelems: int, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -986,14 +1250,27 @@ def iget(dst: AnyArray, src: AnyArray, tst: int, sst: int, nelems: int, pe: int,
     src
         A contiguous symmetric array or view.
     tst, sst
-        Strides in elements, at least 1.
+        Strides of dst and src in elements, at least 1.
+    nelems
+        Number of elements; 0 is legal.
+    pe
+        As for get.
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
 
+    Raises
+    ------
+    NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
+        As for get.
+
     Notes
     -----
-    Raises the errors of get. Source: OpenSHMEM 1.6, section 9.5 (shmem_iget).
+    Source: OpenSHMEM 1.6, section 9.5 (shmem_iget).
     """
 
 def ibput(dst: AnyArray, src: AnyArray, tst: int, sst: int, bsize: int, nblocks: int, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1009,14 +1286,29 @@ def ibput(dst: AnyArray, src: AnyArray, tst: int, sst: int, bsize: int, nblocks:
     src
         A contiguous array of dst's dtype.
     tst, sst
-        Elements from one block's start to the next, at least bsize.
+        Elements from one block's start to the next in dst and src, at least bsize.
+    bsize
+        Elements of a block.
+    nblocks
+        Number of blocks; 0 is legal.
+    pe
+        As for put.
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
 
+    Raises
+    ------
+    NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
+        As for put.
+
     Notes
     -----
-    Raises the errors of put. Source: OpenSHMEM 1.6, section 9.5 (shmem_ibput).
+    Source: OpenSHMEM 1.6, section 9.5 (shmem_ibput).
     """
 
 def ibget(dst: AnyArray, src: AnyArray, tst: int, sst: int, bsize: int, nblocks: int, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1032,14 +1324,29 @@ def ibget(dst: AnyArray, src: AnyArray, tst: int, sst: int, bsize: int, nblocks:
     src
         A contiguous symmetric array or view.
     tst, sst
-        Elements from one block's start to the next, at least bsize.
+        Elements from one block's start to the next in dst and src, at least bsize.
+    bsize
+        Elements of a block.
+    nblocks
+        Number of blocks; 0 is legal.
+    pe
+        As for get.
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
 
+    Raises
+    ------
+    NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
+        As for get.
+
     Notes
     -----
-    Raises the errors of get. Source: OpenSHMEM 1.6, section 9.5 (shmem_ibget).
+    Source: OpenSHMEM 1.6, section 9.5 (shmem_ibget).
     """
 
 @overload
@@ -1060,9 +1367,18 @@ def take(src: AnyArray, index: AnySource, pe: AnySource, out: None = None, *, ct
         result's shape.
     out
         A contiguous array of that shape and src's dtype for the result. It is also returned.
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
+
+    Returns
+    -------
+    array
+        out, or a new NumPy array of src's dtype. On a stream None.
 
     Raises
     ------
@@ -1104,6 +1420,10 @@ def put_at(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *,
         An array of dst's dtype, or a number. index, values and pe broadcast against each other.
     pe
         The PEs of the elements, an int or an array.
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1130,13 +1450,18 @@ def add_at(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *,
         A symmetric array or view of 32- or 64-bit integers, float32 or float64.
     index, values, pe
         As for put_at, also for arrays of a GPU.
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
 
-    Notes
-    -----
-    Raises the errors of put_at.
+    Raises
+    ------
+    IndexError, PeError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
+        As for put_at.
 
     Examples
     --------
@@ -1157,6 +1482,10 @@ def _add_in_blocks(dst: Array, index: AnySource, values: AnySource, bounds: AnyS
         An array of dst's dtype with as many elements, or a number.
     bounds
         The first number of each PE's block, then that of all elements.
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
 
     Raises
     ------
@@ -1211,6 +1540,10 @@ def atomic_set(dst: AnyArray, value: Value, pe: int, index: int | None = None, *
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1240,6 +1573,10 @@ def atomic_inc(dst: AnyArray, pe: int, index: int | None = None, *, ctx: Context
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1271,6 +1608,10 @@ def atomic_add(dst: AnyArray, value: Value, pe: int, index: int | None = None, *
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1302,6 +1643,10 @@ def atomic_and(dst: AnyArray, value: Value, pe: int, index: int | None = None, *
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1333,6 +1678,10 @@ def atomic_or(dst: AnyArray, value: Value, pe: int, index: int | None = None, *,
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1364,6 +1713,10 @@ def atomic_xor(dst: AnyArray, value: Value, pe: int, index: int | None = None, *
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1393,6 +1746,10 @@ def atomic_fetch(src: AnyArray, pe: int, index: int | None = None, *, ctx: Conte
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1429,6 +1786,10 @@ def atomic_fetch_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | None 
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1460,6 +1821,10 @@ def atomic_swap(dst: AnyArray, value: Value, pe: int, index: int | None = None, 
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1498,6 +1863,10 @@ def atomic_swap_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1522,6 +1891,8 @@ def atomic_compare_swap(dst: AnyArray, expected: Value, value: Value, pe: int, i
     ----------
     dst
         A symmetric array or view of 32- or 64-bit integers.
+    expected
+        The value that the element must have to be set; a number as `value`.
     value
         A Python number that fits the dtype, or a NumPy scalar of it.
     pe
@@ -1529,6 +1900,10 @@ def atomic_compare_swap(dst: AnyArray, expected: Value, value: Value, pe: int, i
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1560,6 +1935,8 @@ def atomic_compare_swap_nbi(fetch: AnyArray, dst: AnyArray, expected: Value, val
         A local array of the same dtype. Its first element holds the previous value after quiet().
     dst
         A symmetric array or view of 32- or 64-bit integers.
+    expected
+        The value that the element must have to be set; a number as `value`.
     value
         A Python number that fits the dtype, or a NumPy scalar of it.
     pe
@@ -1567,6 +1944,10 @@ def atomic_compare_swap_nbi(fetch: AnyArray, dst: AnyArray, expected: Value, val
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1596,6 +1977,10 @@ def atomic_fetch_inc(dst: AnyArray, pe: int, index: int | None = None, *, ctx: C
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1632,6 +2017,10 @@ def atomic_fetch_inc_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | N
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1663,6 +2052,10 @@ def atomic_fetch_add(dst: AnyArray, value: Value, pe: int, index: int | None = N
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1701,6 +2094,10 @@ def atomic_fetch_add_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, 
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1732,6 +2129,10 @@ def atomic_fetch_and(dst: AnyArray, value: Value, pe: int, index: int | None = N
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1770,6 +2171,10 @@ def atomic_fetch_and_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, 
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1801,6 +2206,10 @@ def atomic_fetch_or(dst: AnyArray, value: Value, pe: int, index: int | None = No
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1839,6 +2248,10 @@ def atomic_fetch_or_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, i
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1870,6 +2283,10 @@ def atomic_fetch_xor(dst: AnyArray, value: Value, pe: int, index: int | None = N
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1908,6 +2325,10 @@ def atomic_fetch_xor_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, 
     index
         The element in C order; negative numbers count from the end. It may be left out if there is one
         element (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -1942,13 +2363,22 @@ def put_signal(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: Sig
         "set", and pe is passed as pe=.
     index
         The word of sig on PE pe that is the signal. It may be left out if there is one word.
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
 
+    Raises
+    ------
+    NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
+        As for put.
+
     Notes
     -----
-    Raises the errors of put. Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).
+    Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).
 
     Examples
     --------
@@ -1967,9 +2397,18 @@ def put_signal_nbi(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op:
     ----------
     dst, src, sig, value, op, pe, index
         As for put_signal.
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
+
+    Raises
+    ------
+    NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
+        As for put.
 
     Notes
     -----
@@ -1988,16 +2427,24 @@ def signal_set(sig: AnyArray, value: int, pe: int, index: int | None = None, *, 
     Parameters
     ----------
     sig
-        Symmetric words of uint64. If there are several, index selects one.
+        Symmetric words of uint64.
     value
         0 to 2**64 - 1.
+    pe
+        The PE of the word; within `team`, or the context's team, if given.
+    index
+        The word in C order. It may be left out if there is one word (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
 
     Raises
     ------
-    DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree
+    DtypeMismatch, NotSymmetric, PeError, IndexError, ShapeMismatch, UseAfterFree
 
     Notes
     -----
@@ -2013,16 +2460,24 @@ def signal_add(sig: AnyArray, value: int, pe: int, index: int | None = None, *, 
     Parameters
     ----------
     sig
-        Symmetric words of uint64. If there are several, index selects one.
+        Symmetric words of uint64.
     value
         0 to 2**64 - 1. Sums wrap.
+    pe
+        The PE of the word; within `team`, or the context's team, if given.
+    index
+        The word in C order. It may be left out if there is one word (ShapeMismatch otherwise).
+    ctx
+        A Context, whose own fence and quiet order and complete the call. None: the default context.
+    team
+        The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
 
     Raises
     ------
-    DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree
+    DtypeMismatch, NotSymmetric, PeError, IndexError, ShapeMismatch, UseAfterFree
 
     Notes
     -----
@@ -2033,8 +2488,23 @@ def signal_fetch(sig: AnyArray, index: int | None = None) -> int:
     """
     Return this PE's own signal word number `index` of sig.
 
-    Local. Acquires: data that the signalling PE put by put_signal are visible. The index may be left
-    out if there is one word.
+    Local. Acquires: data that the signalling PE put by put_signal are visible.
+
+    Parameters
+    ----------
+    sig
+        Symmetric words of uint64.
+    index
+        The word in C order. It may be left out if there is one word (ShapeMismatch otherwise).
+
+    Returns
+    -------
+    int
+        0 to 2**64 - 1.
+
+    Raises
+    ------
+    DtypeMismatch, NotSymmetric, IndexError, ShapeMismatch, UseAfterFree
 
     Notes
     -----
@@ -2095,10 +2565,11 @@ def signal_consume(sig: AnyArray, n: int, index: int | None = None, stream: Stre
     Parameters
     ----------
     sig
-        Symmetric words of uint64. If there are several, index selects one. No other thread or PE may
-        subtract from the word meanwhile.
+        Symmetric words of uint64. No other thread or PE may subtract from the word meanwhile.
     n
         The number to wait for and to subtract.
+    index
+        The word in C order. It may be left out if there is one word (ShapeMismatch otherwise).
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -2133,6 +2604,11 @@ def wait_until(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | 
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
+
+    Returns
+    -------
+    int
+        The value found. On a stream None.
 
     Raises
     ------
@@ -2172,6 +2648,11 @@ def test(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = Non
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
+
+    Returns
+    -------
+    bool
+        On a stream None.
 
     Raises
     ------
@@ -2284,6 +2765,11 @@ def test_all(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource 
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
 
+    Returns
+    -------
+    bool
+        On a stream None.
+
     Raises
     ------
     NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
@@ -2322,6 +2808,11 @@ def test_all_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
+
+    Returns
+    -------
+    bool
+        On a stream None.
 
     Raises
     ------
@@ -2365,6 +2856,11 @@ def wait_until_any(ivars: AnyArray, cmp: CompareName, value: Value, status: AnyS
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
+
+    Returns
+    -------
+    int | None
+        An index of ivars in C order. On a stream None.
 
     Raises
     ------
@@ -2412,6 +2908,11 @@ def wait_until_any_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, 
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
 
+    Returns
+    -------
+    int | None
+        An index of ivars in C order. On a stream None.
+
     Raises
     ------
     Timeout
@@ -2456,6 +2957,11 @@ def test_any(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource 
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
 
+    Returns
+    -------
+    int | None
+        An index of ivars in C order. On a stream None.
+
     Raises
     ------
     NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
@@ -2496,6 +3002,11 @@ def test_any_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
+
+    Returns
+    -------
+    int | None
+        An index of ivars in C order. On a stream None.
 
     Raises
     ------
@@ -2539,6 +3050,11 @@ def wait_until_some(ivars: AnyArray, cmp: CompareName, value: Value, status: Any
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
+
+    Returns
+    -------
+    IndexArray
+        Indices of ivars in C order. On a stream None.
 
     Raises
     ------
@@ -2586,6 +3102,11 @@ def wait_until_some_vector(ivars: AnyArray, cmp: CompareName, values: AnySource,
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
 
+    Returns
+    -------
+    IndexArray
+        Indices of ivars in C order. On a stream None.
+
     Raises
     ------
     Timeout
@@ -2630,6 +3151,11 @@ def test_some(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
 
+    Returns
+    -------
+    IndexArray
+        Indices of ivars in C order. On a stream None.
+
     Raises
     ------
     NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
@@ -2670,6 +3196,11 @@ def test_some_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, statu
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
+
+    Returns
+    -------
+    IndexArray
+        Indices of ivars in C order. On a stream None.
 
     Raises
     ------
@@ -2802,6 +3333,8 @@ def broadcast(dst: AnyArray, src: AnyArray, root: int = 0, *, team: Team | None 
     dst, src
         Symmetric (faster) or ordinary arrays of any strides. Arrays of a GPU are symmetric and
         contiguous, both, on every PE.
+    root
+        A PE number within the team.
     team
         The PEs that take part; None: all.
     stream
@@ -2810,6 +3343,12 @@ def broadcast(dst: AnyArray, src: AnyArray, root: int = 0, *, team: Team | None 
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
+
+    Returns
+    -------
+    Array, number or Request
+        The new array of the form without dst. None if dst was passed,
+        and a Request with blocking=False.
 
     Raises
     ------
@@ -2860,6 +3399,12 @@ def fcollect(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream:
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
+    Returns
+    -------
+    Array, number or Request
+        The new array of the form without dst. None if dst was passed,
+        and a Request with blocking=False.
+
     Raises
     ------
     ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree
@@ -2905,6 +3450,12 @@ def collect(dst: AnyArray, src: AnySource, *, team: Team | None = None) -> int:
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
 
+    Returns
+    -------
+    Array or int
+        The new array of the form without dst, else the number of elements in dst.
+        None on a stream.
+
     Raises
     ------
     ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree
@@ -2947,6 +3498,12 @@ def alltoall(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream:
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
+    Returns
+    -------
+    Array, number or Request
+        The new array of the form without dst. None if dst was passed,
+        and a Request with blocking=False.
+
     Raises
     ------
     ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree
@@ -2972,7 +3529,7 @@ def alltoalls(dst: AnyArray, src: AnyArray, dst_stride: int, src_stride: int, ne
     """
     alltoall of nelems elements a block, strided: element i of block j is at (j * nelems + i) * stride.
 
-    dst and src are contiguous; strides are in elements, at least 1.
+    dst and src are contiguous.
 
     Collective over the team, with equal sizes and dtypes on all PEs. On return dst is
     complete here and src may be changed. Completes no puts.
@@ -2982,6 +3539,10 @@ def alltoalls(dst: AnyArray, src: AnyArray, dst_stride: int, src_stride: int, ne
     dst, src
         Symmetric (faster) or ordinary arrays of any strides. Arrays of a GPU are symmetric and
         contiguous, both, on every PE.
+    dst_stride, src_stride
+        Elements from one to the next, at least 1.
+    nelems
+        Elements of a block.
     team
         The PEs that take part; None: all.
     stream
@@ -3017,6 +3578,8 @@ def gather(dst: AnyArray | None, src: AnyArray, root: int = 0, *, team: Team | N
     dst, src
         Symmetric (faster) or ordinary arrays of any strides. Arrays of a GPU are symmetric and
         contiguous, both, on every PE.
+    root
+        A PE number within the team.
     team
         The PEs that take part; None: all.
     stream
@@ -3025,6 +3588,12 @@ def gather(dst: AnyArray | None, src: AnyArray, root: int = 0, *, team: Team | N
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
+
+    Returns
+    -------
+    Array, number or Request
+        The new array of the form without dst. None if dst was passed,
+        and a Request with blocking=False.
 
     Raises
     ------
@@ -3064,6 +3633,8 @@ def scatter(dst: AnyArray, src: AnyArray | None, root: int = 0, *, team: Team | 
     dst, src
         Symmetric (faster) or ordinary arrays of any strides. Arrays of a GPU are symmetric and
         contiguous, both, on every PE.
+    root
+        A PE number within the team.
     team
         The PEs that take part; None: all.
     stream
@@ -3072,6 +3643,12 @@ def scatter(dst: AnyArray, src: AnyArray | None, root: int = 0, *, team: Team | 
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
+
+    Returns
+    -------
+    Array, number or Request
+        The new array of the form without dst. None if dst was passed,
+        and a Request with blocking=False.
 
     Raises
     ------
@@ -3118,6 +3695,11 @@ def sum_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
+
+    Returns
+    -------
+    Array, number or Request
+        The result of (src). None if dst was passed, and a Request with blocking=False.
 
     Raises
     ------
@@ -3170,6 +3752,11 @@ def prod_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stre
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
+    Returns
+    -------
+    Array, number or Request
+        The result of (src). None if dst was passed, and a Request with blocking=False.
+
     Raises
     ------
     DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
@@ -3220,6 +3807,11 @@ def min_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
+
+    Returns
+    -------
+    Array, number or Request
+        The result of (src). None if dst was passed, and a Request with blocking=False.
 
     Raises
     ------
@@ -3272,6 +3864,11 @@ def max_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
+    Returns
+    -------
+    Array, number or Request
+        The result of (src). None if dst was passed, and a Request with blocking=False.
+
     Raises
     ------
     DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
@@ -3323,6 +3920,11 @@ def avg_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
+    Returns
+    -------
+    Array, number or Request
+        The result of (src). None if dst was passed, and a Request with blocking=False.
+
     Raises
     ------
     DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
@@ -3351,7 +3953,7 @@ def avg_reduce(src: ArrayLike, *, team: Team | None = None, blocking: NotBlockin
 
 def premul_sum_reduce(dst: AnyArray, src: AnySource, factor: float, *, team: Team | None = None, stream: Stream = None) -> None:
     """
-    Sum over PEs of factor times each element; factor is equal on all PEs. An extension.
+    Sum over PEs of factor times each element, on every PE. An extension.
 
     With (dst, src) the result is written into dst. With (src) it is returned as a new ordinary array,
     or as a number if src is one. Collective over the team; on return dst is complete here and src may
@@ -3366,6 +3968,8 @@ def premul_sum_reduce(dst: AnyArray, src: AnySource, factor: float, *, team: Tea
         Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.
     team
         The PEs that take part; None: all.
+    factor
+        A number, equal on all PEs.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -3398,6 +4002,12 @@ def premul_sum_reduce_scatter(dst: AnyArray, src: AnySource, factor: float, *, t
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
+
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
+    CollectiveMismatch
+        Sizes or dtypes of the PEs differ; they are compared unless ATOLL_CHECK=none.
     """
 
 @overload
@@ -3424,6 +4034,11 @@ def and_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
+
+    Returns
+    -------
+    Array, number or Request
+        The result of (src). None if dst was passed, and a Request with blocking=False.
 
     Raises
     ------
@@ -3476,6 +4091,11 @@ def or_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
+    Returns
+    -------
+    Array, number or Request
+        The result of (src). None if dst was passed, and a Request with blocking=False.
+
     Raises
     ------
     DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
@@ -3527,6 +4147,11 @@ def xor_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
+    Returns
+    -------
+    Array, number or Request
+        The result of (src). None if dst was passed, and a Request with blocking=False.
+
     Raises
     ------
     DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
@@ -3577,16 +4202,20 @@ def reduce(dst: AnyArray, src: AnySource, op: ReduceName, root: int | None = Non
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
 
+    Returns
+    -------
+    Array, number or Request
+        As for sum_reduce; None on PEs that are not the root.
+
     Raises
     ------
     InvalidArgument
         op is wrong.
     PeError
         root is wrong.
-
-    Notes
-    -----
-    Raises the errors of sum_reduce, too; op and root are compared between PEs.
+    DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
+    CollectiveMismatch
+        Sizes, dtypes, op or root of the PEs differ; they are compared unless ATOLL_CHECK=none.
     """
 
 @overload
@@ -3624,6 +4253,19 @@ def reduce_scatter(dst: AnyArray, src: AnyArray, op: ReduceName = 'sum', *, team
     blocking
         False: start the collective and return a Request, with wait, test and await. For arrays in host
         memory of PEs that share it. See "Collectives that do not block" in docs/python.md.
+
+    Returns
+    -------
+    Array or Request
+        Row my_pe of the reduction. None if dst was passed, and a Request with blocking=False.
+
+    Raises
+    ------
+    InvalidArgument
+        op is wrong.
+    DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
+    CollectiveMismatch
+        Sizes, dtypes or op of the PEs differ; they are compared unless ATOLL_CHECK=none.
     """
 
 @overload
@@ -3656,6 +4298,11 @@ def sum_inscan(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
+
+    Returns
+    -------
+    Array or number
+        The result of (src); None if dst was passed.
 
     Raises
     ------
@@ -3698,6 +4345,11 @@ def sum_exscan(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
+
+    Returns
+    -------
+    Array or number
+        The result of (src); None if dst was passed.
 
     Raises
     ------
@@ -3752,6 +4404,8 @@ def send(src: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = N
         Any array; on a GPU a symmetric one.
     pe
         Number of the receiver.
+    team
+        The team that numbers the PEs. None: all PEs.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -3784,6 +4438,8 @@ def recv(dst: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = N
         Any writeable array of the message's size.
     pe
         Number of the sender.
+    team
+        The team that numbers the PEs. None: all PEs.
     stream
         For arrays of a GPU: enqueue the call on this stream and return at once. None: wait until it is
         complete. See "Streams" in docs/python.md.
@@ -3812,6 +4468,17 @@ class group:
 
     Arrays must stay unchanged until then. After an exception in the statement nothing is sent. A thread
     has at most one open group, with messages of one team. The PEs of its messages call it.
+
+    Parameters
+    ----------
+    team
+        The team of the messages, which numbers the PEs. None: all PEs.
+
+    Raises
+    ------
+    InvalidArgument
+        The thread has an open group already.
+    UseAfterFree, NotInitialized
 
     Examples
     --------
@@ -3917,12 +4584,19 @@ class Lock:
 
     def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
         """
-        Take the lock; True once this PE holds it. With blocking=False, False at once if another PE holds it.
+        Take the lock; wait while another PE holds it.
 
         Parameters
         ----------
+        blocking
+            False: do not wait if another PE holds it.
         timeout
             Seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is no limit.
+
+        Returns
+        -------
+        bool
+            True if this PE holds the lock now. False only with blocking=False.
 
         Raises
         ------
@@ -4005,8 +4679,12 @@ class Mailbox:
         ----------
         src
             Any array of at most nbytes bytes.
+        pe
+            Number of the receiver in the mailbox's team.
         timeout
-            Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit. None on a stream.
+            Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit. Not on a stream.
+        stream
+            For arrays of a GPU: enqueue the call on this stream. None: the host waits.
 
         Raises
         ------
@@ -4016,7 +4694,7 @@ class Mailbox:
     @overload
     def receive(self, dst: AnyArray, from_pe: int, timeout: float | None = None) -> int:
         """
-        Copy the next message from PE from_pe into dst; return the number of elements that arrived.
+        Copy the next message from PE from_pe into dst.
 
         Messages of a pair arrive in order. Other threads run meanwhile, and Ctrl-C interrupts the wait. An
         interrupted or timed-out wait loses no message.
@@ -4024,9 +4702,16 @@ class Mailbox:
         Parameters
         ----------
         dst
-            A writeable array, large enough for the message.
+            A writeable array, large enough for the message, of its dtype.
+        from_pe
+            Number of the sender in the mailbox's team.
         timeout
             Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit.
+
+        Returns
+        -------
+        int
+            The number of elements that arrived.
 
         Raises
         ------
@@ -4036,12 +4721,23 @@ class Mailbox:
     @overload
     def receive(self, dst: AnyArray, from_pe: int, *, stream: Stream, count: AnyArray | None = None) -> int | None:
         """
-        The same in stream order: returns None at once.
+        The same in stream order: returns at once.
 
         Parameters
         ----------
+        dst
+            A contiguous array of the GPU. The message is there once the stream has passed the call.
+        from_pe
+            Number of the sender in the mailbox's team.
+        stream
+            The stream of dst's GPU on which a kernel waits.
         count
             An int64 array of one element on the GPU, for the number of elements that arrived.
+
+        Returns
+        -------
+        None
+            Or the number of elements, if stream is None.
 
         Raises
         ------
@@ -4057,12 +4753,32 @@ class Mailbox:
 
         Parameters
         ----------
+        dst, from_pe
+            As for receive.
+        stream
+            For arrays of a GPU: enqueue the call on this stream and return None at once.
         count
-            Needed on a stream: -1 there means that there was no message.
+            An int64 array of one element on the GPU, needed on a stream. -1 there means that there was no message.
+
+        Returns
+        -------
+        int or None
+            The number of elements that arrived.
+
+        Raises
+        ------
+        ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, InvalidArgument, Unsupported
         """
 
     def capacity_bytes(self) -> int:
-        """The size of the longest message, in bytes."""
+        """
+        Return the size of the longest message. Local.
+
+        Returns
+        -------
+        int
+            Bytes.
+        """
 
     @property
     def block(self) -> DeviceArray:

@@ -235,7 +235,13 @@ class phase:
 
     @staticmethod
     def times() -> dict[str, tuple[int, float]]:
-        """Return the number of ends and the total seconds of each phase of this PE, by its path. Local."""
+        """Return how often and how long this PE was in each phase. Local.
+
+        Returns
+        -------
+        dict
+            By the path of the phase, such as "step/solve": the number of its ends, and their seconds in total.
+        """
         return {path: (int(count), seconds) for path, (count, seconds) in _times.items()}
 
     def __repr__(self) -> str:

@@ -8,11 +8,20 @@ from . import _atoll
 
 
 def include_dir() -> str:
-    """Return the folder of Atoll's headers: the argument of a compiler's -I that finds
-    <atoll/device/device.hpp>.
+    """Return the folder of Atoll's headers, for a compiler's -I. Local; works before init().
 
     For torch.utils.cpp_extension, cuda.core, cupy.RawModule and nvcc. The device headers need no library;
-    programs for the host link the one in the folder lib beside it. Local; works before init().
+    programs for the host link the one in the folder lib beside it.
+
+    Returns
+    -------
+    str
+        The folder in which <atoll/device/device.hpp> is found.
+
+    Raises
+    ------
+    FileNotFoundError
+        The package was installed without its headers.
     """
     module = Path(str(_atoll.__file__)).resolve()
     for folder in module.parents:

@@ -143,7 +143,15 @@ def finalize() -> None:
     """Leave the job. Calls are counted like those of init(); the last one waits for all PEs and ends the job.
 
     Collective over all PEs. Implies barrier_all. NumPy can still read and write the arrays as long as they
-    live; every other call raises NotInitialized. Raises NotInitialized when called more often than init().
+    live.
+
+    Raises
+    ------
+    NotInitialized
+        It was called more often than init(). After the last call, all other calls raise this, too.
+
+    Notes
+    -----
     Source: OpenSHMEM 1.6, section 9.1.
     """
     _atoll._finalize()
@@ -212,7 +220,13 @@ def abort(message: str = "", status: int = 1) -> NoReturn:
 
 
 def version() -> str:
-    """Return the library's version, such as '0.1.0'. Local; works before init()."""
+    """Return the library's version. Local; works before init().
+
+    Returns
+    -------
+    str
+        Three numbers with dots, such as '0.1.0'.
+    """
     return _atoll._version()
 
 

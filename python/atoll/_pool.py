@@ -160,6 +160,16 @@ class Pool(Executor):
         The other PEs do not take part: the function may put to them and get from them, but must not call
         collectives.
 
+        Parameters
+        ----------
+        fn, *args, **kwargs
+            The function and its arguments, all of which can be pickled.
+
+        Returns
+        -------
+        concurrent.futures.Future
+            Its result is what the function returned, or the exception that it raised.
+
         Raises
         ------
         RuntimeError
@@ -191,6 +201,13 @@ class Pool(Executor):
             Seconds from this call until each result must be there; later ones raise TimeoutError.
         chunksize
             The number of calls that go to a PE at once.
+        **others
+            As for concurrent.futures.Executor.map.
+
+        Returns
+        -------
+        iterator
+            It raises the exception of the first call that failed when it comes to it.
 
         Raises
         ------
@@ -248,7 +265,7 @@ class Pool(Executor):
         self._begin(job)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the PEs once the calls that were made have ended. Later calls raise RuntimeError.
+        """End the PEs once the calls that were made have ended. No call can be made later.
 
         A call that hangs is waited for, too; `interrupt` or `restart` ends it before.
 
@@ -285,12 +302,30 @@ class Pool(Executor):
         return self._n_pes
 
     def status(self) -> list[tuple[int, int, str]]:
-        """Return number, process and state of each PE: "starting", "idle", "busy" or "ended"."""
+        """Return the states of the PEs, in PE order.
+
+        Returns
+        -------
+        list of tuples
+            The number of a PE, the id of its process, and "starting", "idle", "busy" or "ended". Empty after
+            `shutdown`.
+        """
         job = self._jobs.current
         return [] if job is None else job.states()
 
     def report(self) -> str:
-        """Return why the PEs wait, and their call stacks, as `atoll stacks` prints it."""
+        """Return why the PEs wait, and their call stacks, as `atoll stacks` prints it.
+
+        Returns
+        -------
+        str
+            Lines for people; their form may change.
+
+        Raises
+        ------
+        RuntimeError
+            The pool is shut down.
+        """
         return self._check_open().report()
 
     def __repr__(self) -> str:

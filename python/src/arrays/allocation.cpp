@@ -427,7 +427,16 @@ finalize(), or until an array of at least 1 MiB is freed.
 Other arrays in the memory pinned with it keep it pinned. Call pin, and free such an array, while no kernel of this process waits: the GPU's driver
 may wait for running kernels.)"},
     {"is_symmetric", entry<1, is_symmetric_spec, is_symmetric_body>, "(x: AnyArray | object) -> bool",
-     R"(True if x is an array, or a view of one, in this PE's symmetric memory and not freed. Local; never raises.)"},
+     R"(True if x is an array, or a view of one, in this PE's symmetric memory and not freed. Local, without errors.
+
+Parameters
+----------
+x
+    Any object, of any library.
+
+Returns
+-------
+bool)"},
     {"peer", entry<3, peer_spec, peer_body>,
      "(x: AnyArray, pe: int, *, team: Team | None = None) -> Any\n"
      "(x: Array, pe: int, *, team: Team | None = None) -> Array\n"
@@ -489,6 +498,17 @@ NotSymmetric, UseAfterFree)"},
      "(x: AnyArray | object, pe: int, *, team: Team | None = None) -> bool",
      R"(True if x is symmetric and may be a target or source on PE pe. Local.
 
+Parameters
+----------
+x
+    Any object; one that is no symmetric array gives False.
+pe
+    Number of the other PE.
+
+Returns
+-------
+bool
+
 Raises
 ------
 PeError
@@ -499,6 +519,15 @@ Source: OpenSHMEM 1.6, section 9.1 (shmem_addr_accessible).)"},
     {"pe_accessible", entry<2, pe_accessible_spec, pe_accessible_body>,
      "(pe: int, *, team: Team | None = None) -> bool",
      R"(True if pe is the number of a PE of the job (or team). Local.
+
+Parameters
+----------
+pe
+    Any integer.
+
+Returns
+-------
+bool
 
 Notes
 -----

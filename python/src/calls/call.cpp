@@ -46,6 +46,24 @@ constexpr std::string_view blocking_entry =
     "    False: start the collective and return a Request, with wait, test and await. For arrays in host\n"
     "    memory of PEs that share it. See \"Collectives that do not block\" in docs/python.md.";
 
+/// The parameters `ctx` and `team` in the docstring of every function that has them, unless it has its own
+/// entry.
+constexpr std::string_view context_entry =
+    "ctx\n"
+    "    A Context, whose own fence and quiet order and complete the call. None: the default context.";
+constexpr std::string_view team_entry =
+    "team\n"
+    "    The team that numbers the PEs. None: that of ctx, by default all PEs. Not with ctx=.";
+constexpr std::string_view team_alone_entry =
+    "team\n"
+    "    The team that numbers the PEs. None: all PEs.";
+
+/// True if a docstring has an entry for the parameter, alone or as the last of several.
+bool explains(const std::string& document, const std::string& parameter) {
+    return document.find("\n" + parameter + "\n") != std::string::npos ||
+           document.find(", " + parameter + "\n") != std::string::npos;
+}
+
 /// Adds an entry to the section Parameters of a docstring; adds the section if it is missing.
 std::string with_entry(std::string document, std::string_view entry) {
     constexpr std::string_view heading = "Parameters\n----------\n";
@@ -81,6 +99,10 @@ void register_functions(PyObject* module, std::span<const Function> functions) {
         const bool of_shmem = std::string_view(f.name).starts_with(shmem_prefix);
         const char* name = of_shmem ? f.name + shmem_prefix.size() : f.name;
         std::string document = f.doc;
+        const bool has_context = plain.find("ctx=") != std::string::npos;
+        if (has_context && !explains(document, "ctx")) document = with_entry(document, context_entry);
+        if (plain.find("team=") != std::string::npos && !explains(document, "team"))
+            document = with_entry(document, has_context ? team_entry : team_alone_entry);
         if (plain.find("stream=") != std::string::npos) document = with_entry(document, stream_entry);
         if (plain.find("blocking=") != std::string::npos) document = with_entry(document, blocking_entry);
         documents.push_back(std::string(name).append(plain).append("\n--\n\n").append(document));

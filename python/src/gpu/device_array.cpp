@@ -321,16 +321,29 @@ PyGetSetDef attributes[] = {
 
 PyMethodDef methods[] = {
     {"reshape", reshape, METH_VARARGS,
-     "reshape($self, *shape)\n--\n\nReturn a view of another shape; for contiguous arrays. Local."},
-    {"view", view, METH_O, "view($self, dtype, /)\n--\n\nReturn a view with another dtype. Local."},
+     "reshape($self, *shape)\n--\n\nReturn a view of another shape; for contiguous arrays. Local.\n\n"
+     "Parameters\n----------\n*shape\n    Integers, or one sequence of them; -1 is the axis that follows "
+     "from the others.\n\n"
+     "Returns\n-------\nDeviceArray\n\n"
+     "Raises\n------\nUnsupported\n    The array is not contiguous.\nValueError\n    The sizes differ."},
+    {"view", view, METH_O,
+     "view($self, dtype, /)\n--\n\nReturn a view with another dtype. Local.\n\n"
+     "Parameters\n----------\ndtype\n    As for atoll.empty; its elements divide the last axis without a "
+     "rest.\n\n"
+     "Returns\n-------\nDeviceArray\n\n"
+     "Raises\n------\nDtypeMismatch, ValueError"},
     {"numpy", to_numpy, METH_NOARGS,
-     "numpy($self)\n--\n\nReturn a copy in memory of the host; waits for it, but for no stream. Local."},
+     "numpy($self)\n--\n\nReturn a copy in memory of the host; waits for it, but for no stream. Local.\n\n"
+     "Returns\n-------\nnumpy.ndarray"},
     {"cupy", by_module<to_cupy>, METH_NOARGS,
-     "cupy($self)\n--\n\nReturn the same memory as a cupy.ndarray. Local."},
+     "cupy($self)\n--\n\nReturn the same memory as an array of CuPy. Local.\n\n"
+     "Returns\n-------\ncupy.ndarray"},
     {"torch", by_module<to_torch>, METH_NOARGS,
-     "torch($self)\n--\n\nReturn the same memory as a torch.Tensor. Local."},
+     "torch($self)\n--\n\nReturn the same memory as a tensor of PyTorch. Local.\n\n"
+     "Returns\n-------\ntorch.Tensor"},
     {"buffer", by_module<to_buffer>, METH_NOARGS,
-     "buffer($self)\n--\n\nReturn the same memory as a cuda.core.Buffer; for contiguous arrays. Local."},
+     "buffer($self)\n--\n\nReturn the same memory as a buffer of cuda.core; for contiguous arrays. Local.\n\n"
+     "Returns\n-------\ncuda.core.Buffer"},
     {"__array__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(refuse_array)), METH_VARARGS,
      nullptr},
     {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(to_dlpack)),
@@ -361,7 +374,7 @@ x.torch() return the same memory as arrays of those libraries. Numba and others 
 (__cuda_array_interface__, DLPack). x.numpy() copies it to the host.
 
 Slices, x.reshape(), x.view() and x.T are views. `x[...] = value` copies from the host, or from an
-array of the GPU, and waits for the copy. `==` raises an error that names the libraries. Every view,
+array of the GPU, and waits for the copy. `==` is an error that names the libraries. Every view,
 and every array of another library made from it, keeps the memory alive. Free it with atoll.free(x).
 
 atoll.pin(x) also returns a DeviceArray, over memory of the host that kernels can access. Atoll's

@@ -168,6 +168,8 @@ std::string document_of(const Op& op, bool nbi, const char* what) {
             "quiet().\n";
     text += target + "\n    A symmetric array or view of 32- or 64-bit integers" +
             (op.integers_only ? ".\n" : ", float32 or float64.\n");
+    if (operands_of(op) == 2)
+        text += "expected\n    The value that the element must have to be set; a number as `value`.\n";
     if (operands_of(op) > 0)
         text += "value\n    A Python number that fits the dtype, or a NumPy scalar of it.\n";
     text +=

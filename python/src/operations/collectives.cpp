@@ -278,20 +278,34 @@ PyObject* scatter_body(const Arguments<6>& a) {
     "(dst: AnyArray, src: AnySource, *, team: Team | None = None, blocking: NotBlocking) -> Request\n" \
     "(src: ArrayLike, *, team: Team | None = None, blocking: NotBlocking) -> Request"
 
-#define ATOLL_TAIL_OF(equal, compared)                                                                   \
+#define ATOLL_STARTED_RETURNS                                                                             \
+    "Returns\n-------\nArray, number or Request\n    The new array of the form without dst. None if dst " \
+    "was passed,\n    and a Request with blocking=False.\n\n"
+#define ATOLL_TAIL_OF(equal, parameters, compared, returns)                                              \
     "\n\nCollective over the team, with equal " equal                                                    \
     " on all PEs. On return dst is\ncomplete here and src may be changed. Completes no puts.\n\n"        \
     "Parameters\n----------\n"                                                                           \
     "dst, src\n    Symmetric (faster) or ordinary arrays of any strides. Arrays of a GPU are symmetric " \
     "and\n"                                                                                              \
-    "    contiguous, both, on every PE.\n"                                                               \
-    "team\n    The PEs that take part; None: all.\n\n"                                                   \
+    "    contiguous, both, on every PE.\n" parameters                                                    \
+    "team\n    The PEs that take part; None: all.\n\n" returns                                           \
     "Raises\n------\nShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree\n"                      \
     "CollectiveMismatch\n    The PEs' " compared                                                         \
     " differ. They are compared unless ATOLL_CHECK=none;\n    dtypes, too, if all PEs are Python.\n\n"   \
     "Notes\n-----\nSource: OpenSHMEM 1.6, section 9.11"
-#define ATOLL_TAIL ATOLL_TAIL_OF("sizes and dtypes", "sizes")
-#define ATOLL_ROOTED_TAIL ATOLL_TAIL_OF("sizes, dtypes and roots", "sizes and roots")
+#define ATOLL_COLLECT_RETURNS                                                                        \
+    "Returns\n-------\nArray or int\n    The new array of the form without dst, else the number of " \
+    "elements "                                                                                      \
+    "in dst.\n    None on a stream.\n\n"
+#define ATOLL_TAIL ATOLL_TAIL_OF("sizes and dtypes", "", "sizes", ATOLL_STARTED_RETURNS)
+#define ATOLL_ROOTED_TAIL                                                                                   \
+    ATOLL_TAIL_OF("sizes, dtypes and roots", "root\n    A PE number within the team.\n", "sizes and roots", \
+                  ATOLL_STARTED_RETURNS)
+#define ATOLL_STRIDED_TAIL                                                                   \
+    ATOLL_TAIL_OF("sizes and dtypes",                                                        \
+                  "dst_stride, src_stride\n    Elements from one to the next, at least 1.\n" \
+                  "nelems\n    Elements of a block.\n",                                      \
+                  "sizes", "")
 
 const Function functions[] = {
     {"broadcast", entry<6, broadcast_spec, broadcast_body>,
@@ -327,7 +341,7 @@ const Function functions[] = {
      "differ).\n"
      "A dst that is too small is a ShapeMismatch, with arrays of a GPU on every PE. On a stream, None is\n"
      "returned, and a dst that is too small ends the job with a KernelError." ATOLL_TAIL_OF(
-         "dtypes", "calls") " (shmem_collect)."},
+         "dtypes", "", "calls", ATOLL_COLLECT_RETURNS) " (shmem_collect)."},
     {"alltoall", entry<5, alltoall_spec, alltoall_body>, ATOLL_STARTED_PAIR,
      "Exchange blocks: block j of this PE's src becomes block my_pe of PE j's dst.\n"
      "\n"
@@ -339,7 +353,7 @@ const Function functions[] = {
      "None, stream: Stream = None) -> None",
      "alltoall of nelems elements a block, strided: element i of block j is at (j * nelems + i) * stride.\n"
      "\n"
-     "dst and src are contiguous; strides are in elements, at least 1." ATOLL_TAIL " (shmem_alltoalls)."},
+     "dst and src are contiguous." ATOLL_STRIDED_TAIL " (shmem_alltoalls)."},
     {"gather", entry<6, gather_spec, gather_body>,
      "(dst: AnyArray | None, src: Any = None, root: int = 0, *, team: Team | None = None, stream: Stream = "
      "None, blocking: bool = True) -> Array | Request | None\n"

@@ -73,21 +73,25 @@ Source: OpenSHMEM 1.6, section 9.4 (shmem_ctx_create).)");
                         "nostore: bool = False) -> None"));
     context.def(
         "my_pe", [](const PyContext& c) { return of(c, "Context.my_pe").my_pe(); },
-        "Return the number of this PE in the context's team. Local.");
+        "Return the number of this PE in the context's team. Local.\n\nReturns\n-------\nint");
     context.def(
         "n_pes", [](const PyContext& c) { return of(c, "Context.n_pes").n_pes(); },
-        "Return the number of PEs of the context's team. Local.");
+        "Return the number of PEs of the context's team. Local.\n\nReturns\n-------\nint");
     context.def(
         "team",
         [](const PyContext& c) {
             of(c, "Context.team");
             return c.team;
         },
-        nb::sig("def team(self) -> Team"), "Return the team from which the context was made. Local.");
+        nb::sig("def team(self) -> Team"),
+        "Return the team from which the context was made. Local.\n\nReturns\n-------\nTeam\n    WORLD if "
+        "none was passed.");
     context.def(
-        "fence", [](const PyContext& c) { of(c, "Context.fence").fence(); }, "atoll.fence for this context.");
+        "fence", [](const PyContext& c) { of(c, "Context.fence").fence(); },
+        "Order the puts, atomics and signals of this context for each target PE, as atoll.fence. Local.");
     context.def(
-        "quiet", [](const PyContext& c) { of(c, "Context.quiet").quiet(); }, "atoll.quiet for this context.");
+        "quiet", [](const PyContext& c) { of(c, "Context.quiet").quiet(); },
+        "Wait until all operations of this context are complete and visible, as atoll.quiet. Local.");
     context.def("__repr__", &repr);
     context.def("destroy", &destroy,
                 "Quiet, then free the resources of the context. Local. A second call does nothing.");

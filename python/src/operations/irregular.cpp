@@ -253,6 +253,11 @@ pe
 out
     A contiguous array of that shape and src's dtype for the result. It is also returned.
 
+Returns
+-------
+array
+    out, or a new NumPy array of src's dtype. On a stream None.
+
 Raises
 ------
 IndexError, PeError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
@@ -314,9 +319,10 @@ dst
 index, values, pe
     As for put_at, also for arrays of a GPU.
 
-Notes
------
-Raises the errors of put_at.
+Raises
+------
+IndexError, PeError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree
+    As for put_at.
 
 Examples
 --------

@@ -332,18 +332,28 @@ const Function functions[] = {
      "Return the number of this PE's last meeting in the world team, equal on all PEs that are in step.\n\n"
      "It is -1 after a collective ended by an error, and -2 outside a job."},
     {"is_initialized", entry<0, initialized_spec, is_initialized_body>, "() -> bool",
-     "True between atoll.init() and the last atoll.finalize(). Local; never raises."},
+     "True between atoll.init() and the last atoll.finalize(). Local, without errors.\n\n"
+     "Returns\n-------\nbool"},
     {"get_unique_id", entry<0, uid_spec, uid_body>, "() -> str",
      R"(Return a text that identifies a new job. Local.
 
 One process makes it and sends it by any means (Ray, Dask, MPI, a file) to all processes of the job.
-Each then calls atoll.init(uid=..., pe=..., n_pes=...). The text is random, of at most 128
-characters.)"},
+Each then calls atoll.init(uid=..., pe=..., n_pes=...). The text is random.
+
+Returns
+-------
+str
+    At most 128 characters.)"},
     {"get_team_unique_id", entry<0, team_id_spec, team_id_body>, "() -> int",
      R"(Return an id for one team, which team_init takes. Local; never 0.
 
 The program sends it to the team's members by any means. It takes 16 bytes for each PE of the job until its
 team is made. An id whose team cannot be made keeps them.
+
+Returns
+-------
+int
+    Of at most 64 bits.
 
 Raises
 ------
@@ -367,6 +377,11 @@ n_pes
 my_pe
     This PE's number in the new team, 0 to n_pes - 1. Each member passes another one.
 
+Returns
+-------
+Team
+    destroy() frees it; finalize() does, too.
+
 Raises
 ------
 InvalidArgument
@@ -387,11 +402,37 @@ Source: NVSHMEM, nvshmemx_team_init.)"},
     {"my_pe", entry<1, my_pe_spec, my_pe_body>, "(team: Team | None = None) -> int",
      R"(Return the number of this PE, 0 to n_pes()-1; within `team` if given. Local.
 
+Parameters
+----------
+team
+    The team that numbers the PEs. None: all PEs.
+
+Returns
+-------
+int
+
+Raises
+------
+NotInitialized, UseAfterFree
+
 Notes
 -----
 Source: OpenSHMEM 1.6, section 9.1.)"},
     {"n_pes", entry<1, n_pes_spec, n_pes_body>, "(team: Team | None = None) -> int",
      R"(Return the number of PEs of the job, or of `team`. Local.
+
+Parameters
+----------
+team
+    The team whose members count. None: all PEs.
+
+Returns
+-------
+int
+
+Raises
+------
+NotInitialized, UseAfterFree
 
 Notes
 -----

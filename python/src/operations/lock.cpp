@@ -102,15 +102,21 @@ Examples
 >>> with lock:  # one PE at a time
 ...     atoll.p(counter, atoll.g(counter, 0) + 1, 0))");
     lock.def("__init__", &construct, nb::sig("def __init__(self) -> None"));
-    lock.def(
-        "acquire", &acquire, nb::arg("blocking") = true, nb::arg("timeout") = nb::none(),
-        nb::sig("def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool"),
-        R"(Take the lock; True once this PE holds it. With blocking=False, False at once if another PE holds it.
+    lock.def("acquire", &acquire, nb::arg("blocking") = true, nb::arg("timeout") = nb::none(),
+             nb::sig("def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool"),
+             R"(Take the lock; wait while another PE holds it.
 
 Parameters
 ----------
+blocking
+    False: do not wait if another PE holds it.
 timeout
     Seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is no limit.
+
+Returns
+-------
+bool
+    True if this PE holds the lock now. False only with blocking=False.
 
 Raises
 ------

@@ -218,15 +218,19 @@ Parameters
 ----------
 src
     Any array of at most nbytes bytes.
+pe
+    Number of the receiver in the mailbox's team.
 timeout
-    Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit. None on a stream.
+    Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit. Not on a stream.
+stream
+    For arrays of a GPU: enqueue the call on this stream. None: the host waits.
 
 Raises
 ------
 ShapeMismatch, PeError, Timeout, PeDied, UseAfterFree, InvalidArgument, Unsupported)");
     box.def("receive", &receive_waiting, nb::arg("dst"), nb::arg("from_pe"), nb::arg("timeout") = nb::none(),
             nb::sig("def receive(self, dst: AnyArray, from_pe: int, timeout: float | None = None) -> int"),
-            R"(Copy the next message from PE from_pe into dst; return the number of elements that arrived.
+            R"(Copy the next message from PE from_pe into dst.
 
 Messages of a pair arrive in order. Other threads run meanwhile, and Ctrl-C interrupts the wait. An
 interrupted or timed-out wait loses no message.
@@ -234,9 +238,16 @@ interrupted or timed-out wait loses no message.
 Parameters
 ----------
 dst
-    A writeable array, large enough for the message.
+    A writeable array, large enough for the message, of its dtype.
+from_pe
+    Number of the sender in the mailbox's team.
 timeout
     Seconds; 0 looks once. None: ATOLL_WAIT_TIMEOUT, where 0 is no limit.
+
+Returns
+-------
+int
+    The number of elements that arrived.
 
 Raises
 ------
@@ -246,12 +257,23 @@ ShapeMismatch, DtypeMismatch, PeError, Timeout, PeDied, UseAfterFree)");
         nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("count") = nb::none(),
         nb::sig("def receive(self, dst: AnyArray, from_pe: int, *, stream: Stream, count: AnyArray | None = "
                 "None) -> int | None"),
-        R"(The same in stream order: returns None at once.
+        R"(The same in stream order: returns at once.
 
 Parameters
 ----------
+dst
+    A contiguous array of the GPU. The message is there once the stream has passed the call.
+from_pe
+    Number of the sender in the mailbox's team.
+stream
+    The stream of dst's GPU on which a kernel waits.
 count
     An int64 array of one element on the GPU, for the number of elements that arrived.
+
+Returns
+-------
+None
+    Or the number of elements, if stream is None.
 
 Raises
 ------
@@ -267,14 +289,27 @@ InvalidArgument, Unsupported)");
 
 Parameters
 ----------
+dst, from_pe
+    As for receive.
+stream
+    For arrays of a GPU: enqueue the call on this stream and return None at once.
 count
-    Needed on a stream: -1 there means that there was no message.)");
+    An int64 array of one element on the GPU, needed on a stream. -1 there means that there was no message.
+
+Returns
+-------
+int or None
+    The number of elements that arrived.
+
+Raises
+------
+ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, InvalidArgument, Unsupported)");
     box.def(
         "capacity_bytes",
         [](const PyMailbox& b) {
             return b.is_live_on_device(make_spec) ? b.on_device->capacity_bytes() : b.box->capacity_bytes();
         },
-        "The size of the longest message, in bytes.");
+        "Return the size of the longest message. Local.\n\nReturns\n-------\nint\n    Bytes.");
     box.def_prop_ro(
         "block", &block_for_kernels, nb::sig("def block(self) -> DeviceArray"),
         R"(The mailbox for kernels of the team (device='cuda'): bytes on the GPU, with capacity_bytes() as the room.

@@ -237,6 +237,17 @@ void register_messages(nb::module_& module) {
 Arrays must stay unchanged until then. After an exception in the statement nothing is sent. A thread
 has at most one open group, with messages of one team. The PEs of its messages call it.
 
+Parameters
+----------
+team
+    The team of the messages, which numbers the PEs. None: all PEs.
+
+Raises
+------
+InvalidArgument
+    The thread has an open group already.
+UseAfterFree, NotInitialized
+
 Examples
 --------
 >>> with atoll.group():

@@ -319,7 +319,14 @@ PyObject* scaled_scatter_body(const Arguments<5>& a) {
     "(dst: AnyArray, src: AnySource, factor: float, *, team: Team | None = None, stream: Stream = None) " \
     "-> None"
 
-#define ATOLL_REDUCE_DOC(what, types)                                                                      \
+#define ATOLL_REDUCE_RETURNS                                                                              \
+    "Returns\n-------\nArray, number or Request\n    The result of (src). None if dst was passed, and a " \
+    "Request with blocking=False.\n\n"
+#define ATOLL_SCAN_RETURNS \
+    "Returns\n-------\nArray or number\n    The result of (src); None if dst was passed.\n\n"
+#define ATOLL_REDUCE_DOC(what, types) ATOLL_REDUCE_TEXT(what, types, "", ATOLL_REDUCE_RETURNS)
+#define ATOLL_SCAN_DOC(what, types) ATOLL_REDUCE_TEXT(what, types, "", ATOLL_SCAN_RETURNS)
+#define ATOLL_REDUCE_TEXT(what, types, parameters, returns)                                                \
     what "\n\n"                                                                                            \
          "With (dst, src) the result is written into dst. With (src) it is returned as a new ordinary "    \
          "array,\n"                                                                                        \
@@ -331,7 +338,7 @@ PyObject* scaled_scatter_body(const Arguments<5>& a) {
          "src\n    An array of " types                                                                     \
          ".\n"                                                                                             \
          "    Any strides, symmetric (faster) or not; equal shape and dtype on all PEs.\n"                 \
-         "team\n    The PEs that take part; None: all.\n\n"                                                \
+         "team\n    The PEs that take part; None: all." parameters "\n\n" returns                          \
          "Raises\n------\n"                                                                                \
          "DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree\n"                                            \
          "CollectiveMismatch\n    Sizes or dtypes of the PEs differ; they are compared unless "            \
@@ -362,8 +369,8 @@ const Function functions[] = {
                                        "An extension.",
                                        ATOLL_AVERAGED_TYPES)),
     {"premul_sum_reduce", entry<5, scaled_spec, scaled_body>, ATOLL_SCALED_SIGNATURE,
-     ATOLL_REDUCE_DOC("Sum over PEs of factor times each element; factor is equal on all PEs. An extension.",
-                      ATOLL_AVERAGED_TYPES)},
+     ATOLL_REDUCE_TEXT("Sum over PEs of factor times each element, on every PE. An extension.",
+                       ATOLL_AVERAGED_TYPES, "\nfactor\n    A number, equal on all PEs.", "")},
     {"premul_sum_reduce_scatter", entry<5, scaled_scatter_spec, scaled_scatter_body>, ATOLL_SCALED_SIGNATURE,
      R"(Sum over PEs of factor times each element; each PE gets its own block of the result. An extension.
 
@@ -373,7 +380,13 @@ src.
 Parameters
 ----------
 dst, src, factor, team
-    As for premul_sum_reduce.)"},
+    As for premul_sum_reduce.
+
+Raises
+------
+DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
+CollectiveMismatch
+    Sizes or dtypes of the PEs differ; they are compared unless ATOLL_CHECK=none.)"},
     reduction<ReduceOp::bit_and>(
         "and_reduce",
         ATOLL_REDUCE_DOC("Bitwise (bool: logical) and over PEs, on every PE.", "integers or bool")),
@@ -410,16 +423,20 @@ root
     The PE that gets the result; None: every PE. Other PEs leave dst unchanged, and get None. Arrays
     of a GPU are passed on every PE.
 
+Returns
+-------
+Array, number or Request
+    As for sum_reduce; None on PEs that are not the root.
+
 Raises
 ------
 InvalidArgument
     op is wrong.
 PeError
     root is wrong.
-
-Notes
------
-Raises the errors of sum_reduce, too; op and root are compared between PEs.)"},
+DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
+CollectiveMismatch
+    Sizes, dtypes, op or root of the PEs differ; they are compared unless ATOLL_CHECK=none.)"},
     {"reduce_scatter", entry<6, scatter_spec, scatter_body>,
      "(dst: AnyArray, src: Any = None, op: Any = 'sum', *, team: Team | None = None, stream: Stream = None, "
      "blocking: bool = True) -> Array | Request | None\n"
@@ -439,11 +456,24 @@ Parameters
 dst, src, team
     As for sum_reduce, apart from the sizes.
 op
-    "sum" (default), "prod", "min", "max", "avg", "and", "or", "xor".)"},
+    "sum" (default), "prod", "min", "max", "avg", "and", "or", "xor".
+
+Returns
+-------
+Array or Request
+    Row my_pe of the reduction. None if dst was passed, and a Request with blocking=False.
+
+Raises
+------
+InvalidArgument
+    op is wrong.
+DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
+CollectiveMismatch
+    Sizes, dtypes or op of the PEs differ; they are compared unless ATOLL_CHECK=none.)"},
     {"sum_inscan", entry<4, scan_spec<true>, scan_body<true>>, ATOLL_REDUCE_SIGNATURE,
-     ATOLL_REDUCE_DOC("Sum over PEs 0 to my_pe, this PE included.", ATOLL_SUM_TYPES)},
+     ATOLL_SCAN_DOC("Sum over PEs 0 to my_pe, this PE included.", ATOLL_SUM_TYPES)},
     {"sum_exscan", entry<4, scan_spec<false>, scan_body<false>>, ATOLL_REDUCE_SIGNATURE,
-     ATOLL_REDUCE_DOC("Sum over PEs 0 to my_pe - 1, this PE not included; 0 on the first.", ATOLL_SUM_TYPES)},
+     ATOLL_SCAN_DOC("Sum over PEs 0 to my_pe - 1, this PE not included; 0 on the first.", ATOLL_SUM_TYPES)},
 };
 
 }  // namespace

@@ -227,9 +227,14 @@ Parameters
 dst, src, pe
     As for put.
 
+Raises
+------
+NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
+    As for put.
+
 Notes
 -----
-Raises the errors of put. Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).)"},
+Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).)"},
     {"get", entry<6, get_spec, get_body<get_spec, true>>, ATOLL_FETCH,
      R"(Copy src of PE pe into the local array dst.
 
@@ -264,9 +269,14 @@ Parameters
 dst, src, pe
     As for get.
 
+Raises
+------
+NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
+    As for get.
+
 Notes
 -----
-Raises the errors of get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).)"},
+Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).)"},
     {"p", entry<7, p_spec, p_body>,
      "(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: "
      "Team | None = None, stream: Stream = None) -> None",
@@ -286,9 +296,16 @@ index
     The element in C order; negative numbers count from the end. It may be left out if dst has one
     element (ShapeMismatch otherwise).
 
+Raises
+------
+NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
+    As for put.
+IndexError
+    index is outside dst.
+
 Notes
 -----
-Raises the errors of put, and IndexError. Source: OpenSHMEM 1.6, section 9.5 (shmem_p).)"},
+Source: OpenSHMEM 1.6, section 9.5 (shmem_p).)"},
     {"g", entry<5, g_spec, g_body>,
      "(src: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, "
      "team: Team | None = None) -> Any",
@@ -310,14 +327,26 @@ value
     A Python int, float, complex or bool if that is exact, else a NumPy scalar (float16, long
     double, dates, structured dtypes).
 
+Raises
+------
+NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
+    As for get.
+IndexError
+    index is outside src.
+
 Notes
 -----
-Raises the errors of get, and IndexError. Source: OpenSHMEM 1.6, section 9.5 (shmem_g).)"},
+Source: OpenSHMEM 1.6, section 9.5 (shmem_g).)"},
     {"fence", entry<1, fence_spec, fence_body>, "(ctx: Context | None = None) -> None",
      R"(Order puts: those to a PE after the fence are delivered after those to that PE before it.
 
 It orders puts, atomics and signals of the default context, or of ctx, for each target PE
 separately. It completes nothing; quiet() does. Local.
+
+Parameters
+----------
+ctx
+    The Context whose operations are ordered. None: the default context.
 
 Notes
 -----
@@ -327,6 +356,11 @@ Source: OpenSHMEM 1.6, section 9.10.)"},
 
 It covers puts, atomics, signals and the nbi operations of the default context, or of ctx, and this
 thread's plain stores into symmetric arrays. Local: it does not wait for calls of other PEs.
+
+Parameters
+----------
+ctx
+    The Context whose operations are completed. None: the default context.
 
 Notes
 -----
@@ -339,6 +373,8 @@ Parameters
 ----------
 pes
     One PE number or a sequence of them.
+ctx
+    The Context whose operations are completed. None: the default context.
 
 Raises
 ------

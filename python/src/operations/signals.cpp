@@ -211,9 +211,14 @@ op
 index
     The word of sig on PE pe that is the signal. It may be left out if there is one word.
 
+Raises
+------
+NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
+    As for put.
+
 Notes
 -----
-Raises the errors of put. Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).
+Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).
 
 Examples
 --------
@@ -226,6 +231,11 @@ Parameters
 dst, src, sig, value, op, pe, index
     As for put_signal.
 
+Raises
+------
+NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
+    As for put.
+
 Notes
 -----
 Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal_nbi).)"},
@@ -237,13 +247,17 @@ Local. It is not ordered after puts: call fence() first, or use put_signal.
 Parameters
 ----------
 sig
-    Symmetric words of uint64. If there are several, index selects one.
+    Symmetric words of uint64.
 value
     0 to 2**64 - 1.
+pe
+    The PE of the word; within `team`, or the context's team, if given.
+index
+    The word in C order. It may be left out if there is one word (ShapeMismatch otherwise).
 
 Raises
 ------
-DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree
+DtypeMismatch, NotSymmetric, PeError, IndexError, ShapeMismatch, UseAfterFree
 
 Notes
 -----
@@ -256,13 +270,17 @@ Local. It is not ordered after puts: call fence() first, or use put_signal.
 Parameters
 ----------
 sig
-    Symmetric words of uint64. If there are several, index selects one.
+    Symmetric words of uint64.
 value
     0 to 2**64 - 1. Sums wrap.
+pe
+    The PE of the word; within `team`, or the context's team, if given.
+index
+    The word in C order. It may be left out if there is one word (ShapeMismatch otherwise).
 
 Raises
 ------
-DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree
+DtypeMismatch, NotSymmetric, PeError, IndexError, ShapeMismatch, UseAfterFree
 
 Notes
 -----
@@ -270,8 +288,23 @@ Source: OpenSHMEM 1.6, section 9.8.)"},
     {"signal_fetch", entry<2, fetch_spec, fetch_body>, "(sig: AnyArray, index: int | None = None) -> int",
      R"(Return this PE's own signal word number `index` of sig.
 
-Local. Acquires: data that the signalling PE put by put_signal are visible. The index may be left
-out if there is one word.
+Local. Acquires: data that the signalling PE put by put_signal are visible.
+
+Parameters
+----------
+sig
+    Symmetric words of uint64.
+index
+    The word in C order. It may be left out if there is one word (ShapeMismatch otherwise).
+
+Returns
+-------
+int
+    0 to 2**64 - 1.
+
+Raises
+------
+DtypeMismatch, NotSymmetric, IndexError, ShapeMismatch, UseAfterFree
 
 Notes
 -----
@@ -326,10 +359,11 @@ captured graph can therefore be replayed.
 Parameters
 ----------
 sig
-    Symmetric words of uint64. If there are several, index selects one. No other thread or PE may
-    subtract from the word meanwhile.
+    Symmetric words of uint64. No other thread or PE may subtract from the word meanwhile.
 n
     The number to wait for and to subtract.
+index
+    The word in C order. It may be left out if there is one word (ShapeMismatch otherwise).
 
 Raises
 ------

@@ -142,11 +142,20 @@ dst
 src
     A contiguous array of dst's dtype.
 tst, sst
-    Strides in elements, at least 1.
+    Strides of dst and src in elements, at least 1.
+nelems
+    Number of elements; 0 is legal.
+pe
+    As for put.
+
+Raises
+------
+NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
+    As for put.
 
 Notes
 -----
-Raises the errors of put. Source: OpenSHMEM 1.6, section 9.5 (shmem_iput).)"},
+Source: OpenSHMEM 1.6, section 9.5 (shmem_iput).)"},
     {"iget", entry<9, iget_spec, elements_body<iget_spec, false>>,
      "(dst: AnyArray, src: AnyArray, " ATOLL_ELEMENTS,
      R"(Copy src[i * sst] of PE pe to dst[i * tst], for i < nelems.
@@ -161,11 +170,20 @@ dst
 src
     A contiguous symmetric array or view.
 tst, sst
-    Strides in elements, at least 1.
+    Strides of dst and src in elements, at least 1.
+nelems
+    Number of elements; 0 is legal.
+pe
+    As for get.
+
+Raises
+------
+NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
+    As for get.
 
 Notes
 -----
-Raises the errors of get. Source: OpenSHMEM 1.6, section 9.5 (shmem_iget).)"},
+Source: OpenSHMEM 1.6, section 9.5 (shmem_iget).)"},
     {"ibput", entry<10, ibput_spec, blocks_body<ibput_spec, true>>,
      "(dst: AnyArray, src: AnyArray, " ATOLL_BLOCKS,
      R"(Copy nblocks blocks of bsize elements to PE pe: block i from src[i * sst] on, to dst[i * tst] on.
@@ -179,11 +197,22 @@ dst
 src
     A contiguous array of dst's dtype.
 tst, sst
-    Elements from one block's start to the next, at least bsize.
+    Elements from one block's start to the next in dst and src, at least bsize.
+bsize
+    Elements of a block.
+nblocks
+    Number of blocks; 0 is legal.
+pe
+    As for put.
+
+Raises
+------
+NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
+    As for put.
 
 Notes
 -----
-Raises the errors of put. Source: OpenSHMEM 1.6, section 9.5 (shmem_ibput).)"},
+Source: OpenSHMEM 1.6, section 9.5 (shmem_ibput).)"},
     {"ibget", entry<10, ibget_spec, blocks_body<ibget_spec, false>>,
      "(dst: AnyArray, src: AnyArray, " ATOLL_BLOCKS,
      R"(Copy nblocks blocks of bsize elements from PE pe: block i from src[i * sst] on, to dst[i * tst] on.
@@ -197,11 +226,22 @@ dst
 src
     A contiguous symmetric array or view.
 tst, sst
-    Elements from one block's start to the next, at least bsize.
+    Elements from one block's start to the next in dst and src, at least bsize.
+bsize
+    Elements of a block.
+nblocks
+    Number of blocks; 0 is legal.
+pe
+    As for get.
+
+Raises
+------
+NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
+    As for get.
 
 Notes
 -----
-Raises the errors of get. Source: OpenSHMEM 1.6, section 9.5 (shmem_ibget).)"},
+Source: OpenSHMEM 1.6, section 9.5 (shmem_ibget).)"},
 };
 
 }  // namespace

@@ -148,10 +148,10 @@ Notes
 Source: OpenSHMEM 1.6, section 9.4.)");
     team.def(
         "my_pe", [](const PyTeam& t) { return of(t, "Team.my_pe").my_pe(); },
-        "Return the number of this PE within the team. Local.");
+        "Return the number of this PE within the team. Local.\n\nReturns\n-------\nint");
     team.def(
         "n_pes", [](const PyTeam& t) { return of(t, "Team.n_pes").n_pes(); },
-        "Return the number of PEs in the team. Local.");
+        "Return the number of PEs in the team. Local.\n\nReturns\n-------\nint");
     team.def_prop_ro(
         "rank", [](const PyTeam& t) { return of(t, "Team.rank").my_pe(); },
         "The number of this PE within the team, as my_pe() returns it.");
@@ -176,6 +176,15 @@ Source: OpenSHMEM 1.6, section 9.4.)");
     team.def("world_pe", &world_pe, nb::arg("pe"), nb::sig("def world_pe(self, pe: int) -> int"),
              R"(Return the number in atoll.WORLD of the team's PE pe. Local.
 
+Parameters
+----------
+pe
+    A number in this team.
+
+Returns
+-------
+int
+
 Raises
 ------
 PeError)");
@@ -183,15 +192,41 @@ PeError)");
              nb::sig("def translate_pe(self, pe: int, other: Team) -> int"),
              R"(Return the number in `other` of the team's PE pe; -1 if `other` does not contain it. Local.
 
+Parameters
+----------
+pe
+    A number in this team.
+other
+    Any team of the job, of which this PE is a member.
+
+Returns
+-------
+int
+
 Raises
 ------
-PeError)");
+PeError
+InvalidArgument
+    other is not a team, or this PE is not a member of it.)");
     team.def("split_strided", &split_strided, nb::arg("start"), nb::arg("stride"), nb::arg("size"),
              nb::sig("def split_strided(self, start: int, stride: int, size: int) -> Team"),
              R"(Return the team of the `size` PEs start, start + stride, ...
 
 Collective over this team; usable at once. On a PE that is not a member the result is false (`if team:`),
 and every use of it raises InvalidArgument.
+
+Parameters
+----------
+start
+    The number in this team of the new team's PE 0.
+stride
+    The distance between members, in numbers of this team.
+size
+    Number of members, at least 1.
+
+Returns
+-------
+Team
 
 Raises
 ------
@@ -202,13 +237,41 @@ CollectiveMismatch
              nb::sig("def split_2d(self, xrange: int) -> tuple[Team, Team]"),
              R"(Arrange the PEs in rows of xrange; return this PE's row and column as teams.
 
-Collective over this team.)");
+Collective over this team; usable at once.
+
+Parameters
+----------
+xrange
+    PEs of a row, at least 1. The last row may be shorter, and then columns are, too.
+
+Returns
+-------
+row, column
+    PE pe has number pe % xrange in its row, and pe // xrange in its column.
+
+Raises
+------
+InvalidArgument
+    xrange is less than 1.
+CollectiveMismatch
+    The PEs passed different values; they are always compared.)");
     team.def("split", &split, nb::arg("color"), nb::arg("key") = 0,
              nb::sig("def split(self, color: int, key: int = 0) -> Team"),
              R"(Return the team of all PEs that passed this color, ordered by key, then by PE.
 
 Collective over this team; usable at once. A PE with a negative color is not a member: the result is false
 there, as for split_strided.
+
+Parameters
+----------
+color
+    The group of this PE, an int. A negative number: no group.
+key
+    The order within the group. PEs of equal keys are in the order of this team.
+
+Returns
+-------
+Team
 
 Raises
 ------
@@ -230,6 +293,11 @@ memory
     "device" (or "cuda") after the first allocation on GPUs, or "host" (or "cpu") for functions that
     run on the host.
 
+Returns
+-------
+DeviceTeam
+    Passed to kernels as an argument. It is valid until the team is destroyed.
+
 Raises
 ------
 NotInitialized
@@ -237,7 +305,9 @@ Unsupported
     The team found no memory (ATOLL_TEAM_MEMORY), or has PEs of other hosts, which only kernels in CUDA C++
     reach (atoll.cupy).)");
     team.def("destroy", &destroy,
-             "Free the resources of the team. Collective over the team; later use raises UseAfterFree.");
+             "Free the resources of the team, after which no call takes it. Collective over the team.\n\n"
+             "Raises\n------\nUseAfterFree\n    It is destroyed already; each later use raises this, too.\n"
+             "InvalidArgument\n    The team is one of WORLD, SHARED, HOST and RAIL.");
     team.def(
         "__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> Team"));
     team.def("__exit__", &leave, nb::sig("def __exit__(self, *args: object) -> None"));

@@ -272,6 +272,10 @@ constexpr const char* test_tail =
     "Notes\n-----\n"
     "Never waits; a test that succeeds acquires.\n\n"
     "Source: OpenSHMEM 1.6, section 9.12.";
+/// The section between the parameters and the errors.
+std::string returns_doc(const std::string& type, const char* text) {
+    return "\nReturns\n-------\n" + type + "\n    " + text + "\n";
+}
 constexpr const char* parameters = "\n\nParameters\n----------\n";
 constexpr const char* word_doc = "ivar\n    A symmetric array of integers, or any view of one, on this PE.\n";
 constexpr const char* words_doc =
@@ -314,6 +318,18 @@ constexpr const char* result_of(Form f) {
     }
 }
 
+/// The description of a call's result; empty if it has none.
+constexpr const char* returned(Form f) {
+    switch (f.kind) {
+        case Kind::any:
+            return "An index of ivars in C order. On a stream None.";
+        case Kind::some:
+            return "Indices of ivars in C order. On a stream None.";
+        default:
+            return f.waits ? "" : "On a stream None.";
+    }
+}
+
 template <Form F>
 constexpr ConstantText<768> signature_of = [] {
     const char* value = F.vector ? "values: AnySource" : "value: Value";
@@ -347,6 +363,7 @@ void add_many(ComposedFunctions& made, const char* name, const char* out, const 
     text += status_doc;
     if (F.waits) text += timeout_doc;
     if (finds(F)) text += out_doc(out);
+    if (const char* found = returned(F); found[0] != '\0') text += returns_doc(result_of(F), found);
     text += F.waits ? wait_tail : test_tail;
     text += stream_doc(F.vector, finds(F));
     made.add({name, entry<arguments_of(F), spec_of<F>, many_body<F>>, signature_of<F>.data,
@@ -380,7 +397,8 @@ void register_waits(PyObject* module) {
          "stream: GivenStream) -> None",
          made.keep(
              std::string("Wait until `ivar[index] cmp value` is true on this PE; return the value found.") +
-             parameters + word_doc + compare_doc + value_doc + timeout_doc + index_doc + wait_tail)});
+             parameters + word_doc + compare_doc + value_doc + timeout_doc + index_doc +
+             returns_doc("int", "The value found. On a stream None.") + wait_tail)});
     made.add(
         {"test", entry<6, test_spec, test_body>,
          "(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = None, *, out: AnyArray | None "
@@ -392,7 +410,8 @@ void register_waits(PyObject* module) {
          "stream: "
          "GivenStream) -> None",
          made.keep(std::string("True if `ivar[index] cmp value` is true on this PE.") + parameters +
-                   word_doc + compare_doc + value_doc + index_doc + out_doc(yes_or_no) + test_tail)});
+                   word_doc + compare_doc + value_doc + index_doc + out_doc(yes_or_no) +
+                   returns_doc("bool", "On a stream None.") + test_tail)});
     add_kind<Kind::all>(made, {"wait_until_all", "wait_until_all_vector", "test_all", "test_all_vector"}, "",
                         yes_or_no,
                         "Wait until the comparison has been true for every word, at any time of the wait.",
