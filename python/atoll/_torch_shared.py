@@ -20,6 +20,10 @@ def symmetric_empty(*size: Any, dtype: torch.dtype | None = None) -> torch.Tenso
     dtype
         Element type; by default PyTorch's.
 
+    Returns
+    -------
+    torch.Tensor
+
     Raises
     ------
     torch.OutOfMemoryError
@@ -71,6 +75,11 @@ class SharedTensor:
     """A tensor of each rank of a group, which the others read and write without its owner's help.
 
     `share` makes it. Ranks are those of the group.
+
+    Parameters
+    ----------
+    tensor, handle
+        The tensor, and PyTorch's handle of its symmetric memory; `share` passes them.
     """
 
     def __init__(self, tensor: torch.Tensor, handle: Any) -> None:
@@ -88,6 +97,16 @@ class SharedTensor:
 
     def tensor(self, rank: int) -> torch.Tensor:
         """Return the tensor of a rank. Loads and stores reach that rank's memory. Local.
+
+        Parameters
+        ----------
+        rank
+            A rank of the group.
+
+        Returns
+        -------
+        torch.Tensor
+            Of the shape and dtype of this rank's tensor.
 
         Raises
         ------

@@ -47,12 +47,20 @@ MAILBOX = np.dtype([("block", _ADDRESS), ("room", np.uint64)], align=True)
 
 
 def options(*more: str) -> tuple[str, ...]:
-    """Return the options with which NVRTC, cuda.core and nvcc compile code that uses the headers, and then
-    `more`.
+    """Return the compiler's options for code that uses the headers, for NVRTC, cuda.core and nvcc.
 
     After init, in a job of several hosts, kernels are compiled so that they reach all PEs, which costs
     registers. With ATOLL_CHECK=all they also check that addresses are symmetric. With ATOLL_TRACE, which `atoll run --trace` sets,
     they write their operations to the trace.
+
+    Parameters
+    ----------
+    *more
+        Further options, which follow them.
+
+    Returns
+    -------
+    tuple of str
     """
     far = _atoll.is_initialized() and _atoll.SHARED.n_pes() < _atoll.WORLD.n_pes()
     kinds = {
@@ -64,7 +72,23 @@ def options(*more: str) -> tuple[str, ...]:
 
 
 def team(value: _atoll.Team | DeviceTeam) -> np.ndarray[Any, Any]:
-    """Return a team as a kernel's argument of type atl::device::Team, by value (for `kernel(grid, block, args)`)."""
+    """Return a team as a kernel's argument of type atl::device::Team, by value.
+
+    Parameters
+    ----------
+    value
+        A team, or the result of its `device()`.
+
+    Returns
+    -------
+    numpy.ndarray
+        Of no axes and dtype `TEAM`, for `kernel(grid, block, args)`.
+
+    Raises
+    ------
+    TypeError
+        If it is another value.
+    """
     if isinstance(value, _atoll.Team):
         value = _atoll._cuda_team(value)
     if not isinstance(value, DeviceTeam):
@@ -98,13 +122,36 @@ def mailbox(block: Any, room: int | None = None) -> np.ndarray[Any, Any]:
 def RawModule(code: str, *, more: Iterable[str] = (), **keywords: Any) -> cupy.RawModule:
     """Return cupy.RawModule(code=...) that finds Atoll's headers.
 
-    `more` are further options of the compiler; keywords are CuPy's (name_expressions, ...).
+    Parameters
+    ----------
+    code
+        CUDA C++.
+    more
+        Further options of the compiler.
+    **keywords
+        As for cupy.RawModule, such as name_expressions.
+
+    Returns
+    -------
+    cupy.RawModule
     """
     return _cupy().RawModule(code=code, options=options(*more), **keywords)
 
 
 def RawKernel(code: str, name: str, *, more: Iterable[str] = ()) -> Any:
-    """Return the kernel `name` of `code`, compiled as by RawModule."""
+    """Return the kernel `name` of `code`, compiled as by RawModule.
+
+    Parameters
+    ----------
+    code, more
+        As for `RawModule`.
+    name
+        The kernel's name in the code.
+
+    Returns
+    -------
+    cupy.RawKernel
+    """
     return RawModule(code, more=more).get_function(name)
 
 

@@ -41,7 +41,18 @@ class PeFilter(logging.Filter):
         self.pes = None if pes is None else frozenset(pes)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Add the attributes; return True if the record passes."""
+        """Add `pe`, `n_pes` and `phase` to a record.
+
+        Parameters
+        ----------
+        record
+            A record of the module logging, which is changed.
+
+        Returns
+        -------
+        bool
+            True if the record passes.
+        """
         inside = _atoll.is_initialized()
         pe = _atoll.my_pe() if inside else "-"
         record.__dict__.update(pe=pe, n_pes=_atoll.n_pes() if inside else "-", phase=current_phase())

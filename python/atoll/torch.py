@@ -112,7 +112,13 @@ class Pool:
             self.check()
 
     def check(self) -> None:
-        """Raise CollectiveMismatch unless all PEs have allocated alike so far. Collective over all PEs."""
+        """Compare the tensors that all PEs have made in the pool so far. Collective over all PEs.
+
+        Raises
+        ------
+        CollectiveMismatch
+            PEs made tensors of other sizes, or in another order.
+        """
         mine, _, _ = _atoll._pool_use_of(self._slab.ptr)
         logs = atoll.fcollect(atoll_uint64(mine))
         for pe, theirs in enumerate(logs):
@@ -155,7 +161,23 @@ def atoll_uint64(value: int) -> Any:
 
 @contextlib.contextmanager
 def use_pool(nbytes: int) -> Iterator[Pool]:
-    """Make a Pool of nbytes and tensors in it: `with use_pool(n): y = model(x)`. Collective at both ends."""
+    """Make a Pool of nbytes and tensors in it: `with use_pool(n): y = model(x)`. Collective at both ends.
+
+    Parameters
+    ----------
+    nbytes
+        As for `Pool`.
+
+    Returns
+    -------
+    context manager
+        Its value is the pool, which is freed at the end.
+
+    Raises
+    ------
+    OutOfMemory, Unsupported, CollectiveMismatch
+        As for `Pool`, and `Pool.check` at the end.
+    """
     with Pool(nbytes) as pool:
         yield pool
 
@@ -282,17 +304,54 @@ barrier = _operator("barrier", ("orders",), _barrier)
 
 
 def reduce(dst: torch.Tensor, src: torch.Tensor, op: str = "sum") -> None:
-    """atoll.reduce over all PEs, on torch's current stream. `dst` may be src. Collective."""
+    """Reduce over all PEs, on torch's current stream: atoll.reduce. Collective.
+
+    Parameters
+    ----------
+    dst, src
+        Tensors of the symmetric heap, of equal dtype and shape, on this PE's GPU or host. dst may be src.
+    op
+        "sum", "prod", "min", "max", "avg", "and", "or" or "xor".
+
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, InvalidArgument
+        As for atoll.reduce.
+    """
     _reduce_into(_reduce_operator, dst, src, op)
 
 
 def reduce_scatter(dst: torch.Tensor, src: torch.Tensor, op: str = "sum") -> None:
-    """atoll.reduce_scatter over all PEs, on torch's current stream. Collective."""
+    """Reduce and give each PE its block, on torch's current stream: atoll.reduce_scatter. Collective.
+
+    Parameters
+    ----------
+    dst, src
+        Tensors of the symmetric heap, of equal dtype; src has n_pes times the elements of dst.
+    op
+        "sum", "prod", "min", "max", "avg", "and", "or" or "xor".
+
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, InvalidArgument
+        As for atoll.reduce_scatter.
+    """
     _reduce_into(_reduce_scatter_operator, dst, src, op)
 
 
 def sum_reduce(dst: torch.Tensor, src: torch.Tensor) -> None:
-    """atoll.sum_reduce over all PEs, on torch's current stream. `dst` may be src. Collective."""
+    """Sum over all PEs, on torch's current stream: atoll.sum_reduce. Collective.
+
+    Parameters
+    ----------
+    dst, src
+        Tensors of the symmetric heap, of equal dtype and shape, on this PE's GPU or host. dst may be src.
+
+    Raises
+    ------
+    DtypeMismatch, ShapeMismatch, NotSymmetric, InvalidArgument
+        As for atoll.sum_reduce.
+    """
     _reduce_into(_reduce_operator, dst, src, "sum")
 
 

@@ -253,6 +253,16 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
         """Send the neighbours their halo. Until `finish_halo`, do not read this PE's halo and do not change `local`.
 
         With a stream it enqueues that, and `finish_halo` continues on the same stream.
+
+        Parameters
+        ----------
+        border, stream
+            As for `exchange_halo`.
+
+        Raises
+        ------
+        ValueError
+            As for `exchange_halo`.
         """
         _ = self._block
         if stream is not None and not self._library.on_gpu:
@@ -266,7 +276,13 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
         self._exchange.start(border, stream)
 
     def finish_halo(self) -> None:
-        """Wait until this PE's halo has arrived."""
+        """Wait until this PE's halo has arrived.
+
+        Raises
+        ------
+        ValueError
+            If `start_halo` was not called before.
+        """
         if self._exchange is None:
             raise ValueError("finish_halo() without start_halo().")
         self._exchange.finish()
@@ -288,6 +304,18 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
             As for `DistArray`.
         like
             An array of the same shape, whose distribution and halo are taken instead.
+
+        Returns
+        -------
+        DistArray
+            A new array; this one stays.
+
+        Raises
+        ------
+        TypeError, ShapeMismatch
+            If `like` is not a distributed array of the same shape.
+        ValueError
+            If the distribution does not fit the shape.
         """
         if like is not None and not isinstance(like, DistArray):
             raise TypeError(f"redistribute(like=b): b is {type(like).__name__}, not a distributed array.")
@@ -300,7 +328,13 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
 
     @collective(on_gpus=True)
     def to_numpy(self) -> Array:
-        """Return the whole array on every PE, from GPUs as NumPy's, too. Collective."""
+        """Return the whole array on every PE. Collective.
+
+        Returns
+        -------
+        numpy.ndarray
+            A copy in host memory, from GPUs, too.
+        """
         _current.barrier()
         found = self._on_host(...)
         _current.barrier()
@@ -308,7 +342,23 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
 
     @collective(on_gpus=True)
     def gather(self, root: int = 0) -> Array | None:
-        """Return the whole array on PE `root` of the team, and None on the others. Collective."""
+        """Return the whole array on PE `root` of the team, and None on the others. Collective.
+
+        Parameters
+        ----------
+        root
+            A PE number within the array's team.
+
+        Returns
+        -------
+        numpy.ndarray or None
+            A copy in host memory, from GPUs, too.
+
+        Raises
+        ------
+        PeError
+            If the root is no PE of the team.
+        """
         self._pe(root)
         _current.barrier()
         found = self._on_host(...) if self._me == root else None
@@ -317,12 +367,28 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
 
     @collective(on_gpus=True)
     def copy(self) -> DistArray:
-        """Return a copy of the same distribution. Collective."""
+        """Return a copy of the same distribution. Collective.
+
+        Returns
+        -------
+        DistArray
+        """
         return self.astype(self.dtype)
 
     @collective(on_gpus=True)
     def astype(self, dtype: Any) -> DistArray:
-        """Return a copy of another dtype. Collective."""
+        """Return a copy of another dtype. Collective.
+
+        Parameters
+        ----------
+        dtype
+            NumPy's. Numbers are cast as by `numpy.ndarray.astype`.
+
+        Returns
+        -------
+        DistArray
+            Of the same distribution and halo.
+        """
         made = DistArray._of(self._layout, dtype, zero=False)
         made.local_with_halo[...] = self.local_with_halo  # what lies beyond may be anything
         _current.barrier()
@@ -338,6 +404,11 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
             Takes this PE's part and returns an array of the same shape.
         halo
             Pass the part with its halo. `exchange_halo` must have filled it.
+
+        Returns
+        -------
+        DistArray
+            Of the same distribution and halo.
 
         Raises
         ------

@@ -24,7 +24,13 @@ CHUNK = 16 * 1024
 
 
 class At:
-    """Elements of a `DistArray` chosen by arrays of indices, as JAX's `x.at`."""
+    """Elements of a `DistArray` chosen by arrays of indices, as JAX's `x.at`.
+
+    Parameters
+    ----------
+    array
+        The array; `array.at` makes this object.
+    """
 
     def __init__(self, array: DistArray) -> None:
         self._array = array
@@ -34,7 +40,20 @@ class At:
 
 
 class Chosen:
-    """Elements by one array of indices for each axis, which broadcast against each other."""
+    """Elements by one array of indices for each axis, which broadcast against each other.
+
+    Parameters
+    ----------
+    array
+        The array.
+    key
+        The indices; `array.at[key]` makes this object.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of range or not an integer, or their number is not that of the axes.
+    """
 
     def __init__(self, array: DistArray, key: tuple[Any, ...]) -> None:
         its = array._layout
@@ -54,6 +73,16 @@ class Chosen:
         ----------
         out
             A contiguous array of the indices' shape and this dtype for the result. It is also returned.
+
+        Returns
+        -------
+        Array
+            `out`, or a new array of the indices' shape, of the library of the parts.
+
+        Raises
+        ------
+        ShapeMismatch
+            If `out` does not fit.
         """
         array, its = self._array, self._array._library
         found: Array = its.empty(self._shape, array.dtype) if out is None else out
@@ -76,7 +105,18 @@ class Chosen:
         return found
 
     def set(self, values: Any) -> None:
-        """Write the elements. Not collective; visible after a barrier. Of equal indices one value remains."""
+        """Write the elements. Not collective; visible after a barrier. Of equal indices one value remains.
+
+        Parameters
+        ----------
+        values
+            A number or an array that broadcasts to the indices. It is cast to this dtype.
+
+        Raises
+        ------
+        ShapeMismatch
+            If they do not broadcast.
+        """
         array, its = self._array, self._array._library
         given, window = self._values(its.cast(its.array(values), array.dtype)), array._memory.window()
         for place, pes, numbers in self._places():
@@ -91,12 +131,19 @@ class Chosen:
     def add(self, values: Any) -> None:
         """Add to the elements, each atomically, so that equal indices get every value. Not collective.
 
+        Parameters
+        ----------
+        values
+            A number or an array that broadcasts to the indices.
+
         Raises
         ------
         TypeError
             If the values are not of this kind of numbers, such as 1.5 for integers.
         DtypeMismatch
             If this dtype is not an integer of 32 or 64 bits, float32 or float64.
+        ShapeMismatch
+            If they do not broadcast.
         """
         array, its = self._array, self._array._library
         given = summand(values, array.dtype, its)

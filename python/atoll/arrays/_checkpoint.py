@@ -162,6 +162,11 @@ def load_checkpoint(folder: str | Path, /, **layouts: Mapping[str, Any]) -> dict
     layouts
         For names of arrays: a dictionary of grid, dist, halo and team of `DistArray`. Other arrays become blocks.
 
+    Returns
+    -------
+    dict
+        Distributed arrays, and values as JSON has them: a tuple is a list.
+
     Raises
     ------
     FileNotFoundError

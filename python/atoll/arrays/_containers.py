@@ -73,6 +73,11 @@ def load_hdf5(
     shape, dtype, distribution
         As for `load`.
 
+    Returns
+    -------
+    DistArray
+        All PEs see its elements.
+
     Raises
     ------
     ImportError, OSError, ValueError
@@ -145,6 +150,11 @@ def load_zarr(
         The folder, which all PEs see by the same name.
     shape, dtype, distribution
         As for `load`.
+
+    Returns
+    -------
+    DistArray
+        All PEs see its elements.
 
     Raises
     ------

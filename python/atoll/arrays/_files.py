@@ -148,6 +148,11 @@ def load(
     distribution
         grid, dist, halo and team of `DistArray`.
 
+    Returns
+    -------
+    DistArray
+        All PEs see its elements.
+
     Raises
     ------
     OSError

@@ -33,13 +33,40 @@ def zeros(shape: int | Sequence[int], dtype: Any = None, **distribution: Any) ->
         As for `DistArray`.
     distribution
         grid, dist, halo, team, device and xp of `DistArray`.
+
+    Returns
+    -------
+    DistArray
+        All PEs see its elements.
+
+    Raises
+    ------
+    ValueError, InvalidArgument, OutOfMemory
+        As for `DistArray`.
     """
     return DistArray(shape, dtype, **distribution)
 
 
 @collective()
 def full(shape: int | Sequence[int], value: Any, dtype: Any = None, **distribution: Any) -> DistArray:
-    """Return a distributed array filled with a number; its dtype is the number's by default. Collective."""
+    """Return a distributed array filled with a number; its dtype is the number's by default. Collective.
+
+    Parameters
+    ----------
+    shape
+        As for `DistArray`.
+    value
+        A number.
+    dtype
+        None: that of the number.
+    **distribution
+        grid, dist, halo, team, device and xp of `DistArray`.
+
+    Returns
+    -------
+    DistArray
+        All PEs see its elements.
+    """
     made = DistArray(shape, np.asarray(value).dtype if dtype is None else dtype, **distribution)
     made.local[...] = made._library.array(value)
     _current.barrier()
@@ -48,7 +75,20 @@ def full(shape: int | Sequence[int], value: Any, dtype: Any = None, **distributi
 
 @collective()
 def ones(shape: int | Sequence[int], dtype: Any = None, **distribution: Any) -> DistArray:
-    """Return a distributed array of ones. Collective."""
+    """Return a distributed array of ones. Collective.
+
+    Parameters
+    ----------
+    shape, dtype
+        As for `DistArray`.
+    **distribution
+        grid, dist, halo, team, device and xp of `DistArray`.
+
+    Returns
+    -------
+    DistArray
+        All PEs see its elements.
+    """
     return full(shape, 1, np.float64 if dtype is None else dtype, **distribution)
 
 
@@ -56,7 +96,22 @@ def ones(shape: int | Sequence[int], dtype: Any = None, **distribution: Any) -> 
 def arange(
     start: int, stop: int | None = None, step: int = 1, dtype: Any = None, **distribution: Any
 ) -> DistArray:
-    """Return the integers that `range` of the same arguments has. Collective."""
+    """Return the integers that `range` of the same arguments has. Collective.
+
+    Parameters
+    ----------
+    start, stop, step
+        As for `range`: integers; one argument is the stop.
+    dtype
+        int64 by default.
+    **distribution
+        grid, dist, halo, team, device and xp of `DistArray`.
+
+    Returns
+    -------
+    DistArray
+        Of one axis.
+    """
     numbers = range(start) if stop is None else range(start, stop, step)
     made = DistArray(len(numbers), np.int64 if dtype is None else dtype, **distribution)
     made.local[...] = made._library.array(numbers.start + numbers.step * made.global_indices(0))
@@ -77,6 +132,11 @@ def from_function(
         returns the elements. With `device="cuda"` they are arrays of CuPy or PyTorch.
     shape, dtype, distribution
         As for `zeros`.
+
+    Returns
+    -------
+    DistArray
+        All PEs see its elements.
 
     Examples
     --------
@@ -109,6 +169,11 @@ def random(
         float64 (by default) or float32.
     distribution
         grid, dist, halo, team, device and xp of `DistArray`.
+
+    Returns
+    -------
+    DistArray
+        All PEs see its elements.
 
     Raises
     ------
@@ -175,6 +240,11 @@ def from_array(array: Any = None, root: int | None = None, **distribution: Any) 
         The PE whose array is taken; what the others pass is ignored.
     distribution
         grid, dist, halo, team, device and xp of `DistArray`.
+
+    Returns
+    -------
+    DistArray
+        All PEs see its elements.
 
     Raises
     ------

@@ -22,32 +22,105 @@ class Operations:
         return _moves.transpose(_this(self))
 
     def transpose(self, *axes: Any) -> DistArray:
-        """Return the array with its axes in another order, a new array. Collective."""
+        """Return the array with its axes in another order, a new array. Collective.
+
+        Parameters
+        ----------
+        *axes
+            A permutation of the axes, as arguments or one tuple. By default they are reversed.
+
+        Returns
+        -------
+        DistArray
+            In the distribution that follows from the permutation.
+
+        Raises
+        ------
+        ValueError
+            If they are no permutation of the axes.
+        """
         given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
         return _moves.transpose(_this(self), given)
 
     def reshape(self, *shape: Any, **distribution: Any) -> DistArray:
-        """Return the elements in C order in another shape, a new array. Collective."""
+        """Return the elements in C order in another shape, a new array. Collective.
+
+        Parameters
+        ----------
+        *shape
+            Lengths, as arguments or one tuple; -1 is the length that follows from the others.
+        **distribution
+            grid, dist and halo of `DistArray`; by default blocks.
+
+        Returns
+        -------
+        DistArray
+
+        Raises
+        ------
+        ValueError
+            If the number of elements differs.
+        """
         return _moves.reshape(_this(self), shape[0] if len(shape) == 1 else shape, **distribution)
 
     def ravel(self) -> DistArray:
-        """Return the elements in C order as blocks of one axis, a new array. Collective."""
+        """Return the elements in C order as blocks of one axis, a new array. Collective.
+
+        Returns
+        -------
+        DistArray
+            One axis in blocks, never a view.
+        """
         return _moves.reshape(_this(self), -1)
 
     def flatten(self) -> DistArray:
-        """Return the elements in C order as blocks of one axis, a new array. Collective."""
+        """Return the elements in C order as blocks of one axis, a new array. Collective.
+
+        Returns
+        -------
+        DistArray
+            One axis in blocks, never a view.
+        """
         return _moves.reshape(_this(self), -1)
 
     def round(self, decimals: int = 0) -> DistArray:
-        """Return the elements rounded to some decimals. Collective."""
+        """Return the elements rounded to some decimals. Collective.
+
+        Parameters
+        ----------
+        decimals
+            As for `numpy.round`; negative numbers round to tens.
+
+        Returns
+        -------
+        DistArray
+            In the distribution of this array.
+        """
         return cast("DistArray", np.round(cast(Any, self), decimals))
 
     def clip(self, min: Any = None, max: Any = None) -> DistArray:
-        """Return the elements, those outside a range replaced by its ends. Collective."""
+        """Return the elements, those outside a range replaced by its ends. Collective.
+
+        Parameters
+        ----------
+        min, max
+            Ends of the range: numbers, or arrays of this distribution. None: no end there.
+
+        Returns
+        -------
+        DistArray
+            In the distribution of this array.
+        """
         return cast("DistArray", np.clip(cast(Any, self), min, max))
 
     def conj(self) -> DistArray:
-        """Return the conjugate elements. Collective."""
+        """Return the conjugate elements. Collective.
+
+        Returns
+        -------
+        DistArray
+            In the distribution of this array.
+        """
         return cast("DistArray", np.conj(cast(Any, self)))
 
     @property
@@ -61,19 +134,67 @@ class Operations:
         return cast("DistArray", np.imag(cast(Any, self)))
 
     def cumsum(self, axis: int | None = None, dtype: Any = None) -> DistArray:
-        """Return the cumulative sums along an axis; without one those in C order. Collective."""
+        """Return the cumulative sums along an axis; without one those in C order. Collective.
+
+        Parameters
+        ----------
+        axis
+            One axis. None: the sums in C order, along one axis.
+        dtype
+            Of the result; by default that of `numpy.cumsum`.
+
+        Returns
+        -------
+        DistArray
+            In the distribution of this array; with axis None, of one axis.
+        """
         return _scans.accumulate(_this(self), np.add, axis, dtype)
 
     def cumprod(self, axis: int | None = None, dtype: Any = None) -> DistArray:
-        """Return the cumulative products along an axis; without one those in C order. Collective."""
+        """Return the cumulative products along an axis; without one those in C order. Collective.
+
+        Parameters
+        ----------
+        axis
+            One axis. None: the products in C order, along one axis.
+        dtype
+            Of the result; by default that of `numpy.cumprod`.
+
+        Returns
+        -------
+        DistArray
+            In the distribution of this array; with axis None, of one axis.
+        """
         return _scans.accumulate(_this(self), np.multiply, axis, dtype)
 
     def dot(self, other: Any) -> Any:
-        """Return the product of vectors and matrices, `self @ other`. Collective."""
+        """Return the product of vectors and matrices, `self @ other`. Collective.
+
+        Parameters
+        ----------
+        other
+            A distributed array, or one of NumPy that is the same on every PE.
+
+        Returns
+        -------
+        DistArray or number
+            A number for the product of two vectors.
+
+        Raises
+        ------
+        ShapeMismatch
+            If the lengths do not fit.
+        """
         return _products.matmul(self, other)
 
     def nonzero(self) -> tuple[DistArray, ...]:
-        """Return the indices of elements that are not zero, in C order, an array for each axis. Collective."""
+        """Return the indices of elements that are not zero, in C order, an array for each axis. Collective.
+
+        Returns
+        -------
+        tuple of DistArray
+            int64, in blocks.
+        """
         return _moves.nonzero(_this(self))
 
 

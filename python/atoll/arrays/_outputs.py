@@ -14,7 +14,18 @@ class Outputs:
     """Outputs of a distributed array that no PE has as a whole."""
 
     def save(self, path: str | Path) -> None:
-        """Write the array to a .npy file, each PE an equal share. Collective; see `atoll.arrays.save`."""
+        """Write the array to a .npy file, each PE an equal share. Collective; see `atoll.arrays.save`.
+
+        Parameters
+        ----------
+        path
+            The file. All PEs see it by the same name.
+
+        Raises
+        ------
+        OSError, TypeError, ValueError
+            As for `atoll.arrays.save`.
+        """
         from ._files import save
 
         save(path, cast("DistArray", self))

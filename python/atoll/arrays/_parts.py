@@ -110,6 +110,11 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
 
         Not collective. `atoll.arrays.numba` and `atoll.arrays.triton` have the functions for kernels.
 
+        Returns
+        -------
+        axes, block
+            Arguments for kernels: a tuple of one NamedTuple for each axis, and the block with its halo.
+
         Raises
         ------
         Unsupported
@@ -118,7 +123,23 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         return view_of(self._layout), self._block.reshape(-1)
 
     def owner(self, index: int | Sequence[int]) -> int:
-        """Return the PE of the team that owns an element, given by one index for each axis."""
+        """Return the PE of the team that owns an element, given by one index for each axis.
+
+        Parameters
+        ----------
+        index
+            One integer for each axis; negative numbers count from the end.
+
+        Returns
+        -------
+        int
+            A number within the array's team.
+
+        Raises
+        ------
+        IndexError
+            If it is not one element of the array.
+        """
         key = _key(index)
         box = self._layout.box(key)
         if len(key) != self.ndim or len(box.dropped) != self.ndim:
@@ -129,12 +150,21 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
     def bounds(self, pe: int | None = None) -> tuple[tuple[int, int], ...]:
         """Return the global indices of a PE's part as (start, stop) for each axis; of this PE by default.
 
-        A PE is given by its number within the team.
+        Parameters
+        ----------
+        pe
+            A number within the array's team. None: this PE.
+
+        Returns
+        -------
+        tuple of pairs
 
         Raises
         ------
         ValueError
             If an axis is cyclic, so that the part is not one range; use `global_indices`.
+        PeError
+            If there is no such PE.
         """
         for number, axis in enumerate(self._layout.axes):
             if not axis.is_contiguous:
@@ -144,7 +174,25 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         return self._layout.ranges(self._pe(pe))
 
     def global_indices(self, axis: int, pe: int | None = None) -> Array:
-        """Return the global indices along an axis of a PE's part, ascending; of this PE by default."""
+        """Return the global indices along an axis of a PE's part, ascending; of this PE by default.
+
+        Parameters
+        ----------
+        axis
+            An axis; negative numbers count from the end.
+        pe
+            A number within the array's team. None: this PE.
+
+        Returns
+        -------
+        numpy.ndarray
+            int64, of one axis.
+
+        Raises
+        ------
+        PeError
+            If there is no such PE.
+        """
         number = self._layout.axis_number(axis)
         return self._layout.axes[number].indices(self._layout.coordinates(self._pe(pe))[number])
 
@@ -349,6 +397,18 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
             One integer for each axis.
         value
             A number.
+
+        Returns
+        -------
+        Any
+            A number of Python.
+
+        Raises
+        ------
+        IndexError
+            If it is not one element of the array.
+        DtypeMismatch
+            If this dtype is not an integer of 32 or 64 bits, float32 or float64.
         """
         key = _key(index)
         near = self._near(key) if len(key) == self.ndim else None

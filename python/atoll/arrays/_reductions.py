@@ -29,37 +29,201 @@ class Reductions:
 
     @collective(on_gpus=True)
     def sum(self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
-        """Return the sum along axes, by default all. By default the dtype is that of `numpy.sum`. Collective."""
+        """Return the sum along axes, by default all. By default the dtype is that of `numpy.sum`. Collective.
+
+        Parameters
+        ----------
+        axis
+            An axis, or a tuple of them. None: all.
+        dtype
+            Of the result and of the sums on the way.
+        keepdims
+            Leave the reduced axes in the result, with length 1.
+
+        Returns
+        -------
+        Any
+            A number of NumPy if no axis is left, else an ordinary array of the library of the parts; the same on every PE.
+
+        Raises
+        ------
+        IndexError
+            If there is no such axis.
+        DtypeMismatch
+            If numbers of this dtype are not combined over PEs, as float16.
+        ValueError
+            If an axis is named twice.
+        """
         return _there(self, _by_ufunc(_this(self), np.add, atoll.sum_reduce, 0, axis, keepdims, dtype))
 
     @collective(on_gpus=True)
     def prod(self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
-        """Return the product along axes, by default all. By default the dtype is that of `numpy.prod`. Collective."""
+        """Return the product along axes, by default all. By default the dtype is that of `numpy.prod`. Collective.
+
+        Parameters
+        ----------
+        axis
+            An axis, or a tuple of them. None: all.
+        dtype
+            Of the result and of the products on the way.
+        keepdims
+            Leave the reduced axes in the result, with length 1.
+
+        Returns
+        -------
+        Any
+            A number of NumPy if no axis is left, else an ordinary array of the library of the parts; the same on every PE.
+
+        Raises
+        ------
+        IndexError
+            If there is no such axis.
+        DtypeMismatch
+            If numbers of this dtype are not combined over PEs, as float16.
+        ValueError
+            If an axis is named twice.
+        """
         return _there(self, _by_ufunc(_this(self), np.multiply, atoll.prod_reduce, 1, axis, keepdims, dtype))
 
     @collective(on_gpus=True)
     def min(self, axis: Axes = None, *, keepdims: bool = False) -> Any:
-        """Return the smallest element along axes, by default all; NaN if there is one. Collective."""
+        """Return the smallest element along axes, by default all; NaN if there is one. Collective.
+
+        Parameters
+        ----------
+        axis
+            An axis, or a tuple of them. None: all.
+        keepdims
+            Leave the reduced axes in the result, with length 1.
+
+        Returns
+        -------
+        Any
+            A number of NumPy if no axis is left, else an ordinary array of the library of the parts; the same on every PE.
+
+        Raises
+        ------
+        IndexError
+            If there is no such axis.
+        DtypeMismatch
+            If numbers of this dtype are not combined over PEs, as float16.
+        TypeError
+            If the numbers are complex.
+        ValueError
+            If an axis has no elements, or is named twice.
+        """
         return _there(self, _extreme(_this(self), axis, keepdims, "min"))
 
     @collective(on_gpus=True)
     def max(self, axis: Axes = None, *, keepdims: bool = False) -> Any:
-        """Return the largest element along axes, by default all; NaN if there is one. Collective."""
+        """Return the largest element along axes, by default all; NaN if there is one. Collective.
+
+        Parameters
+        ----------
+        axis
+            An axis, or a tuple of them. None: all.
+        keepdims
+            Leave the reduced axes in the result, with length 1.
+
+        Returns
+        -------
+        Any
+            A number of NumPy if no axis is left, else an ordinary array of the library of the parts; the same on every PE.
+
+        Raises
+        ------
+        IndexError
+            If there is no such axis.
+        DtypeMismatch
+            If numbers of this dtype are not combined over PEs, as float16.
+        TypeError
+            If the numbers are complex.
+        ValueError
+            If an axis has no elements, or is named twice.
+        """
         return _there(self, _extreme(_this(self), axis, keepdims, "max"))
 
     @collective(on_gpus=True)
     def any(self, axis: Axes = None, *, keepdims: bool = False) -> Any:
-        """Return True where any element along axes is true. Collective."""
+        """Return True where any element along axes is true. Collective.
+
+        Parameters
+        ----------
+        axis
+            An axis, or a tuple of them. None: all.
+        keepdims
+            Leave the reduced axes in the result, with length 1.
+
+        Returns
+        -------
+        Any
+            bool of NumPy, or an array of bool of the library of the parts; the same on every PE.
+
+        Raises
+        ------
+        IndexError
+            If there is no such axis.
+        DtypeMismatch
+            If numbers of this dtype are not combined over PEs, as float16.
+        ValueError
+            If an axis is named twice.
+        """
         return _there(self, _by_ufunc(_this(self), np.logical_or, atoll.max_reduce, 0, axis, keepdims))
 
     @collective(on_gpus=True)
     def all(self, axis: Axes = None, *, keepdims: bool = False) -> Any:
-        """Return True where all elements along axes are true. Collective."""
+        """Return True where all elements along axes are true. Collective.
+
+        Parameters
+        ----------
+        axis
+            An axis, or a tuple of them. None: all.
+        keepdims
+            Leave the reduced axes in the result, with length 1.
+
+        Returns
+        -------
+        Any
+            bool of NumPy, or an array of bool of the library of the parts; the same on every PE.
+
+        Raises
+        ------
+        IndexError
+            If there is no such axis.
+        DtypeMismatch
+            If numbers of this dtype are not combined over PEs, as float16.
+        ValueError
+            If an axis is named twice.
+        """
         return _there(self, _by_ufunc(_this(self), np.logical_and, atoll.min_reduce, 1, axis, keepdims))
 
     @collective(on_gpus=True)
     def mean(self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
-        """Return the mean along axes, by default all. By default the dtype is that of `numpy.mean`. Collective."""
+        """Return the mean along axes, by default all. By default the dtype is that of `numpy.mean`. Collective.
+
+        Parameters
+        ----------
+        axis
+            An axis, or a tuple of them. None: all.
+        dtype
+            Of the result and of the sums on the way.
+        keepdims
+            Leave the reduced axes in the result, with length 1.
+
+        Returns
+        -------
+        Any
+            A number of NumPy if no axis is left, else an ordinary array of the library of the parts; the same on every PE.
+
+        Raises
+        ------
+        IndexError
+            If there is no such axis.
+        DtypeMismatch
+            If numbers of this dtype are not combined over PEs, as float16.
+        ValueError
+            If an axis has no elements, or is named twice.
+        """
         return _there(self, _mean(_this(self), axis, keepdims, dtype))
 
     @collective(on_gpus=True)
@@ -67,22 +231,109 @@ class Reductions:
         """Return the variance along axes, by default all. Collective.
 
         The sum of squared distances from the mean is divided by the number of elements less `ddof`.
+
+        Parameters
+        ----------
+        axis
+            An axis, or a tuple of them. None: all.
+        ddof
+            Subtracted from the number of elements in the divisor; 1 gives the estimate of a sample.
+        keepdims
+            Leave the reduced axes in the result, with length 1.
+
+        Returns
+        -------
+        Any
+            A number of NumPy if no axis is left, else an ordinary array of the library of the parts; the same on every PE.
+
+        Raises
+        ------
+        IndexError
+            If there is no such axis.
+        DtypeMismatch
+            If numbers of this dtype are not combined over PEs, as float16.
+        ValueError
+            If an axis has no elements, or is named twice.
         """
         return _there(self, _var(_this(self), axis, keepdims, ddof))
 
     @collective(on_gpus=True)
     def std(self, axis: Axes = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
-        """Return the standard deviation along axes, by default all. Collective."""
+        """Return the standard deviation along axes, by default all. Collective.
+
+        Parameters
+        ----------
+        axis
+            An axis, or a tuple of them. None: all.
+        ddof
+            Subtracted from the number of elements in the divisor; 1 gives the estimate of a sample.
+        keepdims
+            Leave the reduced axes in the result, with length 1.
+
+        Returns
+        -------
+        Any
+            A number of NumPy if no axis is left, else an ordinary array of the library of the parts; the same on every PE.
+
+        Raises
+        ------
+        IndexError
+            If there is no such axis.
+        DtypeMismatch
+            If numbers of this dtype are not combined over PEs, as float16.
+        ValueError
+            If an axis has no elements, or is named twice.
+        """
         return _there(self, np.sqrt(_var(_this(self), axis, keepdims, ddof)))
 
     @collective(on_gpus=True)
     def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Any:
-        """Return the index along an axis of the first smallest element; without one its number in C order. Collective."""
+        """Return the index along an axis of the first smallest element; without one its number in C order. Collective.
+
+        Parameters
+        ----------
+        axis
+            One axis. None: the number in C order of the whole array.
+        keepdims
+            Leave the reduced axes in the result, with length 1.
+
+        Returns
+        -------
+        Any
+            int64, as a number or an array; the same on every PE.
+
+        Raises
+        ------
+        IndexError
+            If there is no such axis.
+        ValueError
+            If an axis has no elements.
+        """
         return _there(self, _place(_this(self), axis, keepdims, smallest=True))
 
     @collective(on_gpus=True)
     def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Any:
-        """Return the index along an axis of the first largest element; without one its number in C order. Collective."""
+        """Return the index along an axis of the first largest element; without one its number in C order. Collective.
+
+        Parameters
+        ----------
+        axis
+            One axis. None: the number in C order of the whole array.
+        keepdims
+            Leave the reduced axes in the result, with length 1.
+
+        Returns
+        -------
+        Any
+            int64, as a number or an array; the same on every PE.
+
+        Raises
+        ------
+        IndexError
+            If there is no such axis.
+        ValueError
+            If an axis has no elements.
+        """
         return _there(self, _place(_this(self), axis, keepdims, smallest=False))
 
 

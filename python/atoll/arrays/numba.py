@@ -38,6 +38,11 @@ def find(axes: Any, index: Any) -> Any:
         The first result of `a.device()`.
     index
         A tuple of one index from 0 on for each axis; 1 to 4 axes.
+
+    Returns
+    -------
+    pe, number
+        Integers: the PE within the array's team, and the number for `block[number:]`.
     """
     raise TypeError("atoll.arrays.numba.find is for kernels (@dev.kernel, numba.njit, cuda.jit)")
 
@@ -84,20 +89,59 @@ for _target in TARGETS:
 
 @_helper
 def get(team: Any, axes: Any, block: Any, index: Any) -> Any:
-    """Return an element of the array, from the PE that owns it."""
+    """Return an element of the array, from the PE that owns it.
+
+    Parameters
+    ----------
+    team
+        `atoll.numba`'s value of the array's team, `a.team.device()`.
+    axes, block
+        The results of `a.device()`.
+    index
+        As for `find`.
+
+    Returns
+    -------
+    Any
+        A number of the array's dtype.
+    """
     pe, at = find(axes, index)
     return dev.g(team, block[at:], pe)
 
 
 @_helper
 def put(team: Any, axes: Any, block: Any, index: Any, value: Any) -> None:
-    """Write an element of the array, on the PE that owns it."""
+    """Write an element of the array, on the PE that owns it.
+
+    Parameters
+    ----------
+    team
+        `atoll.numba`'s value of the array's team, `a.team.device()`.
+    axes, block
+        The results of `a.device()`.
+    index
+        As for `find`.
+    value
+        A number of the array's dtype.
+    """
     pe, at = find(axes, index)
     dev.p(team, block[at:], value, pe)
 
 
 @_helper
 def add(team: Any, axes: Any, block: Any, index: Any, value: Any) -> None:
-    """Add to an element of the array atomically, on the PE that owns it."""
+    """Add to an element of the array atomically, on the PE that owns it.
+
+    Parameters
+    ----------
+    team
+        `atoll.numba`'s value of the array's team, `a.team.device()`.
+    axes, block
+        The results of `a.device()`.
+    index
+        As for `find`.
+    value
+        A number of the array's dtype, which is an integer of 32 or 64 bits, float32 or float64.
+    """
     pe, at = find(axes, index)
     dev.atomic_add(team, block[at:], value, pe)

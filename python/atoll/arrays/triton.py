@@ -46,8 +46,17 @@ def _place(axis, index):
 def find(axes, index):
     """Return the PEs that own elements, and the numbers of the elements in the PEs' blocks.
 
-    `axes` is the first result of `a.device()`, `index` a tuple of one block of indices from 0 on for each axis. The blocks
-    broadcast against each other.
+    Parameters
+    ----------
+    axes
+        The first result of `a.device()`.
+    index
+        A tuple of one block of indices from 0 on for each axis, which broadcast against each other.
+
+    Returns
+    -------
+    pes, numbers
+        Blocks of the broadcast shape.
     """
     pe, at = _place(axes[0], index[0])
     pe, at = pe * axes[0].pe_step, at * axes[0].stride
@@ -59,7 +68,22 @@ def find(axes, index):
 
 @jit
 def ptr(team, axes, block, index):
-    """Return a block of pointers to elements, for `tl.load`, `tl.store` and Triton's atomics."""
+    """Return a block of pointers to elements, for `tl.load`, `tl.store` and Triton's atomics.
+
+    Parameters
+    ----------
+    team
+        `atoll.triton`'s value of the array's team, `a.team.device()`.
+    axes, block
+        The results of `a.device()`.
+    index
+        As for `find`.
+
+    Returns
+    -------
+    block of pointers
+        Of the broadcast shape.
+    """
     pe, at = find(axes, index)
     size: tl.constexpr = tl.constexpr(max(block.dtype.element_ty.primitive_bitwidth // 8, 1))
     return block + at + (slot_of(team, pe) - team.my_slot) * (team.stride // size)

@@ -63,7 +63,13 @@ def install(*names: str) -> None:
 
 
 def installed() -> tuple[str, ...]:
-    """Return the names of the packages that are installed in this process."""
+    """Return the names of the packages for which `install` was called in this process.
+
+    Returns
+    -------
+    tuple of str
+        In the order of their calls.
+    """
     return tuple(_FINDER.names)
 
 

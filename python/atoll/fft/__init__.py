@@ -90,7 +90,23 @@ def ifftn(
     *,
     transposed: bool = False,
 ) -> DistArray:
-    """Return the inverse transform along several axes; arguments as for `fftn`. Collective."""
+    """Return the inverse transform along several axes, by default all. Collective.
+
+    Parameters
+    ----------
+    x, s, axes, norm, overwrite_x, workers, transposed
+        As for `fftn`.
+
+    Returns
+    -------
+    DistArray
+        Complex numbers of x's precision.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for `fftn`.
+    """
     return _complex("ifft", x, s, axes, norm, workers, transposed)
 
 
@@ -105,9 +121,26 @@ def rfftn(
     *,
     transposed: bool = False,
 ) -> DistArray:
-    """Return the transform of real numbers; arguments as for `fftn`. Collective.
+    """Return the transform of real numbers along several axes, by default all. Collective.
 
     The last of the axes has n // 2 + 1 elements, since the others are their conjugates.
+
+    Parameters
+    ----------
+    x, s, axes, norm, overwrite_x, workers, transposed
+        As for `fftn`.
+
+    Returns
+    -------
+    DistArray
+        Complex numbers of x's precision.
+
+    Raises
+    ------
+    TypeError
+        If x has complex numbers, or as for `fftn`.
+    ValueError
+        As for `fftn`.
     """
     axes_, lengths = _arguments("rfftn", x, s, axes)
     if x.dtype.kind == "c":
@@ -131,8 +164,24 @@ def irfftn(
 ) -> DistArray:
     """Return the inverse of `rfftn`, real numbers. Collective.
 
-    Arguments are those of `fftn`, with the shape of the result in `s`. By default its last axis has an even length,
-    2 * (m - 1) for m elements of x.
+    Parameters
+    ----------
+    x
+        A distributed array, as `rfftn` returns it.
+    s
+        Lengths of the result along the axes. By default the last one is even, 2 * (m - 1) for m elements of x.
+    axes, norm, overwrite_x, workers, transposed
+        As for `fftn`.
+
+    Returns
+    -------
+    DistArray
+        Real numbers of x's precision.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for `fftn`.
     """
     axes_, lengths = _arguments("irfftn", x, s, axes, is_half=True)
     if x.ndim == 1 and _current.n_pes() > 1:
@@ -157,10 +206,14 @@ def _along_one(name: str, several: Any) -> Any:
         )
 
     transform.__name__ = transform.__qualname__ = name
-    transform.__doc__ = f"""Return the transform along one axis; `n` is its length. See `{several.__name__}`. Collective.
-
-    If the axis is the only one and its length a prime number, PE 0 computes alone.
-    """
+    transform.__doc__ = _document(
+        name,
+        several,
+        "one axis",
+        "If the axis is the only one and its length a prime number, PE 0 computes alone.",
+        "n\n    Length along the axis, as `s` there.\naxis\n    The axis, by default the last.",
+        "x, norm, overwrite_x, workers, transposed",
+    )
     return transform
 
 
@@ -178,10 +231,42 @@ def _along_two(name: str, several: Any) -> Any:
         return several(x, s, axes, norm, overwrite_x, workers, transposed=transposed)  # type: ignore[no-any-return]
 
     transform.__name__ = transform.__qualname__ = name
-    transform.__doc__ = (
-        f"Return the transform along two axes, by default the last. See `{several.__name__}`. Collective."
+    transform.__doc__ = _document(
+        name,
+        several,
+        "two axes",
+        f"It is `{several.__name__}` with other default axes.",
+        "axes\n    The axes, by default the last two.",
+        "x, s, norm, overwrite_x, workers, transposed",
     )
     return transform
+
+
+def _document(name: str, several: Any, axes: str, remark: str, parameters: str, others: str) -> str:
+    """Return the docstring of a transform along one or two axes, made from the one along several."""
+    inverse = "inverse " if name.startswith("i") else ""
+    of = " of real numbers" if "rfft" in name else ""
+    result = "Real" if name.startswith("ir") else "Complex"
+    return f"""Return the {inverse}transform{of} along {axes}. Collective.
+
+{remark}
+
+Parameters
+----------
+{parameters}
+{others}
+    As for `{several.__name__}`.
+
+Returns
+-------
+DistArray
+    {result} numbers of x's precision.
+
+Raises
+------
+TypeError, ValueError
+    As for `{several.__name__}`.
+"""
 
 
 fft, ifft = _along_one("fft", fftn), _along_one("ifft", ifftn)
@@ -192,13 +277,37 @@ rfft2, irfft2 = _along_two("rfft2", rfftn), _along_two("irfft2", irfftn)
 
 @collective(on_gpus=True)
 def fftshift(x: DistArray, axes: Shape = None) -> DistArray:
-    """Return x with frequency 0 in the middle of axes, by default of all. Collective; each PE puts what it has."""
+    """Return x with frequency 0 in the middle of axes. Collective; each PE puts what it has.
+
+    Parameters
+    ----------
+    x
+        A distributed array.
+    axes
+        An axis or several; by default all.
+
+    Returns
+    -------
+    DistArray
+        In the distribution of x.
+    """
     return _shifted(x, axes, 1)
 
 
 @collective(on_gpus=True)
 def ifftshift(x: DistArray, axes: Shape = None) -> DistArray:
-    """Return x with frequency 0 from the middle to the start; the inverse of `fftshift`. Collective."""
+    """Return x with frequency 0 from the middle to the start, the inverse of `fftshift`. Collective.
+
+    Parameters
+    ----------
+    x, axes
+        As for `fftshift`.
+
+    Returns
+    -------
+    DistArray
+        In the distribution of x.
+    """
     return _shifted(x, axes, -1)
 
 

@@ -2,7 +2,8 @@
 
 Programs reach it unchanged by `python -m atoll.compat nccl program.py`, by ATOLL_COMPAT=nccl, or by
 atoll.compat.install("nccl"). Signatures and meaning are NCCL4Py's. A communicator consists of PEs of a job of Atoll.
-docs/from-nccl4py.md lists the differences.
+docs/from-nccl4py.md lists the differences. The originals are documented at
+https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/nccl4py.html.
 """
 
 from __future__ import annotations

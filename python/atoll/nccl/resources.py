@@ -256,6 +256,7 @@ class _OfKernels:
         raise no_kernels(type(self).__name__)
 
     def _refuse(self) -> Any:
+        """Raise NcclInvalid: kernels of Atoll take a team."""
         raise no_kernels(type(self).__name__)
 
 

@@ -2,7 +2,8 @@
 
 Programs reach it unchanged by `python -m atoll.compat nvshmem program.py`, by ATOLL_COMPAT=nvshmem, or by
 atoll.compat.install("nvshmem"). Signatures and meaning are NVSHMEM4Py's. The job and its arrays are those of
-`import atoll`. docs/from-nvshmem4py.md lists the differences.
+`import atoll`. docs/from-nvshmem4py.md lists the differences. The originals are documented at
+https://docs.nvidia.com/nvshmem/api/latest/api/language_bindings/python/index.html.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 Signatures and meaning are shmem4py's: arrays of symmetric memory by zeros() and its kin, Ctx, Team, Lock,
 signals, enums. The import joins the job and the interpreter's end leaves it; `atoll.rc` has the settings. It
 is the job of `import atoll`, whose functions take the same arrays. docs/porting.md lists the differences.
+The originals are documented at https://shmem4py.readthedocs.io/.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING

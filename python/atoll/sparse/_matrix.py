@@ -137,6 +137,11 @@ class SparseMatrix(_current.OverTeam):
         out
             A vector in blocks for the result, another one than x; then nothing is allocated.
 
+        Returns
+        -------
+        DistArray
+            `out`, or a new vector in blocks.
+
         Raises
         ------
         TypeError
@@ -243,7 +248,18 @@ class SparseMatrix(_current.OverTeam):
 
     @collective(on_gpus=True)
     def diagonal(self) -> DistArray:
-        """Return the main diagonal of a square matrix as a distributed vector. Collective."""
+        """Return the main diagonal of a square matrix as a distributed vector. Collective.
+
+        Returns
+        -------
+        DistArray
+            In blocks, of this dtype.
+
+        Raises
+        ------
+        ShapeMismatch
+            If the matrix is not square.
+        """
         if self.shape[0] != self.shape[1]:
             raise atoll.ShapeMismatch(f"A.diagonal(): shape {self.shape} is not square.")
         made = DistArray(self.shape[0], self.dtype)
@@ -282,6 +298,10 @@ def from_triplets(
         Memory for its elements and its products comes from `arrays.reserve`, for elements always that of hosts.
     device, xp
         As for `SparseMatrix`. Elements are exchanged and sorted on the hosts.
+
+    Returns
+    -------
+    SparseMatrix
 
     Raises
     ------
@@ -344,6 +364,10 @@ def from_rows(
     device, xp
         As for `SparseMatrix`.
 
+    Returns
+    -------
+    SparseMatrix
+
     Raises
     ------
     ShapeMismatch
@@ -377,7 +401,23 @@ def from_scipy(
 ) -> SparseMatrix:
     """Return a matrix of SciPy that is the same on every PE, each PE with its rows. Collective over a team.
 
-    `device` and `xp` are as for `SparseMatrix`.
+    Parameters
+    ----------
+    matrix
+        A sparse matrix of SciPy, the same on every PE.
+    team
+        As for `from_triplets`.
+    device, xp
+        As for `SparseMatrix`.
+
+    Returns
+    -------
+    SparseMatrix
+
+    Raises
+    ------
+    TypeError
+        If it is no sparse matrix of SciPy.
     """
     if not hasattr(matrix, "tocsr"):
         raise TypeError(f"from_scipy() takes a sparse matrix of SciPy, not {type(matrix).__name__}.")

@@ -98,9 +98,17 @@ def bicgstab(
     M: Operator | None = None,
     callback: Callable[[DistArray], Any] | None = None,
 ) -> tuple[DistArray, int]:
-    """Solve A x = b by stabilized biconjugate gradients, for any A; arguments and results as for `cg`. Collective.
+    """Solve A x = b by stabilized biconjugate gradients, for any A. Collective.
 
-    If the iteration breaks down, info is -1.
+    Parameters
+    ----------
+    A, b, x0, rtol, atol, maxiter, M, callback
+        As for `cg`.
+
+    Returns
+    -------
+    x, info
+        As for `cg`; -1 if the iteration breaks down.
     """
     apply, precondition = _function(A), _function(M) if M is not None else None
     x, r = _start(apply, b, x0)

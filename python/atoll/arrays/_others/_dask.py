@@ -29,6 +29,11 @@ def from_dask(array: Any, *, scheduler: Any = "synchronous", **distribution: Any
     distribution
         grid, dist, halo and team of `DistArray`.
 
+    Returns
+    -------
+    DistArray
+        All PEs see its elements.
+
     Raises
     ------
     TypeError

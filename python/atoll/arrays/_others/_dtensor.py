@@ -30,6 +30,11 @@ def from_dtensor(tensor: Any, **distribution: Any) -> DistArray:
     distribution
         grid, dist, halo and team of `DistArray`.
 
+    Returns
+    -------
+    DistArray
+        All PEs see its elements.
+
     Raises
     ------
     TypeError
