@@ -1,7 +1,7 @@
 """The public names of the package, with their docstrings: those that `help` shows.
 
-``python tests/python/public_names.py`` prints, as JSON, the modules that cannot be imported here with the reason, and
-the names whose docstrings have examples.
+``python tests/python/public_names.py`` prints, as JSON, the modules that cannot be imported here with the reason, the
+names whose docstrings have examples, and the faults of form.
 """
 
 from __future__ import annotations
@@ -17,9 +17,18 @@ from types import ModuleType
 from typing import Any
 
 import atoll
+from numpydoc_form import faults
 
 # Optional packages: without one of them its modules are skipped.
 OPTIONAL = ("cupy", "cutlass", "numba", "torch", "triton")
+# Modules whose docstrings have all sections (CONTRIBUTING, "Docstrings").
+NUMPYDOC = {
+    *("atoll", "atoll.arrays", "atoll.arrays.numba", "atoll.compat", "atoll.cupy"),
+    *("atoll.fft", "atoll.logging", "atoll.sparse", "atoll.sparse.csgraph", "atoll.torch"),
+}
+
+# Modules of kernels: api/kernels.toml has their docstrings, which tests/layout/test_kernels.py compares.
+KERNELS = {"atoll.cute", "atoll.numba", "atoll.triton"}
 
 
 def modules() -> Iterator[str]:
@@ -89,7 +98,7 @@ def documented(name: str, module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def main() -> None:
-    skipped, examples, seen = dict[str, str](), list[str](), set[int]()
+    skipped, examples, wrong, seen = dict[str, str](), list[str](), list[str](), set[int]()
     kept = list[Any]()
     for name in sys.argv[1:] or modules():
         module = imported(name)
@@ -103,7 +112,11 @@ def main() -> None:
             kept.append(value)  # its id must not be given to another
             if ">>>" in (inspect.getdoc(value) or ""):
                 examples.append(public)
-    json.dump({"skipped": skipped, "examples": examples}, sys.stdout)
+            if name in NUMPYDOC:
+                wrong += [f"{public}: {fault}" for fault in faults(value)]
+            elif name not in KERNELS and not inspect.getdoc(value):
+                wrong.append(f"{public}: no docstring")
+    json.dump({"skipped": skipped, "examples": examples, "faults": wrong}, sys.stdout)
 
 
 if __name__ == "__main__":

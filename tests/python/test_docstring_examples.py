@@ -1,17 +1,21 @@
-"""The examples in docstrings of all public modules run, and print what the docstrings show."""
+"""Docstrings of all public modules have numpydoc's sections, and their examples run and print what they show."""
 
 from __future__ import annotations
 
+import ast
 import doctest
+import inspect
 import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import atoll
 import pytest
-from jobs import HANG_GUARD, HERE, Job, environment
+from jobs import HANG_GUARD, HERE, ROOT, Job, environment
+from numpydoc_form import faults_of
 
 LAUNCHES = {"atoll:launch", "atoll:Pool"}  # they start PEs, so they are no calls of a PE
 
@@ -40,6 +44,63 @@ def test_examples_run_on_pes(kept_job: Job, public: dict[str, Any]) -> None:
         done = kept_job("docstring_examples.py", n, *names)
         counts = [int(count) for count in re.findall(r"examples: (\d+)", done.stdout)]
         assert len(counts) == n and min(counts) > len(names), done.stdout
+
+
+def test_docstrings_have_their_sections(public: dict[str, Any]) -> None:
+    assert not public["faults"], "CONTRIBUTING.md (Docstrings) has the rules:\n" + "\n".join(public["faults"])
+
+
+@pytest.mark.parametrize("name", ["shmem", "nvshmem", "nccl", "nbshmem"])
+def test_modules_of_other_names_lead_to_our_page(name: str) -> None:
+    package = Path(atoll.__file__).parent / name / "__init__.py"
+    text = ast.get_docstring(ast.parse(package.read_text(encoding="utf-8"))) or ""
+    pages = re.findall(r"docs/[\w-]+\.md", text)
+    assert pages and all((ROOT / page).is_file() for page in pages)
+    assert "https://" in text or name == "nbshmem"  # nbshmem has no documentation
+
+
+def takes_both(a: int, *more: int, by: str = "") -> int:
+    """Return a number.
+
+    Parameters
+    ----------
+    a, *more
+        Numbers.
+    by
+        A text.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError
+        It raises this.
+    """
+    return a
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "fault"),
+    [
+        ("", "", None),
+        ("a, *more", "a", "Parameters does not name more"),
+        ("a, *more", "a, b, *more", "Parameters names b, which it does not have"),
+        ("Returns\n-------\nint\n", "", "no section Returns"),
+        ("Return a number.", "It raises ValueError.", None),
+        (
+            "Raises\n------\nValueError\n    It",
+            "Notes\n-----\nIt",
+            "it raises an error, and has no section Raises",
+        ),
+        ("Raises", "Errors", "'Errors' is no section of numpydoc"),
+    ],
+)
+def test_what_the_check_finds(was: str, becomes: str, fault: str | None) -> None:
+    text = (inspect.getdoc(takes_both) or "").replace(was, becomes)
+    found = list(faults_of(inspect.signature(takes_both), text, True))
+    assert (fault in found) if fault else found == []
 
 
 def test_modules_without_their_package(public: dict[str, Any]) -> None:

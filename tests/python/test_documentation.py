@@ -13,6 +13,7 @@ import atoll
 import atoll.shmem
 from atoll import _atoll
 from jobs import ROOT
+from numpydoc_form import sections
 
 PUBLIC = atoll.__all__
 
@@ -94,7 +95,7 @@ def test_documentation_names_the_parameters_of_waits() -> None:
             continue
         text = inspect.getdoc(getattr(atoll, name)) or ""
         assert "\n\n\n" not in text, name
-        told = re.findall(r"^([a-z]+)\n    ", text, re.MULTILINE)
+        told = re.findall(r"^([a-z]+)\n    ", sections(text)["Parameters"], re.MULTILINE)
         assert told == list(inspect.signature(getattr(atoll, name)).parameters), name
         assert ("contiguous" in text) == ("ivars" in text), name
 

@@ -98,6 +98,13 @@ def test_import_of_torch_loads_nothing_of_atoll() -> None:
     assert done.stdout == "[]\n", done.stderr
 
 
+def test_docstrings_of_the_module_have_their_sections() -> None:
+    done = run(str(HERE.parent / "python/public_names.py"), "atoll.torch")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert not found["skipped"] and not found["faults"], found
+
+
 def test_import_of_torch_survives_a_broken_registration() -> None:
     program = (
         "import torch.distributed as dist, _atoll_torch\n"
