@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import NamedTuple
 
 from cutlass import Float, Int32, Int64
 
 from .. import _ptx
+from .._kernels.tracing import EVENTS, words_of_name
 from .._ptx import AT
 from ._addresses import address
 from ._copies import size_in_bytes
@@ -45,42 +45,14 @@ _END_RANGE = f"""{{ .reg .pred q; setp.eq.u64 q, $2, 0; @q bra OUT;
     OUT: }}"""
 
 
-class Event(NamedTuple):
-    """The arguments of an operation from which the fields of its event come."""
-
-    peer: str = ""
-    word: str = ""
-    moved: str = ""
-    value: str = ""
-    is_share: bool = False
-    """Whether a member's share of `moved` counts."""
-
-
-_PUT, _GET = Event("pe", "dst", "src"), Event("pe", "src", "src")
-_SIGNAL, _WORDS, _SENT = Event("pe", "signal", value="value"), Event(word="ivars"), Event(moved="src")
-EVENTS = {
-    "put": _PUT, "put_nbi": _PUT, "async_put": _PUT, "get": _GET, "get_nbi": _GET,
-    "iput": Event("pe", "dst"), "iget": Event("pe", "src"),
-    "quiet": Event(), "fence": Event(), "flush": Event(), "sync": Event(), "barrier": Event(),
-    "signal_set": _SIGNAL, "signal_add": _SIGNAL,
-    **dict.fromkeys(("put_signal", "put_signal_nbi"), _SIGNAL._replace(moved="src")),
-    "signal_wait_until": Event(word="signal", value="value"), "signal_consume": Event(word="signal", value="n"),
-    "wait_until": Event(word="ivar", value="value"), "local_wait_until": Event(word="words", value="value"),
-    **{f"wait_until_{which}{form}": _WORDS for which in ("all", "any", "some") for form in ("", "_vector")},
-    "broadcast": _SENT._replace(peer="root"),
-    **dict.fromkeys(("fcollect", "collect", "reduce", "tile_reduce", "tile_allgather"), _SENT),
-    "alltoall": _SENT._replace(is_share=True), "reduce_scatter": Event(moved="dst"),
-    "post": _SENT._replace(peer="pe"), "receive": Event("pe", moved="dst"),
-    "tile_put": _SENT._replace(peer="pe"), "tile_get": Event("pe", moved="dst"),
-}  # fmt: skip
-
-
 def _moved(team, event, given):
     """Return the bytes of an event."""
     if not event.moved:
         return Int64(0)
-    moved = Int64(size_in_bytes(given[event.moved]))
-    return moved // Int64(team.n_pes) if event.is_share else moved
+    if event.moved == "count":
+        return Int64(given["count"]) * (given["src"].element_type.width // 8)
+    moved = Int64(size_in_bytes(given["dst" if event.moved == "dst" else "src"]))
+    return moved // Int64(team.n_pes) if event.moved == "share" else moved
 
 
 def _started(team, scope):
@@ -134,9 +106,7 @@ def trace_end(team, began, name, scope: Scope = THREAD):
         raise TypeError(f"atoll.cute.trace_end: name is {type(name).__name__}; pass a text")
     if not _ptx.TRACES:
         return
-    size = AT["trace_name_bytes"]
-    text = name.encode()[:size].ljust(size, b"\0")
-    words = [Int64(int.from_bytes(text[at : at + 8], "little", signed=True)) for at in range(0, size, 8)]
+    words = map(Int64, words_of_name(name))
     writer = asm(
         "{ .reg .pred p; setp.eq.u32 p, $2, 0; selp.b64 $0, $1, 0, p; }", "=l,l,r", Int64,
         [began, Int32(rank_of(BLOCK if scope is GRID else scope))],

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from numba.core import types
 from numba.core.errors import TypingError
 
 from .. import _ptx
+from .._kernels.tracing import EVENTS, Event, text_with_event, words_of_name
 from .._ptx import AT
 from . import _primitives as prim
 from ._addresses import bytes_of, item_of, kind_of, lesser
@@ -20,40 +21,23 @@ i64 = types.int64
 TRACE, PES_OF, RANGE = AT["trace"], AT["pes_of"], AT["trace_range"]
 
 
-class Event(NamedTuple):
-    """The fields of an operation's event, as expressions over its arguments."""
-
-    peer: str = "-1"
-    word: str = "0"
-    nbytes: str = "0"
-    value: str = "0"
-
-
-def word_of(name: str, value: str) -> dict[str, str]:
-    kind = f"kind_of({name})"
-    return {"word": f"prim.address({name})", "value": f"prim.to_bits({kind}, {kind}({value}))"}
+MOVED = {
+    "": "0",
+    "src": "bytes_of(src)",
+    "dst": "bytes_of(dst)",
+    "both": "lesser(dst.size, src.size) * item_of(dst)",
+    "count": "count * item_of(dst)",
+    "share": "bytes_of(src) // team.n_pes",
+}
+"""The bytes of an event, by its `moved`."""
 
 
-_MOVED = "lesser(dst.size, src.size) * item_of(dst)"
-_PUT, _GET = Event("pe", "prim.address(dst)", _MOVED), Event("pe", "prim.address(src)", _MOVED)
-_WORDS = Event(word="prim.address(ivars)")
-_SENT = Event(nbytes="bytes_of(src)")
-EVENTS = {
-    "put": _PUT, "put_nbi": _PUT, "async_put": _PUT, "get": _GET, "get_nbi": _GET,
-    "iput": _PUT._replace(nbytes="count * item_of(dst)"), "iget": _GET._replace(nbytes="count * item_of(dst)"),
-    "quiet": Event(), "fence": Event(), "flush": Event(), "sync": Event(), "barrier": Event(),
-    "signal_set": Event("pe", **word_of("signal", "value")), "signal_add": Event("pe", **word_of("signal", "value")),
-    "put_signal": Event("pe", nbytes=_MOVED, **word_of("signal", "value")),
-    "put_signal_nbi": Event("pe", nbytes=_MOVED, **word_of("signal", "value")),
-    "signal_wait_until": Event(**word_of("signal", "value")), "signal_consume": Event(**word_of("signal", "n")),
-    "wait_until": Event(**word_of("ivar", "value")), "local_wait_until": Event(**word_of("words", "value")),
-    **{f"wait_until_{which}{form}": _WORDS for which in ("all", "any", "some") for form in ("", "_vector")},
-    "broadcast": _SENT._replace(peer="root"), "fcollect": _SENT, "collect": _SENT, "reduce": _SENT,
-    "alltoall": Event(nbytes="bytes_of(src) // team.n_pes"), "reduce_scatter": Event(nbytes="bytes_of(dst)"),
-    "post": _SENT._replace(peer="pe"), "receive": Event("pe", nbytes="bytes_of(dst)"),
-    "tile_put": Event("pe", nbytes="bytes_of(src)"), "tile_get": Event("pe", nbytes="bytes_of(dst)"),
-    "tile_reduce": _SENT, "tile_allgather": _SENT,
-}  # fmt: skip
+def fields_of(event: Event) -> list[str]:
+    """Return the expressions for the fields of an event."""
+    kind = f"kind_of({event.word})"
+    value = f"prim.to_bits({kind}, {kind}({event.value}))" if event.value else "0"
+    word = f"prim.address({event.word})" if event.word else "0"
+    return [event.peer or "-1", word, MOVED[event.moved], value]
 
 
 @vocabulary
@@ -97,22 +81,14 @@ def traced(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
     parameters = inspect.signature(function).parameters
     defaults = {f"default_{key}": one.default for key, one in parameters.items()}
-    given = ", ".join(
-        key if one.default is one.empty else f"{key}=default_{key}" for key, one in parameters.items()
-    )
+    given = [key if one.default is one.empty else f"{key}=default_{key}" for key, one in parameters.items()]
     scope = "scope" if "scope" in parameters else "THREAD"
-    text = (
-        f"def {name}({given}):\n"
-        f"    began = start(team, {scope})\n"
-        f"    result = inner({', '.join(parameters)})\n"
-        f"    stop(team, began, {AT[name]}, {event.peer}, {event.word}, {event.nbytes}, {event.value})\n"
-        f"    return result\n"
-    )
+    text = text_with_event(name, given, list(parameters), f"start(team, {scope})", fields_of(event))
     names = {
         "start": start, "stop": stop, "inner": helper(function), "prim": prim, "kind_of": kind_of, "item_of": item_of,
         "lesser": lesser, "bytes_of": bytes_of, "THREAD": THREAD, **defaults,
     }  # fmt: skip
-    exec(text, names)  # the table above has the text
+    exec(text, names)  # _kernels/tracing.py has the text
     made: Callable[..., Any] = names[name]  # type: ignore[assignment]
     return made
 
@@ -130,8 +106,7 @@ def trace_end(team, began, name, scope=THREAD):
         raise TypingError(f'trace_end: the name is {name}; pass a literal, such as "halo"')
     if not _ptx.TRACES:
         return lambda team, began, name, scope=THREAD: None
-    words = name.literal_value.encode()[: AT["trace_name_bytes"]].ljust(AT["trace_name_bytes"], b"\0")
-    first, second, third = (int.from_bytes(words[at : at + 8], "little", signed=True) for at in (0, 8, 16))
+    first, second, third = words_of_name(name.literal_value)
 
     def trace_end(team, began, name, scope=THREAD):
         if began != 0 and prim.rank(writer_of(scope)) == 0:

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import inspect
 import linecache
-from typing import NamedTuple
 
 import triton.language as tl
 from triton import constexpr_function, jit
 
 from .. import _ptx
+from .._kernels.tracing import EVENTS, text_with_event
 from .._ptx import AT
 from ._primitives import at_int32, at_int64, bytes_of, thread
 from ._types import INTERPRETED
@@ -38,32 +38,12 @@ _END = tl.constexpr(
 )
 
 
-class Event(NamedTuple):
-    """The fields of an operation's event, as expressions over its arguments."""
-
-    peer: str = "-1"
-    word: str = "None"
-    nbytes: str = "0"
-    value: str = "0"
-
-
-_PUT, _GET = Event("pe", "dst", "bytes_of(dst, n)"), Event("pe", "src", "bytes_of(dst, n)")
-_SIGNAL, _WORDS = Event("pe", "signal", value="value"), Event(word="ivars")
-_SENT, _TILE = Event(nbytes="bytes_of(src, n)"), Event(nbytes="bytes_of(dst, rows * cols)")
-EVENTS = {
-    "put": _PUT, "put_nbi": _PUT, "iput": _PUT, "get": _GET, "get_nbi": _GET, "iget": _GET,
-    "quiet": Event(), "fence": Event(), "flush": Event(), "sync": Event(), "barrier": Event(),
-    "signal_set": _SIGNAL, "signal_add": _SIGNAL,
-    **dict.fromkeys(("put_signal", "put_signal_nbi"), _SIGNAL._replace(nbytes="bytes_of(dst, n)")),
-    "signal_wait_until": Event(word="signal", value="value"), "signal_consume": Event(word="signal", value="n"),
-    "wait_until": Event(word="ivar", value="value"),
-    **{f"wait_until_{which}{form}": _WORDS for which in ("all", "any", "some") for form in ("", "_vector")},
-    "broadcast": _SENT._replace(peer="root"),
-    **dict.fromkeys(("fcollect", "collect", "alltoall", "reduce", "reduce_scatter"), _SENT),
-    "post": _SENT._replace(peer="pe"), "receive": Event("pe", nbytes="bytes_of(dst, n)"),
-    "tile_put": _TILE._replace(peer="pe"), "tile_get": _TILE._replace(peer="pe"),
-    "tile_reduce": _TILE, "tile_allgather": _TILE,
-}  # fmt: skip
+def _fields_of(event, parameters):
+    """Return the expressions for the fields of an event, whose arrays are pointers."""
+    array = "src" if event.moved in ("src", "share") and "src" in parameters else "dst"
+    elements = "rows * cols" if "rows" in parameters else "n"
+    moved = f"bytes_of({array}, {elements})" if event.moved else "0"
+    return [event.peer or "-1", event.word or "None", moved, event.value or "0"]
 
 
 @constexpr_function
@@ -144,7 +124,7 @@ def traced(name, function):
         return function
     inner = getattr(function, "fn", function)
     parameters = inspect.signature(inner).parameters
-    names = {"tl": tl, "start": start, "stop": stop, "bytes_of": bytes_of, f"inner_{name}": function}
+    names = {"tl": tl, "start": start, "stop": stop, "bytes_of": bytes_of, "inner": function}
 
     def default(key, value):
         """Return the text of a default. A constant is a name for Triton."""
@@ -159,15 +139,9 @@ def traced(name, function):
         + ("" if one.default is one.empty else f"={default(key, one.default)}")
         for key, one in parameters.items()
     ]
-    text = (
-        f"def {name}({', '.join(given)}):\n"
-        f"    began = start(team)\n"
-        f"    result = inner_{name}({', '.join(parameters)})\n"
-        f"    stop(team, began, {AT[name]}, {event.peer}, {event.word}, {event.nbytes}, {event.value})\n"
-        f"    return result\n"
-    )
+    text = text_with_event(name, given, list(parameters), "start(team)", _fields_of(event, parameters))
     # Triton reads the text of a function, so it is kept like that of a file.
     file = f"<atoll.triton.{name}, traced>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    exec(compile(text, file, "exec"), names)  # the table above has the text
+    exec(compile(text, file, "exec"), names)  # _kernels/tracing.py has the text
     return jit(names[name])

@@ -1,0 +1,58 @@
+"""The events of operations in a trace (atoll/device/traced.hpp), by the arguments from which their fields come."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .._ptx import AT
+
+
+class Event(NamedTuple):
+    """The arguments of an operation from which the fields of its event come; "" for none."""
+
+    peer: str = ""
+    word: str = ""
+    moved: str = ""
+    """The array whose bytes count, or: `both`, the smaller of dst and src; `count`, the elements of a strided
+    copy; `share`, a member's share of src.
+    """
+    value: str = ""
+
+
+_PUT, _GET = Event("pe", "dst", "both"), Event("pe", "src", "both")
+_SIGNAL, _WORDS, _SENT = Event("pe", "signal", value="value"), Event(word="ivars"), Event(moved="src")
+EVENTS = {
+    **dict.fromkeys(("put", "put_nbi", "async_put"), _PUT), **dict.fromkeys(("get", "get_nbi"), _GET),
+    "iput": _PUT._replace(moved="count"), "iget": _GET._replace(moved="count"),
+    **dict.fromkeys(("quiet", "fence", "flush", "sync", "barrier"), Event()),
+    **dict.fromkeys(("signal_set", "signal_add"), _SIGNAL),
+    **dict.fromkeys(("put_signal", "put_signal_nbi"), _SIGNAL._replace(moved="both")),
+    "signal_wait_until": Event(word="signal", value="value"), "signal_consume": Event(word="signal", value="n"),
+    "wait_until": Event(word="ivar", value="value"), "local_wait_until": Event(word="words", value="value"),
+    **{f"wait_until_{which}{form}": _WORDS for which in ("all", "any", "some") for form in ("", "_vector")},
+    "broadcast": _SENT._replace(peer="root"), "alltoall": Event(moved="share"), "reduce_scatter": Event(moved="dst"),
+    **dict.fromkeys(("fcollect", "collect", "reduce", "tile_reduce", "tile_allgather"), _SENT),
+    "post": _SENT._replace(peer="pe"), "receive": Event("pe", moved="dst"),
+    "tile_put": _SENT._replace(peer="pe"), "tile_get": Event("pe", moved="dst"),
+}  # fmt: skip
+
+
+def text_with_event(name: str, declared: list[str], passed: list[str], start: str, fields: list[str]) -> str:
+    """Return the source of an operation with its event around it: `inner` is the operation.
+
+    fields: expressions for the peer, the word, the bytes and the value.
+    """
+    return (
+        f"def {name}({', '.join(declared)}):\n"
+        f"    began = {start}\n"
+        f"    result = inner({', '.join(passed)})\n"
+        f"    stop(team, began, {AT[name]}, {', '.join(fields)})\n"
+        f"    return result\n"
+    )
+
+
+def words_of_name(name: str) -> list[int]:
+    """Return the name of a range as an event has it: words of eight bytes; a longer name is cut."""
+    size = AT["trace_name_bytes"]
+    text = name.encode()[:size].ljust(size, b"\0")
+    return [int.from_bytes(text[at : at + 8], "little", signed=True) for at in range(0, size, 8)]
