@@ -87,19 +87,31 @@ ALIKE = {"symmetric": "x", "word": "words", "from": "team"}
 def in_python(language: str) -> dict[str, list[list[str]]]:
     """Return the arguments of each function of a package, by `file.function`.
 
-    A default is included if it is not the usual one.
+    A default is included if it is not the usual one. The operations that a file takes from the shared file of its name
+    are among its functions.
     """
     found: dict[str, list[list[str]]] = {}
     for file in sorted((ROOT / "python/atoll" / language).glob("*.py")):
-        for node in ast.parse(file.read_text()).body:
-            if not isinstance(node, ast.FunctionDef):
-                continue
-            names = [one.arg for one in node.args.args]
-            defaults = zip(reversed(names), map(ast.unparse, reversed(node.args.defaults)), strict=False)
-            usual = {"tag": ("0", "None"), "bound_ns": ("0", "None"), "scope": ("THREAD",)}
-            named = {name: f"{name}={text}" for name, text in defaults if text not in usual.get(name, ())}
-            found.setdefault(f"{file.stem}.{node.name}", []).append([named.get(name, name) for name in names])
+        text = file.read_text()
+        functions = ast.parse(text).body
+        if f"_kernels.bodies import {file.stem}\n" in text:
+            shared = ast.parse((SHARED / "bodies" / file.name).read_text())
+            functions += [
+                one for maker in shared.body if isinstance(maker, ast.FunctionDef) for one in maker.body
+            ]
+        for node in functions:
+            if isinstance(node, ast.FunctionDef):
+                found.setdefault(f"{file.stem}.{node.name}", []).append(arguments_of(node))
     return found
+
+
+def arguments_of(node: ast.FunctionDef) -> list[str]:
+    names = [one.arg for one in node.args.args]
+    defaults = zip(reversed(names), map(ast.unparse, reversed(node.args.defaults)), strict=False)
+    unbounded = ("0", "None", "UNBOUNDED")
+    usual = {"tag": ("0", "None"), "bound_ns": unbounded, "scope": ("THREAD",)}
+    named = {name: f"{name}={text}" for name, text in defaults if text not in usual.get(name, ())}
+    return [named.get(name, name) for name in names]
 
 
 def in_cpp() -> dict[str, list[list[str]]]:

@@ -33,19 +33,19 @@ def translate_pe(team: Team, pe: Int32, to: Team):
 
 
 def ptr(team, x, pe):
-    at = peer_for(team, "peer", address(x), pe)
+    at = peer_for(team, CHECKS["peer"], address(x), pe)
     return cute.make_ptr(kind_of("x", x), at, cute.AddressSpace.gmem, assumed_align=words_at(x))
 
 
 def peer(team, x, pe):
     if not isinstance(x, cute.Tensor):
         raise TypeError(f"atoll.cute.peer: x is {type(x).__name__}; it must be a cute.Tensor")
-    return there("peer", team, x, pe)
+    return there(CHECKS["peer"], team, x, pe)
 
 
-def there(name: str, team, x, pe):
+def there(operation: int, team, x, pe):
     """Return PE `pe`'s copy of a tensor."""
-    return moved(x, peer_for(team, name, address(x), pe))
+    return moved(x, peer_for(team, operation, address(x), pe))
 
 
 def address(x):
@@ -80,9 +80,9 @@ def at_peer(team: Team, at: Int64, pe: Int32):
 
 
 @cute.jit
-def refuse_pe(team: Team, name: Constexpr, pe: Int32):
+def refuse_pe(team: Team, operation: Constexpr, pe: Int32):
     if (pe < 0) | (pe >= team.n_pes):
-        words, kernel = [pe, team.n_pes, team.control, Int32(CHECKS[name])], kernel_name()
+        words, kernel = [pe, team.n_pes, team.control, Int32(operation)], kernel_name()
         apart(f"atoll_refuse_pe_{kernel}", _ptx.check_pe("$3", kernel=kernel), "r,r,l,r", None, words)
 
 
@@ -94,16 +94,16 @@ def refuse_place(team: Team, operation: Constexpr, at: Int64):
         apart(f"atoll_refuse_place_{kernel}", _ptx.check_place("$4", kernel=kernel), "l,l,l,l,r", None, words)
 
 
-def check_place(team: Team, name: str, at) -> None:
+def check_place(team: Team, operation: int, at) -> None:
     """Check that an address is in this PE's slot; without checks of addresses, do nothing."""
     if _ptx.CHECKS_ADDRESSES:
-        refuse_place(team, CHECKS[name], at)
+        refuse_place(team, operation, at)
 
 
-def peer_for(team: Team, name: str, at, pe):
+def peer_for(team: Team, operation: int, at, pe):
     """at_peer, for a PE that the program named: its number and the address are checked."""
-    refuse_pe(team, name, pe)
-    check_place(team, name, at)
+    refuse_pe(team, operation, pe)
+    check_place(team, operation, at)
     return at_peer(team, at, pe)
 
 

@@ -15,6 +15,7 @@ from cutlass import BFloat16, Float, Float16, Float32, Float64, Int32, Int64, Nu
 from cutlass._mlir import ir
 
 from .._kernels import rules
+from ._copies import dense, fits
 from ._types import (
     FLOATS,
     HALVES,
@@ -41,6 +42,21 @@ ALLOWED = {
 """The types of words, by the key of [dtypes] in the table."""
 
 
+SIZED = {
+    "put", "get", "put_nbi", "get_nbi", "async_put", "put_signal", "put_signal_nbi", "broadcast", "fcollect", "alltoall",
+    "reduce",
+}  # fmt: skip
+"""Operations whose dst must have at least as many elements as src."""
+DENSE = {
+    **dict.fromkeys(
+        ("broadcast", "fcollect", "collect", "alltoall", "reduce", "reduce_scatter"), ("dst", "src")
+    ),
+    **dict.fromkeys(("post", "post_next"), ("src",)),
+    **dict.fromkeys(("receive", "receive_next", "try_receive"), ("dst",)),
+}
+"""Arguments that must be contiguous."""
+
+
 def checked(name: str, function):
     """Return the operation with checks of its arguments, which CuTe DSL calls while it compiles a kernel."""
     wanted, signature = rules.rules("cute", name), inspect.signature(function)
@@ -56,6 +72,10 @@ def checked(name: str, function):
                     given[rule.argument] = CHECKS[rule.kind](rule, given[rule.argument], given)
                 except (TypeError, OverflowError) as error:
                     raise type(error)(f"atoll.cute.{name}: {error}") from None
+        for which in DENSE.get(name, ()):
+            dense(name, which, given[which])
+        if name in SIZED:
+            fits(name, given["dst"], given["src"])
         return function(**given)
 
     return operation
@@ -167,6 +187,13 @@ def whole(rule, x, given):
     return kind(x)
 
 
+def integer(rule, x, given):
+    if isinstance(x, Float) or not isinstance(x, (int, Numeric, ir.Value)):
+        unit = ", nanoseconds" if rule.argument.endswith("_ns") else ""
+        raise TypeError(f"{rule.argument} is {type(x).__name__}; it must be an integer{unit}")
+    return x
+
+
 def opened(rule, x, given):
     if type(x).__name__.lower() not in rule.of:
         raise TypeError(rules.not_made_by(rule.argument, type(x).__name__, rule.of))
@@ -177,6 +204,7 @@ CHECKS = {
     "team": team,
     "pe": pe,
     "whole": whole,
+    "integer": integer,
     "word": word,
     "view": view,
     "array": array,

@@ -7,9 +7,10 @@ import cutlass
 import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
+from .._kernels.checks import CHECKS
 from .._ptx import AT
 from ._addresses import address, at_peer, check_place, refuse_pe, words_at
-from ._copies import copy_bytes, dense, fits, is_whole, size_in_bytes
+from ._copies import copy_bytes, is_whole, size_in_bytes
 from ._exchange import counts_at, end_exchange, most_bytes, next_epoch, part, send
 from ._polling import Call, call_of, wait_relaxed, wait_word
 from ._primitives import RELEASE, SYSTEM, complete_bulk, load, pairs_of, store, store_part
@@ -65,11 +66,11 @@ def meet_members(call: Call, team, scope: Scope, order: Order) -> None:
 
 
 def sync(team, scope: Scope = THREAD, order: Order = ACQUIRE_RELEASE, tag=0, bound_ns=0):
-    meet_members(call_of("sync", tag, bound_ns), team, scope, order)
+    meet_members(call_of(AT["sync"], tag, bound_ns), team, scope, order)
 
 
 def barrier(team, scope: Scope = THREAD, tag=0, bound_ns=0):
-    call = call_of("barrier", tag, bound_ns)
+    call = call_of(AT["barrier"], tag, bound_ns)
     complete_bulk()
     meet_members(call, team, scope, ACQUIRE_RELEASE)
 
@@ -200,40 +201,36 @@ def _alltoall(
         end_exchange(team, epoch, scope)
 
 
-def both_of(name: str, dst, src):
+def both_of(dst, src):
     """Return the addresses of both tensors, the size of src in bytes, the unit that divides it, and whether
     src is whole.
 
     Whole: 8-byte units at multiples of 8.
     """
-    dense(name, "dst", dst)
-    dense(name, "src", src)
-    if name in ("broadcast", "reduce", "alltoall", "fcollect"):
-        fits(name, dst, src)
     item = src.element_type.width // 8
     whole = is_whole(src) and words_at(dst) % 8 == 0
     return address(dst), address(src), size_in_bytes(src), item, min(item & -item, 8), whole
 
 
 def broadcast(team, dst, src, root, scope: Scope = THREAD, tag=0, bound_ns=0):
-    to, source, nbytes, _, least, whole = both_of("broadcast", dst, src)
-    call = call_of("broadcast", tag, bound_ns)
-    refuse_pe(team, "broadcast", root)
+    to, source, nbytes, _, least, whole = both_of(dst, src)
+    call = call_of(AT["broadcast"], tag, bound_ns)
+    refuse_pe(team, CHECKS["broadcast"], root)
     _broadcast(team, to, source, nbytes, root, least, whole, scope, call)
 
 
 def fcollect(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
-    to, source, nbytes, _, least, whole = both_of("fcollect", dst, src)
-    gather(call_of("fcollect", tag, bound_ns), team, to, source, nbytes, least, whole, scope)
+    to, source, nbytes, _, least, whole = both_of(dst, src)
+    gather(call_of(AT["fcollect"], tag, bound_ns), team, to, source, nbytes, least, whole, scope)
 
 
 def collect(team, dst, src, count, scope: Scope = THREAD, tag=0, bound_ns=0):
-    to, source, _, item, least, _ = both_of("collect", dst, src)
-    call = call_of("collect", tag, bound_ns)
+    to, source, _, item, least, _ = both_of(dst, src)
+    call = call_of(AT["collect"], tag, bound_ns)
     return _collect(team, to, source, Int64(count), item, least, scope, call)
 
 
 def alltoall(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
-    to, source, nbytes, item, least, _ = both_of("alltoall", dst, src)
-    call = call_of("alltoall", tag, bound_ns)
+    to, source, nbytes, item, least, _ = both_of(dst, src)
+    call = call_of(AT["alltoall"], tag, bound_ns)
     _alltoall(team, to, source, nbytes // item // team.n_pes * item, least, scope, call)

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 
 from cutlass import Constexpr, Int32, Int64, Uint64
 
+from .._ptx import AT
 from . import _mailboxes as mailboxes
 from . import _primitives as prim
 from ._addresses import address
 from ._collectives import SYNC_EPOCH, meet_at
-from ._copies import dense, is_whole, size_in_bytes
+from ._copies import is_whole, size_in_bytes
 from ._mailboxes import Inbox, Outbox
 from ._polling import Call, call_of, wait_pair
 from ._types import ACQUIRE_RELEASE, THREAD, Order, Scope, Team
@@ -30,7 +31,7 @@ class Meeting:
     bound: Int64 | None
 
     def call(self) -> Call:
-        return Call("sync", self.tag, self.bound)
+        return Call(AT["sync"], self.tag, self.bound)
 
 
 def outbox(team, box, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
@@ -38,7 +39,6 @@ def outbox(team, box, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
 
 
 def post_next(out, src):
-    dense("post_next", "src", src)
     source, nbytes, whole = address(src), size_in_bytes(src), is_whole(src)
     data = mailboxes.own_part(source, nbytes, whole, out.scope)
     return mailboxes.send_message(out, source, nbytes, whole, data)
@@ -49,7 +49,6 @@ def inbox(team, box, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
 
 
 def receive_next(come, dst):
-    dense("receive_next", "dst", dst)
     return mailboxes.receive_message(come, dst)
 
 
@@ -75,7 +74,7 @@ def has_message(come):
 
 
 def meeting(team, scope: Scope = THREAD, tag=0, bound_ns=0):
-    epoch, call = prim.load(Int64, team.control + SYNC_EPOCH), call_of("meeting", tag, bound_ns)
+    epoch, call = prim.load(Int64, team.control + SYNC_EPOCH), call_of(AT["sync"], tag, bound_ns)
     return Meeting(team, scope, epoch, call.tag, call.bound)
 
 

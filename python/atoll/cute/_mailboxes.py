@@ -10,9 +10,10 @@ import cutlass
 import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
+from .._kernels.checks import CHECKS
 from .._ptx import AT
 from ._addresses import address, at_peer, check_place, refuse_pe
-from ._copies import dense, is_whole, size_in_bytes
+from ._copies import is_whole, size_in_bytes
 from ._polling import Call, call_of, wait_pair, wait_pairs, wait_word
 from ._primitives import SYSTEM, load, load_flagged, load_part, pairs_of, store, store_flagged, store_part
 from ._threads import meet_threads, rank_of, share, size_of
@@ -60,14 +61,14 @@ class Outbox(End):
     """The sending end: outbox() of _loops.py."""
 
     def call(self) -> Call:
-        return Call("post", self.tag, self.bound)
+        return Call(AT["post"], self.tag, self.bound)
 
 
 class Inbox(End):
     """The receiving end: inbox() of _loops.py."""
 
     def call(self) -> Call:
-        return Call("receive", self.tag, self.bound)
+        return Call(AT["receive"], self.tag, self.bound)
 
 
 def mailbox_of(name: str, box) -> Mailbox:
@@ -93,9 +94,9 @@ def flag_of(box):
 
 
 def open_outbox(name: str, team, box, pe, scope, tag, bound_ns) -> Outbox:
-    box, call = mailbox_of(name, box), call_of(name, tag, bound_ns)
-    refuse_pe(team, "post", pe)
-    check_place(team, "post", box.block)
+    box, call = mailbox_of(name, box), call_of(AT["post"], tag, bound_ns)
+    refuse_pe(team, CHECKS["post"], pe)
+    check_place(team, CHECKS["post"], box.block)
     mine = box.block + Int64(pe) * ENTRY
     slots = at_peer(team, box_slots(team, box, team.my_pe), pe)
     number, taken = load(Int64, mine + POSTED), load(Int64, mine + SEEN_TAKEN)
@@ -109,9 +110,9 @@ def close_outbox(out: Outbox) -> None:
 
 
 def open_inbox(name: str, team, box, pe, scope, tag, bound_ns) -> Inbox:
-    box, call = mailbox_of(name, box), call_of(name, tag, bound_ns)
-    refuse_pe(team, "receive", pe)
-    check_place(team, "receive", box.block)
+    box, call = mailbox_of(name, box), call_of(AT["receive"], tag, bound_ns)
+    refuse_pe(team, CHECKS["receive"], pe)
+    check_place(team, CHECKS["receive"], box.block)
     mine = box.block + Int64(pe) * ENTRY
     taken = at_peer(team, box.block + Int64(team.my_pe) * ENTRY, pe) + TAKEN
     slots, number = box_slots(team, box, pe), load(Int64, mine + RECEIVED)
@@ -278,7 +279,6 @@ def _receive_if(come: Constexpr, dst: cute.Tensor, here: Int32):
 
 
 def post(team, box, src, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
-    dense("post", "src", src)
     source, nbytes, whole = address(src), size_in_bytes(src), is_whole(src)
     data = own_part(source, nbytes, whole, scope)
     out = open_outbox("post", team, box, pe, scope, tag, bound_ns)
@@ -286,12 +286,10 @@ def post(team, box, src, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
 
 
 def receive(team, box, dst, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
-    dense("receive", "dst", dst)
     close_inbox(receive_message(open_inbox("receive", team, box, pe, scope, tag, bound_ns), dst))
 
 
 def try_receive(team, box, dst, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
-    dense("try_receive", "dst", dst)
     come = open_inbox("try_receive", team, box, pe, scope, tag, bound_ns)
     here = has_come(come)
     _receive_if(come, dst, here)

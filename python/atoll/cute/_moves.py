@@ -6,39 +6,22 @@ from __future__ import annotations
 import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
+from .._kernels.bodies import _moves
+from .._kernels.checks import CHECKS
+from . import _primitives as prim
 from ._addresses import address, there
-from ._copies import copy_tensor, fits, is_dense, size_in_bytes
-from ._primitives import asm, complete_bulk, full_fence, has_bulk, read_bulk
+from ._copies import copy_tensor, is_dense, size_in_bytes
+from ._primitives import asm, full_fence, has_bulk
 from ._threads import meet_threads, place_of, rank_of
 from ._types import GRID, THREAD, Scope, Team, is_shared, is_swizzled
 
 
-def _put(name: str, team, dst, src, pe, scope) -> None:
-    fits(name, dst, src)
-    copy_tensor(there(name, team, dst, pe), src, scope)
+def _copy_to(team, operation, dst, src, pe, scope) -> None:
+    copy_tensor(there(operation, team, dst, pe), src, scope)
 
 
-def _get(name: str, team, dst, src, pe, scope) -> None:
-    fits(name, dst, src)
-    copy_tensor(dst, there(name, team, src, pe), scope)
-
-
-def put(team, dst, src, pe, scope: Scope = THREAD):
-    _put("put", team, dst, src, pe, scope)
-    meet_threads(team, scope)
-
-
-def get(team, dst, src, pe, scope: Scope = THREAD):
-    _get("get", team, dst, src, pe, scope)
-    meet_threads(team, scope)
-
-
-def put_nbi(team, dst, src, pe, scope: Scope = THREAD):
-    _put("put_nbi", team, dst, src, pe, scope)
-
-
-def get_nbi(team, dst, src, pe, scope: Scope = THREAD):
-    _get("get_nbi", team, dst, src, pe, scope)
+def _copy_from(team, operation, dst, src, pe, scope) -> None:
+    copy_tensor(dst, there(operation, team, src, pe), scope)
 
 
 BULK_UNIT, LEAST_BULK = 16, 1024
@@ -59,8 +42,7 @@ def _async_put(team: Team, dst: cute.Tensor, src: cute.Tensor, scope: Constexpr)
 
 
 def async_put(team, dst, src, pe, scope: Scope = THREAD):
-    fits("async_put", dst, src)
-    dst = there("async_put", team, dst, pe)
+    dst = there(CHECKS["async_put"], team, dst, pe)
     if has_bulk() and scope is not GRID and is_shared(src) and is_dense(dst) and is_dense(src):
         _async_put(team, dst, src, scope)
     else:
@@ -86,14 +68,14 @@ def refuse_swizzled(name: str, dst, src) -> None:
 
 def iput(team, dst, src, dst_stride, src_stride, count, pe, scope: Scope = THREAD):
     refuse_swizzled("iput", dst, src)
-    dst = there("iput", team, dst, pe)
+    dst = there(CHECKS["iput"], team, dst, pe)
     copy_strided(dst, src, Int64(dst_stride), Int64(src_stride), Int64(count), scope)
     meet_threads(team, scope)
 
 
 def iget(team, dst, src, dst_stride, src_stride, count, pe, scope: Scope = THREAD):
     refuse_swizzled("iget", dst, src)
-    src = there("iget", team, src, pe)
+    src = there(CHECKS["iget"], team, src, pe)
     copy_strided(dst, src, Int64(dst_stride), Int64(src_stride), Int64(count), scope)
     meet_threads(team, scope)
 
@@ -105,17 +87,8 @@ def _fence(scope: Constexpr):
         full_fence()
 
 
-def quiet(team, scope: Scope = THREAD):
-    complete_bulk()
-    meet_threads(team, scope)
-    _fence(scope)
-    meet_threads(team, scope)
-
-
-def fence(team, scope: Scope = THREAD):
-    quiet(team, scope)
-
-
-def flush(team, scope: Scope = THREAD):
-    read_bulk()
-    meet_threads(team, scope)
+globals().update(
+    _moves.operations(
+        lambda function: function, prim, _copy_to, _copy_from, meet_threads, _fence, THREAD=THREAD
+    )
+)

@@ -6,12 +6,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import cutlass.cute as cute
-from cutlass import Constexpr, Float, Int32, Int64, Numeric
-from cutlass._mlir import ir
+from cutlass import Constexpr, Int32, Int64
 
 from .. import _ptx
 from .._kernels.constants import COMPARED_BY
-from .._ptx import AT, NO_VALUES
+from .._ptx import NO_VALUES
 from ._primitives import ACQUIRE, SYSTEM, apart, asm, kernel_name, load, to_bits
 from ._types import GE, Compare, Team
 
@@ -34,26 +33,19 @@ def wait_relaxed(team: Team, at: Int64, value: Int64, call: Constexpr, peer: Int
 class Call(NamedTuple):
     """The call that a wait belongs to, for its report."""
 
-    operation: str
+    operation: int
     tag: Int32
     bound: Int64 | None
     """The limit of this wait, in ns. None: it has no limit of its own, and the kernel no code for it."""
 
 
-def call_of(name: str, tag, bound_ns, operation: str = "") -> Call:
-    """Return the Call of a function. `operation`: its name in reports, if that is another."""
-    bound = None
-    if not (isinstance(bound_ns, int) and bound_ns == 0):
-        if isinstance(bound_ns, Float) or not isinstance(bound_ns, (int, Numeric, ir.Value)):
-            raise TypeError(
-                f"atoll.cute.{name}: bound_ns is {type(bound_ns).__name__}; it must be an integer, nanoseconds"
-            )
-        bound = Int64(bound_ns)
-    return Call(operation or name, Int32(tag), bound)
+def call_of(operation: int, tag, bound_ns) -> Call:
+    is_bounded = not isinstance(bound_ns, int) or bound_ns != 0
+    return Call(operation, Int32(tag), Int64(bound_ns) if is_bounded else None)
 
 
 def look_around(team, call: Call, subject: int, peer, at, expected, found, since):
-    words = [team.control, Int32(AT[call.operation]), Int32(subject), peer, call.tag, at, expected, found, since]  # fmt: skip
+    words = [team.control, Int32(call.operation), Int32(subject), peer, call.tag, at, expected, found, since]  # fmt: skip
     name, own = "atoll_look_around", []
     if call.bound is not None:
         name, own = "atoll_look_within", [call.bound]

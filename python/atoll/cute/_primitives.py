@@ -8,7 +8,7 @@ import sys
 
 import cutlass
 import cutlass.cute as cute
-from cutlass import Constexpr, Float16, Int32, Int64, Uint16
+from cutlass import BFloat16, Constexpr, Float16, Int32, Int64, Uint16
 from cutlass._mlir import ir
 from cutlass._mlir.dialects import func, llvm
 from cutlass.cutlass_dsl import CuTeDSL, dsl_user_op
@@ -148,6 +148,22 @@ def add_half(kind, at, value) -> None:
 SYSTEM, ACQUIRE, RELEASE = ".relaxed.sys.global", ".acquire.sys.global", ".release.sys.global"
 
 
+def load_relaxed(kind, at):
+    return load(kind, at, SYSTEM)
+
+
+def load_acquire(kind, at):
+    return load(kind, at, ACQUIRE)
+
+
+def store_relaxed(kind, at, value) -> None:
+    store(kind, at, value, SYSTEM)
+
+
+def store_release(kind, at, value) -> None:
+    store(kind, at, value, RELEASE)
+
+
 def to_bits(kind, value):
     """Return the value's bits, zero-extended to an Int64."""
     _, letter = FORMS[kind]
@@ -176,6 +192,24 @@ def update(kind, operation: str, at, value, order: str = "relaxed"):
     else:
         text = f"atom.{order}.sys.global.{operation}.b{kind.width} $0, [$1], $2;"
     return asm(text, f"={letter},l,{letter}", kind, [at, value])
+
+
+def updating(operation: str):
+    """Return the relaxed atomic as a function of a word and a value."""
+    return lambda kind, at, value: update(kind, operation, at, kind(value))
+
+
+swap, fetch_add, fetch_and, fetch_or, fetch_xor = map(updating, ("exch", "add", "and", "or", "xor"))
+
+
+def add(kind, at, value) -> None:
+    """Add to a word, or to a 16-bit float."""
+    if kind not in HALVES:
+        fetch_add(kind, at, value)
+        return
+    if kind is BFloat16 and not has_bulk():
+        raise TypeError("atoll.cute.atomic_add: dst is of BFloat16, which GPUs before sm_90 cannot add to")
+    add_half(kind, at, value)
 
 
 def add_release(kind, at, value) -> None:

@@ -7,6 +7,7 @@ import cutlass
 import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
+from .._ptx import AT
 from ._addresses import at_peer, check_place
 from ._collectives import both_of, meet_members
 from ._exchange import end_exchange, most_bytes, next_epoch, part, send
@@ -169,12 +170,12 @@ def _reduce_scatter(
 
 
 def reduce(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
-    to, source, *_, whole = both_of("reduce", dst, src)
-    call = call_of("reduce", tag, bound_ns)
+    to, source, *_, whole = both_of(dst, src)
+    call = call_of(AT["reduce"], tag, bound_ns)
     _reduce(team, src.element_type, op, to, source, Int64(cute.size(src)), whole, scope, call)
 
 
 def reduce_scatter(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
-    to, source, *_ = both_of("reduce_scatter", dst, src)
-    call = call_of("reduce_scatter", tag, bound_ns)
+    to, source, *_ = both_of(dst, src)
+    call = call_of(AT["reduce_scatter"], tag, bound_ns)
     _reduce_scatter(team, src.element_type, op, to, source, Int64(cute.size(dst)), scope, call)

@@ -7,26 +7,16 @@ import cutlass
 import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
+from .._kernels.bodies import _signals
+from .._ptx import AT
+from . import _primitives as prim
 from ._addresses import address, at_peer, check_place, moved, peer_for
-from ._copies import copy_tensor, fits
+from ._copies import copy_tensor
 from ._polling import call_of, wait_word
-from ._primitives import ACQUIRE, RELEASE, add_release, load, store, update
+from ._primitives import RELEASE, add_release, store, update
 from ._threads import meet_threads, rank_of
-from ._types import GE, SET, THREAD, Scope, Team, kind_of
+from ._types import GE, SET, THREAD, Scope, Team, word_kind
 from ._waits import wait_one
-
-
-def signal_set(team, signal, value, pe):
-    at = peer_for(team, "signal_set", address(signal), pe)
-    store(kind_of("signal", signal), at, value, RELEASE)
-
-
-def signal_add(team, signal, value, pe):
-    add_release(kind_of("signal", signal), peer_for(team, "signal_add", address(signal), pe), value)
-
-
-def signal_fetch(team, signal):
-    return load(kind_of("signal", signal), address(signal), ACQUIRE)
 
 
 @cute.jit
@@ -39,25 +29,20 @@ def _announce(team: Team, kind: Constexpr, at: Int64, value, setting: Constexpr,
             add_release(kind, there, value)
 
 
-def _put_signal(name: str, team, dst, src, signal, value, op, pe, scope) -> None:
-    fits(name, dst, src)
-    there = peer_for(team, name, address(dst), pe)
-    check_place(team, name, address(signal))
+def put_and_signal(team, operation, dst, src, signal, value, op, pe, scope) -> None:
+    there = peer_for(team, operation, address(dst), pe)
+    check_place(team, operation, address(signal))
     copy_tensor(moved(dst, there), src, scope)
     meet_threads(team, scope)
-    _announce(team, kind_of("signal", signal), address(signal), value, op is SET, pe, scope)
+    _announce(team, word_kind(signal), address(signal), value, op is SET, pe, scope)
 
 
-def put_signal(team, dst, src, signal, value, op, pe, scope: Scope = THREAD):
-    _put_signal("put_signal", team, dst, src, signal, value, op, pe, scope)
-
-
-def put_signal_nbi(team, dst, src, signal, value, op, pe, scope: Scope = THREAD):
-    _put_signal("put_signal_nbi", team, dst, src, signal, value, op, pe, scope)
-
-
-def signal_wait_until(team, signal, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    wait_one(team, signal, cmp, value, scope, call_of("signal_wait_until", tag, bound_ns))
+globals().update(
+    _signals.operations(
+        lambda function: function, prim, word_kind, address, peer_for, put_and_signal, call_of, wait_one,
+        THREAD=THREAD, UNBOUNDED=0,
+    )
+)  # fmt: skip
 
 
 @cute.jit
@@ -68,6 +53,6 @@ def _consume(team: Team, kind: Constexpr, at: Int64, n, call: Constexpr, scope: 
 
 
 def signal_consume(team, signal, n, scope: Scope = THREAD, tag=0, bound_ns=0):
-    call = call_of("signal_consume", tag, bound_ns)
-    _consume(team, kind_of("signal", signal), address(signal), n, call, scope)
+    call = call_of(AT["signal_consume"], tag, bound_ns)
+    _consume(team, word_kind(signal), address(signal), n, call, scope)
     meet_threads(team, scope)

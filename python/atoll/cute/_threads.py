@@ -89,7 +89,7 @@ def meet_grid(team: Team):
             looks += 1
             if looks == _ptx.LOOKS:
                 looks = Int32(0)
-                call = Call("grid_sync", Int32(0), None)
+                call = Call(AT["grid_sync"], Int32(0), None)
                 since = look_around(team, call, NO_VALUES, Int32(-1), at, Int64(0), Int64(0), since)
     cute.arch.sync_threads()
 

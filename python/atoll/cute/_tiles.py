@@ -14,6 +14,8 @@ import cutlass
 import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
+from .._kernels.checks import CHECKS
+from .._ptx import AT
 from ._addresses import address, at_peer, check_place, moved, there
 from ._collectives import meet_members
 from ._polling import call_of
@@ -102,13 +104,13 @@ def _copy_tile(dst, src, shape, scope) -> None:
 
 def tile_put(team, dst, src, pe, scope: Scope = THREAD):
     _fits("tile_put", dst, src)
-    _copy_tile(there("tile_put", team, dst, pe), src, src.shape, scope)
+    _copy_tile(there(CHECKS["tile_put"], team, dst, pe), src, src.shape, scope)
     meet_threads(team, scope)
 
 
 def tile_get(team, dst, src, pe, scope: Scope = THREAD):
     _fits("tile_get", dst, src)
-    _copy_tile(dst, there("tile_get", team, src, pe), dst.shape, scope)
+    _copy_tile(dst, there(CHECKS["tile_get"], team, src, pe), dst.shape, scope)
     meet_threads(team, scope)
 
 
@@ -124,7 +126,7 @@ def tile_allgather(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
     _fits("tile_allgather", dst, src)
     to = _tile(dst)
     mine = to.at + Int64(team.my_pe) * Int64(src.shape[0]) * to.pitch
-    call = call_of("tile_allgather", tag, bound_ns)
+    call = call_of(AT["tile_allgather"], tag, bound_ns)
     check_place(team, call.operation, to.at)
     meet_members(call, team, scope, ACQUIRE_RELEASE)
     _gather(team, dst, src, mine, scope)
@@ -175,7 +177,7 @@ def _reduce(
 
 def tile_reduce(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
     _fits("tile_reduce", dst, src)
-    call = call_of("tile_reduce", tag, bound_ns)
+    call = call_of(AT["tile_reduce"], tag, bound_ns)
     _reduce(
         team,
         src.element_type,

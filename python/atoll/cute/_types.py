@@ -89,6 +89,11 @@ def kind_of(which: str, x):
     raise TypeError(f"{which} is {type(x).__name__}; it must be a cute.Tensor or a cute.Pointer")
 
 
+def word_kind(x):
+    """Return the element type of a word whose type was checked."""
+    return kind_of("word", x)
+
+
 def pointer_of(x):
     """Return a pointer to the first element; None for a tensor whose elements are coordinates."""
     found = x.iterator if isinstance(x, cute.Tensor) else x

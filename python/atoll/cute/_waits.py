@@ -8,11 +8,13 @@ import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
 from .. import _ptx
+from .._kernels.bodies import _waits
+from .._ptx import AT
 from ._addresses import address
 from ._polling import call_of, holds, look_around, reported, wait_word
 from ._primitives import ACQUIRE, SYSTEM, load, store, to_bits
 from ._threads import meet_threads, rank_of, share
-from ._types import THREAD, Scope, Team, kind_of
+from ._types import THREAD, Scope, Team, kind_of, word_kind
 
 
 @cute.jit
@@ -24,13 +26,9 @@ def _wait(
         wait_word(team, kind, at, cmp, value, call, Int32(-1), order)
 
 
-def wait_one(team, x, cmp, value, scope, call, order: str = ACQUIRE) -> None:
-    _wait(team, kind_of("ivar", x), address(x), cmp, value, call, scope, order)
+def wait_one(team, x, cmp, value, call, scope, order: str = ACQUIRE) -> None:
+    _wait(team, word_kind(x), address(x), cmp, value, call, scope, order)
     meet_threads(team, scope)
-
-
-def wait_until(team, ivar, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    wait_one(team, ivar, cmp, value, scope, call_of("wait_until", tag, bound_ns))
 
 
 # Words for communication between the blocks of one PE's kernel. No other PE sees them, so ordering
@@ -40,8 +38,8 @@ def local_set(team, words, value):
 
 
 def local_wait_until(team, words, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    call = call_of("local_wait_until", tag, bound_ns, "wait_until")
-    wait_one(team, words, cmp, value, scope, call, ".acquire.gpu.global")
+    call = call_of(AT["wait_until"], tag, bound_ns)
+    wait_one(team, words, cmp, value, call, scope, ".acquire.gpu.global")
 
 
 @cute.jit
@@ -107,64 +105,33 @@ def _until(
     return first, found, left
 
 
-def _many(name: str, team, ivars, status, cmp, values, scope, tag=0, bound_ns=0, indices=None):
-    """Wait for the words, or test them, as `name` says: wait_until or test, all, any or some, and _vector."""
-    kind = ivars.element_type
-    call = call_of(name, tag, bound_ns, "wait_until")
-    wait = "" if name.startswith("test") else "all" if "_all" in name else "any"
-    first, found, left = _until(team, kind, ivars, status, cmp, values, indices, wait, call, scope)
-    if indices is not None:
-        return share(team, scope, found)
-    if "any" in name:
-        return share(team, scope, first)
-    return share(team, scope, Int32(found == left)) != 0
+class _Many:
+    """The results of _until for all threads of the scope: once it has waited, or without waiting (wait = False)."""
+
+    def __init__(self, wait: bool):
+        self.waits = wait
+
+    def all(self, team, ivars, status, cmp, values, *of):
+        _, found, left = self._until("all", team, ivars, status, cmp, values, None, *of)
+        return share(team, of[-1], Int32(found == left)) != 0
+
+    def any(self, team, ivars, status, cmp, values, *of):
+        first, *_ = self._until("any", team, ivars, status, cmp, values, None, *of)
+        return share(team, of[-1], first)
+
+    def some(self, team, ivars, indices, status, cmp, values, *of):
+        _, found, _ = self._until("any", team, ivars, status, cmp, values, indices, *of)
+        return share(team, of[-1], found)
+
+    def _until(self, which, team, ivars, status, cmp, values, indices, *of):
+        """`of`: the call, if it waits, and the scope."""
+        call, scope = of if self.waits else (None, *of)
+        wait = which if self.waits else ""
+        return _until(team, ivars.element_type, ivars, status, cmp, values, indices, wait, call, scope)
 
 
-def wait_until_all(team, ivars, status, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    _many("wait_until_all", team, ivars, status, cmp, value, scope, tag, bound_ns)
-
-
-def wait_until_all_vector(team, ivars, status, cmp, values, scope: Scope = THREAD, tag=0, bound_ns=0):
-    _many("wait_until_all_vector", team, ivars, status, cmp, values, scope, tag, bound_ns)
-
-
-def wait_until_any(team, ivars, status, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    return _many("wait_until_any", team, ivars, status, cmp, value, scope, tag, bound_ns)
-
-
-def wait_until_any_vector(team, ivars, status, cmp, values, scope: Scope = THREAD, tag=0, bound_ns=0):
-    return _many("wait_until_any_vector", team, ivars, status, cmp, values, scope, tag, bound_ns)
-
-
-def wait_until_some(team, ivars, indices, status, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    return _many("wait_until_some", team, ivars, status, cmp, value, scope, tag, bound_ns, indices)
-
-
-def wait_until_some_vector(
-    team, ivars, indices, status, cmp, values, scope: Scope = THREAD, tag=0, bound_ns=0
-):
-    return _many("wait_until_some_vector", team, ivars, status, cmp, values, scope, tag, bound_ns, indices)
-
-
-def test_all(team, ivars, status, cmp, value, scope: Scope = THREAD):
-    return _many("test_all", team, ivars, status, cmp, value, scope)
-
-
-def test_all_vector(team, ivars, status, cmp, values, scope: Scope = THREAD):
-    return _many("test_all_vector", team, ivars, status, cmp, values, scope)
-
-
-def test_any(team, ivars, status, cmp, value, scope: Scope = THREAD):
-    return _many("test_any", team, ivars, status, cmp, value, scope)
-
-
-def test_any_vector(team, ivars, status, cmp, values, scope: Scope = THREAD):
-    return _many("test_any_vector", team, ivars, status, cmp, values, scope)
-
-
-def test_some(team, ivars, indices, status, cmp, value, scope: Scope = THREAD):
-    return _many("test_some", team, ivars, status, cmp, value, scope, indices=indices)
-
-
-def test_some_vector(team, ivars, indices, status, cmp, values, scope: Scope = THREAD):
-    return _many("test_some_vector", team, ivars, status, cmp, values, scope, indices=indices)
+globals().update(
+    _waits.operations(
+        lambda function: function, call_of, wait_one, _Many(True), _Many(False), THREAD=THREAD, UNBOUNDED=0
+    )
+)

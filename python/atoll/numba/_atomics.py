@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numba.core import types
 
+from .._kernels.bodies import _atomics
 from .._kernels.checks import CHECKS
 from . import _primitives as prim
 from ._addresses import kind_of, peer_for
@@ -43,71 +44,4 @@ def g(team, src, pe):
     return of_unit(src, prim.load_relaxed(unit_of(src), peer_for(team, G, prim.address(src), pe)))
 
 
-@operation
-def atomic_fetch(team, src, pe):
-    return prim.load_relaxed(kind_of(src), there(team, src, pe))
-
-
-@operation
-def atomic_set(team, dst, value, pe):
-    prim.store_relaxed(kind_of(dst), there(team, dst, pe), value)
-
-
-@operation
-def atomic_swap(team, dst, value, pe):
-    return prim.swap(kind_of(dst), there(team, dst, pe), value)
-
-
-@operation
-def atomic_compare_swap(team, dst, condition, value, pe):
-    return prim.compare_swap(kind_of(dst), there(team, dst, pe), condition, value)
-
-
-@operation
-def atomic_fetch_add(team, dst, value, pe):
-    return prim.fetch_add(kind_of(dst), there(team, dst, pe), value)
-
-
-@operation
-def atomic_add(team, dst, value, pe):
-    prim.fetch_add(kind_of(dst), there(team, dst, pe), value)
-
-
-@operation
-def atomic_fetch_inc(team, dst, pe):
-    return prim.fetch_add(kind_of(dst), there(team, dst, pe), 1)
-
-
-@operation
-def atomic_inc(team, dst, pe):
-    prim.fetch_add(kind_of(dst), there(team, dst, pe), 1)
-
-
-@operation
-def atomic_fetch_and(team, dst, value, pe):
-    return prim.fetch_and(kind_of(dst), there(team, dst, pe), value)
-
-
-@operation
-def atomic_and(team, dst, value, pe):
-    prim.fetch_and(kind_of(dst), there(team, dst, pe), value)
-
-
-@operation
-def atomic_fetch_or(team, dst, value, pe):
-    return prim.fetch_or(kind_of(dst), there(team, dst, pe), value)
-
-
-@operation
-def atomic_or(team, dst, value, pe):
-    prim.fetch_or(kind_of(dst), there(team, dst, pe), value)
-
-
-@operation
-def atomic_fetch_xor(team, dst, value, pe):
-    return prim.fetch_xor(kind_of(dst), there(team, dst, pe), value)
-
-
-@operation
-def atomic_xor(team, dst, value, pe):
-    prim.fetch_xor(kind_of(dst), there(team, dst, pe), value)
+globals().update(_atomics.operations(operation, prim, kind_of, there))

@@ -185,8 +185,9 @@ def _in_short(kernel: Kernel, error: Exception) -> Exception | None:
     if not said:
         return None
     here = pathlib.Path(__file__).parent
+    inner = (here, here.parent / "_kernels/bodies")
     calls = re.findall(r"typing of call at ([^\n]*) \((\d+)\)", str(error))
-    users = [f" ({file}, line {line})" for file, line in calls if pathlib.Path(file).parent != here]
+    users = [f" ({file}, line {line})" for file, line in calls if pathlib.Path(file).parent not in inner]
     return type(error)(f"{kernel.__name__}: {said[-1]}{users[0] if users else ''}")
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from numba.core import types
 
+from .._kernels.bodies import _moves
 from .._kernels.checks import CHECKS
 from . import _primitives as prim
 from ._addresses import item_of, lesser, peer_for
 from ._registration import helper, operation, vocabulary
 from ._types import FLOATS, GRID, THREAD, constant, item
 
-PUT, GET, IPUT, IGET = CHECKS["put"], CHECKS["get"], CHECKS["iput"], CHECKS["iget"]
-PUT_NBI, GET_NBI, ASYNC_PUT = CHECKS["put_nbi"], CHECKS["get_nbi"], CHECKS["async_put"]
+IPUT, IGET, ASYNC_PUT = CHECKS["iput"], CHECKS["iget"], CHECKS["async_put"]
 UNSIGNED = {1: types.uint8, 2: types.uint16}
 
 
@@ -27,28 +27,6 @@ def copy_from(team, check, dst, src, pe, scope):
     """Copy src of PE `pe` to dst, without a barrier."""
     nbytes = lesser(dst.size, src.size) * item_of(dst)
     prim.copy(prim.address(dst), peer_for(team, check, prim.address(src), pe), nbytes, scope)
-
-
-@operation
-def put(team, dst, src, pe, scope=THREAD):
-    copy_to(team, PUT, dst, src, pe, scope)
-    prim.meet(team.control, scope)
-
-
-@operation
-def get(team, dst, src, pe, scope=THREAD):
-    copy_from(team, GET, dst, src, pe, scope)
-    prim.meet(team.control, scope)
-
-
-@operation
-def put_nbi(team, dst, src, pe, scope=THREAD):
-    copy_to(team, PUT_NBI, dst, src, pe, scope)
-
-
-@operation
-def get_nbi(team, dst, src, pe, scope=THREAD):
-    copy_from(team, GET_NBI, dst, src, pe, scope)
 
 
 @vocabulary
@@ -118,21 +96,15 @@ def iget(team, dst, src, dst_stride, src_stride, count, pe, scope=THREAD):
     prim.meet(team.control, scope)
 
 
-@operation
-def quiet(team, scope=THREAD):
-    prim.complete_bulk()
+@helper
+def meet(team, scope):
     prim.meet(team.control, scope)
+
+
+@helper
+def fence_by_first(scope):
     if prim.rank(scope) == 0:
         prim.full_fence()
-    prim.meet(team.control, scope)
 
 
-@operation
-def fence(team, scope=THREAD):
-    quiet(team, scope)
-
-
-@operation
-def flush(team, scope=THREAD):
-    prim.read_bulk()
-    prim.meet(team.control, scope)
+globals().update(_moves.operations(operation, prim, copy_to, copy_from, meet, fence_by_first, THREAD=THREAD))

@@ -40,6 +40,9 @@ def compare_swap(kind, address, condition, value): ...
 def fetch_add(kind, address, value): ...
 
 
+add = fetch_add
+
+
 def fetch_and(kind, address, value): ...
 
 

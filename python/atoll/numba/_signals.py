@@ -4,30 +4,12 @@ from __future__ import annotations
 
 from numba.core import types
 
-from .._kernels.checks import CHECKS
+from .._kernels.bodies import _signals
 from . import _primitives as prim
 from ._addresses import at_peer, check_place, item_of, kind_of, lesser, peer_for
-from ._polling import CONSUME, SIGNAL_WAIT, call_of, wait_one, wait_word
+from ._polling import CONSUME, call_of, wait_one, wait_word
 from ._registration import helper, operation, vocabulary
 from ._types import GE, SET, THREAD, constant
-
-SET_SIGNAL, ADD_SIGNAL = CHECKS["signal_set"], CHECKS["signal_add"]
-PUT_SIGNAL, PUT_SIGNAL_NBI = CHECKS["put_signal"], CHECKS["put_signal_nbi"]
-
-
-@operation
-def signal_set(team, signal, value, pe):
-    prim.store_release(kind_of(signal), peer_for(team, SET_SIGNAL, prim.address(signal), pe), value)
-
-
-@operation
-def signal_add(team, signal, value, pe):
-    prim.add_release(kind_of(signal), peer_for(team, ADD_SIGNAL, prim.address(signal), pe), value)
-
-
-@operation
-def signal_fetch(team, signal):
-    return prim.load_acquire(kind_of(signal), prim.address(signal))
 
 
 @vocabulary
@@ -53,19 +35,12 @@ def put_and_signal(team, check, dst, src, signal, value, op, pe, scope):
             prim.add_release(kind_of(signal), at_peer(team, prim.address(signal), pe), value)
 
 
-@operation
-def put_signal(team, dst, src, signal, value, op, pe, scope=THREAD):
-    put_and_signal(team, PUT_SIGNAL, dst, src, signal, value, op, pe, scope)
-
-
-@operation
-def put_signal_nbi(team, dst, src, signal, value, op, pe, scope=THREAD):
-    put_and_signal(team, PUT_SIGNAL_NBI, dst, src, signal, value, op, pe, scope)
-
-
-@operation
-def signal_wait_until(team, signal, cmp, value, scope=THREAD, tag=0, bound_ns=None):
-    wait_one(team, signal, cmp, value, call_of(SIGNAL_WAIT, tag, bound_ns), scope)
+globals().update(
+    _signals.operations(
+        operation, prim, kind_of, prim.address, peer_for, put_and_signal, call_of, wait_one,
+        THREAD=THREAD, UNBOUNDED=None,
+    )
+)  # fmt: skip
 
 
 @operation

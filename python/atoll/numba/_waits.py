@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 from numba.core import types
 
+from .._kernels.bodies import _waits
 from . import _primitives as prim
 from ._addresses import item_of, kind_of
 from ._polling import WAIT, call_of, compare, look_around, reported, wait_one, wait_word
@@ -40,11 +43,6 @@ def local_wait_until(team, words, cmp, value, scope=THREAD, tag=0, bound_ns=None
         kind, at, call = kind_of(words), prim.address(words), call_of(WAIT, tag, bound_ns)
         wait_local(kind, team.control, at, cmp, kind(value), call)
     prim.meet(team.control, scope)
-
-
-@operation
-def wait_until(team, ivar, cmp, value, scope=THREAD, tag=0, bound_ns=None):
-    wait_one(team, ivar, cmp, value, call_of(WAIT, tag, bound_ns), scope)
 
 
 @operation
@@ -202,61 +200,11 @@ def which_hold(team, ivars, indices, status, cmp, values, scope):
     return prim.share(team.control, scope, found)
 
 
-@operation
-def wait_until_all(team, ivars, status, cmp, value, scope=THREAD, tag=0, bound_ns=None):
-    wait_for_all(team, ivars, status, cmp, value, call_of(WAIT, tag, bound_ns), scope)
-
-
-@operation
-def wait_until_all_vector(team, ivars, status, cmp, values, scope=THREAD, tag=0, bound_ns=None):
-    wait_for_all(team, ivars, status, cmp, values, call_of(WAIT, tag, bound_ns), scope)
-
-
-@operation
-def wait_until_any(team, ivars, status, cmp, value, scope=THREAD, tag=0, bound_ns=None):
-    return wait_for_any(team, ivars, status, cmp, value, call_of(WAIT, tag, bound_ns), scope)
-
-
-@operation
-def wait_until_any_vector(team, ivars, status, cmp, values, scope=THREAD, tag=0, bound_ns=None):
-    return wait_for_any(team, ivars, status, cmp, values, call_of(WAIT, tag, bound_ns), scope)
-
-
-@operation
-def wait_until_some(team, ivars, indices, status, cmp, value, scope=THREAD, tag=0, bound_ns=None):
-    return wait_for_some(team, ivars, indices, status, cmp, value, call_of(WAIT, tag, bound_ns), scope)
-
-
-@operation
-def wait_until_some_vector(team, ivars, indices, status, cmp, values, scope=THREAD, tag=0, bound_ns=None):
-    return wait_for_some(team, ivars, indices, status, cmp, values, call_of(WAIT, tag, bound_ns), scope)
-
-
-@operation
-def test_all(team, ivars, status, cmp, value, scope=THREAD):
-    return whether_all(team, ivars, status, cmp, value, scope)
-
-
-@operation
-def test_all_vector(team, ivars, status, cmp, values, scope=THREAD):
-    return whether_all(team, ivars, status, cmp, values, scope)
-
-
-@operation
-def test_any(team, ivars, status, cmp, value, scope=THREAD):
-    return which_first(team, ivars, status, cmp, value, scope)
-
-
-@operation
-def test_any_vector(team, ivars, status, cmp, values, scope=THREAD):
-    return which_first(team, ivars, status, cmp, values, scope)
-
-
-@operation
-def test_some(team, ivars, indices, status, cmp, value, scope=THREAD):
-    return which_hold(team, ivars, indices, status, cmp, value, scope)
-
-
-@operation
-def test_some_vector(team, ivars, indices, status, cmp, values, scope=THREAD):
-    return which_hold(team, ivars, indices, status, cmp, values, scope)
+globals().update(
+    _waits.operations(
+        operation, call_of, wait_one,
+        wait=SimpleNamespace(all=wait_for_all, any=wait_for_any, some=wait_for_some),
+        look=SimpleNamespace(all=whether_all, any=which_first, some=which_hold),
+        THREAD=THREAD, UNBOUNDED=None,
+    )
+)  # fmt: skip

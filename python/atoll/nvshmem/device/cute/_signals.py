@@ -8,6 +8,7 @@ import cutlass.cute as cute
 from cutlass import Constexpr, Int32
 
 from .... import cute as dev
+from ...._ptx import AT
 from ....cute._addresses import address
 from ....cute._polling import call_of, wait_word
 from ....cute._primitives import apart, kernel_name
@@ -73,7 +74,7 @@ def wait(signal_var, cmp, value):
     team = world()
     if isinstance(cmp, int):
         known, kind = _known("signal_op", COMPARISONS, cmp), kind_of("signal_var", signal_var)
-        call = call_of("signal_wait_until", 0, 0)
+        call = call_of(AT["signal_wait_until"], 0, 0)
         return wait_word(team, kind, address(signal_var), known, kind(value), call, Int32(-1))
     _wait(team, signal_var, Int32(cmp), value)
     return dev.signal_fetch(team, signal_var)

@@ -1,0 +1,15 @@
+"""Operations whose text is the same in Numba and in CuTe DSL, over functions that each of them gives.
+
+Each module has a function `operations`. A port calls it once with its own functions, and so gets functions of its
+own. Numba compiles them as they are written. In CuTe DSL they run while a kernel is compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def by_name(*functions: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    """Return functions by their names, for the globals of a port's module."""
+    return {one.__name__: one for one in functions}
