@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import faulthandler
 import importlib
 import io
 import operator
@@ -97,7 +98,18 @@ def init(
             os.environ.pop("ATOLL_JOIN", None)
     if invited and uid is None and _atoll.n_pes() > 1:
         _flush_by_line()
+    if _launched:
+        _tell_crashes()
     _watch()
+
+
+def _tell_crashes() -> None:
+    """Let Python print the line of a crash (SIGSEGV and the like), unless the program has chosen otherwise."""
+    if faulthandler.is_enabled() or "PYTHONFAULTHANDLER" in os.environ:
+        return
+    # stderr is closed, or no file
+    with contextlib.suppress(OSError, ValueError, AttributeError, RuntimeError):
+        faulthandler.enable(all_threads=False)
 
 
 def _flush_by_line() -> None:
@@ -360,7 +372,7 @@ def _watch() -> None:
             return False
         if not isinstance(value, KeyboardInterrupt):
             text = f"{kind.__name__}: {value}".removesuffix(": ") + (f" ({kernel})" if kernel else "")
-            _failure = 1, f"PE {{}} ended by an uncaught exception: {text}"
+            _failure = 1, f"PE {{}} ended by an uncaught exception{_place_of(value.__traceback__)}: {text}"
         # The status is 128 + SIGINT, as in a shell. The module signal is not imported, since a program may be
         # called signal.py.
         elif _atoll.is_initialized() and _atoll.n_pes() > 1:
@@ -418,6 +430,26 @@ def _program_part(trace: TracebackType | None) -> TracebackType | None:
     for one in reversed(kept):
         rest = TracebackType(rest, one.tb_frame, one.tb_lasti, one.tb_lineno)
     return rest
+
+
+_STANDARD = str(Path(os.__file__).parent) + os.sep
+_PACKAGES = tuple(os.sep + name + os.sep for name in ("site-packages", "dist-packages"))
+
+
+def is_standard(file: str) -> bool:
+    """Return whether a file belongs to Python's standard library."""
+    return file.startswith(_STANDARD) and not any(name in file for name in _PACKAGES)
+
+
+def _place_of(trace: TracebackType | None) -> str:
+    """Return " at x.py:8", the innermost line of the program, or nothing."""
+    where = ""
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if not is_own(file) and not is_standard(file):
+            where = f" at {Path(file).name}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return where
 
 
 def _say_where(error: BaseException, trace: TracebackType | None) -> None:

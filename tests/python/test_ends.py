@@ -49,7 +49,7 @@ def test_an_exception_ends_the_job_with_its_traceback(job: Job) -> None:
     )
     assert done.returncode == 1
     assert "KeyError: 'nobody catches this'" in done.stderr and "program.py" in done.stderr
-    assert "PE 1 ended by an uncaught exception" in done.stderr
+    assert "PE 1 ended by an uncaught exception at program.py:" in done.stderr
 
 
 def test_an_uncaught_error_is_shown_without_our_own_frames(job: Job) -> None:
@@ -118,6 +118,8 @@ def test_an_exit_without_finalize_is_announced(job: Job, tmp_path: Path, how: st
         done = job("atoll.init()\n" + code, 2, ok=False)
         assert done.returncode != 0
         said = done.stderr
+        last = "atoll run: PE 1 exited with status 0 without finalize, and PE 0 waited for it in barrier at "
+        assert said.splitlines()[-1].startswith(last + "program.py:"), said
     else:
         said = run_without_launcher(tmp_path, code, 2)[0].stderr
     assert "PeDied" in said and "PE 1 left the job without finalize" in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 from jobs import Job
@@ -194,3 +195,14 @@ def test_two_threads_in_one_team(job: Job) -> None:
         2,
         ATOLL_CHECK="args",
     )
+
+
+def test_the_last_line_names_the_pe_that_differs_from_most(job: Job) -> None:
+    code = "atoll.init()\natoll.fcollect(np.ones(9 if atoll.my_pe() == 1 else 8))\n"
+    last = job(code, 3, ok=False, ATOLL_CHECK="args").stderr.splitlines()[-1]
+    size = r"PE {} called fcollect\(bytes={}, dtype=float64\)"
+    assert re.match(
+        f"atoll run: {size.format(1, 72)}( at program.py:[0-9]+)? as call 1 of the world team, "
+        f"where {size.format('0,2', 64)}( at program.py:[0-9]+)?: the calls differ, ",
+        last,
+    ), last

@@ -52,6 +52,25 @@ CallerLine line_of(PyFrameObject* frame) {
     return {std::move(path), {}, PyFrame_GetLineNumber(frame)};
 }
 
+/// The folder of the standard library, with a slash at its end; empty if unknown.
+std::string find_standard_folder() {
+    PyObject* modules = PyImport_GetModuleDict();  // borrowed
+    PyObject* os = modules == nullptr ? nullptr : PyDict_GetItemString(modules, "os");
+    if (os == nullptr) return {};
+    const nb::object file = nb::steal(PyObject_GetAttrString(os, "__file__"));
+    const char* path = text_of(file);
+    const std::string_view text = path == nullptr ? "" : path;
+    return std::string(text.substr(0, text.find_last_of('/') + 1));
+}
+
+/// True for files of the standard library, whose lines tell less than those of its caller.
+bool is_standard(std::string_view file) {
+    static const std::string folder = find_standard_folder();
+    if (file.starts_with("<frozen")) return true;
+    const auto has = [&](std::string_view part) { return file.find(part) != std::string_view::npos; };
+    return !folder.empty() && file.starts_with(folder) && !has("/site-packages/") && !has("/dist-packages/");
+}
+
 }  // namespace
 
 std::string CallerLine::text(bool with_folders) const {
@@ -62,23 +81,25 @@ std::string CallerLine::text(bool with_folders) const {
 }
 
 CallerLine caller_line() {
-    CallerLine found;
+    CallerLine found, standard;
     std::string operation;
     nb::object held;  // PyEval_GetFrame borrows, f_back is a new reference
     for (PyFrameObject* frame = PyEval_GetFrame(); frame != nullptr && !found;) {
         const std::string module = module_of(frame);
         if (!is_ours(module)) {
-            found = line_of(frame);
-            found.operation = operation;
-            break;
+            CallerLine line = line_of(frame);
+            line.operation = operation;
+            CallerLine& place = is_standard(line.file) ? standard : found;
+            if (!place) place = std::move(line);
+        } else if (std::string its = operation_of(frame, module); !its.empty()) {
+            operation = std::move(its);
         }
-        if (std::string its = operation_of(frame, module); !its.empty()) operation = std::move(its);
         // The stable ABI lacks PyFrame_GetBack.
         held = nb::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(frame), "f_back"));
         frame = held.is_none() ? nullptr : reinterpret_cast<PyFrameObject*>(held.ptr());
     }
     PyErr_Clear();
-    return found;
+    return found ? found : standard;
 }
 
 }  // namespace atl::python

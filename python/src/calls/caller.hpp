@@ -17,7 +17,8 @@ struct CallerLine {
     std::string text(bool with_folders) const;
 };
 
-/// The innermost frame outside the package. Needs the GIL; leaves no exception.
+/// The innermost frame outside the package and the standard library, else outside the package. Needs the GIL;
+/// leaves no exception.
 CallerLine caller_line();
 
 }  // namespace atl::python

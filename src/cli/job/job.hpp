@@ -89,6 +89,7 @@ class Job {
     void on_member_exit(int pe, int wait_status);
     void on_death(int pe, int wait_status);
     void on_abort(int pe, int status, const std::string& text);
+    std::string cause_of_error(int pe, const std::string& error, const std::string& site);
     void settle(int pe);
     void on_lost(int pe);
     void lose(int pe);

@@ -1,11 +1,13 @@
 // The end of PEs, and of the job with them.
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
 
 #include "bootstrap/bootstrap.hpp"
+#include "cli/job/failed_call.hpp"
 #include "cli/job/job.hpp"
 #include "cli/job/last_events.hpp"
 #include "common/pe_ranges.hpp"
@@ -34,6 +36,13 @@ std::vector<Ended> ended_processes() {
     int wait_status = 0;
     for (pid_t pid; (pid = waitpid(-1, &wait_status, WNOHANG)) > 0;) ended.push_back({pid, wait_status});
     return ended;
+}
+
+/// True for a process that exited with status 0 and has not been reaped.
+bool has_ended_well(pid_t pid) {
+    siginfo_t info{};
+    return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == pid && info.si_code == CLD_EXITED && info.si_status == 0;
 }
 
 }  // namespace
@@ -130,14 +139,16 @@ void Job::on_death(int pe, int wait_status) {
     std::string sentence = "PE " + std::to_string(options_.first_pe + pe) + " " +
                            describe_wait_status(wait_status) + when + doing;
     const int number = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+    const std::string last = number == 0 || options_.join ? std::string() : last_call_text(board_, pe);
+    if (doing.empty() && !last.empty()) sentence += "; " + last;
     if (number == SIGSEGV || number == SIGBUS) {
         // Python's default is `args`.
         if (!settings_.checks(common::CheckLevel::args) && (settings_.check_given || !program_.is_python()))
             sentence += "; ATOLL_CHECK=all may tell why";
         if (program_.is_python())
             sentence +=
-                "; in a Python program an extension module or a kernel does that: python -X faulthandler "
-                "(PYTHONFAULTHANDLER=1) says where";
+                "; in a Python program an extension module or a kernel does that: faulthandler, which init "
+                "turns on, says where (before init: PYTHONFAULTHANDLER=1)";
     }
     if (number == SIGKILL)
         sentence += "; if no user or program sent it, the kernel ran out of memory (see dmesg)";
@@ -151,19 +162,42 @@ void Job::on_abort(int pe, int status, const std::string& text) {
     // A program in Python has printed the exception itself; the launcher does not repeat it.
     constexpr std::string_view uncaught = " ended by an uncaught exception";
     const std::string begin = "PE " + std::to_string(pe) + std::string(uncaught);
-    if (!text.starts_with(begin + ": "))
+    const std::size_t colon = text.find(": ");
+    if (!text.starts_with(begin) || colon == std::string::npos) {
+        const std::string cause = cause_of_error(pe, text, "");
+        if (!cause.empty()) return end(pe, status, cause + when);
         return end(pe, status, bootstrap::end_text(pe, status) + when + (text.empty() ? "" : ": " + text));
-    const std::string exception = text.substr(begin.size() + 2);
+    }
+    const std::string place = text.substr(begin.size(), colon - begin.size());  // " at x.py:8", or empty
+    const std::string exception = text.substr(colon + 2);
     if (output_) output_->catch_up();
+    const std::string cause = cause_of_error(pe, exception, place.empty() ? "" : place.substr(4));
+    if (!cause.empty()) return end(pe, status, cause + when, "", false);
     // The only PE of a job has printed it to the launcher's own stderr.
     const bool is_shown =
         output_ ? output_->has_shown(pe, exception.substr(0, exception.find('\n'))) : pes_.size() == 1;
-    const std::string full = begin + when + ": " + exception;
+    const std::string ended = begin + place + (place.empty() ? "" : ",") + when;
+    const std::string full = ended + ": " + exception;
     // A traceback says enough, except of a wait that ran out or was interrupted.
     constexpr std::string_view of_waits[] = {"atoll.Timeout", "Timeout", "KeyboardInterrupt"};
     const bool is_of_wait = std::any_of(std::begin(of_waits), std::end(of_waits),
                                         [&](std::string_view name) { return exception.starts_with(name); });
-    end(pe, status, full, is_shown ? begin + when : full, is_of_wait);
+    end(pe, status, full, is_shown ? ended : full, is_of_wait);
+}
+
+/// The PE at fault for an error of PE `pe`: the one that has ended, or whose call differs. Empty for other
+/// errors, and over several hosts, whose recorders are elsewhere. `site`: the place of the error.
+std::string Job::cause_of_error(int pe, const std::string& error, const std::string& site) {
+    if (options_.join) return {};
+    if (std::string text = differing_calls(board_, pe, error, site); !text.empty()) return text + ",";
+    const std::optional<EndedPe> ended = ended_pe_of(error);
+    if (!ended || ended->pe >= n_pes_) return {};
+    const Pe& other = pes_[static_cast<std::size_t>(ended->pe)];
+    const bool has_exited = other.reaped || has_ended_well(other.pid);
+    const std::string how = ended->has_finalized ? "has finalized"
+                            : has_exited         ? "exited with status 0 without finalize"
+                                                 : "left the job without finalize";
+    return ended_text(board_, *ended, how, pe, site) + ",";
 }
 
 /// Handles a PE whose lifeline broke without an explanation.

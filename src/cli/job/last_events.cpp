@@ -53,25 +53,11 @@ Span seconds_between(std::uint64_t from_ns, std::uint64_t to_ns) {
     return {seconds, seconds};
 }
 
-std::string call_of(const EventCopy& event) {
-    std::string name(common::operation_name(event.operation));
-    const auto& w = event.words;
-    const core::CallRecord record = core::call_record(name.c_str(), w[0], w[1], w[2], w[3]);
-    constexpr std::string_view called = " called ";
-    if (event.state == EventState::begun || !core::is_record(record)) return name;
-    const std::string text = core::call_text(record).substr(called.size());
-    return text.ends_with("()") ? name : text;
-}
-
 bool is_open(const EventCopy& event) { return event.state < EventState::ended; }
 
 Line line_of(const EventCopy& event, std::uint64_t end_ns) {
     Line line;
-    const char* const kind = event.kind == EventKind::request ? ", non-blocking call " : ", call ";
-    const std::string place =
-        event.call == 0 ? std::string()
-                        : kind + std::to_string(event.call) + " of " +
-                              (event.team == 1 ? "the world team" : "team #" + std::to_string(event.team));
+    const std::string place = event.call == 0 ? std::string() : ", " + place_of_call(event);
     line.is_open = is_open(event);
     line.site = event.site;
     if (event.kind == EventKind::wait) {
@@ -99,13 +85,6 @@ std::string text_of(const Line& line) {
 bool is_a_call(const EventCopy& event) {
     return event.kind == EventKind::collective || event.kind == EventKind::request ||
            event.kind == EventKind::wait;
-}
-
-/// The events of the program: without the library's own before the end of init, unless init has not ended.
-std::vector<EventCopy> since_init(const std::vector<EventCopy>& all) {
-    const auto init = std::find_if(all.rbegin(), all.rend(),
-                                   [](const EventCopy& event) { return event.kind == EventKind::init; });
-    return {init == all.rend() ? all.begin() : init.base(), all.end()};
 }
 
 /// The PEs with the same last events.
@@ -137,6 +116,27 @@ std::vector<EventCopy> shown(const std::vector<EventCopy>& all) {
 }
 
 }  // namespace
+
+std::string call_of(const EventCopy& event) {
+    std::string name(common::operation_name(event.operation));
+    const auto& w = event.words;
+    const core::CallRecord record = core::call_record(name.c_str(), w[0], w[1], w[2], w[3]);
+    constexpr std::string_view called = " called ";
+    if (event.state == EventState::begun || !core::is_record(record)) return name;
+    const std::string text = core::call_text(record).substr(called.size());
+    return text.ends_with("()") ? name : text;
+}
+
+std::string place_of_call(const EventCopy& event) {
+    return (event.kind == EventKind::request ? "non-blocking call " : "call ") + std::to_string(event.call) +
+           " of " + (event.team == 1 ? "the world team" : "team #" + std::to_string(event.team));
+}
+
+std::vector<EventCopy> since_init(const std::vector<EventCopy>& all) {
+    const auto init = std::find_if(all.rbegin(), all.rend(),
+                                   [](const EventCopy& event) { return event.kind == EventKind::init; });
+    return {init == all.rend() ? all.begin() : init.base(), all.end()};
+}
 
 std::string history_text(const std::vector<PeHistory>& histories, std::uint64_t end_ns) {
     const bool is_empty = std::none_of(histories.begin(), histories.end(), [](const PeHistory& one) {

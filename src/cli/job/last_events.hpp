@@ -21,6 +21,14 @@ struct PeHistory {
 /// waited.
 std::string history_text(const std::vector<PeHistory>& histories, std::uint64_t end_ns);
 
+/// The events of the program: without the library's own before the end of init, unless init has not ended.
+std::vector<common::EventCopy> since_init(const std::vector<common::EventCopy>& all);
+
+/// A call with its arguments, if they are known: "reduce(bytes=24, dtype=float64, op=sum)".
+std::string call_of(const common::EventCopy& event);
+/// "call 17 of the world team", "non-blocking call 1 of the world team".
+std::string place_of_call(const common::EventCopy& event);
+
 /// The last events of the PEs that matter: `guilty` (-1: none), the PEs at fault by the hang report, and the
 /// others. Reads memory that remains after a PE was killed.
 std::string last_events(const common::BoardView& board, int guilty);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
@@ -123,19 +124,37 @@ std::string python_site(const std::string& line) {
     return std::string(file_name(file)) + ":" + std::to_string(number);
 }
 
+/// True for a line of a file of Python's standard library: its folder is ".../lib/python3.12", or it is
+/// frozen.
+bool is_standard(std::string_view line) {
+    constexpr std::string_view folder = "/python3.";
+    if (line.find("\"<frozen") != std::string_view::npos) return true;
+    for (const std::string_view packages : {"/site-packages/", "/dist-packages/"})
+        if (line.find(packages) != std::string_view::npos) return false;
+    const std::size_t at = line.find(folder);
+    if (at == std::string_view::npos) return false;
+    const std::string_view behind = line.substr(at + folder.size());
+    const std::size_t digits = behind.find_first_not_of("0123456789");
+    return digits != 0 && digits != std::string_view::npos &&
+           (behind[digits] == '/' || behind[digits] == 't');
+}
+
 /// Python's text of all threads. The thread that answered is its main thread, "Current thread".
 PeStacks python_stacks(const std::string& written) {
     PeStacks stacks;
     std::istringstream lines(written);
+    std::string standard_site;
     bool is_current = false;
     for (std::string line; std::getline(lines, line);) {
         if (line.empty()) continue;
         if (line[0] != ' ') is_current = line.starts_with("Current thread");
         const std::string site = python_site(line);
         const bool is_ours = line.find("/atoll/") != std::string::npos;
-        if (is_current && !is_ours && stacks.site.empty()) stacks.site = site;
+        std::string& found = is_standard(line) ? standard_site : stacks.site;
+        if (is_current && !is_ours && found.empty()) found = site;
         stacks.text += "  " + line + "\n";
     }
+    if (stacks.site.empty()) stacks.site = standard_site;
     return stacks;
 }
 

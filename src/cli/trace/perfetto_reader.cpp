@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/stat.h>
 #include <utility>
 #include <vector>
 
@@ -254,6 +255,10 @@ class Reader {
 std::string contents_of(const std::string& path) {
     const File file(std::fopen(path.c_str(), "re"));
     if (!file) throw UsageError(path + " cannot be read: " + std::strerror(errno));
+    struct stat status {};
+    // /dev/zero never ends.
+    if (fstat(fileno(file.get()), &status) == 0 && (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)))
+        throw UsageError(path + " is a device; expected a file of `atoll run --trace` or --record");
     std::string bytes;
     std::array<char, 1 << 16> part;
     for (std::size_t n; (n = std::fread(part.data(), 1, part.size(), file.get())) > 0;)

@@ -1,0 +1,169 @@
+#include "cli/job/failed_call.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <vector>
+
+#include "cli/job/last_events.hpp"
+#include "common/pe_ranges.hpp"
+#include "common/text.hpp"
+
+namespace atl::cli {
+namespace {
+
+using common::EventCopy;
+using common::EventKind;
+using common::EventState;
+
+constexpr std::string_view pe_begin = "PE ", called = " called ", site_begin = " at ";
+
+/// The calls of a PE's program, the oldest first.
+std::vector<EventCopy> calls_of(const common::BoardView& board, int pe) {
+    std::vector<EventCopy> calls = since_init(common::read_events(board.events(pe)));
+    std::erase_if(calls, [](const EventCopy& event) {
+        return event.kind != EventKind::collective && event.kind != EventKind::request;
+    });
+    return calls;
+}
+
+bool is_same_call(const EventCopy& a, const EventCopy& b) {
+    return a.kind == b.kind && a.team == b.team && a.call == b.call;
+}
+
+bool differ(const EventCopy& a, const EventCopy& b) {
+    if (a.operation != b.operation) return true;
+    if (a.state == EventState::begun || b.state == EventState::begun) return false;
+    // The words of a request also tell of the member.
+    return a.kind == EventKind::request ? call_of(a) != call_of(b)
+                                        : std::memcmp(a.words, b.words, sizeof a.words) != 0;
+}
+
+/// A number at the beginning of a text; -1 without one.
+int number_at(std::string_view text) {
+    int number = -1;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
+}
+
+/// The place that an error tells of a PE's call: "x.py:8" of "PE 3 called barrier() at /home/x.py:8, PE 1 …".
+std::string told_site(std::string_view error, int pe) {
+    const std::string begin = std::string(pe_begin) + std::to_string(pe) + std::string(called);
+    const std::size_t at = error.find(begin);
+    if (at == std::string_view::npos) return {};
+    std::string_view rest = error.substr(at + begin.size());
+    rest = rest.substr(0, std::min({rest.find(", PE "), rest.find("; ")}));
+    const std::size_t place = rest.rfind(site_begin);
+    if (place == std::string_view::npos) return {};
+    return std::string(common::file_name(std::string(rest.substr(place + site_begin.size()))));
+}
+
+/// PEs that made the same call.
+struct Alike {
+    EventCopy call;
+    std::vector<int> pes;
+};
+
+/// Those of the call that `one` is, the largest group first.
+std::vector<Alike> grouped(const common::BoardView& board, const EventCopy& one) {
+    std::vector<Alike> groups;
+    for (int pe = 0; pe < board.n_pes(); ++pe) {
+        for (const EventCopy& call : calls_of(board, pe)) {
+            if (!is_same_call(call, one)) continue;
+            const auto group = std::find_if(groups.begin(), groups.end(),
+                                            [&](const Alike& alike) { return !differ(alike.call, call); });
+            if (group == groups.end())
+                groups.push_back({call, {pe}});
+            else
+                group->pes.push_back(pe);
+        }
+    }
+    std::stable_sort(groups.begin(), groups.end(),
+                     [](const Alike& a, const Alike& b) { return a.pes.size() > b.pes.size(); });
+    return groups;
+}
+
+std::string text_of(const Alike& alike, std::string_view error, int failed, const std::string& site) {
+    std::string place;
+    for (const int pe : alike.pes) {
+        place = told_site(error, pe);
+        if (place.empty() && pe == failed && alike.call.state == EventState::failed) place = site;
+        if (!place.empty()) break;
+    }
+    return std::string(pe_begin) + common::pe_ranges(alike.pes) + std::string(called) + call_of(alike.call) +
+           (place.empty() ? "" : std::string(site_begin) + place);
+}
+
+/// Empty if all PEs made the same call.
+std::string difference(const common::BoardView& board, const EventCopy& one, std::string_view error,
+                       int failed, const std::string& site) {
+    const std::vector<Alike> groups = grouped(board, one);
+    if (groups.size() < 2) return {};
+    const Alike& usual = groups.front();
+    const Alike& odd = groups.back();
+    return text_of(odd, error, failed, site) + " as " + place_of_call(odd.call) + ", where " +
+           text_of(usual, error, failed, site) + ": the calls differ";
+}
+
+}  // namespace
+
+std::string differing_calls(const common::BoardView& board, int pe, std::string_view error,
+                            const std::string& site) {
+    const std::size_t begin = error.find(differently);
+    if (begin == std::string_view::npos) return {};
+    std::string_view first = error.substr(begin + differently.size());
+    if (!first.starts_with(pe_begin)) return {};
+    const int named = number_at(first.substr(pe_begin.size()));
+    const std::size_t call_at = first.find(called);
+    if (named < 0 || named >= board.n_pes() || call_at == std::string_view::npos) return {};
+    first.remove_prefix(call_at + called.size());
+    const std::vector<EventCopy> calls = calls_of(board, named);
+    // An earlier error of such a call may have been caught.
+    for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
+        if (!first.starts_with(common::operation_name(call->operation))) continue;
+        if (std::string text = difference(board, *call, error, pe, site); !text.empty()) return text;
+    }
+    return {};
+}
+
+std::optional<EndedPe> ended_pe_of(std::string_view error) {
+    constexpr std::string_view needed = ", so this cannot end: ";
+    for (const common::PeState state : {common::PeState::left, common::PeState::finalized}) {
+        const std::string how = std::string(" ") + common::exit_text(state);
+        const std::size_t end = error.find(how);
+        const std::size_t begin = error.substr(0, end).rfind(pe_begin);
+        const std::size_t call = error.find(needed);
+        if (end == std::string_view::npos || begin == std::string_view::npos) continue;
+        EndedPe ended{
+            number_at(error.substr(begin + pe_begin.size())), state == common::PeState::finalized, {}};
+        if (ended.pe < 0) continue;
+        if (call != std::string_view::npos) {
+            std::string_view name = error.substr(call + needed.size());
+            name = name.substr(0, name.find(", "));
+            ended.call = name.substr(0, name.find_last_not_of(".\n") + 1);
+        }
+        return ended;
+    }
+    return std::nullopt;
+}
+
+std::string ended_text(const common::BoardView& board, const EndedPe& ended, const std::string& how, int pe,
+                       const std::string& site) {
+    if (ended.has_finalized) {
+        for (const EventCopy& call : calls_of(board, ended.pe))
+            if (std::string text = difference(board, call, {}, pe, site); !text.empty()) return text;
+    }
+    std::string text = std::string(pe_begin) + std::to_string(ended.pe) + " " + how;
+    const std::string last = ended.has_finalized ? std::string() : last_call_text(board, ended.pe);
+    if (!last.empty()) text += " (" + last + ")";
+    return text + ", and " + std::string(pe_begin) + std::to_string(pe) + " waited for it" +
+           (ended.call.empty() ? "" : " in " + ended.call) +
+           (site.empty() ? "" : std::string(site_begin) + site);
+}
+
+std::string last_call_text(const common::BoardView& board, int pe) {
+    const std::vector<EventCopy> calls = calls_of(board, pe);
+    return calls.empty() ? std::string() : "its last collective call was " + call_of(calls.back());
+}
+
+}  // namespace atl::cli
