@@ -139,7 +139,7 @@ with says(atoll.PeError, str(n)):
     atoll.put(x, x, n)
 with says(atoll.PeError):
     atoll.get(x, x, -1, stream=0)
-with says(atoll.NotSymmetric, "memory of the host", "on a stream"):
+with says(atoll.NotSymmetric, "memory of the host", "On a stream"):
     atoll.put(h, x[0, :4], me, stream=0)
 with says(atoll.InvalidArgument, "stream is -1"):
     atoll.put(x, x, me, stream=-1)
@@ -155,7 +155,7 @@ with says(atoll.InvalidArgument, "not pinned"):
     atoll.signal_wait_until(atoll.signal(1 << 20)[-1:], ">=", 0, stream=0)
 with says(atoll.NotSymmetric, "sum_reduce()", "src", "memory of the host"):
     atoll.sum_reduce(x[0, :4], h)
-with says(atoll.NotSymmetric, "dst", "on a stream"):
+with says(atoll.NotSymmetric, "dst", "On a stream"):
     atoll.put(h, h, me, stream=0)
 with says(atoll.Unsupported, "contiguous"):
     atoll.sum_reduce(x[:, 0], x[:, 1])

@@ -146,9 +146,9 @@ for call in (
     lambda: atoll.sum_reduce(y, narrow),
     lambda: atoll.fcollect(y, narrow),
 ):
-    with says(atoll.DtypeMismatch, "src has dtype int32, but dst has int64", "src.cupy() or src.torch()"):
+    with says(atoll.DtypeMismatch, "src has dtype int32, but dst has int64", "src.cupy() and src.torch()"):
         call()
-with says(atoll.DtypeMismatch, "values", "values.cupy() or values.torch()"):
+with says(atoll.DtypeMismatch, "values", "values.cupy() and values.torch()"):
     atoll.put_at(y, [0, 1, 2, 3], narrow, me)
 with says(atoll.DtypeMismatch, "float8_e5m2", "src.torch()"):
     atoll.put(atoll.zeros(4, "float8_e5m2", device="cuda"), narrow, me)
