@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import faulthandler
 import importlib
 import io
 import operator
@@ -105,6 +104,8 @@ def init(
 
 def _tell_crashes() -> None:
     """Let Python print the line of a crash (SIGSEGV and the like), unless the program has chosen otherwise."""
+    import faulthandler
+
     if faulthandler.is_enabled() or "PYTHONFAULTHANDLER" in os.environ:
         return
     # stderr is closed, or no file
