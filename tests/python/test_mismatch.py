@@ -206,3 +206,38 @@ def test_the_last_line_names_the_pe_that_differs_from_most(job: Job) -> None:
         f"where {size.format('0,2', 64)}( at program.py:[0-9]+)?: the calls differ, ",
         last,
     ), last
+
+
+def test_calls_without_arguments_are_no_difference(job: Job) -> None:
+    """Their events keep words of older ones, which differ where PEs have waited differently."""
+    code = """
+        import time
+        atoll.init()
+        for i in range(100):
+            if atoll.my_pe() == 1:
+                time.sleep(0.001)
+            atoll.sum_reduce(np.ones(i + 1))
+            atoll.barrier_all()
+        if atoll.my_pe() == 1:
+            atoll.finalize()
+            sys.exit()
+        atoll.barrier_all()
+        """
+    last = job(code, 3, ok=False).stderr.splitlines()[-1]
+    assert re.match("atoll run: PE 1 called finalize.*, where PE 0(,2)? called barrier", last), last
+
+
+def test_a_team_that_is_made_again_is_no_difference(job: Job) -> None:
+    code = """
+        atoll.init()
+        for i in range(5):
+            team = atoll.WORLD.split(0, 0) if i % 2 else atoll.WORLD.split(0, atoll.my_pe())
+            team.barrier() if i % 2 else atoll.sum_reduce(np.ones(3), team=team)
+            team.destroy()
+        team = atoll.WORLD.split(0, 0)
+        atoll.fcollect(np.ones(9 if atoll.my_pe() == 1 else 8), team=team)
+        """
+    last = job(code, 3, ok=False, ATOLL_CHECK="args").stderr.splitlines()[-1]
+    assert re.match(
+        r"atoll run: PE 1 called fcollect\(bytes=72.*, where PE 0(,2)? called fcollect\(bytes=64", last
+    ), last

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <vector>
 
 #include "cli/job/last_events.hpp"
@@ -34,9 +33,10 @@ bool is_same_call(const EventCopy& a, const EventCopy& b) {
 bool differ(const EventCopy& a, const EventCopy& b) {
     if (a.operation != b.operation) return true;
     if (a.state == EventState::begun || b.state == EventState::begun) return false;
-    // The words of a request also tell of the member.
-    return a.kind == EventKind::request ? call_of(a) != call_of(b)
-                                        : std::memcmp(a.words, b.words, sizeof a.words) != 0;
+    // Members of a non-blocking fcollect may have different sizes, as those of PyTorch's all_gather.
+    if (a.kind == EventKind::request && common::operation_name(a.operation) == "fcollect") return false;
+    // An operation without arguments leaves the words of an earlier event, which call_of does not show.
+    return call_of(a) != call_of(b);
 }
 
 /// A number at the beginning of a text; -1 without one.
@@ -68,15 +68,17 @@ struct Alike {
 std::vector<Alike> grouped(const common::BoardView& board, const EventCopy& one) {
     std::vector<Alike> groups;
     for (int pe = 0; pe < board.n_pes(); ++pe) {
-        for (const EventCopy& call : calls_of(board, pe)) {
-            if (!is_same_call(call, one)) continue;
-            const auto group = std::find_if(groups.begin(), groups.end(),
-                                            [&](const Alike& alike) { return !differ(alike.call, call); });
-            if (group == groups.end())
-                groups.push_back({call, {pe}});
-            else
-                group->pes.push_back(pe);
-        }
+        const std::vector<EventCopy> calls = calls_of(board, pe);
+        // The newest: a team that is made again with the same members counts from 1 again.
+        const auto call = std::find_if(calls.rbegin(), calls.rend(),
+                                       [&](const EventCopy& each) { return is_same_call(each, one); });
+        if (call == calls.rend()) continue;
+        const auto group = std::find_if(groups.begin(), groups.end(),
+                                        [&](const Alike& alike) { return !differ(alike.call, *call); });
+        if (group == groups.end())
+            groups.push_back({*call, {pe}});
+        else
+            group->pes.push_back(pe);
     }
     std::stable_sort(groups.begin(), groups.end(),
                      [](const Alike& a, const Alike& b) { return a.pes.size() > b.pes.size(); });
@@ -133,15 +135,14 @@ std::optional<EndedPe> ended_pe_of(std::string_view error) {
         const std::size_t end = error.find(how);
         const std::size_t begin = error.substr(0, end).rfind(pe_begin);
         const std::size_t call = error.find(needed);
-        if (end == std::string_view::npos || begin == std::string_view::npos) continue;
+        if (call == std::string_view::npos) return std::nullopt;
+        if (end == std::string_view::npos || begin == std::string_view::npos || call < end) continue;
         EndedPe ended{
             number_at(error.substr(begin + pe_begin.size())), state == common::PeState::finalized, {}};
         if (ended.pe < 0) continue;
-        if (call != std::string_view::npos) {
-            std::string_view name = error.substr(call + needed.size());
-            name = name.substr(0, name.find(", "));
-            ended.call = name.substr(0, name.find_last_not_of(".\n") + 1);
-        }
+        std::string_view name = error.substr(call + needed.size());
+        name = name.substr(0, name.find(", "));
+        ended.call = name.substr(0, name.find_last_not_of(".\n") + 1);
         return ended;
     }
     return std::nullopt;
@@ -149,10 +150,9 @@ std::optional<EndedPe> ended_pe_of(std::string_view error) {
 
 std::string ended_text(const common::BoardView& board, const EndedPe& ended, const std::string& how, int pe,
                        const std::string& site) {
-    if (ended.has_finalized) {
-        for (const EventCopy& call : calls_of(board, ended.pe))
-            if (std::string text = difference(board, call, {}, pe, site); !text.empty()) return text;
-    }
+    const std::vector<EventCopy> calls = calls_of(board, ended.pe);
+    if (ended.has_finalized && !calls.empty())
+        if (std::string told = difference(board, calls.back(), {}, pe, site); !told.empty()) return told;
     std::string text = std::string(pe_begin) + std::to_string(ended.pe) + " " + how;
     const std::string last = ended.has_finalized ? std::string() : last_call_text(board, ended.pe);
     if (!last.empty()) text += " (" + last + ")";
