@@ -14,6 +14,10 @@
 namespace atoll_c10d {
 namespace {
 
+/// Number of threads of a group for operations that callbacks begin. A chain of callbacks, each of which
+/// begins the next operation, takes them in turn.
+constexpr int most_depths = 64;
+
 thread_local int depth_of_thread = 0;
 std::atomic<bool> python_ends{false};
 
@@ -36,6 +40,7 @@ struct Completions::Queue {
 
     bool is_ready() const { return !places.empty() && places.front()->complete; }
     void serve(int depth);
+    void complete_first(std::unique_lock<std::mutex>& lock);
     bool start_thread(const std::shared_ptr<Queue>& self, int depth);
 };
 
@@ -109,6 +114,8 @@ void Completions::fill(const PlacePtr& place, std::function<void()> complete) {
         std::erase(queue.places, place);
     }
     complete();
+    std::unique_lock lock(queue.mutex);
+    while (!queue.has_thread && queue.is_ready()) queue.complete_first(lock);
 }
 
 /// Under the mutex. The thread shares the queue and is never joined: it may run a callback that destroys the
@@ -128,31 +135,40 @@ bool Completions::Queue::start_thread(const std::shared_ptr<Queue>& self, int de
 
 void Completions::Queue::serve(int depth) {
     constexpr std::chrono::seconds longest_rest(10);
-    depth_of_thread = depth + 1;
+    depth_of_thread = depth % most_depths + 1;
     std::unique_lock lock(mutex);
     for (;;) {
         const bool wakes = call.wait_for(lock, longest_rest, [&] { return is_ready() || !has_group; });
         if (!wakes || !is_ready() || python_ends.load()) break;
-        auto complete = std::move(places.front()->complete);
-        places.pop_front();
-        is_busy = true;
-        lock.unlock();
-        complete();
-        complete = nullptr;  // destroys what it holds without the mutex
-        lock.lock();
-        is_busy = false;
-        if (!is_ready()) rest.notify_all();
+        complete_first(lock);
     }
     has_thread = false;
 }
 
+void Completions::Queue::complete_first(std::unique_lock<std::mutex>& lock) {
+    auto complete = std::move(places.front()->complete);
+    places.pop_front();
+    is_busy = true;
+    lock.unlock();
+    complete();
+    complete = nullptr;  // destroys what it holds without the mutex
+    lock.lock();
+    is_busy = false;
+    rest.notify_all();
+}
+
 void Completions::end_with_python() {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    for (const auto& queue : Registry<Queue>::get().alive()) {
-        std::unique_lock lock(queue->mutex);
-        queue->rest.wait_until(lock, end, [&] { return !queue->is_busy && !queue->is_ready(); });
-    }
+    const auto wait_for_all = [end](bool also_ready) {
+        for (const auto& queue : Registry<Queue>::get().alive()) {
+            std::unique_lock lock(queue->mutex);
+            queue->rest.wait_until(lock, end,
+                                   [&] { return !queue->is_busy && !(also_ready && queue->is_ready()); });
+        }
+    };
+    wait_for_all(true);
     python_ends.store(true);
+    wait_for_all(false);  // a thread may have taken a place before it saw that
     for (auto& queue : Registry<Queue>::get().alive())
         new std::shared_ptr<Queue>(std::move(queue));  // its places may hold objects of Python
 }

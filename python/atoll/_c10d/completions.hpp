@@ -14,7 +14,9 @@ namespace atoll_c10d {
 /// callbacks has depth 0; one begun in a callback of depth d has depth d + 1.
 ///
 /// The callbacks of one depth run one after another, in the order of their places. So the operations that
-/// they begin have one order on all ranks.
+/// they begin have one order on all ranks. A callback must not wait for the future of an operation that has
+/// its own depth, since the thread comes to that after it. It may wait for the work instead: a thread that
+/// waits for a work completes its future itself, unless that has begun.
 class Completions {
     struct Place;
     struct Queue;

@@ -6,6 +6,7 @@
 #include "symmetric.hpp"
 
 #include <pybind11/chrono.h>
+#include <unistd.h>
 
 namespace atoll_c10d {
 namespace {
@@ -54,7 +55,8 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
             device_memory_table = reinterpret_cast<const atoll_device_memory_table*>(device_memory_address);
             static std::once_flag once;
             std::call_once(once, [] {
-                const auto end = [] {
+                const auto end = [process = ::getpid()] {
+                    if (::getpid() != process) return;  // a forked child has no such threads
                     const pybind11::gil_scoped_release no_gil;
                     Completions::end_with_python();
                 };
