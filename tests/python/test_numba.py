@@ -4,6 +4,7 @@ next.
 
 from __future__ import annotations
 
+import pickle
 import re
 from pathlib import Path
 
@@ -33,6 +34,16 @@ def test_every_function(job: Job, outcomes: Outcomes, program: str, check: str, 
     outcomes.expect(
         program, n, check, lambda: job(program, n, ok=False, timeout=1900, NUMBA_CACHE_DIR=str(cache))
     )
+
+
+def test_operations_are_pickled_by_name() -> None:
+    """A kernel that a Pool sends to its PEs must find the operations that Numba knows."""
+    names = [
+        name for name in dir(dev) if callable(getattr(dev, name)) and not isinstance(getattr(dev, name), type)
+    ]
+    assert {"put", "p", "atomic_add", "signal_wait_until"} <= set(names)
+    for name in names:
+        assert pickle.loads(pickle.dumps(getattr(dev, name))) is getattr(dev, name), name
 
 
 def test_elements_of_distributed_arrays(job: Job, cache: Path) -> None:

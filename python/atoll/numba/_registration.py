@@ -134,6 +134,9 @@ def operation(function: F) -> F:
 
     In a job with a trace its event is around it.
     """
+    if "<locals>" in function.__qualname__:  # of _kernels/bodies: pickled by its name in the port's module
+        function.__module__ = f"{__package__}.{function.__module__.rpartition('.')[2]}"
+        function.__qualname__ = function.__name__
     compiled: Any = function
     if _ptx.TRACES and "team" in inspect.signature(function).parameters and function.__module__ != _ADDRESSES:
         from ._tracing import traced  # it uses the functions of this module, and of _addresses.py
