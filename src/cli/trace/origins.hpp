@@ -15,20 +15,23 @@ class Origins {
         int pe = 0;
         std::uint64_t began = 0, ended = 0;
     };
-    /// Others waited for the PE, by its place in the trace, from `began` to `ended`.
-    std::vector<Part> of(std::size_t pe, std::uint64_t began, std::uint64_t ended) const;
+    /// Others waited from `began` to `ended` for the thread that made the call `late`.
+    std::vector<Part> of(EventId late, std::uint64_t began, std::uint64_t ended) const;
 
   private:
-    /// A wait of a PE until another one began the operation that ended it.
+    /// A PE, by its place in the trace, and a thread of it.
+    using Thread = std::pair<std::size_t, std::uint16_t>;
+    /// A wait of a thread until another PE began the operation that ended it.
     struct Wait {
         std::uint64_t began, ended;
-        std::size_t from;
+        Thread from;
     };
-    void follow(std::size_t pe, std::uint64_t began, std::uint64_t ended, int depth,
+    Thread thread_of(EventId id) const { return {id.pe, trace_.event(id).thread}; }
+    void follow(Thread thread, std::uint64_t began, std::uint64_t ended, int depth,
                 std::vector<Part>& parts) const;
 
     const JobTrace& trace_;
-    std::vector<std::vector<Wait>> waits_;  // by PE, in the order of their begins
+    std::map<Thread, std::vector<Wait>> waits_;  // in the order of their begins
 };
 
 }  // namespace atl::cli

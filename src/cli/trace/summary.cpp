@@ -105,7 +105,7 @@ void add_meetings(const JobTrace& trace, const Origins& origins, Summary& summar
         const int late = trace.pes[meeting.last.pe].pe;
         summary.last_to_arrive[late].times += 1;
         const std::vector<Origins::Part> parts =
-            origins.of(meeting.last.pe, trace.event(meeting.first).began, trace.event(meeting.last).began);
+            origins.of(meeting.last, trace.event(meeting.first).began, trace.event(meeting.last).began);
         for (const EventId member : meeting.members) {
             if (member.pe == meeting.last.pe) continue;
             const std::uint64_t ns = trace.event(meeting.last).began - trace.event(member).began;
@@ -123,7 +123,7 @@ void add_signals(const JobTrace& trace, const Origins& origins, Summary& summary
         if (flow.from.pe == flow.to.pe || from.began <= to.began) continue;
         summary.kept_by_signals[{trace.pes[flow.from.pe].pe, trace.pes[flow.to.pe].pe}].add(
             {1, from.began - to.began});
-        add_origins(origins.of(flow.from.pe, to.began, from.began), to.began, summary);
+        add_origins(origins.of(flow.from, to.began, from.began), to.began, summary);
     }
 }
 
