@@ -118,8 +118,9 @@ def test_an_exit_without_finalize_is_announced(job: Job, tmp_path: Path, how: st
         done = job("atoll.init()\n" + code, 2, ok=False)
         assert done.returncode != 0
         said = done.stderr
-        last = "atoll run: PE 1 exited with status 0 without finalize, and PE 0 waited for it in barrier at "
-        assert said.splitlines()[-1].startswith(last + "program.py:"), said
+        # On a busy machine the process may not have ended yet.
+        last = r"atoll run: PE 1 (exited with status 0|left the job) without finalize, and PE 0 waited for it in barrier at "
+        assert re.match(last + r"program\.py:", said.splitlines()[-1]), said
     else:
         said = run_without_launcher(tmp_path, code, 2)[0].stderr
     assert "PeDied" in said and "PE 1 left the job without finalize" in said

@@ -64,22 +64,34 @@ struct Alike {
     std::vector<int> pes;
 };
 
-/// Those of the call that `one` is, the largest group first.
-std::vector<Alike> grouped(const common::BoardView& board, const EventCopy& one) {
+/// The calls of each PE.
+using Calls = std::vector<std::vector<EventCopy>>;
+
+Calls all_calls(const common::BoardView& board) {
+    Calls calls;
+    for (int pe = 0; pe < board.n_pes(); ++pe) calls.push_back(calls_of(board, pe));
+    return calls;
+}
+
+/// The PEs that made the call that `one` is, by what they called, the largest group first.
+std::vector<Alike> grouped(const Calls& all, const EventCopy& one) {
     std::vector<Alike> groups;
-    for (int pe = 0; pe < board.n_pes(); ++pe) {
-        const std::vector<EventCopy> calls = calls_of(board, pe);
-        // The newest: a team that is made again with the same members counts from 1 again.
-        const auto call = std::find_if(calls.rbegin(), calls.rend(),
-                                       [&](const EventCopy& each) { return is_same_call(each, one); });
-        if (call == calls.rend()) continue;
-        const auto group = std::find_if(groups.begin(), groups.end(),
-                                        [&](const Alike& alike) { return !differ(alike.call, *call); });
-        if (group == groups.end())
-            groups.push_back({*call, {pe}});
-        else
-            group->pes.push_back(pe);
+    // Calls that have only begun come last: their arguments are unknown, so they join a group.
+    for (const bool is_begun : {false, true}) {
+        for (std::size_t pe = 0; pe < all.size(); ++pe) {
+            // The newest: a team that is made again with the same members counts from 1 again.
+            const auto call = std::find_if(all[pe].rbegin(), all[pe].rend(),
+                                           [&](const EventCopy& each) { return is_same_call(each, one); });
+            if (call == all[pe].rend() || (call->state == EventState::begun) != is_begun) continue;
+            const auto group = std::find_if(groups.begin(), groups.end(),
+                                            [&](const Alike& alike) { return !differ(alike.call, *call); });
+            if (group == groups.end())
+                groups.push_back({*call, {static_cast<int>(pe)}});
+            else
+                group->pes.push_back(static_cast<int>(pe));
+        }
     }
+    for (Alike& group : groups) std::sort(group.pes.begin(), group.pes.end());
     std::stable_sort(groups.begin(), groups.end(),
                      [](const Alike& a, const Alike& b) { return a.pes.size() > b.pes.size(); });
     return groups;
@@ -97,9 +109,9 @@ std::string text_of(const Alike& alike, std::string_view error, int failed, cons
 }
 
 /// Empty if all PEs made the same call.
-std::string difference(const common::BoardView& board, const EventCopy& one, std::string_view error,
-                       int failed, const std::string& site) {
-    const std::vector<Alike> groups = grouped(board, one);
+std::string difference(const Calls& all, const EventCopy& one, std::string_view error, int failed,
+                       const std::string& site) {
+    const std::vector<Alike> groups = grouped(all, one);
     if (groups.size() < 2) return {};
     const Alike& usual = groups.front();
     const Alike& odd = groups.back();
@@ -119,11 +131,12 @@ std::string differing_calls(const common::BoardView& board, int pe, std::string_
     const std::size_t call_at = first.find(called);
     if (named < 0 || named >= board.n_pes() || call_at == std::string_view::npos) return {};
     first.remove_prefix(call_at + called.size());
-    const std::vector<EventCopy> calls = calls_of(board, named);
+    const Calls all = all_calls(board);
+    const std::vector<EventCopy>& calls = all[static_cast<std::size_t>(named)];
     // An earlier error of such a call may have been caught.
     for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
         if (!first.starts_with(common::operation_name(call->operation))) continue;
-        if (std::string text = difference(board, *call, error, pe, site); !text.empty()) return text;
+        if (std::string text = difference(all, *call, error, pe, site); !text.empty()) return text;
     }
     return {};
 }
@@ -150,9 +163,12 @@ std::optional<EndedPe> ended_pe_of(std::string_view error) {
 
 std::string ended_text(const common::BoardView& board, const EndedPe& ended, const std::string& how, int pe,
                        const std::string& site) {
-    const std::vector<EventCopy> calls = calls_of(board, ended.pe);
-    if (ended.has_finalized && !calls.empty())
-        if (std::string told = difference(board, calls.back(), {}, pe, site); !told.empty()) return told;
+    if (ended.has_finalized) {
+        const Calls all = all_calls(board);
+        const std::vector<EventCopy>& calls = all[static_cast<std::size_t>(ended.pe)];
+        if (!calls.empty())
+            if (std::string told = difference(all, calls.back(), {}, pe, site); !told.empty()) return told;
+    }
     std::string text = std::string(pe_begin) + std::to_string(ended.pe) + " " + how;
     const std::string last = ended.has_finalized ? std::string() : last_call_text(board, ended.pe);
     if (!last.empty()) text += " (" + last + ")";
