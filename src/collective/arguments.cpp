@@ -3,6 +3,7 @@
 #include <string>
 
 #include "atoll/error.hpp"
+#include "core/team/call_text.hpp"
 
 namespace atl::collective {
 
@@ -33,10 +34,6 @@ namespace {
 constexpr const char* rule =
     "all PEs must make the same collective calls in the same order with the same arguments.";
 
-std::string differently(const State& state) {
-    return "PEs called a collective of " + state.team().name() + " differently: ";
-}
-
 }  // namespace
 
 void throw_sizes(const State& state, const char* operation, int member, std::size_t theirs,
@@ -45,15 +42,16 @@ void throw_sizes(const State& state, const char* operation, int member, std::siz
         return "PE " + std::to_string(state.team().world_pe(i)) + " called " + operation +
                "(bytes=" + std::to_string(bytes) + ")";
     };
-    throw Error(ErrorCode::collective_mismatch, differently(state) + passed(state.my_pe(), mine) + ", " +
+    throw Error(ErrorCode::collective_mismatch, core::called_differently(state.team().name()) +
+                                                    passed(state.my_pe(), mine) + ", " +
                                                     passed(member, theirs) + "; " + rule);
 }
 
 void throw_other_call(const State& state, const char* operation, int member) {
     throw Error(ErrorCode::collective_mismatch,
-                differently(state) + "PE " + std::to_string(state.team().world_pe(state.my_pe())) +
-                    " called " + operation + ", and what PE " +
-                    std::to_string(state.team().world_pe(member)) +
+                core::called_differently(state.team().name()) + "PE " +
+                    std::to_string(state.team().world_pe(state.my_pe())) + " called " + operation +
+                    ", and what PE " + std::to_string(state.team().world_pe(member)) +
                     " passed belongs to another call or has another root; " + rule);
 }
 

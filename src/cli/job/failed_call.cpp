@@ -7,6 +7,8 @@
 #include "cli/job/last_events.hpp"
 #include "common/pe_ranges.hpp"
 #include "common/text.hpp"
+#include "core/sync/gone_pes.hpp"
+#include "core/team/call_text.hpp"
 
 namespace atl::cli {
 namespace {
@@ -123,9 +125,9 @@ std::string difference(const Calls& all, const EventCopy& one, std::string_view 
 
 std::string differing_calls(const common::BoardView& board, int pe, std::string_view error,
                             const std::string& site) {
-    const std::size_t begin = error.find(differently);
+    const std::size_t begin = error.find(core::differently);
     if (begin == std::string_view::npos) return {};
-    std::string_view first = error.substr(begin + differently.size());
+    std::string_view first = error.substr(begin + core::differently.size());
     if (!first.starts_with(pe_begin)) return {};
     const int named = number_at(first.substr(pe_begin.size()));
     const std::size_t call_at = first.find(called);
@@ -142,18 +144,17 @@ std::string differing_calls(const common::BoardView& board, int pe, std::string_
 }
 
 std::optional<EndedPe> ended_pe_of(std::string_view error) {
-    constexpr std::string_view needed = ", so this cannot end: ";
     for (const common::PeState state : {common::PeState::left, common::PeState::finalized}) {
         const std::string how = std::string(" ") + common::exit_text(state);
         const std::size_t end = error.find(how);
         const std::size_t begin = error.substr(0, end).rfind(pe_begin);
-        const std::size_t call = error.find(needed);
+        const std::size_t call = error.find(core::cannot_end);
         if (call == std::string_view::npos) return std::nullopt;
         if (end == std::string_view::npos || begin == std::string_view::npos || call < end) continue;
         EndedPe ended{
             number_at(error.substr(begin + pe_begin.size())), state == common::PeState::finalized, {}};
         if (ended.pe < 0) continue;
-        std::string_view name = error.substr(call + needed.size());
+        std::string_view name = error.substr(call + core::cannot_end.size());
         name = name.substr(0, name.find(", "));
         ended.call = name.substr(0, name.find_last_not_of(".\n") + 1);
         return ended;

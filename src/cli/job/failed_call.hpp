@@ -9,9 +9,6 @@
 
 namespace atl::cli {
 
-/// The part before "PE 2" of errors of calls that differ.
-inline constexpr std::string_view differently = "differently: ";
-
 /// The calls behind a CollectiveMismatch: "PE 3 called barrier as call 2 of the world team, where PE 0-2 …".
 /// `error` is its text; `site` is its place on PE `pe`. Empty if the recorders do not have these calls.
 std::string differing_calls(const common::BoardView& board, int pe, std::string_view error,

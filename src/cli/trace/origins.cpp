@@ -9,8 +9,8 @@ namespace {
 constexpr int longest_chain = 64;
 }  // namespace
 
-Origins::Origins(const JobTrace& trace) : trace_(trace) {
-    for (const Flow& flow : flows_of(trace)) {
+Origins::Origins(const JobTrace& trace, const std::vector<Flow>& flows) : trace_(trace) {
+    for (const Flow& flow : flows) {
         const common::LoggedEvent &from = trace.event(flow.from), &to = trace.event(flow.to);
         if (flow.from.pe != flow.to.pe && from.began > to.began)
             waits_[thread_of(flow.to)].push_back({to.began, from.began, thread_of(flow.from)});

@@ -8,7 +8,8 @@ namespace atl::cli {
 /// Finds for a PE that others waited for the PEs that it waited for itself, by signals and messages.
 class Origins {
   public:
-    explicit Origins(const JobTrace& trace);
+    /// `flows` are those of the trace. Refers to it.
+    Origins(const JobTrace& trace, const std::vector<Flow>& flows);
 
     /// A part of a delay, and the PE that was not waiting for another one then.
     struct Part {

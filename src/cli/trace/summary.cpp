@@ -117,8 +117,9 @@ void add_meetings(const JobTrace& trace, const Origins& origins, Summary& summar
 }
 
 /// The sender kept the receiver waiting from the begin of its wait to that of the operation that ended it.
-void add_signals(const JobTrace& trace, const Origins& origins, Summary& summary) {
-    for (const Flow& flow : flows_of(trace)) {
+void add_signals(const JobTrace& trace, const std::vector<Flow>& flows, const Origins& origins,
+                 Summary& summary) {
+    for (const Flow& flow : flows) {
         const LoggedEvent &from = trace.event(flow.from), &to = trace.event(flow.to);
         if (flow.from.pe == flow.to.pe || from.began <= to.began) continue;
         summary.kept_by_signals[{trace.pes[flow.from.pe].pe, trace.pes[flow.to.pe].pe}].add(
@@ -139,9 +140,10 @@ Summary summary_of(const JobTrace& trace) {
         add_events_of(pe, summary);
         add_kernels_of(pe, summary);
     }
-    const Origins origins(trace);
+    const std::vector<Flow> flows = flows_of(trace);
+    const Origins origins(trace, flows);
     add_meetings(trace, origins, summary);
-    add_signals(trace, origins, summary);
+    add_signals(trace, flows, origins, summary);
     return summary;
 }
 

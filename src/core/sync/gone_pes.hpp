@@ -3,10 +3,15 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace atl::core {
 
 class JobState;
+
+/// The words between the PE that has ended and the wait that needs it, in errors. The launcher looks for
+/// them.
+inline constexpr std::string_view cannot_end = ", so this cannot end: ";
 
 /// The PEs that a wait needs, and one of them that has ended.
 class Gone {

@@ -304,7 +304,7 @@ void SlowWait::check_gone() {
     if (!gone.is_final(gone_since_ns_)) return;
     // Its own init ends only after all PEs have begun theirs.
     const bool initialized = std::strcmp(reason_.operation, "init") != 0;
-    throw Error(ErrorCode::pe_died, gone.text(initialized) + ", so this cannot end: " +
+    throw Error(ErrorCode::pe_died, gone.text(initialized) + std::string(core::cannot_end) +
                                         describe(job_, reason_, current_value()) + ".");
 }
 

@@ -187,12 +187,16 @@ std::string difference_text(const CallRecord& one, const CallRecord& other) {
     return names.empty() ? std::string() : "; they differ in " + common::list_text(names);
 }
 
+std::string called_differently(const std::string& team) {
+    return "PEs called a collective of " + team + std::string(differently);
+}
+
 std::string mismatch_text(const std::string& team, const CallOf& one, const CallOf& other) {
     const auto text = [](const CallOf& call) {
         return "PE " + std::to_string(call.pe) + call_text(call.record) +
                (call.site.empty() ? "" : " at " + call.site);
     };
-    return "PEs called a collective of " + team + " differently: " + text(one) + ", " + text(other) +
+    return called_differently(team) + text(one) + ", " + text(other) +
            difference_text(one.record, other.record) +
            "; all PEs must make the same collective calls in the same order with the same arguments.";
 }

@@ -5,6 +5,7 @@
 #include "core/team/team_state.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace atl::core {
 
@@ -23,6 +24,11 @@ const char* lasting_name(const CallRecord& record);
 
 /// " called reduce(bytes=24, dtype=float64, op=sum)".
 std::string call_text(const CallRecord& record);
+
+/// The beginning of errors of calls that differ, before the PEs and their calls. The launcher looks for its
+/// end.
+std::string called_differently(const std::string& team);
+inline constexpr std::string_view differently = " differently: ";
 
 /// A member's call, and its place in the program: "program.py:12", or empty.
 struct CallOf {

@@ -209,16 +209,7 @@ void look_for_gone(core::JobState& job, const device::Watch& watch, const device
     }
     if (gone.is_final(since_ns))
         throw Error(ErrorCode::pe_died,
-                    gone.text() + ", so this cannot end: " + gpu::report_text(waiting) + ".");
-}
-
-}  // namespace
-
-std::shared_ptr<device::Watch> make_host_watch(core::JobState& job) {
-    auto watch = std::make_shared<device::Watch>();
-    watch->look = look_from_host;
-    watch->job = &job;
-    return watch;
+                    gone.text() + std::string(core::cannot_end) + gpu::report_text(waiting) + ".");
 }
 
 void look_from_host(const device::Watch& watch, const device::Report& waiting, unsigned long long waited_ns) {
@@ -251,6 +242,19 @@ void look_from_host(const device::Watch& watch, const device::Report& waiting, u
                 "Timed out after " + std::string(seconds) + " s in " + gpu::report_text(waiting) +
                     (waiting.bound_ns != 0 ? ". Give this wait more time" : ". Raise ATOLL_WAIT_TIMEOUT") +
                     ", or find out why the awaited update did not come.");
+}
+
+}  // namespace
+
+std::shared_ptr<device::Watch> make_host_watch(core::JobState& job) {
+    auto watch = std::make_shared<device::Watch>();
+    set_host_look(job, *watch);
+    return watch;
+}
+
+void set_host_look(core::JobState& job, device::Watch& watch) {
+    watch.look = look_from_host;
+    watch.job = &job;
 }
 
 }  // namespace atl::stream

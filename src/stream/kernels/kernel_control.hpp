@@ -35,7 +35,8 @@ void release_kernel_control(core::TeamState& team) noexcept;
 
 /// The words that functions of kernels on the host poll.
 std::shared_ptr<device::Watch> make_host_watch(core::JobState& job);
-/// The check made by waiting device functions on the host. Throws Error(pe_died, timeout, not_initialized).
-void look_from_host(const device::Watch& watch, const device::Report& waiting, unsigned long long waited_ns);
+/// Sets the check made by waiting device functions on the host. It throws Error(pe_died, timeout,
+/// not_initialized).
+void set_host_look(core::JobState& job, device::Watch& watch);
 
 }  // namespace atl::stream

@@ -40,9 +40,6 @@ void WorldView::wait_like_a_start(const std::function<bool()>& ready) {
 
 void WorldView::abort(const std::string& text) { core::end_job(job_, text); }
 
-void WorldView::set_host_look(device::Watch& watch) {
-    watch.look = look_from_host;
-    watch.job = &job_;
-}
+void WorldView::set_host_look(device::Watch& watch) { stream::set_host_look(job_, watch); }
 
 }  // namespace atl::stream
