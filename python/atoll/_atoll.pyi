@@ -694,6 +694,9 @@ def _check_job(function: str) -> int:
     Return this PE's number. Raises NotInitialized, naming the function, outside a job.
     """
 
+def _is_standard(file: str) -> bool:
+    """True for files of Python's standard library."""
+
 def _report_by(report: Callable[[Any, Any, Any, bool], bool]) -> bool:
     """
     Set the function with which _hook() reports. False if it is already set: a second import of the package.

@@ -433,34 +433,28 @@ def _program_part(trace: TracebackType | None) -> TracebackType | None:
     return rest
 
 
-_STANDARD = str(Path(os.__file__).parent) + os.sep
-_PACKAGES = tuple(os.sep + name + os.sep for name in ("site-packages", "dist-packages"))
-
-
-def is_standard(file: str) -> bool:
-    """Return whether a file belongs to Python's standard library."""
-    return file.startswith(_STANDARD) and not any(name in file for name in _PACKAGES)
+def _innermost(trace: TracebackType | None, is_skipped: Callable[[str], bool]) -> TracebackType | None:
+    """Return the innermost call whose file is not skipped, or None."""
+    found = None
+    while trace is not None:
+        if not is_skipped(trace.tb_frame.f_code.co_filename):
+            found = trace
+        trace = trace.tb_next
+    return found
 
 
 def _place_of(trace: TracebackType | None) -> str:
     """Return " at x.py:8", the innermost line of the program, or nothing."""
-    where = ""
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if not is_own(file) and not is_standard(file):
-            where = f" at {Path(file).name}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    return where
+    call = _innermost(trace, lambda file: is_own(file) or _atoll._is_standard(file))
+    return f" at {Path(call.tb_frame.f_code.co_filename).name}:{call.tb_lineno}" if call else ""
 
 
 def _say_where(error: BaseException, trace: TracebackType | None) -> None:
     """Print one line: the PE that another PE's failure stopped, and the line of the program where it was."""
     where = ""
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if not is_own(code.co_filename):
-            where = f" at {code.co_filename}:{trace.tb_lineno}, in {code.co_name}"
-        trace = trace.tb_next
+    if call := _innermost(trace, is_own):
+        code = call.tb_frame.f_code
+        where = f" at {code.co_filename}:{call.tb_lineno}, in {code.co_name}"
     _flush()
     # The launcher of this host prints the reason; a process on another host prints it itself.
     why = "" if _launched == "here" else f": PeDied: {error}"

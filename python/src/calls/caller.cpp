@@ -1,7 +1,6 @@
 #include "calls/caller.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 namespace atl::python {
@@ -63,15 +62,14 @@ std::string find_standard_folder() {
     return std::string(text.substr(0, text.find_last_of('/') + 1));
 }
 
-/// True for files of the standard library, whose lines tell less than those of its caller.
+}  // namespace
+
 bool is_standard(std::string_view file) {
     static const std::string folder = find_standard_folder();
     if (file.starts_with("<frozen")) return true;
     const auto has = [&](std::string_view part) { return file.find(part) != std::string_view::npos; };
     return !folder.empty() && file.starts_with(folder) && !has("/site-packages/") && !has("/dist-packages/");
 }
-
-}  // namespace
 
 std::string CallerLine::text(bool with_folders) const {
     if (number == 0) return {};

@@ -4,6 +4,7 @@
 #include "py.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace atl::python {
 
@@ -16,6 +17,9 @@ struct CallerLine {
     /// "ring.py:12" without folders, or the whole path. With the operation: "heat.py:12 (exchange_halo)".
     std::string text(bool with_folders) const;
 };
+
+/// True for files of the standard library, whose lines tell less than those of its caller. Needs the GIL.
+bool is_standard(std::string_view file);
 
 /// The innermost frame outside the package and the standard library, else outside the package. Needs the GIL;
 /// leaves no exception.

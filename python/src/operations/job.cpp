@@ -4,6 +4,7 @@
 
 #include "common/recorder/statistics.hpp"
 
+#include "calls/caller.hpp"
 #include "calls/names.hpp"
 #include "calls/state.hpp"
 #include "common/recorder/stack_area.hpp"
@@ -20,9 +21,9 @@ namespace atl::python {
 namespace {
 
 Spec init_spec, finalize_spec, initialized_spec, uid_spec, my_pe_spec, n_pes_spec, exit_spec, heap_spec,
-    forked_spec, version_spec, store_spec, launched_spec, reason_spec, check_spec, statistics_spec,
-    openmetrics_spec, trace_now_spec, team_id_spec, team_init_spec, trace_range_spec, hook_spec, report_spec,
-    step_spec, met_spec;
+    forked_spec, version_spec, store_spec, launched_spec, reason_spec, check_spec, standard_spec,
+    statistics_spec, openmetrics_spec, trace_now_spec, team_id_spec, team_init_spec, trace_range_spec,
+    hook_spec, report_spec, step_spec, met_spec;
 
 std::string text_of(PyObject* object) {
     const Ref text(PyUnicode_Check(object) ? PyUnicode_AsEncodedString(object, "utf-8", "strict")
@@ -210,6 +211,8 @@ PyObject* n_pes_body(const Arguments<1>& a) {
 PyObject* check_body(const Arguments<1>& a) {
     return PyLong_FromLong(current_or_ending(PyUnicode_AsUTF8AndSize(a[0], nullptr)).my_pe());
 }
+
+PyObject* standard_body(const Arguments<1>& a) { return PyBool_FromLong(is_standard(text_of(a[0]))); }
 
 PyObject* exit_body(const Arguments<2>& a) {
     current_or_ending("global_exit")
@@ -456,6 +459,8 @@ Source: OpenSHMEM 1.6, section 9.1.)"},
      "The reason why another PE or the launcher ends the job; empty while the job runs."},
     {"_check_job", entry<1, check_spec, check_body>, "(function: str) -> int",
      "Return this PE's number. Raises NotInitialized, naming the function, outside a job."},
+    {"_is_standard", entry<1, standard_spec, standard_body>, "(file: str) -> bool",
+     "True for files of Python's standard library."},
     {"_report_by", entry<1, report_spec, report_body>,
      "(report: Callable[[Any, Any, Any, bool], bool]) -> bool",
      "Set the function with which _hook() reports. False if it is already set: a second import of the "
