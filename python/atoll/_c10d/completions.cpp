@@ -25,11 +25,13 @@ std::atomic<bool> python_ends{false};
 
 struct Completions::Place {
     std::shared_ptr<Queue> queue;
-    int depth = 0;
     std::function<void()> complete;
 };
 
 struct Completions::Queue {
+    explicit Queue(std::size_t its_depth) : depth(static_cast<int>(its_depth)) {}
+
+    const int depth;
     std::mutex mutex;
     std::condition_variable call;  // a place was filled, or the group has ended
     std::condition_variable rest;  // the thread has done what was ready
@@ -39,15 +41,13 @@ struct Completions::Queue {
     bool has_group = true;
 
     bool is_ready() const { return !places.empty() && places.front()->complete; }
-    void serve(int depth);
+    void serve();
     void complete_first(std::unique_lock<std::mutex>& lock);
-    bool start_thread(const std::shared_ptr<Queue>& self, int depth);
+    bool start_thread(const std::shared_ptr<Queue>& self);
 };
 
-namespace {
-
 /// The queues of all groups. Never destroyed: threads may use it while the process ends.
-template <class Queue> struct Registry {
+struct Completions::Registry {
     std::mutex mutex;
     std::vector<std::weak_ptr<Queue>> queues;
 
@@ -69,8 +69,6 @@ template <class Queue> struct Registry {
     }
 };
 
-}  // namespace
-
 Completions::Completions() : owner_(::getpid()) {}
 
 Completions::~Completions() {
@@ -87,8 +85,8 @@ int Completions::depth_here() { return depth_of_thread; }
 std::shared_ptr<Completions::Queue> Completions::queue_of(std::size_t depth) {
     const std::lock_guard lock(mutex_);
     while (queues_.size() <= depth) {
-        queues_.push_back(std::make_shared<Queue>());
-        Registry<Queue>::get().add(queues_.back());
+        queues_.push_back(std::make_shared<Queue>(queues_.size()));
+        Registry::get().add(queues_.back());
     }
     return queues_[depth];
 }
@@ -96,7 +94,6 @@ std::shared_ptr<Completions::Queue> Completions::queue_of(std::size_t depth) {
 Completions::PlacePtr Completions::reserve(int depth) {
     auto place = std::make_shared<Place>();
     place->queue = queue_of(static_cast<std::size_t>(depth));
-    place->depth = depth;
     const std::lock_guard lock(place->queue->mutex);
     place->queue->places.push_back(place);
     return place;
@@ -106,7 +103,7 @@ void Completions::fill(const PlacePtr& place, std::function<void()> complete) {
     Queue& queue = *place->queue;
     {
         const std::lock_guard lock(queue.mutex);
-        if (queue.has_thread || queue.start_thread(place->queue, place->depth)) {
+        if (queue.has_thread || queue.start_thread(place->queue)) {
             place->complete = std::move(complete);
             queue.call.notify_one();
             return;
@@ -120,12 +117,12 @@ void Completions::fill(const PlacePtr& place, std::function<void()> complete) {
 
 /// Under the mutex. The thread shares the queue and is never joined: it may run a callback that destroys the
 /// group.
-bool Completions::Queue::start_thread(const std::shared_ptr<Queue>& self, int depth) {
+bool Completions::Queue::start_thread(const std::shared_ptr<Queue>& self) {
     sigset_t all, before;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
-        std::thread([self, depth] { self->serve(depth); }).detach();
+        std::thread([self] { self->serve(); }).detach();
         has_thread = true;
     } catch (const std::system_error&) {
     }
@@ -133,13 +130,13 @@ bool Completions::Queue::start_thread(const std::shared_ptr<Queue>& self, int de
     return has_thread;
 }
 
-void Completions::Queue::serve(int depth) {
+void Completions::Queue::serve() {
     constexpr std::chrono::seconds longest_rest(10);
     depth_of_thread = depth % most_depths + 1;
     std::unique_lock lock(mutex);
     for (;;) {
-        const bool wakes = call.wait_for(lock, longest_rest, [&] { return is_ready() || !has_group; });
-        if (!wakes || !is_ready() || python_ends.load()) break;
+        call.wait_for(lock, longest_rest, [&] { return is_ready() || !has_group; });
+        if (!is_ready() || python_ends.load()) break;
         complete_first(lock);
     }
     has_thread = false;
@@ -160,7 +157,7 @@ void Completions::Queue::complete_first(std::unique_lock<std::mutex>& lock) {
 void Completions::end_with_python() {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     const auto wait_for_all = [end](bool also_ready) {
-        for (const auto& queue : Registry<Queue>::get().alive()) {
+        for (const auto& queue : Registry::get().alive()) {
             std::unique_lock lock(queue->mutex);
             queue->rest.wait_until(lock, end,
                                    [&] { return !queue->is_busy && !(also_ready && queue->is_ready()); });
@@ -169,7 +166,7 @@ void Completions::end_with_python() {
     wait_for_all(true);
     python_ends.store(true);
     wait_for_all(false);  // a thread may have taken a place before it saw that
-    for (auto& queue : Registry<Queue>::get().alive())
+    for (auto& queue : Registry::get().alive())
         new std::shared_ptr<Queue>(std::move(queue));  // its places may hold objects of Python
 }
 

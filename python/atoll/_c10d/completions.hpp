@@ -20,6 +20,7 @@ namespace atoll_c10d {
 class Completions {
     struct Place;
     struct Queue;
+    struct Registry;
 
   public:
     using PlacePtr = std::shared_ptr<Place>;
