@@ -251,6 +251,18 @@ std::vector<CallSeen> calls_of(const PeEvents& events) {
     return calls;
 }
 
+std::vector<SignalSeen> signals_of(const PeEvents& events) {
+    std::vector<SignalSeen> signals;
+    for (const SignalNote& note : events.signals) {
+        const std::uint64_t place = note.place.load(std::memory_order_relaxed);
+        const std::uint64_t to = note.to.load(std::memory_order_relaxed);
+        if (place != 0)
+            signals.push_back({place - 1, note.value.load(std::memory_order_relaxed),
+                               static_cast<int>(to % PeEvents::added), to >= PeEvents::added});
+    }
+    return signals;
+}
+
 }  // namespace
 
 ProcessFigures process_figures(int pid) {
@@ -281,7 +293,10 @@ PeDoing BoardView::doing(int pe, bool with_calls) const {
         other.process = silent_process;
         return other;
     }
-    if (with_calls) one.calls = calls_of(events(pe));
+    if (with_calls) {
+        one.calls = calls_of(events(pe));
+        one.signals = signals_of(events(pe));
+    }
     one.pid = entry(pe).pid.load(std::memory_order_acquire);
     const bool is_here = entry(pe).pid_namespace.load(std::memory_order_relaxed) == own_pid_namespace();
     if (one.state == PeState::running && is_here) {

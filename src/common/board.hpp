@@ -112,7 +112,7 @@ enum class GpuWait : std::uint32_t {
 };
 
 inline constexpr std::uint32_t board_magic = 0xA7011B0Du;
-inline constexpr std::uint32_t board_version = 6;
+inline constexpr std::uint32_t board_version = 7;
 
 struct alignas(64) BoardHeader {
     std::uint32_t magic = board_magic;
@@ -155,6 +155,14 @@ struct CallSeen {
     std::uint64_t arguments[event_words] = {};
 };
 
+/// The last signal of a PE to a word of another PE.
+struct SignalSeen {
+    std::uint64_t place = 0;  ///< as in a wait
+    std::uint64_t value = 0;
+    int pe = 0;
+    bool adds = false;
+};
+
 /// In the place of a process's state: a PE of another host that does not answer.
 inline constexpr char silent_process = '!';
 
@@ -169,12 +177,13 @@ struct PeDoing {
     /// Constant while a PE is in one wait and sees nothing new. (The record's sequence changes: a waiting PE
     /// rewrites its record.)
     std::uint64_t mark = 0;
-    WaitCopy wait;                ///< if `waits`
-    std::vector<CallSeen> calls;  ///< the last ones of its first thread, the oldest first
-    char process = '?';           ///< state of the process as in /proc: R, S, D, T (stopped), Z; ? if unknown
-    std::int32_t pid = 0;         ///< 0: unknown
-    double cpu_s = 0;             ///< CPU time of all its threads so far
-    std::string site;             ///< place in the program of a PE that does not wait; empty if unknown
+    WaitCopy wait;                    ///< if `waits`
+    std::vector<SignalSeen> signals;  ///< the last ones, one for each word and PE
+    std::vector<CallSeen> calls;      ///< the last ones of its first thread, the oldest first
+    char process = '?';    ///< state of the process as in /proc: R, S, D, T (stopped), Z; ? if unknown
+    std::int32_t pid = 0;  ///< 0: unknown
+    double cpu_s = 0;      ///< CPU time of all its threads so far
+    std::string site;      ///< place in the program of a PE that does not wait; empty if unknown
 };
 
 /// A process as /proc shows it. Unknown values stay as they are here.

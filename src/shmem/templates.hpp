@@ -7,6 +7,7 @@
 #include <span>
 #include <type_traits>
 
+#include "core/context/signal_notes.hpp"
 #include "shmem/checks.hpp"
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"
@@ -186,6 +187,7 @@ inline void putmem_signal(Call call, void* dest, const void* source, std::size_t
             check_signal_put(context, bytes_area("dest", dest, bytes), bytes_area("source", source, bytes),
                              signal, pe);
         context.put_signal_bytes(dest, source, bytes, signal, value, signal_op(op), pe);
+        core::note_signal(context.state(), signal, value, signal_op(op) == SignalOp::add, pe);
     });
 }
 inline void putmem_signal_nbi(Call call, void* dest, const void* source, std::size_t bytes,
@@ -200,6 +202,7 @@ void put_signal(Call call, T* dest, const T* source, std::size_t n, std::uint64_
         if (context.window().check_args) [[unlikely]]
             check_signal_put(context, area("dest", dest, n), area("source", source, n), signal, pe);
         context.put_signal(dest, source, n, signal, value, signal_op(op), pe);
+        core::note_signal(context.state(), signal, value, signal_op(op) == SignalOp::add, pe);
     });
 }
 template <class T>
@@ -208,10 +211,18 @@ void put_signal_nbi(Call call, T* dest, const T* source, std::size_t n, std::uin
     put_signal(call, dest, source, n, signal, value, op, pe);
 }
 inline void signal_add(Call call, std::uint64_t* signal, std::uint64_t value, int pe) {
-    guarded(call, [&] { word_context(call, "sig_addr", signal, pe).signal_add(signal, value, pe); });
+    guarded(call, [&] {
+        const Context& context = word_context(call, "sig_addr", signal, pe);
+        context.signal_add(signal, value, pe);
+        core::note_signal(context.state(), signal, value, true, pe);
+    });
 }
 inline void signal_set(Call call, std::uint64_t* signal, std::uint64_t value, int pe) {
-    guarded(call, [&] { word_context(call, "sig_addr", signal, pe).signal_set(signal, value, pe); });
+    guarded(call, [&] {
+        const Context& context = word_context(call, "sig_addr", signal, pe);
+        context.signal_set(signal, value, pe);
+        core::note_signal(context.state(), signal, value, false, pe);
+    });
 }
 inline std::uint64_t signal_fetch(Call call, const std::uint64_t* signal) {
     return guarded(call, [&] { return context_of(call).signal_fetch(signal); });

@@ -46,6 +46,7 @@ TEST(Wire, WhatAPeDoesComesBackAsItWas) {
     waits.wait.missing[0] = 3;
     waits.calls.resize(2);
     waits.calls[1].call = 17;
+    waits.signals.push_back({64, 4, 3, true});
     const common::PeDoing doing = decode_doing(encode_doing(waits));
     EXPECT_EQ(doing.state, waits.state);
     EXPECT_EQ(doing.text, waits.text);
@@ -59,6 +60,11 @@ TEST(Wire, WhatAPeDoesComesBackAsItWas) {
     EXPECT_EQ(doing.wait.missing[0], 3);
     ASSERT_EQ(doing.calls.size(), 2U);
     EXPECT_EQ(doing.calls[1].call, 17U);
+    ASSERT_EQ(doing.signals.size(), 1U);
+    EXPECT_EQ(doing.signals[0].place, 64U);
+    EXPECT_EQ(doing.signals[0].value, 4U);
+    EXPECT_EQ(doing.signals[0].pe, 3);
+    EXPECT_TRUE(doing.signals[0].adds);
     const common::PeDoing none = decode_doing(encode_doing(common::of_state(common::PeState::absent, "")));
     EXPECT_FALSE(none.waits);
     EXPECT_EQ(none.text, "");

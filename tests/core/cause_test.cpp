@@ -137,6 +137,50 @@ TEST_F(HangCause, TwoLocks) {
               "on lock A at a.py:9");
 }
 
+class UnsetWord : public HangCause {
+  public:
+    UnsetWord() {
+        common::WaitCopy& awaited = wait(3, "signal_wait_until", {}).wait;
+        awaited.has_value = 1;
+        awaited.offset = 64;
+        for (const int number : {0, 1, 2}) wait(number, "barrier", {3});
+    }
+    void signal(int from, int to, std::uint64_t value, bool adds = false, std::uint64_t place = 64) {
+        pe(from).signals.push_back({place, value, to, adds});
+    }
+    static std::string sentence(const std::string& signals) {
+        return "PE 3 waits in signal_wait_until" + signals +
+               ", and every PE waits: none is left that could set it";
+    }
+};
+
+TEST_F(UnsetWord, NoSignal) {
+    signal(0, 3, 1, false, 72);
+    EXPECT_EQ(cause(), sentence(""));
+}
+
+TEST_F(UnsetWord, TheSignalsItGot) {
+    for (const int number : {0, 1}) signal(number, 3, 1);
+    signal(2, 3, 4, true);
+    EXPECT_EQ(cause(), sentence("; PE 2 last added 4, PE 0,1 last set it to 1"));
+}
+
+TEST_F(UnsetWord, ASignalToAnotherPe) {
+    signal(0, 1, 1);
+    signal(1, 2, 1);
+    signal(2, 0, 1);
+    signal(3, 0, 1);
+    EXPECT_EQ(cause(),
+              sentence("; PE 2 signalled this word of PE 0, where PE 3 follows the pattern of the others"));
+}
+
+TEST_F(UnsetWord, SignalsWithoutAPattern) {
+    signal(0, 1, 1);
+    signal(1, 0, 1);
+    signal(2, 0, 1);
+    EXPECT_EQ(cause(), sentence(""));
+}
+
 /// On a busy machine a PE sees late that its wait has ended, and shows a wait beside later ones of others.
 TEST_F(HangCause, PesThatMoveAreNoCircle) {
     wait(0, "barrier", {1}).moves = true;

@@ -124,11 +124,13 @@ STALLS = {
         3,
         """
         s = atoll.zeros(1, dtype="uint64")
+        atoll.signal_add(s, 1, (me + 1) % 3 if me else 2)
         if me == 1:
             atoll.signal_wait_until(s, ">=", 1)
         atoll.barrier_all()
         """,
-        r"PE 1 waits in signal_wait_until on the uint64 array .*: found 0, waiting for >= 1, at program.py:6, and",
+        r"PE 1 waits in signal_wait_until on the uint64 array .*: found 0, waiting for >= 1, at program.py:7; "
+        r"PE 0 signalled this word of PE 2, where PE 1 follows the pattern of the others, and every PE waits",
     ),
     "a wait for the wrong word": (
         2,

@@ -86,6 +86,10 @@ struct Window {
         return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(local) +
                                     static_cast<std::uintptr_t>(distance(slot)));
     }
+    /// Offset of an address of this PE's heap.
+    std::uint64_t heap_offset(const void* p) const noexcept {
+        return reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(mine);
+    }
     /// True for a range of the heap or of the executable's symmetric static objects.
     bool holds(const void* p, std::size_t bytes) const noexcept {
         return heap_holds(p, bytes) || within(p, bytes, statics.image, statics.image_bytes);

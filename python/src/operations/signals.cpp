@@ -1,5 +1,6 @@
 // Signals: words of uint64 that a put sets or increases once its data have arrived.
 #include "calls/enums.hpp"
+#include "core/context/signal_notes.hpp"
 #include "gpu/far_moves.hpp"
 #include "gpu/stream_cache.hpp"
 #include "pool/pool.hpp"
@@ -114,6 +115,7 @@ template <Spec& S> PyObject* put_signal_body(const Arguments<10>& a) {
     if (c_contiguous(dst) && c_contiguous(src)) {
         ReleaseGil released(extent.bytes >= release_gil_bytes);
         ctx.put_signal_bytes(extent.low, PyArray_BYTES(src), extent.bytes, word, value, op, pe);
+        core::note_signal(ctx.state(), word, value, op == SignalOp::add, pe);
         return none();
     }
     const Strides near = strides_as(src, dst);
@@ -121,6 +123,7 @@ template <Spec& S> PyObject* put_signal_body(const Arguments<10>& a) {
     put_strided(ctx, {dst, extent, PyArray_BYTES(src), near.of, pe});
     ctx.fence();
     ctx.put_signal_bytes(nullptr, nullptr, 0, word, value, op, pe);
+    core::note_signal(ctx.state(), word, value, op == SignalOp::add, pe);
     return none();
 }
 
@@ -137,6 +140,7 @@ template <Spec& S, bool Set> PyObject* update_body(const Arguments<7>& a) {
         ctx.signal_set(word, value, pe);
     else
         ctx.signal_add(word, value, pe);
+    core::note_signal(ctx.state(), word, value, !Set, pe);
     return none();
 }
 

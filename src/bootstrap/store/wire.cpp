@@ -137,10 +137,12 @@ std::string encode_doing(const common::PeDoing& doing) {
     std::ostringstream head;
     head << static_cast<unsigned>(doing.state) << ' ' << doing.waits << ' ' << doing.seconds << ' '
          << doing.mark << ' ' << doing.process << ' ' << doing.pid << ' ' << doing.cpu_s << ' '
-         << doing.text.size() << ' ' << doing.site.size() << ' ' << doing.calls.size();
+         << doing.text.size() << ' ' << doing.site.size() << ' ' << doing.calls.size() << ' '
+         << doing.signals.size();
     std::string body = head.str() + '\0' + doing.text + doing.site;
     append(body, doing.wait);
     for (const common::CallSeen& call : doing.calls) append(body, call);
+    for (const common::SignalSeen& signal : doing.signals) append(body, signal);
     return body;
 }
 
@@ -148,10 +150,10 @@ common::PeDoing decode_doing(const std::string& body) {
     const auto [head, rest] = split(body);
     std::istringstream fields(head);
     unsigned state = 0;
-    std::size_t text_bytes = 0, site_bytes = 0, calls = 0;
+    std::size_t text_bytes = 0, site_bytes = 0, calls = 0, signals = 0;
     common::PeDoing doing;
     fields >> state >> doing.waits >> doing.seconds >> doing.mark >> doing.process >> doing.pid >>
-        doing.cpu_s >> text_bytes >> site_bytes >> calls;
+        doing.cpu_s >> text_bytes >> site_bytes >> calls >> signals;
     doing.state = static_cast<common::PeState>(state);
     std::string_view left = rest;
     const auto take_text = [&](std::size_t bytes) {
@@ -163,6 +165,7 @@ common::PeDoing decode_doing(const std::string& body) {
     doing.site = take_text(site_bytes);
     if (!take(left, doing.wait)) return doing;
     for (common::CallSeen call; calls-- > 0 && take(left, call);) doing.calls.push_back(call);
+    for (common::SignalSeen signal; signals-- > 0 && take(left, signal);) doing.signals.push_back(signal);
     return doing;
 }
 

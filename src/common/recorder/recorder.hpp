@@ -52,8 +52,19 @@ struct EventRing {
     EventDelay delays[length];
 };
 
+/// The last signal of a PE to a word of another PE. Threads that signal at once may mix their values.
+struct SignalNote {
+    std::atomic<std::uint64_t> place;  ///< the word's place + 1; 0: none
+    std::atomic<std::uint64_t> value;
+    std::atomic<std::uint64_t> to;  ///< the other PE; 1 << 32 if the value was added
+};
+
 /// The events of a PE. Zeroed memory is a valid empty recorder.
 struct PeEvents {
+    /// A signal's entry follows from its word and PE; a later one with the same entry replaces it.
+    static constexpr std::size_t signal_notes = 64;
+    static constexpr std::uint64_t added = std::uint64_t{1} << 32;
+    SignalNote signals[signal_notes];
     EventRing own;     ///< of the thread that called init
     EventRing others;  ///< of all other threads
     alignas(64) std::atomic<std::uint64_t> next_of_others;
@@ -155,6 +166,17 @@ class Recorder {
 
     /// Gets the complete events, too. Null without a trace.
     EventLog* log = nullptr;
+
+    /// Notes a signal by three stores, without a clock.
+    [[gnu::always_inline]] void note_signal(std::uint64_t place, std::uint64_t value, int pe,
+                                            bool adds) noexcept {
+        const auto to = static_cast<std::uint64_t>(pe) | (adds ? PeEvents::added : 0);
+        SignalNote& note =
+            memory_.signals[(place / 8 + static_cast<std::uint64_t>(pe)) % PeEvents::signal_notes];
+        note.place.store(place + 1, std::memory_order_relaxed);
+        note.value.store(value, std::memory_order_relaxed);
+        note.to.store(to, std::memory_order_relaxed);
+    }
 
     /// The event of the wait that the job board shows. Written by the thread whose wait that is.
     Place shown_wait;

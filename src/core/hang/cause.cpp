@@ -2,6 +2,7 @@
 
 #include "common/beside_gpu.hpp"
 #include "common/pe_ranges.hpp"
+#include "core/hang/sent_signals.hpp"
 #include "core/team/call_text.hpp"
 
 #include <algorithm>
@@ -275,7 +276,9 @@ class Finder {
             pes.insert(pes.end(), waiters.begin(), waiters.end());
         }
         if (by_wait.size() > 2) text += "; …";
-        return Cause{text + ", and every PE waits: none is left that could set it", pes};
+        const SentSignals sent = signals_to_word_of(doing_, by_wait.begin()->second.front());
+        pes.insert(pes.begin(), sent.pes.begin(), sent.pes.end());
+        return Cause{text + sent.text + ", and every PE waits: none is left that could set it", pes};
     }
 
     const std::vector<PeDoing>& doing_;
