@@ -22,6 +22,7 @@
 #include "bootstrap/store/tcp_socket.hpp"
 #include "bootstrap/store/wire.hpp"
 #include "cli/job/rank_variables.hpp"
+#include "cli/job/sleep_watch.hpp"
 #include "cli/job/stall.hpp"
 #include "cli/thread_counts.hpp"
 #include "common/hmac.hpp"
@@ -367,10 +368,13 @@ class HostsJob {
         const double now_s = seconds_since_start();
         if (is_over_ || now_s < stall_.next_s()) return;
         constexpr double patience_s = 0.2;
-        if (stall_.look(store_->doing(patience_s, false), now_s))
+        const std::vector<common::PeDoing> doing = store_->doing(patience_s, false);
+        if (stall_.look(doing, now_s))
             print_table("every PE waits and nothing has moved for " +
                         bootstrap::seconds_text(settings_.stall_warn_s) +
                         " (ATOLL_STALL_WARN); what the PEs are doing");
+        else if (sleep_.is_due(now_s) && sleep_.look(doing, now_s))
+            print_table(sleep_.text() + "; what the PEs are doing");
     }
 
     void over() {
@@ -418,6 +422,7 @@ class HostsJob {
     bool is_over_ = false, ending_ = false;
     const Agent* first_failed_ = nullptr;
     StallWatch stall_{settings_.stall_warn_s, longest_stall_interval_s};
+    SleepWatch sleep_{settings_.stall_warn_s, isatty(STDIN_FILENO) != 0};
     Clock::time_point deadline_, trouble_since_;
 };
 

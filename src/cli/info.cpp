@@ -144,6 +144,7 @@ Json describe_board() {
         {"entry",
          {{"state", offsetof(BoardEntry, state)},
           {"pid", offsetof(BoardEntry, pid)},
+          {"pid_namespace", offsetof(BoardEntry, pid_namespace)},
           {"active", in_wait(offsetof(WaitRecord, active))},
           {"operation", in_wait(offsetof(WaitRecord, operation))},
           {"peer", in_wait(offsetof(WaitRecord, peer))},

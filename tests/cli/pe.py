@@ -13,6 +13,7 @@ import signal
 import socket
 import struct
 import time
+from pathlib import Path
 
 LAYOUT = json.loads(os.environ["ATOLL_TEST_BOARD"])  # from `atoll info --json`, by conftest.py
 ABORT, ABORT_TEXT, GONE, LEFT = (LAYOUT[name] for name in ("abort", "abort_text", "gone", "left"))
@@ -90,6 +91,12 @@ def finalize() -> None:
 
 def abort(status: int, text: str) -> None:
     launcher.send(b"A" + str(status).encode() + b"\0" + text.encode())
+
+
+def publish_process() -> None:
+    """Write the process, as `init` does, so that the launcher reads its state."""
+    write_word("pid", os.getpid())
+    struct.pack_into("<Q", board, place("pid_namespace", number), Path("/proc/self/ns/pid").stat().st_ino)
 
 
 def publish_wait(operation: str, peer: int = -1) -> None:

@@ -132,9 +132,8 @@ TEST_F(HangCause, TwoLocks) {
     wait(2, "barrier", {0, 1});
     wait(3, "barrier", {0, 1});
     EXPECT_EQ(cause(),
-              "PE 0,1 wait for each other: PE 0 for PE 1 in set_lock on lock B at a.py:5, PE 1 for PE 0 in "
-              "set_lock "
-              "on lock A at a.py:9");
+              "PE 0,1 wait for each other: PE 0 for PE 1 in set_lock at a.py:5 (lock B), PE 1 for PE 0 in "
+              "set_lock at a.py:9 (lock A)");
 }
 
 class UnsetWord : public HangCause {

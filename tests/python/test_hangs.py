@@ -105,7 +105,7 @@ STALLS = {
             second.acquire()
         atoll.barrier_all()
         """,
-        r"PE 0,1 wait for each other: PE 0 for PE 1 in Lock.acquire .* at program.py:10, PE 1 for PE 0 in Lock",
+        r"PE 0,1 wait for each other: PE 0 for PE 1 in Lock.acquire at program.py:10 \(the .*\), PE 1 for PE 0 in Lock",
     ),
     "a lock that is never released": (
         3,
@@ -186,25 +186,24 @@ STALLS = {
 }
 
 
-REQUEST = r"on reduce, non-blocking call 1, started at program.py:5 at program.py:"
+REQUEST = r"at program.py:6 \(reduce, non-blocking call 1, started at program.py:{}\)"
 STARTED = "if me == 0:\n    request = atoll.sum_reduce(x, blocking=False)\n    "
 STALLS |= {
     "a request that the other PE does not start": (
         2,
         "\n" + STARTED + "request.wait()\natoll.barrier_all()",
-        rf"PE 0,1 wait for each other: PE 0 for PE 1 in Request.wait {REQUEST}6, PE 1 for PE 0 in barrier at",
+        rf"PE 0,1 wait for each other: PE 0 for PE 1 in Request.wait {REQUEST.format(5)}, PE 1 for PE 0 in barrier at",
     ),
     "a loop of tests": (
         2,
         "\n" + STARTED + "while not request.test(): pass\natoll.barrier_all()",
-        rf"PE 0,1 wait for each other: PE 0 for PE 1 in Request.test {REQUEST}6, PE 1 for PE 0 in barrier at",
+        rf"PE 0,1 wait for each other: PE 0 for PE 1 in Request.test {REQUEST.format(5)}, PE 1 for PE 0 in barrier at",
     ),
     "a coroutine": (
         2,
         "\nimport asyncio\nasync def main():\n    await atoll.sum_reduce(x, blocking=False)\n"
         "if me == 0:\n    asyncio.run(main())\natoll.barrier_all()",
-        r"PE 0,1 wait for each other: PE 0 for PE 1 in Request.test on reduce, non-blocking call 1, started at "
-        r"program.py:6 at program.py:6, PE 1 for PE 0 in barrier at",
+        rf"PE 0,1 wait for each other: PE 0 for PE 1 in Request.test {REQUEST.format(6)}, PE 1 for PE 0 in barrier at",
     ),
 }
 

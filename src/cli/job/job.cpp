@@ -76,6 +76,7 @@ Job::Job(const RunOptions& options, const Program& program, const common::Settin
       pes_(static_cast<std::size_t>(options.n_pes)),
       store_(options.n_pes, [this](int pe, const std::string& packet) { answer(pe, packet); }),
       stall_(settings.stall_warn_s),
+      sleep_(settings.stall_warn_s, isatty(STDIN_FILENO) != 0),
       trace_(settings, [this](const std::string& sentence) { say(sentence); }) {
     signals_before_ = take_signals(signals_);
     poller_.add(signals_.get(), {Source::signals, 0});

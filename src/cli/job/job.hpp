@@ -10,6 +10,7 @@
 #include "cli/job/kv.hpp"
 #include "cli/job/process_group.hpp"
 #include "cli/job/rank_variables.hpp"
+#include "cli/job/sleep_watch.hpp"
 #include "cli/job/stall.hpp"
 #include "cli/options.hpp"
 #include "cli/output/output.hpp"
@@ -131,6 +132,7 @@ class Job {
     std::vector<Pe> pes_;
     KeyValueStore store_;
     StallWatch stall_;
+    SleepWatch sleep_;
     TraceOutput trace_;
 
     Phase phase_ = Phase::running;

@@ -93,6 +93,8 @@ void Job::check_stall() {
         print_table("every PE waits and nothing has moved for " +
                     bootstrap::seconds_text(settings_.stall_warn_s) +
                     " (ATOLL_STALL_WARN); what the PEs are doing");
+    } else if (sleep_.is_due(now()) && sleep_.look(board_.all_doing(false), now())) {
+        print_table(sleep_.text() + "; what the PEs are doing");
     }
 }
 

@@ -203,8 +203,8 @@ class Finder {
         for (std::size_t i = 0; i < shown; ++i) {
             const auto& wait = of(path[i]).wait;
             text += std::string(i == 0 ? " " : ", ") + "PE " + std::to_string(path[i]) + " for PE " +
-                    std::to_string(path[(i + 1) % path.size()]) + " in " + wait.operation +
-                    (wait.name[0] != '\0' ? std::string(" on ") + wait.name : std::string()) + at(wait.site);
+                    std::to_string(path[(i + 1) % path.size()]) + " in " + wait.operation + at(wait.site) +
+                    (wait.name[0] != '\0' ? std::string(" (") + wait.name + ")" : std::string());
         }
         return Cause{text + (shown < path.size() ? ", …" : ""), path};
     }

@@ -1,0 +1,42 @@
+// Detects that PEs wait for others that sleep in a system call: a socket, a pipe, a lock of the program.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/board.hpp"
+
+namespace atl::cli {
+
+/// Sleep may be intended, so its limit is longer than that of StallWatch.
+class SleepWatch {
+  public:
+    /// `stall_warn_s` is ATOLL_STALL_WARN. 0 disables it. A person at a terminal may be what a PE waits for:
+    /// that has a longer limit, too.
+    SleepWatch(double stall_warn_s, bool has_terminal)
+        : limit_s_(stall_warn_s * (has_terminal ? 5 * times : times)) {}
+
+    bool is_due(double now_s) const { return limit_s_ > 0 && !warned_ && now_s >= next_s_; }
+    /// True once: when some PEs have waited for the limit without progress, while all others slept.
+    bool look(const std::vector<common::PeDoing>& doing, double now_s);
+    /// "PE 3 sleeps outside Atoll, and nothing has moved for 12 s (ATOLL_STALL_WARN)", after `look` was true.
+    std::string text() const;
+
+  private:
+    /// A process's CPU time is known in steps of 10 ms. A loop of short sleeps uses little more.
+    static constexpr double least_cpu_s = 0.05, times = 10;
+
+    double interval_s() const { return std::clamp(limit_s_ / 6, 0.1, 5.0); }
+
+    double limit_s_;
+    double next_s_ = 0;
+    double since_s_ = 0;         ///< when `picture_` was first seen
+    std::uint64_t picture_ = 0;  ///< a hash of all waits; 0: a PE computes, or none waits
+    std::vector<int> asleep_;
+    std::vector<double> cpu_s_;  ///< CPU time of each PE at `since_s_`
+    bool warned_ = false;
+};
+
+}  // namespace atl::cli
