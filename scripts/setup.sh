@@ -176,6 +176,16 @@ peers() {
     step "peers in Python" bench/peers/build.sh python || true
 }
 
+# `make ci` installs environments ahead: whoever comes second waits, and finds the environment.
+alone() {
+    mkdir -p build
+    exec 8>"build/$1.lock"
+    flock 8
+}
+
+case "${1:-}" in
+    docs | triton | numba-cuda | cute | torch) alone "$1" ;;
+esac
 case "${1:-}" in
     build) need "${build_packages[@]}" ;;
     test) need "${test_packages[@]}" ;;

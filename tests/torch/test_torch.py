@@ -66,6 +66,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("torch")
 
 
+@pytest.mark.xdist_group("four ranks")  # one process has the results
 @pytest.mark.parametrize("name", case_names())
 def test_on_four_ranks(name: str, folder: Path) -> None:
     errors, output = results(4, folder)
