@@ -64,6 +64,7 @@ bool is_system(const std::string& path) {
 struct NamedFrame {
     std::string text;
     bool is_program = false;
+    std::string file;  ///< of a frame without a name, such as "libatoll.so"
 };
 
 NamedFrame named(const std::vector<Object>& objects, std::uint64_t address) {
@@ -73,14 +74,16 @@ NamedFrame named(const std::vector<Object>& objects, std::uint64_t address) {
     char hex[32];
     if (object == objects.end()) {
         std::snprintf(hex, sizeof hex, "0x%" PRIx64, address);
-        return {hex, false};
+        return {hex, false, {}};
     }
     const std::uint64_t offset = address - object->base;
     NamedFrame frame;
     frame.is_program = !is_system(object->path) && !file_name(object->path).starts_with("libatoll");
     std::snprintf(hex, sizeof hex, "+0x%" PRIx64, offset);
-    frame.text = std::string(file_name(object->path)) + hex;
+    frame.file = file_name(object->path);
+    frame.text = frame.file + hex;
     if (const auto symbol = common::nearest_symbol(object->path.c_str(), offset)) {
+        frame.file.clear();
         frame.text = symbol->name + " (" + std::string(file_name(object->path)) + ")";
         const common::SourceLine line = common::source_line(object->path.c_str(), offset, symbol->offset,
                                                             [](auto, auto) { return false; });
@@ -88,6 +91,47 @@ NamedFrame named(const std::vector<Object>& objects, std::uint64_t address) {
     }
     return frame;
 }
+
+/// The number of frames before the interrupted one. The second frame is the kernel's return from a handler;
+/// that address appears again if Python's faulthandler got the signal first and raised it again.
+std::size_t frames_of_handlers(const StackArea::Thread& thread, std::size_t frames) {
+    constexpr std::size_t of_handler = 2, most = 12;
+    std::size_t count = of_handler;
+    const auto address = [&](std::size_t i) { return thread.addresses[i].load(std::memory_order_relaxed); };
+    for (std::size_t i = of_handler; i < std::min(frames, most); ++i)
+        if (address(i) == address(of_handler - 1)) count = i + 1;
+    return count;
+}
+
+/// Prints frames, one line for neighbours of one file that have no names.
+class FramePrinter {
+  public:
+    explicit FramePrinter(std::string& text) : text_(text) {}
+
+    void print(const NamedFrame& frame) {
+        if (frame.file.empty() || frame.file != file_) flush();
+        if (frame.file.empty()) {
+            text_ += "    " + frame.text + "\n";
+            return;
+        }
+        if (count_++ == 0) first_ = frame.text;
+        file_ = frame.file;
+    }
+
+    /// Call after the last frame.
+    void flush() {
+        if (count_ > 0)
+            text_ += "    " + first_ +
+                     (count_ > 1 ? " and " + std::to_string(count_ - 1) + " more of this file" : "") + "\n";
+        count_ = 0;
+        file_.clear();
+    }
+
+  private:
+    std::string& text_;
+    std::string file_, first_;
+    std::size_t count_ = 0;
+};
 
 /// The stacks that the signal handler wrote, without its own frames. With `site_only` only as much as gives
 /// the place in the program: names of frames are read from files slowly.
@@ -103,15 +147,17 @@ PeStacks native_stacks(const StackArea& area, int pid, bool site_only) {
         const std::int32_t id = thread.id.load(std::memory_order_relaxed);
         if (site_only && id != pid) continue;
         stacks.text += "  thread " + std::to_string(id) + ":\n";
-        constexpr std::size_t of_handler = 2;  // the handler, and the kernel's return from it
-        for (std::size_t i = of_handler; i < frames; ++i) {
+        const std::size_t first = frames_of_handlers(thread, frames);
+        FramePrinter printer(stacks.text);
+        for (std::size_t i = first; i < frames; ++i) {
             const std::uint64_t address = thread.addresses[i].load(std::memory_order_relaxed);
             // All but the first are return addresses; the byte before each belongs to the call instruction.
-            const NamedFrame frame = named(objects, i == of_handler ? address : address - 1);
-            stacks.text += "    " + frame.text + "\n";
+            const NamedFrame frame = named(objects, i == first ? address : address - 1);
+            printer.print(frame);
             if (id == pid && frame.is_program && stacks.site.empty()) stacks.site = frame.text;
             if (site_only && !stacks.site.empty()) return stacks;
         }
+        printer.flush();
     }
     return stacks;
 }
