@@ -419,6 +419,9 @@ def reductions() -> None:
             assert (a.argmax(), a.argmin()) == (x.argmax(), x.argmin()), dtype
             equal("argmin", a.argmin(0), x.argmin(0))
             equal("argmax", np.argmax(a, 1, keepdims=True), np.argmax(x, 1, keepdims=True))
+    half = arrays.ones(5000, np.float16, **kind)  # sums in float16 would stay at 2048
+    assert (half.sum(), half.mean(), half.var(), half.max()) == (5000, 1, 0, 1)
+    assert half.sum().dtype == half.std().dtype == half.max().dtype == np.float16
     few = arrays.from_array(np.arange(1.0, 3.0), **kind)  # PEs without elements
     assert (few.sum(), few.min(), few.max(), few.mean(), few.prod()) == (3, 1, 2, 1.5, 2)
     equal("norm", np.linalg.norm(arrays.from_array(x, **kind)), np.linalg.norm(x), exact=False)

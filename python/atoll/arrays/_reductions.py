@@ -50,7 +50,7 @@ class Reductions:
         IndexError
             If there is no such axis.
         DtypeMismatch
-            If numbers of this dtype are not combined over PEs, as float16.
+            If elements of this dtype are not combined over PEs, as strings.
         ValueError
             If an axis is named twice.
         """
@@ -79,7 +79,7 @@ class Reductions:
         IndexError
             If there is no such axis.
         DtypeMismatch
-            If numbers of this dtype are not combined over PEs, as float16.
+            If elements of this dtype are not combined over PEs, as strings.
         ValueError
             If an axis is named twice.
         """
@@ -106,7 +106,7 @@ class Reductions:
         IndexError
             If there is no such axis.
         DtypeMismatch
-            If numbers of this dtype are not combined over PEs, as float16.
+            If elements of this dtype are not combined over PEs, as strings.
         TypeError
             If the numbers are complex.
         ValueError
@@ -135,7 +135,7 @@ class Reductions:
         IndexError
             If there is no such axis.
         DtypeMismatch
-            If numbers of this dtype are not combined over PEs, as float16.
+            If elements of this dtype are not combined over PEs, as strings.
         TypeError
             If the numbers are complex.
         ValueError
@@ -164,7 +164,7 @@ class Reductions:
         IndexError
             If there is no such axis.
         DtypeMismatch
-            If numbers of this dtype are not combined over PEs, as float16.
+            If elements of this dtype are not combined over PEs, as strings.
         ValueError
             If an axis is named twice.
         """
@@ -191,7 +191,7 @@ class Reductions:
         IndexError
             If there is no such axis.
         DtypeMismatch
-            If numbers of this dtype are not combined over PEs, as float16.
+            If elements of this dtype are not combined over PEs, as strings.
         ValueError
             If an axis is named twice.
         """
@@ -220,7 +220,7 @@ class Reductions:
         IndexError
             If there is no such axis.
         DtypeMismatch
-            If numbers of this dtype are not combined over PEs, as float16.
+            If elements of this dtype are not combined over PEs, as strings.
         ValueError
             If an axis has no elements, or is named twice.
         """
@@ -251,7 +251,7 @@ class Reductions:
         IndexError
             If there is no such axis.
         DtypeMismatch
-            If numbers of this dtype are not combined over PEs, as float16.
+            If elements of this dtype are not combined over PEs, as strings.
         ValueError
             If an axis has no elements, or is named twice.
         """
@@ -280,7 +280,7 @@ class Reductions:
         IndexError
             If there is no such axis.
         DtypeMismatch
-            If numbers of this dtype are not combined over PEs, as float16.
+            If elements of this dtype are not combined over PEs, as strings.
         ValueError
             If an axis has no elements, or is named twice.
         """
@@ -359,11 +359,16 @@ def _axes(array: DistArray, axis: Axes) -> tuple[int, ...]:
 def _require_numbers(array: DistArray, name: str, dtype: Any = None) -> None:
     """Raise if elements of the array's dtype, or of that of the result, are not combined over PEs."""
     for its in (array.dtype, np.dtype(array.dtype if dtype is None else dtype)):
-        if its.kind not in "biufc" or its == np.float16:
-            cure = (
-                "a.astype(np.float32)" if its == np.float16 else "a.local for this PE's part, or a.to_numpy()"
+        if its.kind not in "biufc":
+            raise atoll.DtypeMismatch(
+                f"a.{name}(): elements of {its} are not combined over PEs; use a.local for this PE's part, or "
+                "a.to_numpy()."
             )
-            raise atoll.DtypeMismatch(f"a.{name}(): elements of {its} are not combined over PEs; use {cure}.")
+
+
+def _wide(dtype: Any) -> Any:
+    """Return the dtype of sums on the way: float16 would round each of them."""
+    return np.dtype(np.float32) if dtype is not None and np.dtype(dtype) == np.float16 else dtype
 
 
 def _by_ufunc(
@@ -377,10 +382,14 @@ def _by_ufunc(
 ) -> Any:
     name = {"add": "sum", "multiply": "prod", "logical_or": "any"}.get(ufunc.__name__, "all")
     _require_numbers(array, name, dtype)
-    part = array._library.reduced(ufunc, array.local, _axes(array, axis), dtype)
+    if dtype is None and array.dtype == np.float16 and ufunc in (np.add, np.multiply):
+        dtype = array.dtype
+    part = array._library.reduced(ufunc, array.local, _axes(array, axis), _wide(dtype))
     is_bool = part.dtype == np.bool_
     result = _combine(array, part.view(np.uint8) if is_bool else part, axis, keepdims, function, start)
-    return result.astype(np.bool_) if is_bool else result
+    if is_bool:
+        return result.astype(np.bool_)
+    return result if dtype is None else result.astype(dtype)
 
 
 def _combine(
@@ -416,11 +425,12 @@ def _extreme(array: DistArray, axis: Axes, keepdims: bool, which: str) -> Any:
     local = its.as_bytes(array.local) if kind == "b" else array.local
     start = _bound(its.dtype(local), which)
     part = its.reduced(ufunc, local, axes, None, start)
-    result = _combine(array, part, axis, keepdims, reduce, start)
+    result = _combine(array, part.astype(_wide(part.dtype)), axis, keepdims, reduce, start)
     if kind == "b":
         return result.astype(np.bool_)
     if kind != "f":
         return result
+    result = result.astype(array.dtype)
     # Reductions of floating-point numbers may drop a NaN, which wins in NumPy.
     missing = its.reduced(np.logical_or, local != local, axes).view(np.uint8)
     missing = _combine(array, missing, axis, keepdims, atoll.max_reduce, 0)
@@ -444,10 +454,10 @@ def _mean(array: DistArray, axis: Axes, keepdims: bool, dtype: Any = None) -> An
     _require_elements(array, axes, "mean")
     _require_numbers(array, "mean", dtype)
     usual = array.dtype if array.dtype.kind in "fc" else np.float64
-    wide = np.dtype(usual if dtype is None else dtype)
-    part = array._library.reduced(np.add, array.local, axes, wide)
+    its = np.dtype(usual if dtype is None else dtype)
+    part = array._library.reduced(np.add, array.local, axes, _wide(its))
     total = _combine(array, part, axis, keepdims, atoll.sum_reduce, 0)
-    return (total / _count(array, axis)).astype(wide)
+    return (total / _count(array, axis)).astype(its)
 
 
 def _var(array: DistArray, axis: Axes, keepdims: bool, ddof: int) -> Any:
@@ -455,11 +465,14 @@ def _var(array: DistArray, axis: Axes, keepdims: bool, ddof: int) -> Any:
 
     axes = _axes(array, axis)
     its = array._library
-    distance = array.local - part_of(_mean(array, axis, keepdims=True), array._layout, its)
+    is_half = array.dtype == np.float16
+    mean = _mean(array, axis, True, np.float32 if is_half else None)
+    distance = array.local - part_of(mean, array._layout, its)
     squares = (distance.conj() * distance).real if array.dtype.kind == "c" else distance * distance
     part = its.reduced(np.add, squares, axes)
     total = _combine(array, part, axis, keepdims, atoll.sum_reduce, 0)
-    return total / part.dtype.type(max(_count(array, axis) - ddof, 0))
+    variance = total / part.dtype.type(max(_count(array, axis) - ddof, 0))
+    return variance.astype(np.float16) if is_half else variance
 
 
 def _place(array: DistArray, axis: int | None, keepdims: bool, smallest: bool) -> Any:
