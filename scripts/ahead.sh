@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Works ahead for `make ci`: installs the environments of its parts, compiles the programs for the sanitizers and for
-# aarch64, and runs clang-tidy, which keeps what passed.
+# Works ahead for `make ci`: installs the environments of its parts, and compiles the programs for the sanitizers and for
+# aarch64. It also runs clang-tidy, which keeps what passed.
 source "$(dirname "$0")/lib.sh"
 for environment in docs triton numba-cuda cute torch; do
     scripts/setup.sh "$environment" || true # its part tries again, and says why it fails
