@@ -8,7 +8,7 @@
 
 #include "atoll/job.hpp"
 #include "bootstrap/monitor.hpp"
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 #include "common/descriptors/fd.hpp"
 #include "common/settings/settings.hpp"
 

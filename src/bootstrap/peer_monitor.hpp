@@ -5,7 +5,7 @@
 
 #include "bootstrap/monitor.hpp"
 #include "bootstrap/store/store_client.hpp"
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 
 namespace atl::bootstrap {
 

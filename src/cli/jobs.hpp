@@ -1,7 +1,7 @@
 // The running jobs of this user on this host, found by the job boards that their launchers or PEs hold.
 #pragma once
 
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 
 #include <string>
 #include <vector>

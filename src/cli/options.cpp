@@ -8,6 +8,7 @@
 
 #include "cli/hosts.hpp"
 #include "cli/parse.hpp"
+#include "common/machine.hpp"
 #include "common/settings/settings.hpp"
 
 namespace atl::cli {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <iterator>
 
-#include "common/settings/settings.hpp"
+#include "common/machine.hpp"
 
 namespace atl::cli {
 namespace {

@@ -1,7 +1,7 @@
 #include "common/memory_watch.hpp"
 
 #include "common/clock.hpp"
-#include "common/settings/settings.hpp"
+#include "common/machine.hpp"
 
 namespace atl::common {
 

@@ -3,7 +3,7 @@
 
 #include "atoll/detail/window.hpp"
 #include "bootstrap/hosts.hpp"
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 #include "common/settings/settings.hpp"
 #include "transport/transport.hpp"
 

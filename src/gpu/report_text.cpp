@@ -1,7 +1,7 @@
 #include "gpu/report_text.hpp"
 
 #include "atoll/device/control.hpp"
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 #include "common/text.hpp"
 
 #include <bit>

@@ -4,6 +4,7 @@
 #include "atoll/version.hpp"
 #include "common/clock.hpp"
 #include "common/futex.hpp"
+#include "common/machine.hpp"
 #include "common/text.hpp"
 
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // The layout of a PE's slot, and the agreement on it among the PEs of a host.
 #pragma once
 
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 #include "common/settings/settings.hpp"
 
 #include <cstddef>

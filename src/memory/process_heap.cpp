@@ -1,6 +1,7 @@
 #include "memory/process_heap.hpp"
 
 #include "atoll/error.hpp"
+#include "common/machine.hpp"
 #include "common/settings/settings.hpp"
 #include "common/text.hpp"
 

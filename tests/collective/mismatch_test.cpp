@@ -2,6 +2,7 @@
 // legal calls succeed.
 #include "support.hpp"
 
+#include "common/machine.hpp"
 #include "common/wait_hooks.hpp"
 
 #include <algorithm>

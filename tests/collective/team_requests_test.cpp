@@ -1,7 +1,7 @@
 // Non-blocking collectives of teams: results as those of blocking calls, order, errors, and requests that are
 // dropped.
 #include "atoll/requests.hpp"
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 #include "core/job/job_state.hpp"
 #include "support.hpp"
 

@@ -1,4 +1,4 @@
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 
 #include <atomic>
 #include <cstdio>

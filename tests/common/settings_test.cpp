@@ -1,4 +1,5 @@
 #include "common/settings/settings.hpp"
+#include "common/machine.hpp"
 
 #include <cstdlib>
 #include <filesystem>

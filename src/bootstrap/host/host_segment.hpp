@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 #include "common/descriptors/fd.hpp"
 
 namespace atl::bootstrap {

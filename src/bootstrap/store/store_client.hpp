@@ -8,7 +8,7 @@
 
 #include "bootstrap/deadline.hpp"
 #include "bootstrap/store/wire.hpp"
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 #include "common/descriptors/fork_guard.hpp"
 
 namespace atl::bootstrap {

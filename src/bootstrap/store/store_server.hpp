@@ -15,7 +15,7 @@
 
 #include "atoll/error.hpp"
 #include "bootstrap/store/wire.hpp"
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 #include "common/descriptors/fork_guard.hpp"
 #include "common/quiet_thread.hpp"
 

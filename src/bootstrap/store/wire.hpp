@@ -29,7 +29,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 #include "common/descriptors/fd.hpp"
 
 namespace atl::bootstrap {

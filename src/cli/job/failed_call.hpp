@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 
 namespace atl::cli {
 

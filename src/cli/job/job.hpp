@@ -16,7 +16,7 @@
 #include "cli/output/output.hpp"
 #include "cli/output/terminal_input.hpp"
 #include "cli/trace/trace_output.hpp"
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 #include "common/settings/settings.hpp"
 
 namespace atl::cli {

@@ -1,7 +1,7 @@
 // The last events of the PEs that matter at the end of a job.
 #pragma once
 
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // Reads the stacks of live PEs of this host.
 #pragma once
 
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 
 #include <string>
 #include <vector>

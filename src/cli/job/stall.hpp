@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 
 namespace atl::cli {
 

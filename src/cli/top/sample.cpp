@@ -1,6 +1,6 @@
 #include "cli/top/sample.hpp"
 
-#include "common/beside_gpu.hpp"
+#include "common/board/beside_gpu.hpp"
 #include "common/clock.hpp"
 #include "common/pe_ranges.hpp"
 #include "common/recorder/statistics.hpp"

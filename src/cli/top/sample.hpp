@@ -1,7 +1,7 @@
 // Figures of a running job for `atoll top`: what each PE does and uses.
 #pragma once
 
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/trace/kernel_tracks.hpp"
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 #include "common/recorder/event_log.hpp"
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // KernelTracks: the events inside a PE's kernels, a track for each block.
 #pragma once
 
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 #include "common/recorder/kernel_log.hpp"
 
 #include <cstdint>

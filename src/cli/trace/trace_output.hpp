@@ -1,7 +1,7 @@
 // The files of `atoll run --trace` and `--record`.
 #pragma once
 
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 #include "common/settings/settings.hpp"
 
 #include <functional>

@@ -4,7 +4,7 @@
 #include "bootstrap/deadline.hpp"
 #include "collective/requests/request_wait.hpp"
 #include "common/clock.hpp"
-#include "common/settings/settings.hpp"
+#include "common/machine.hpp"
 
 #include <unistd.h>
 

@@ -4,7 +4,7 @@
 #include "atoll/error.hpp"
 #include "bootstrap/deadline.hpp"
 #include "common/clock.hpp"
-#include "common/settings/settings.hpp"
+#include "common/machine.hpp"
 #include "common/text.hpp"
 
 #include <algorithm>

@@ -116,14 +116,4 @@ std::uint64_t parse_size(const std::string& text, const std::string& variable);
 /// The same for a symmetric heap, which must not be empty.
 std::uint64_t parse_heap_size(const std::string& text, const std::string& variable);
 
-/// Memory this process may use: the smaller of the machine's and the cgroup's limit, in bytes.
-std::uint64_t memory_limit_bytes();
-/// Memory in bytes for new pages of this process now, without swapping: the smaller of the machine's and the
-/// cgroup's rest. UINT64_MAX if both are unknown.
-std::uint64_t available_memory_bytes();
-/// CPUs this process may run on (affinity and cgroup quota), at least 1.
-int usable_cpus();
-/// Default heap limit of one of `host_pes` PEs of a host: half of the memory limit, divided among them.
-std::uint64_t default_heap_bytes(int host_pes);
-
 }  // namespace atl::common

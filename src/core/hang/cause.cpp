@@ -1,6 +1,6 @@
 #include "core/hang/cause.hpp"
 
-#include "common/beside_gpu.hpp"
+#include "common/board/beside_gpu.hpp"
 #include "common/pe_ranges.hpp"
 #include "core/hang/sent_signals.hpp"
 #include "core/team/call_text.hpp"

@@ -1,7 +1,7 @@
 // Finds why PEs wait: calls that differ, a PE that is not there, a circle of waits, a word that no PE sets.
 #pragma once
 
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 
 #include <string>
 #include <vector>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "atoll/detail/wait.hpp"
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 
 #include <cstdint>
 

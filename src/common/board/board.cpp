@@ -1,5 +1,5 @@
-#include "common/board.hpp"
-#include "common/beside_gpu.hpp"
+#include "common/board/board.hpp"
+#include "common/board/beside_gpu.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -17,8 +17,8 @@
 #include "common/clock.hpp"
 #include "common/futex.hpp"
 #include "common/kernel_identity.hpp"
+#include "common/machine.hpp"
 #include "common/pe_ranges.hpp"
-#include "common/settings/settings.hpp"
 
 namespace atl::common {
 

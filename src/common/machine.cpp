@@ -1,4 +1,5 @@
-// Resources of the machine for this process; declared in settings.hpp because defaults depend on them.
+#include "common/machine.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -9,7 +10,6 @@
 #include <vector>
 
 #include "common/cgroup.hpp"
-#include "common/settings/settings.hpp"
 
 namespace atl::common {
 namespace {
