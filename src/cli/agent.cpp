@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "bootstrap/store/tcp_socket.hpp"
+#include "bootstrap/host/host_identity.hpp"
 #include "bootstrap/store/wire.hpp"
 #include "cli/hosts.hpp"
 #include "cli/run.hpp"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "bootstrap/invitation.hpp"
+#include "bootstrap/launcher/invitation.hpp"
 #include "cli/cli.hpp"
 #include "cli/output/output.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "atoll/detail/window.hpp"
-#include "bootstrap/hosts.hpp"
+#include "bootstrap/host/hosts.hpp"
 #include "common/board/board.hpp"
 #include "common/settings/settings.hpp"
 #include "transport/transport.hpp"

@@ -1,7 +1,7 @@
 // Every bootstrap: what works, and the reports of what does not.
 #include "bootstrap/bootstrap.hpp"
-#include "bootstrap/host/host_link.hpp"
-#include "bootstrap/store/rendezvous.hpp"
+#include "bootstrap/rendezvous/host_link.hpp"
+#include "bootstrap/rendezvous/rendezvous.hpp"
 #include "bootstrap/store/wire.hpp"
 #include "common/settings/job_environment.hpp"
 #include "support/forked.hpp"

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "atoll/error.hpp"
-#include "bootstrap/invitation.hpp"
+#include "bootstrap/launcher/invitation.hpp"
 
 namespace atl::bootstrap {
 namespace {

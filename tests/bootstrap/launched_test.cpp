@@ -1,7 +1,7 @@
 // A PE under a launcher that this test simulates.
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/host/host_segment.hpp"
-#include "bootstrap/host/launch_protocol.hpp"
+#include "bootstrap/launcher/launch_protocol.hpp"
 #include "bootstrap/store/wire.hpp"
 #include "common/descriptors/fd_passing.hpp"
 #include "support/forked.hpp"

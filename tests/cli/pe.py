@@ -1,4 +1,4 @@
-"""A PE without the library, which uses src/bootstrap/host/launch_protocol.hpp and the job board directly.
+"""A PE without the library, which uses src/bootstrap/launcher/launch_protocol.hpp and the job board directly.
 
 So the launcher is tested against its contract, also by acts that the library would never do.
 """

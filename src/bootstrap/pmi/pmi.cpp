@@ -4,7 +4,7 @@
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/fail.hpp"
 #include "bootstrap/pmi/pmi_client.hpp"
-#include "bootstrap/store/rendezvous.hpp"
+#include "bootstrap/rendezvous/rendezvous.hpp"
 
 namespace atl::bootstrap {
 namespace {

@@ -11,7 +11,7 @@
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/deadline.hpp"
 #include "bootstrap/fail.hpp"
-#include "bootstrap/store/rendezvous.hpp"
+#include "bootstrap/rendezvous/rendezvous.hpp"
 #include "common/settings/job_environment.hpp"
 
 namespace atl::bootstrap {

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "bootstrap/fail.hpp"
-#include "bootstrap/peer_monitor.hpp"
-#include "bootstrap/store/rendezvous.hpp"
+#include "bootstrap/host/host_identity.hpp"
+#include "bootstrap/store/peer_monitor.hpp"
 #include "bootstrap/store/tcp_socket.hpp"
 #include "common/descriptors/fd_courier.hpp"
 #include "common/text.hpp"

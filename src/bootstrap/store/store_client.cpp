@@ -7,6 +7,7 @@
 
 #include "atoll/version.hpp"
 #include "bootstrap/fail.hpp"
+#include "bootstrap/host/host_identity.hpp"
 #include "bootstrap/host/host_segment.hpp"
 #include "bootstrap/store/tcp_socket.hpp"
 #include "common/descriptors/fd_passing.hpp"

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bootstrap/fail.hpp"
+#include "bootstrap/host/host_identity.hpp"
 
 namespace atl::bootstrap {
 namespace {
@@ -146,12 +147,6 @@ std::vector<std::string> own_addresses(const common::Settings& settings) {
     for (const std::string& each : known) list += (list.empty() ? "" : ", ") + each;
     throw Error(ErrorCode::settings, "ATOLL_INTERFACE=" + wanted + " is no interface or address of host " +
                                          host_name() + " that is up; there are: " + list + ".");
-}
-
-std::string host_name() {
-    char name[256] = {};
-    if (::gethostname(name, sizeof name - 1) != 0 || !*name) return "unnamed";
-    return name;
 }
 
 std::string peer_address(int fd) {

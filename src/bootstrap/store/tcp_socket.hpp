@@ -34,7 +34,6 @@ common::Fd connect_to(const addrinfo* addresses);
 /// address), else of all interfaces that are up except loopback. If ATOLL_INTERFACE matches no interface,
 /// throws Error(settings) that lists them.
 std::vector<std::string> own_addresses(const common::Settings& settings);
-std::string host_name();
 /// The remote address, such as "10.0.0.2:40112"; "" if the socket is not a network connection.
 std::string peer_address(int fd);
 

@@ -14,7 +14,7 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "bootstrap/host/launch_protocol.hpp"
+#include "bootstrap/launcher/launch_protocol.hpp"
 #include "cli/output/pe_terminal.hpp"
 #include "common/recorder/statistics.hpp"
 

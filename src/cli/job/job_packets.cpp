@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "bootstrap/host/launch_protocol.hpp"
+#include "bootstrap/launcher/launch_protocol.hpp"
 #include "cli/job/job.hpp"
 #include "common/descriptors/fd_passing.hpp"
 

@@ -1,6 +1,6 @@
 #include "cli/job/kv.hpp"
 
-#include "bootstrap/host/launch_protocol.hpp"
+#include "bootstrap/launcher/launch_protocol.hpp"
 #include "bootstrap/store/wire.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "collective/far/meeting.hpp"
 
-#include "bootstrap/hosts.hpp"
+#include "bootstrap/host/hosts.hpp"
 #include "collective/far/far_members.hpp"
 #include "collective/requests/segment.hpp"
 #include "common/settings/settings.hpp"

@@ -5,7 +5,7 @@
 #include "atoll/detail/window.hpp"
 #include "atoll/job.hpp"
 #include "bootstrap/bootstrap.hpp"
-#include "bootstrap/hosts.hpp"
+#include "bootstrap/host/hosts.hpp"
 #include "common/settings/settings.hpp"
 #include "core/heap/arena.hpp"
 #include "core/heap/symmetric_heap.hpp"

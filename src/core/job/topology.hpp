@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bootstrap/host/host_segment.hpp"
-#include "bootstrap/hosts.hpp"
+#include "bootstrap/host/hosts.hpp"
 
 #include <cstddef>
 #include <string>

@@ -1,6 +1,6 @@
 // A PE of `atoll run --hosts`: the agent of its host left it an Invitation to the launcher's store.
 #include "bootstrap/bootstrap.hpp"
-#include "bootstrap/invitation.hpp"
+#include "bootstrap/launcher/invitation.hpp"
 #include "bootstrap/store/net_link.hpp"
 #include "common/line_buffering.hpp"
 #include "common/settings/job_environment.hpp"

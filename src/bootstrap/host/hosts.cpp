@@ -1,4 +1,4 @@
-#include "bootstrap/hosts.hpp"
+#include "bootstrap/host/hosts.hpp"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "bootstrap/fail.hpp"
-#include "bootstrap/store/tcp_socket.hpp"
+#include "bootstrap/host/host_identity.hpp"
 #include "common/kernel_identity.hpp"
 
 namespace atl::bootstrap {

@@ -6,9 +6,10 @@
 
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/fail.hpp"
-#include "bootstrap/host/host_link.hpp"
+#include "bootstrap/host/host_identity.hpp"
+#include "bootstrap/rendezvous/host_link.hpp"
+#include "bootstrap/rendezvous/rendezvous.hpp"
 #include "bootstrap/store/net_link.hpp"
-#include "bootstrap/store/rendezvous.hpp"
 #include "bootstrap/store/tcp_socket.hpp"
 #include "common/descriptors/fd_passing.hpp"
 #include "common/settings/job_environment.hpp"

@@ -1,4 +1,4 @@
-#include "bootstrap/peer_monitor.hpp"
+#include "bootstrap/store/peer_monitor.hpp"
 
 #include <csignal>
 #include <poll.h>

@@ -1,18 +1,16 @@
-#include "bootstrap/store/rendezvous.hpp"
+#include "bootstrap/rendezvous/rendezvous.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "bootstrap/fail.hpp"
-#include "bootstrap/host/host_link.hpp"
+#include "bootstrap/rendezvous/host_link.hpp"
 #include "bootstrap/store/net_link.hpp"
 #include "bootstrap/store/tcp_socket.hpp"
 #include "common/descriptors/fd_passing.hpp"
 #include "common/hmac.hpp"
-#include "common/kernel_identity.hpp"
 
 namespace atl::bootstrap {
 namespace {
@@ -82,17 +80,6 @@ std::unique_ptr<Bootstrap> meet_across_hosts(const common::Settings& settings, c
 }
 
 }  // namespace
-
-std::string host_identity() {
-    char network[64] = {};
-    static_cast<void>(!::readlink("/proc/self/ns/net", network, sizeof network - 1));
-    return common::boot_id() + " " + network;
-}
-
-bool share_a_host(const std::vector<std::string>& identities) {
-    return std::all_of(identities.begin(), identities.end(),
-                       [&](const std::string& identity) { return identity == identities[0]; });
-}
 
 Exchange exchange_by(const JobOptions::Store& store, int pe, int n_pes) {
     return {pe,

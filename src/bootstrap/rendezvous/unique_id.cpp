@@ -1,7 +1,7 @@
 // A job by an id that the program carries to its PEs itself: by Ray, Dask, an MPI broadcast or the command
 // line.
 #include "bootstrap/bootstrap.hpp"
-#include "bootstrap/host/host_link.hpp"
+#include "bootstrap/rendezvous/host_link.hpp"
 
 namespace atl {
 

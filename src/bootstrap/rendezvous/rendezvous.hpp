@@ -8,12 +8,9 @@
 
 #include "atoll/job.hpp"
 #include "bootstrap/bootstrap.hpp"
+#include "bootstrap/host/host_identity.hpp"
 
 namespace atl::bootstrap {
-
-/// An identity of the host and its network namespace. Abstract sockets do not reach across either.
-std::string host_identity();
-bool share_a_host(const std::vector<std::string>& identities);
 
 /// How PEs that another system started exchange values.
 struct Exchange {

@@ -1,4 +1,4 @@
-#include "bootstrap/host/host_link.hpp"
+#include "bootstrap/rendezvous/host_link.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -11,9 +11,10 @@
 #include <sys/un.h>
 
 #include "bootstrap/fail.hpp"
-#include "bootstrap/peer_monitor.hpp"
+#include "bootstrap/host/host_identity.hpp"
+#include "bootstrap/rendezvous/rendezvous.hpp"
 #include "bootstrap/store/net_link.hpp"
-#include "bootstrap/store/rendezvous.hpp"
+#include "bootstrap/store/peer_monitor.hpp"
 #include "bootstrap/store/tcp_socket.hpp"
 #include "common/descriptors/fd_passing.hpp"
 #include "common/hmac.hpp"
@@ -95,7 +96,7 @@ common::Fd make_socket() {
     return fd;
 }
 
-common::Fd listen_at(const Id& id) {
+common::Fd listen_locally(const Id& id) {
     common::Fd fd = make_socket();
     const Address address(id.name);
     ::fcntl(fd.get(), F_SETFL, O_NONBLOCK);
@@ -110,7 +111,7 @@ common::Fd listen_at(const Id& id) {
     return fd;
 }
 
-common::Fd connect_to(const Id& id) {
+common::Fd connect_locally(const Id& id) {
     common::Fd fd = make_socket();
     const Address address(id.name);
     // Non-blocking: connect would hang if PE 0 listens but does not accept.
@@ -196,7 +197,7 @@ Link connect(const common::Settings& settings, const std::string& text, int pe, 
     link.n_pes = n_pes;
     StoreClient::Identity identity = identity_of(settings, pe, n_pes, id.token);
     const bool same_host = id.host.empty() || id.host == host_number();
-    StoreClient::Connect attempt = [&] { return connect_to(id); };
+    StoreClient::Connect attempt = [&] { return connect_locally(id); };
     std::string place = "the socket of this id";
     if (!same_host) {
         attempt = connect_to_any(id.addresses, id.port);
@@ -206,7 +207,7 @@ Link connect(const common::Settings& settings, const std::string& text, int pe, 
     if (pe == 0) {
         auto [mine, theirs] = common::socket_pair(SOCK_STREAM);
         std::vector<StoreServer::Listener> listeners;
-        listeners.push_back({listen_at(id), true});
+        listeners.push_back({listen_locally(id), true});
         if (common::Fd net = take_listener(text)) listeners.push_back({std::move(net), false});
         StoreServer::Options options = server_options(settings, n_pes, id.token);
         options.secret_name = "unique id";

@@ -1,9 +1,9 @@
-#include "bootstrap/invitation.hpp"
+#include "bootstrap/launcher/invitation.hpp"
 
 #include <sstream>
 
 #include "bootstrap/fail.hpp"
-#include "bootstrap/host/launch_protocol.hpp"
+#include "bootstrap/launcher/launch_protocol.hpp"
 
 namespace atl::bootstrap {
 

@@ -12,7 +12,7 @@
 #include "bootstrap/deadline.hpp"
 #include "bootstrap/fail.hpp"
 #include "bootstrap/host/host_segment.hpp"
-#include "bootstrap/host/launch_protocol.hpp"
+#include "bootstrap/launcher/launch_protocol.hpp"
 #include "bootstrap/store/wire.hpp"
 #include "common/descriptors/fd_passing.hpp"
 #include "common/descriptors/fork_guard.hpp"

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "bootstrap/bootstrap.hpp"
-#include "bootstrap/store/rendezvous.hpp"
+#include "bootstrap/rendezvous/rendezvous.hpp"
 
 namespace atl::bootstrap {
 namespace {

@@ -2,7 +2,7 @@
 // PE during init; afterwards the PEs use separate connections. A store (or a prefix of its keys) serves one
 // job.
 #include "bootstrap/bootstrap.hpp"
-#include "bootstrap/store/rendezvous.hpp"
+#include "bootstrap/rendezvous/rendezvous.hpp"
 
 namespace atl::bootstrap {
 
