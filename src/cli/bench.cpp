@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "cli/cli.hpp"
-#include "cli/options.hpp"
-#include "cli/parse.hpp"
+#include "cli/command/options.hpp"
+#include "cli/command/parse.hpp"
 #include "cli/run.hpp"
 
 namespace atl::cli {

@@ -1,45 +1,15 @@
-// Declarations shared by the parts of the `atoll` command.
+// The commands of `atoll`. `arguments` are those after the command's name; the result is the exit status.
 #pragma once
 
-#include <stdexcept>
-#include <string>
-#include <vector>
+#include "cli/command/command.hpp"
 
 namespace atl::cli {
-
-using Arguments = std::vector<std::string>;
-
-/// A mistake that the user can correct: a sentence, and the exit status of the command.
-class UsageError : public std::runtime_error {
-  public:
-    explicit UsageError(const std::string& sentence, int status = bad_usage)
-        : std::runtime_error(sentence), status_(status) {}
-    int status() const noexcept { return status_; }
-
-    static constexpr int bad_usage = 2;
-    static constexpr int not_executable = 126;  // 126 and 127 as in shells
-    static constexpr int not_found = 127;
-
-  private:
-    int status_;
-};
-
-/// Begins every line of the launcher's own.
-inline constexpr const char* line_begin = "atoll run: ";
-
-/// The commands. `arguments` are those after the command's name; the result is the exit status.
-constexpr int timeout_status = 124;  ///< of a job that --timeout ended, as of timeout(1)
 
 int run_command(const Arguments& arguments);
 /// Runs as the program of a job.
 int info_of_job();
 int info_command(const Arguments& arguments);
 int bench_command(const Arguments& arguments);
-
-/// Throws if a part of the output was lost, such as on a full disk.
-void check_stdout();
-
-/// The folder of this executable.
-std::string executable_folder();
+int report_command(const Arguments& arguments);
 
 }  // namespace atl::cli

@@ -4,7 +4,7 @@
 #include <glob.h>
 #include <system_error>
 
-#include "cli/cli.hpp"
+#include "cli/command/command.hpp"
 #include "cli/config.hpp"
 
 namespace atl::cli {

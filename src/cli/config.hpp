@@ -1,7 +1,7 @@
 // `atoll config`.
 #pragma once
 
-#include "cli/cli.hpp"
+#include "cli/command/command.hpp"
 
 namespace atl::cli {
 

@@ -1,5 +1,5 @@
 #include "cli/hosts.hpp"
-#include "cli/cli.hpp"
+#include "cli/command/command.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -426,35 +426,7 @@ class HostsJob {
     Clock::time_point deadline_, trouble_since_;
 };
 
-std::string no_count(const std::string& hosts, const std::string& count) {
-    return "--hosts " + hosts + ": \"" + count +
-           "\" is no number of PEs; expected NAME:PES,NAME:PES such as a:4,b:4";
-}
-
 }  // namespace
-
-std::vector<HostShare> parse_hosts(const std::string& text) {
-    std::vector<HostShare> hosts;
-    for (std::size_t at = 0; at <= text.size();) {
-        const std::size_t end = std::min(text.find(',', at), text.size());
-        const std::string part = text.substr(at, end - at);
-        const std::size_t colon = part.rfind(':');
-        HostShare share{part.substr(0, colon), 1};
-        if (colon != std::string::npos) {
-            const std::string count = part.substr(colon + 1);
-            if (count.empty() || count.size() > 5 ||
-                count.find_first_not_of("0123456789") != std::string::npos || std::atoi(count.c_str()) < 1)
-                throw UsageError(no_count(text, count));
-            share.n_pes = std::atoi(count.c_str());
-        }
-        if (share.name.empty() || share.name[0] == '-')
-            throw UsageError("--hosts " + text + ": \"" + share.name +
-                             "\" is no host's name; expected NAME:PES,NAME:PES such as a:4,b:4");
-        hosts.push_back(share);
-        at = end + 1;
-    }
-    return hosts;
-}
 
 int run_on_hosts(const RunOptions& options) {
     common::forget_run_ranks();

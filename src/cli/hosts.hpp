@@ -3,14 +3,10 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "cli/options.hpp"
+#include "cli/command/options.hpp"
 
 namespace atl::cli {
-
-/// Parses "a:4,b:4" or "a,b" (one PE each). Throws UsageError.
-std::vector<HostShare> parse_hosts(const std::string& text);
 
 /// Runs the job and returns its status.
 int run_on_hosts(const RunOptions& options);

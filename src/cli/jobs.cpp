@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "bootstrap/host/host_segment.hpp"
-#include "cli/cli.hpp"
+#include "cli/command/command.hpp"
 #include "cli/job/stacks.hpp"
 #include "cli/trace/perfetto.hpp"
 #include "cli/trace/report.hpp"

@@ -1,10 +1,6 @@
-#include <cerrno>
-#include <climits>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <string>
-#include <unistd.h>
 
 #include "atoll/error.hpp"
 #include "atoll/version.hpp"
@@ -13,7 +9,6 @@
 #include "cli/hosts.hpp"
 #include "cli/jobs.hpp"
 #include "cli/mps/mps.hpp"
-#include "cli/trace/report.hpp"
 #include "common/settings/nearest_name.hpp"
 
 namespace atl::cli {
@@ -74,20 +69,6 @@ int dispatch(const Arguments& arguments) {
 }
 
 }  // namespace
-
-void check_stdout() {
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
-    throw std::runtime_error(std::string("The output is incomplete, for stdout cannot be written: ") +
-                             std::strerror(errno));
-}
-
-std::string executable_folder() {
-    char path[PATH_MAX];
-    const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-    if (length <= 0) return ".";
-    const std::string whole(path, static_cast<std::size_t>(length));
-    return whole.substr(0, whole.find_last_of('/'));
-}
 
 }  // namespace atl::cli
 

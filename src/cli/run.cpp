@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "cli/cli.hpp"
+#include "cli/command/options.hpp"
+#include "cli/command/program.hpp"
 #include "cli/hosts.hpp"
 #include "cli/job/job.hpp"
 #include "cli/mps/mps.hpp"
-#include "cli/options.hpp"
-#include "cli/program.hpp"
 #include "cli/thread_counts.hpp"
 #include "common/settings/job_environment.hpp"
 #include "common/settings/settings.hpp"

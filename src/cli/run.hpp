@@ -1,7 +1,7 @@
 // Runs one job; every command that starts PEs uses it.
 #pragma once
 
-#include "cli/options.hpp"
+#include "cli/command/options.hpp"
 
 namespace atl::cli {
 

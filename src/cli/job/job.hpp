@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "cli/job/events.hpp"
+#include "cli/command/options.hpp"
 #include "cli/job/kv.hpp"
 #include "cli/job/process_group.hpp"
 #include "cli/job/rank_variables.hpp"
 #include "cli/job/sleep_watch.hpp"
 #include "cli/job/stall.hpp"
-#include "cli/options.hpp"
+#include "cli/output/events.hpp"
 #include "cli/output/output.hpp"
 #include "cli/output/terminal_input.hpp"
 #include "cli/trace/trace_output.hpp"

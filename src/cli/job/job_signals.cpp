@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "bootstrap/deadline.hpp"
-#include "cli/cli.hpp"
+#include "cli/command/command.hpp"
 #include "cli/job/job.hpp"
 #include "cli/job/last_events.hpp"
 #include "cli/job/stacks.hpp"

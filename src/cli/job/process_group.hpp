@@ -7,7 +7,7 @@
 #include <sys/types.h>
 #include <vector>
 
-#include "cli/program.hpp"
+#include "cli/command/program.hpp"
 #include "common/descriptors/fd.hpp"
 
 namespace atl::cli {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/options.hpp"
+#include "cli/command/options.hpp"
 #include "common/descriptors/fd.hpp"
 
 namespace atl::cli {

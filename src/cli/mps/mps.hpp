@@ -6,7 +6,7 @@
 #include <string>
 #include <sys/types.h>
 
-#include "cli/cli.hpp"
+#include "cli/command/command.hpp"
 #include "common/descriptors/fd.hpp"
 
 namespace atl::cli {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/cli.hpp"
+#include "cli/command/command.hpp"
 
 namespace atl::cli {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/job/events.hpp"
+#include "cli/output/events.hpp"
 #include "cli/output/sink.hpp"
 #include "cli/output/tracebacks.hpp"
 #include "common/descriptors/fd.hpp"

@@ -10,7 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "cli/job/events.hpp"
+#include "cli/output/events.hpp"
 
 namespace atl::cli {
 namespace {

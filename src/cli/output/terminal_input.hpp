@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cli/job/events.hpp"
+#include "cli/output/events.hpp"
 #include "common/descriptors/fd.hpp"
 
 namespace atl::cli {

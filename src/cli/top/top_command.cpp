@@ -9,10 +9,10 @@
 #include <unistd.h>
 #include <vector>
 
-#include "cli/cli.hpp"
+#include "cli/command/command.hpp"
+#include "cli/command/package.hpp"
+#include "cli/command/parse.hpp"
 #include "cli/jobs.hpp"
-#include "cli/package.hpp"
-#include "cli/parse.hpp"
 #include "cli/top/table.hpp"
 #include "common/descriptors/fd.hpp"
 

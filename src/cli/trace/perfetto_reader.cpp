@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/cli.hpp"
+#include "cli/command/command.hpp"
 #include "cli/trace/perfetto.hpp"
 #include "cli/trace/perfetto_format.hpp"
 #include "cli/trace/protobuf.hpp"

@@ -1,7 +1,6 @@
 // The texts that `atoll report` and `atoll record FILE` print.
 #pragma once
 
-#include "cli/cli.hpp"
 #include "cli/trace/job_trace.hpp"
 #include "cli/trace/summary.hpp"
 
@@ -34,8 +33,5 @@ std::string parts_text(std::initializer_list<std::pair<const char*, std::string>
 
 /// Passes the events as lines of JSON.
 void each_line(const JobTrace& trace, const std::function<void(const std::string& line)>& body);
-
-/// `atoll report`.
-int report_command(const Arguments& arguments);
 
 }  // namespace atl::cli

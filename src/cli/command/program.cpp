@@ -1,4 +1,4 @@
-#include "cli/program.hpp"
+#include "cli/command/program.hpp"
 
 #include <cerrno>
 #include <csignal>

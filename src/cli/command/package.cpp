@@ -1,11 +1,11 @@
-#include "cli/package.hpp"
+#include "cli/command/package.hpp"
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <unistd.h>
 
-#include "cli/program.hpp"
+#include "cli/command/program.hpp"
 #include "common/settings/settings.hpp"
 
 namespace atl::cli {

@@ -1,7 +1,7 @@
 // Programs of the Python package that a command of `atoll` becomes.
 #pragma once
 
-#include "cli/cli.hpp"
+#include "cli/command/command.hpp"
 
 namespace atl::cli {
 

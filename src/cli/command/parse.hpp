@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/cli.hpp"
+#include "cli/command/command.hpp"
 
 namespace atl::cli {
 

@@ -4,9 +4,10 @@
 #include <atomic>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bootstrap/launcher/invitation.hpp"
-#include "cli/cli.hpp"
+#include "cli/command/command.hpp"
 #include "cli/output/output.hpp"
 
 namespace atl::cli {
@@ -52,6 +53,9 @@ struct RunOptions {
 
 /// Throws UsageError. Empty if help was requested (and printed).
 std::optional<RunOptions> parse_run_options(const Arguments& arguments);
+
+/// Parses "a:4,b:4" or "a,b" (one PE each). Throws UsageError.
+std::vector<HostShare> parse_hosts(const std::string& text);
 
 /// Parses the number of PEs. Throws UsageError for anything but 1, 2, …
 int parse_pe_count(const std::string& text, const char* option = "-n");

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cli/cli.hpp"
-#include "cli/package.hpp"
-#include "cli/parse.hpp"
+#include "cli/command/package.hpp"
+#include "cli/command/parse.hpp"
 #include "cli/trace/page/page_data.hpp"
 #include "cli/trace/perfetto.hpp"
 #include "cli/trace/perfetto_format.hpp"

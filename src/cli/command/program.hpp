@@ -1,7 +1,7 @@
 // Finds the file that a PE executes.
 #pragma once
 
-#include "cli/cli.hpp"
+#include "cli/command/command.hpp"
 
 namespace atl::cli {
 

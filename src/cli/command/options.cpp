@@ -1,4 +1,4 @@
-#include "cli/options.hpp"
+#include "cli/command/options.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -6,15 +6,14 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "cli/hosts.hpp"
-#include "cli/parse.hpp"
+#include "cli/command/parse.hpp"
 #include "common/machine.hpp"
 #include "common/settings/settings.hpp"
 
 namespace atl::cli {
 namespace {
 
-constexpr const char* usage = "atoll run [-n N] [OPTIONS] PROGRAM [ARGUMENTS...]";
+constexpr const char* run_usage = "atoll run [-n N] [OPTIONS] PROGRAM [ARGUMENTS...]";
 
 /// The number of arguments before PROGRAM. Found here rather than by the parser for two reasons. All
 /// arguments behind PROGRAM belong to it. And "-np" and "-ppn" are no options that a parser of single letters
@@ -98,19 +97,34 @@ void check_output(const RunOptions& options) {
         throw UsageError("--label, --raw and --output-dir exclude one another: give one of them");
 }
 
+std::string no_count(const std::string& hosts, const std::string& count) {
+    return "--hosts " + hosts + ": \"" + count +
+           "\" is no number of PEs; expected NAME:PES,NAME:PES such as a:4,b:4";
+}
+
 }  // namespace
 
-bool parse(CLI::App& app, Arguments arguments, const std::string& hint) {
-    try {
-        std::reverse(arguments.begin(), arguments.end());  // CLI11 expects them in reverse
-        app.parse(arguments);
-        return true;
-    } catch (const CLI::CallForHelp&) {
-        std::cout << app.help();
-        return false;
-    } catch (const CLI::ParseError& error) {
-        throw UsageError(error.what() + hint);
+std::vector<HostShare> parse_hosts(const std::string& text) {
+    std::vector<HostShare> hosts;
+    for (std::size_t at = 0; at <= text.size();) {
+        const std::size_t end = std::min(text.find(',', at), text.size());
+        const std::string part = text.substr(at, end - at);
+        const std::size_t colon = part.rfind(':');
+        HostShare share{part.substr(0, colon), 1};
+        if (colon != std::string::npos) {
+            const std::string count = part.substr(colon + 1);
+            if (count.empty() || count.size() > 5 ||
+                count.find_first_not_of("0123456789") != std::string::npos || std::atoi(count.c_str()) < 1)
+                throw UsageError(no_count(text, count));
+            share.n_pes = std::atoi(count.c_str());
+        }
+        if (share.name.empty() || share.name[0] == '-')
+            throw UsageError("--hosts " + text + ": \"" + share.name +
+                             "\" is no host's name; expected NAME:PES,NAME:PES such as a:4,b:4");
+        hosts.push_back(share);
+        at = end + 1;
     }
+    return hosts;
 }
 
 int parse_pe_count(const std::string& text, const char* option) {
@@ -188,7 +202,7 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
                    "the program, or -m MODULE for a module of Python; all further arguments belong to it")
         ->type_name("[ARGUMENTS...]");
     app.footer("Ctrl-C ends the job, a second one at once; Ctrl-\\ prints what every PE is doing.");
-    if (!parse(app, own, std::string(" (usage: ") + usage + ")")) return std::nullopt;
+    if (!parse(app, own, std::string(" (usage: ") + run_usage + ")")) return std::nullopt;
 
     set_counts(options, count, over_hosts->count() != 0 ? &hosts : nullptr);
     if (!ppn.empty()) check_share(options, ppn);
@@ -203,7 +217,7 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
     std::size_t program = split;
     if (program < arguments.size() && arguments[program] == "--") ++program;
     options.command.assign(arguments.begin() + static_cast<std::ptrdiff_t>(program), arguments.end());
-    if (options.command.empty()) throw UsageError(std::string("PROGRAM is missing: ") + usage);
+    if (options.command.empty()) throw UsageError(std::string("PROGRAM is missing: ") + run_usage);
     return options;
 }
 
