@@ -1,7 +1,7 @@
 // Groups over several hosts: their members are threads, which ATOLL_HOST_ID puts on hosts, and UCX joins
 // these.
-#include "collective/far/endpoint.hpp"
-#include "collective/far/meeting.hpp"
+#include "collective/members/endpoint.hpp"
+#include "collective/members/meeting.hpp"
 #include "collective/requests.hpp"
 #include "collective/requests/group.hpp"
 

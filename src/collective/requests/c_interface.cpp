@@ -1,7 +1,7 @@
 // The plain C interface of groups (atoll/groups.h).
 #include "atoll/groups.h"
 
-#include "collective/far/meeting.hpp"
+#include "collective/members/meeting.hpp"
 #include "collective/requests/c_interface.hpp"
 #include "collective/requests/group.hpp"
 

@@ -2,8 +2,8 @@
 // slots.
 #pragma once
 
+#include "collective/members/members.hpp"
 #include "collective/requests/call.hpp"
-#include "collective/requests/members.hpp"
 #include "memory/process_heap.hpp"
 
 #include <memory>

@@ -1,8 +1,8 @@
 // Messages: sends and receives between two members of a group, in rings, as state machines.
 #pragma once
 
+#include "collective/members/members.hpp"
 #include "collective/requests/call.hpp"
-#include "collective/requests/members.hpp"
 
 #include <deque>
 #include <memory>

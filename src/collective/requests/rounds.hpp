@@ -1,9 +1,9 @@
 // Rounds: the collectives of a group as state machines. Only the oldest unfinished one moves.
 #pragma once
 
+#include "collective/members/members.hpp"
 #include "collective/requests/call.hpp"
 #include "collective/requests/in_place.hpp"
-#include "collective/requests/members.hpp"
 
 #include <optional>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "collective/far/far_members.hpp"
+#include "collective/members/far_members.hpp"
 
 #include "atoll/error.hpp"
 #include "common/log.hpp"

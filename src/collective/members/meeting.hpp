@@ -2,7 +2,7 @@
 #pragma once
 
 #include "atoll/job.hpp"
-#include "collective/requests/members.hpp"
+#include "collective/members/members.hpp"
 
 #include <string>
 #include <vector>

@@ -1,8 +1,8 @@
-#include "collective/far/meeting.hpp"
+#include "collective/members/meeting.hpp"
 
 #include "bootstrap/host/hosts.hpp"
-#include "collective/far/far_members.hpp"
-#include "collective/requests/segment.hpp"
+#include "collective/members/far_members.hpp"
+#include "collective/members/segment.hpp"
 #include "common/settings/settings.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "collective/far/endpoint.hpp"
+#include "collective/members/endpoint.hpp"
 
 #include "atoll/error.hpp"
 #include "common/clock.hpp"

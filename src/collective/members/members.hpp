@@ -2,8 +2,8 @@
 #pragma once
 
 #include "atoll/error.hpp"
-#include "collective/far/far_members.hpp"
-#include "collective/requests/area.hpp"
+#include "collective/members/area.hpp"
+#include "collective/members/far_members.hpp"
 #include "common/recorder/recorder.hpp"
 
 #include <functional>

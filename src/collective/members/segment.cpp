@@ -1,4 +1,4 @@
-#include "collective/requests/segment.hpp"
+#include "collective/members/segment.hpp"
 
 #include <utility>
 

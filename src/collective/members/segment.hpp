@@ -1,7 +1,7 @@
 // Segment: memory for a group whose members are processes of one host that no job connects, as in PyTorch.
 #pragma once
 
-#include "collective/requests/members.hpp"
+#include "collective/members/members.hpp"
 #include "common/descriptors/process_watch.hpp"
 #include "memory/shared_file.hpp"
 

@@ -2,8 +2,8 @@
 // process has copies of theirs. A member passes on what it writes into its area, in order.
 #pragma once
 
-#include "collective/far/endpoint.hpp"
-#include "collective/requests/area.hpp"
+#include "collective/members/area.hpp"
+#include "collective/members/endpoint.hpp"
 #include "common/bell.hpp"
 #include "common/quiet_thread.hpp"
 
