@@ -1,7 +1,7 @@
 // The module _atoll: everything is registered here, by topic.
 #define ATOLL_IMPORTS_NUMPY
+#include "calls/registry.hpp"
 #include "gpu/device.hpp"
-#include "registry.hpp"
 
 #include <stdexcept>
 

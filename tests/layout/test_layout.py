@@ -39,7 +39,7 @@ WARN_LINES, MOST_LINES = 400, 600
 # The most files of a folder of sources, without its sub-folders.
 MOST_FILES = 26
 # Layers whose sub-folders include each other. They sort the files by topic, and each layer is one piece of code.
-CIRCLES_INSIDE = {"core", "python"}
+CIRCLES_INSIDE = {"core"}
 # Files of src/core that include src/gpu, for the others too (docs/decisions/0056-gpus-in-core.md).
 KNOW_GPUS = {
     "src/core/heap/device_access.hpp",

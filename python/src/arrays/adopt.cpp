@@ -1,8 +1,8 @@
 // Recognizes arrays of other libraries by a protocol of their type. The protocol is looked up once for each
 // type.
+#include "arrays/adopt.hpp"
 #include "arrays/dlpack.hpp"
 #include "calls/kinds.hpp"
-#include "gpu/device.hpp"
 
 #include <algorithm>
 #include <string_view>

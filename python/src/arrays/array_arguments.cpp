@@ -1,5 +1,6 @@
+#include "arrays/adopt.hpp"
+#include "arrays/special_types.hpp"
 #include "calls/names.hpp"
-#include "gpu/device.hpp"
 
 #include "core/job/job_state.hpp"
 #include "gpu/heap/device_memory.hpp"

@@ -1,7 +1,7 @@
 // Boxes of distributed arrays: what an index expression names, and the parts that have its elements.
 #pragma once
 
-#include "py.hpp"
+#include "calls/py.hpp"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "gpu/device.hpp"
+#include "arrays/special_types.hpp"
 
 #include <cstring>
 

@@ -1,5 +1,7 @@
 #include "arrays/staging.hpp"
 
+#include "arrays/adopt.hpp"
+
 namespace atl::python {
 
 bool is_values(PyObject* value) {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "py.hpp"
+#include "calls/py.hpp"
 
 namespace atl::python {
 

@@ -1,6 +1,6 @@
 #include "arrays/transfer.hpp"
 
-#include "gpu/far_moves.hpp"
+#include "arrays/far_moves.hpp"
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // The line of the user's program that called the package.
 #pragma once
 
-#include "py.hpp"
+#include "calls/py.hpp"
 
 #include <string>
 #include <string_view>

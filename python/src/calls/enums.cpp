@@ -1,6 +1,6 @@
 #include "calls/enums.hpp"
 
-#include "registry.hpp"
+#include "calls/registry.hpp"
 
 #include <string>
 

@@ -3,7 +3,7 @@
 
 #include "atoll/error.hpp"
 
-#include "py.hpp"
+#include "calls/py.hpp"
 
 namespace atl::python {
 

@@ -1,7 +1,7 @@
 // A cache of classifications of Python types.
 #pragma once
 
-#include "py.hpp"
+#include "calls/py.hpp"
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // Names of symmetric memory in errors: the array, and the line that allocated it.
 #pragma once
 
-#include "py.hpp"
+#include "calls/py.hpp"
 
 #include <cstddef>
 #include <string>

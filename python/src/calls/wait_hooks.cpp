@@ -3,7 +3,7 @@
 
 #include "calls/caller.hpp"
 #include "calls/names.hpp"
-#include "registry.hpp"
+#include "calls/registry.hpp"
 
 #include <dlfcn.h>
 

@@ -3,20 +3,13 @@
 // that only reads NumPy's struct serves both memories; code that accesses elements checks `on_device`.
 #pragma once
 
-#include "arrays/array_arguments.hpp"
+#include "arrays/adopt.hpp"
+#include "arrays/special_types.hpp"
 
 namespace atl::python {
 
-/// atoll.DeviceArray.
-struct DeviceArray {
-    PyObject_HEAD PyObject* header;
-};
-extern PyTypeObject* device_array_type;
 void register_device_array(PyObject* module);
 
-inline PyArrayObject* header_of(PyObject* device_array) noexcept {
-    return as_array(reinterpret_cast<DeviceArray*>(device_array)->header);
-}
 /// Makes an atoll.DeviceArray for the memory that `header` describes.
 Ref make_device_array(Ref header);
 /// Its slots for bool(x), for == and !=, and for hash(x).
@@ -28,43 +21,11 @@ void note_device(const Job& job);
 /// The same memory as an array of `library`: a torch.Tensor, a cupy.ndarray, else an atoll.DeviceArray.
 Ref in_library(Ref device_array, Library library);
 
-/// The header of any library's array on this PE's GPU; empty for other values and other memory.
-Ref header_for(PyObject* value, Library& library);
-/// The handle of a library's current stream on this PE's GPU. If the library is not given, the only imported
-/// one is used.
-void* current_stream_of(Library library);
-/// The reason why a GPU array could not be adopted, for an error; empty for anything else.
-std::string why_not_adopted(PyObject* value);
-
 /// Throws Unsupported, naming the PE, if a PE of the team is reached by a transport only.
 void check_in_window(const char* function, const Team& team);
 
-/// The Python module atoll._device, which handles the names of other libraries.
-PyObject* device_module();
-
-// ---- element types that NumPy does not have: a structured dtype with one field that has the type's name
-struct SpecialType {
-    const char* name;
-    int bytes;
-    int dlpack_code;
-    bool reducible;
-    DType type;
-};
-/// Returns the row of a special type; null for all other dtypes.
-const SpecialType* special_type(PyArray_Descr* descr) noexcept;
-/// A dtype as errors show it; special types by their names.
-Ref dtype_name(PyArray_Descr* descr);
-inline Ref dtype_name(PyArrayObject* array) { return dtype_name(PyArray_DESCR(array)); }
-/// True if one is such a type and the other the ml_dtypes type of that name: their bits are the same.
-bool same_special(PyArray_Descr* a, PyArray_Descr* b);
-/// Converts a number to an element of such a type, of 8 bits, and back (atoll/_narrow.py).
-std::uint8_t float8_code(const SpecialType& type, double number);
-double float8_number(const SpecialType& type, std::uint8_t code);
-/// The reductions on a GPU of a dtype.
-DTypeRow device_row_of(PyArrayObject* array) noexcept;
-
 // ---- moving data
-//
+
 /// The argument `stream=`: absent (the call blocks the host), or a stream of this PE's GPU.
 struct StreamArg {
     bool given = false;

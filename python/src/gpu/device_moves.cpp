@@ -1,6 +1,6 @@
 // Copies between the device heaps of PEs and local memory, for calls that block the host and for streams.
+#include "arrays/far_moves.hpp"
 #include "gpu/device.hpp"
-#include "gpu/far_moves.hpp"
 #include "gpu/stream_cache.hpp"
 #include "pool/pool.hpp"
 

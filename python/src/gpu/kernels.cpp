@@ -5,9 +5,9 @@
 #include "gpu/gpu_sharing.hpp"
 
 #include "calls/errors.hpp"
+#include "calls/registry.hpp"
 #include "gpu/kernel_trace.hpp"
 #include "gpu/stream_cache.hpp"
-#include "registry.hpp"
 
 #include <cstddef>
 #include <exception>

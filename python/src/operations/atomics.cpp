@@ -1,7 +1,7 @@
 // Atomic operations on one element of a symmetric array.
+#include "calls/registry.hpp"
 #include "gpu/stream_cache.hpp"
 #include "pool/pool.hpp"
-#include "registry.hpp"
 
 #include <deque>
 #include <string>

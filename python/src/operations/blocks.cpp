@@ -1,7 +1,7 @@
 // A part of atoll.arrays in C++: additions to elements by global numbers.
 #include "arrays/transfer.hpp"
-#include "operations/irregular.hpp"
-#include "registry.hpp"
+#include "calls/registry.hpp"
+#include "operations/elements/irregular.hpp"
 
 #include <algorithm>
 #include <bit>

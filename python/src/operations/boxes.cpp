@@ -1,8 +1,8 @@
 // The base class of distributed arrays: get and put of boxes on hosts. All that is rare goes to methods of
 // Python.
 #include "arrays/box.hpp"
-#include "gpu/far_moves.hpp"
-#include "registry.hpp"
+#include "arrays/far_moves.hpp"
+#include "calls/registry.hpp"
 
 #include <algorithm>
 #include <cfloat>

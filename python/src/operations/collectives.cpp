@@ -1,7 +1,7 @@
 // Collectives that move data: broadcast, collect, fcollect, alltoall, alltoalls, gather, scatter.
-#include "arrays/staging.hpp"
+#include "calls/registry.hpp"
+#include "operations/pair.hpp"
 #include "operations/requests.hpp"
-#include "registry.hpp"
 
 #include <algorithm>
 #include <utility>

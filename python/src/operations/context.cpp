@@ -1,6 +1,6 @@
 // atoll.Context.
+#include "calls/registry.hpp"
 #include "calls/state.hpp"
-#include "registry.hpp"
 
 #include <nanobind/stl/string.h>
 

@@ -6,11 +6,11 @@
 
 #include "calls/caller.hpp"
 #include "calls/names.hpp"
+#include "calls/registry.hpp"
 #include "calls/state.hpp"
 #include "common/recorder/stack_area.hpp"
 #include "operations/requests.hpp"
 #include "pool/pool.hpp"
-#include "registry.hpp"
 
 #include <csignal>
 #include <string>

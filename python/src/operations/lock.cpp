@@ -4,7 +4,7 @@
 #include "arrays/array_block.hpp"
 #include "arrays/dtypes.hpp"
 #include "calls/names.hpp"
-#include "registry.hpp"
+#include "calls/registry.hpp"
 
 #include <nanobind/stl/string.h>
 

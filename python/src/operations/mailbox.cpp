@@ -2,8 +2,8 @@
 #include "atoll/mailbox.hpp"
 
 #include "arrays/staging.hpp"
+#include "calls/registry.hpp"
 #include "gpu/device_mailbox.hpp"
-#include "registry.hpp"
 
 #include <nanobind/stl/string.h>
 

@@ -1,6 +1,7 @@
 // send and recv, alone or several in a group.
 #include "arrays/staging.hpp"
-#include "registry.hpp"
+#include "calls/registry.hpp"
+#include "gpu/stream_cache.hpp"
 
 #include <deque>
 #include <memory>

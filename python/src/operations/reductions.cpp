@@ -1,8 +1,8 @@
 // Reductions and scans over the PEs of a team.
-#include "arrays/staging.hpp"
 #include "calls/enums.hpp"
+#include "calls/registry.hpp"
+#include "operations/pair.hpp"
 #include "operations/requests.hpp"
-#include "registry.hpp"
 
 #include <utility>
 

@@ -1,8 +1,8 @@
 // Request: a collective that was started by blocking=False.
 #include "operations/requests.hpp"
 
+#include "calls/registry.hpp"
 #include "common/log.hpp"
-#include "registry.hpp"
 
 #include <nanobind/stl/string.h>
 

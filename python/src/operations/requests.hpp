@@ -1,8 +1,8 @@
 // Collectives that are started by blocking=False, and the arrays that they use until they are done.
 #pragma once
 
-#include "arrays/staging.hpp"
 #include "atoll/requests.hpp"
+#include "operations/pair.hpp"
 
 #include <memory>
 #include <optional>

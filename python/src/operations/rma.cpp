@@ -1,7 +1,7 @@
 // put, get, p, g, fence and quiet.
 #include "arrays/transfer.hpp"
-#include "operations/irregular.hpp"
-#include "registry.hpp"
+#include "calls/registry.hpp"
+#include "operations/elements/irregular.hpp"
 
 #include <memory>
 #include <vector>

@@ -2,7 +2,7 @@
 // elements in memory order, for any shapes. They need separate entries; the rest of atoll.shmem is written in
 // Python.
 #include "arrays/transfer.hpp"
-#include "registry.hpp"
+#include "calls/registry.hpp"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
 // Signals: words of uint64 that a put sets or increases once its data have arrived.
+#include "arrays/far_moves.hpp"
 #include "calls/enums.hpp"
+#include "calls/registry.hpp"
 #include "core/context/signal_notes.hpp"
-#include "gpu/far_moves.hpp"
 #include "gpu/stream_cache.hpp"
 #include "pool/pool.hpp"
-#include "registry.hpp"
 
 #include <cstring>
 

@@ -1,6 +1,6 @@
 // A part of atoll.sparse in C++: the product of rows and a vector, written in place.
 #include "arrays/array_arguments.hpp"
-#include "registry.hpp"
+#include "calls/registry.hpp"
 
 namespace atl::python {
 namespace {

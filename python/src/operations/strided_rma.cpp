@@ -1,9 +1,10 @@
 // OpenSHMEM's own strided operations: iput, iget, ibput, ibget. (put and get take any NumPy view, which is
 // more general.)
+#include "arrays/far_moves.hpp"
 #include "arrays/transfer.hpp"
-#include "gpu/far_moves.hpp"
+#include "calls/registry.hpp"
+#include "gpu/device.hpp"
 #include "pool/pool.hpp"
-#include "registry.hpp"
 
 namespace atl::python {
 namespace {

@@ -1,6 +1,6 @@
 // Barriers.
+#include "calls/registry.hpp"
 #include "gpu/stream_cache.hpp"
-#include "registry.hpp"
 
 namespace atl::python {
 namespace {

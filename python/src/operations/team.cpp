@@ -1,6 +1,6 @@
 // atoll.Team.
+#include "calls/registry.hpp"
 #include "gpu/device.hpp"
-#include "registry.hpp"
 
 #include <nanobind/stl/string.h>
 

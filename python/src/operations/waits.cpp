@@ -1,10 +1,9 @@
 // Waits for and tests of this PE's own symmetric words.
-#include "arrays/staging.hpp"
 #include "calls/enums.hpp"
+#include "calls/registry.hpp"
 #include "gpu/device.hpp"
 #include "gpu/stream_cache.hpp"
 #include "gpu/stream_results.hpp"
-#include "registry.hpp"
 
 #include <deque>
 #include <string>

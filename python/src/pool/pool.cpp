@@ -6,10 +6,10 @@
 #include "core/context/context_state.hpp"
 #include "core/team/team_state.hpp"
 
+#include "calls/registry.hpp"
 #include "pool/pool.hpp"
 #include "pool/pool_table.hpp"
 #include "pool/pool_uses.hpp"
-#include "registry.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // when it first uses it with a PE. It reads that PE's table, without that PE's participation.
 #pragma once
 
-#include "gpu/device.hpp"
+#include "calls/state.hpp"
 
 #include <atomic>
 

@@ -1,5 +1,5 @@
 // Broadcasts and checks the operands of take, put_at and add_at.
-#include "operations/irregular.hpp"
+#include "operations/elements/irregular.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "gpu/far_moves.hpp"
+#include "arrays/far_moves.hpp"
 
 #include "core/context/context_state.hpp"
 #include "core/job/job_state.hpp"

@@ -1,7 +1,7 @@
 // One registration function for each topic.
 #pragma once
 
-#include "py.hpp"
+#include "calls/py.hpp"
 
 namespace atl::python {
 

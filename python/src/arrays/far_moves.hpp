@@ -2,8 +2,9 @@
 // of other hosts. Each call of the library costs microseconds at any size, so few calls move everything.
 #pragma once
 
+#include "atoll/stream.hpp"
+
 #include "arrays/transfer.hpp"
-#include "gpu/stream_cache.hpp"
 
 namespace atl::python {
 

@@ -1,7 +1,7 @@
 // take, put_at, add_at: many single elements of many PEs in one call, in a C++ loop.
-#include "operations/irregular.hpp"
+#include "operations/elements/irregular.hpp"
 #include "arrays/transfer.hpp"
-#include "registry.hpp"
+#include "calls/registry.hpp"
 
 namespace atl::python {
 namespace {

@@ -1,6 +1,7 @@
 // take, put_at and add_at of GPU arrays, for calls that block the host and for streams.
 #include "arrays/staging.hpp"
-#include "operations/irregular.hpp"
+#include "gpu/stream_cache.hpp"
+#include "operations/elements/irregular.hpp"
 
 #include "atoll/elements.hpp"
 

@@ -1,5 +1,5 @@
 // Element types of GPUs that NumPy does not have.
-#include "gpu/device.hpp"
+#include "arrays/special_types.hpp"
 
 #include <string_view>
 

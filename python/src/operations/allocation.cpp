@@ -1,8 +1,8 @@
 // Allocates and frees symmetric arrays, and makes views of other PEs' copies.
 #include "calls/names.hpp"
+#include "calls/registry.hpp"
 #include "gpu/device.hpp"
 #include "pool/pool.hpp"
-#include "registry.hpp"
 
 #include <algorithm>
 #include <cstring>
