@@ -38,7 +38,8 @@ NEED_CUDA = {"half.hpp", "launch.hpp"}
 WARN_LINES, MOST_LINES = 400, 600
 # The most files of a folder of sources, without its sub-folders.
 MOST_FILES = 26
-# Layers whose sub-folders include each other. They sort the files by topic, and each layer is one piece of code.
+# Layers whose sub-folders include each other. Those of the core sort it by topic: a JobState has all parts of a job,
+# and each part uses it.
 CIRCLES_INSIDE = {"core"}
 # Files of src/core that include src/gpu, for the others too (docs/decisions/0056-gpus-in-core.md).
 KNOW_GPUS = {
