@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 
 namespace atl::cli {
 

@@ -1,7 +1,7 @@
 // SentSignals: the signals that PEs have sent to a word that a PE waits for, or to that word of another PE.
 #pragma once
 
-#include "common/board.hpp"
+#include "common/board/board.hpp"
 
 #include <string>
 #include <vector>
