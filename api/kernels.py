@@ -85,13 +85,14 @@ ALIKE = {"symmetric": "x", "word": "words", "from": "team"}
 
 
 def in_python(language: str) -> dict[str, list[list[str]]]:
-    """Return the arguments of each function of a package, by `file.function`.
+    """Return the arguments of each function of a package, by `module.function`.
 
     A default is included if it is not the usual one. The operations that a file takes from the shared file of its name
     are among its functions.
     """
     found: dict[str, list[list[str]]] = {}
-    for file in sorted((ROOT / "python/atoll" / language).glob("*.py")):
+    package = ROOT / "python/atoll" / language
+    for file in sorted([*package.glob("*.py"), *package.glob("_dsl/*.py")]):
         text = file.read_text()
         functions = ast.parse(text).body
         if f"_kernels.bodies import {file.stem}\n" in text:
@@ -101,7 +102,8 @@ def in_python(language: str) -> dict[str, list[list[str]]]:
             ]
         for node in functions:
             if isinstance(node, ast.FunctionDef):
-                found.setdefault(f"{file.stem}.{node.name}", []).append(arguments_of(node))
+                module = ".".join(file.relative_to(package).with_suffix("").parts)
+                found.setdefault(f"{module}.{node.name}", []).append(arguments_of(node))
     return found
 
 

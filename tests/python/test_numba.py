@@ -63,7 +63,7 @@ def test_waits_are_named_as_they_were_called(job: Job, cache: Path) -> None:
 def test_cached_kernels_belong_to_one_atoll(job: Job, cache: Path) -> None:
     """A kernel is compiled once, and again after an update of Atoll."""
     code = """
-        import atoll.numba as dev, atoll.numba._kept as kept
+        import atoll.numba as dev, atoll.numba._dsl._kept as kept
         atoll.init()
         if len(sys.argv) > 1: kept.fingerprint = lambda _: sys.argv[1]
         @dev.kernel(cache=True)

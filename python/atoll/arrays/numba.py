@@ -20,8 +20,8 @@ from typing import Any
 
 import atoll.numba as dev
 
-from ..numba._registration import TARGETS, implement
-from ..numba._registration import helper as _helper
+from ..numba._dsl._registration import TARGETS, implement
+from ..numba._dsl._registration import helper as _helper
 from ._kernel_view import place
 
 __all__ = ["add", "find", "get", "put"]

@@ -15,7 +15,7 @@ from cutlass import BFloat16, Float, Float16, Float32, Float64, Int32, Int64, Nu
 from cutlass._mlir import ir
 
 from .._kernels import rules
-from ._copies import dense, fits
+from ._dsl._copies import dense, fits
 from ._types import (
     FLOATS,
     HALVES,

@@ -10,7 +10,7 @@ from cutlass import Constexpr, Int32, Int64
 from .._kernels.checks import CHECKS
 from .._ptx import AT
 from ._addresses import address, at_peer, check_place, refuse_pe, words_at
-from ._copies import copy_bytes, is_whole, size_in_bytes
+from ._dsl._copies import copy_bytes, is_whole, size_in_bytes
 from ._exchange import counts_at, end_exchange, most_bytes, next_epoch, part, send
 from ._polling import Call, call_of, wait_relaxed, wait_word
 from ._primitives import RELEASE, SYSTEM, complete_bulk, load, pairs_of, store, store_part

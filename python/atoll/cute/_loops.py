@@ -14,7 +14,7 @@ from . import _mailboxes as mailboxes
 from . import _primitives as prim
 from ._addresses import address
 from ._collectives import SYNC_EPOCH, meet_at
-from ._copies import is_whole, size_in_bytes
+from ._dsl._copies import is_whole, size_in_bytes
 from ._mailboxes import Inbox, Outbox
 from ._polling import Call, call_of, wait_pair
 from ._types import ACQUIRE_RELEASE, THREAD, Order, Scope, Team

@@ -13,7 +13,7 @@ from cutlass import Constexpr, Int32, Int64
 from .._kernels.checks import CHECKS
 from .._ptx import AT
 from ._addresses import address, at_peer, check_place, refuse_pe
-from ._copies import is_whole, size_in_bytes
+from ._dsl._copies import is_whole, size_in_bytes
 from ._polling import Call, call_of, wait_pair, wait_pairs, wait_word
 from ._primitives import SYSTEM, load, load_flagged, load_part, pairs_of, store, store_flagged, store_part
 from ._threads import meet_threads, rank_of, share, size_of

@@ -10,7 +10,7 @@ from .._kernels.bodies import _moves
 from .._kernels.checks import CHECKS
 from . import _primitives as prim
 from ._addresses import address, there
-from ._copies import copy_tensor, is_dense, size_in_bytes
+from ._dsl._copies import copy_tensor, is_dense, size_in_bytes
 from ._primitives import asm, full_fence, has_bulk
 from ._threads import meet_threads, place_of, rank_of
 from ._types import GRID, THREAD, Scope, Team, is_shared, is_swizzled

@@ -11,7 +11,7 @@ from .._kernels.bodies import _signals
 from .._ptx import AT
 from . import _primitives as prim
 from ._addresses import address, at_peer, check_place, moved, peer_for
-from ._copies import copy_tensor
+from ._dsl._copies import copy_tensor
 from ._polling import call_of, wait_word
 from ._primitives import RELEASE, add_release, store, update
 from ._threads import meet_threads, rank_of

@@ -12,7 +12,7 @@ from .. import _ptx
 from .._kernels.tracing import EVENTS, words_of_name
 from .._ptx import AT
 from ._addresses import address
-from ._copies import size_in_bytes
+from ._dsl._copies import size_in_bytes
 from ._primitives import apart, asm
 from ._threads import rank_of
 from ._types import BLOCK, GRID, THREAD, Scope

@@ -11,9 +11,9 @@ from numba.core.errors import TypingError
 
 from .. import numba as dev
 from ..numba import _primitives as prim
-from ..numba import _registration
+from ..numba._dsl import _registration
+from ..numba._dsl._registration import vocabulary
 from ..numba._polling import WAIT, call_of, look_around
-from ..numba._registration import vocabulary
 from ..numba._types import WORDS
 from ..nvshmem.device.numba._teams import for_kernels, world
 

@@ -25,10 +25,10 @@ from __future__ import annotations
 from . import _installed as _installed  # the first import: it raises an error if Numba is missing
 
 # isort: split
-from . import _registration
+from ._dsl import _registration
 
 # isort: split
-from . import _cpu as _cpu  # each target's primitives, before anything compiles
+from ._dsl import _cpu as _cpu  # each target's primitives, before anything compiles
 
 # isort: split
 from .. import _kernels
@@ -47,10 +47,10 @@ __all__ = [
 __all__ += _kernels.publish("numba", globals())
 
 if _registration.DEVICE is not None:
-    from . import _gpu as _gpu
-    from . import _gpu_bulk as _gpu_bulk
-    from . import _gpu_copies as _gpu_copies
-    from . import _gpu_polling as _gpu_polling
-    from . import _gpu_threads as _gpu_threads
+    from ._dsl import _gpu as _gpu
+    from ._dsl import _gpu_bulk as _gpu_bulk
+    from ._dsl import _gpu_copies as _gpu_copies
+    from ._dsl import _gpu_polling as _gpu_polling
+    from ._dsl import _gpu_threads as _gpu_threads
 if _registration.MLIR:
-    from . import _mlir as _mlir  # the last import: it registers all of the above for its compiler
+    from ._dsl import _mlir as _mlir  # the last import: it registers all of the above for its compiler

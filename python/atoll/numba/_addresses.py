@@ -10,7 +10,7 @@ from .._device import DeviceTeam
 from .._kernels.checks import CHECKS
 from . import _primitives as p
 from ._checks import check
-from ._registration import HOST, TARGETS, emit, helper, implement, operation, vocabulary
+from ._dsl._registration import HOST, TARGETS, emit, helper, implement, operation, vocabulary
 from ._types import item
 
 i32, i64 = types.int32, types.int64

@@ -8,8 +8,8 @@ from .._kernels.bodies import _atomics
 from .._kernels.checks import CHECKS
 from . import _primitives as prim
 from ._addresses import kind_of, peer_for
+from ._dsl._registration import helper, operation, vocabulary
 from ._moves import unit_of
-from ._registration import helper, operation, vocabulary
 
 u8 = types.uint8
 ATOMIC, P, G = CHECKS["atomic"], CHECKS["p"], CHECKS["g"]

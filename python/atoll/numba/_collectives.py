@@ -8,10 +8,10 @@ from .._kernels.checks import CHECKS
 from .._ptx import AT
 from . import _primitives as prim
 from ._addresses import at_peer, bytes_of, check_place, implement_check, item_of
+from ._dsl._registration import helper, operation, vocabulary
 from ._exchange import counts_at, end_exchange, most_bytes, next_epoch, part, send
 from ._mailboxes import pairs_of
 from ._polling import call_of, wait_relaxed, wait_word
-from ._registration import helper, operation, vocabulary
 from ._types import ACQUIRE_RELEASE, GE, RELAXED, THREAD, constant
 
 i64 = types.int64

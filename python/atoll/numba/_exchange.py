@@ -5,9 +5,9 @@ from __future__ import annotations
 from .._ptx import AT
 from . import _primitives as prim
 from ._addresses import at_peer
+from ._dsl._registration import helper
 from ._mailboxes import i64, pairs_of, u32
 from ._polling import wait_pair
-from ._registration import helper
 
 SLOTS, EXCHANGE_EPOCH, AREA = AT["slots"], AT["exchange_epoch"], AT["slot_area_pairs"]
 FEW, LEAST, PAIR = AT["few_pes"], AT["least_slot_pairs"], AT["pair_bytes"]

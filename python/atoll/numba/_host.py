@@ -28,8 +28,8 @@ from .._kernels.arguments import (
     on_host,
     team_for,
 )
-from ._compilers import COMPILERS, Compiler, compiler
-from ._kept import compiled_once, of_this_atoll
+from ._dsl._compilers import COMPILERS, Compiler, compiler
+from ._dsl._kept import compiled_once, of_this_atoll
 
 RESIDENT = -1
 """`grid` of launch: the most blocks that run at once; 1 on the host."""
@@ -187,7 +187,11 @@ def _in_short(kernel: Kernel, error: Exception) -> Exception | None:
     here = pathlib.Path(__file__).parent
     inner = (here, here.parent / "_kernels/bodies")
     calls = re.findall(r"typing of call at ([^\n]*) \((\d+)\)", str(error))
-    users = [f" ({file}, line {line})" for file, line in calls if pathlib.Path(file).parent not in inner]
+    users = [
+        f" ({file}, line {line})"
+        for file, line in calls
+        if not any(one in pathlib.Path(file).parents for one in inner)
+    ]
     return type(error)(f"{kernel.__name__}: {said[-1]}{users[0] if users else ''}")
 
 

@@ -13,10 +13,10 @@ from . import _mailboxes as mailboxes
 from . import _primitives as prim
 from ._addresses import bytes_of
 from ._collectives import SYNC, SYNC_EPOCH, is_relaxed, meet_at
+from ._dsl._registration import operation, vocabulary
 from ._host import Mailbox
 from ._mailboxes import Inbox, Outbox
 from ._polling import POST, RECEIVE, Call, call_of, wait_pair
-from ._registration import operation, vocabulary
 from ._types import ACQUIRE_RELEASE, THREAD
 
 i64, u64 = types.int64, types.uint64

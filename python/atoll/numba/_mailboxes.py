@@ -9,8 +9,8 @@ from numba.core import types
 from .._ptx import AT
 from . import _primitives as prim
 from ._addresses import at_peer, bytes_of, check_place
+from ._dsl._registration import TARGETS, helper, implement, operation
 from ._polling import POST, RECEIVE, Call, call_of, flag_of, wait_pair, wait_pairs, wait_word
-from ._registration import TARGETS, helper, implement, operation
 from ._types import GE, THREAD
 
 i64, u8, u32 = types.int64, types.uint8, types.uint32

@@ -8,7 +8,7 @@ from .._kernels.bodies import _moves
 from .._kernels.checks import CHECKS
 from . import _primitives as prim
 from ._addresses import item_of, lesser, peer_for
-from ._registration import helper, operation, vocabulary
+from ._dsl._registration import helper, operation, vocabulary
 from ._types import FLOATS, GRID, THREAD, constant, item
 
 IPUT, IGET, ASYNC_PUT = CHECKS["iput"], CHECKS["iget"], CHECKS["async_put"]

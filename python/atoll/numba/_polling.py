@@ -11,7 +11,7 @@ from .._kernels.constants import COMPARED_BY
 from .._ptx import AT, NO_VALUES
 from . import _primitives as p
 from ._addresses import kind_of
-from ._registration import HOST, helper, implement, vocabulary
+from ._dsl._registration import HOST, helper, implement, vocabulary
 from ._types import GE, LEFT_OUT, constant, is_left_out, one_of
 
 SIGNAL_WAIT, CONSUME, WAIT = AT["signal_wait_until"], AT["signal_consume"], AT["wait_until"]

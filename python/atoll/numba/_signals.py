@@ -7,8 +7,8 @@ from numba.core import types
 from .._kernels.bodies import _signals
 from . import _primitives as prim
 from ._addresses import at_peer, check_place, item_of, kind_of, lesser, peer_for
+from ._dsl._registration import helper, operation, vocabulary
 from ._polling import CONSUME, call_of, wait_one, wait_word
-from ._registration import helper, operation, vocabulary
 from ._types import GE, SET, THREAD, constant
 
 

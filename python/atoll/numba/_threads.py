@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import _primitives as p
-from ._registration import operation
+from ._dsl._registration import operation
 from ._types import BLOCK, GRID
 
 

@@ -11,9 +11,9 @@ from .._ptx import AT
 from . import _primitives as prim
 from ._addresses import at_peer, check_place, item_of, kind_of, lesser, peer_for
 from ._collectives import meet_members
+from ._dsl._registration import DEVICE, HOST, helper, implement, operation
 from ._polling import call_of
 from ._reductions import combine_part, fold_at
-from ._registration import DEVICE, HOST, helper, implement, operation
 from ._types import THREAD
 
 i64 = types.int64

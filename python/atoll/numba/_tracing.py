@@ -14,7 +14,7 @@ from .._kernels.tracing import EVENTS, Event, text_with_event, words_of_name
 from .._ptx import AT
 from . import _primitives as prim
 from ._addresses import bytes_of, item_of, kind_of, lesser
-from ._registration import helper, vocabulary
+from ._dsl._registration import helper, vocabulary
 from ._types import BLOCK, GRID, THREAD, constant
 
 i64 = types.int64

@@ -9,8 +9,8 @@ from numba.core import types
 from .._kernels.bodies import _waits
 from . import _primitives as prim
 from ._addresses import item_of, kind_of
+from ._dsl._registration import helper, operation, vocabulary
 from ._polling import WAIT, call_of, compare, look_around, reported, wait_one, wait_word
-from ._registration import helper, operation, vocabulary
 from ._types import THREAD, plain
 
 i64 = types.int64

@@ -13,7 +13,7 @@ from ._primitives import at_int64
 from ._types import INTERPRETED, integer_pe
 
 if INTERPRETED:
-    from ._interpreted import refuse_pe, refuse_place
+    from ._dsl._interpreted import refuse_pe, refuse_place
 else:
     refuse_pe = refuse_place = None  # Triton resolves every name in a function that it compiles
 

@@ -55,7 +55,7 @@ def _as_argument(x: Any) -> Any:
     if isinstance(x, _atoll.Team):
         return x.device("host" if INTERPRETED else "device")
     if INTERPRETED and isinstance(x, np.ndarray):
-        from ._interpreted import HostArray
+        from ._dsl._interpreted import HostArray
 
         return HostArray(x)
     return x

@@ -18,7 +18,7 @@ from .. import _ptx
 from ._types import INTERPRETED
 
 if INTERPRETED:
-    from ._interpreted import pause
+    from ._dsl._interpreted import pause
 
     def num_threads():
         """Interpreted programs have one thread."""

@@ -16,7 +16,7 @@ from ._primitives import at_int32, at_int64, bytes_of, thread
 from ._types import INTERPRETED
 
 if INTERPRETED:
-    from ._interpreted import begin_event, end_event
+    from ._dsl._interpreted import begin_event, end_event
 else:
     begin_event = end_event = None  # Triton resolves every name in a function that it compiles
 

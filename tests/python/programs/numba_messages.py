@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import atoll
 import atoll.numba as dev
 import numpy as np
-from atoll.numba._registration import numba_cuda
+from atoll.numba._dsl._registration import numba_cuda
 from checks import CollectiveInputs, equal, raises, run
 from numba import extending
 from numba_setup import MLIR, cuda, kernel, kernel_of, left, me, n, new, read, right, start, where

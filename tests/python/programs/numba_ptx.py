@@ -27,7 +27,7 @@ MLIR = "mlir" in sys.argv
 # Device functions are compiled for the GPU at hand; this machine has no GPU.
 if MLIR:
     import numba_cuda_mlir.tools
-    from atoll.numba._mlir._kinds import back
+    from atoll.numba._dsl._mlir._kinds import back
     from numba_cuda_mlir import cuda
 
     numba_cuda_mlir.tools._cached_cc = (9, 0)

@@ -6,7 +6,7 @@ The functions also compile in numba.njit, for memory of the host; there every sc
 from __future__ import annotations
 
 # ruff: noqa: F403
-from ....numba import _registration
+from ....numba._dsl import _registration
 from . import amo, collective, direct, mem, rma
 from .amo import *
 from .collective import *

@@ -11,8 +11,8 @@ from llvmlite import ir
 from numba.core import types
 
 from ...._device import DeviceTeam
-from ....numba import _registration
-from ....numba._registration import HOST, TARGETS, emit, helper, implement
+from ....numba._dsl import _registration
+from ....numba._dsl._registration import HOST, TARGETS, emit, helper, implement
 from ..._state import NvshmemInvalid
 from .. import _table
 
@@ -108,7 +108,7 @@ def load_on_gpu(row):
 
 
 def end_on_gpu(handle):
-    from ....numba._gpu import apart
+    from ....numba._dsl._gpu import apart
 
     def build(context, builder, values):
         if isinstance(builder, ir.IRBuilder) and "atoll_no_team" not in builder.module.globals:

@@ -6,7 +6,7 @@ from numba.core import types
 from numba.core.errors import TypingError
 
 from ....numba import _types as ours
-from ....numba._registration import helper, vocabulary
+from ....numba._dsl._registration import helper, vocabulary
 from ...direct import SignalOp
 
 i64 = types.int64

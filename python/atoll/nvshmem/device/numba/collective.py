@@ -6,9 +6,9 @@ from .... import numba as dev
 from ....numba._addresses import bytes_of, lesser
 from ....numba._checks import check
 from ....numba._collectives import BROADCAST, REDUCE, broadcast_bytes
+from ....numba._dsl._registration import vocabulary
 from ....numba._polling import call_of
 from ....numba._reductions import reduce_elements
-from ....numba._registration import vocabulary
 from ._teams import for_kernels, team_of, world
 from ._words import op_of
 

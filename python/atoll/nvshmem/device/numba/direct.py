@@ -7,8 +7,8 @@ from numba.core import types
 from .... import numba as dev
 from ....numba import _primitives as prim
 from ....numba._addresses import kind_of
+from ....numba._dsl._registration import vocabulary
 from ....numba._polling import SIGNAL_WAIT, call_of, wait_word
-from ....numba._registration import vocabulary
 from ....numba._types import array
 from ...direct import SmemAmount as SmemAmount
 from ._teams import for_kernels, team_or_empty, world

@@ -7,7 +7,7 @@ from numba.core import types
 from numba.core.errors import TypingError
 
 from ....numba._addresses import peer_in
-from ....numba._registration import TARGETS, emit, vocabulary
+from ....numba._dsl._registration import TARGETS, emit, vocabulary
 from ._teams import I64, TEAM, for_host, load_on_gpu, world
 
 __all__ = ["get_multicast_array", "get_peer_array"]

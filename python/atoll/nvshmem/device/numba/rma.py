@@ -7,8 +7,8 @@ from numba.core import types
 from .... import numba as dev
 from ...._kernels.bodies._signals import PUT_SIGNAL, PUT_SIGNAL_NBI
 from ....numba import _primitives as prim
+from ....numba._dsl._registration import vocabulary
 from ....numba._moves import unit_of
-from ....numba._registration import vocabulary
 from ....numba._signals import put_and_signal
 from ._teams import for_kernels, world
 from ._words import is_setting

@@ -15,13 +15,14 @@ from numba_cuda_mlir._mlir.dialects import arith
 from numba_cuda_mlir.lowering_utilities import RangeObject, convert
 from numba_cuda_mlir.numba_cuda.typing import templates
 
-from .. import _addresses, _gpu, _gpu_threads, _moves, _registration, _threads, _tiles
-from .._host import Mailbox
-from .._loops import Meeting
-from .._mailboxes import Inbox, Outbox
-from .._polling import Call
+from ... import _addresses, _moves, _threads, _tiles
+from ..._host import Mailbox
+from ..._loops import Meeting
+from ..._mailboxes import Inbox, Outbox
+from ..._polling import Call
+from ..._types import GRID
+from .. import _gpu, _gpu_threads, _registration
 from .._registration import FORMS, Form
-from .._types import GRID
 from ._builder import Builder, Context, Value, as_i64, raw, strides
 from ._kinds import Named, TypingError, back, nothing, ours, their_errors, theirs
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from numba.core import types
 from numba.core.errors import TypingError
 
-from . import _primitives as prim
-from ._addresses import item_of, kind_of
+from .. import _primitives as prim
+from .._addresses import item_of, kind_of
+from .._types import item
 from ._registration import helper, operation, vocabulary
-from ._types import item
 
 i64 = types.int64
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .._kernels.fingerprints import fingerprint
+from ..._kernels.fingerprints import fingerprint
 
 PATIENCE = 120.0
 """Seconds that a PE waits for another one's compilation. Then it compiles too."""

@@ -13,10 +13,10 @@ from numba.core import types
 from numba.core.errors import TypingError
 from numba.core.typing import templates
 
-from .. import _ptx, _versions
-from .._device import DeviceTeam
-from ._checks import check
-from ._types import Kind
+from ... import _ptx, _versions
+from ..._device import DeviceTeam
+from .._checks import check
+from .._types import Kind
 
 
 class Target(NamedTuple):
@@ -135,17 +135,18 @@ def operation(function: F) -> F:
     In a job with a trace its event is around it.
     """
     if "<locals>" in function.__qualname__:  # of _kernels/bodies: pickled by its name in the port's module
-        function.__module__ = f"{__package__}.{function.__module__.rpartition('.')[2]}"
+        function.__module__ = f"{_PORT}.{function.__module__.rpartition('.')[2]}"
         function.__qualname__ = function.__name__
     compiled: Any = function
     if _ptx.TRACES and "team" in inspect.signature(function).parameters and function.__module__ != _ADDRESSES:
-        from ._tracing import traced  # it uses the functions of this module, and of _addresses.py
+        from .._tracing import traced  # it uses the functions of this module, and of _addresses.py
 
         compiled = traced(function)
     return vocabulary(functools.wraps(function)(lambda *kinds, **keywords: compiled))  # type: ignore[return-value]
 
 
-_ADDRESSES = f"{__package__}._addresses"
+_PORT = __package__.rpartition(".")[0]
+_ADDRESSES = f"{_PORT}._addresses"
 
 
 def _shown(signature: inspect.Signature) -> str:

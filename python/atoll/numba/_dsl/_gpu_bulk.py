@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from .. import _ptx
-from . import _primitives as p
+from ... import _ptx
+from .. import _primitives as p
 from ._cpu import I64, nothing
 from ._gpu import I32, asm, does, emits, i64
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from .._ptx import AT, NO_VALUES
-from . import _primitives as p
+from ..._ptx import AT, NO_VALUES
+from .. import _primitives as p
+from .._types import BLOCK, GRID, THREAD, WARP, constant
 from ._cpu import I64
 from ._gpu import compiled, does, emits, gives, i64, statement, u32, value
 from ._registration import numba_cuda
-from ._types import BLOCK, GRID, THREAD, WARP, constant
 
 if numba_cuda is not None:
     from numba.cuda import nvvmutils

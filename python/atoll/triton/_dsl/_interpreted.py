@@ -12,8 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-from .. import _atoll, _ptx
-from .._ptx import AT
+from ... import _atoll, _ptx
+from ..._ptx import AT
 
 _INTS, _WORDS = [ctypes.c_int] * 5, [ctypes.c_uint64] * 5
 _look = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *_INTS, *_WORDS)(_atoll._kernel_look())
@@ -113,7 +113,7 @@ def refuse_pe(team, pe, operation) -> None:
 
 def _called() -> str:
     """Return the name of the function of atoll.triton that the kernel calls: the outermost of this package."""
-    here, frame, name = Path(__file__).parent, sys._getframe(1), ""
+    here, frame, name = Path(__file__).parents[1], sys._getframe(1), ""
     while frame is not None:
         file = Path(frame.f_code.co_filename)
         if file.parent == here and file.name != "_host.py":

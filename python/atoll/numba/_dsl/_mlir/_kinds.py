@@ -19,9 +19,9 @@ from numba_cuda_mlir.errors import TypingError as TypingError
 from numba_cuda_mlir.models import PrimitiveModel
 from numba_cuda_mlir.numba_cuda import types as their_types
 
-from ..._device import DeviceTeam
+from ...._device import DeviceTeam
+from ..._types import Constant
 from .._registration import TEAM, special_team
-from .._types import Constant
 
 types: Any = numba_types  # untyped, as in numba-cuda-mlir
 theirs: Any = their_types

@@ -9,10 +9,10 @@ import llvmlite.binding
 from llvmlite import ir
 from numba.core import types
 
-from .. import _atoll
-from .._ptx import AT
-from . import _primitives as p
-from ._polling import flag_of
+from ... import _atoll
+from ..._ptx import AT
+from .. import _primitives as p
+from .._polling import flag_of
 from ._registration import HOST, Target, emit, implement
 
 I64 = ir.IntType(64)

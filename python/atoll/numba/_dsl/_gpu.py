@@ -7,8 +7,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from .. import _ptx
-from . import _primitives as p
+from ... import _ptx
+from .. import _primitives as p
 from ._cpu import I64, as_bits, as_value, bit_forms, bits_type, nothing
 from ._registration import DEVICE, emit, implement
 

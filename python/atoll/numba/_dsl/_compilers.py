@@ -6,7 +6,7 @@ import functools
 import importlib.util
 from typing import Any
 
-from .. import _versions
+from ... import _versions
 
 
 class Compiler:

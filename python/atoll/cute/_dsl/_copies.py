@@ -7,11 +7,11 @@ import cutlass
 import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
-from .. import _ptx
-from ._addresses import address, words_at
-from ._primitives import asm
-from ._threads import place_of
-from ._types import Scope, is_swizzled
+from ... import _ptx
+from .._addresses import address, words_at
+from .._primitives import asm
+from .._threads import place_of
+from .._types import Scope, is_swizzled
 
 
 def is_whole(x) -> bool:

@@ -6,8 +6,8 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
-from .. import _ptx
-from . import _primitives as p
+from ... import _ptx
+from .. import _primitives as p
 from ._cpu import I64, nothing
 from ._gpu import I32, apart, asm, compiled, does, emits, i64, statement, u64
 

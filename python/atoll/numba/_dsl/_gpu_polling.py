@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from numba.core import types
 
-from . import _polling
-from . import _primitives as p
-from ._polling import compare
+from .. import _polling
+from .. import _primitives as p
+from .._polling import compare
 from ._registration import DEVICE, implement
 
 assert DEVICE is not None

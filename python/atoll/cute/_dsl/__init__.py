@@ -1,0 +1,1 @@
+"""Parts that only CuTe DSL needs: copies of tensors by their layouts."""

@@ -1,0 +1,1 @@
+"""Parts that only Numba needs: its compilers and targets, and the primitives of hosts and GPUs."""

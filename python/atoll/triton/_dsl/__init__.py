@@ -1,0 +1,1 @@
+"""Parts that only Triton needs: its interpreter."""
