@@ -111,7 +111,7 @@ def arguments_of(node: ast.FunctionDef) -> list[str]:
     names = [one.arg for one in node.args.args]
     defaults = zip(reversed(names), map(ast.unparse, reversed(node.args.defaults)), strict=False)
     unbounded = ("0", "None", "UNBOUNDED")
-    usual = {"tag": ("0", "None"), "bound_ns": unbounded, "scope": ("THREAD",)}
+    usual = {"tag": ("0", "None", "UNTAGGED"), "bound_ns": unbounded, "scope": ("THREAD",)}
     named = {name: f"{name}={text}" for name, text in defaults if text not in usual.get(name, ())}
     return [named.get(name, name) for name in names]
 

@@ -411,6 +411,19 @@ def _linear(to: str, index: str, size: str) -> str:
     return " ".join(axes)
 
 
+def trace_begin(only_first: bool = False) -> str:
+    """The clock in ns, 0 without a trace: $0 (=l). Operands: control (l); the thread's number (r) if only_first, which
+    also returns 0 in all but the first.
+    """
+    others = "\n    setp.ne.u32 p, $2, 0; @p bra DONE;" if only_first else ""
+    return f"""{{ .reg .pred p; .reg .b64 a; mov.b64 a, 0;{others}
+    setp.eq.u64 p, $1, 0; @p bra DONE;
+    ld.global.u64 a, [$1+{AT["trace"]}];
+    setp.eq.u64 p, a, 0; @p bra DONE;
+    mov.u64 a, %globaltimer;
+    DONE: mov.b64 $0, a; }}"""
+
+
 def trace_write(
     control: str = "$0",
     what: str = "$1",

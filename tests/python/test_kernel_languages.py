@@ -78,6 +78,15 @@ def test_triton_kernels_compile(package: str) -> None:
     )
 
 
+def test_triton_kernels_with_a_trace_compile(package: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [with_triton(False), str(PROGRAMS / "triton_traced_ptx.py")],
+        env=environment(PYTHONPATH=package, ATOLL_TRACE=str(tmp_path / "out.pftrace")),
+        capture_output=True, text=True, timeout=HANG_GUARD, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "begins ends\n"), done.stdout + done.stderr
+
+
 @pytest.mark.parametrize(("n", "how"), [(1, "compile"), (3, "interpret")])
 def test_elements_of_distributed_arrays_in_triton(package: str, n: int, how: str) -> None:
     interpreted = how == "interpret"

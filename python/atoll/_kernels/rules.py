@@ -19,7 +19,7 @@ PLAIN = {
     "team": "team", "to": "team", "pe": "pe", "root": "pe", "tag": "integer", "bound_ns": "integer",
     **dict.fromkeys(("part", "data", "k", "i"), "whole"), }  # fmt: skip
 """The rule of an argument that is the same for all operations."""
-MADE_BY = {"out": ("outbox",), "come": ("inbox",), "met": ("meeting",)}
+MADE_BY = {"box": ("mailbox",), "out": ("outbox",), "come": ("inbox",), "met": ("meeting",)}
 ENDS = {"begin": ("outbox", "inbox"), "end": ("outbox", "inbox"), "close": ("outbox", "inbox", "meeting")}
 """The operations whose result an argument must be: by its name, and `which` by its operation."""
 

@@ -31,8 +31,8 @@ from . import _installed as _installed  # the first import: it raises an error i
 from .. import _kernels
 from .._kernels.arguments import mailbox_bytes
 from ._checks import checked
+from ._collectives import Meeting
 from ._host import mailbox, most_resident_blocks, tensor
-from ._loops import Meeting
 from ._mailboxes import Inbox, Mailbox, Outbox
 from ._tracing import traced
 from ._types import Team, team

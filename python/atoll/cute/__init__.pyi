@@ -5,8 +5,8 @@ from ._types import (
     SET as SET, SUM as SUM, THREAD as THREAD, WARP as WARP, XOR as XOR, Team as Team, team as team,
 )
 from .._kernels.arguments import mailbox_bytes as mailbox_bytes
+from ._collectives import Meeting as Meeting
 from ._host import mailbox as mailbox, most_resident_blocks as most_resident_blocks, tensor as tensor
 from ._mailboxes import Inbox as Inbox, Mailbox as Mailbox, Outbox as Outbox
-from ._loops import Meeting as Meeting
 
 __all__: list[str]

@@ -28,4 +28,4 @@ def _there(team, x, pe):
     return peer_for(team, CHECKS["atomic"], address(x), pe)
 
 
-globals().update(_atomics.operations(lambda function: function, prim, word_kind, _there))
+globals().update(_atomics.operations(prim.as_it_is, prim, word_kind, _there))

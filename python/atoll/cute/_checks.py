@@ -6,15 +6,16 @@ A check returns the argument as the operation takes it: a PE as an Int32, a valu
 # mypy: ignore-errors
 from __future__ import annotations
 
-import enum
 import functools
 import inspect
+from typing import ClassVar
 
 import cutlass.cute as cute
 from cutlass import BFloat16, Float, Float16, Float32, Float64, Int32, Int64, Numeric, Uint64
 from cutlass._mlir import ir
 
-from .._kernels import rules
+from .._kernels import checking
+from .._kernels.rules import Rule
 from ._dsl._copies import dense, fits
 from ._types import (
     FLOATS,
@@ -32,16 +33,6 @@ from ._types import (
     kind_of,
 )  # fmt: skip
 
-GROUPS = {"scope": Scope, "cmp": Compare, "op of a signal": SignalOp, "op": ReduceOp, "order": Order}
-ALLOWED = {
-    **dict.fromkeys(("words", "many", "bits", "counted"), WORDS),
-    **dict.fromkeys(("numbers", "compared", "summed"), WORDS + FLOATS),
-    "added": WORDS + FLOATS + HALVES,
-    "element": WORDS + FLOATS + NARROW,
-}
-"""The types of words, by the key of [dtypes] in the table."""
-
-
 SIZED = {
     "put", "get", "put_nbi", "get_nbi", "async_put", "put_signal", "put_signal_nbi", "broadcast", "fcollect", "alltoall",
     "reduce",
@@ -57,21 +48,126 @@ DENSE = {
 """Arguments that must be contiguous."""
 
 
+class Checks(checking.Checks):
+    """The checks of arguments, which are values or constants of CuTe DSL."""
+
+    language = "cute"
+    allowed: ClassVar = {
+        **dict.fromkeys(("words", "many", "bits", "counted"), WORDS),
+        **dict.fromkeys(("numbers", "compared", "summed"), WORDS + FLOATS),
+        "added": WORDS + FLOATS + HALVES,
+        "element": WORDS + FLOATS + NARROW,
+    }
+
+    groups: ClassVar = {
+        "scope": Scope,
+        "cmp": Compare,
+        "op of a signal": SignalOp,
+        "op": ReduceOp,
+        "order": Order,
+    }
+
+    def shown(self, x):
+        return type(x).__name__
+
+    def named(self, kind):
+        return kind.__name__
+
+    def element(self, rule, x):
+        if rule.kind != "word" or rule.of == "many":
+            self.tensor(rule, x)
+        kind = kind_of(rule.argument, x)
+        (global_memory if rule.kind == "word" else addressed)(rule.argument, x)
+        return kind
+
+    def is_integer(self, x):
+        return isinstance(x, (int, Numeric, ir.Value)) and not isinstance(x, Float)
+
+    def tensor(self, rule, x, wanted="a cute.Tensor"):
+        if not isinstance(x, cute.Tensor):
+            raise self.refusal(rule, x, wanted)
+        return x
+
+    def team(self, rule, x):
+        if not isinstance(x, Team):
+            raise self.refusal(
+                rule, x, "the result of dev.team(team) on the host, as the kernel's argument `team: dev.Team`"
+            )
+        return x
+
+    def pe(self, rule, x):
+        if isinstance(x, (float, Float, cute.Tensor, cute.Pointer, tuple, str)) or x is None:
+            raise self.refusal(rule, x, "an integer, a PE's number in the team")
+        return Int32(x)
+
+    def view(self, rule, x):
+        kind_of(rule.argument, x)
+        global_memory(rule.argument, x)
+        return x
+
+    remote = view
+
+    def strided(self, rule, dst):
+        kind = self.same(rule, dst).element_type
+        if kind.width not in (8, 16, 32, 64):
+            raise TypeError(f"elements of {kind.width} bits; of 8, 16, 32 or 64")
+        return dst
+
+    def tile(self, rule, dst):
+        self.strided(rule, dst)
+        for which in ("dst", "src"):
+            x = self.given[which]
+            if cute.rank(x) != 2 or any(isinstance(extent, tuple) for extent in x.shape):
+                raise TypeError(f"{which} has the shape {x.shape}; it must have two flat modes")
+        return dst
+
+    def reduction(self, rule, op):
+        self.constant(Rule("op", "", "op"), op)
+        allowed = WORDS if op in (ReduceOp.AND, ReduceOp.OR, ReduceOp.XOR) else WORDS + FLOATS
+        kind = self.given["src"].element_type
+        if kind not in allowed:
+            listed = ", ".join(one.__name__ for one in allowed)
+            raise TypeError(f"{op.name} of {kind.__name__}; it takes {listed}")
+        return op
+
+    def number(self, rule, value):
+        """Return a value as the type of the word that it is for; a float for an integer is refused."""
+        kind = kind_of(rule.of, self.given[rule.of])
+        if not isinstance(value, (int, float, Numeric, ir.Value)):
+            raise self.refusal(rule, value, f"a number, for a word of {kind.__name__}")
+        if kind not in FLOATS + HALVES:
+            if isinstance(value, (float, Float16, BFloat16, Float32, Float64)):
+                raise TypeError(
+                    f"{rule.argument} is {self.shown(value)}, and the word of {kind.__name__}; convert one to the other"
+                )
+            if isinstance(value, int) and not -(1 << kind.width - 1) <= value < 1 << kind.width:
+                raise OverflowError(f"{rule.argument} is {value}, which does not fit {kind.__name__}")
+        return kind(value)
+
+    def whole(self, rule, x):
+        if isinstance(x, float) or not self.is_integer(x):
+            raise self.refusal(rule, x, "an integer")
+        return (Uint64 if rule.argument == "data" else Int64)(x)
+
+    def status(self, rule, x):
+        return x if x is None else self.tensor(rule, x, "None or a cute.Tensor of integers")
+
+    def values(self, rule, x):
+        return self.tensor(rule, x, "a cute.Tensor, a value for each word")
+
+    indices = tensor
+
+
 def checked(name: str, function):
     """Return the operation with checks of its arguments, which CuTe DSL calls while it compiles a kernel."""
-    wanted, signature = rules.rules("cute", name), inspect.signature(function)
+    signature = inspect.signature(function)
 
     @functools.wraps(function)
     def operation(*arguments, **keywords):
         bound = signature.bind(*arguments, **keywords)
         bound.apply_defaults()
         given = bound.arguments
-        for rule in wanted:
-            if rule.kind in CHECKS:
-                try:
-                    given[rule.argument] = CHECKS[rule.kind](rule, given[rule.argument], given)
-                except (TypeError, OverflowError) as error:
-                    raise type(error)(f"atoll.cute.{name}: {error}") from None
+        Checks(name, given).run()
         for which in DENSE.get(name, ()):
             dense(name, which, given[which])
         if name in SIZED:
@@ -79,144 +175,3 @@ def checked(name: str, function):
         return function(**given)
 
     return operation
-
-
-def team(rule, x, given):
-    if not isinstance(x, Team):
-        raise TypeError(
-            f"{rule.argument} is {type(x).__name__}; it must be the result of dev.team(team) on the host, as the kernel's argument "
-            "`team: dev.Team`"
-        )
-    return x
-
-
-def pe(rule, x, given):
-    if isinstance(x, (float, Float, cute.Tensor, cute.Pointer, tuple, str)) or x is None:
-        raise TypeError(
-            f"{rule.argument} is {type(x).__name__}; it must be an integer, a PE's number in the team"
-        )
-    return Int32(x)
-
-
-def word(rule, x, given):
-    kind = kind_of(rule.argument, x)
-    global_memory(rule.argument, x)
-    if kind not in ALLOWED[rule.of]:
-        raise TypeError(
-            rules.not_of(rule.argument, kind.__name__, (one.__name__ for one in ALLOWED[rule.of]))
-        )
-    return tensor(rule, x) if rule.of == "many" else x
-
-
-def tensor(rule, x, wanted: str = "a cute.Tensor"):
-    if not isinstance(x, cute.Tensor):
-        raise TypeError(f"{rule.argument} is {type(x).__name__}; it must be {wanted}")
-    return x
-
-
-def view(rule, x, given):
-    kind_of(rule.argument, x)
-    global_memory(rule.argument, x)
-    return x
-
-
-def array(rule, x, given):
-    addressed(rule.argument, tensor(rule, x))
-    return x
-
-
-def pair(rule, dst, given):
-    for which in ("dst", "src"):
-        array(rules.Rule(which, ""), given[which], given)
-    kinds = [given[which].element_type for which in ("dst", "src")]
-    if kinds[0] is not kinds[1]:
-        raise TypeError(rules.unlike(*(kind.__name__ for kind in kinds)))
-    if rule.kind != "same" and kinds[0].width not in (8, 16, 32, 64):
-        raise TypeError(f"elements of {kinds[0].width} bits; of 8, 16, 32 or 64")
-    return dst
-
-
-def tile(rule, dst, given):
-    pair(rule, dst, given)
-    for which in ("dst", "src"):
-        shape = given[which].shape
-        if cute.rank(given[which]) != 2 or any(isinstance(extent, tuple) for extent in shape):
-            raise TypeError(f"{which} has the shape {shape}; it must have two flat modes")
-    return dst
-
-
-def constant(rule, x, given):
-    group = GROUPS[rule.of]
-    if not isinstance(x, group):
-        shown = f"dev.{x.name}" if isinstance(x, enum.Enum) else repr(x)
-        raise TypeError(rules.not_one_of(rule.argument, shown, (f"dev.{one.name}" for one in group)))
-    return x
-
-
-def reduction(rule, op, given):
-    constant(rules.Rule("op", "", "op"), op, given)
-    allowed = WORDS if op in (ReduceOp.AND, ReduceOp.OR, ReduceOp.XOR) else WORDS + FLOATS
-    kind = given["src"].element_type
-    if kind not in allowed:
-        listed = ", ".join(one.__name__ for one in allowed)
-        raise TypeError(f"{op.name} of {kind.__name__}; it takes {listed}")
-    return op
-
-
-def number(rule, value, given):
-    """Return a value as the type of the word that it is for; a float for an integer is refused."""
-    kind = kind_of(rule.of, given[rule.of])
-    if not isinstance(value, (int, float, Numeric, ir.Value)):
-        raise TypeError(
-            f"{rule.argument} is {type(value).__name__}; it must be a number, for a word of {kind.__name__}"
-        )
-    if kind not in FLOATS + HALVES:
-        if isinstance(value, (float, Float16, BFloat16, Float32, Float64)):
-            raise TypeError(
-                f"{rule.argument} is {type(value).__name__}, and the word of {kind.__name__}; convert one to the other"
-            )
-        if isinstance(value, int) and not -(1 << kind.width - 1) <= value < 1 << kind.width:
-            raise OverflowError(f"{rule.argument} is {value}, which does not fit {kind.__name__}")
-    return kind(value)
-
-
-def whole(rule, x, given):
-    kind = Uint64 if rule.argument == "data" else Int64
-    if isinstance(x, (float, Float)) or not isinstance(x, (int, Numeric, ir.Value)):
-        raise TypeError(f"{rule.argument} is {type(x).__name__}; it must be an integer")
-    return kind(x)
-
-
-def integer(rule, x, given):
-    if isinstance(x, Float) or not isinstance(x, (int, Numeric, ir.Value)):
-        unit = ", nanoseconds" if rule.argument.endswith("_ns") else ""
-        raise TypeError(f"{rule.argument} is {type(x).__name__}; it must be an integer{unit}")
-    return x
-
-
-def opened(rule, x, given):
-    if type(x).__name__.lower() not in rule.of:
-        raise TypeError(rules.not_made_by(rule.argument, type(x).__name__, rule.of))
-    return x
-
-
-CHECKS = {
-    "team": team,
-    "pe": pe,
-    "whole": whole,
-    "integer": integer,
-    "word": word,
-    "view": view,
-    "array": array,
-    "same": pair,
-    "strided": pair,
-    "tile": tile,
-    "remote": view,
-    "constant": constant,
-    "reduction": reduction,
-    "number": number,
-    "status": lambda rule, x, given: x if x is None else tensor(rule, x, "None or a cute.Tensor of integers"),
-    "values": lambda rule, x, given: tensor(rule, x, "a cute.Tensor, a value for each word"),
-    "indices": lambda rule, x, given: tensor(rule, x),
-    "opened": opened,
-}

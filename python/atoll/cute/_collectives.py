@@ -3,37 +3,42 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import cutlass
 import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
+from .._kernels.bodies import _collectives
+from .._kernels.bodies._collectives import ARRIVED
 from .._kernels.checks import CHECKS
 from .._ptx import AT
+from . import _primitives as prim
 from ._addresses import address, at_peer, check_place, refuse_pe, words_at
 from ._dsl._copies import copy_bytes, is_whole, size_in_bytes
 from ._exchange import counts_at, end_exchange, most_bytes, next_epoch, part, send
 from ._polling import Call, call_of, wait_relaxed, wait_word
-from ._primitives import RELEASE, SYSTEM, complete_bulk, load, pairs_of, store, store_part
+from ._primitives import SYSTEM, as_it_is, load, pairs_of, store, store_part
 from ._threads import meet_threads, rank_of, size_of
-from ._types import ACQUIRE_RELEASE, GE, RELAXED, THREAD, Order, Scope, Team
-
-SYNC_EPOCH, ARRIVED = AT["sync_epoch"], AT["arrived"]
+from ._types import ACQUIRE_RELEASE, GE, RELAXED, THREAD, Scope, Team
 
 
-def tell(at, epoch, order: Order) -> None:
-    store(Int64, at, epoch, SYSTEM if order is RELAXED else RELEASE)
+@dataclass(frozen=True)
+class Meeting:
+    """The result of meeting()."""
+
+    team: Team
+    scope: Constexpr
+    epoch: Int64
+    tag: Int32
+    bound: Int64 | None
 
 
-def wait_for(call: Call, team, pe, epoch, order: Order) -> None:
-    at = team.control + ARRIVED + Int64(pe) * 8
-    if order is RELAXED:
-        wait_relaxed(team, at, epoch, call, pe)
-    else:
-        wait_word(team, Int64, at, GE, epoch, call, pe)
+tell, wait_for = _collectives.arrivals(as_it_is, prim, Int64, wait_word, wait_relaxed, GE).values()
 
 
 @cute.jit
-def meet_at(call: Constexpr, team: Team, epoch: Int64, scope: Constexpr, order: Constexpr):
+def meet_at(call: Constexpr, team: Team, epoch: Int64, scope: Constexpr, relaxed: Constexpr):
     """Wait until all members have arrived at the sync of that number."""
     rank, step = Int32(rank_of(scope)), Int32(size_of(scope))
     mine = team.control + ARRIVED + Int64(team.my_pe) * 8
@@ -42,37 +47,27 @@ def meet_at(call: Constexpr, team: Team, epoch: Int64, scope: Constexpr, order: 
         there = mine
         if other:
             there = at_peer(team, mine, rank)
-        meet_threads(team, scope)
+        meet_threads(team.control, scope)
         if other:
-            tell(there, epoch, order)
-            wait_for(call, team, rank, epoch, order)
+            tell(there, epoch, relaxed)
+            wait_for(call, team.control, rank, epoch, relaxed)
     else:
-        meet_threads(team, scope)
+        meet_threads(team.control, scope)
         for pe in cutlass.range(rank, team.n_pes, step, unroll=1):
             if pe != team.my_pe:
-                tell(at_peer(team, mine, pe), epoch, order)
+                tell(at_peer(team, mine, pe), epoch, relaxed)
         for pe in cutlass.range(rank, team.n_pes, step, unroll=1):
             if pe != team.my_pe:
-                wait_for(call, team, pe, epoch, order)
-    meet_threads(team, scope)
+                wait_for(call, team.control, pe, epoch, relaxed)
+    meet_threads(team.control, scope)
 
 
-def meet_members(call: Call, team, scope: Scope, order: Order) -> None:
-    epoch = load(Int64, team.control + SYNC_EPOCH) + 1
-    meet_at(call, team, epoch, scope, order)
-    store(
-        Int64, team.control + SYNC_EPOCH, epoch
-    )  # every thread stores it, so that its later loads see its own store
-
-
-def sync(team, scope: Scope = THREAD, order: Order = ACQUIRE_RELEASE, tag=0, bound_ns=0):
-    meet_members(call_of(AT["sync"], tag, bound_ns), team, scope, order)
-
-
-def barrier(team, scope: Scope = THREAD, tag=0, bound_ns=0):
-    call = call_of(AT["barrier"], tag, bound_ns)
-    complete_bulk()
-    meet_members(call, team, scope, ACQUIRE_RELEASE)
+OPERATIONS = _collectives.operations(
+    as_it_is, as_it_is, prim, Int64, Call, call_of, meet_at, lambda order: order is RELAXED, Meeting,
+    THREAD=THREAD, ACQUIRE_RELEASE=ACQUIRE_RELEASE, UNTAGGED=0, UNBOUNDED=0,
+)  # fmt: skip
+close_meeting, meet_members = OPERATIONS["close_meeting"], OPERATIONS["meet_members"]
+globals().update(OPERATIONS)
 
 
 @cute.jit
@@ -96,10 +91,10 @@ def _broadcast(
 ):  # fmt: skip
     if nbytes > most_bytes(team):
         check_place(team, call.operation, to)
-        meet_members(call, team, scope, ACQUIRE_RELEASE)
+        meet_members(call, team, scope, False)
         if team.my_pe == root:
             put_to_all(team, to, source, nbytes, least, scope)
-        meet_members(call, team, scope, ACQUIRE_RELEASE)
+        meet_members(call, team, scope, False)
     else:
         epoch = next_epoch(team)
         sent = Int64(0)
@@ -146,9 +141,9 @@ def gather(
     own = to + Int64(team.my_pe) * nbytes
     if nbytes > most_bytes(team):
         check_place(team, call.operation, to)
-        meet_members(call, team, scope, ACQUIRE_RELEASE)
+        meet_members(call, team, scope, False)
         put_to_all(team, own, source, nbytes, least, scope)
-        meet_members(call, team, scope, ACQUIRE_RELEASE)
+        meet_members(call, team, scope, False)
     else:
         epoch = next_epoch(team)
         send(team, epoch, nbytes, source, Int64(0), whole, scope)
@@ -167,7 +162,7 @@ def _collect(
     mine = counts + Int64(team.my_pe) * 8  # a member's count is read from its own entry
     if rank_of(scope) == 0:
         store(Int64, mine, count, SYSTEM)
-    meet_threads(team, scope)
+    meet_threads(team.control, scope)
     gather(call, team, counts, mine, Int64(8), 8, True, scope)
     before, arrived = Int64(0), Int64(0)
     for pe in cutlass.range(team.n_pes, unroll=1):
@@ -175,9 +170,9 @@ def _collect(
         if pe < team.my_pe:
             before += one
         arrived += one
-    meet_members(call, team, scope, ACQUIRE_RELEASE)
+    meet_members(call, team, scope, False)
     put_to_all(team, to + before * item, source, count * item, least, scope)
-    meet_members(call, team, scope, ACQUIRE_RELEASE)
+    meet_members(call, team, scope, False)
     return arrived
 
 
@@ -188,11 +183,11 @@ def _alltoall(
     mine = Int64(team.my_pe) * nbytes
     if nbytes > most_bytes(team):
         check_place(team, call.operation, to)
-        meet_members(call, team, scope, ACQUIRE_RELEASE)
+        meet_members(call, team, scope, False)
         for k in cutlass.range(team.n_pes, unroll=1):
             pe = (team.my_pe + k) % team.n_pes
             copy_bytes(at_peer(team, to + mine, pe), source + Int64(pe) * nbytes, nbytes, 1, least, scope)
-        meet_members(call, team, scope, ACQUIRE_RELEASE)
+        meet_members(call, team, scope, False)
     else:
         epoch = next_epoch(team)
         send(team, epoch, nbytes, source, nbytes, False, scope)

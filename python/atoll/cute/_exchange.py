@@ -7,51 +7,28 @@ import cutlass
 import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
-from .._ptx import AT
+from .._kernels.bodies import _exchange
+from .._kernels.bodies._exchange import EXCHANGE_EPOCH
 from ._addresses import at_peer
 from ._polling import Call, wait_pair
-from ._primitives import load, load_part, pairs_of, store, store_flagged
+from ._primitives import as_it_is, load, load_part, pairs_of, store, store_flagged
 from ._threads import meet_threads, rank_of, size_of
 from ._types import Team
 
-SLOTS, EPOCH, AREA = AT["slots"], AT["exchange_epoch"], AT["slot_area_pairs"]
-FEW, LEAST, PAIR = AT["few_pes"], AT["least_slot_pairs"], AT["pair_bytes"]
-
-
-def slot_pairs(team):
-    """ControlLayout::slot_pairs of atoll/device/control.hpp; so the next two."""
-    return cutlass.max(AREA // team.n_pes, Int32(LEAST))
-
-
-def area_pairs(team):
-    return cutlass.max(team.n_pes * LEAST, Int32(AREA))
-
-
-def slots_at(team):
-    return team.control + SLOTS + Int64(cutlass.max((team.n_pes - FEW) * 8 + 127, Int32(0)) & ~127)
-
-
-def counts_at(team):
-    """Return the address of the members' counts in `collect`."""
-    return slots_at(team) + Int64(area_pairs(team)) * (2 * PAIR)
-
-
-def most_bytes(team):
-    """Return the longest message from member to member, in bytes."""
-    return Int64(slot_pairs(team)) * 8
+slot_pairs, area_pairs, slots_at, counts_at, most_bytes, slot_from = _exchange.layout(
+    as_it_is, lambda a, b: a // b, lambda a, b: cutlass.max(a, Int32(b)), Int64
+).values()
 
 
 def next_epoch(team):
-    return load(Int32, team.control + EPOCH) + 1
+    return load(Int32, team.control + EXCHANGE_EPOCH) + 1
 
 
 def end_exchange(team, epoch, scope) -> None:
-    meet_threads(team, scope)
-    store(Int32, team.control + EPOCH, epoch)  # stored by every thread, so that each can read its own store
-
-
-def slot_from(team, epoch, pe):
-    return slots_at(team) + Int64((epoch & 1) * area_pairs(team) + pe * slot_pairs(team)) * PAIR
+    meet_threads(team.control, scope)
+    store(
+        Int32, team.control + EXCHANGE_EPOCH, epoch
+    )  # stored by every thread, so that each can read its own store
 
 
 @cute.jit
@@ -84,4 +61,4 @@ def send(
 
 def part(call: Call, team, epoch, pe, i):
     """Wait for bytes 8 * i … of the message from `pe`, and return them."""
-    return wait_pair(team, slot_from(team, epoch, pe) + Int64(i) * 16, epoch, call, pe)
+    return wait_pair(team.control, slot_from(team, epoch, pe) + Int64(i) * 16, epoch, call, pe)

@@ -8,21 +8,18 @@ from typing import NamedTuple
 
 import cutlass
 import cutlass.cute as cute
-from cutlass import Constexpr, Int32, Int64
+from cutlass import Constexpr, Int32, Int64, Uint64
 
-from .._kernels.checks import CHECKS
-from .._ptx import AT
+from .._kernels.bodies import _mailboxes
+from .._kernels.bodies._mailboxes import DEPTH, POST, RECEIVE, TAKEN
+from . import _primitives as prim
 from ._addresses import address, at_peer, check_place, refuse_pe
+from ._collectives import close_meeting
 from ._dsl._copies import is_whole, size_in_bytes
 from ._polling import Call, call_of, wait_pair, wait_pairs, wait_word
-from ._primitives import SYSTEM, load, load_flagged, load_part, pairs_of, store, store_flagged, store_part
+from ._primitives import SYSTEM, as_it_is, load_flagged, load_part, pairs_of, store_flagged, store_part
 from ._threads import meet_threads, rank_of, share, size_of
 from ._types import GE, THREAD, Scope, Team
-
-DEPTH, ENTRY = AT["mailbox_depth"], AT["post_bytes"]
-POSTED, SEEN_TAKEN, RECEIVED, TAKEN = (
-    AT[f"post_{name}"] for name in ("posted", "seen_taken", "received", "taken")
-)
 
 
 class Mailbox(NamedTuple):
@@ -58,96 +55,53 @@ class End:
 
 
 class Outbox(End):
-    """The sending end: outbox() of _loops.py."""
-
-    def call(self) -> Call:
-        return Call(AT["post"], self.tag, self.bound)
+    """The sending end: outbox()."""
 
 
 class Inbox(End):
-    """The receiving end: inbox() of _loops.py."""
-
-    def call(self) -> Call:
-        return Call(AT["receive"], self.tag, self.bound)
+    """The receiving end: inbox()."""
 
 
-def mailbox_of(name: str, box) -> Mailbox:
-    if not isinstance(box, Mailbox):
-        raise TypeError(
-            f"atoll.cute.{name}: box is {type(box).__name__}; it must be the result of dev.mailbox"
-        )
-    return box
+def block_of(team, operation: int, box, pe):
+    """Check the PE and the mailbox, and return the mailbox's address."""
+    refuse_pe(team, operation, pe)
+    check_place(team, operation, box.block)
+    return box.block
 
 
-def box_slots(team, box, sender):
-    """Return the address of a sender's slots."""
-    return box.block + Int64(team.n_pes) * ENTRY + Int64(sender) * DEPTH * pairs_of(box.room) * 16
+ENDS = _mailboxes.ends(as_it_is, prim, Int64, Int32, Outbox, Inbox, at_peer, pairs_of, block_of)
+box_slots, slot_here, open_outbox, close_outbox, open_inbox, close_inbox = ENDS.values()
 
 
-def slot_here(box):
-    """Return the address of the slot of an Outbox's or Inbox's current message."""
-    return box.slots + (box.number & (DEPTH - 1)) * box.slot_bytes
-
-
-def flag_of(box):
+def flag_here(box):
     return Int32(box.number & 0xFFFFFFFF)
-
-
-def open_outbox(name: str, team, box, pe, scope, tag, bound_ns) -> Outbox:
-    box, call = mailbox_of(name, box), call_of(AT["post"], tag, bound_ns)
-    refuse_pe(team, CHECKS["post"], pe)
-    check_place(team, CHECKS["post"], box.block)
-    mine = box.block + Int64(pe) * ENTRY
-    slots = at_peer(team, box_slots(team, box, team.my_pe), pe)
-    number, taken = load(Int64, mine + POSTED), load(Int64, mine + SEEN_TAKEN)
-    return Outbox(team, scope, pe, mine, slots, pairs_of(box.room) * 16, number, taken, call.tag, call.bound)
-
-
-def close_outbox(out: Outbox) -> None:
-    """Store the counters, by every thread, so that each can read its own store."""
-    store(Int64, out.mine + POSTED, out.number)
-    store(Int64, out.mine + SEEN_TAKEN, out.taken)
-
-
-def open_inbox(name: str, team, box, pe, scope, tag, bound_ns) -> Inbox:
-    box, call = mailbox_of(name, box), call_of(AT["receive"], tag, bound_ns)
-    refuse_pe(team, CHECKS["receive"], pe)
-    check_place(team, CHECKS["receive"], box.block)
-    mine = box.block + Int64(pe) * ENTRY
-    taken = at_peer(team, box.block + Int64(team.my_pe) * ENTRY, pe) + TAKEN
-    slots, number = box_slots(team, box, pe), load(Int64, mine + RECEIVED)
-    return Inbox(team, scope, pe, mine, slots, pairs_of(box.room) * 16, number, taken, call.tag, call.bound)
-
-
-def close_inbox(come: Inbox) -> None:
-    store(Int64, come.mine + RECEIVED, come.number)
 
 
 @cute.jit
 def _room(team: Team, mine: Int64, number: Int64, taken: Int64, pe: Int32, call: Constexpr):
     """Return the number of messages received, when last loaded, once there is a slot for this message."""
     if number > taken + DEPTH:
-        taken = wait_word(team, Int64, mine + TAKEN, GE, number - DEPTH, call, pe, SYSTEM)
+        taken = wait_word(Int64, team.control, mine + TAKEN, GE, number - DEPTH, call, pe, SYSTEM)
     return taken
 
 
 def begin_out(out: Outbox) -> Outbox:
     """Return the Outbox with the next message's number, once its slot is free."""
     number = out.number + 1
-    taken = _room(out.team, out.mine, number, out.taken, out.pe, out.call())
+    taken = _room(out.team, out.mine, number, out.taken, out.pe, Call(POST, out.tag, out.bound))
     return replace(out, number=number, taken=taken)
 
 
 @cute.jit
 def _look_at_taken(mine: Int64, number: Int64, taken: Int64):
     if number & (DEPTH // 2 - 1) == 0:  # for the next message, which need not wait for this load
-        taken = load(Int64, mine + TAKEN, SYSTEM)
+        taken = prim.load(Int64, mine + TAKEN, SYSTEM)
     return taken
 
 
 def end_out(out: Outbox) -> Outbox:
     taken = _look_at_taken(out.mine, out.number, out.taken)
-    meet_threads(out.team, out.scope)
+    meet_threads(out.team.control, out.scope)
     return replace(out, taken=taken)
 
 
@@ -202,7 +156,7 @@ def send_message(out: Outbox, source, nbytes, whole: bool, data) -> Outbox:
     """
     out = begin_out(out)
     to = slot_here(out)
-    _send_parts(to, source, nbytes, whole, data, flag_of(out), out.scope)
+    _send_parts(to, source, nbytes, whole, data, flag_here(out), out.scope)
     _refresh(to, Int32(pairs_of(nbytes)), out.slot_bytes, out.number, out.scope)
     return end_out(out)
 
@@ -216,7 +170,7 @@ def _receive_parts(
     if pairs <= step:
         if rank < ((pairs + 31) & ~31):
             i = Int64(cutlass.min(rank, pairs - 1))
-            data = wait_pair(team, come + i * 16, flag, call, pe)
+            data = wait_pair(team.control, come + i * 16, flag, call, pe)
             if rank < pairs:
                 store_part(to, nbytes, i, data, whole)
     else:
@@ -224,7 +178,7 @@ def _receive_parts(
         while i < pairs:
             other = cutlass.min(i + step, pairs - 1)
             places = (come + Int64(i) * 16, come + Int64(other) * 16)
-            first, second = wait_pairs(team, places, flag, call, pe)
+            first, second = wait_pairs(team.control, places, flag, call, pe)
             store_part(to, nbytes, Int64(i), first, whole)
             if i + step < pairs:
                 store_part(to, nbytes, Int64(other), second, whole)
@@ -239,11 +193,11 @@ def begin_in(come: Inbox) -> Inbox:
 @cute.jit
 def _tell_taken(taken: Int64, number: Int64, scope: Constexpr):
     if (number & (DEPTH // 2 - 1) == 0) & (rank_of(scope) == 0):
-        store(Int64, taken, number, SYSTEM)  # all have read: a load whose value was used is complete
+        prim.store(Int64, taken, number, SYSTEM)  # all have read: a load whose value was used is complete
 
 
 def end_in(come: Inbox) -> Inbox:
-    meet_threads(come.team, come.scope)
+    meet_threads(come.team.control, come.scope)
     _tell_taken(come.taken, come.number, come.scope)
     return come
 
@@ -251,10 +205,9 @@ def end_in(come: Inbox) -> Inbox:
 def receive_message(come: Inbox, dst) -> Inbox:
     """Receive the next message of an Inbox."""
     come = begin_in(come)
-    _receive_parts(
-        come.team, slot_here(come), address(dst), size_in_bytes(dst), is_whole(dst), flag_of(come), come.pe, come.call(),
-        come.scope,
-    )  # fmt: skip
+    at, to, nbytes = slot_here(come), address(dst), size_in_bytes(dst)
+    call, flag = Call(RECEIVE, come.tag, come.bound), flag_here(come)
+    _receive_parts(come.team, at, to, nbytes, is_whole(dst), flag, come.pe, call, come.scope)
     return end_in(come)
 
 
@@ -267,30 +220,53 @@ def _looks_come(at: Int64, flag: Int32, scope: Constexpr):
 
 
 def has_come(come: Inbox):
-    """Return to all threads of the scope whether the next message has begun to arrive, 1 or 0."""
+    """Return to all threads of the scope whether the next message has begun to arrive."""
     coming = begin_in(come)
-    return share(come.team, come.scope, _looks_come(slot_here(coming), flag_of(coming), come.scope))
+    here = _looks_come(slot_here(coming), flag_here(coming), come.scope)
+    return share(come.team.control, come.scope, here) != 0
 
 
 @cute.jit
-def _receive_if(come: Constexpr, dst: cute.Tensor, here: Int32):
-    if here != 0:
+def _receive_if(come: Constexpr, dst: cute.Tensor, here):
+    if here:
         close_inbox(receive_message(come, dst))
+
+
+globals().update(
+    _mailboxes.operations(
+        as_it_is, prim, Int64, Uint64, Call, call_of, ENDS, flag_here, receive_message, has_come, wait_pair,
+        THREAD=THREAD, UNTAGGED=0, UNBOUNDED=0,
+    )
+)  # fmt: skip
 
 
 def post(team, box, src, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
     source, nbytes, whole = address(src), size_in_bytes(src), is_whole(src)
     data = own_part(source, nbytes, whole, scope)
-    out = open_outbox("post", team, box, pe, scope, tag, bound_ns)
+    out = open_outbox(call_of(POST, tag, bound_ns), team, box, pe, scope)
     close_outbox(send_message(out, source, nbytes, whole, data))
 
 
-def receive(team, box, dst, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
-    close_inbox(receive_message(open_inbox("receive", team, box, pe, scope, tag, bound_ns), dst))
-
-
 def try_receive(team, box, dst, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
-    come = open_inbox("try_receive", team, box, pe, scope, tag, bound_ns)
+    come = open_inbox(call_of(RECEIVE, tag, bound_ns), team, box, pe, scope)
     here = has_come(come)
     _receive_if(come, dst, here)
-    return here != 0
+    return here
+
+
+# ---- in loops
+def post_next(out, src):
+    source, nbytes, whole = address(src), size_in_bytes(src), is_whole(src)
+    return send_message(out, source, nbytes, whole, own_part(source, nbytes, whole, out.scope))
+
+
+def begin(which):
+    return begin_out(which) if isinstance(which, Outbox) else begin_in(which)
+
+
+def end(which):
+    return end_out(which) if isinstance(which, Outbox) else end_in(which)
+
+
+def close(which):
+    {Outbox: close_outbox, Inbox: close_inbox}.get(type(which), close_meeting)(which)

@@ -33,7 +33,7 @@ def _async_put(team: Team, dst: cute.Tensor, src: cute.Tensor, scope: Constexpr)
     to, source, nbytes = address(dst), address(src), size_in_bytes(src)
     if ((to | source | nbytes) & (BULK_UNIT - 1) == 0) & (nbytes >= LEAST_BULK):
         asm("fence.proxy.async.shared::cta;", "", None, [])
-        meet_threads(team, scope)
+        meet_threads(team.control, scope)
         if rank_of(scope) == 0:
             copy = "cp.async.bulk.global.shared::cta.bulk_group [$0], [$1], $2; cp.async.bulk.commit_group;"
             asm(copy, "l,r,r", None, [to, Int32(src.iterator.toint()), Int32(nbytes)])
@@ -70,14 +70,14 @@ def iput(team, dst, src, dst_stride, src_stride, count, pe, scope: Scope = THREA
     refuse_swizzled("iput", dst, src)
     dst = there(CHECKS["iput"], team, dst, pe)
     copy_strided(dst, src, Int64(dst_stride), Int64(src_stride), Int64(count), scope)
-    meet_threads(team, scope)
+    meet_threads(team.control, scope)
 
 
 def iget(team, dst, src, dst_stride, src_stride, count, pe, scope: Scope = THREAD):
     refuse_swizzled("iget", dst, src)
     src = there(CHECKS["iget"], team, src, pe)
     copy_strided(dst, src, Int64(dst_stride), Int64(src_stride), Int64(count), scope)
-    meet_threads(team, scope)
+    meet_threads(team.control, scope)
 
 
 # ---- order
@@ -88,7 +88,5 @@ def _fence(scope: Constexpr):
 
 
 globals().update(
-    _moves.operations(
-        lambda function: function, prim, _copy_to, _copy_from, meet_threads, _fence, THREAD=THREAD
-    )
+    _moves.operations(prim.as_it_is, prim, _copy_to, _copy_from, meet_threads, _fence, THREAD=THREAD)
 )

@@ -12,13 +12,13 @@ from .. import _ptx
 from .._kernels.constants import COMPARED_BY
 from .._ptx import NO_VALUES
 from ._primitives import ACQUIRE, SYSTEM, apart, asm, kernel_name, load, to_bits
-from ._types import GE, Compare, Team
+from ._types import GE, Compare
 
 AT_LEAST = int(_ptx.reported("u64", GE.value))
 
 
 @cute.jit
-def wait_relaxed(team: Team, at: Int64, value: Int64, call: Constexpr, peer: Int32):
+def wait_relaxed(control: Int64, at: Int64, value: Int64, call: Constexpr, peer: Int32):
     """Wait until the word is at least `value`, without order."""
     since, looks = Int64(0), Int32(0)
     found = load(Int64, at, SYSTEM)
@@ -26,7 +26,7 @@ def wait_relaxed(team: Team, at: Int64, value: Int64, call: Constexpr, peer: Int
         looks += 1
         if looks == 1024:
             looks = Int32(0)
-            since = look_around(team, call, AT_LEAST, peer, at, value, found, since)
+            since = look_around(control, call, AT_LEAST, peer, at, value, found, since)
         found = load(Int64, at, SYSTEM)
 
 
@@ -44,8 +44,8 @@ def call_of(operation: int, tag, bound_ns) -> Call:
     return Call(operation, Int32(tag), Int64(bound_ns) if is_bounded else None)
 
 
-def look_around(team, call: Call, subject: int, peer, at, expected, found, since):
-    words = [team.control, Int32(call.operation), Int32(subject), peer, call.tag, at, expected, found, since]  # fmt: skip
+def look_around(control, call: Call, subject: int, peer, at, expected, found, since):
+    words = [control, Int32(call.operation), Int32(subject), peer, call.tag, at, expected, found, since]  # fmt: skip
     name, own = "atoll_look_around", []
     if call.bound is not None:
         name, own = "atoll_look_within", [call.bound]
@@ -65,7 +65,7 @@ def reported(kind, cmp: Compare) -> int:
 
 @cute.jit
 def wait_word(
-    team: Team, kind: Constexpr, at: Int64, cmp: Constexpr, value, call: Constexpr, peer: Int32,
+    kind: Constexpr, control: Int64, at: Int64, cmp: Constexpr, value, call: Constexpr, peer: Int32,
     order: Constexpr = ACQUIRE,
 ):  # fmt: skip
     """Wait until the word holds, with acquire, and return its value."""
@@ -76,7 +76,7 @@ def wait_word(
         if looks == _ptx.LOOKS:
             looks = Int32(0)
             wanted, seen = to_bits(kind, value), to_bits(kind, found)
-            since = look_around(team, call, reported(kind, cmp), peer, at, wanted, seen, since)
+            since = look_around(control, call, reported(kind, cmp), peer, at, wanted, seen, since)
         found = load(kind, at, order)
     return found
 
@@ -87,7 +87,7 @@ def look_flagged(flag, *places):
 
 
 @cute.jit
-def wait_pairs(team: Team, places: Constexpr, flag: Int32, call: Constexpr, peer: Int32):
+def wait_pairs(control: Int64, places: Constexpr, flag: Int32, call: Constexpr, peer: Int32):
     """Wait until the two flagged words at each of these addresses carry `flag`, and return their eight bytes
     of data.
     """
@@ -96,9 +96,9 @@ def wait_pairs(team: Team, places: Constexpr, flag: Int32, call: Constexpr, peer
     while here == 0:
         data, here = look_flagged(flag, *places)
         if here == 0:
-            since = look_around(team, call, NO_VALUES, peer, places[0], Int64(flag), Int64(0), since)
+            since = look_around(control, call, NO_VALUES, peer, places[0], Int64(flag), Int64(0), since)
     return data
 
 
-def wait_pair(team, at, flag, call, peer):
-    return wait_pairs(team, (at,), flag, call, peer)[0]
+def wait_pair(control, at, flag, call, peer):
+    return wait_pairs(control, (at,), flag, call, peer)[0]

@@ -17,6 +17,11 @@ from .. import _ptx
 from ._types import FLOATS, FORMS, HALVES
 
 
+def as_it_is(function):
+    """The decorator of shared functions (_kernels/bodies), which CuTe DSL runs while it compiles a kernel."""
+    return function
+
+
 # ---- PTX
 @dsl_user_op
 def asm(text: str, constraints: str, results, arguments, *, loc=None, ip=None):
@@ -146,6 +151,10 @@ def add_half(kind, at, value) -> None:
 
 
 SYSTEM, ACQUIRE, RELEASE = ".relaxed.sys.global", ".acquire.sys.global", ".release.sys.global"
+
+
+load_own, store_own = load, store
+"""For words that other PEs do not write meanwhile."""
 
 
 def load_relaxed(kind, at):

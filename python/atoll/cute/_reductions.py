@@ -14,7 +14,7 @@ from ._exchange import end_exchange, most_bytes, next_epoch, part, send
 from ._polling import call_of
 from ._primitives import asm, from_bits, load_part, pairs_of, store_part, to_bits
 from ._threads import meet_threads, rank_of, size_of
-from ._types import ACQUIRE_RELEASE, FLOATS, FORMS, THREAD, ReduceOp, Scope, Team
+from ._types import FLOATS, FORMS, THREAD, ReduceOp, Scope, Team
 
 
 def combine(kind, op: ReduceOp, a, b):
@@ -93,6 +93,13 @@ def fold_pulled(team: Team, kind: Constexpr, op: Constexpr, many: Constexpr, pla
     return so_far
 
 
+def share_of(team, count):
+    """Return which of `count` units this member folds: the first, and the one after the last."""
+    each = (count + team.n_pes - 1) // team.n_pes
+    begin = cutlass.min(type(count)(team.my_pe) * each, count)
+    return begin, cutlass.min(begin + each, count)
+
+
 @cute.jit
 def _reduce_units(
     team: Team, kind: Constexpr, op: Constexpr, many: Constexpr, to: Int64, source: Int64, count: Int64,
@@ -102,9 +109,7 @@ def _reduce_units(
     two units at once.
     """
     unit = many * kind.width // 8
-    each = (count + team.n_pes - 1) // team.n_pes
-    begin = cutlass.min(Int64(team.my_pe) * each, count)
-    end = cutlass.min(begin + each, count)
+    begin, end = share_of(team, count)
     step = Int64(size_of(scope))
     i = begin + Int64(rank_of(scope))
     while i < end:
@@ -129,13 +134,13 @@ def _reduce(
     if nbytes <= most_bytes(team):
         epoch = next_epoch(team)
         send(team, epoch, nbytes, source, Int64(0), whole, scope)
-        meet_threads(team, scope)  # dst may be src: write it only after all threads have sent
+        meet_threads(team.control, scope)  # dst may be src: write it only after all threads have sent
         fold_received(call, team, kind, op, epoch, to, source, nbytes, whole, scope)
         end_exchange(team, epoch, scope)
     else:
         check_place(team, call.operation, to)
         check_place(team, call.operation, source)
-        meet_members(call, team, scope, ACQUIRE_RELEASE)
+        meet_members(call, team, scope, False)
         many = 16 // item
         units = Int64(0)
         if (to | source) & 15 == 0:
@@ -143,7 +148,7 @@ def _reduce(
             _reduce_units(team, kind, op, many, to, source, units, scope)
         done = units * 16
         _reduce_units(team, kind, op, 1, to + done, source + done, count - units * many, scope)
-        meet_members(call, team, scope, ACQUIRE_RELEASE)
+        meet_members(call, team, scope, False)
 
 
 @cute.jit
@@ -161,12 +166,12 @@ def _reduce_scatter(
         end_exchange(team, epoch, scope)
     else:
         check_place(team, call.operation, source)
-        meet_members(call, team, scope, ACQUIRE_RELEASE)
+        meet_members(call, team, scope, False)
         i = Int64(rank_of(scope))
         while i < count:
             store_many(kind, 1, to + i * item, fold_pulled(team, kind, op, 1, (mine + i * item,))[0])
             i += Int64(size_of(scope))
-        meet_members(call, team, scope, ACQUIRE_RELEASE)
+        meet_members(call, team, scope, False)
 
 
 def reduce(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):

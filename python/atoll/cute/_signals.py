@@ -33,13 +33,13 @@ def put_and_signal(team, operation, dst, src, signal, value, op, pe, scope) -> N
     there = peer_for(team, operation, address(dst), pe)
     check_place(team, operation, address(signal))
     copy_tensor(moved(dst, there), src, scope)
-    meet_threads(team, scope)
+    meet_threads(team.control, scope)
     _announce(team, word_kind(signal), address(signal), value, op is SET, pe, scope)
 
 
 globals().update(
     _signals.operations(
-        lambda function: function, prim, word_kind, address, peer_for, put_and_signal, call_of, wait_one,
+        prim.as_it_is, prim, word_kind, address, peer_for, put_and_signal, call_of, wait_one,
         THREAD=THREAD, UNBOUNDED=0,
     )
 )  # fmt: skip
@@ -48,11 +48,11 @@ globals().update(
 @cute.jit
 def _consume(team: Team, kind: Constexpr, at: Int64, n, call: Constexpr, scope: Constexpr):
     if rank_of(scope) == 0:
-        wait_word(team, kind, at, GE, n, call, Int32(-1))
+        wait_word(kind, team.control, at, GE, n, call, Int32(-1))
         update(kind, "add", at, kind(0) - n)
 
 
 def signal_consume(team, signal, n, scope: Scope = THREAD, tag=0, bound_ns=0):
     call = call_of(AT["signal_consume"], tag, bound_ns)
     _consume(team, word_kind(signal), address(signal), n, call, scope)
-    meet_threads(team, scope)
+    meet_threads(team.control, scope)

@@ -10,7 +10,7 @@ from .. import _ptx
 from .._ptx import AT, NO_VALUES
 from ._polling import Call, look_around
 from ._primitives import SYSTEM, asm, load, store, threads_along
-from ._types import BLOCK, GRID, THREAD, WARP, Scope, Team
+from ._types import BLOCK, GRID, THREAD, WARP, Scope
 
 
 def rank(scope: Scope = GRID):
@@ -22,7 +22,7 @@ def size(scope: Scope = GRID):
 
 
 def meet(team, scope: Scope = BLOCK):
-    meet_threads(team, scope)
+    meet_threads(team.control, scope)
 
 
 # ---- the threads of a scope
@@ -55,27 +55,27 @@ def block_number():
     return x + gx * (y + gy * z)
 
 
-def meet_threads(team: Team, scope: Scope) -> None:
+def meet_threads(control: Int64, scope: Scope) -> None:
     """The barrier of this PE's threads in the scope."""
     if scope is WARP:
         cute.arch.sync_warp()
     elif scope is BLOCK:
         cute.arch.sync_threads()
     elif scope is GRID:
-        meet_grid(team)
+        meet_grid(control)
 
 
 HALF = -0x80000000
 
 
 @cute.jit
-def meet_grid(team: Team):
+def meet_grid(control: Int64):
     """Wait for all blocks. They add 2^31 in all, whatever their number, so the top bit flips when all have
     arrived.
     """
     cute.arch.sync_threads()
     if rank_of(BLOCK) == 0:
-        at = team.control + AT["grid_arrived"]
+        at = control + AT["grid_arrived"]
         mine = Int32(1)
         if block_number() == 0:
             mine = Int32(HALF) - (blocks() - 1)
@@ -90,22 +90,22 @@ def meet_grid(team: Team):
             if looks == _ptx.LOOKS:
                 looks = Int32(0)
                 call = Call(AT["grid_sync"], Int32(0), None)
-                since = look_around(team, call, NO_VALUES, Int32(-1), at, Int64(0), Int64(0), since)
+                since = look_around(control, call, NO_VALUES, Int32(-1), at, Int64(0), Int64(0), since)
     cute.arch.sync_threads()
 
 
 @cute.jit
-def share_over_grid(team: Team, value: Int32):
-    at = team.control + AT["grid_word"]
+def share_over_grid(control: Int64, value: Int32):
+    at = control + AT["grid_word"]
     if rank_of(GRID) == 0:
         store(Int32, at, value, SYSTEM)
-    meet_grid(team)
+    meet_grid(control)
     said = load(Int32, at, SYSTEM)
-    meet_grid(team)
+    meet_grid(control)
     return said
 
 
-def share(team: Team, scope: Scope, value):
+def share(control: Int64, scope: Scope, value):
     """Return rank 0's Int32 to all threads of the scope, ordered after what rank 0 saw: a shuffle does not
     order memory.
     """
@@ -115,7 +115,7 @@ def share(team: Team, scope: Scope, value):
         )
     if scope is BLOCK:
         return asm(_ptx.share_in_block(), "=r,r,r", Int32, [value, rank_of(BLOCK)])
-    return share_over_grid(team, value) if scope is GRID else value
+    return share_over_grid(control, value) if scope is GRID else value
 
 
 def unknown(number):

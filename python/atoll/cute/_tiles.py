@@ -20,9 +20,9 @@ from ._addresses import address, at_peer, check_place, moved, there
 from ._collectives import meet_members
 from ._polling import call_of
 from ._primitives import asm
-from ._reductions import combine, load_many, store_many
+from ._reductions import fold_pulled, share_of, store_many
 from ._threads import meet_threads, place_of, rank_of, size_of
-from ._types import ACQUIRE_RELEASE, THREAD, Scope, Team, is_swizzled
+from ._types import THREAD, Scope, Team, is_swizzled
 
 IN_FLIGHT = 4
 
@@ -105,13 +105,13 @@ def _copy_tile(dst, src, shape, scope) -> None:
 def tile_put(team, dst, src, pe, scope: Scope = THREAD):
     _fits("tile_put", dst, src)
     _copy_tile(there(CHECKS["tile_put"], team, dst, pe), src, src.shape, scope)
-    meet_threads(team, scope)
+    meet_threads(team.control, scope)
 
 
 def tile_get(team, dst, src, pe, scope: Scope = THREAD):
     _fits("tile_get", dst, src)
     _copy_tile(dst, there(CHECKS["tile_get"], team, src, pe), dst.shape, scope)
-    meet_threads(team, scope)
+    meet_threads(team.control, scope)
 
 
 @cute.jit
@@ -128,9 +128,9 @@ def tile_allgather(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
     mine = to.at + Int64(team.my_pe) * Int64(src.shape[0]) * to.pitch
     call = call_of(AT["tile_allgather"], tag, bound_ns)
     check_place(team, call.operation, to.at)
-    meet_members(call, team, scope, ACQUIRE_RELEASE)
+    meet_members(call, team, scope, False)
     _gather(team, dst, src, mine, scope)
-    meet_members(call, team, scope, ACQUIRE_RELEASE)
+    meet_members(call, team, scope, False)
 
 
 # ---- reductions: each member folds a part of the tile over the members, in PE order, and stores it at all of them
@@ -142,20 +142,14 @@ def _fold(
     """Fold in units of `many` elements."""
     item = kind.width // 8
     unit = many * item
-    count = rows * in_row
-    each = (count + team.n_pes - 1) // team.n_pes
-    begin = cutlass.min(team.my_pe * each, count)
-    end = cutlass.min(begin + each, count)
+    begin, end = share_of(team, rows * in_row)
     i = begin + Int32(rank_of(scope))
     while i < end:
         at = _place(src, unit if cutlass.const_expr(many > 1) else src.stride, in_row, i)
-        so_far = load_many(kind, many, at_peer(team, at, Int32(0)))
-        for pe in cutlass.range(1, team.n_pes, unroll=1):
-            come = load_many(kind, many, at_peer(team, at, Int32(pe)))
-            so_far = [combine(kind, op, so_far[k], come[k]) for k in range(many)]
+        folded = fold_pulled(team, kind, op, many, (at,))[0]
         there = _place(dst, unit if cutlass.const_expr(many > 1) else dst.stride, in_row, i)
         for k in cutlass.range(1, team.n_pes + 1, unroll=1):
-            store_many(kind, many, at_peer(team, there, (team.my_pe + k) % team.n_pes), so_far)
+            store_many(kind, many, at_peer(team, there, (team.my_pe + k) % team.n_pes), folded)
         i += Int32(size_of(scope))
 
 
@@ -167,12 +161,12 @@ def _reduce(
     item = kind.width // 8
     check_place(team, call.operation, dst.at)
     check_place(team, call.operation, src.at)
-    meet_members(call, team, scope, ACQUIRE_RELEASE)
+    meet_members(call, team, scope, False)
     if _whole(dst, cols, item) & _whole(src, cols, item):
         _fold(team, kind, op, 16 // item, dst, src, rows, cols * item // 16, scope)
     else:
         _fold(team, kind, op, 1, dst, src, rows, cols, scope)
-    meet_members(call, team, scope, ACQUIRE_RELEASE)
+    meet_members(call, team, scope, False)
 
 
 def tile_reduce(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):

@@ -17,13 +17,6 @@ from ._primitives import apart, asm
 from ._threads import rank_of
 from ._types import BLOCK, GRID, THREAD, Scope
 
-_BEGIN = f"""{{ .reg .pred p; .reg .b64 a; mov.b64 a, 0;
-    setp.ne.u32 p, $2, 0; @p bra DONE;
-    setp.eq.u64 p, $1, 0; @p bra DONE;
-    ld.global.u64 a, [$1+{AT["trace"]}];
-    setp.eq.u64 p, a, 0; @p bra DONE;
-    mov.u64 a, %globaltimer;
-    DONE: mov.b64 $0, a; }}"""
 _WRITE = _ptx.trace_write("$0", "$1", "$2", "world", ("$7", "off", "$8"))
 _END = f"""{{ .reg .pred q; .reg .b64 pes, off; .reg .b32 world;
     setp.eq.u64 q, $2, 0; @q bra OUT;
@@ -58,7 +51,7 @@ def _moved(team, event, given):
 def _started(team, scope):
     """Return the time in the thread that writes the event, 0 in the others and without a trace."""
     writer = rank_of(BLOCK if scope is GRID else scope)
-    return asm(_BEGIN, "=l,l,r", Int64, [team.control, Int32(writer)])
+    return asm(_ptx.trace_begin(only_first=True), "=l,l,r", Int64, [team.control, Int32(writer)])
 
 
 def traced(name: str, function):

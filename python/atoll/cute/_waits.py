@@ -12,7 +12,7 @@ from .._kernels.bodies import _waits
 from .._ptx import AT
 from ._addresses import address
 from ._polling import call_of, holds, look_around, reported, wait_word
-from ._primitives import ACQUIRE, SYSTEM, load, store, to_bits
+from ._primitives import ACQUIRE, SYSTEM, as_it_is, load, store, to_bits
 from ._threads import meet_threads, rank_of, share
 from ._types import THREAD, Scope, Team, kind_of, word_kind
 
@@ -23,12 +23,12 @@ def _wait(
     order: Constexpr,
 ):  # fmt: skip
     if rank_of(scope) == 0:
-        wait_word(team, kind, at, cmp, value, call, Int32(-1), order)
+        wait_word(kind, team.control, at, cmp, value, call, Int32(-1), order)
 
 
 def wait_one(team, x, cmp, value, call, scope, order: str = ACQUIRE) -> None:
     _wait(team, word_kind(x), address(x), cmp, value, call, scope, order)
-    meet_threads(team, scope)
+    meet_threads(team.control, scope)
 
 
 # Words for communication between the blocks of one PE's kernel. No other PE sees them, so ordering
@@ -51,7 +51,9 @@ def _test(team: Team, kind: Constexpr, at: Int64, cmp: Constexpr, value, scope: 
 
 
 def test(team, ivar, cmp, value, scope: Scope = THREAD):
-    return share(team, scope, _test(team, kind_of("ivar", ivar), address(ivar), cmp, value, scope)) != 0
+    return (
+        share(team.control, scope, _test(team, kind_of("ivar", ivar), address(ivar), cmp, value, scope)) != 0
+    )
 
 
 # ---- many words: the consecutive words of a tensor
@@ -100,7 +102,9 @@ def _until(
                     at = address(ivars)
                     wanted = to_bits(kind, _value_at(kind, values, 0))
                     seen = to_bits(kind, load(kind, at, SYSTEM))
-                    since = look_around(team, call, reported(kind, cmp), Int32(-1), at, wanted, seen, since)
+                    since = look_around(
+                        team.control, call, reported(kind, cmp), Int32(-1), at, wanted, seen, since
+                    )
                 first, found, left = _count(kind, ivars, status, cmp, values, indices)
     return first, found, left
 
@@ -111,19 +115,19 @@ class _Many:
     def __init__(self, wait: bool):
         self.waits = wait
 
-    def all(self, team, ivars, status, cmp, values, *of):
-        _, found, left = self._until("all", team, ivars, status, cmp, values, None, *of)
-        return share(team, of[-1], Int32(found == left)) != 0
+    def all(self, team, ivars, indices, status, cmp, values, *of):
+        _, found, left = self._until("all", team, ivars, indices, status, cmp, values, *of)
+        return share(team.control, of[-1], Int32(found == left)) != 0
 
-    def any(self, team, ivars, status, cmp, values, *of):
-        first, *_ = self._until("any", team, ivars, status, cmp, values, None, *of)
-        return share(team, of[-1], first)
+    def any(self, team, ivars, indices, status, cmp, values, *of):
+        first, *_ = self._until("any", team, ivars, indices, status, cmp, values, *of)
+        return share(team.control, of[-1], first)
 
     def some(self, team, ivars, indices, status, cmp, values, *of):
-        _, found, _ = self._until("any", team, ivars, status, cmp, values, indices, *of)
-        return share(team, of[-1], found)
+        _, found, _ = self._until("any", team, ivars, indices, status, cmp, values, *of)
+        return share(team.control, of[-1], found)
 
-    def _until(self, which, team, ivars, status, cmp, values, indices, *of):
+    def _until(self, which, team, ivars, indices, status, cmp, values, *of):
         """`of`: the call, if it waits, and the scope."""
         call, scope = of if self.waits else (None, *of)
         wait = which if self.waits else ""
@@ -131,7 +135,5 @@ class _Many:
 
 
 globals().update(
-    _waits.operations(
-        lambda function: function, call_of, wait_one, _Many(True), _Many(False), THREAD=THREAD, UNBOUNDED=0
-    )
+    _waits.operations(as_it_is, call_of, wait_one, _Many(True), _Many(False), THREAD=THREAD, UNBOUNDED=0)
 )

@@ -46,6 +46,12 @@ def bytes_of(x):
 
 
 @helper
+def pairs_of(nbytes):
+    """Return how many pairs of flagged words a message takes; one of 0 bytes takes one."""
+    return 1 if nbytes == 0 else (nbytes + 7) >> 3
+
+
+@helper
 def slot_of(team, pe):
     if team.table != 0:
         return i64(p.load_own(i32, team.table + 4 * pe))

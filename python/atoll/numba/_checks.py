@@ -2,125 +2,102 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from numba.core import types
 from numba.core.errors import TypingError
 
 from .._device import DeviceTeam
-from .._kernels import rules
+from .._kernels import checking, rules
 from .._kernels.rules import Rule
 from ._types import FLOATS, MAX, MIN, PROD, SUM, WORDS, Kind, array, is_left_out, item, number, one_of, plain
 
 NARROW = (types.int8, types.int16, types.uint8, types.uint16, types.boolean)
-ALLOWED = {
-    **dict.fromkeys(("words", "many", "bits", "counted"), WORDS),
-    **dict.fromkeys(("numbers", "compared", "summed", "added", "wide"), WORDS + FLOATS),
-    "element": WORDS + FLOATS + NARROW,
-}
-"""The types of words, by the key of [dtypes] in the table."""
-CONTIGUOUS = ("many", "wide")
+SCATTERED = ("view", "strided", "tile", "status", "values", "indices")
+"""Rules for arrays that need not be contiguous; nor need a word, of which the first element is used."""
 
 
-def check(name: str, given: dict[str, Kind]) -> None:
-    """Raise a TypingError if an argument breaks a rule of the operation. Omitted arguments are not checked."""
-    for rule in rules.rules("numba", name):
-        if rule.argument in given and rule.kind in CHECKS:
-            try:
-                CHECKS[rule.kind](rule, given)
-            except TypingError as error:
-                raise TypingError(f"atoll.numba.{name}: {error}") from None
+class Checks(checking.Checks):
+    """The checks of arguments' types, which are Numba's."""
 
+    language, error = "numba", TypingError
+    allowed: ClassVar = {
+        **dict.fromkeys(("words", "many", "bits", "counted"), WORDS),
+        **dict.fromkeys(("numbers", "compared", "summed", "added", "wide"), WORDS + FLOATS),
+        "element": WORDS + FLOATS + NARROW,
+    }
 
-def team(rule: Rule, given: dict[str, Kind]) -> None:
-    if not issubclass(getattr(given[rule.argument], "instance_class", object), DeviceTeam):
-        raise TypingError(
-            f"{rule.argument} is {given[rule.argument]}; pass dev.launch(…)(…) an atoll.Team, such as atoll.WORLD, and pass "
-            "on the kernel's own argument, or pass team.device()"
-        )
+    def element(self, rule: Rule, x: Kind) -> Kind:
+        scattered = rule.kind in SCATTERED or (rule.kind == "word" and rule.of not in ("many", "wide"))
+        return array(rule.argument, x, contiguous=not scattered)
 
+    def is_integer(self, x: Kind) -> bool:
+        return is_left_out(x) or isinstance(plain(x), types.Integer)
 
-def whole(rule: Rule, given: dict[str, Kind]) -> None:
-    if not isinstance(plain(given[rule.argument]), (types.Integer, types.Boolean)):
-        raise TypingError(f"{rule.argument} is {given[rule.argument]}; it must be an integer")
-
-
-def integer(rule: Rule, given: dict[str, Kind]) -> None:
-    kind = given[rule.argument]
-    if not is_left_out(kind) and not isinstance(plain(kind), types.Integer):
-        unit = ", nanoseconds" if rule.argument.endswith("_ns") else ""
-        raise TypingError(f"{rule.argument} is {kind}; it must be an integer{unit}")
-
-
-def word(rule: Rule, given: dict[str, Kind]) -> None:
-    kind = array(rule.argument, given[rule.argument], contiguous=rule.of in CONTIGUOUS)
-    if kind not in ALLOWED[rule.of]:
-        raise TypingError(rules.not_of(rule.argument, kind, ALLOWED[rule.of]))
-
-
-def pair(given: dict[str, Kind], *, contiguous: bool) -> Kind:
-    """Return the element type that dst and src have."""
-    to, source = (array(one, given[one], contiguous=contiguous) for one in ("dst", "src"))
-    if to != source:
-        raise TypingError(rules.unlike(to, source))
-    return to
-
-
-def strided(rule: Rule, given: dict[str, Kind]) -> None:
-    kind = pair(given, contiguous=False)
-    if not isinstance(kind, (types.Integer, types.Float, types.Complex, types.Boolean)):
-        raise TypingError(rules.not_of("dst", kind, ["integers", "floats", "complex numbers or bool"]))
-
-
-def tile(rule: Rule, given: dict[str, Kind]) -> None:
-    pair(given, contiguous=False)
-    for which in ("dst", "src"):
-        if given[which].ndim != 2 or item(given[which].dtype) not in (1, 2, 4, 8):
+    def team(self, rule: Rule, x: Kind) -> Kind:
+        if not issubclass(getattr(x, "instance_class", object), DeviceTeam):
             raise TypingError(
-                f"{which} is {given[which]}; it must have two axes, and elements of 1, 2, 4 or 8 bytes"
+                f"{rule.argument} is {x}; pass dev.launch(…)(…) an atoll.Team, such as atoll.WORLD, and pass "
+                "on the kernel's own argument, or pass team.device()"
             )
+        return x
+
+    def whole(self, rule: Rule, x: Kind) -> Kind:
+        if not isinstance(plain(x), (types.Integer, types.Boolean)):
+            raise self.refusal(rule, x, "an integer")
+        return x
+
+    pe, view = whole, checking.Checks.array
+
+    def strided(self, rule: Rule, dst: Kind) -> Kind:
+        kind = self.same(rule, dst).dtype
+        if not isinstance(kind, (types.Integer, types.Float, types.Complex, types.Boolean)):
+            raise TypingError(rules.not_of("dst", kind, ["integers", "floats", "complex numbers or bool"]))
+        return dst
+
+    def tile(self, rule: Rule, dst: Kind) -> Kind:
+        self.same(rule, dst)
+        for which in ("dst", "src"):
+            x = self.given[which]
+            if x.ndim != 2 or item(x.dtype) not in (1, 2, 4, 8):
+                raise TypingError(
+                    f"{which} is {x}; it must have two axes, and elements of 1, 2, 4 or 8 bytes"
+                )
+        return dst
+
+    def constant(self, rule: Rule, x: Kind) -> Kind:
+        one_of(rule.of, rule.argument, x)
+        return x
+
+    def number(self, rule: Rule, value: Kind) -> Kind:
+        number(rule.argument, value, self.given[rule.of].dtype)
+        return value
+
+    def reduction(self, rule: Rule, x: Kind) -> Kind:
+        kind, op = self.given["src"].dtype, one_of("op", "op", x)
+        is_float = isinstance(kind, types.Float) and kind.bitwidth >= 32
+        if not isinstance(kind, types.Integer) and not (is_float and op in (SUM, PROD, MIN, MAX)):
+            raise TypingError(
+                f"{op} of {kind}; reductions take integers, and float32 and float64 for SUM PROD MIN MAX"
+            )
+        return x
+
+    def values(self, rule: Rule, x: Kind) -> Kind:
+        is_optional = rule.argument == "status"
+        if is_optional and isinstance(plain(x), types.NoneType):
+            return x
+        if not isinstance(self.element(rule, x), types.Integer):
+            raise self.refusal(
+                rule, x, "None or an array of integers" if is_optional else "an array of integers"
+            )
+        return x
+
+    status = indices = values
+
+    def made_as(self, x: Kind) -> str:
+        return getattr(getattr(x, "instance_class", None), "__name__", "")
 
 
-def reduction(rule: Rule, given: dict[str, Kind]) -> None:
-    kind, op = given["src"].dtype, one_of("op", "op", given["op"])
-    is_float = isinstance(kind, types.Float) and kind.bitwidth >= 32
-    if not isinstance(kind, types.Integer) and not (is_float and op in (SUM, PROD, MIN, MAX)):
-        raise TypingError(
-            f"{op} of {kind}; reductions take integers, and float32 and float64 for SUM PROD MIN MAX"
-        )
-
-
-def none_or_integers(rule: Rule, given: dict[str, Kind]) -> None:
-    kind, is_optional = given[rule.argument], rule.argument == "status"
-    if is_optional and isinstance(plain(kind), types.NoneType):
-        return
-    if not isinstance(array(rule.argument, kind, contiguous=False), types.Integer):
-        wanted = "None or an array of integers" if is_optional else "an array of integers"
-        raise TypingError(f"{rule.argument} is {kind}; it must be {wanted}")
-
-
-def opened(rule: Rule, given: dict[str, Kind]) -> None:
-    found = getattr(given[rule.argument], "instance_class", None)
-    if found is None or found.__name__.lower() not in rule.of:
-        raise TypingError(rules.not_made_by(rule.argument, given[rule.argument], rule.of))
-
-
-CHECKS: dict[str, Any] = {
-    "team": team,
-    "pe": whole,
-    "whole": whole,
-    "integer": integer,
-    "word": word,
-    "view": lambda rule, given: array(rule.argument, given[rule.argument], contiguous=False),
-    "array": lambda rule, given: array(rule.argument, given[rule.argument]),
-    "same": lambda rule, given: pair(given, contiguous=True),
-    "strided": strided,
-    "tile": tile,
-    "constant": lambda rule, given: one_of(rule.of, rule.argument, given[rule.argument]),
-    "number": lambda rule, given: number(rule.argument, given[rule.argument], given[rule.of].dtype),
-    "reduction": reduction,
-    "status": none_or_integers,
-    "values": none_or_integers,
-    "indices": none_or_integers,
-    "opened": opened,
-}
+def check(name: str, given: dict[str, Any]) -> None:
+    """Raise a TypingError if an argument breaks a rule of the operation. Omitted arguments are not checked."""
+    Checks(name, given).run()

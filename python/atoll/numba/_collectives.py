@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from numba.core import types
 
+from .._kernels.bodies import _collectives
+from .._kernels.bodies._collectives import ARRIVED
 from .._kernels.checks import CHECKS
 from .._ptx import AT
 from . import _primitives as prim
-from ._addresses import at_peer, bytes_of, check_place, implement_check, item_of
+from ._addresses import at_peer, bytes_of, check_place, implement_check, item_of, pairs_of
 from ._dsl._registration import helper, operation, vocabulary
 from ._exchange import counts_at, end_exchange, most_bytes, next_epoch, part, send
-from ._mailboxes import pairs_of
-from ._polling import call_of, wait_relaxed, wait_word
+from ._polling import Call, call_of, wait_relaxed, wait_word
 from ._types import ACQUIRE_RELEASE, GE, RELAXED, THREAD, constant
 
 i64 = types.int64
-SYNC_EPOCH, ARRIVED = AT["sync_epoch"], AT["arrived"]
 ROOT = CHECKS["broadcast"]
-SYNC, BARRIER, BROADCAST = AT["sync"], AT["barrier"], AT["broadcast"]
-FCOLLECT, COLLECT, ALLTOALL = AT["fcollect"], AT["collect"], AT["alltoall"]
+BROADCAST, FCOLLECT, COLLECT, ALLTOALL = AT["broadcast"], AT["fcollect"], AT["collect"], AT["alltoall"]
 REDUCE, REDUCE_SCATTER = AT["reduce"], AT["reduce_scatter"]
+
+
+class Meeting(NamedTuple):
+    """The result of meeting()."""
+
+    team: Any
+    scope: Any
+    epoch: Any
+    tag: Any
+    bound: Any
 
 
 def check_large(team, operation, x, nbytes):
@@ -34,21 +45,7 @@ def _check_large(team, operation, x, nbytes):
 implement_check(check_large, _check_large)
 
 
-@helper
-def tell(address, epoch, relaxed):
-    if relaxed:
-        prim.store_relaxed(i64, address, epoch)
-    else:
-        prim.store_release(i64, address, epoch)
-
-
-@helper
-def wait_for(call, control, pe, epoch, relaxed):
-    word = control + ARRIVED + 8 * pe
-    if relaxed:
-        wait_relaxed(control, word, epoch, call, pe)
-    else:
-        wait_word(i64, control, word, GE, epoch, call, pe)
+tell, wait_for = _collectives.arrivals(helper, prim, i64, wait_word, wait_relaxed, GE).values()
 
 
 @helper
@@ -78,30 +75,18 @@ def meet_at(call, team, epoch, scope, relaxed):
     prim.meet(control, scope)
 
 
-@helper
-def meet_members(call, team, scope, relaxed):
-    epoch = prim.load_own(i64, team.control + SYNC_EPOCH) + 1
-    meet_at(call, team, epoch, scope, relaxed)
-    prim.store_own(
-        i64, team.control + SYNC_EPOCH, epoch
-    )  # every thread stores it, so that its later loads see its own store
-
-
 @vocabulary
 def is_relaxed(order):
     found = constant(order) is RELAXED
     return lambda order: found
 
 
-@operation
-def sync(team, scope=THREAD, order=ACQUIRE_RELEASE, tag=0, bound_ns=None):
-    meet_members(call_of(SYNC, tag, bound_ns), team, scope, is_relaxed(order))
-
-
-@operation
-def barrier(team, scope=THREAD, tag=0, bound_ns=None):
-    prim.complete_bulk()
-    meet_members(call_of(BARRIER, tag, bound_ns), team, scope, False)
+OPERATIONS = _collectives.operations(
+    operation, helper, prim, i64, Call, call_of, meet_at, is_relaxed, Meeting, THREAD=THREAD,
+    ACQUIRE_RELEASE=ACQUIRE_RELEASE, UNTAGGED=None, UNBOUNDED=None,
+)  # fmt: skip
+close_meeting, meet_members = OPERATIONS["close_meeting"], OPERATIONS["meet_members"]
+globals().update(OPERATIONS)
 
 
 @helper

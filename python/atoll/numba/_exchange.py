@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-from .._ptx import AT
+from numba.core import types
+
+from .._kernels.bodies import _exchange
+from .._kernels.bodies._exchange import EXCHANGE_EPOCH
 from . import _primitives as prim
-from ._addresses import at_peer
+from ._addresses import at_peer, pairs_of
 from ._dsl._registration import helper
-from ._mailboxes import i64, pairs_of, u32
 from ._polling import wait_pair
 
-SLOTS, EXCHANGE_EPOCH, AREA = AT["slots"], AT["exchange_epoch"], AT["slot_area_pairs"]
-FEW, LEAST, PAIR = AT["few_pes"], AT["least_slot_pairs"], AT["pair_bytes"]
-
-
-@helper
-def slot_pairs(team):
-    """ControlLayout::slot_pairs of atoll/device/control.hpp; so the next two."""
-    return max(prim.quotient(AREA, team.n_pes), LEAST)
-
-
-@helper
-def area_pairs(team):
-    return max(AREA, LEAST * team.n_pes)
-
-
-@helper
-def slots_at(team):
-    return team.control + SLOTS + (max((team.n_pes - FEW) * 8 + 127, 0) & ~127)
-
-
-@helper
-def counts_at(team):
-    """The members' counts in `collect`."""
-    return slots_at(team) + 2 * PAIR * area_pairs(team)
-
-
-@helper
-def most_bytes(team):
-    """The longest message from member to member."""
-    return 8 * slot_pairs(team)
+i64, u32 = types.int64, types.uint32
+slot_pairs, area_pairs, slots_at, counts_at, most_bytes, slot_from = _exchange.layout(
+    helper, prim.quotient, max, i64
+).values()
 
 
 @helper
@@ -51,11 +27,6 @@ def end_exchange(team, epoch, scope):
     prim.meet(team.control, scope)
     # Every thread stores it, so that its later loads see its own store.
     prim.store_own(u32, team.control + EXCHANGE_EPOCH, u32(epoch))
-
-
-@helper
-def slot_from(team, epoch, pe):
-    return slots_at(team) + ((epoch & 1) * area_pairs(team) + pe * slot_pairs(team)) * PAIR
 
 
 @helper

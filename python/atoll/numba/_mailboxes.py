@@ -5,74 +5,68 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from numba.core import types
+from numba.core.errors import TypingError
 
-from .._ptx import AT
+from .._kernels.bodies import _mailboxes
+from .._kernels.bodies._mailboxes import DEPTH, POST, RECEIVE, TAKEN
 from . import _primitives as prim
-from ._addresses import at_peer, bytes_of, check_place
-from ._dsl._registration import TARGETS, helper, implement, operation
-from ._polling import POST, RECEIVE, Call, call_of, flag_of, wait_pair, wait_pairs, wait_word
+from ._addresses import at_peer, bytes_of, check_place, pairs_of
+from ._collectives import close_meeting
+from ._dsl._registration import TARGETS, helper, implement, operation, vocabulary
+from ._host import Mailbox
+from ._polling import Call, call_of, flag_of, wait_pair, wait_pairs, wait_word
 from ._types import GE, THREAD
 
-i64, u8, u32 = types.int64, types.uint8, types.uint32
-DEPTH, ENTRY = AT["mailbox_depth"], AT["post_bytes"]
-assert DEPTH & (DEPTH - 1) == 0
-POSTED, SEEN_TAKEN = AT["post_posted"], AT["post_seen_taken"]
-RECEIVED, TAKEN = AT["post_received"], AT["post_taken"]
+i64 = types.int64
 for on_gpu in TARGETS[1:]:  # on GPUs the check would cost each message a comparison
     implement(on_gpu, prim.check_room)(lambda control, nbytes, room: lambda control, nbytes, room: 0)
 
 
-@helper
-def pairs_of(nbytes):
-    return 1 if nbytes == 0 else (nbytes + 7) >> 3
-
-
-class Outbox(NamedTuple):
-    """The sending end of a pair of PEs, with the pair's counters as values: outbox() of _loops.py."""
+class End(NamedTuple):
+    """One end of a pair of PEs, with the pair's counters as values."""
 
     team: Any
     scope: Any
-    tag: Any
-    bound: Any
     pe: Any
     mine: Any
     """The pair's counters in this PE's mailbox."""
     slots: Any
-    """This PE's slots at the other PE."""
+    """The sender's slots at the receiver."""
     slot_bytes: Any
     number: Any
-    """The number of messages sent."""
+    """The number of messages sent, or received."""
     taken: Any
-    """The number of these that the other PE has received, when last loaded."""
-
-
-class Inbox(NamedTuple):
-    """The receiving end of a pair of PEs: inbox() of _loops.py."""
-
-    team: Any
-    scope: Any
+    """Of an Outbox, the number of messages that the other PE has received, when last loaded. Of an Inbox, the
+    address at which the other PE learns that number.
+    """
     tag: Any
     bound: Any
-    pe: Any
-    mine: Any
-    slots: Any
-    """The other PE's slots here."""
-    slot_bytes: Any
-    number: Any
-    taken: Any
-    """The address at which the other PE learns how many were received."""
+    """As in Call."""
+
+
+class Outbox(End):
+    """The sending end: outbox()."""
+
+
+class Inbox(End):
+    """The receiving end: inbox()."""
 
 
 @helper
-def entry(team, block, pe):
-    """The counters of the pair (this PE, pe)."""
-    return block + pe * ENTRY
+def block_of(team, operation, box, pe):
+    """Check the PE and the mailbox, and return the mailbox's address."""
+    prim.check_pe(team.control, team.n_pes, operation, pe)
+    check_place(team, operation, box.block)
+    return prim.address(box.block)
+
+
+ENDS = _mailboxes.ends(helper, prim, i64, i64, Outbox, Inbox, at_peer, pairs_of, block_of)
+box_slots, slot_here, open_outbox, close_outbox, open_inbox, close_inbox = ENDS.values()
 
 
 @helper
-def box_slots(team, block, room, sender):
-    """The address of a sender's slots."""
-    return block + team.n_pes * ENTRY + sender * DEPTH * pairs_of(room) * 16
+def flag_here(box):
+    return box.number & 0xFFFFFFFF
 
 
 @helper
@@ -119,16 +113,10 @@ def own_part(source, nbytes, scope):
 
 
 @helper
-def slot_here(box):
-    """The address of the slot of an Outbox's or Inbox's current message."""
-    return box.slots + (box.number & (DEPTH - 1)) * box.slot_bytes
-
-
-@helper
 def with_counters(out, number, taken):
     """Return the Outbox with these counters."""
     return Outbox(
-        out.team, out.scope, out.tag, out.bound, out.pe, out.mine, out.slots, out.slot_bytes, number, taken
+        out.team, out.scope, out.pe, out.mine, out.slots, out.slot_bytes, number, taken, out.tag, out.bound
     )
 
 
@@ -158,7 +146,7 @@ def send_message(out, data, source, nbytes):
     """
     prim.check_room(out.team.control, nbytes, out.slot_bytes >> 1)
     out = begin_out(out)
-    to, flag = slot_here(out), out.number & 0xFFFFFFFF
+    to, flag = slot_here(out), flag_here(out)
     pairs, rank = pairs_of(nbytes), prim.rank(out.scope)
     if pairs <= prim.size(out.scope):
         if rank < pairs:
@@ -205,14 +193,14 @@ def begin_in(box):
     return Inbox(
         box.team,
         box.scope,
-        box.tag,
-        box.bound,
         box.pe,
         box.mine,
         box.slots,
         box.slot_bytes,
         number,
         box.taken,
+        box.tag,
+        box.bound,
     )
 
 
@@ -240,14 +228,13 @@ def end_in(box):
 
 
 @helper
-def receive_message(box, to, nbytes):
+def receive_message(box, dst):
     """Receive the next message of an Inbox."""
+    to, nbytes = prim.address(dst), bytes_of(dst)
     prim.check_room(box.team.control, nbytes, box.slot_bytes >> 1)
     box = begin_in(box)
-    flag = box.number & 0xFFFFFFFF
-    receive_parts(
-        Call(RECEIVE, box.tag, box.bound), box.team, slot_here(box), to, nbytes, flag, box.pe, box.scope
-    )
+    call, come = Call(RECEIVE, box.tag, box.bound), slot_here(box)
+    receive_parts(call, box.team, come, to, nbytes, flag_here(box), box.pe, box.scope)
     prim.meet(box.team.control, box.scope)
     if tells(box):
         tell(box)
@@ -260,48 +247,18 @@ def has_come(box):
     if prim.rank(box.scope) == 0:
         coming = begin_in(box)
         first, second = prim.load_pair(slot_here(coming))
-        flag = coming.number & 0xFFFFFFFF
+        flag = flag_here(coming)
         if flag_of(first) == flag and flag_of(second) == flag:
             here = i64(1)
     return prim.share(box.team.control, box.scope, here) != 0
 
 
-@helper
-def open_outbox(call, team, box, pe, scope):
-    prim.check_pe(team.control, team.n_pes, POST, pe)
-    block = prim.address(box.block)
-    check_place(team, POST, box.block)
-    mine = entry(team, block, pe)
-    slots = at_peer(team, box_slots(team, block, box.room, team.my_pe), pe)
-    number, taken = prim.load_own(i64, mine + POSTED), prim.load_own(i64, mine + SEEN_TAKEN)
-    return Outbox(
-        team, scope, call.tag, call.bound, i64(pe), mine, slots, i64(16 * pairs_of(box.room)), number, taken
+globals().update(
+    _mailboxes.operations(
+        operation, prim, i64, types.uint64, Call, call_of, ENDS, flag_here, receive_message, has_come, wait_pair,
+        THREAD=THREAD, UNTAGGED=None, UNBOUNDED=None,
     )
-
-
-@helper
-def close_outbox(out):
-    """Store the counters, by every thread, so that each can read its own store."""
-    prim.store_own(i64, out.mine + POSTED, out.number)
-    prim.store_own(i64, out.mine + SEEN_TAKEN, out.taken)
-
-
-@helper
-def open_inbox(call, team, box, pe, scope):
-    prim.check_pe(team.control, team.n_pes, RECEIVE, pe)
-    block = prim.address(box.block)
-    check_place(team, RECEIVE, box.block)
-    mine = entry(team, block, pe)
-    taken = at_peer(team, entry(team, block, team.my_pe), pe) + TAKEN
-    slots, number = box_slots(team, block, box.room, pe), prim.load_own(i64, mine + RECEIVED)
-    return Inbox(
-        team, scope, call.tag, call.bound, i64(pe), mine, slots, i64(16 * pairs_of(box.room)), number, taken
-    )
-
-
-@helper
-def close_inbox(box):
-    prim.store_own(i64, box.mine + RECEIVED, box.number)
+)  # fmt: skip
 
 
 @operation
@@ -312,15 +269,44 @@ def post(team, box, src, pe, scope=THREAD, tag=0, bound_ns=None):
 
 
 @operation
-def receive(team, box, dst, pe, scope=THREAD, tag=0, bound_ns=None):
-    opened = open_inbox(call_of(RECEIVE, tag, bound_ns), team, box, pe, scope)
-    close_inbox(receive_message(opened, prim.address(dst), bytes_of(dst)))
-
-
-@operation
 def try_receive(team, box, dst, pe, scope=THREAD, tag=0, bound_ns=None):
     opened = open_inbox(call_of(RECEIVE, tag, bound_ns), team, box, pe, scope)
     if not has_come(opened):
         return False
-    close_inbox(receive_message(opened, prim.address(dst), bytes_of(dst)))
+    close_inbox(receive_message(opened, dst))
     return True
+
+
+# ---- in loops
+@vocabulary
+def nth(boxes, k):
+    block = getattr(boxes, "types", [None])[0]
+    if getattr(boxes, "instance_class", None) is not Mailbox or getattr(block, "ndim", 1) != 2:
+        raise TypingError(
+            f"atoll.numba.nth: {boxes} was given; it must be the result of dev.mailbox(room, count=...)"
+        )
+    return lambda boxes, k: Mailbox(boxes.block[k], boxes.room)
+
+
+@operation
+def post_next(out, src):
+    source, nbytes = prim.address(src), bytes_of(src)
+    return send_message(out, own_part(source, nbytes, out.scope), source, nbytes)
+
+
+@vocabulary
+def begin(which):
+    function = begin_out if which.instance_class is Outbox else begin_in
+    return lambda which: function(which)
+
+
+@vocabulary
+def end(which):
+    function = end_out if which.instance_class is Outbox else end_in
+    return lambda which: function(which)
+
+
+@vocabulary
+def close(which):
+    function = {Outbox: close_outbox, Inbox: close_inbox}.get(which.instance_class, close_meeting)
+    return lambda which: function(which)

@@ -97,14 +97,11 @@ def iget(team, dst, src, dst_stride, src_stride, count, pe, scope=THREAD):
 
 
 @helper
-def meet(team, scope):
-    prim.meet(team.control, scope)
-
-
-@helper
 def fence_by_first(scope):
     if prim.rank(scope) == 0:
         prim.full_fence()
 
 
-globals().update(_moves.operations(operation, prim, copy_to, copy_from, meet, fence_by_first, THREAD=THREAD))
+globals().update(
+    _moves.operations(operation, prim, copy_to, copy_from, prim.meet, fence_by_first, THREAD=THREAD)
+)

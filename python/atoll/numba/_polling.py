@@ -15,7 +15,6 @@ from ._dsl._registration import HOST, helper, implement, vocabulary
 from ._types import GE, LEFT_OUT, constant, is_left_out, one_of
 
 SIGNAL_WAIT, CONSUME, WAIT = AT["signal_wait_until"], AT["signal_consume"], AT["wait_until"]
-RECEIVE, POST = AT["receive"], AT["post"]
 i64 = types.int64
 AT_LEAST = int(_ptx.reported("u64", GE.value))
 

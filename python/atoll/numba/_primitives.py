@@ -1,4 +1,4 @@
-"""The operations that each target implements: _cpu.py and _gpu*.py. All other functions are written once,
+"""The operations that each target implements: _dsl/_cpu.py and _dsl/_gpu*.py. All other functions are written once,
 over these.
 
 Addresses, counters and bits are int64: Numba makes a float of int64 and uint64 together.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from . import _primitives as prim
-from ._addresses import at_peer, item_of, kind_of
+from ._addresses import at_peer, item_of, kind_of, pairs_of
 from ._collectives import REDUCE, REDUCE_SCATTER, check_large, i64, meet_members
 from ._dsl._registration import helper, operation, vocabulary
 from ._exchange import end_exchange, most_bytes, next_epoch, part, send
-from ._mailboxes import pairs_of
 from ._polling import call_of
 from ._types import AND, MAX, MIN, OR, PROD, SUM, THREAD, XOR, one_of
 

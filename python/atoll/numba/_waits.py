@@ -77,7 +77,7 @@ def holds(ivars, cmp, values, i):
 
 
 @helper
-def first(ivars, status, cmp, values):
+def first(ivars, indices, status, cmp, values):
     """Return the first word that holds, else -1; -2: all are left out."""
     none = i64(-2)
     for i in range(ivars.size):
@@ -89,7 +89,7 @@ def first(ivars, status, cmp, values):
 
 
 @helper
-def all_of(ivars, status, cmp, values, indices):
+def all_of(ivars, indices, status, cmp, values):
     """Return how many words hold, and store their indices. -2: all are left out."""
     found = i64(0)
     left = i64(0)
@@ -115,30 +115,6 @@ def pause(team, ivars, cmp, values, call, looks, since):
 
 
 @helper
-def any_now(team, ivars, status, cmp, values, call):
-    since = i64(0)
-    looks = 0
-    index = first(ivars, status, cmp, values)
-    while index == -1:
-        looks += 1
-        since = pause(team, ivars, cmp, values, call, looks, since)
-        index = first(ivars, status, cmp, values)
-    return max(index, i64(-1))
-
-
-@helper
-def some_now(team, ivars, indices, status, cmp, values, call):
-    since = i64(0)
-    looks = 0
-    found = all_of(ivars, status, cmp, values, indices)
-    while found == 0:
-        looks += 1
-        since = pause(team, ivars, cmp, values, call, looks, since)
-        found = all_of(ivars, status, cmp, values, indices)
-    return max(found, i64(0))
-
-
-@helper
 def all_hold(ivars, status, cmp, values):
     for i in range(ivars.size):
         if counts(status, i) and not holds(ivars, cmp, values, i):
@@ -146,11 +122,8 @@ def all_hold(ivars, status, cmp, values):
     return i64(1)
 
 
-# The rank 0 of a scope waits or tests, and tells the others.
-
-
 @helper
-def wait_for_all(team, ivars, status, cmp, values, call, scope):
+def wait_for_all(team, ivars, indices, status, cmp, values, call, scope):
     i = prim.rank(scope)
     while i < ivars.size:
         if counts(status, i):
@@ -161,43 +134,45 @@ def wait_for_all(team, ivars, status, cmp, values, call, scope):
 
 
 @helper
-def wait_for_any(team, ivars, status, cmp, values, call, scope):
-    index = i64(-1)
-    if prim.rank(scope) == 0:
-        index = any_now(team, ivars, status, cmp, values, call)
-    return prim.share(team.control, scope, index)
-
-
-@helper
-def wait_for_some(team, ivars, indices, status, cmp, values, call, scope):
-    found = i64(0)
-    if prim.rank(scope) == 0:
-        found = some_now(team, ivars, indices, status, cmp, values, call)
-    return prim.share(team.control, scope, found)
-
-
-@helper
-def whether_all(team, ivars, status, cmp, values, scope):
+def whether_all(team, ivars, indices, status, cmp, values, scope):
     hold = i64(0)
     if prim.rank(scope) == 0:
         hold = all_hold(ivars, status, cmp, values)
     return prim.share(team.control, scope, hold) != 0
 
 
-@helper
-def which_first(team, ivars, status, cmp, values, scope):
-    index = i64(-1)
-    if prim.rank(scope) == 0:
-        index = max(first(ivars, status, cmp, values), i64(-1))
-    return prim.share(team.control, scope, index)
+def by_first(find, none):
+    """Return a wait, and a test, by rank 0 of a scope, which tells the others what `find` returned.
+
+    `none`: the result of `find` while no word holds. It is also the result if all words are left out.
+    """
+
+    @helper
+    def wait(team, ivars, indices, status, cmp, values, call, scope):
+        found = i64(none)
+        if prim.rank(scope) == 0:
+            since = i64(0)
+            looks = 0
+            found = find(ivars, indices, status, cmp, values)
+            while found == none:
+                looks += 1
+                since = pause(team, ivars, cmp, values, call, looks, since)
+                found = find(ivars, indices, status, cmp, values)
+            found = max(found, i64(none))
+        return prim.share(team.control, scope, found)
+
+    @helper
+    def look(team, ivars, indices, status, cmp, values, scope):
+        found = i64(none)
+        if prim.rank(scope) == 0:
+            found = max(find(ivars, indices, status, cmp, values), i64(none))
+        return prim.share(team.control, scope, found)
+
+    return wait, look
 
 
-@helper
-def which_hold(team, ivars, indices, status, cmp, values, scope):
-    found = i64(0)
-    if prim.rank(scope) == 0:
-        found = max(all_of(ivars, status, cmp, values, indices), i64(0))
-    return prim.share(team.control, scope, found)
+wait_for_any, which_first = by_first(first, -1)
+wait_for_some, which_hold = by_first(all_of, 0)
 
 
 globals().update(

@@ -28,6 +28,7 @@ from . import _installed as _installed  # the first import: it raises an error i
 from .. import _kernels
 from .._kernels.arguments import mailbox_bytes
 from ._addresses import team_at
+from ._checks import checked
 from ._host import kernel, most_resident_blocks, most_resident_programs
 from ._tracing import traced
 
@@ -45,4 +46,4 @@ if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any name
 
 
 __all__ = ["kernel", "mailbox_bytes", "most_resident_blocks", "most_resident_programs", "team_at"]
-__all__ += _kernels.publish("triton", globals(), traced)
+__all__ += _kernels.publish("triton", globals(), lambda name, function: checked(name, traced(name, function)))

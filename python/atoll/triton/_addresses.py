@@ -9,13 +9,10 @@ from triton import constexpr_function, jit
 from .. import _ptx
 from .._device import DeviceTeam
 from .._kernels.checks import CHECKS
+from ._checks import integer_pe
+from ._dsl import refuse_pe, refuse_place
 from ._primitives import at_int64
-from ._types import INTERPRETED, integer_pe
-
-if INTERPRETED:
-    from ._dsl._interpreted import refuse_pe, refuse_place
-else:
-    refuse_pe = refuse_place = None  # Triton resolves every name in a function that it compiles
+from ._types import INTERPRETED
 
 
 def checks(name):

@@ -14,8 +14,9 @@ from . import _exchange as exchange
 from ._addresses import check_pe, check_place, checks, reach
 from ._moves import put_nbi
 from ._polling import wait_word
-from ._primitives import bytes_of, load, num_threads, store, thread, word_at
-from ._types import ACQUIRE_RELEASE, GE, RELAXED, accept
+from ._primitives import bytes_of, load, store, word_at
+from ._threads import num_threads, thread
+from ._types import ACQUIRE_RELEASE, GE, RELAXED
 
 _ROOT = checks("broadcast")
 _SYNC_EPOCH, _ARRIVED = tl.constexpr(AT["sync_epoch"]), tl.constexpr(AT["arrived"])
@@ -35,28 +36,18 @@ def meet_members(team, operation: tl.constexpr, tag, bound, order: tl.constexpr 
         pe = first + thread()
         other = ((pe < team.n_pes) & (pe != team.my_pe)).to(tl.int32)
         to = reach(team, arrived + 8 * team.my_pe, tl.minimum(pe, team.n_pes - 1))
-        if order == RELAXED:
-            store(to, epoch, tl.int64, ".relaxed.sys", other)
-        else:
-            store(to, epoch, tl.int64, ".release.sys", other)
+        store(to, epoch, tl.int64, ".relaxed.sys" if order == RELAXED else ".release.sys", other)
     for first in range(0, team.n_pes, num_threads()):
         pe = first + thread()
         other = ((pe < team.n_pes) & (pe != team.my_pe)).to(tl.int32)
-        if order == RELAXED:
-            wait_word(
-                team, arrived + 8 * pe, tl.int64, GE, epoch, operation, pe, tag, "relaxed", other, bound
-            )
-        else:
-            wait_word(
-                team, arrived + 8 * pe, tl.int64, GE, epoch, operation, pe, tag, "acquire", other, bound
-            )
+        seen: tl.constexpr = "relaxed" if order == RELAXED else "acquire"
+        wait_word(team, arrived + 8 * pe, tl.int64, GE, epoch, operation, pe, tag, seen, other, bound)
     tl.debug_barrier()
     store(team.control + _SYNC_EPOCH, epoch, tl.int64)
 
 
 @jit
 def sync(team, order: tl.constexpr = ACQUIRE_RELEASE, tag=0, bound_ns=0):
-    accept("sync", (order,))
     meet_members(team, _SYNC, tag, bound_ns, order)
 
 
@@ -67,7 +58,6 @@ def barrier(team, tag=0, bound_ns=0):
 
 @jit
 def broadcast(team, dst, src, n, root, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    accept("broadcast", (dst, src))
     check_pe(team, root, _ROOT)
     nbytes = bytes_of(src, n)
     if exchange.is_small(team, nbytes):
@@ -109,13 +99,11 @@ def _gather(team, dst, src, n, BLOCK: tl.constexpr, operation: tl.constexpr, tag
 
 @jit
 def fcollect(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    accept("fcollect", (dst, src))
     _gather(team, dst, src, n, BLOCK, _FCOLLECT, tag, bound_ns)
 
 
 @jit
 def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    accept("alltoall", (dst, src))
     nbytes = bytes_of(src, n)
     if exchange.is_small(team, nbytes):
         epoch = exchange.begin(team)
@@ -135,7 +123,6 @@ def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
 
 @jit
 def collect(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    accept("collect", (dst, src))
     check_place(team, dst, _COLLECT)
     counts = word_at(exchange.counts_at(team))
     mine = counts + team.my_pe

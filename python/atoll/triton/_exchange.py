@@ -13,7 +13,8 @@ from triton import jit
 from .._ptx import AT
 from ._addresses import reach
 from ._polling import wait_flagged
-from ._primitives import load, load_part, num_threads, pairs_of, store, store_flagged, store_part, thread
+from ._primitives import load, load_part, pairs_of, store, store_flagged, store_part
+from ._threads import num_threads, thread
 
 _EPOCH, _SLOTS, _AREA = (tl.constexpr(AT[name]) for name in ("exchange_epoch", "slots", "slot_area_pairs"))
 _FEW, _LEAST, _PAIR = (tl.constexpr(AT[name]) for name in ("few_pes", "least_slot_pairs", "pair_bytes"))

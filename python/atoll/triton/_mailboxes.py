@@ -10,7 +10,8 @@ from .._ptx import AT
 from . import _primitives as prim
 from ._addresses import check_pe, check_place, checks, reach
 from ._polling import wait_both, wait_flagged, wait_word
-from ._types import GE, accept
+from ._threads import num_threads, thread
+from ._types import GE
 
 _POST_TO, _RECEIVE_FROM = checks("post"), checks("receive")
 _RECEIVE, _POST = tl.constexpr(AT["receive"]), tl.constexpr(AT["post"])
@@ -28,7 +29,6 @@ def _box_slot(team, block, room, sender, number):
 
 @jit
 def post(team, block, room, src, n, pe, tag=0, bound_ns=0):
-    accept("post", (src,))
     check_pe(team, pe, _POST_TO)
     check_place(team, block, _POST_TO)
     mine = block.to(tl.int64) + pe * _ENTRY
@@ -37,31 +37,31 @@ def post(team, block, room, src, n, pe, tag=0, bound_ns=0):
     source, nbytes = src.to(tl.int64), prim.bytes_of(src, n)
     pairs = prim.pairs_of(nbytes)
     tl.debug_barrier()  # after the program's stores to src
-    i = prim.thread()
+    i = thread()
     data = tl.full((), 0, tl.int64)
-    if pairs <= prim.num_threads():  # loaded beside the counters
+    if pairs <= num_threads():  # loaded beside the counters
         data = prim.load_part(source, nbytes, tl.minimum(i, pairs - 1))
     if number > taken + _DEPTH:
         wait_word(team, mine + _TAKEN, tl.int64, GE, number - _DEPTH, _POST, pe, tag, "relaxed", 1, bound_ns)
         taken = number - _DEPTH
     to = reach(team, _box_slot(team, block, room, team.my_pe, number), pe)
     flag = number.to(tl.int32)
-    if pairs <= prim.num_threads():
+    if pairs <= num_threads():
         if i < pairs:
             prim.store_flagged(to + 16 * i, data, flag)
     else:
         while i < pairs:
-            second = tl.where(i + prim.num_threads() < pairs, i + prim.num_threads(), i)
+            second = tl.where(i + num_threads() < pairs, i + num_threads(), i)
             data, more = prim.load_part(source, nbytes, i), prim.load_part(source, nbytes, second)
             prim.store_flagged(to + 16 * i, data, flag)
             prim.store_flagged(to + 16 * second, more, flag)
-            i += 2 * prim.num_threads()
+            i += 2 * num_threads()
     if ((number & 0x3FFFFFFF) < _DEPTH) & (number >= _DEPTH):
         # Short messages do not write all words. Renew the flags of the others before old flags recur.
-        i = pairs + prim.thread()
+        i = pairs + thread()
         while i < prim.pairs_of(room):
             prim.store_flagged(to + 16 * i, tl.full((), 0, tl.int64), flag)
-            i += prim.num_threads()
+            i += num_threads()
     # For the next message, which need not wait for this load.
     if number & (_DEPTH // 2 - 1) == 0:
         taken = prim.load(mine + _TAKEN, tl.int64, ".relaxed.sys")
@@ -72,7 +72,6 @@ def post(team, block, room, src, n, pe, tag=0, bound_ns=0):
 
 @jit
 def receive(team, block, room, dst, n, pe, tag=0, bound_ns=0):
-    accept("receive", (dst,))
     check_pe(team, pe, _RECEIVE_FROM)
     check_place(team, block, _RECEIVE_FROM)
     mine = block.to(tl.int64) + pe * _ENTRY
@@ -81,22 +80,22 @@ def receive(team, block, room, dst, n, pe, tag=0, bound_ns=0):
     flag = number.to(tl.int32)
     to, nbytes = dst.to(tl.int64), prim.bytes_of(dst, n)
     pairs = prim.pairs_of(nbytes)
-    i = prim.thread()
-    if pairs <= prim.num_threads():
+    i = thread()
+    if pairs <= num_threads():
         if i < pairs:
             data = wait_flagged(team, come + 16 * i, flag, _RECEIVE, pe, tag, bound_ns)
             prim.store_part(to, nbytes, i, data)
     else:
         while i < pairs:
-            second = tl.where(i + prim.num_threads() < pairs, i + prim.num_threads(), i)
+            second = tl.where(i + num_threads() < pairs, i + num_threads(), i)
             data, more = wait_both(team, come + 16 * i, come + 16 * second, flag, _RECEIVE, pe, tag, bound_ns)
             prim.store_part(to, nbytes, i, data)
             prim.store_part(to, nbytes, second, more)
-            i += 2 * prim.num_threads()
+            i += 2 * num_threads()
     tl.debug_barrier()
     if number & (_DEPTH // 2 - 1) == 0:  # all threads have read
         tell = reach(team, block.to(tl.int64) + team.my_pe * _ENTRY + _TAKEN, pe)
-        prim.store(tell, number, tl.int64, ".relaxed.sys", (prim.thread() == 0).to(tl.int32))
+        prim.store(tell, number, tl.int64, ".relaxed.sys", (thread() == 0).to(tl.int32))
     prim.store(mine + _RECEIVED, number, tl.int64)
 
 

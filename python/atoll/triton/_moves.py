@@ -7,7 +7,7 @@ import triton.language as tl
 from triton import jit
 
 from ._addresses import checks, peer_for
-from ._types import INTERPRETED, accept
+from ._types import INTERPRETED
 
 _PUT, _GET = checks("put"), checks("get")
 _PUT_NBI, _GET_NBI = checks("put_nbi"), checks("get_nbi")
@@ -15,65 +15,53 @@ _IPUT, _IGET = checks("iput"), checks("iget")
 
 
 @jit
-def copy(to, src, n, BLOCK: tl.constexpr):
+def copy(to, src, n, BLOCK: tl.constexpr, VOLATILE: tl.constexpr = False):
+    """Copy n elements; VOLATILE if another PE has them."""
     for begin in range(0, n, BLOCK):
         at = begin + tl.arange(0, BLOCK)
-        tl.store(to + at, tl.load(src + at, mask=at < n), mask=at < n)
+        tl.store(to + at, tl.load(src + at, mask=at < n, volatile=VOLATILE), mask=at < n)
 
 
 @jit
 def put_nbi(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
-    accept("put_nbi", (dst, src))
     copy(peer_for(team, dst, pe, _PUT_NBI), src, n, BLOCK)
 
 
 @jit
 def put(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
-    accept("put", (dst, src))
     copy(peer_for(team, dst, pe, _PUT), src, n, BLOCK)
     tl.debug_barrier()
 
 
 @jit
-def _fetch(dst, come, n, BLOCK: tl.constexpr):
-    for begin in range(0, n, BLOCK):
-        at = begin + tl.arange(0, BLOCK)
-        tl.store(dst + at, tl.load(come + at, mask=at < n, volatile=True), mask=at < n)
-
-
-@jit
 def get_nbi(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
-    accept("get_nbi", (dst, src))
-    _fetch(dst, peer_for(team, src, pe, _GET_NBI), n, BLOCK)
+    copy(dst, peer_for(team, src, pe, _GET_NBI), n, BLOCK, True)
 
 
 @jit
 def get(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
-    accept("get", (dst, src))
-    _fetch(dst, peer_for(team, src, pe, _GET), n, BLOCK)
+    copy(dst, peer_for(team, src, pe, _GET), n, BLOCK, True)
+    tl.debug_barrier()
+
+
+@jit
+def _copy_strided(to, src, to_stride, src_stride, n, BLOCK: tl.constexpr, VOLATILE: tl.constexpr):
+    for begin in range(0, n, BLOCK):
+        at = (begin + tl.arange(0, BLOCK)).to(tl.int64)
+        tl.store(
+            to + at * to_stride, tl.load(src + at * src_stride, mask=at < n, volatile=VOLATILE), mask=at < n
+        )
     tl.debug_barrier()
 
 
 @jit
 def iput(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 1024):
-    accept("iput", (dst, src))
-    to = peer_for(team, dst, pe, _IPUT)
-    for begin in range(0, n, BLOCK):
-        at = (begin + tl.arange(0, BLOCK)).to(tl.int64)
-        tl.store(to + at * dst_stride, tl.load(src + at * src_stride, mask=at < n), mask=at < n)
-    tl.debug_barrier()
+    _copy_strided(peer_for(team, dst, pe, _IPUT), src, dst_stride, src_stride, n, BLOCK, False)
 
 
 @jit
 def iget(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 1024):
-    accept("iget", (dst, src))
-    come = peer_for(team, src, pe, _IGET)
-    for begin in range(0, n, BLOCK):
-        at = (begin + tl.arange(0, BLOCK)).to(tl.int64)
-        tl.store(
-            dst + at * dst_stride, tl.load(come + at * src_stride, mask=at < n, volatile=True), mask=at < n
-        )
-    tl.debug_barrier()
+    _copy_strided(dst, peer_for(team, src, pe, _IGET), dst_stride, src_stride, n, BLOCK, True)
 
 
 @jit

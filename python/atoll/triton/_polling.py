@@ -7,7 +7,9 @@ import triton.language as tl
 from triton import constexpr_function, jit
 
 from .. import _ptx
-from ._primitives import at_int32, at_int64, letter, load, load_words, pause, thread
+from ._dsl import pause
+from ._primitives import at_int32, at_int64, letter, load, load_words
+from ._threads import thread
 from ._types import EQ, GE, GT, INTERPRETED, LT, NE
 
 
@@ -61,18 +63,8 @@ def _wait_text(kind, compare, order, bounded):
 
 
 @constexpr_function
-def _wait_letters(kind, bounded):
-    return f"=r,l,r,r,r,l,{letter(kind)},r{',l' if bounded else ''}"
-
-
-@constexpr_function
 def _look_around_text(kind, compare, bounded):
     return _LOOKS_AROUND.value[(_form(kind), compare, bounded)]
-
-
-@constexpr_function
-def _look_around_letters(bounded):
-    return f"=&l,l,r,r,l,l,l,r,l{',l' if bounded else ''}"
 
 
 @constexpr_function
@@ -104,10 +96,11 @@ def wait_word(
             team.control, at_int32(operation), at_int32(peer), at_int32(tag), at_int64(address), number,
             at_int32(active),
         )  # fmt: skip
+        own: tl.constexpr = ",l" if is_given(bound) else ""
         if is_given(bound):
             operands = operands + (at_int64(bound),)
         tl.inline_asm_elementwise(
-            _wait_text(kind, cmp, ORDER, is_given(bound)), _wait_letters(kind, is_given(bound)), operands,
+            _wait_text(kind, cmp, ORDER, is_given(bound)), f"=r,l,r,r,r,l,{letter(kind)},r{own}", operands,
             tl.int32, is_pure=False, pack=1,
         )  # fmt: skip
 
@@ -143,10 +136,11 @@ def look_around(team, word, cmp: tl.constexpr, value, operation: tl.constexpr, t
             team.control, at_int32(operation), at_int32(tag), address, value.to(tl.int64),
             load(address, kind, ".relaxed.sys").to(tl.int64), thread(), since,
         )  # fmt: skip
+        own: tl.constexpr = ",l" if is_given(bound) else ""
         if is_given(bound):
             operands = operands + (at_int64(bound),)
         return tl.inline_asm_elementwise(
-            _look_around_text(kind, cmp, is_given(bound)), _look_around_letters(is_given(bound)), operands,
+            _look_around_text(kind, cmp, is_given(bound)), f"=&l,l,r,r,l,l,l,r,l{own}", operands,
             tl.int64, is_pure=False, pack=1,
         )  # fmt: skip
 
@@ -162,19 +156,30 @@ def _found(team, address, flag, operation, peer, tag, bound):
 
 
 @jit
+def _wait_pairs(team, places, flag, operation: tl.constexpr, peer, tag, bound):
+    """Wait for the pairs at one address, or at two, which are loaded together."""
+    bounded: tl.constexpr = is_given(tag) or is_given(bound)
+    own: tl.constexpr = ",r,l" if bounded else ""
+    text: tl.constexpr = _flagged_text(len(places), bounded)
+    operands = (team.control, at_int32(operation), at_int32(peer), flag) + places
+    if bounded:
+        operands = operands + (at_int32(tag), at_int64(bound))
+    if len(places) == 1:
+        return tl.inline_asm_elementwise(
+            text, f"=&l,l,r,r,r,l{own}", operands, tl.int64, is_pure=False, pack=1
+        )
+    else:  # noqa: RET505
+        letters: tl.constexpr = f"=&l,=&l,l,r,r,r,l,l{own}"
+        return tl.inline_asm_elementwise(text, letters, operands, (tl.int64, tl.int64), is_pure=False, pack=1)
+
+
+@jit
 def wait_flagged(team, address, flag, operation: tl.constexpr, peer, tag=0, bound=0):
     """Wait for a pair until both words carry the flag, and return its data."""
     if INTERPRETED:
         return _found(team, address, flag, operation, peer, tag, bound)
     else:  # noqa: RET505
-        bounded: tl.constexpr = is_given(tag) or is_given(bound)
-        operands = (team.control, at_int32(operation), at_int32(peer), flag, at_int64(address))
-        if bounded:
-            operands = operands + (at_int32(tag), at_int64(bound))
-        letters: tl.constexpr = "=&l,l,r,r,r,l,r,l" if bounded else "=&l,l,r,r,r,l"
-        return tl.inline_asm_elementwise(
-            _flagged_text(1, bounded), letters, operands, tl.int64, is_pure=False, pack=1
-        )
+        return _wait_pairs(team, (at_int64(address),), flag, operation, peer, tag, bound)
 
 
 @jit
@@ -184,18 +189,5 @@ def wait_both(team, address, second, flag, operation: tl.constexpr, peer, tag=0,
         first = _found(team, address, flag, operation, peer, tag, bound)
         return first, _found(team, second, flag, operation, peer, tag, bound)
     else:  # noqa: RET505
-        bounded: tl.constexpr = is_given(tag) or is_given(bound)
-        operands = (
-            team.control,
-            at_int32(operation),
-            at_int32(peer),
-            flag,
-            at_int64(address),
-            at_int64(second),
-        )
-        if bounded:
-            operands = operands + (at_int32(tag), at_int64(bound))
-        letters: tl.constexpr = "=&l,=&l,l,r,r,r,l,l,r,l" if bounded else "=&l,=&l,l,r,r,r,l,l"
-        return tl.inline_asm_elementwise(
-            _flagged_text(2, bounded), letters, operands, (tl.int64, tl.int64), is_pure=False, pack=1
-        )
+        places = (at_int64(address), at_int64(second))
+        return _wait_pairs(team, places, flag, operation, peer, tag, bound)

@@ -1,9 +1,6 @@
-"""Single words and pairs of flagged words, which one thread of a program loads, stores and waits for: inline
-PTX.
+"""Single words and pairs of flagged words, which one thread of a program loads and stores: inline PTX.
 
-Triton takes one thread's value for a number that all threads share. So a thread's number, and values computed
-from it, may be used in these functions, in arithmetic, and in conditions without a barrier inside. They may
-be used nowhere else.
+Values computed from a thread's number may be used in these functions (_threads.py).
 """
 
 # mypy: ignore-errors
@@ -15,19 +12,8 @@ import triton.language as tl
 from triton import constexpr_function, jit
 
 from .. import _ptx
+from ._threads import meet_threads, num_threads
 from ._types import INTERPRETED
-
-if INTERPRETED:
-    from ._dsl._interpreted import pause
-
-    def num_threads():
-        """Interpreted programs have one thread."""
-        return 1
-
-else:
-    from triton.language.extra.cuda import num_threads as num_threads
-
-    pause = None  # Triton resolves every name in a function that it compiles
 
 
 def _with_result(text):
@@ -43,61 +29,14 @@ _STORE_FLAGGED = _with_result(_ptx.store_flagged())
 _LOAD_WORDS = tl.constexpr({bits: _ptx.load_words(bits) for bits in (32, 64)})
 
 
-@jit
-def thread():
-    """This thread's number in the program."""
-    if INTERPRETED:
-        return tl.full((), 0, tl.int32)
-    else:  # noqa: RET505
-        return tl.inline_asm_elementwise("mov.u32 $0, %tid.x;", "=r", [], tl.int32, is_pure=True, pack=1)
-
-
-@jit
-def meet_threads():
-    """tl.debug_barrier, faster in a program of one warp. It is slower if single threads arrive from separate
-    branches.
-    """
-    if INTERPRETED or num_threads() != 32:
-        tl.debug_barrier()
-    else:
-        tl.inline_asm_elementwise(
-            "bar.warp.sync 0xffffffff; mov.u32 $0, 0;", "=r", [], tl.int32, is_pure=False, pack=1
-        )
-
-
 @constexpr_function
 def letter(kind):
     return "l" if kind.primitive_bitwidth == 64 else "r"
 
 
 @constexpr_function
-def _load_text(kind, order):
-    return f"ld{order}.global.b{kind.primitive_bitwidth} $0, [$1];"
-
-
-@constexpr_function
-def _load_letters(kind):
-    return f"={letter(kind)},l"
-
-
-@constexpr_function
-def _store_text(kind, order):
-    return f"{{ .reg .pred p; setp.ne.u32 p, $3, 0; @p st{order}.global.b{kind.primitive_bitwidth} [$1], $2; mov.u32 $0, 0; }}"
-
-
-@constexpr_function
-def _store_letters(kind):
-    return f"=r,l,{letter(kind)},r"
-
-
-@constexpr_function
-def _load_words_text(kind):
-    return _LOAD_WORDS.value[kind.primitive_bitwidth]
-
-
-@constexpr_function
-def _load_words_letters(kind):
-    return f"=&{letter(kind)},l,r"
+def bits(kind):
+    return kind.primitive_bitwidth
 
 
 @jit
@@ -110,8 +49,8 @@ def load(address, kind: tl.constexpr, ORDER: tl.constexpr = _PLAIN):
         return tl.load(address.to(tl.pointer_type(kind)), volatile=True)
     else:  # noqa: RET505
         return tl.inline_asm_elementwise(
-            _load_text(kind, ORDER),
-            _load_letters(kind),
+            f"ld{ORDER}.global.b{bits(kind)} $0, [$1];",
+            f"={letter(kind)},l",
             [at_int64(address)],
             kind.value,
             is_pure=False,
@@ -130,9 +69,15 @@ def store(address, value, kind: tl.constexpr, ORDER: tl.constexpr = _PLAIN, acti
             tl.atomic_xchg(address.to(tl.pointer_type(kind)), number.to(kind), sem="release", scope="sys")
     else:
         tl.inline_asm_elementwise(
-            _store_text(kind, ORDER), _store_letters(kind), [at_int64(address), number.to(kind), at_int32(active)],
+            f"{{ .reg .pred p; setp.ne.u32 p, $3, 0; @p st{ORDER}.global.b{bits(kind)} [$1], $2; mov.u32 $0, 0; }}",
+            f"=r,l,{letter(kind)},r", [at_int64(address), number.to(kind), at_int32(active)],
             tl.int32, is_pure=False, pack=1,
         )  # fmt: skip
+
+
+@constexpr_function
+def _load_words_text(kind):
+    return _LOAD_WORDS.value[kind.primitive_bitwidth]
 
 
 @jit
@@ -146,7 +91,7 @@ def load_words(words, active):
         return tl.load(words, mask=active, other=0, volatile=True)
     else:  # noqa: RET505
         return tl.inline_asm_elementwise(
-            _load_words_text(kind), _load_words_letters(kind), [words.to(tl.int64), active.to(tl.int32)],
+            _load_words_text(kind), f"=&{letter(kind)},l,r", [words.to(tl.int64), active.to(tl.int32)],
             kind.value,
             is_pure=False, pack=1,
         )  # fmt: skip

@@ -10,8 +10,9 @@ from .._ptx import AT
 from . import _exchange as exchange
 from ._addresses import at_pe, check_place
 from ._collectives import meet_members
-from ._primitives import bytes_of, load_part, num_threads, pairs_of, store_part, thread
-from ._types import AND, MAX, MIN, OR, PROD, SUM, accept
+from ._primitives import bytes_of, load_part, pairs_of, store_part
+from ._threads import num_threads, thread
+from ._types import AND, MAX, MIN, OR, PROD, SUM
 
 _REDUCE, _REDUCE_SCATTER = tl.constexpr(AT["reduce"]), tl.constexpr(AT["reduce_scatter"])
 
@@ -117,7 +118,6 @@ def _reduce_small(team, dst, src, own, nbytes, block, op: tl.constexpr, operatio
 
 @jit
 def reduce(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    accept("reduce", (dst, src, op))
     nbytes = bytes_of(src, n)
     if exchange.is_small(team, nbytes):
         source = src.to(tl.int64)
@@ -135,7 +135,6 @@ def reduce(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024, tag=
 
 @jit
 def reduce_scatter(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    accept("reduce_scatter", (dst, src, op))
     nbytes = bytes_of(src, n)
     if exchange.is_small(team, nbytes):
         source = src.to(tl.int64)

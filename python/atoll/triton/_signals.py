@@ -10,8 +10,9 @@ from .._ptx import AT
 from ._addresses import checks, peer_for
 from ._moves import copy
 from ._polling import wait_word
-from ._primitives import load_one, meet_threads, thread
-from ._types import GE, SET, accept
+from ._primitives import load_one
+from ._threads import meet_threads, thread
+from ._types import GE, SET
 
 _SIGNAL_SET, _SIGNAL_ADD = checks("signal_set"), checks("signal_add")
 _PUT_SIGNAL, _PUT_SIGNAL_NBI = checks("put_signal"), checks("put_signal_nbi")
@@ -20,30 +21,25 @@ _SIGNAL_WAIT, _CONSUME = tl.constexpr(AT["signal_wait_until"]), tl.constexpr(AT[
 
 @jit
 def signal_set(team, signal, value, pe):
-    accept("signal_set", (signal, value))
     meet_threads()
     tl.atomic_xchg(peer_for(team, signal, pe, _SIGNAL_SET), value, sem="release", scope="sys")
 
 
 @jit
 def signal_add(team, signal, value, pe):
-    accept("signal_add", (signal, value))
     meet_threads()
     tl.atomic_add(peer_for(team, signal, pe, _SIGNAL_ADD), value, sem="release", scope="sys")
 
 
 @jit
 def signal_fetch(team, signal):
-    accept("signal_fetch", (signal,))
     return load_one(signal)
 
 
 @jit
 def _put_signal(
-    team, dst, src, n, signal, value, op: tl.constexpr, pe, BLOCK: tl.constexpr, NAME: tl.constexpr,
-    operation: tl.constexpr,
-):  # fmt: skip
-    accept(NAME, (dst, src, signal, value, op))
+    team, dst, src, n, signal, value, op: tl.constexpr, pe, BLOCK: tl.constexpr, operation: tl.constexpr
+):
     to, there = peer_for(team, dst, pe, operation), peer_for(team, signal, pe, operation)
     copy(to, src, n, BLOCK)
     meet_threads()
@@ -55,12 +51,12 @@ def _put_signal(
 
 @jit
 def put_signal(team, dst, src, n, signal, value, op: tl.constexpr, pe, BLOCK: tl.constexpr = 1024):
-    _put_signal(team, dst, src, n, signal, value, op, pe, BLOCK, "put_signal", _PUT_SIGNAL)
+    _put_signal(team, dst, src, n, signal, value, op, pe, BLOCK, _PUT_SIGNAL)
 
 
 @jit
 def put_signal_nbi(team, dst, src, n, signal, value, op: tl.constexpr, pe, BLOCK: tl.constexpr = 1024):
-    _put_signal(team, dst, src, n, signal, value, op, pe, BLOCK, "put_signal_nbi", _PUT_SIGNAL_NBI)
+    _put_signal(team, dst, src, n, signal, value, op, pe, BLOCK, _PUT_SIGNAL_NBI)
 
 
 @jit
@@ -73,12 +69,10 @@ def wait_one(team, signal, cmp: tl.constexpr, value, tag, bound, operation: tl.c
 
 @jit
 def signal_wait_until(team, signal, cmp: tl.constexpr, value, tag=0, bound_ns=0):
-    accept("signal_wait_until", (signal, cmp, value))
     wait_one(team, signal, cmp, value, tag, bound_ns, _SIGNAL_WAIT)
 
 
 @jit
 def signal_consume(team, signal, n, tag=0, bound_ns=0):
-    accept("signal_consume", (signal, n))
     wait_one(team, signal, GE, n, tag, bound_ns, _CONSUME)
     tl.atomic_add(signal, -n, sem="relaxed", scope="sys")

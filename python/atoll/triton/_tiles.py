@@ -10,7 +10,6 @@ from .._ptx import AT
 from ._addresses import at_pe, check_place, checks, peer_for
 from ._collectives import meet_members
 from ._reductions import fold_to_all
-from ._types import accept
 
 _TILE_REDUCE, _TILE_ALLGATHER = tl.constexpr(AT["tile_reduce"]), tl.constexpr(AT["tile_allgather"])
 
@@ -20,7 +19,6 @@ def tile_reduce(
     team, dst, src, dst_pitch, src_pitch, rows, cols, op: tl.constexpr, COLS: tl.constexpr = 1024, tag=0,
     bound_ns=0,
 ):  # fmt: skip
-    accept("tile_reduce", (dst, src, op))
     check_place(team, dst, _TILE_REDUCE)
     check_place(team, src, _TILE_REDUCE)
     meet_members(team, _TILE_REDUCE, tag, bound_ns)
@@ -35,7 +33,6 @@ def tile_allgather(
     team, dst, src, dst_pitch, src_pitch, rows, cols, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64, tag=0,
     bound_ns=0,
 ):  # fmt: skip
-    accept("tile_allgather", (dst, src))
     check_place(team, dst, _TILE_ALLGATHER)
     meet_members(team, _TILE_ALLGATHER, tag, bound_ns)
     mine = dst + (team.my_pe + tl.full((), 0, tl.int64)) * rows * dst_pitch
@@ -66,7 +63,6 @@ def copy_tile(dst, src, dst_pitch, src_pitch, rows, cols, ROWS: tl.constexpr, CO
 def tile_put(
     team, dst, src, dst_pitch, src_pitch, rows, cols, pe, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64
 ):
-    accept("tile_put", (dst, src))
     copy_tile(peer_for(team, dst, pe, _TILE_PUT), src, dst_pitch, src_pitch, rows, cols, ROWS, COLS)
     tl.debug_barrier()
 
@@ -75,6 +71,5 @@ def tile_put(
 def tile_get(
     team, dst, src, dst_pitch, src_pitch, rows, cols, pe, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64
 ):
-    accept("tile_get", (dst, src))
     copy_tile(dst, peer_for(team, src, pe, _TILE_GET), dst_pitch, src_pitch, rows, cols, ROWS, COLS)
     tl.debug_barrier()

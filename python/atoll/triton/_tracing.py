@@ -4,33 +4,22 @@
 from __future__ import annotations
 
 import inspect
-import linecache
 
 import triton.language as tl
 from triton import constexpr_function, jit
 
 from .. import _ptx
-from .._kernels.tracing import EVENTS, text_with_event
+from .._kernels.tracing import EVENTS, text_with_event, words_of_name
 from .._ptx import AT
-from ._primitives import at_int32, at_int64, bytes_of, thread
+from ._dsl import begin_event, end_event
+from ._dsl._wrappers import around
+from ._primitives import at_int32, at_int64, bytes_of
+from ._threads import thread
 from ._types import INTERPRETED
-
-if INTERPRETED:
-    from ._dsl._interpreted import begin_event, end_event
-else:
-    begin_event = end_event = None  # Triton resolves every name in a function that it compiles
 
 _TRACES = tl.constexpr(_ptx.TRACES)
 _PES_OF, _RANGE = tl.constexpr(AT["pes_of"]), tl.constexpr(AT["trace_range"])
-_NAME_BYTES = tl.constexpr(AT["trace_name_bytes"])
-_BEGIN = tl.constexpr(
-    f"""{{ .reg .pred p; .reg .b64 a; mov.b64 a, 0;
-    setp.eq.u64 p, $1, 0; @p bra DONE;
-    ld.global.u64 a, [$1+{AT["trace"]}];
-    setp.eq.u64 p, a, 0; @p bra DONE;
-    mov.u64 a, %globaltimer;
-    DONE: mov.b64 $0, a; }}"""
-)
+_BEGIN = tl.constexpr(_ptx.trace_begin())
 _END = tl.constexpr(
     f"""{{ .reg .pred p; setp.ne.u32 p, $8, 0; @p bra OUT;
     {_ptx.trace_write("$1", "$2", "$3", "$4", ("$5", "$6", "$7"))}
@@ -44,6 +33,9 @@ def _fields_of(event, parameters):
     elements = "rows * cols" if "rows" in parameters else "n"
     moved = f"bytes_of({array}, {elements})" if event.moved else "0"
     return [event.peer or "-1", event.word or "None", moved, event.value or "0"]
+
+
+_words_of = constexpr_function(words_of_name)
 
 
 @constexpr_function
@@ -96,12 +88,6 @@ def stop(team, began, what: tl.constexpr, pe, word, nbytes, value):
             _write(team, began, what, world, nbytes, place, 0)
 
 
-@constexpr_function
-def _name_word(name, k):
-    words = name.encode()[: _NAME_BYTES.value].ljust(_NAME_BYTES.value, b"\0")
-    return int.from_bytes(words[8 * k : 8 * k + 8], "little", signed=True)
-
-
 @jit
 def trace_begin(team):
     if _TRACES:
@@ -114,7 +100,8 @@ def trace_begin(team):
 def trace_end(team, began, name: tl.constexpr):
     if _TRACES:  # noqa: SIM102 (it is a constant, `began` is none)
         if began != 0:
-            _write(team, began, _RANGE, -1, _name_word(name, 0), _name_word(name, 1), _name_word(name, 2))
+            words: tl.constexpr = _words_of(name)
+            _write(team, began, _RANGE, -1, words[0], words[1], words[2])
 
 
 def traced(name, function):
@@ -122,26 +109,11 @@ def traced(name, function):
     event = EVENTS.get(name)
     if event is None or not _ptx.TRACES:
         return function
-    inner = getattr(function, "fn", function)
-    parameters = inspect.signature(inner).parameters
-    names = {"tl": tl, "start": start, "stop": stop, "bytes_of": bytes_of, "inner": function}
-
-    def default(key, value):
-        """Return the text of a default. A constant is a name for Triton."""
-        if isinstance(value, int):
-            return repr(value)
-        names[f"default_{key}"] = value
-        return f"default_{key}"
-
-    given = [
-        key
-        + (": tl.constexpr" if "constexpr" in str(one.annotation) else "")
-        + ("" if one.default is one.empty else f"={default(key, one.default)}")
-        for key, one in parameters.items()
-    ]
-    text = text_with_event(name, given, list(parameters), "start(team)", _fields_of(event, parameters))
-    # Triton reads the text of a function, so it is kept like that of a file.
-    file = f"<atoll.triton.{name}, traced>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    exec(compile(text, file, "exec"), names)  # _kernels/tracing.py has the text
-    return jit(names[name])
+    fields = _fields_of(event, inspect.signature(getattr(function, "fn", function)).parameters)
+    return around(
+        function,
+        name,
+        "traced",
+        lambda declared, passed: text_with_event(name, declared, passed, "start(team)", fields),
+        {"start": start, "stop": stop, "bytes_of": bytes_of},
+    )

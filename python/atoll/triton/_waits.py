@@ -9,9 +9,10 @@ from triton import jit
 from .. import _ptx
 from .._ptx import AT
 from ._polling import holds, look_around, wait_words
-from ._primitives import at_int32, load_one, load_words, num_threads
+from ._primitives import at_int32, load_one, load_words
 from ._signals import wait_one
-from ._types import INTERPRETED, accept
+from ._threads import num_threads
+from ._types import INTERPRETED
 
 _WAIT = tl.constexpr(AT["wait_until"])
 _LOOKS = tl.constexpr(1 if INTERPRETED else _ptx.LOOKS)  # loads in the interpreter are slow
@@ -96,89 +97,75 @@ def _index(found, n):
 
 @jit
 def wait_until_all(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
-    accept("wait_until_all", (ivars, cmp, value))
     _wait_all(team, ivars, n, status, cmp, value, tag, bound_ns, False)
 
 
 @jit
 def wait_until_all_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
-    accept("wait_until_all_vector", (ivars, cmp))
     _wait_all(team, ivars, n, status, cmp, values, tag, bound_ns, True)
 
 
 @jit
 def wait_until_any(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
-    accept("wait_until_any", (ivars, cmp, value))
     return _index(_wait(team, ivars, n, None, status, cmp, value, tag, bound_ns, False, True), n)
 
 
 @jit
 def wait_until_any_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
-    accept("wait_until_any_vector", (ivars, cmp))
     return _index(_wait(team, ivars, n, None, status, cmp, values, tag, bound_ns, True, True), n)
 
 
 @jit
 def wait_until_some(team, ivars, n, indices, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
-    accept("wait_until_some", (ivars, cmp, value))
     return _wait(team, ivars, n, indices, status, cmp, value, tag, bound_ns, False, False)
 
 
 @jit
 def wait_until_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
-    accept("wait_until_some_vector", (ivars, cmp))
     return _wait(team, ivars, n, indices, status, cmp, values, tag, bound_ns, True, False)
 
 
 @jit
 def test_all(team, ivars, n, status, cmp: tl.constexpr, value):
-    accept("test_all", (ivars, cmp, value))
     found, left = _look(ivars, n, None, status, cmp, value, False, False)
     return found == left
 
 
 @jit
 def test_all_vector(team, ivars, n, status, cmp: tl.constexpr, values):
-    accept("test_all_vector", (ivars, cmp))
     found, left = _look(ivars, n, None, status, cmp, values, True, False)
     return found == left
 
 
 @jit
 def test_any(team, ivars, n, status, cmp: tl.constexpr, value):
-    accept("test_any", (ivars, cmp, value))
     found, _ = _look(ivars, n, None, status, cmp, value, False, True)
     return _index(found, n)
 
 
 @jit
 def test_any_vector(team, ivars, n, status, cmp: tl.constexpr, values):
-    accept("test_any_vector", (ivars, cmp))
     found, _ = _look(ivars, n, None, status, cmp, values, True, True)
     return _index(found, n)
 
 
 @jit
 def test_some(team, ivars, n, indices, status, cmp: tl.constexpr, value):
-    accept("test_some", (ivars, cmp, value))
     found, _ = _look(ivars, n, indices, status, cmp, value, False, False)
     return found
 
 
 @jit
 def test_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values):
-    accept("test_some_vector", (ivars, cmp))
     found, _ = _look(ivars, n, indices, status, cmp, values, True, False)
     return found
 
 
 @jit
 def wait_until(team, ivar, cmp: tl.constexpr, value, tag=0, bound_ns=0):
-    accept("wait_until", (ivar, cmp, value))
     wait_one(team, ivar, cmp, value, tag, bound_ns, _WAIT)
 
 
 @jit
 def test(team, ivar, cmp: tl.constexpr, value):
-    accept("test", (ivar, cmp, value))
     return holds(load_one(ivar), cmp, value)

@@ -341,6 +341,10 @@ def check_wrong_types_are_refused_when_compiled() -> None:
         (lambda team, x, flags, half: dev.load_wide(flags, 0.5), "i is float64"),
         (lambda team, x, flags, half: dev.store_wide(flags, 0, (1, 2)), "a tuple of 2 of these"),
         (lambda team, x, flags, half: dev.nth(x, 0), "count=..."),
+        (
+            lambda team, x, flags, half: dev.post(team, x, x, 0),
+            "box is array(float64, 1d, C); it must be the result of dev.mailbox",
+        ),
         (lambda team, x, flags, half: dev.close(x), "dev.outbox or dev.inbox or dev.meeting"),
     ]
     for function, words in cases:

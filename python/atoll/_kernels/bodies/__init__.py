@@ -1,7 +1,8 @@
-"""Operations whose text is the same in Numba and in CuTe DSL, over functions that each of them gives.
+"""Functions whose text is the same in Numba and in CuTe DSL, over functions that each of them gives.
 
-Each module has a function `operations`. A port calls it once with its own functions, and so gets functions of its
-own. Numba compiles them as they are written. In CuTe DSL they run while a kernel is compiled.
+A module has a function `operations`, and others that return what its operations are made of. A port calls each once
+with its own functions, and so gets functions of its own. Numba compiles them as they are written. In CuTe DSL they run
+while a kernel is compiled.
 """
 
 from __future__ import annotations

@@ -19,12 +19,12 @@ def operations(
     @operation
     def put(team, dst, src, pe, scope=THREAD):
         copy_to(team, PUT, dst, src, pe, scope)
-        meet(team, scope)
+        meet(team.control, scope)
 
     @operation
     def get(team, dst, src, pe, scope=THREAD):
         copy_from(team, GET, dst, src, pe, scope)
-        meet(team, scope)
+        meet(team.control, scope)
 
     @operation
     def put_nbi(team, dst, src, pe, scope=THREAD):
@@ -37,9 +37,9 @@ def operations(
     @operation
     def quiet(team, scope=THREAD):
         prim.complete_bulk()
-        meet(team, scope)
+        meet(team.control, scope)
         fence_by_first(scope)
-        meet(team, scope)
+        meet(team.control, scope)
 
     @operation
     def fence(team, scope=THREAD):
@@ -48,6 +48,6 @@ def operations(
     @operation
     def flush(team, scope=THREAD):
         prim.read_bulk()
-        meet(team, scope)
+        meet(team.control, scope)
 
     return by_name(put, get, put_nbi, get_nbi, quiet, fence, flush)

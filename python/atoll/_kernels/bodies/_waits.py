@@ -16,7 +16,8 @@ def operations(
 ) -> dict[str, Callable[..., Any]]:
     """Return the operations.
 
-    `wait` and `look` have functions `all`, `any` and `some` for many words: `wait` waits, `look` only tests.
+    `wait` and `look` have functions `all`, `any` and `some` for many words: `wait` waits, `look` only tests. All of them
+    take the array of the indices that they find, or None.
     UNBOUNDED is the default of a wait's own bound: 0, or a value that leaves no code in the kernel.
     """
     wait_all, wait_any, wait_some = wait.all, wait.any, wait.some
@@ -28,19 +29,19 @@ def operations(
 
     @operation
     def wait_until_all(team, ivars, status, cmp, value, scope=THREAD, tag=0, bound_ns=UNBOUNDED):
-        wait_all(team, ivars, status, cmp, value, call_of(WAIT, tag, bound_ns), scope)
+        wait_all(team, ivars, None, status, cmp, value, call_of(WAIT, tag, bound_ns), scope)
 
     @operation
     def wait_until_all_vector(team, ivars, status, cmp, values, scope=THREAD, tag=0, bound_ns=UNBOUNDED):
-        wait_all(team, ivars, status, cmp, values, call_of(WAIT, tag, bound_ns), scope)
+        wait_all(team, ivars, None, status, cmp, values, call_of(WAIT, tag, bound_ns), scope)
 
     @operation
     def wait_until_any(team, ivars, status, cmp, value, scope=THREAD, tag=0, bound_ns=UNBOUNDED):
-        return wait_any(team, ivars, status, cmp, value, call_of(WAIT, tag, bound_ns), scope)
+        return wait_any(team, ivars, None, status, cmp, value, call_of(WAIT, tag, bound_ns), scope)
 
     @operation
     def wait_until_any_vector(team, ivars, status, cmp, values, scope=THREAD, tag=0, bound_ns=UNBOUNDED):
-        return wait_any(team, ivars, status, cmp, values, call_of(WAIT, tag, bound_ns), scope)
+        return wait_any(team, ivars, None, status, cmp, values, call_of(WAIT, tag, bound_ns), scope)
 
     @operation
     def wait_until_some(team, ivars, indices, status, cmp, value, scope=THREAD, tag=0, bound_ns=UNBOUNDED):
@@ -54,19 +55,19 @@ def operations(
 
     @operation
     def test_all(team, ivars, status, cmp, value, scope=THREAD):
-        return are_all(team, ivars, status, cmp, value, scope)
+        return are_all(team, ivars, None, status, cmp, value, scope)
 
     @operation
     def test_all_vector(team, ivars, status, cmp, values, scope=THREAD):
-        return are_all(team, ivars, status, cmp, values, scope)
+        return are_all(team, ivars, None, status, cmp, values, scope)
 
     @operation
     def test_any(team, ivars, status, cmp, value, scope=THREAD):
-        return first(team, ivars, status, cmp, value, scope)
+        return first(team, ivars, None, status, cmp, value, scope)
 
     @operation
     def test_any_vector(team, ivars, status, cmp, values, scope=THREAD):
-        return first(team, ivars, status, cmp, values, scope)
+        return first(team, ivars, None, status, cmp, values, scope)
 
     @operation
     def test_some(team, ivars, indices, status, cmp, value, scope=THREAD):

@@ -52,95 +52,117 @@ def nothing(context):
     return ir.Constant(I64, 0)
 
 
-@emits(p.address)
-def _(array):
-    def build(context, builder, values):
-        value = context.make_array(array)(context, builder, values[0])
-        return builder.ptrtoint(value.data, I64)
+# ---- forms that all targets build alike, each by its own instructions
+def loads(target: Target, stub, load):
+    """Implement a load by load(builder, kind, address), which returns the bits."""
 
-    return i64(array), build
-
-
-def loads(stub, order: str):
-    @emits(stub)
+    @emit(target, stub)
     def _(kind, address):
         to = kind.dtype
 
         def build(context, builder, values):
-            at = pointer(builder, values[1], bits_type(to))
-            size = to.bitwidth // 8
-            return as_value(builder, to, builder.load_atomic(at, order, size))
+            return as_value(builder, to, load(builder, to, values[1]))
 
         return to(kind, i64), build
 
 
-def stores(stub, order: str):
-    @emits(stub)
+def stores(target: Target, stub, store):
+    """Implement a store by store(builder, kind, address, bits)."""
+
+    @emit(target, stub)
     def _(kind, address, value):
         to = kind.dtype
 
         def build(context, builder, values):
-            at = pointer(builder, values[1], bits_type(to))
-            builder.store_atomic(as_bits(builder, to, values[2]), at, order, to.bitwidth // 8)
+            store(builder, to, values[1], as_bits(builder, to, values[2]))
             return nothing(context)
 
         return i64(kind, i64, to), build
 
 
-loads(p.load_acquire, "acquire")
-loads(p.load_relaxed, "monotonic")
-# Not plain loads and stores. LLVM writes an address that is a sum as an offset from one of its parts. If a
-# caller's compilation finds that this part is 0, LLVM removes a plain access as one through a null pointer.
-loads(p.load, "monotonic")
-loads(p.load_own, "monotonic")
-stores(p.store_release, "release")
-loads(p.load_acquire_local, "acquire")
-stores(p.store_release_local, "release")
-stores(p.store_relaxed, "monotonic")
-stores(p.store, "monotonic")
-stores(p.store_own, "monotonic")
+def updates(target: Target, stub, update, add_floats=None):
+    """Implement an atomic by update(builder, kind, address, *bits), which returns the previous bits.
 
+    `add_floats` takes and returns floats in place of bits.
+    """
 
-def updates(stub, operation: str, order: str = "monotonic"):
-    @emits(stub)
-    def _(kind, address, value):
+    @emit(target, stub)
+    def _(kind, address, *operands):
         to = kind.dtype
-        floating = operation == "add" and isinstance(to, types.Float)
 
         def build(context, builder, values):
-            if floating:
-                at = pointer(builder, values[1], context.get_value_type(to))
-                return builder.atomic_rmw("fadd", at, values[2], order)
-            at = pointer(builder, values[1], bits_type(to))
-            found = builder.atomic_rmw(operation, at, as_bits(builder, to, values[2]), order)
-            return as_value(builder, to, found)
+            if add_floats is not None and isinstance(to, types.Float):
+                return add_floats(builder, context.get_value_type(to), values[1], values[2])
+            bits = [as_bits(builder, to, one) for one in values[2:]]
+            return as_value(builder, to, update(builder, to, values[1], *bits))
 
-        return to(kind, i64, to), build
+        return to(kind, i64, *[to] * len(operands)), build
 
 
-updates(p.swap, "xchg")
-updates(p.fetch_add, "add")
-updates(p.fetch_and, "and")
-updates(p.fetch_or, "or")
-updates(p.fetch_xor, "xor")
-updates(p.add_release, "add", "release")
+def loading(order: str):
+    def load(builder, kind, address):
+        return builder.load_atomic(pointer(builder, address, bits_type(kind)), order, kind.bitwidth // 8)
+
+    return load
 
 
-@emits(p.compare_swap)
-def _(kind, address, condition, value):
-    to = kind.dtype
+def storing(order: str):
+    def store(builder, kind, address, bits):
+        builder.store_atomic(bits, pointer(builder, address, bits_type(kind)), order, kind.bitwidth // 8)
 
-    def build(context, builder, values):
-        at = pointer(builder, values[1], bits_type(to))
-        old, new = (as_bits(builder, to, one) for one in values[2:])
-        found = builder.cmpxchg(at, old, new, "monotonic", "monotonic")
-        return as_value(builder, to, builder.extract_value(found, 0))
+    return store
 
-    return to(kind, i64, to, to), build
+
+def updating(operation: str, order: str = "monotonic"):
+    def update(builder, kind, address, bits):
+        return builder.atomic_rmw(operation, pointer(builder, address, bits_type(kind)), bits, order)
+
+    return update
+
+
+def adding_floats(order: str = "monotonic"):
+    return lambda builder, kind, address, value: builder.atomic_rmw(
+        "fadd", pointer(builder, address, kind), value, order
+    )
+
+
+def swapping_if(builder, kind, address, condition, value):
+    at = pointer(builder, address, bits_type(kind))
+    found = builder.cmpxchg(at, condition, value, "monotonic", "monotonic")
+    return builder.extract_value(found, 0)
+
+
+loads(HOST, p.load_acquire, loading("acquire"))
+loads(HOST, p.load_relaxed, loading("monotonic"))
+# Not plain loads and stores. LLVM writes an address that is a sum as an offset from one of its parts. If a
+# caller's compilation finds that this part is 0, LLVM removes a plain access as one through a null pointer.
+loads(HOST, p.load, loading("monotonic"))
+loads(HOST, p.load_own, loading("monotonic"))
+stores(HOST, p.store_release, storing("release"))
+loads(HOST, p.load_acquire_local, loading("acquire"))
+stores(HOST, p.store_release_local, storing("release"))
+stores(HOST, p.store_relaxed, storing("monotonic"))
+stores(HOST, p.store, storing("monotonic"))
+stores(HOST, p.store_own, storing("monotonic"))
+updates(HOST, p.swap, updating("xchg"))
+updates(HOST, p.fetch_add, updating("add"), adding_floats())
+updates(HOST, p.fetch_and, updating("and"))
+updates(HOST, p.fetch_or, updating("or"))
+updates(HOST, p.fetch_xor, updating("xor"))
+updates(HOST, p.add_release, updating("add", "release"), adding_floats("release"))
+updates(HOST, p.compare_swap, swapping_if)
 
 
 def bit_forms(target: Target) -> None:
-    """Bits, values and numbers, which all targets build alike."""
+    """Addresses, bits, values and numbers."""
+
+    @emit(target, p.address)
+    def _(array):
+        def build(context, builder, values):
+            value = context.make_array(array)(context, builder, values[0])
+            return builder.ptrtoint(value.data, I64)
+
+        return i64(array), build
 
     @emit(target, p.quotient)
     def _(a, b):

@@ -9,7 +9,7 @@ from numba.core import types
 
 from ... import _ptx
 from .. import _primitives as p
-from ._cpu import I64, as_bits, as_value, bit_forms, bits_type, nothing
+from ._cpu import I64, as_bits, as_value, bit_forms, bits_type, loads, nothing, stores, updates
 from ._registration import DEVICE, emit, implement
 
 assert DEVICE is not None
@@ -60,84 +60,60 @@ def letter(kind):
     return "l" if kind.bitwidth == 64 else "r"
 
 
-@emits(p.address)
-def _(array):
-    def build(context, builder, values):
-        value = context.make_array(array)(context, builder, values[0])
-        return builder.ptrtoint(value.data, I64)
+def loading(order: str):
+    def load(builder, kind, address):
+        width = max(kind.bitwidth, 32)  # a register has at least 32 bits; the loads have 1 and 2 bytes too
+        text, how = f"ld{order}.u{kind.bitwidth} $0, [$1];", "l" if width == 64 else "r"
+        found = asm(builder, text, f"={how},l", ir.IntType(width), [address])
+        return builder.trunc(found, bits_type(kind)) if width != kind.bitwidth else found
 
-    return i64(array), build
-
-
-def loads(stub, order: str):
-    @emits(stub)
-    def _(kind, address):
-        to = kind.dtype
-        # A register has at least 32 bits; the loads have 1 and 2 bytes too.
-        width = max(to.bitwidth, 32)
-
-        def build(context, builder, values):
-            result = ir.IntType(width)
-            text = f"ld{order}.u{to.bitwidth} $0, [$1];"
-            found = asm(builder, text, "=" + ("l" if width == 64 else "r") + ",l", result, [values[1]])
-            if width != to.bitwidth:
-                found = builder.trunc(found, bits_type(to))
-            return as_value(builder, to, found)
-
-        return to(kind, i64), build
+    return load
 
 
-def stores(stub, order: str):
-    @emits(stub)
-    def _(kind, address, value):
-        to = kind.dtype
-        width = max(to.bitwidth, 32)
+def storing(order: str):
+    def store(builder, kind, address, bits):
+        width = max(kind.bitwidth, 32)
+        if width != kind.bitwidth:
+            bits = builder.zext(bits, I32)
+        text, how = f"st{order}.u{kind.bitwidth} [$0], $1;", "l" if width == 64 else "r"
+        asm(builder, text, f"l,{how}", ir.VoidType(), [address, bits])
 
-        def build(context, builder, values):
-            bits = as_bits(builder, to, values[2])
-            if width != to.bitwidth:
-                bits = builder.zext(bits, I32)
-            text = f"st{order}.u{to.bitwidth} [$0], $1;"
-            asm(builder, text, "l," + ("l" if width == 64 else "r"), ir.VoidType(), [values[1], bits])
-            return nothing(context)
-
-        return i64(kind, i64, to), build
+    return store
 
 
-loads(p.load_acquire, ".acquire.sys.global")
-loads(p.load_relaxed, ".relaxed.sys.global")
-loads(p.load, "")
-loads(p.load_own, ".global")
-stores(p.store_release, ".release.sys.global")
-loads(p.load_acquire_local, ".acquire.gpu.global")
-stores(p.store_release_local, ".release.gpu.global")
-stores(p.store_relaxed, ".relaxed.sys.global")
-stores(p.store, "")
-stores(p.store_own, ".global")
+def updating(operation: str):
+    def update(builder, kind, address, *bits):
+        how = letter(kind)
+        form = f"{'u' if operation == 'add' else 'b'}{kind.bitwidth}"
+        operands = ", ".join(f"${k}" for k in range(2, 2 + len(bits)))
+        text = f"atom.relaxed.sys.global.{operation}.{form} $0, [$1], {operands};"
+        return asm(builder, text, f"={how},l" + f",{how}" * len(bits), bits_type(kind), [address, *bits])
+
+    return update
 
 
-def updates(stub, operation: str):
-    @emits(stub)
-    def _(kind, address, value):
-        to = kind.dtype
-        floating = operation == "add" and isinstance(to, types.Float)
-        form = "f" if floating else "u" if operation == "add" else "b"
-        how = ("d" if to.bitwidth == 64 else "f") if floating else letter(to)
-
-        def build(context, builder, values):
-            result = context.get_value_type(to) if floating else bits_type(to)
-            value = values[2] if floating else as_bits(builder, to, values[2])
-            text = f"atom.relaxed.sys.global.{operation}.{form}{to.bitwidth} $0, [$1], $2;"
-            found = asm(builder, text, f"={how},l,{how}", result, [values[1], value])
-            return found if floating else as_value(builder, to, found)
-
-        return to(kind, i64, to), build
+def add_floats(builder, kind, address, value):
+    bits, how = (64, "d") if kind == ir.DoubleType() else (32, "f")
+    text = f"atom.relaxed.sys.global.add.f{bits} $0, [$1], $2;"
+    return asm(builder, text, f"={how},l,{how}", kind, [address, value])
 
 
-for stub, operation in [
-    (p.swap, "exch"), (p.fetch_add, "add"), (p.fetch_and, "and"), (p.fetch_or, "or"), (p.fetch_xor, "xor"),
-]:  # fmt: skip
-    updates(stub, operation)
+loads(HERE, p.load_acquire, loading(".acquire.sys.global"))
+loads(HERE, p.load_relaxed, loading(".relaxed.sys.global"))
+loads(HERE, p.load, loading(""))
+loads(HERE, p.load_own, loading(".global"))
+stores(HERE, p.store_release, storing(".release.sys.global"))
+loads(HERE, p.load_acquire_local, loading(".acquire.gpu.global"))
+stores(HERE, p.store_release_local, storing(".release.gpu.global"))
+stores(HERE, p.store_relaxed, storing(".relaxed.sys.global"))
+stores(HERE, p.store, storing(""))
+stores(HERE, p.store_own, storing(".global"))
+updates(HERE, p.swap, updating("exch"))
+updates(HERE, p.fetch_add, updating("add"), add_floats)
+updates(HERE, p.fetch_and, updating("and"))
+updates(HERE, p.fetch_or, updating("or"))
+updates(HERE, p.fetch_xor, updating("xor"))
+updates(HERE, p.compare_swap, updating("cas"))
 
 
 @emits(p.add_release)
@@ -150,20 +126,6 @@ def _(kind, address, value):
         return as_value(builder, to, ir.Constant(bits_type(to), 0))
 
     return to(kind, i64, to), build
-
-
-@emits(p.compare_swap)
-def _(kind, address, condition, value):
-    to = kind.dtype
-    how = letter(to)
-
-    def build(context, builder, values):
-        bits = [as_bits(builder, to, one) for one in values[2:]]
-        text = f"atom.relaxed.sys.global.cas.b{to.bitwidth} $0, [$1], $2, $3;"
-        found = asm(builder, text, f"={how},l,{how},{how}", bits_type(to), [values[1], *bits])
-        return as_value(builder, to, found)
-
-    return to(kind, i64, to, to), build
 
 
 bit_forms(HERE)

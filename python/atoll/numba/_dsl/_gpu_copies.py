@@ -91,23 +91,19 @@ def _(to, source, nbytes, scope):
 
 
 # ---- how waits end
-@emits(p.look_around)
-def _(*_):
-    def build(context, builder, values):
-        words = [values[0], *(builder.trunc(value, I32) for value in values[1:5]), *values[5:]]
-        return apart(builder, "atoll_look_around", _ptx.look_around(), "=l,l,r,r,r,r,l,l,l,l", I64, words)
+def looks(stub, text: str, count: int):
+    @emits(stub)
+    def _(*_):
+        def build(context, builder, values):
+            words = [values[0], *(builder.trunc(value, I32) for value in values[1:5]), *values[5:]]
+            letters = "=l,l,r,r,r,r" + ",l" * (count - 5)
+            return apart(builder, f"atoll_{stub.__name__}", text, letters, I64, words)
 
-    return i64(*[i64] * 9), build
+        return i64(*[i64] * count), build
 
 
-@emits(p.look_within)
-def _(*_):
-    def build(context, builder, values):
-        words = [values[0], *(builder.trunc(value, I32) for value in values[1:5]), *values[5:]]
-        text = _ptx.look_around(bound="$10")
-        return apart(builder, "atoll_look_within", text, "=l,l,r,r,r,r,l,l,l,l,l", I64, words)
-
-    return i64(*[i64] * 10), build
+looks(p.look_around, _ptx.look_around(), 9)
+looks(p.look_within, _ptx.look_around(bound="$10"), 10)
 
 
 def refuse_pe(control, n_pes, operation, pe): ...

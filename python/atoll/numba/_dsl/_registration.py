@@ -134,9 +134,7 @@ def operation(function: F) -> F:
 
     In a job with a trace its event is around it.
     """
-    if "<locals>" in function.__qualname__:  # of _kernels/bodies: pickled by its name in the port's module
-        function.__module__ = f"{_PORT}.{function.__module__.rpartition('.')[2]}"
-        function.__qualname__ = function.__name__
+    at_home(function)
     compiled: Any = function
     if _ptx.TRACES and "team" in inspect.signature(function).parameters and function.__module__ != _ADDRESSES:
         from .._tracing import traced  # it uses the functions of this module, and of _addresses.py
@@ -147,6 +145,13 @@ def operation(function: F) -> F:
 
 _PORT = __package__.rpartition(".")[0]
 _ADDRESSES = f"{_PORT}._addresses"
+
+
+def at_home(function: Callable[..., Any]) -> None:
+    """Name a function of _kernels/bodies as one of the port's module, by which it is pickled."""
+    if "._kernels.bodies." in function.__module__:
+        function.__module__ = f"{_PORT}.{function.__module__.rpartition('.')[2]}"
+        function.__qualname__ = function.__name__
 
 
 def _shown(signature: inspect.Signature) -> str:
@@ -160,6 +165,7 @@ def _shown(signature: inspect.Signature) -> str:
 
 def helper(function: F) -> F:
     """Make a function that is compiled unchanged for either target; the functions above use it."""
+    at_home(function)
     for target in TARGETS:
         implement(target, function)(lambda *arguments, **keywords: function)
     return function

@@ -16,8 +16,8 @@ from numba_cuda_mlir.lowering_utilities import RangeObject, convert
 from numba_cuda_mlir.numba_cuda.typing import templates
 
 from ... import _addresses, _moves, _threads, _tiles
+from ..._collectives import Meeting
 from ..._host import Mailbox
-from ..._loops import Meeting
 from ..._mailboxes import Inbox, Outbox
 from ..._polling import Call
 from ..._types import GRID

@@ -75,6 +75,6 @@ def wait(signal_var, cmp, value):
     if isinstance(cmp, int):
         known, kind = _known("signal_op", COMPARISONS, cmp), kind_of("signal_var", signal_var)
         call = call_of(AT["signal_wait_until"], 0, 0)
-        return wait_word(team, kind, address(signal_var), known, kind(value), call, Int32(-1))
+        return wait_word(kind, team.control, address(signal_var), known, kind(value), call, Int32(-1))
     _wait(team, signal_var, Int32(cmp), value)
     return dev.signal_fetch(team, signal_var)
