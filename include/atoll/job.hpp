@@ -124,6 +124,11 @@ class ATOLL_API Job {
     /// allocates. On failure the block is unchanged.
     void* realloc(void* block, std::size_t bytes);
     void free(void* block);
+    /// Reserves `bytes` bytes on every PE for distributed arrays over teams (DistArray). A team's members
+    /// make these without the other PEs, so their memory comes from what all PEs have reserved before. It
+    /// costs nothing until it is written, but counts against the limit of the heap. Another call adds room,
+    /// and the job keeps it. One thread of a PE at a time makes arrays. Throws Error(out_of_memory).
+    void reserve_for_teams(std::size_t bytes);
     /// Maps GPU memory that every PE already has, `bytes` long on each, into the window as a symmetric view.
     /// Only the returned address is symmetric; the old address remains valid and names the same bytes. Within
     /// one stream each sees what was written through the other; otherwise order them like two kernels.

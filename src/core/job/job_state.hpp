@@ -8,6 +8,7 @@
 #include "bootstrap/host/hosts.hpp"
 #include "common/settings/settings.hpp"
 #include "core/heap/arena.hpp"
+#include "core/heap/reserved.hpp"
 #include "core/heap/symmetric_heap.hpp"
 #include "core/job/job_waits.hpp"
 #include "core/job/pace.hpp"
@@ -37,7 +38,7 @@ struct AbandonedLocks {
     std::atomic<int> count{0};  ///< size of `offsets`: the mutex is not taken while it is 0
 };
 
-class JobState {
+class JobState : public std::enable_shared_from_this<JobState> {
   public:
     /// Collective: finds the other PEs, maps the window, creates the world team.
     JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common::Settings& settings,
@@ -72,6 +73,8 @@ class JobState {
     /// Flight recorder of this PE. Its memory is on the board.
     std::unique_ptr<common::Recorder> recorder;
     TeamIds team_ids;
+    /// Memory of distributed arrays over teams.
+    Reserved reserved{*this};
     /// Counts and times its operations; null without statistics.
     std::unique_ptr<common::Meter> meter;
     std::unique_ptr<common::EventLog> log;  ///< null without a trace

@@ -78,8 +78,10 @@ std::string TeamState::name() const {
 
 void TeamState::fail_unusable() const {
     if (destroyed_)
-        throw Error(ErrorCode::use_after_free,
-                    "This team was destroyed; team numbers and contexts made from it are gone too.");
+        throw Error(
+            ErrorCode::use_after_free,
+            "This team was destroyed; team numbers and contexts made from it are gone too. Make a new team, "
+            "or use the world team.");
     throw Error(ErrorCode::collective_mismatch,
                 "PE " + std::to_string(job_.pe()) + " is out of step with " + name() +
                     ". An earlier collective ended here by an error after this PE had arrived (calls that "

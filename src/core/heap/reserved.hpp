@@ -1,0 +1,64 @@
+// Reserved: memory that all PEs have reserved, from which the members of a team allocate without the others.
+#pragma once
+
+#include "atoll/team.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace atl::core {
+
+class JobState;
+
+/// A block in a room of reserved memory, at the same place on all members of its team.
+struct ReservedSpan {
+    std::uint64_t room = 0, start = 0, stop = 0;
+    Team team;  ///< holds the context by which members put into the block
+    char* address = nullptr;
+    std::atomic<bool> is_used{true};  ///< until this PE drops the block
+};
+
+/// This PE's rooms, in the order of their reservation, and the blocks that lie in them. PEs of one job have
+/// the same rooms, and those blocks of which they are members. Teams that share a PE allocate one after the
+/// other.
+class Reserved {
+  public:
+    explicit Reserved(JobState& job) : job_(job) {}
+    /// Adds a room. Collective over the world. Throws Error(out_of_memory).
+    void add(std::size_t bytes);
+    /// Returns a block of zeros where no member has another one. Collective over the team. A dropped block is
+    /// free once all PEs of its team have dropped it and make this call. Throws Error(out_of_memory), on
+    /// every member.
+    std::shared_ptr<ReservedSpan> take(const Team& team, std::size_t bytes);
+    /// Makes a block's memory free. Local; the members have met since the last access.
+    void give_back(const ReservedSpan& span);
+
+  private:
+    struct Room {
+        char* memory;
+        std::size_t bytes;
+        std::size_t written;  ///< bytes from the start that may differ from zero
+    };
+    using Words = std::vector<std::uint64_t>;
+
+    void complete_dropped(const Team& team);
+    std::set<Words> kept_by(const Team& team);
+    std::optional<std::uint64_t> first_gap(const std::set<Words>& kept, std::uint64_t room,
+                                           std::size_t bytes) const;
+    std::shared_ptr<ReservedSpan> place(const Team& team, std::uint64_t room, std::uint64_t start,
+                                        std::size_t bytes);
+    [[noreturn]] void refuse(const Team& team, std::size_t bytes) const;
+
+    JobState& job_;
+    std::mutex mutex_;  ///< guards `spans_`
+    std::vector<Room> rooms_;
+    std::vector<std::shared_ptr<ReservedSpan>> spans_;
+};
+
+}  // namespace atl::core
