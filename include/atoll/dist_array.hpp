@@ -1,43 +1,54 @@
-// DistArray: one N-dimensional array distributed over all PEs, read and written by any PE.
+// DistArray: one N-dimensional array distributed over the PEs of a team, read and written by any of them.
 #pragma once
 
 #include "atoll/atoll.hpp"
+#include "atoll/detail/agreement.hpp"
+#include "atoll/detail/elements_at.hpp"
 #include "atoll/detail/halo_exchange.hpp"
+#include "atoll/detail/team_block.hpp"
 
 #include <memory>
 
 namespace atl {
 
-/// An N-dimensional array whose parts lie in the symmetric memory of all PEs. It has the names and the
+/// An N-dimensional array whose parts lie in the symmetric memory of a team's PEs. It has the names and the
 /// distributions of `atoll.DistArray` in Python.
 ///
 /// Each PE owns a part, `local()`. Any PE reads and writes any box of global indices by `get` and `put`,
-/// without a call of the owner. A write is visible to other PEs after a barrier, as for Context::put. A read
-/// sees what the owner's last barrier made visible. Calls marked collective are made by all PEs of the job.
+/// without a call of the owner. A write is visible to other PEs after `team().barrier()`, as for
+/// Context::put. A read sees what the owner's last barrier made visible. Calls marked collective are made by
+/// all PEs of the team, and by no others. PE numbers are those within the team.
+///
+/// Only a team of all PEs has memory without preparation. That of other teams comes from what all PEs have
+/// reserved by Job::reserve_for_teams. An array keeps its team: handles of the team may be destroyed before
+/// it. After Team::destroy its collective calls throw Error(use_after_free), except the halo exchange. That,
+/// one-sided calls and the destructor still work.
 ///
 /// Throws Error(invalid_argument) for boxes and indices out of range, and Error(shape_mismatch) for arrays
-/// of another shape.
+/// of another shape. A handle without an array throws Error(use_after_free).
 template <Symmetric T, std::size_t N> class DistArray {
   public:
     /// A handle without an array.
     DistArray() = default;
-    /// An array of zeros, of global lengths `shape`. Collective. Throws Error: invalid_argument if grid,
-    /// distribution or halo do not fit, on every PE; collective_mismatch if PEs pass different ones;
-    /// out_of_memory.
+    /// An array of zeros, of global lengths `shape`. Collective over the team. Throws Error, on every PE:
+    /// invalid_argument if grid, distribution or halo do not fit; collective_mismatch if PEs pass different
+    /// ones; out_of_memory. Throws Error(invalid_argument) on a PE that is not a member of the team.
+    DistArray(const Team& team, const Index<N>& shape, const DistOptions<N>& options = {})
+        : DistArray(team, agreed(team, shape, options)) {}
+    /// The same over all PEs of a job.
     DistArray(Job& job, const Index<N>& shape, const DistOptions<N>& options = {})
-        : layout_(agreed(job, {shape, job.n_pes(), options})),
-          me_(job.my_pe()),
-          n_pes_(job.n_pes()),
-          block_(job, count_of(layout_.block())),
-          context_(job.context()),
-          world_(job.world()) {
-        if (layout_.has_halo()) halo_ = std::make_unique<detail::HaloExchange<N>>(job);
-    }
+        : DistArray(job.world(), shape, options) {}
 
+    /// True for a handle that has an array.
+    explicit operator bool() const noexcept { return memory_.address() != nullptr; }
+    /// The PEs that have the array.
+    const Team& team() const { return team_; }
     /// Global lengths.
     Index<N> shape() const { return layout_.shape(); }
     /// Parts along each axis. PEs are numbered in C order.
     Index<N> grid() const { return layout_.grid(); }
+    /// Distribution, grid and halo. An array made or redistributed with them has the same distribution.
+    const DistOptions<N>& options() const { return layout_.options(); }
     /// Elements of all parts together.
     std::size_t size() const { return count_of(shape()); }
     /// This PE's part, without the halo.
@@ -50,6 +61,12 @@ template <Symmetric T, std::size_t N> class DistArray {
         return layout_.bounds(pe);
     }
     Box<N> bounds() const { return layout_.bounds(me_); }
+    /// The global indices along an axis of a PE's part, ascending.
+    std::vector<std::ptrdiff_t> global_indices(std::size_t axis, int pe) const {
+        check_pe(pe);
+        return layout_.indices(axis, pe);
+    }
+    std::vector<std::ptrdiff_t> global_indices(std::size_t axis) const { return layout_.indices(axis, me_); }
     /// The PE that owns an element.
     int owner(const Index<N>& index) const {
         layout_.check("owner", index);
@@ -122,7 +139,11 @@ template <Symmetric T, std::size_t N> class DistArray {
         return context_.atomic_fetch_add(address, value, pe);
     }
 
-    // ---- collective
+    /// Elements by a list of indices: `a.at(list).get()`, `set(values)`, `add(values)`. Valid while the array
+    /// and the list are.
+    detail::ElementsAt<DistArray> at(std::span<const Index<N>> indices) const { return {*this, indices}; }
+
+    // ---- collective over the team
     /// Fills the halo of every part with the neighbours' elements, corners included. Each PE waits for its
     /// neighbours only. By default the borders are those of the first exchange, or fixed; an array keeps its
     /// borders.
@@ -148,31 +169,87 @@ template <Symmetric T, std::size_t N> class DistArray {
         halo_->finish(context_, layout_, me_, block());
     }
     /// The same elements in another distribution. Each PE puts what it has, so a barrier comes first if
-    /// others wrote to this array.
-    DistArray redistribute(Job& job, const DistOptions<N>& options) const {
-        DistArray made(job, shape(), options);
-        layout_.for_each_owned(me_, [&](int, const Box<N>& local, const Box<N>& global) {
-            made.put(global, block().box(local));
-        });
-        world_.barrier();
+    /// others wrote to this array. `redistribute(b.options())` gives the distribution of b.
+    DistArray redistribute(const DistOptions<N>& options) const {
+        const View<T, N> mine = block();
+        DistArray made(team_, shape(), options);
+        layout_.for_each_owned(
+            me_, [&](int, const Box<N>& local, const Box<N>& global) { made.put(global, mine.box(local)); });
+        team_.barrier();
         return made;
+    }
+    /// The same for an array over all PEs of `job`. Throws Error(invalid_argument) if it is over others.
+    DistArray redistribute(Job& job, const DistOptions<N>& options) const {
+        if (!(team_ == job.world()))
+            detail::refuse(ErrorCode::invalid_argument,
+                           "redistribute(job, ...): this array is over a team; use a.redistribute(options) "
+                           "within the team, or atl::redistribute(a, job.world(), job.world()) for all PEs");
+        return redistribute(options);
     }
     /// The whole array in C order, on every PE.
     std::vector<T> to_vector() const {
-        world_.barrier();
+        team_.barrier();
         std::vector<T> found = get(layout_.whole());
-        world_.barrier();
+        team_.barrier();
         return found;
     }
-    /// Frees the memory. The destructor is local: it marks the memory as dropped by this PE.
+    /// The whole array in C order on PE `root` of the team; empty on the others.
+    std::vector<T> gather(int root = 0) const {
+        check_pe(root);
+        team_.barrier();
+        std::vector<T> found;
+        if (me_ == root) found = get(layout_.whole());
+        team_.barrier();
+        return found;
+    }
+    /// Frees the memory. The destructor is local: it marks the memory as dropped by this PE. Dropped memory
+    /// is free once all PEs of the team have dropped it and make another array.
     void free() {
-        block_.free();
-        if (halo_) halo_->free();
+        memory_.free();
         halo_.reset();
     }
 
   private:
-    View<T, N> block() const { return {block_.data(), layout_.block()}; }
+    template <class> friend class detail::ElementsAt;
+    template <Symmetric U, std::size_t M>
+    friend DistArray<U, M> redistribute(const DistArray<U, M>& array, const Team& team, const Team& over,
+                                        const DistOptions<M>& options);
+    using HaloExchange = detail::HaloExchange<N>;
+
+    static detail::Layout<N> agreed(const Team& team, const Index<N>& shape, const DistOptions<N>& options) {
+        detail::require_member("DistArray", team);
+        return detail::agreed_layout(team, "DistArray", shape, team.n_pes(), options);
+    }
+    /// An array of a layout that all PEs have agreed on. Collective.
+    DistArray(const Team& team, detail::Layout<N> layout)
+        : team_(team),
+          layout_(std::move(layout)),
+          me_(team_.my_pe()),
+          n_pes_(team_.n_pes()),
+          memory_(team_, bytes_of(layout_)),
+          block_(static_cast<T*>(memory_.address()), layout_.block()),
+          context_(team_.context()) {
+        if (layout_.has_halo())
+            halo_ = std::make_unique<HaloExchange>(reinterpret_cast<std::uint64_t*>(
+                static_cast<char*>(memory_.address()) + signals_at(layout_)));
+    }
+    /// The signals of the halo exchange lie behind the elements, in cache lines of their own.
+    static std::size_t signals_at(const detail::Layout<N>& layout) {
+        const std::size_t bytes = detail::ContextBase::bytes_of<T>(count_of(layout.block()));
+        return bytes > SIZE_MAX / 2 ? bytes : (bytes + 63) / 64 * 64;
+    }
+    static std::size_t bytes_of(const detail::Layout<N>& layout) {
+        const std::size_t bytes = signals_at(layout);
+        const bool has_signals = layout.has_halo() && bytes <= SIZE_MAX / 2;
+        return bytes + (has_signals ? HaloExchange::words * sizeof(std::uint64_t) : 0);
+    }
+    const View<T, N>& block() const {
+        if (!*this) [[unlikely]]
+            detail::refuse(ErrorCode::use_after_free,
+                           "this handle has no array: it was freed or moved from, or none was made; make "
+                           "another one");
+        return block_;
+    }
     static std::array<Border, N> borders_of(Border border) {
         std::array<Border, N> found{};
         found.fill(border);
@@ -182,7 +259,7 @@ template <Symmetric T, std::size_t N> class DistArray {
     void check_pe(int pe) const {
         if (pe < 0 || pe >= n_pes_)
             detail::refuse(ErrorCode::pe, "PE " + std::to_string(pe) +
-                                              " does not exist; the job has PEs 0 to " +
+                                              " does not exist; the array's team has PEs 0 to " +
                                               std::to_string(n_pes_ - 1));
     }
     template <class U> void check_box(const char* call, const Box<N>& box, const View<U, N>& values) const {
@@ -211,30 +288,66 @@ template <Symmetric T, std::size_t N> class DistArray {
         const auto [pe, at] = layout_.find(index);
         return {pe, &block()[at]};
     }
-    /// Returns a layout that all PEs passed. Collective.
-    static detail::Layout<N> agreed(Job& job, detail::Layout<N> layout) {
-        const std::uint64_t mine = layout.fingerprint();
-        std::uint64_t first = 0;
-        job.world().broadcast(std::span(&first, 1), std::span(&mine, 1), 0);
-        const int differs = mine != first ? job.my_pe() + 1 : 0;
-        int other = 0;
-        job.world().max_reduce(std::span(&other, 1), std::span(&differs, 1));
-        if (other != 0)
-            detail::refuse(ErrorCode::collective_mismatch,
-                           "DistArray: PE " + std::to_string(other - 1) +
-                               " passed another shape, grid, distribution or halo than PE 0; this PE passed "
-                               "shape " +
-                               detail::text_of(layout.shape()) + " on a grid of " +
-                               detail::text_of(layout.grid()));
-        return layout;
-    }
 
+    Team team_;
     detail::Layout<N> layout_;
     int me_ = 0, n_pes_ = 0;
-    SymmetricArray<T> block_;
-    Context context_;
-    Team world_;
-    std::unique_ptr<detail::HaloExchange<N>> halo_;  ///< null without a halo
+    detail::TeamBlock memory_;
+    View<T, N> block_;
+    Context context_;                     ///< the team's
+    std::unique_ptr<HaloExchange> halo_;  ///< null without a halo
 };
+
+/// Returns the elements of an array as an array of another team. Collective over `over`, a team that has all
+/// PEs of both, such as `job.world()`. Each PE puts what it has, once.
+///
+/// PEs without the array pass an empty handle, DistArray(). Those outside `team` pass an empty Team(), and
+/// get an empty handle. All pass the same options. The members see all elements.
+///
+/// Throws Error on every PE of `over`: collective_mismatch or out_of_memory, or invalid_argument if the
+/// options do not fit. It is invalid_argument, too, if no PE passed an array or a team, or PEs passed
+/// different ones.
+template <Symmetric T, std::size_t N>
+DistArray<T, N> redistribute(const DistArray<T, N>& array, const Team& team, const Team& over,
+                             const DistOptions<N>& options = {}) {
+    const char* const call = "redistribute";
+    detail::require_member(call, over);
+    const bool has_array = static_cast<bool>(array);
+    const Index<N> mine = has_array ? array.shape() : Index<N>{};
+    std::vector<std::uint64_t> facts(mine.begin(), mine.end());
+    facts.push_back(sizeof(T));
+    facts = detail::agreed(over, call, "array", has_array ? array.team_ : Team(), facts).facts;
+    const std::vector<int> members = detail::agreed(over, call, "team", team, {}).members;
+    Index<N> shape{};
+    std::copy_n(facts.begin(), N, shape.begin());
+    const detail::Layout<N> layout =
+        detail::agreed_layout(over, call, shape, static_cast<int>(members.size()), options);
+
+    DistArray<T, N> made;
+    std::optional<Error> problem;
+    try {
+        if (team) made = DistArray<T, N>(team, layout);
+    } catch (const Error& error) {
+        problem = error;
+    }
+    detail::raise_together(over, call, problem);
+    // A PE without a part of it addresses the others' by the same place in its own heap.
+    const Context& context = over.context();
+    char* const heap = context.window().mine;
+    const std::ptrdiff_t own = team ? reinterpret_cast<char*>(made.block_.data()) - heap : -1;
+    std::ptrdiff_t place = 0;
+    over.max_reduce(std::span(&place, 1), std::span(&own, 1));
+    const View<T, N> there(reinterpret_cast<T*>(heap + place), layout.block());
+    if (has_array)
+        array.layout_.for_each_owned(array.me_, [&](int, const Box<N>& local, const Box<N>& global) {
+            const View<const T, N> given = array.block_.box(local);
+            layout.for_each_piece(global, [&](int pe, const Box<N>& target, const Box<N>& piece) {
+                detail::move_box<true>(context, there.box(target), given.box(piece),
+                                       members[static_cast<std::size_t>(pe)]);
+            });
+        });
+    over.barrier();
+    return made;
+}
 
 }  // namespace atl

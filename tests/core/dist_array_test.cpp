@@ -1,7 +1,8 @@
-// Distributed arrays against a model: one ordinary array that every PE changes in the same way.
-#include "atoll/dist_array.hpp"
-#include "support/setups.hpp"
+// Distributed arrays over all PEs and over teams: boxes, halos, redistribution, lifetime, and errors.
+#include "support/dist_array_model.hpp"
 
+#include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace atl::testing {
@@ -9,110 +10,22 @@ namespace {
 
 class DistArrays : public WithPes {};
 
-template <std::size_t N> std::vector<DistOptions<N>> some_options(int n) {
-    std::vector<DistOptions<N>> options(3);
-    for (std::size_t axis = 0; axis < N; ++axis) {
-        options[1].dist[axis] = Distribution::cyclic(static_cast<std::ptrdiff_t>(axis) + 1);
-        options[2].dist[axis] = axis == 0 ? Distribution::cyclic(3) : Distribution::whole();
-    }
-    options[0].halo[N - 1] = {1, 1};
-    options[2].grid[0] = n;
-    return options;
-}
-
-Range random_range(std::mt19937& random, std::ptrdiff_t length) {
-    if (length == 0) return {};
-    const auto start = static_cast<std::ptrdiff_t>(below(random, static_cast<std::size_t>(length)));
-    const auto stop =
-        start + static_cast<std::ptrdiff_t>(below(random, static_cast<std::size_t>(length - start) + 1));
-    return {start, stop, 1 + static_cast<std::ptrdiff_t>(below(random, 3))};
-}
-
-template <std::size_t N> Box<N> random_box(std::mt19937& random, const Index<N>& shape) {
-    Box<N> box{};
-    for (std::size_t axis = 0; axis < N; ++axis) box[axis] = random_range(random, shape[axis]);
-    return box;
-}
-
-/// Each PE in turn puts a random box; then all get another one.
-template <std::size_t N> void compare_boxes(Job& job, const Index<N>& shape, const DistOptions<N>& options) {
-    DistArray<int, N> array(job, shape, options);
-    std::vector<int> whole(count_of(shape));
-    const View<int, N> model(whole.data(), shape);
-    std::mt19937 random(7);  // the same on all PEs
-    for (int round = 0; round < 12; ++round) {
-        const Box<N> box = random_box(random, shape);
-        std::vector<int> values(count_of(extents_of(box)));
-        std::iota(values.begin(), values.end(), 1000 * round + 1);
-        if (round % job.n_pes() == job.my_pe()) array.put(box, values);
-        const View<int, N> given(values.data(), extents_of(box));
-        given.for_each_index([&](const Index<N>& at) { model.box(box)[at] = given[at]; });
-        job.world().barrier();
-
-        const Box<N> wanted = random_box(random, shape);
-        const std::vector<int> got = array.get(wanted);
-        std::vector<int> expected;
-        model.box(wanted).for_each_index(
-            [&](const Index<N>& at) { expected.push_back(model.box(wanted)[at]); });
-        ASSERT_EQ(got, expected) << "round " << round;
-        job.world().barrier();
-    }
-    ASSERT_EQ(array.to_vector(), whole);
-    std::size_t owned = 0;
-    array.for_each_local([&](const Index<N>& at, const int& element) {
-        ++owned;
-        ASSERT_EQ(element, model[at]);
-        ASSERT_EQ(array.owner(at), job.my_pe());
-        ASSERT_EQ(array.g(at), element);
-    });
-    ASSERT_EQ(owned, array.local().size());
-    array.free();
-}
-
 TEST_P(DistArrays, BoxesAreReadAndWrittenFromAnyPe) {
     run([](Job& job) {
-        for (const auto& options : some_options<1>(job.n_pes())) compare_boxes<1>(job, {29}, options);
-        for (const auto& options : some_options<2>(job.n_pes())) compare_boxes<2>(job, {17, 15}, options);
-        for (const auto& options : some_options<3>(job.n_pes())) compare_boxes<3>(job, {8, 5, 9}, options);
-        compare_boxes<2>(job, {0, 3}, {});
+        for (const auto& options : some_options<1>(job.n_pes())) compare_boxes<1>(job.world(), {29}, options);
+        for (const auto& options : some_options<2>(job.n_pes()))
+            compare_boxes<2>(job.world(), {17, 15}, options);
+        for (const auto& options : some_options<3>(job.n_pes()))
+            compare_boxes<3>(job.world(), {8, 5, 9}, options);
+        compare_boxes<2>(job.world(), {0, 3}, {});
     });
-}
-
-/// The value beyond the ends of an axis, for an array whose elements are their own numbers in C order.
-std::ptrdiff_t index_seen(std::ptrdiff_t index, std::ptrdiff_t length, Border border) {
-    if (border == Border::periodic) return (index + length) % length;
-    if (border == Border::reflect)
-        return index < 0 ? -index : index >= length ? 2 * length - 2 - index : index;
-    return index;
-}
-
-void compare_halo(Job& job, const std::array<Border, 2>& borders, const std::array<Halo, 2>& halo) {
-    const std::ptrdiff_t rows = 3 * job.n_pes() + 1, columns = 3 * job.n_pes() + 2;
-    DistArray<double, 2> array(job, {rows, columns}, {.halo = halo});
-    for (int round = 1; round <= 3; ++round) {
-        array.for_each_local([&](const Index<2>& at, double& element) {
-            element = static_cast<double>(round * 10000 + at[0] * columns + at[1]);
-        });
-        round == 1 ? array.exchange_halo(borders) : array.exchange_halo();
-        const Box<2> part = array.bounds();
-        const View<double, 2> padded = array.local_with_halo();
-        padded.for_each_index([&](const Index<2>& at) {
-            const std::ptrdiff_t i = index_seen(part[0].start - halo[0].before + at[0], rows, borders[0]);
-            const std::ptrdiff_t j = index_seen(part[1].start - halo[1].before + at[1], columns, borders[1]);
-            const bool beyond = i < 0 || i >= rows || j < 0 || j >= columns;
-            ASSERT_EQ(padded[at], beyond ? 0.0 : static_cast<double>(round * 10000 + i * columns + j))
-                << at[0] << " " << at[1] << " in round " << round;
-        });
-    }
-    job.world().barrier();
-    array.free();
 }
 
 TEST_P(DistArrays, HalosHoldTheNeighboursElements) {
     run([](Job& job) {
-        compare_halo(job, {Border::fixed, Border::fixed}, {1, 1});
-        compare_halo(job, {Border::periodic, Border::periodic}, {Halo(2, 1), Halo(1, 3)});
-        compare_halo(job, {Border::periodic, Border::reflect}, {Halo(0, 2), Halo(2, 2)});
+        compare_halo(job.world(), {Border::fixed, Border::fixed}, {1, 1});
+        compare_halo(job.world(), {Border::periodic, Border::periodic}, {Halo(2, 1), Halo(1, 3)});
+        compare_halo(job.world(), {Border::periodic, Border::reflect}, {Halo(0, 2), Halo(2, 2)});
     });
 }
 
@@ -176,7 +89,7 @@ TEST_P(DistArrays, WrongArgumentsAreNamed) {
         expect_error(ErrorCode::invalid_argument, {"g: index {0, 6} of an array of shape {4, 6}"}, [&] {
             (void)array.g({0, 6});
         });
-        expect_error(ErrorCode::pe, {"the job has PEs 0 to"}, [&] { (void)array.bounds(-1); });
+        expect_error(ErrorCode::pe, {"the array's team has PEs 0 to"}, [&] { (void)array.bounds(-1); });
         expect_error(ErrorCode::invalid_argument, {"has no halo"}, [&] { array.exchange_halo(); });
         expect_error(ErrorCode::invalid_argument, {"{3, 5} (0: any number) does not divide"}, [&] {
             DistArray<float, 2>(job, {4, 6}, {.grid = {3, 5}});
@@ -202,6 +115,219 @@ TEST_P(DistArrays, DifferentShapesAreNamedOnEveryPe) {
         usable.p({3, 5}, 1);
         job.world().barrier();
         EXPECT_EQ(usable.g({3, 5}), 1);
+    });
+}
+
+// ---- over teams
+
+constexpr std::size_t room_bytes = std::size_t{128} << 10;
+
+/// Every second PE in reverse order, so that two teams work at once; the last PE alone; all but one; all in
+/// reverse order. Empty where this PE is not a member.
+std::vector<Team> some_teams(Job& job) {
+    const Team& world = job.world();
+    const int n = job.n_pes(), me = job.my_pe();
+    job.reserve_for_teams(room_bytes);
+    return {world.split(me % 2, -me), world.split_strided(n - 1, 1, 1),
+            world.split_strided(n > 1 ? 1 : 0, 1, std::max(n - 1, 1)), world.split(0, -me)};
+}
+
+TEST_P(DistArrays, OfTeamsAreThoseOfTheirMembers) {
+    run([](Job& job) {
+        for (const Team& team : some_teams(job)) {
+            if (!team) {
+                expect_error(ErrorCode::invalid_argument, {"DistArray: this PE is not a member of the team"},
+                             [&] {
+                                 DistArray<int, 2>(team, {3, 4});
+                             });
+                continue;
+            }
+            for (const auto& options : some_options<2>(team.n_pes()))
+                compare_boxes<2>(team, {13, 11}, options);
+            compare_halo(team, {Border::periodic, Border::reflect}, {Halo(2, 1), Halo(1, 1)});
+        }
+        job.world().barrier();
+    });
+}
+
+TEST_P(DistArrays, OfTeamsNumberPesWithinTheTeam) {
+    run([](Job& job) {
+        const Team team = some_teams(job)[0];
+        const int n = team.n_pes(), me = team.my_pe();
+        DistArray<std::int64_t, 1> a(team, {3 * n}, {.dist = {Distribution::cyclic(2)}});
+        EXPECT_TRUE(a.team() == team);
+        EXPECT_EQ(team.world_pe(0) % 2, job.my_pe() % 2);
+        EXPECT_EQ(team.world_pe(n - 1), job.my_pe() % 2);  // in reverse order
+        const std::vector<std::ptrdiff_t> own = a.global_indices(0);
+        EXPECT_EQ(own, a.global_indices(0, me));
+        std::vector<Index<1>> all;
+        std::vector<std::int64_t> numbers;
+        for (std::ptrdiff_t i = 0; i < 3 * n; ++i) {
+            EXPECT_EQ(a.owner({i}), i / 2 % n);
+            EXPECT_EQ(std::count(own.begin(), own.end(), i), i / 2 % n == me ? 1 : 0);
+            all.push_back({i});
+            numbers.push_back(10 * i);
+        }
+        a.at(all).add(numbers);
+        a.team().barrier();
+        for (std::int64_t& number : numbers) number *= n;
+        EXPECT_EQ(a.at(all).get(), numbers);
+        a.team().barrier();
+        if (me == n - 1) a.at(all).set(std::vector<std::int64_t>(all.size(), 7));
+        a.team().barrier();
+        EXPECT_EQ(a.gather(n - 1), std::vector<std::int64_t>(me == n - 1 ? all.size() : 0, 7));
+        const auto b = DistArray<std::int64_t, 1>(team, {3 * n}).redistribute(a.options());
+        EXPECT_EQ(b.global_indices(0), own);
+        expect_error(ErrorCode::pe, {"PE " + std::to_string(n) + " does not exist; the array's team has"},
+                     [&] { (void)b.bounds(n); });
+        expect_error(ErrorCode::pe, {"does not exist"}, [&] { (void)a.gather(-1); });
+        expect_error(ErrorCode::shape_mismatch, {"at(...).set: 1 elements for"},
+                     [&] { a.at(all).set(std::vector<std::int64_t>(1)); });
+        all[0] = {-1};
+        expect_error(ErrorCode::invalid_argument, {"at: index {-1}"}, [&] { a.at(all); });
+        expect_error(ErrorCode::invalid_argument, {"global_indices: axis 1 of an array of 1 axes"},
+                     [&] { (void)a.global_indices(1); });
+        job.world().barrier();
+    });
+}
+
+TEST_P(DistArrays, GoFromTeamToTeam) {
+    run([](Job& job) {
+        const std::vector<Team> teams = some_teams(job);
+        const Team halves[] = {job.my_pe() % 2 == 0 ? teams[0] : Team(),
+                               job.my_pe() % 2 == 0 && job.n_pes() > 1 ? Team() : teams[0]};
+        DistArray<int, 2> a(job, {7, 9}, {.dist = {Distribution::block(), Distribution::cyclic(2)}});
+        a.for_each_local(
+            [](const Index<2>& at, int& element) { element = static_cast<int>(9 * at[0] + at[1]); });
+        std::vector<int> expected = a.to_vector();
+        const DistOptions<2> options[] = {
+            {.dist = {Distribution::cyclic(2), Distribution::block()}},
+            {.dist = {Distribution::whole(), Distribution::block()}, .halo = {1, 0}}};
+        int turn = 0;  // from all PEs along the teams, and back to all
+        for (const Team& team : {halves[0], halves[1], teams[1], teams[2], teams[3], job.world()}) {
+            a = redistribute(a, team, job.world(), options[turn++ % 2]);
+            ASSERT_EQ(static_cast<bool>(a), static_cast<bool>(team));
+            if (a) {
+                EXPECT_TRUE(a.team() == team);
+                EXPECT_EQ(a.to_vector(), expected);
+                if (team.my_pe() == 0) a.p({6, 8}, turn);
+                a.team().barrier();
+            }
+            expected.back() = turn;
+        }
+        EXPECT_EQ(a.redistribute(job, options[0]).to_vector(), expected);
+        // Within a larger team than both, and smaller than all.
+        if (const Team& over = teams[2]) {
+            const Team first = over.split_strided(0, 1, 1);
+            DistArray<int, 2> one;
+            if (first) one = DistArray<int, 2>(first, {2, 2});
+            if (one) one.local().fill(3);
+            const auto all = redistribute(one, over, over);
+            EXPECT_EQ(all.to_vector(), std::vector<int>(4, 3));
+        }
+        job.world().barrier();
+    });
+}
+
+TEST_P(DistArrays, RedistributionsThatDoNotFitAreRefusedOnEveryPe) {
+    run([](Job& job) {
+        const Team& world = job.world();
+        const Team half = some_teams(job)[0];
+        const DistArray<int, 1> a(half, {4}), none;
+        const bool mine = job.my_pe() == 0;
+        const auto refuses = [&](ErrorCode code, const std::string& text, const DistArray<int, 1>& array,
+                                 const Team& team, const DistOptions<1>& options = {}) {
+            expect_error(code, {text}, [&] { redistribute(array, team, world, options); });
+        };
+        refuses(ErrorCode::invalid_argument, "no PE passed an array", none, half);
+        const DistArray<int, 1> of_all(job, {3});
+        refuses(ErrorCode::invalid_argument, "no PE passed a team", of_all, {});
+        refuses(ErrorCode::invalid_argument, "does not divide", of_all, world, {.grid = {99}});
+        expect_error(ErrorCode::invalid_argument, {"is not a member of the team"},
+                     [&] { redistribute(a, half, Team()); });
+        if (job.n_pes() > 1)
+            refuses(ErrorCode::collective_mismatch, "passed another shape", of_all, world,
+                    {.dist = {mine ? Distribution::cyclic() : Distribution::block()}});
+        if (job.n_pes() > 2) {
+            refuses(ErrorCode::invalid_argument, "passed different arrays", a, world);
+            refuses(ErrorCode::invalid_argument, "PEs, and PE 0 passed it", mine ? a : none, world);
+            expect_error(ErrorCode::invalid_argument, {"redistribute(job, ...): this array is over a team"},
+                         [&] { (void)a.redistribute(job, {}); });
+        }
+        world.barrier();
+    });
+}
+
+/// A block is free once all PEs of its team have dropped it, also for a team that lacks one of them.
+TEST_P(DistArrays, MemoryOfTeamsIsUsedAgain) {
+    run([](Job& job) {
+        const std::vector<Team> teams = some_teams(job);
+        const Team &half = teams[0], &most = teams[2];
+        const auto half_room = static_cast<std::ptrdiff_t>(room_bytes / 2 / sizeof(int));
+        DistArray<int, 1> kept;
+        if (most) kept = DistArray<int, 1>(most, {1000 * most.n_pes()});
+        if (kept) kept.local().fill(-1);
+        if (kept && most.my_pe() != 0) kept = {};  // one member still reads all parts
+        job.world().barrier();
+        for (int turn = 0; turn < 14; ++turn) {  // more than the rooms of all tests here can have at once
+            DistArray<int, 1> a(half, {half_room * half.n_pes()});
+            DistArray<int, 1> b(half, {3 * half.n_pes()}, {.halo = {1}});
+            const auto values = std::span(a.local().data(), a.local().size());
+            EXPECT_TRUE(std::all_of(values.begin(), values.end(), [](int x) { return x == 0; }));
+            a.local().fill(turn + 1);
+            b.local().fill(turn + 1);
+            b.exchange_halo(Border::periodic);
+            EXPECT_EQ(b.local_with_halo()(0), turn + 1);
+            a.team().barrier();
+            EXPECT_EQ(a.g({0}), turn + 1);
+            if (turn == 3) a.free();
+        }
+        if (half.n_pes() < job.n_pes())
+            expect_error(ErrorCode::out_of_memory,
+                         {"over a team of", "bytes in one piece on each member; ", "reserve_for_teams"},
+                         [&] { DistArray<int, 1>(half, {half_room * 10000}); });
+        job.world().barrier();
+        const std::vector<int> all = kept ? kept.get({Range{0, kept.shape()[0]}}) : std::vector<int>();
+        EXPECT_EQ(all, std::vector<int>(all.size(), -1));
+        job.world().barrier();
+    });
+}
+
+TEST_P(DistArrays, KeepTheirTeam) {
+    run([](Job& job) {
+        Team half = some_teams(job)[0];
+        DistArray<int, 2> a(half, {4, 3 * half.n_pes()}, {.halo = {0, 1}});
+        Team last_handle;
+        std::swap(half, last_handle);
+        last_handle = Team();
+        a.local().fill(job.my_pe() + 1);
+        a.exchange_halo(Border::periodic);
+        EXPECT_EQ(a.to_vector().size(), 4u * 3u * static_cast<unsigned>(a.team().n_pes()));
+
+        Team destroyed = a.team();
+        if (destroyed.n_pes() == job.n_pes()) destroyed = job.world().split(0);
+        DistArray<int, 2> b(destroyed, {4, 3 * destroyed.n_pes()}, {.halo = {0, 1}});
+        b.local().fill(destroyed.my_pe());
+        b.team().barrier();
+        destroyed.destroy();
+        b.exchange_halo(Border::periodic);
+        const int n = destroyed.n_pes(), me = destroyed.my_pe();
+        EXPECT_EQ(b.local_with_halo()(0, 0), (me + n - 1) % n);
+        EXPECT_EQ(b.g({3, 3 * n - 1}), n - 1);
+        b.fetch_add({0, 0}, 1);
+        for (const auto& call : std::vector<std::function<void()>>{
+                 [&] { b.team().barrier(); }, [&] { (void)b.to_vector(); }, [&] { (void)b.redistribute({}); },
+                 [&] {
+                     DistArray<int, 2>(destroyed, {4, 4});
+                 }})
+            expect_error(ErrorCode::use_after_free, {"This team was destroyed", "Make a new team"}, call);
+        b = DistArray<int, 2>(job, {2, 2});  // drops the other
+        EXPECT_EQ(b.to_vector(), std::vector<int>(4));
+        b.free();
+        EXPECT_FALSE(b);
+        expect_error(ErrorCode::use_after_free, {"this handle has no array"}, [&] { (void)b.g({0, 0}); });
+        expect_error(ErrorCode::use_after_free, {"this handle has no array"},
+                     [&] { (void)DistArray<int, 2>().local(); });
     });
 }
 

@@ -1,7 +1,7 @@
 // HaloExchange: each PE puts its rim into its neighbours' halos and signals them, corners in the same step.
 #pragma once
 
-#include "atoll/array.hpp"
+#include "atoll/context.hpp"
 #include "atoll/detail/layout.hpp"
 
 namespace atl {
@@ -51,8 +51,10 @@ constexpr std::size_t power(std::size_t base, std::size_t exponent) {
 /// The exchange of one array's halo, used again for each exchange.
 template <std::size_t N> class HaloExchange {
   public:
-    /// Collective: allocates a signal for each direction.
-    explicit HaloExchange(Job& job) : ready_(job, directions), arrived_(job, directions) {}
+    /// `signals` are symmetric, and zero on all PEs.
+    explicit HaloExchange(std::uint64_t* signals) : ready_(signals), arrived_(signals + words / 2) {}
+    /// The signals: two for each direction. The two halves share no cache line.
+    static constexpr std::size_t words = 2 * ((power(3, N) + 7) / 8 * 8);
 
     /// The borders of the first exchange, which later ones keep.
     const std::array<Border, N>& borders() const { return borders_; }
@@ -84,11 +86,6 @@ template <std::size_t N> class HaloExchange {
             context.signal_wait_until(&arrived_[to.here], Compare::ge, count_);
         for (std::size_t axis = 0; axis < N; ++axis)
             if (borders_[axis] == Border::reflect) mirror(layout, me, block.box(layout.padded(me)), axis);
-    }
-    /// Collective.
-    void free() {
-        ready_.free();
-        arrived_.free();
     }
 
   private:
@@ -165,7 +162,7 @@ template <std::size_t N> class HaloExchange {
             for (std::ptrdiff_t i = 0; i < after; ++i) copy(end + i, end - 2 - i);
     }
 
-    SymmetricArray<std::uint64_t> ready_, arrived_;
+    std::uint64_t *ready_, *arrived_;
     std::uint64_t count_ = 0;
     bool is_started_ = false;
     std::array<Border, N> borders_{};

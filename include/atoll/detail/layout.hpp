@@ -71,11 +71,11 @@ template <std::size_t N> class Layout {
   public:
     Layout() = default;
     /// Throws Error(invalid_argument) if shape, grid, distribution or halo do not fit.
-    Layout(const Index<N>& shape, int n_pes, const DistOptions<N>& options) : halo_(options.halo) {
+    Layout(const Index<N>& shape, int n_pes, const DistOptions<N>& options) : options_(options) {
         for (const std::ptrdiff_t length : shape)
             if (length < 0)
                 refuse(ErrorCode::invalid_argument, "shape " + text_of(shape) + " has a negative length");
-        const Index<N> grid = grid_for(shape, n_pes, options);
+        const Index<N> grid = options_.grid = grid_for(shape, n_pes, options);
         for (std::size_t axis = 0; axis < N; ++axis) {
             axes_[axis] = Axis(shape[axis], grid[axis], options.dist[axis]);
             check_halo(axis);
@@ -83,8 +83,10 @@ template <std::size_t N> class Layout {
     }
 
     const Axis& axis(std::size_t number) const { return axes_[number]; }
-    const Halo& halo(std::size_t number) const { return halo_[number]; }
-    bool has_halo() const { return halo_ != std::array<Halo, N>{}; }
+    /// The options that made it; the grid has the parts of every axis.
+    const DistOptions<N>& options() const { return options_; }
+    const Halo& halo(std::size_t number) const { return options_.halo[number]; }
+    bool has_halo() const { return options_.halo != std::array<Halo, N>{}; }
     /// True if each PE owns the same indices in both; halos may differ.
     bool same_distribution(const Layout& other) const { return axes_ == other.axes_; }
     /// A number that differs for different layouts, all but surely.
@@ -92,8 +94,8 @@ template <std::size_t N> class Layout {
         std::uint64_t found = N;
         for (std::size_t axis = 0; axis < N; ++axis) {
             axes_[axis].add_to(found);
-            mix(found, halo_[axis].before);
-            mix(found, halo_[axis].after);
+            mix(found, options_.halo[axis].before);
+            mix(found, options_.halo[axis].after);
         }
         return found;
     }
@@ -105,8 +107,9 @@ template <std::size_t N> class Layout {
     }
     /// The room of each PE's block: the largest part and its halo.
     Index<N> block() const {
-        return each(
-            [&](std::size_t axis) { return axes_[axis].largest() + halo_[axis].before + halo_[axis].after; });
+        return each([&](std::size_t axis) {
+            return axes_[axis].largest() + options_.halo[axis].before + options_.halo[axis].after;
+        });
     }
     Index<N> coordinates(int pe) const {
         Index<N> found{};
@@ -135,12 +138,22 @@ template <std::size_t N> class Layout {
         }
         return found;
     }
+    /// The global indices along an axis of a PE's part, ascending.
+    std::vector<std::ptrdiff_t> indices(std::size_t axis, int pe) const {
+        if (axis >= N)
+            refuse(ErrorCode::invalid_argument, "global_indices: axis " + std::to_string(axis) +
+                                                    " of an array of " + std::to_string(N) + " axes");
+        std::vector<std::ptrdiff_t> found;
+        for (const Segment& segment : axes_[axis].segments(coordinates(pe)[axis], whole()[axis]))
+            for (std::ptrdiff_t i = segment.place.start; i < segment.place.stop; ++i) found.push_back(i);
+        return found;
+    }
     /// The box of a PE's part in its block: all but the halo.
     Box<N> interior(int pe) const {
         Box<N> found{};
         const Index<N> lengths = extents(pe);
         for (std::size_t axis = 0; axis < N; ++axis)
-            found[axis] = Range::of(halo_[axis].before, lengths[axis]);
+            found[axis] = Range::of(options_.halo[axis].before, lengths[axis]);
         return found;
     }
     /// The box of a PE's part and its halo in its block.
@@ -148,7 +161,7 @@ template <std::size_t N> class Layout {
         Box<N> found = interior(pe);
         for (std::size_t axis = 0; axis < N; ++axis) {
             found[axis].start = 0;
-            found[axis].stop += halo_[axis].after;
+            found[axis].stop += options_.halo[axis].after;
         }
         return found;
     }
@@ -178,8 +191,9 @@ template <std::size_t N> class Layout {
     /// The PE that owns an element, and the element's place in the block.
     std::pair<int, Index<N>> find(const Index<N>& index) const {
         const Index<N> part = each([&](std::size_t axis) { return axes_[axis].owner(index[axis]); });
-        return {pe_at(part),
-                each([&](std::size_t axis) { return axes_[axis].local(index[axis]) + halo_[axis].before; })};
+        return {pe_at(part), each([&](std::size_t axis) {
+                    return axes_[axis].local(index[axis]) + options_.halo[axis].before;
+                })};
     }
     /// Calls f(pe, box in the PE's block, box in `wanted`) for each piece of a box.
     template <class F> void for_each_piece(const Box<N>& wanted, F&& f) const {
@@ -210,7 +224,7 @@ template <std::size_t N> class Layout {
             part[axis] = axes_[axis].owner(start);
             const Range owned = axes_[axis].range(part[axis]);
             if (stop > owned.stop) return -1;
-            const std::ptrdiff_t shift = halo_[axis].before - owned.start;
+            const std::ptrdiff_t shift = options_.halo[axis].before - owned.start;
             local[axis] = {start + shift, stop + shift, step};
         }
         return pe_at(part);
@@ -244,7 +258,7 @@ template <std::size_t N> class Layout {
         return grid;
     }
     void check_halo(std::size_t axis) const {
-        const auto& [before, after] = halo_[axis];
+        const auto& [before, after] = options_.halo[axis];
         if (before == 0 && after == 0) return;
         const std::string widths = "axis " + std::to_string(axis) + ": a halo of " + std::to_string(before) +
                                    " and " + std::to_string(after);
@@ -261,8 +275,8 @@ template <std::size_t N> class Layout {
     void add(std::vector<std::pair<std::ptrdiff_t, Segment>>& found, std::size_t axis, std::ptrdiff_t part,
              const Box<N>& wanted) const {
         for (Segment segment : axes_[axis].segments(part, wanted[axis])) {
-            segment.local.start += halo_[axis].before;
-            segment.local.stop += halo_[axis].before;
+            segment.local.start += options_.halo[axis].before;
+            segment.local.stop += options_.halo[axis].before;
             found.emplace_back(part, segment);
         }
     }
@@ -285,7 +299,7 @@ template <std::size_t N> class Layout {
     }
 
     std::array<Axis, N> axes_{};
-    std::array<Halo, N> halo_{};
+    DistOptions<N> options_{};
 };
 
 }  // namespace detail
