@@ -23,7 +23,7 @@ print(*(f"-isystem {folder}" for folder in folders))')
     local flags="-std=c++20 -O2 -DNDEBUG -fPIC -fvisibility=hidden -fno-stack-protector -Iinclude -Isrc -Ipython/src -Ibuild/release/generated/include
         -DNPY_NO_DEPRECATED_API=NPY_2_0_API_VERSION -DNPY_TARGET_VERSION=NPY_2_0_API_VERSION -DNB_COMPACT_ASSERTIONS $include"
     # shellcheck disable=SC2086
-    printf '%s\n' python/src/*.cpp python/src/*/*.cpp "$source" | xargs -P "$(nproc)" -I{} sh -c \
+    { find python/src -name "*.cpp"; printf "%s\n" "$source"; } | xargs -P "$(nproc)" -I{} sh -c \
         'g++ '"$(echo $flags)"' -w -fno-strict-aliasing -c "{}" -o "$1/$(basename "{}").o"' - "$objects" || return 1
     g++ -shared -o "$STAGE/atoll/_atoll$suffix" "$objects"/*.o -L"$STAGE/atoll/lib" -latoll -Wl,-rpath,'$ORIGIN/lib'
 }
