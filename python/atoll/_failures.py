@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import time
 import traceback
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -67,6 +68,25 @@ def pe_ranges(pes: Iterable[int], pair: str = "-") -> str:
         else:
             runs.append([pe, pe])
     return ",".join(str(a) if a == b else f"{a}{pair if b == a + 1 else '-'}{b}" for a, b in runs)
+
+
+def differing_calls(calls: Mapping[int, tuple[str, str]]) -> str | None:
+    """Return a text with the PEs whose call differs from that of most PEs; None if all are equal.
+
+    `calls` has for each PE, by its number in the job, a call such as "gather(root=0)" and its place, such as " at x.py:8"
+    or nothing. The launcher repeats the text as the last line of a job.
+    """
+    counts = Counter(call for call, _ in calls.values())
+    if len(counts) < 2:
+        return None
+    usual = counts.most_common(1)[0][0]  # of equal counts the first
+
+    def told(wanted: str) -> str:
+        pes = [pe for pe, (call, _) in calls.items() if call == wanted]
+        return f"PE {pe_ranges(pes, ',')} called {wanted}{calls[pes[0]][1]}"
+
+    other = next(call for call, _ in calls.values() if call != usual)
+    return f"{told(other)}, where {told(usual)}: the calls differ"
 
 
 def groups(failures: Mapping[int, Failure]) -> list[tuple[list[int], Failure]]:

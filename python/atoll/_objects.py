@@ -142,18 +142,25 @@ def _gathered(function: str, obj: object, team: _atoll.Team | None, how: str = "
     mine = np.array([(blob.size, f"{function}({how})".encode())], _HEAD)
     heads = _atoll.fcollect(mine.view(np.uint8), team=team).view(_HEAD)[:, 0]
     sizes, calls = heads["size"], heads["call"]
-    for pe, other in enumerate(calls):
-        if other != calls[0]:
-            one, another = (bytes(each).decode(errors="replace") for each in (calls[0], other))
-            raise _atoll.CollectiveMismatch(
-                f"PE 0 called {one} and PE {pe} {another}. All PEs of the team make the same calls, in the same order, "
-                "with the same root and operator."
-            )
+    if any(call != calls[0] for call in calls):
+        raise _mismatch([bytes(call).decode(errors="replace") for call in calls], team)
     ends = np.cumsum(np.abs(sizes))
     joined = _atoll.collect(blob.data, team=team)
     parts = cast("list[Bytes]", np.split(joined, ends[:-1]))
     _check_sizes(sizes, parts, blob.error)
     return parts
+
+
+def _mismatch(calls: Sequence[str], team: _atoll.Team | None) -> Exception:
+    """Return the error for calls that differ, which are by PE of the team."""
+    from ._failures import differing_calls
+
+    world = _atoll.WORLD
+    numbers = [(team or world).translate_pe(pe, world) for pe in range(len(calls))]
+    found = differing_calls({pe: (call, "") for pe, call in zip(numbers, calls, strict=True)})
+    return _atoll.CollectiveMismatch(
+        f"{found}. All PEs of the team make the same calls, in the same order, with the same root and operator."
+    )
 
 
 def gather_object(obj: Any, root: int = 0, *, team: _atoll.Team | None = None) -> list[Any] | None:

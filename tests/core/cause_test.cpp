@@ -68,6 +68,14 @@ TEST_F(HangCause, OnePeIsNotThere) {
     EXPECT_EQ(find_cause(doing).pes, std::vector<int>{1});
 }
 
+TEST_F(HangCause, SeveralPesAreInOnePlace) {
+    wait(1, "barrier", {0, 2, 3}, "solver.py:88");
+    for (const int number : {0, 2, 3}) pe(number).site = "solver.py:61";
+    EXPECT_EQ(cause(),
+              "PE 0,2,3 are in their own code at solver.py:61, and PE 1 waits for them in barrier at "
+              "solver.py:88");
+}
+
 /// The PE may wait for its stream in a call of CUDA's: the awaited word says more than its own code.
 TEST_F(HangCause, TheGpuOfAPeWaits) {
     for (const int number : {0, 2, 3}) wait(number, "barrier", {1}, "solver.py:88");
@@ -161,7 +169,7 @@ TEST_F(UnsetWord, NoSignal) {
 TEST_F(UnsetWord, TheSignalsItGot) {
     for (const int number : {0, 1}) signal(number, 3, 1);
     signal(2, 3, 4, true);
-    EXPECT_EQ(cause(), sentence("; PE 2 last added 4, PE 0,1 last set it to 1"));
+    EXPECT_EQ(cause(), sentence(" (PE 2 last added 4, PE 0,1 last set it to 1)"));
 }
 
 TEST_F(UnsetWord, ASignalToAnotherPe) {
@@ -170,7 +178,48 @@ TEST_F(UnsetWord, ASignalToAnotherPe) {
     signal(2, 0, 1);
     signal(3, 0, 1);
     EXPECT_EQ(cause(),
-              sentence("; PE 2 signalled this word of PE 0, where PE 3 follows the pattern of the others"));
+              sentence(" (PE 2 signalled this word of PE 0, where PE 3 follows the pattern of the others)"));
+}
+
+TEST_F(UnsetWord, OnePeHasNotSignalled) {
+    for (const int number : {0, 2}) signal(number, 3, 1, true);
+    EXPECT_EQ(cause(), sentence(" (PE 0,2 last added 1, and PE 1 has not signalled it)"));
+    EXPECT_EQ(find_cause(doing).pes, (std::vector{1, 3}));
+}
+
+TEST_F(UnsetWord, ItsOnlySenderIsWaitedFor) {
+    signal(2, 3, 4);
+    EXPECT_EQ(cause(),
+              "PE 2,3 wait for each other: PE 2 for PE 3 in barrier, PE 3 for PE 2 in signal_wait_until "
+              "(found 0, waiting for == 0, PE 2 last set it to 4)");
+}
+
+/// Of a chain of waits only the two that close it are shown.
+TEST_F(UnsetWord, TheShortestCircle) {
+    for (const int number : {0, 1}) {
+        common::WaitCopy& awaited = wait(number, "signal_wait_until", {}).wait;
+        awaited.has_value = 1;
+        awaited.offset = 64;
+    }
+    wait(2, "barrier", {0, 1, 3});
+    signal(2, 3, 1);
+    signal(3, 0, 1);
+    signal(0, 1, 1);
+    EXPECT_EQ(cause().rfind("PE 2,3 wait for each other: PE 2 for PE 3 in barrier, PE 3 for PE 2 in ", 0), 0U)
+        << cause();
+}
+
+TEST_F(UnsetWord, ItsOnlySenderIsElsewhere) {
+    signal(2, 3, 4);
+    pe(2) = common::of_state(common::PeState::running, "running, waits for nothing");
+    pe(2).site = "a.py:7";
+    signal(2, 3, 4);
+    for (const int number : {0, 1}) wait(number, "barrier", {2});
+    EXPECT_EQ(
+        cause().rfind(
+            "PE 2 is in its own code at a.py:7, and PE 0,1,3 wait for it in barrier or signal_wait_until", 0),
+        0U)
+        << cause();
 }
 
 TEST_F(UnsetWord, SignalsWithoutAPattern) {

@@ -129,8 +129,8 @@ STALLS = {
             atoll.signal_wait_until(s, ">=", 1)
         atoll.barrier_all()
         """,
-        r"PE 1 waits in signal_wait_until on the uint64 array .*: found 0, waiting for >= 1, at program.py:7; "
-        r"PE 0 signalled this word of PE 2, where PE 1 follows the pattern of the others, and every PE waits",
+        r"PE 1 waits in signal_wait_until on the uint64 array .*: found 0, waiting for >= 1, at program.py:7 "
+        r"\(PE 0 signalled this word of PE 2, where PE 1 follows the pattern of the others\), and every PE waits",
     ),
     "a wait for the wrong word": (
         2,

@@ -16,10 +16,10 @@ import numpy as np
 
 import atoll
 
+from .._failures import differing_calls
 from .._job import is_own
 from . import _libraries
 from ._teams import _current
-from ._together import first_difference
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -193,12 +193,10 @@ def _compare(name: str, arguments: Any, keywords: Mapping[str, Any]) -> None:
     atoll.max_reduce(most, mine, team=_current.team())
     if most[0] == -most[1]:
         return
-    found = first_difference((text, _line()))
-    assert found is not None  # equal texts have equal fingerprints
-    pe, (first, where), (other, there) = found
+    every = atoll.allgather_object((atoll.my_pe(), (text, _line())), team=_current.team())
+    found = differing_calls(dict(every))
     raise atoll.CollectiveMismatch(
-        f"PE 0 called {first}{where}, and PE {pe} {other}{there}. All PEs make the same calls on distributed arrays, with "
-        "the same arguments."
+        f"{found}. All PEs make the same calls on distributed arrays, with the same arguments."
     )
 
 

@@ -24,7 +24,7 @@ Sleepers sleepers_of(const std::vector<common::PeDoing>& doing) {
         if (one.state != common::PeState::running) continue;
         if (one.waits)
             picture = (picture ^ one.mark) * 0x9E3779B97F4A7C15u + pe + 1;
-        else if (one.process == 'S')
+        else if (one.process == 'S' || one.process == 'R')  // not if it reads a disk
             found.pes.push_back(static_cast<int>(pe));
         else
             return {};
@@ -41,7 +41,7 @@ bool SleepWatch::look(const std::vector<common::PeDoing>& doing, double now_s) {
     bool computes = cpu_s_.size() != doing.size();
     for (const int pe : now.pes) {
         const auto i = static_cast<std::size_t>(pe);
-        if (!computes) computes = doing[i].cpu_s - cpu_s_[i] > least_cpu_s;
+        if (!computes) computes = doing[i].cpu_s - cpu_s_[i] > least_cpu_s + most_share * (now_s - since_s_);
     }
     if (now.picture == 0 || now.picture != picture_ || now.pes != asleep_ || computes) {
         picture_ = now.picture;

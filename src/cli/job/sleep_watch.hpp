@@ -1,4 +1,4 @@
-// Detects that PEs wait for others that sleep in a system call: a socket, a pipe, a lock of the program.
+// Detects that PEs wait for others that sleep: in a read of a socket, on a lock, in a loop of short sleeps.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ class SleepWatch {
     std::string text() const;
 
   private:
-    /// A process's CPU time is known in steps of 10 ms. A loop of short sleeps uses little more.
-    static constexpr double least_cpu_s = 0.05, times = 10;
+    /// A loop of short sleeps uses a small share of a CPU. A process's CPU time is known in steps of 10 ms.
+    static constexpr double most_share = 0.1, least_cpu_s = 0.05, times = 10;
 
     double interval_s() const { return std::clamp(limit_s_ / 6, 0.1, 5.0); }
 

@@ -126,6 +126,12 @@ std::string render(const Group& group) {
 
 }  // namespace
 
+std::string value_text(const WaitCopy& wait) {
+    // Signed: -1 is a more likely value of a flag than 2^64 - 1.
+    return "found " + std::to_string(static_cast<std::int64_t>(wait.found)) + ", waiting for " +
+           compare_sign(wait.compare) + " " + std::to_string(static_cast<std::int64_t>(wait.expected));
+}
+
 std::string wait_text(const WaitCopy& wait, const std::vector<int>& awaited) {
     std::string text = wait.operation;
     if (wait.team != 0) text += " of team " + std::to_string(wait.team);
@@ -134,11 +140,7 @@ std::string wait_text(const WaitCopy& wait, const std::vector<int>& awaited) {
     else if (wait.has_value && wait.offset != ~std::uint64_t{0})
         text += " on " + place_text(wait.offset);
     if (!awaited.empty()) text += ", for PE " + pe_ranges(awaited);
-    if (wait.has_value) {
-        // Signed: -1 is a more likely value of a flag than 2^64 - 1.
-        text += ": found " + std::to_string(static_cast<std::int64_t>(wait.found)) + ", waiting for " +
-                compare_sign(wait.compare) + " " + std::to_string(static_cast<std::int64_t>(wait.expected));
-    }
+    if (wait.has_value) text += ": " + value_text(wait);
     if (wait.site[0] != '\0') text += std::string(", at ") + wait.site;
     return text;
 }

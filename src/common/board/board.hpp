@@ -77,6 +77,8 @@ struct WaitCopy {
     char site[site_bytes] = {};
 };
 
+/// "found 4, waiting for >= 5", of a wait that has a value.
+std::string value_text(const WaitCopy& wait);
 /// "barrier, for PE 2, at solver.py:88", with the PEs that the wait needs, if known.
 std::string wait_text(const WaitCopy& wait, const std::vector<int>& awaited);
 

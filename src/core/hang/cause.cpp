@@ -32,7 +32,7 @@ std::string at(const char* site) { return site[0] == '\0' ? std::string() : std:
 class Finder {
   public:
     explicit Finder(const std::vector<PeDoing>& doing) : doing_(doing) {
-        for (int pe = 0; pe < count(); ++pe) targets_.push_back(awaited_by(doing, pe));
+        for (int pe = 0; pe < count(); ++pe) targets_.push_back(needed_by(pe));
         waiting_ = pes_that(stays);
     }
 
@@ -57,6 +57,14 @@ class Finder {
         return pes;
     }
 
+    /// The PEs that `pe` waits for. A wait for a signal lists none: it needs the PE that alone has sent it.
+    std::vector<int> needed_by(int pe) const {
+        std::vector<int> pes = awaited_by(doing_, pe);
+        if (pes.empty() && of(pe).waits)
+            if (const int sender = only_sender(doing_, pe); sender >= 0) pes = {sender};
+        return pes;
+    }
+
     /// The PEs of which a waiting PE needs something; empty if any PE may end the wait.
     const std::vector<int>& targets(int pe) const { return targets_[static_cast<std::size_t>(pe)]; }
     bool waits_for_anybody(int waiting) const { return targets(waiting).empty(); }
@@ -75,10 +83,11 @@ class Finder {
     std::string call_at(int pe) const { return of(pe).wait.operation + at(of(pe).wait.site); }
 
     /// ", and PE 0,2 wait for it in barrier at solver.py:88".
-    std::string waiters_text(const std::vector<int>& pes) const {
+    std::string waiters_text(const std::vector<int>& pes, const std::vector<int>& awaited = {}) const {
         std::set<std::string> calls;
         for (const int pe : pes) calls.insert(call_at(pe));
-        std::string text = pe_text(pes) + verb(pes, " waits", " wait") + " for it in ";
+        std::string text = pe_text(pes) + verb(pes, " waits", " wait") +
+                           (awaited.size() > 1 ? " for them in " : " for it in ");
         for (const std::string& call : calls) text += (call == *calls.begin() ? "" : " or ") + call;
         return text;
     }
@@ -171,26 +180,49 @@ class Finder {
         return Cause{pe_text({*pe}) + " " + of(*pe).text + "; " + waiters_text(waiting_for(*pe)), {*pe}};
     }
 
-    /// PEs that wait for one another in a circle; may be empty.
+    /// The shortest circle of PEs that wait for one another; may be empty.
     std::vector<int> find_circle() const {
+        std::vector<int> best;
+        constexpr std::size_t shortest = 2;
         for (const int start : waiting_) {
-            std::vector<int> path{start};
-            std::vector<bool> seen(doing_.size());
-            if (reaches(start, start, path, seen)) return path;
+            std::vector<int> path = way_back_to(start);
+            if (!path.empty() && (best.empty() || path.size() < best.size())) best = std::move(path);
+            if (best.size() == shortest) break;
+        }
+        return best;
+    }
+
+    /// The shortest way from `start` back to it, by waits for PEs that wait themselves; empty without one.
+    std::vector<int> way_back_to(int start) const {
+        std::vector<int> from(doing_.size(), -1), queue{start};
+        for (std::size_t i = 0; i < queue.size(); ++i) {
+            const int pe = queue[i];
+            for (const int next : targets(pe)) {
+                if (next == start) return path_to(pe, start, from);
+                if (!stays(of(next)) || from[static_cast<std::size_t>(next)] >= 0) continue;
+                from[static_cast<std::size_t>(next)] = pe;
+                queue.push_back(next);
+            }
         }
         return {};
     }
-    /// Extends `path`, which ends in `pe`, to a way back to `start`. PEs that were `seen` lead nowhere else.
-    bool reaches(int pe, int start, std::vector<int>& path, std::vector<bool>& seen) const {
-        for (const int next : targets(pe)) {
-            if (next == start) return true;
-            if (!stays(of(next)) || next < start || seen[static_cast<std::size_t>(next)]) continue;
-            seen[static_cast<std::size_t>(next)] = true;
-            path.push_back(next);
-            if (reaches(next, start, path, seen)) return true;
-            path.pop_back();
+    static std::vector<int> path_to(int pe, int start, const std::vector<int>& from) {
+        std::vector<int> path{pe};
+        while (path.back() != start) path.push_back(from[static_cast<std::size_t>(path.back())]);
+        std::reverse(path.begin(), path.end());
+        return path;
+    }
+
+    /// " (the atoll.Lock allocated at x.py:4)", " (flag: found 4, waiting for >= 5, PE 1 last set it to 4)".
+    std::string details_of(int pe) const {
+        const PeDoing& one = of(pe);
+        std::string text = one.wait.name;
+        if (awaited_by(doing_, pe).empty()) {
+            text += (text.empty() ? "" : ": ") + common::value_text(one.wait);
+            if (const SentSignals sent = signals_to_word_of(doing_, pe); !sent.text.empty())
+                text += ", " + sent.text;
         }
-        return false;
+        return text.empty() ? text : " (" + text + ")";
     }
 
     std::optional<Cause> circle() const {
@@ -204,7 +236,7 @@ class Finder {
             const auto& wait = of(path[i]).wait;
             text += std::string(i == 0 ? " " : ", ") + "PE " + std::to_string(path[i]) + " for PE " +
                     std::to_string(path[(i + 1) % path.size()]) + " in " + wait.operation + at(wait.site) +
-                    (wait.name[0] != '\0' ? std::string(" (") + wait.name + ")" : std::string());
+                    details_of(path[i]);
         }
         return Cause{text + (shown < path.size() ? ", …" : ""), path};
     }
@@ -232,19 +264,37 @@ class Finder {
         return "; its last collective call was " + name;
     }
 
+    static bool is_beside_gpu(const PeDoing& one) { return one.text.starts_with(common::beside_gpu); }
+
     /// "PE 0 is in its own code at solver.py:61", or "the GPU of PE 0 waits in reduce, for PE 2".
-    std::string elsewhere_text(int pe) const {
-        const std::string& text = of(pe).text;
-        if (of(pe).moves) return pe_text({pe}) + " goes from wait to wait";
-        return text.starts_with(common::beside_gpu)
-                   ? "the GPU of " + pe_text({pe}) + " waits in " + text.substr(common::beside_gpu.size())
-                   : pe_text({pe}) + " is in its own code" + at(of(pe).site.c_str());
+    std::string elsewhere_text(const std::vector<int>& pes) const {
+        const PeDoing& one = of(pes[0]);
+        if (one.moves) return pe_text(pes) + verb(pes, " goes", " go") + " from wait to wait";
+        return is_beside_gpu(one)
+                   ? "the GPU of " + pe_text(pes) + " waits in " + one.text.substr(common::beside_gpu.size())
+                   : pe_text(pes) + verb(pes, " is in its own code", " are in their own code") +
+                         at(one.site.c_str());
+    }
+
+    /// `pe` and others in the same place for which the same PEs wait.
+    std::vector<int> pes_beside(int pe) const {
+        const PeDoing& one = of(pe);
+        if (is_beside_gpu(one)) return {pe};
+        std::vector<int> pes;
+        for (int other = 0; other < count(); ++other)
+            if (is_elsewhere(of(other)) && !is_beside_gpu(of(other)) && of(other).site == one.site &&
+                of(other).moves == one.moves && waiting_for(other) == waiting_for(pe))
+                pes.push_back(other);
+        return pes;
     }
 
     std::optional<Cause> elsewhere() const {
-        if (const auto pe = awaited(is_elsewhere))
-            return Cause{elsewhere_text(*pe) + ", and " + waiters_text(waiting_for(*pe)) + last_call(*pe),
-                         {*pe}};
+        if (const auto pe = awaited(is_elsewhere)) {
+            const std::vector<int> pes = pes_beside(*pe);
+            return Cause{elsewhere_text(pes) + ", and " + waiters_text(waiting_for(*pe), pes) +
+                             (pes.size() == 1 ? last_call(*pe) : ""),
+                         pes};
+        }
         const std::vector<int> pes = pes_that(is_elsewhere);
         const auto word =
             std::find_if(waiting_.begin(), waiting_.end(), [&](int pe) { return waits_for_anybody(pe); });
@@ -269,16 +319,20 @@ class Finder {
         std::string text;
         if (!pes.empty()) text = pe_text(pes) + verb(pes, " is", " are") + " in finalize, and ";
         int shown = 0;
+        std::set<int> senders;
         for (const auto& [wait, waiters] : by_wait) {
-            if (shown++ < 2)
+            const SentSignals sent = signals_to_word_of(doing_, waiters.front());
+            if (shown++ < 2) {
                 text += (shown == 1 ? "" : "; ") + pe_text(waiters) + verb(waiters, " waits", " wait") +
-                        " in " + wait;
+                        " in " + wait + (sent.text.empty() ? "" : " (" + sent.text + ")");
+                senders.insert(sent.pes.begin(), sent.pes.end());
+            }
             pes.insert(pes.end(), waiters.begin(), waiters.end());
         }
         if (by_wait.size() > 2) text += "; …";
-        const SentSignals sent = signals_to_word_of(doing_, by_wait.begin()->second.front());
-        pes.insert(pes.begin(), sent.pes.begin(), sent.pes.end());
-        return Cause{text + sent.text + ", and every PE waits: none is left that could set it", pes};
+        std::erase_if(pes, [&](int pe) { return senders.contains(pe); });
+        pes.insert(pes.begin(), senders.begin(), senders.end());
+        return Cause{text + ", and every PE waits: none is left that could set it", pes};
     }
 
     const std::vector<PeDoing>& doing_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace atl::core {
@@ -21,6 +22,10 @@ std::string text_of(const SignalSeen& seen) {
            std::to_string(static_cast<std::int64_t>(seen.value));
 }
 
+bool has_word(const PeDoing& waiting) {
+    return waiting.wait.has_value != 0 && waiting.wait.offset != ~std::uint64_t{0};
+}
+
 SentSignals received(const std::vector<PeDoing>& doing, int waiting) {
     std::map<std::string, std::vector<int>> by_signal;
     SentSignals sent;
@@ -31,8 +36,18 @@ SentSignals received(const std::vector<PeDoing>& doing, int waiting) {
             sent.pes.push_back(pe);
         }
     for (const auto& [text, pes] : by_signal)
-        sent.text += (sent.text.empty() ? "; PE " : ", PE ") + common::pe_ranges(pes) + " " + text;
+        sent.text += (sent.text.empty() ? "PE " : ", PE ") + common::pe_ranges(pes) + " " + text;
     return sent;
+}
+
+/// The one PE that has not signalled the word of `waiting`, if all others have, two or more; else -1.
+int only_silent(const std::vector<PeDoing>& doing, int waiting, const std::vector<int>& senders) {
+    const std::set<int> sent(senders.begin(), senders.end());
+    constexpr std::size_t least = 2;
+    if (sent.size() < least || sent.size() + 2 != doing.size() || sent.contains(waiting)) return -1;
+    for (int pe = 0; pe < static_cast<int>(doing.size()); ++pe)
+        if (pe != waiting && !sent.contains(pe)) return pe;
+    return -1;
 }
 
 /// The PEs whose copy of the word a PE has signalled, in ascending order.
@@ -45,14 +60,19 @@ std::vector<int> signalled_by(const PeDoing& sender, std::uint64_t place) {
     return pes;
 }
 
-/// The number that most PEs add to their own to get that of the PE that they signal; -1 without a majority.
+/// The number that most senders add to their own to get that of the PE that they signal; -1 without a
+/// majority of two or more.
 int usual_distance(const std::vector<PeDoing>& doing, std::uint64_t place) {
     const int n_pes = static_cast<int>(doing.size());
     std::map<int, int> counts;
+    int signals = 0;
     for (int pe = 0; pe < n_pes; ++pe)
-        for (const int to : signalled_by(of(doing, pe), place)) ++counts[((to - pe) % n_pes + n_pes) % n_pes];
+        for (const int to : signalled_by(of(doing, pe), place)) {
+            ++counts[((to - pe) % n_pes + n_pes) % n_pes];
+            ++signals;
+        }
     for (const auto& [distance, count] : counts)
-        if (2 * count > n_pes) return distance;
+        if (count > 1 && 2 * count > signals) return distance;
     return -1;
 }
 
@@ -65,7 +85,7 @@ SentSignals misdirected(const std::vector<PeDoing>& doing, int waiting) {
     const int sender = (waiting - distance + n_pes) % n_pes;
     const std::vector<int> others = signalled_by(of(doing, sender), place);
     if (others.empty()) return {};
-    return {"; PE " + std::to_string(sender) + " signalled this word of PE " + common::pe_ranges(others) +
+    return {"PE " + std::to_string(sender) + " signalled this word of PE " + common::pe_ranges(others) +
                 ", where PE " + std::to_string(waiting) + " follows the pattern of the others",
             {sender}};
 }
@@ -73,10 +93,20 @@ SentSignals misdirected(const std::vector<PeDoing>& doing, int waiting) {
 }  // namespace
 
 SentSignals signals_to_word_of(const std::vector<PeDoing>& doing, int waiting) {
-    const common::WaitCopy& wait = of(doing, waiting).wait;
-    if (wait.has_value == 0 || wait.offset == ~std::uint64_t{0}) return {};
+    if (!has_word(of(doing, waiting))) return {};
     SentSignals sent = received(doing, waiting);
-    return sent.text.empty() ? misdirected(doing, waiting) : sent;
+    if (sent.text.empty()) return misdirected(doing, waiting);
+    if (const int silent = only_silent(doing, waiting, sent.pes); silent >= 0) {
+        sent.text += ", and PE " + std::to_string(silent) + " has not signalled it";
+        sent.pes = {silent};
+    }
+    return sent;
+}
+
+int only_sender(const std::vector<PeDoing>& doing, int waiting) {
+    if (!has_word(of(doing, waiting))) return -1;
+    const std::vector<int> pes = received(doing, waiting).pes;
+    return pes.size() == 1 && pes[0] != waiting ? pes[0] : -1;
 }
 
 }  // namespace atl::core
