@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # make test, docs, kernels, hostile, cute, wheel, torch, clusters, lint, sanitize and cross in one run with one closing line.
 #
-# Tests often wait. Meanwhile scripts/ahead.sh compiles what the last parts need, in time that the tests leave idle.
+# Tests often wait. Meanwhile scripts/ahead.sh installs and compiles what later parts need, in time that the tests leave idle.
 # These parts build and check as they always do, and find the work done.
 source "$(dirname "$0")/lib.sh"
 export ATOLL_BUILD_NO_CLOSING=1
@@ -13,6 +13,7 @@ parts=(test docs kernels hostile cute wheel torch clusters lint sanitize cross) 
 # Packages are installed first: two installations at once would fail.
 make --no-print-directory setup setup-test setup-cross || true # a part that lacks something fails, or says so
 scripts/setup.sh compilers || true
+scripts/setup.sh docs || true # it installs packages, too
 idle=(chrt --idle 0)
 "${idle[@]}" true 2>/dev/null || idle=(nice -n 19)
 set -m # gives it a process group, which the trap ends

@@ -66,6 +66,6 @@ else
         { [ ! -d src/transport/ucx ] || build release cluster_suite; } && scripts/install.sh"
 fi
 check "jobs over several hosts" --junit "$results/clusters.xml" \
-    timeout --kill-after=20 2400 "$python" -m pytest -q -rs -n "$((2 * jobs))" tests/clusters --junit-xml="$results/clusters.xml" "$@"
+    timeout --kill-after=20 2400 "$python" -m pytest -q -rs -n "$workers" tests/clusters --junit-xml="$results/clusters.xml" "$@"
 grep -h '^SKIPPED' "$logs/jobs-over-several-hosts.log" | sed 's/^/  /' | cut -c1-200 || true
 [ -n "${ATOLL_BUILD_NO_CLOSING:-}" ] || closing clusters

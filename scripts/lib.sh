@@ -24,8 +24,9 @@ say() { printf '%s\n' "$*"; }
 # cpu_seconds VARIABLE: sets it to the CPU seconds that this shell's children have used. A subshell has no children yet, so
 # `times` writes to a file.
 cpu_seconds() {
-    times >"$logs/times"
-    printf -v "$1" %s "$(awk -F'[ms ]' 'NR == 2 { printf "%d", 60 * $1 + $2 + 60 * $4 + $5 }' "$logs/times")"
+    times >"$logs/times.$$"
+    printf -v "$1" %s "$(awk -F'[ms ]' 'NR == 2 { printf "%d", 60 * $1 + $2 + 60 * $4 + $5 }' "$logs/times.$$")"
+    rm -f "$logs/times.$$"
 }
 
 # log_of NAME: prints the path of a step's log.

@@ -8,8 +8,8 @@ begin torch
 check "ready environment" scripts/install.sh
 scripts/setup.sh torch || true # without it the tests are skipped, and say so
 check "backend of PyTorch" --junit "$results/torch.xml" \
-    limited "$python" -m pytest -q -rs -n "$jobs" --dist loadgroup tests/torch "tests/python/test_pages.py::test_program[mixing-beside_torch.py]" --junit-xml="$results/torch.xml" "$@"
-if [ -x build/torch/bin/python ]; then
+    limited "$python" -m pytest -q -rs -n "$workers" tests/torch "tests/python/test_pages.py::test_program[mixing-beside_torch.py]" --junit-xml="$results/torch.xml" "$@"
+if [ -e build/torch/packages ]; then
     check "notebook of PyTorch" limited env PATH="$PWD/.venv/bin:$PATH" build/torch/bin/python -m pytest -q -rs tests/python/test_tutorials.py -k pytorch
 else
     skip "notebook of PyTorch" "no build/torch"

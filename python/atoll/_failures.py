@@ -73,8 +73,8 @@ def pe_ranges(pes: Iterable[int], pair: str = "-") -> str:
 def differing_calls(calls: Mapping[int, tuple[str, str]]) -> str | None:
     """Return a text with the PEs whose call differs from that of most PEs; None if all are equal.
 
-    `calls` has for each PE, by its number in the job, a call such as "gather(root=0)" and its place, such as " at x.py:8"
-    or nothing. The launcher repeats the text as the last line of a job.
+    `calls` has the call of each PE, such as "gather(root=0)", and its place, such as " at x.py:8" or nothing. PEs have
+    their numbers in the job. The launcher repeats the text as the last line of a job.
     """
     counts = Counter(call for call, _ in calls.values())
     if len(counts) < 2:

@@ -324,7 +324,7 @@ def test_a_pe_that_sleeps_outside_is_reported_once(atoll, program):
     job = atoll.start("run", "-n", 2, path, stdin=subprocess.PIPE, env={"ATOLL_STALL_WARN": "0.02"})
     assert job.stderr.readline() == "atoll run: PE 0 is in its own code, and PE 1 waits for it in barrier.\n"
     assert job.stderr.readline().startswith(
-        "atoll run: PE 0 sleeps outside Atoll, and nothing has moved for 0.2 s (ATOLL_STALL_WARN); "
+        "atoll run: PE 0 sleeps outside Atoll, and the waits of the others have not changed for 0.2 s (ATOLL_STALL_WARN); "
     )
     assert job.stderr.readline() == "  PE 0: running, waits for nothing\n"
     assert re.fullmatch(r"  PE 1: barrier, for PE 0 \(.* s\)\n", job.stderr.readline())

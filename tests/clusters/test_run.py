@@ -74,7 +74,7 @@ def test_arguments_and_variables_arrive(make_hosts: MakeHosts) -> None:
 @pytest.mark.parametrize("victim", [0, 3])
 def test_a_killed_pe_is_named(make_hosts: MakeHosts, pe: str, victim: int) -> None:
     done = run(make_hosts(2), "--hosts", "n0:2,n1:2", pe, "die", str(victim))
-    assert done.status == 128 + signal.SIGKILL and done.seconds < 30, done.text
+    assert done.status == 128 + signal.SIGKILL, done.text
     assert re.search(rf"PE {victim} was killed by SIGKILL \S+ s after the start", done.err), done.text
     assert f"the job is over: PE {victim} (process" in done.err, done.text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import time
 from collections.abc import Callable
@@ -57,7 +58,8 @@ def test_a_vanished_host(cluster: Cluster, pe: str) -> None:
     assert done.status == 1 and re.search(expected, done.err), done.text
 
 
-def test_a_launcher_that_dies(cluster: Cluster, pe: str) -> None:
+def test_a_launcher_that_dies(cluster: Cluster, pe: str, tmp_path: Path) -> None:
+    pe = shutil.copy(pe, str(tmp_path / "pe_that_stays"))  # other tests run the program meanwhile
     started = cluster.start("--hosts", "n0:1,n1:2", pe, "wait")
     started.wait_for("started")
     os.kill(started.process.pid, signal.SIGKILL)

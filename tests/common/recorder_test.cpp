@@ -1,5 +1,7 @@
 #include "common/recorder/recorder.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -133,6 +135,38 @@ TEST_F(FlightRecorder, ASecondRecorderContinues) {
     ASSERT_EQ(events.size(), 2U);
     EXPECT_EQ(events[1].number, 2U);
     EXPECT_EQ(event_text(events[1]), "init, pes 4");
+}
+
+std::size_t known_signals(const PeEvents& memory) {
+    return static_cast<std::size_t>(std::count_if(std::begin(memory.signals), std::end(memory.signals),
+                                                  [](const SignalNote& note) { return note.place != 0; }));
+}
+
+TEST_F(FlightRecorder, KeepsTheLastSignalToEachWordAndPe) {
+    for (const std::uint64_t value : {1, 2}) {
+        recorder.note_signal(0, value, 3, false);
+        recorder.note_signal(8, value, 3, true);
+        recorder.note_signal(0, value, 4, true);
+    }
+    EXPECT_EQ(known_signals(*memory), 3U);
+    for (const SignalNote& note : memory->signals) EXPECT_TRUE(note.place == 0 || note.value == 2);
+    EXPECT_EQ(memory->signals_lost, 0U);
+}
+
+TEST_F(FlightRecorder, ForgetsSignalsToMemoryThatIsHandedOut) {
+    for (const std::uint64_t place : {0, 64, 128}) recorder.note_signal(place, 1, 0, false);
+    recorder.forget_signals(64, 128);
+    EXPECT_EQ(known_signals(*memory), 2U);
+    Recorder again(*memory);
+    EXPECT_EQ(known_signals(*memory), 0U);
+}
+
+TEST_F(FlightRecorder, TellsThatSignalsWereLost) {
+    for (std::uint64_t i = 0; i <= PeEvents::signal_tries; ++i) {
+        EXPECT_EQ(memory->signals_lost, 0U);
+        recorder.note_signal(i * 8 * PeEvents::signal_notes, 1, 0, false);
+    }
+    EXPECT_EQ(memory->signals_lost, 1U);
 }
 
 TEST_F(FlightRecorder, UnknownOperationsAreOther) {

@@ -194,7 +194,30 @@ TEST_F(UnsetWord, ItsOnlySenderIsWaitedFor) {
               "(found 0, waiting for == 0, PE 2 last set it to 4)");
 }
 
-/// Of a chain of waits only the two that close it are shown.
+/// The entry of a signal to this word may have been used again.
+TEST_F(UnsetWord, NothingFollowsFromSignalsThatAreNotKnown) {
+    pe(1).signals_lost = true;
+    for (const int number : {0, 2}) signal(number, 3, 1, true);
+    EXPECT_EQ(cause(), sentence(" (PE 0,2 last added 1)"));
+    pe(0).signals.clear();
+    EXPECT_EQ(cause(), sentence(" (PE 2 last added 1)"));
+}
+
+TEST_F(UnsetWord, EachWaitHasItsOwnSignals) {
+    common::WaitCopy& awaited = wait(0, "signal_wait_until", {}).wait;
+    pe(0).text = "a wait";
+    awaited.missing[0] = -1;
+    awaited.has_value = 1;
+    awaited.offset = 128;
+    for (const int number : {1, 2}) {
+        signal(number, 3, 7);
+        signal(number, 0, 5, false, 128);
+    }
+    EXPECT_NE(cause().find("(PE 1,2 last set it to 5"), std::string::npos) << cause();
+    EXPECT_NE(cause().find("(PE 1,2 last set it to 7"), std::string::npos) << cause();
+}
+
+/// Only the two waits that close a chain are shown.
 TEST_F(UnsetWord, TheShortestCircle) {
     for (const int number : {0, 1}) {
         common::WaitCopy& awaited = wait(number, "signal_wait_until", {}).wait;

@@ -293,6 +293,16 @@ TEST_P(DistArrays, MemoryOfTeamsIsUsedAgain) {
     });
 }
 
+TEST_P(DistArrays, ExactlyTheReservedBytesFit) {
+    run([](Job& job) {
+        if (job.n_pes() == 1) return;
+        const Team odd = job.world().split(job.my_pe() % 2);
+        job.reserve_for_teams(800);
+        DistArray<double, 1> a(odd, {100 * odd.n_pes()});
+        EXPECT_EQ(a.local().size(), 100U);
+    });
+}
+
 TEST_P(DistArrays, KeepTheirTeam) {
     run([](Job& job) {
         Team half = some_teams(job)[0];

@@ -205,8 +205,8 @@ def test_pkg_config(prefix: Path, tmp_path: Path) -> None:
     check_consumer(program, prefix / "bin" / "atoll")
 
 
-def test_the_cpp_program_of_the_page_on_arrays(prefix: Path, tmp_path: Path) -> None:
-    (block,) = re.findall(r"^```cpp\n(.*?)^```$", (ROOT / "docs/arrays.md").read_text(), re.S | re.M)
+def test_the_cpp_programs_of_the_page_on_arrays(prefix: Path, tmp_path: Path) -> None:
+    block = "".join(re.findall(r"^```cpp\n(.*?)^```$", (ROOT / "docs/arrays.md").read_text(), re.S | re.M))
     body = f"{block}bool ok = part.extent(0) > 0 && columns.g({{5, 7}}) == 19; atoll::finalize(); return ok ? 0 : 1;"
     source, program = tmp_path / "page.cpp", tmp_path / "page"
     source.write_text(f"#include <atoll/dist_array.hpp>\nint main() {{\n{body}\n}}\n")

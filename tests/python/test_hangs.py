@@ -132,6 +132,33 @@ STALLS = {
         r"PE 1 waits in signal_wait_until on the uint64 array .*: found 0, waiting for >= 1, at program.py:7 "
         r"\(PE 0 signalled this word of PE 2, where PE 1 follows the pattern of the others\), and every PE waits",
     ),
+    "a signal to an array that was freed": (
+        2,
+        """
+        s = atoll.zeros(1, dtype="uint64")
+        if me == 1:
+            atoll.signal_add(s, 1, 0)
+        atoll.free(s)
+        s = atoll.zeros(1, dtype="uint64")
+        if me == 0:
+            atoll.signal_wait_until(s, ">=", 2)
+        atoll.barrier_all()
+        """,
+        r"PE 0 waits in signal_wait_until on the uint64 array .*: found 0, waiting for >= 2, at program.py:10, and",
+    ),
+    "a signal of the only PE that sends one": (
+        2,
+        """
+        s = atoll.zeros(1, dtype="uint64")
+        if me == 1:
+            atoll.signal_add(s, 1, 0)
+        if me == 0:
+            atoll.signal_wait_until(s, ">=", 2)
+        atoll.barrier_all()
+        """,
+        r"PE 0,1 wait for each other: PE 0 for PE 1 in signal_wait_until at program.py:8 \(the uint64 array .*: "
+        r"found 1, waiting for >= 2, PE 1 last added 1\), PE 1 for PE 0 in barrier at program.py:9",
+    ),
     "a wait for the wrong word": (
         2,
         """

@@ -88,7 +88,7 @@ def command(program: Program, path: Path) -> list[str]:
         return [sys.executable, str(path)]
     if how == "torchrun":
         python = ROOT / "build/torch/bin/python"
-        if not python.exists():
+        if not (ROOT / "build/torch/packages").exists():  # the last file of its installation
             pytest.skip("no build/torch; scripts/setup.sh torch makes it")
         return [
             str(python),

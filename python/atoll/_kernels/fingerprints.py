@@ -13,7 +13,8 @@ from .. import _ptx
 def fingerprint(language: str) -> str:
     """Return a hash of a language's sources, of what it shares with others, and of the layout of memory."""
     package = Path(__file__).parents[1]
-    shared = [package / "_ptx.py", package / "_kernels/constants.py", package / "_kernels/tracing.py"]
+    shared = [package / "_ptx.py"]
+    shared += [package / f"_kernels/{name}.py" for name in ("constants", "tracing", "checking", "rules")]
     shared += sorted((package / "_kernels/bodies").glob("*.py"))
     if language == "numba":  # functions of other modules that kernels inline
         shared += [

@@ -389,7 +389,7 @@ def _by_ufunc(
     result = _combine(array, part.view(np.uint8) if is_bool else part, axis, keepdims, function, start)
     if is_bool:
         return result.astype(np.bool_)
-    return result if dtype is None else result.astype(dtype)
+    return result if dtype is None or result.dtype == dtype else result.astype(dtype)
 
 
 def _combine(
@@ -430,7 +430,8 @@ def _extreme(array: DistArray, axis: Axes, keepdims: bool, which: str) -> Any:
         return result.astype(np.bool_)
     if kind != "f":
         return result
-    result = result.astype(array.dtype)
+    if result.dtype != array.dtype:  # float16 was compared as float32
+        result = result.astype(array.dtype)
     # Reductions of floating-point numbers may drop a NaN, which wins in NumPy.
     missing = its.reduced(np.logical_or, local != local, axes).view(np.uint8)
     missing = _combine(array, missing, axis, keepdims, atoll.max_reduce, 0)

@@ -97,7 +97,7 @@ def look_around(control, call, subject, peer, address, expected, found, since):
 
 
 # Loops that load a word. They return its value, and whether the condition holds. These bodies run on the host;
-# the import of _gpu_polling.py registers other bodies for GPUs.
+# the import of _dsl/_gpu_polling.py registers other bodies for GPUs.
 def on_host(function):
     implement(HOST, function)(lambda *_: function)
     return function
@@ -105,7 +105,7 @@ def on_host(function):
 
 @on_host
 def look_word(kind, address, cmp, value):
-    """Load with acquire. On GPUs: _gpu_polling.py."""
+    """Load with acquire. On GPUs: _dsl/_gpu_polling.py."""
     for looks in range(p.looks_between()):
         found = p.load_acquire(kind, address)
         if compare(found, cmp, value):
@@ -116,7 +116,7 @@ def look_word(kind, address, cmp, value):
 
 @on_host
 def look_relaxed(address, value):
-    """Load without order, until at least `value`. On GPUs: _gpu_polling.py."""
+    """Load without order, until at least `value`. On GPUs: _dsl/_gpu_polling.py."""
     for looks in range(p.looks_between()):
         if p.load_relaxed(i64, address) >= value:
             return True
@@ -126,7 +126,7 @@ def look_relaxed(address, value):
 
 @on_host
 def look_pair(address, flag):
-    """Load the data of two flagged words, until both carry the flag. On GPUs: _gpu_polling.py."""
+    """Load the data of two flagged words, until both carry the flag. On GPUs: _dsl/_gpu_polling.py."""
     for looks in range(p.looks_between()):
         data, here = p.load_flagged(address, flag)
         if here != 0:
@@ -137,7 +137,7 @@ def look_pair(address, flag):
 
 @on_host
 def look_pairs(first, second, flag):
-    """look_pair of two pairs, whose loads are in flight together. On GPUs: _gpu_polling.py."""
+    """look_pair of two pairs, whose loads are in flight together. On GPUs: _dsl/_gpu_polling.py."""
     for looks in range(p.looks_between()):
         data, here = p.load_flagged(first, flag)
         more, there = p.load_flagged(second, flag)

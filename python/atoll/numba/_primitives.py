@@ -7,7 +7,7 @@ Addresses, counters and bits are int64: Numba makes a float of int64 and uint64 
 from __future__ import annotations
 
 
-# ---- words in memory: _cpu.py (LLVM), _gpu*.py (PTX)
+# ---- words in memory: _dsl/_cpu.py (LLVM), _dsl/_gpu*.py (PTX)
 def address(array):
     """The address of the first element."""
 
@@ -113,7 +113,7 @@ def load_part(source, nbytes, i):
 def store_part(to, nbytes, i, data): ...
 
 
-# ---- checks, copies, and the threads of a scope: _cpu.py, _gpu*.py
+# ---- checks, copies, and the threads of a scope: _dsl/_cpu.py, _dsl/_gpu*.py
 def check_pe(control, n_pes, operation, pe):
     """With checks on, end the kernel if the team has no such PE."""
 
@@ -172,7 +172,7 @@ def share(control, scope, value):
     """Return rank 0's integer to all threads of the scope."""
 
 
-# ---- events of a trace: _cpu.py, _gpu.py
+# ---- events of a trace: _dsl/_cpu.py, _dsl/_gpu.py
 def trace_now():
     """The clock of the trace, in ns."""
 
@@ -181,7 +181,7 @@ def trace_write(control, what, began, peer, first, second, third):
     """Write an event that ends now."""
 
 
-# ---- the checks of waiting loops: _cpu.py, _gpu*.py
+# ---- the checks of waiting loops: _dsl/_cpu.py, _dsl/_gpu*.py
 def rest(looks):
     """Rest between two loads of a word."""
 

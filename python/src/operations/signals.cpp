@@ -133,10 +133,12 @@ template <Spec& S, bool Set> PyObject* update_body(const Arguments<7>& a) {
     std::uint64_t* word = signal_word(S, a[0], a[3]);
     check_place(S, "sig", word, ctx, pe);
     const std::uint64_t value = value_of(S, a[0], a[1]);
-    if (given(a[6])) [[unlikely]]
+    if (given(a[6])) [[unlikely]] {  // not noted: the stream may never come so far
         stream_context(ctx, stream_of(S, a[6], a.adopted))
             .put_signal_bytes(word, word, 0, word, value, Set ? SignalOp::set : SignalOp::add, pe);
-    else if constexpr (Set)
+        return none();
+    }
+    if constexpr (Set)
         ctx.signal_set(word, value, pe);
     else
         ctx.signal_add(word, value, pe);

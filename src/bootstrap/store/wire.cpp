@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <sstream>
 #include <unordered_map>
 
@@ -135,10 +136,11 @@ std::vector<std::string> unpack(const std::string& packed, int count) {
 
 std::string encode_doing(const common::PeDoing& doing) {
     std::ostringstream head;
+    head.precision(std::numeric_limits<double>::max_digits10);
     head << static_cast<unsigned>(doing.state) << ' ' << doing.waits << ' ' << doing.seconds << ' '
          << doing.mark << ' ' << doing.process << ' ' << doing.pid << ' ' << doing.cpu_s << ' '
          << doing.text.size() << ' ' << doing.site.size() << ' ' << doing.calls.size() << ' '
-         << doing.signals.size();
+         << doing.signals.size() << ' ' << doing.signals_lost;
     std::string body = head.str() + '\0' + doing.text + doing.site;
     append(body, doing.wait);
     for (const common::CallSeen& call : doing.calls) append(body, call);
@@ -153,7 +155,7 @@ common::PeDoing decode_doing(const std::string& body) {
     std::size_t text_bytes = 0, site_bytes = 0, calls = 0, signals = 0;
     common::PeDoing doing;
     fields >> state >> doing.waits >> doing.seconds >> doing.mark >> doing.process >> doing.pid >>
-        doing.cpu_s >> text_bytes >> site_bytes >> calls >> signals;
+        doing.cpu_s >> text_bytes >> site_bytes >> calls >> signals >> doing.signals_lost;
     doing.state = static_cast<common::PeState>(state);
     std::string_view left = rest;
     const auto take_text = [&](std::size_t bytes) {

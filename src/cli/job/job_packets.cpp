@@ -1,4 +1,4 @@
-// Packets from PEs to the launcher, as in bootstrap/host/launch_protocol.hpp.
+// Packets from PEs to the launcher, as in bootstrap/launcher/launch_protocol.hpp.
 #include <algorithm>
 #include <array>
 #include <cerrno>

@@ -21,7 +21,8 @@ class KeyValueStore {
     void put(const std::string& key, const std::string& value);
     void get(int pe, const std::string& key);
     void fence(int pe);
-    /// Answers all PEs, once the last value has arrived, in packets 'C' (bootstrap/host/launch_protocol.hpp).
+    /// Answers all PEs, once the last value has arrived, in packets 'C'
+    /// (bootstrap/launcher/launch_protocol.hpp).
     void collect(int pe, const std::string& value);
     /// Records that this PE has ended: fences no longer wait for it, and its own waits are dropped.
     void depart(int pe);

@@ -39,9 +39,11 @@ bool SleepWatch::look(const std::vector<common::PeDoing>& doing, double now_s) {
     next_s_ = now_s + interval_s();
     Sleepers now = sleepers_of(doing);
     bool computes = cpu_s_.size() != doing.size();
-    for (const int pe : now.pes) {
-        const auto i = static_cast<std::size_t>(pe);
-        if (!computes) computes = doing[i].cpu_s - cpu_s_[i] > least_cpu_s + most_share * (now_s - since_s_);
+    for (std::size_t pe = 0; pe < doing.size() && !computes; ++pe) {
+        const double used_s = doing[pe].cpu_s - cpu_s_[pe], passed_s = now_s - since_s_;
+        // A waiting PE polls between its sleeps, and one that calls tests uses a CPU without effect.
+        const double share = doing[pe].waits ? most_waiting_share : most_share;
+        computes = !doing[pe].polls && used_s > least_cpu_s + share * passed_s;
     }
     if (now.picture == 0 || now.picture != picture_ || now.pes != asleep_ || computes) {
         picture_ = now.picture;
@@ -57,8 +59,8 @@ bool SleepWatch::look(const std::vector<common::PeDoing>& doing, double now_s) {
 
 std::string SleepWatch::text() const {
     return "PE " + common::pe_ranges(asleep_) + (asleep_.size() == 1 ? " sleeps" : " sleep") +
-           " outside Atoll, and nothing has moved for " + bootstrap::seconds_text(limit_s_) +
-           " (ATOLL_STALL_WARN)";
+           " outside Atoll, and the waits of the others have not changed for " +
+           bootstrap::seconds_text(limit_s_) + " (ATOLL_STALL_WARN)";
 }
 
 }  // namespace atl::cli

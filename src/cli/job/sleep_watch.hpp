@@ -21,12 +21,13 @@ class SleepWatch {
     bool is_due(double now_s) const { return limit_s_ > 0 && !warned_ && now_s >= next_s_; }
     /// True once: when some PEs have waited for the limit without progress, while all others slept.
     bool look(const std::vector<common::PeDoing>& doing, double now_s);
-    /// "PE 3 sleeps outside Atoll, and nothing has moved for 12 s (ATOLL_STALL_WARN)", after `look` was true.
+    /// "PE 3 sleeps outside Atoll, and the waits of the others have not changed for 12 s (…)", after `look`
+    /// was true.
     std::string text() const;
 
   private:
     /// A loop of short sleeps uses a small share of a CPU. A process's CPU time is known in steps of 10 ms.
-    static constexpr double most_share = 0.1, least_cpu_s = 0.05, times = 10;
+    static constexpr double most_share = 0.1, most_waiting_share = 0.5, least_cpu_s = 0.05, times = 10;
 
     double interval_s() const { return std::clamp(limit_s_ / 6, 0.1, 5.0); }
 

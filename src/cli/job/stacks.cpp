@@ -67,12 +67,17 @@ struct NamedFrame {
     std::string file;  ///< of a frame without a name, such as "libatoll.so"
 };
 
-NamedFrame named(const std::vector<Object>& objects, std::uint64_t address) {
+const Object* object_of(const std::vector<Object>& objects, std::uint64_t address) {
     const auto object = std::find_if(objects.begin(), objects.end(), [&](const Object& one) {
         return address >= one.begin && address < one.end;
     });
+    return object == objects.end() ? nullptr : &*object;
+}
+
+NamedFrame named(const std::vector<Object>& objects, std::uint64_t address) {
+    const Object* object = object_of(objects, address);
     char hex[32];
-    if (object == objects.end()) {
+    if (object == nullptr) {
         std::snprintf(hex, sizeof hex, "0x%" PRIx64, address);
         return {hex, false, {}};
     }
@@ -92,15 +97,26 @@ NamedFrame named(const std::vector<Object>& objects, std::uint64_t address) {
     return frame;
 }
 
+/// True for Python's executable and library, which have faulthandler.
+bool is_python(const std::string& path) {
+    const std::string_view name = file_name(path);
+    return name.starts_with("python") || name.starts_with("libpython");
+}
+
 /// The number of frames before the interrupted one. The second frame is the kernel's return from a handler;
 /// that address appears again if Python's faulthandler got the signal first and raised it again.
-std::size_t frames_of_handlers(const StackArea::Thread& thread, std::size_t frames) {
+std::size_t frames_of_handlers(const std::vector<Object>& objects, const StackArea::Thread& thread,
+                               std::size_t frames) {
     constexpr std::size_t of_handler = 2, most = 12;
-    std::size_t count = of_handler;
     const auto address = [&](std::size_t i) { return thread.addresses[i].load(std::memory_order_relaxed); };
-    for (std::size_t i = of_handler; i < std::min(frames, most); ++i)
-        if (address(i) == address(of_handler - 1)) count = i + 1;
-    return count;
+    for (std::size_t i = of_handler; i < std::min(frames, most); ++i) {
+        const Object* object = object_of(objects, address(i));
+        const bool is_return = address(i) == address(of_handler - 1);
+        const Object* handler = object_of(objects, address(i - 1));
+        if (is_return) return handler != nullptr && is_python(handler->path) ? i + 1 : of_handler;
+        if (object == nullptr || !(is_system(object->path) || is_python(object->path))) break;
+    }
+    return of_handler;
 }
 
 /// Prints frames, one line for neighbours of one file that have no names.
@@ -147,7 +163,7 @@ PeStacks native_stacks(const StackArea& area, int pid, bool site_only) {
         const std::int32_t id = thread.id.load(std::memory_order_relaxed);
         if (site_only && id != pid) continue;
         stacks.text += "  thread " + std::to_string(id) + ":\n";
-        const std::size_t first = frames_of_handlers(thread, frames);
+        const std::size_t first = frames_of_handlers(objects, thread, frames);
         FramePrinter printer(stacks.text);
         for (std::size_t i = first; i < frames; ++i) {
             const std::uint64_t address = thread.addresses[i].load(std::memory_order_relaxed);

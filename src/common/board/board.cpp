@@ -298,6 +298,7 @@ PeDoing BoardView::doing(int pe, bool with_calls) const {
     if (with_calls) {
         one.calls = calls_of(events(pe));
         one.signals = signals_of(events(pe));
+        one.signals_lost = events(pe).signals_lost.load(std::memory_order_relaxed) != 0;
     }
     one.pid = entry(pe).pid.load(std::memory_order_acquire);
     const bool is_here = entry(pe).pid_namespace.load(std::memory_order_relaxed) == own_pid_namespace();

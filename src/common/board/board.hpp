@@ -181,6 +181,7 @@ struct PeDoing {
     std::uint64_t mark = 0;
     WaitCopy wait;                    ///< if `waits`
     std::vector<SignalSeen> signals;  ///< the last ones, one for each word and PE
+    bool signals_lost = false;        ///< `signals` lacks some
     std::vector<CallSeen> calls;      ///< the last ones of its first thread, the oldest first
     char process = '?';    ///< state of the process as in /proc: R, S, D, T (stopped), Z; ? if unknown
     std::int32_t pid = 0;  ///< 0: unknown

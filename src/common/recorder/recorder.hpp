@@ -61,12 +61,13 @@ struct SignalNote {
 
 /// The events of a PE. Zeroed memory is a valid empty recorder.
 struct PeEvents {
-    /// A signal's entry follows from its word and PE; a later one with the same entry replaces it.
-    static constexpr std::size_t signal_notes = 64;
+    /// A signal has one of `signal_tries` entries, by its word and PE.
+    static constexpr std::size_t signal_notes = 256, signal_tries = 4;
     static constexpr std::uint64_t added = std::uint64_t{1} << 32;
     SignalNote signals[signal_notes];
-    EventRing own;     ///< of the thread that called init
-    EventRing others;  ///< of all other threads
+    std::atomic<std::uint32_t> signals_lost;  ///< 1: a signal took the entry of another word or PE
+    EventRing own;                            ///< of the thread that called init
+    EventRing others;                         ///< of all other threads
     alignas(64) std::atomic<std::uint64_t> next_of_others;
 };
 
@@ -98,7 +99,10 @@ class Recorder {
   public:
     /// The calling thread becomes the one whose events take no atomic operation.
     explicit Recorder(PeEvents& memory) noexcept
-        : memory_(memory), owner_(__builtin_thread_pointer()), next_(last_number(memory.own)) {}
+        : memory_(memory), owner_(__builtin_thread_pointer()), next_(last_number(memory.own)) {
+        forget_signals(0, ~std::uint64_t{0});  // those of a job that this process has finalized
+        memory_.signals_lost.store(0, std::memory_order_relaxed);
+    }
     Recorder(const Recorder&) = delete;
     Recorder& operator=(const Recorder&) = delete;
 
@@ -167,21 +171,41 @@ class Recorder {
     /// Gets the complete events, too. Null without a trace.
     EventLog* log = nullptr;
 
-    /// Notes a signal by three stores, without a clock.
+    /// Notes a signal by a look at its entry and three stores, without a clock.
     [[gnu::always_inline]] void note_signal(std::uint64_t place, std::uint64_t value, int pe,
                                             bool adds) noexcept {
-        const auto to = static_cast<std::uint64_t>(pe) | (adds ? PeEvents::added : 0);
-        SignalNote& note =
-            memory_.signals[(place / 8 + static_cast<std::uint64_t>(pe)) % PeEvents::signal_notes];
+        const auto target = static_cast<std::uint64_t>(pe);
+        SignalNote& note = signal_entry(place + 1, target);
         note.place.store(place + 1, std::memory_order_relaxed);
         note.value.store(value, std::memory_order_relaxed);
-        note.to.store(to, std::memory_order_relaxed);
+        note.to.store(target | (adds ? PeEvents::added : 0), std::memory_order_relaxed);
+    }
+    /// Forgets the signals to words from `begin` up to `end`, which get another meaning.
+    void forget_signals(std::uint64_t begin, std::uint64_t end) noexcept {
+        for (SignalNote& note : memory_.signals)
+            if (const std::uint64_t place = note.place.load(std::memory_order_relaxed);
+                place > begin && place <= end)
+                note.place.store(0, std::memory_order_relaxed);
     }
 
     /// The event of the wait that the job board shows. Written by the thread whose wait that is.
     Place shown_wait;
 
   private:
+    /// The entry of a word + 1 on a PE: its own, a free one, or that of another word.
+    [[gnu::always_inline]] SignalNote& signal_entry(std::uint64_t place, std::uint64_t pe) noexcept {
+        const std::uint64_t first = place / 8 + 31 * pe;
+        for (std::size_t i = 0; i < PeEvents::signal_tries; ++i) {
+            SignalNote& note = memory_.signals[(first + i) % PeEvents::signal_notes];
+            const std::uint64_t there = note.place.load(std::memory_order_relaxed);
+            if (there == 0 ||
+                (there == place && (note.to.load(std::memory_order_relaxed) & (PeEvents::added - 1)) == pe))
+                return note;
+        }
+        memory_.signals_lost.store(1, std::memory_order_relaxed);
+        return memory_.signals[first % PeEvents::signal_notes];
+    }
+
     static std::uint64_t last_number(const EventRing& ring) noexcept;
     Place begin_of_other(EventKind kind, std::uint16_t operation, std::uint32_t team, std::uint32_t call,
                          int peer) noexcept;

@@ -26,6 +26,11 @@ bool has_word(const PeDoing& waiting) {
     return waiting.wait.has_value != 0 && waiting.wait.offset != ~std::uint64_t{0};
 }
 
+/// True if the notes of a PE lack signals: then a missing one tells nothing.
+bool has_lost(const std::vector<PeDoing>& doing) {
+    return std::any_of(doing.begin(), doing.end(), [](const PeDoing& one) { return one.signals_lost; });
+}
+
 SentSignals received(const std::vector<PeDoing>& doing, int waiting) {
     std::map<std::string, std::vector<int>> by_signal;
     SentSignals sent;
@@ -44,7 +49,8 @@ SentSignals received(const std::vector<PeDoing>& doing, int waiting) {
 int only_silent(const std::vector<PeDoing>& doing, int waiting, const std::vector<int>& senders) {
     const std::set<int> sent(senders.begin(), senders.end());
     constexpr std::size_t least = 2;
-    if (sent.size() < least || sent.size() + 2 != doing.size() || sent.contains(waiting)) return -1;
+    if (has_lost(doing) || sent.size() < least || sent.size() + 2 != doing.size() || sent.contains(waiting))
+        return -1;
     for (int pe = 0; pe < static_cast<int>(doing.size()); ++pe)
         if (pe != waiting && !sent.contains(pe)) return pe;
     return -1;
@@ -60,9 +66,10 @@ std::vector<int> signalled_by(const PeDoing& sender, std::uint64_t place) {
     return pes;
 }
 
-/// The number that most senders add to their own to get that of the PE that they signal; -1 without a
-/// majority of two or more.
+/// The number that most senders add to their own for the PE that they signal; -1 without a majority of two
+/// or more.
 int usual_distance(const std::vector<PeDoing>& doing, std::uint64_t place) {
+    if (has_lost(doing)) return -1;
     const int n_pes = static_cast<int>(doing.size());
     std::map<int, int> counts;
     int signals = 0;
@@ -104,7 +111,7 @@ SentSignals signals_to_word_of(const std::vector<PeDoing>& doing, int waiting) {
 }
 
 int only_sender(const std::vector<PeDoing>& doing, int waiting) {
-    if (!has_word(of(doing, waiting))) return -1;
+    if (!has_word(of(doing, waiting)) || has_lost(doing)) return -1;
     const std::vector<int> pes = received(doing, waiting).pes;
     return pes.size() == 1 && pes[0] != waiting ? pes[0] : -1;
 }

@@ -28,6 +28,8 @@ Words key_of(const ReservedSpan& span) {
 }  // namespace
 
 void Reserved::add(std::size_t bytes) {
+    // Blocks take multiples of the alignment, so an array of just these bytes fits.
+    if (bytes <= SIZE_MAX - alignment) bytes = (bytes + alignment - 1) / alignment * alignment;
     const Allocation made = job_.heap().allocate(bytes, alignment, {});
     if (bytes == 0) return;
     rooms_.push_back({static_cast<char*>(made.address), bytes, made.zeroed ? 0 : bytes});
@@ -95,6 +97,8 @@ std::shared_ptr<ReservedSpan> Reserved::place(const Team& team, std::uint64_t nu
     if (start < room.written)
         std::memset(span->address, 0, std::min<std::uint64_t>(span->stop, room.written) - start);
     room.written = std::max<std::size_t>(room.written, span->stop);
+    const std::uint64_t offset = job_.window().heap_offset(span->address);
+    job_.recorder->forget_signals(offset, offset + bytes);
     {
         const std::lock_guard lock(mutex_);
         spans_.push_back(span);
@@ -124,6 +128,21 @@ void Reserved::give_back(const ReservedSpan& span) {
     std::erase_if(spans_, [&](const auto& each) { return each.get() == &span; });
 }
 
+void Reserved::note_dropped(const Team& team) {
+    const std::lock_guard lock(mutex_);
+    if (std::find(dropped_teams_.begin(), dropped_teams_.end(), team) == dropped_teams_.end())
+        dropped_teams_.push_back(team);
+}
+
+void Reserved::complete_dropped_teams() {
+    std::vector<Team> teams;
+    {
+        const std::lock_guard lock(mutex_);
+        teams.swap(dropped_teams_);
+    }
+    for (const Team& team : teams) team.context().quiet();
+}
+
 void Reserved::refuse(const Team& team, std::size_t bytes) const {
     std::size_t total = 0;
     for (const Room& room : rooms_) total += room.bytes;
@@ -131,8 +150,8 @@ void Reserved::refuse(const Team& team, std::size_t bytes) const {
                 "An array over a team of " + std::to_string(team.n_pes()) + " PEs needs " +
                     std::to_string(bytes) + " bytes in one piece on each member; " +
                     (total == 0 ? "no memory is reserved for it"
-                                : std::to_string(total) +
-                                      " bytes are reserved, and the arrays there leave too little") +
+                                : std::to_string(total) + " bytes are reserved" +
+                                      (spans_.empty() ? "" : ", and the arrays there leave too little")) +
                     ". All PEs call job.reserve_for_teams(bytes) before.");
 }
 

@@ -38,6 +38,10 @@ class Reserved {
     std::shared_ptr<ReservedSpan> take(const Team& team, std::size_t bytes);
     /// Makes a block's memory free. Local; the members have met since the last access.
     void give_back(const ReservedSpan& span);
+    /// Remembers the team of a block in the heap that this PE has dropped.
+    void note_dropped(const Team& team);
+    /// Completes the puts of such teams. Their contexts are not the world's.
+    void complete_dropped_teams();
 
   private:
     struct Room {
@@ -56,7 +60,8 @@ class Reserved {
     [[noreturn]] void refuse(const Team& team, std::size_t bytes) const;
 
     JobState& job_;
-    std::mutex mutex_;  ///< guards `spans_`
+    std::mutex mutex_;  ///< guards `spans_` and `dropped_teams_`
+    std::vector<Team> dropped_teams_;
     std::vector<Room> rooms_;
     std::vector<std::shared_ptr<ReservedSpan>> spans_;
 };

@@ -75,7 +75,7 @@ Allocation SymmetricHeap::allocate(std::size_t bytes, std::size_t align, const A
     });
     if (bytes == 0) return {};
     // Completes this PE's stores. Users order what others see of the new block by their own synchronisation.
-    job_.world_state().context().quiet();
+    complete_puts();
     job_.world_state().agree(call_record("allocate", bytes, align, hint_bits));
     reclaim_dropped();
     if (on_device) {
@@ -94,6 +94,7 @@ Allocation SymmetricHeap::allocate(std::size_t bytes, std::size_t align, const A
     offset_of_[serial] = block->offset;
     sites_.note(mine_ + block->offset, bytes);
     job_.recorder->note(common::EventKind::allocate, bytes, block->offset);
+    job_.recorder->forget_signals(block->offset, block->offset + bytes);
     const bool zero = freed_->hand_out({block->offset, end_of(block->offset, bytes)});
     release_kept(bytes);
     publish_use();
@@ -101,7 +102,7 @@ Allocation SymmetricHeap::allocate(std::size_t bytes, std::size_t align, const A
 }
 
 Allocation SymmetricHeap::register_buffer(void* memory, std::size_t bytes) {
-    job_.world_state().context().quiet();
+    complete_puts();
     job_.world_state().agree(call_record("register", bytes));
     reclaim_dropped();
     gpu::DeviceMemory& device = devices_.open();
@@ -110,7 +111,7 @@ Allocation SymmetricHeap::register_buffer(void* memory, std::size_t bytes) {
 }
 
 Job::Registered SymmetricHeap::register_range(void* memory, std::size_t bytes) {
-    job_.world_state().context().quiet();
+    complete_puts();
     job_.world_state().agree(call_record("register", bytes, 0, 0, 1));
     reclaim_dropped();
     gpu::DeviceMemory& device = devices_.open();
@@ -123,7 +124,7 @@ Job::Registered SymmetricHeap::register_range(void* memory, std::size_t bytes) {
 }
 
 void SymmetricHeap::reset_device_heap() {
-    job_.world_state().context().quiet();
+    complete_puts();
     job_.world_state().agree(call_record("heap_reset"));
     if (devices_.owned()) devices_.owned()->reset();
     publish_use();
@@ -258,11 +259,17 @@ void SymmetricHeap::pin(const void* block, std::size_t bytes) const {
     if (bytes != 0) devices_.memory()->local().pinned().pin({offset, offset + bytes});
 }
 
+/// Also those into arrays of teams that were dropped, whose memory may be handed out.
+void SymmetricHeap::complete_puts() {
+    job_.reserved.complete_dropped_teams();
+    job_.world_state().context().quiet();
+}
+
 void SymmetricHeap::free(void* block) {
     if (!block) return;
     const bool on_device = devices_.holds(block);
     const std::size_t offset = checked_alike("free", [&] { return block_offset(block, "free"); });
-    job_.world_state().context().quiet();
+    complete_puts();
     job_.world_state().agree(call_record("free", offset, 0, on_device ? allocation_bits::device : 0));
     if (on_device) {
         sites_.note_freed(block);
@@ -283,7 +290,7 @@ void* SymmetricHeap::reallocate(void* block, std::size_t bytes) {
     }
     const bool on_device = devices_.holds(block);
     const std::size_t offset = checked_alike("realloc", [&] { return block_offset(block, "realloc"); });
-    job_.world_state().context().quiet();
+    complete_puts();
     job_.world_state().agree(call_record("realloc", offset, bytes, on_device ? allocation_bits::device : 0));
     if (on_device) {
         void* moved = devices_.owned()->reallocate(block, bytes);

@@ -59,6 +59,7 @@ class SymmetricHeap {
 
   private:
     [[noreturn]] void throw_exhausted(std::size_t bytes, std::size_t align) const;
+    void complete_puts();
     void reclaim_dropped();
     void publish_use() const;
     void release_block(std::size_t offset);

@@ -23,11 +23,12 @@ TeamBlock::TeamBlock(Team team, std::size_t bytes) : team_(std::move(team)) {
 void TeamBlock::free() {
     if (address_ == nullptr) return;
     const std::shared_ptr<core::JobState> job = job_.lock();
-    if (!span_) {
+    if (!span_ || !job) {  // the first throws an error if the job has been finalized
+        if (job) team_.context().quiet();
         Job(job).free(address_);
     } else {
         team_.barrier();
-        if (job) job->reserved.give_back(*span_);
+        job->reserved.give_back(*span_);
         span_.reset();
     }
     address_ = nullptr;
@@ -37,8 +38,10 @@ void TeamBlock::drop() noexcept {
     if (address_ == nullptr) return;
     if (span_)
         span_->is_used = false;
-    else if (const std::shared_ptr<core::JobState> job = job_.lock())
+    else if (const std::shared_ptr<core::JobState> job = job_.lock()) {
+        job->reserved.note_dropped(team_);
         job->heap().drop(serial_);
+    }
     span_.reset();
     address_ = nullptr;
 }

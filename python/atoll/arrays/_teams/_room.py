@@ -96,7 +96,8 @@ def reserve(nbytes: int, device: Any = None) -> None:
     >>> from atoll import arrays
     >>> arrays.reserve(1 << 20)
     """
-    _rooms_now().memory.append(atoll.empty(nbytes, np.uint8, align=ALIGNMENT, device=device))
+    whole = -(-nbytes // ALIGNMENT) * ALIGNMENT  # blocks take multiples of it
+    _rooms_now().memory.append(atoll.empty(whole, np.uint8, align=ALIGNMENT, device=device))
 
 
 def _rooms_now() -> _Rooms:
@@ -150,7 +151,7 @@ def take(
             return raw, library.held(holder, raw), span
     total = sum(memory.size for _, memory in fitting)
     has = (
-        f"{total:,} bytes are reserved, and the arrays there leave too little"
+        f"{total:,} bytes are reserved" + (", and the arrays there leave too little" if kept else "")
         if total
         else "no memory is reserved for it"
     )

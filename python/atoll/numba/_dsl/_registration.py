@@ -47,7 +47,9 @@ if importlib.util.find_spec("numba_cuda") is not None and importlib.util.find_sp
     numba_cuda = numba.cuda
     DEVICE = Target(numba.cuda.extending, "cuda", numba.cuda.typing.templates)
 elif MLIR:
-    DEVICE = Target(None, "cuda", None)  # Numba itself has no such target; FORMS keeps the forms for _mlir.py
+    DEVICE = Target(
+        None, "cuda", None
+    )  # Numba itself has no such target; FORMS keeps the forms for the folder _mlir
 TARGETS = [HOST] if DEVICE is None else [HOST, DEVICE]
 
 
@@ -82,7 +84,7 @@ if TEAM is not None:
 
 
 class Form(NamedTuple):
-    """The GPU implementation of a function, kept for another compiler (_mlir.py)."""
+    """The GPU implementation of a function, kept for another compiler (the folder _mlir)."""
 
     emitted: bool
     stub: Callable[..., Any]

@@ -1,0 +1,21 @@
+"""Divides the tests of PyTorch among the processes of pytest-xdist."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+
+class FourRanksTogether(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """Each test by itself, but those of one run of four ranks in one process, which keeps the results."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        name = "::test_on_four_ranks["
+        return name if name in nodeid else nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FourRanksTogether:
+    """Return the scheduler, for pytest-xdist."""
+    return FourRanksTogether(config, log)
