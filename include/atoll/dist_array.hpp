@@ -57,24 +57,26 @@ template <Symmetric T, std::size_t N> class DistArray {
     View<T, N> local_with_halo() const { return block().box(layout_.padded(me_)); }
     /// The global indices of a PE's part. Throws Error(invalid_argument) if an axis is cyclic.
     Box<N> bounds(int pe) const {
+        const detail::Layout<N>& all = layout();
         check_pe(pe);
-        return layout_.bounds(pe);
+        return all.bounds(pe);
     }
-    Box<N> bounds() const { return layout_.bounds(me_); }
+    Box<N> bounds() const { return layout().bounds(me_); }
     /// The global indices along an axis of a PE's part, ascending.
     std::vector<std::ptrdiff_t> global_indices(std::size_t axis, int pe) const {
+        const detail::Layout<N>& all = layout();
         check_pe(pe);
-        return layout_.indices(axis, pe);
+        return all.indices(axis, pe);
     }
-    std::vector<std::ptrdiff_t> global_indices(std::size_t axis) const { return layout_.indices(axis, me_); }
+    std::vector<std::ptrdiff_t> global_indices(std::size_t axis) const { return layout().indices(axis, me_); }
     /// The PE that owns an element.
     int owner(const Index<N>& index) const {
-        layout_.check("owner", index);
-        return layout_.find(index).first;
+        layout().check("owner", index);
+        return layout().find(index).first;
     }
     /// Calls f(global index, element) for each element of this PE's part.
     template <class F> void for_each_local(F&& f) const {
-        layout_.for_each_owned(me_, [&](int, const Box<N>& local, const Box<N>& global) {
+        layout().for_each_owned(me_, [&](int, const Box<N>& local, const Box<N>& global) {
             const View<T, N> part = block().box(local);
             part.for_each_index([&](const Index<N>& at) {
                 Index<N> index{};
@@ -89,13 +91,13 @@ template <Symmetric T, std::size_t N> class DistArray {
     /// Copies the elements of a box to `out`, of the box's lengths and with positive strides.
     void get(const Box<N>& box, const View<T, N>& out) const {
         check_box("get", box, out);
-        layout_.for_each_piece(box, [&](int pe, const Box<N>& local, const Box<N>& place) {
+        layout().for_each_piece(box, [&](int pe, const Box<N>& local, const Box<N>& place) {
             detail::move_box<false>(context_, block().box(local), out.box(place), pe);
         });
     }
     /// The elements of a box in C order.
     std::vector<T> get(const Box<N>& box) const {
-        layout_.check("get", box);
+        layout().check("get", box);
         std::vector<T> found(count_of(extents_of(box)));
         get(box, View<T, N>(found.data(), extents_of(box)));
         return found;
@@ -103,7 +105,7 @@ template <Symmetric T, std::size_t N> class DistArray {
     /// Copies `values`, of the box's lengths and with positive strides, to a box.
     void put(const Box<N>& box, const View<const T, N>& values) const {
         check_box("put", box, values);
-        layout_.for_each_piece(box, [&](int pe, const Box<N>& local, const Box<N>& place) {
+        layout().for_each_piece(box, [&](int pe, const Box<N>& local, const Box<N>& place) {
             detail::move_box<true>(context_, block().box(local), values.box(place), pe);
         });
     }
@@ -112,7 +114,7 @@ template <Symmetric T, std::size_t N> class DistArray {
     void accumulate(const Box<N>& box, const View<const T, N>& values,
                     T scale = T{1}) const requires AddAtomic<T> {
         check_box("accumulate", box, values);
-        layout_.for_each_piece(box, [&](int pe, const Box<N>& local, const Box<N>& place) {
+        layout().for_each_piece(box, [&](int pe, const Box<N>& local, const Box<N>& place) {
             const View<T, N> there = block().box(local);
             const View<const T, N> here = values.box(place);
             there.for_each_index([&](const Index<N>& at) {
@@ -141,7 +143,10 @@ template <Symmetric T, std::size_t N> class DistArray {
 
     /// Elements by a list of indices: `a.at(list).get()`, `set(values)`, `add(values)`. Valid while the array
     /// and the list are.
-    detail::ElementsAt<DistArray> at(std::span<const Index<N>> indices) const { return {*this, indices}; }
+    detail::ElementsAt<DistArray> at(std::span<const Index<N>> indices) const {
+        require_array();
+        return {*this, indices};
+    }
 
     // ---- collective over the team
     /// Fills the halo of every part with the neighbours' elements, corners included. Each PE waits for its
@@ -156,6 +161,7 @@ template <Symmetric T, std::size_t N> class DistArray {
     /// Sends the neighbours their halo. Until finish_halo, do not read this PE's halo, and do not change
     /// `local()`.
     void start_halo(const std::array<Border, N>& borders) {
+        require_array();
         if (!halo_)
             detail::refuse(ErrorCode::invalid_argument,
                            "this array has no halo; make it with DistOptions{.halo = ...}");
@@ -165,6 +171,7 @@ template <Symmetric T, std::size_t N> class DistArray {
     void start_halo() { start_halo(own_borders()); }
     /// Waits until this PE's halo has arrived.
     void finish_halo() {
+        require_array();
         if (!halo_) detail::refuse(ErrorCode::invalid_argument, "finish_halo without start_halo");
         halo_->finish(context_, layout_, me_, block());
     }
@@ -188,6 +195,7 @@ template <Symmetric T, std::size_t N> class DistArray {
     }
     /// The whole array in C order, on every PE.
     std::vector<T> to_vector() const {
+        require_array();
         team_.barrier();
         std::vector<T> found = get(layout_.whole());
         team_.barrier();
@@ -195,6 +203,7 @@ template <Symmetric T, std::size_t N> class DistArray {
     }
     /// The whole array in C order on PE `root` of the team; empty on the others.
     std::vector<T> gather(int root = 0) const {
+        require_array();
         check_pe(root);
         team_.barrier();
         std::vector<T> found;
@@ -243,12 +252,19 @@ template <Symmetric T, std::size_t N> class DistArray {
         const bool has_signals = layout.has_halo() && bytes <= SIZE_MAX / 2;
         return bytes + (has_signals ? HaloExchange::words * sizeof(std::uint64_t) : 0);
     }
-    const View<T, N>& block() const {
+    void require_array() const {
         if (!*this) [[unlikely]]
             detail::refuse(ErrorCode::use_after_free,
                            "this handle has no array: it was freed or moved from, or none was made; make "
                            "another one");
+    }
+    const View<T, N>& block() const {
+        require_array();
         return block_;
+    }
+    const detail::Layout<N>& layout() const {
+        require_array();
+        return layout_;
     }
     static std::array<Border, N> borders_of(Border border) {
         std::array<Border, N> found{};
@@ -263,7 +279,7 @@ template <Symmetric T, std::size_t N> class DistArray {
                                               std::to_string(n_pes_ - 1));
     }
     template <class U> void check_box(const char* call, const Box<N>& box, const View<U, N>& values) const {
-        layout_.check(call, box);
+        layout().check(call, box);
         if (values.extents() != extents_of(box))
             detail::refuse(ErrorCode::shape_mismatch, std::string(call) + ": the array has lengths " +
                                                           detail::text_of(values.extents()) +
@@ -276,7 +292,7 @@ template <Symmetric T, std::size_t N> class DistArray {
                                                                 "; expected 1 or more");
     }
     View<const T, N> view_of(const char* call, const Box<N>& box, std::span<const T> values) const {
-        layout_.check(call, box);
+        layout().check(call, box);
         if (values.size() != count_of(extents_of(box)))
             detail::refuse(ErrorCode::shape_mismatch,
                            std::string(call) + ": " + std::to_string(values.size()) +
@@ -284,7 +300,7 @@ template <Symmetric T, std::size_t N> class DistArray {
         return {values.data(), extents_of(box)};
     }
     std::pair<int, T*> place(const char* call, const Index<N>& index) const {
-        layout_.check(call, index);
+        layout().check(call, index);
         const auto [pe, at] = layout_.find(index);
         return {pe, &block()[at]};
     }

@@ -335,9 +335,24 @@ TEST_P(DistArrays, KeepTheirTeam) {
         EXPECT_EQ(b.to_vector(), std::vector<int>(4));
         b.free();
         EXPECT_FALSE(b);
-        expect_error(ErrorCode::use_after_free, {"this handle has no array"}, [&] { (void)b.g({0, 0}); });
-        expect_error(ErrorCode::use_after_free, {"this handle has no array"},
-                     [&] { (void)DistArray<int, 2>().local(); });
+        const DistArray<int, 2> none;
+        const std::vector<Index<2>> indices{{0, 0}};
+        for (const auto& call : std::vector<std::function<void()>>{
+                 [&] {
+                     (void)b.g({0, 0});
+                 },
+                 [&] { b.exchange_halo(); }, [&] { b.finish_halo(); }, [&] { (void)none.local(); },
+                 [&] { (void)none.bounds(); }, [&] { (void)none.bounds(0); },
+                 [&] {
+                     (void)none.owner({0, 0});
+                 },
+                 [&] {
+                     (void)none.get({Range{0, 1}, Range{0, 1}});
+                 },
+                 [&] { (void)none.at(indices); }, [&] { (void)none.global_indices(0); },
+                 [&] { none.for_each_local([](const Index<2>&, int&) {}); }, [&] { (void)none.gather(); },
+                 [&] { (void)none.to_vector(); }})
+            expect_error(ErrorCode::use_after_free, {"this handle has no array"}, call);
     });
 }
 
