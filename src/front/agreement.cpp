@@ -61,10 +61,12 @@ Passed agreed(const Team& over, const char* call, const char* what, const Team& 
                name + ": no PE passed " + (of == "array" ? "an " : "a ") + of + ".");
     const core::Words& first = every[static_cast<std::size_t>(given[0])];
     for (const int pe : given)
-        if (every[static_cast<std::size_t>(pe)] != first)
-            refuse(ErrorCode::invalid_argument, name + ": PE " + std::to_string(given[0]) + " and PE " +
-                                                    std::to_string(pe) + " passed different " + of +
-                                                    "s; pass one of them.");
+        if (every[static_cast<std::size_t>(pe)] != first) {
+            const std::string both = "PE " + std::to_string(given[0]) + " and PE " + std::to_string(pe);
+            refuse(ErrorCode::invalid_argument,
+                   std::string(name).append(": ").append(both).append(" passed different ").append(of) +
+                       "s; pass one of them.");
+        }
     Passed found;
     const auto members = first.begin() + static_cast<std::ptrdiff_t>(facts.size());
     found.facts.assign(first.begin(), members);

@@ -13,7 +13,7 @@ struct Halo {
     constexpr Halo() = default;
     /// The same width on both sides.
     constexpr Halo(std::ptrdiff_t both) : before(both), after(both) {}
-    constexpr Halo(std::ptrdiff_t before_, std::ptrdiff_t after_) : before(before_), after(after_) {}
+    constexpr Halo(std::ptrdiff_t low, std::ptrdiff_t high) : before(low), after(high) {}
     friend bool operator==(const Halo&, const Halo&) = default;
 };
 

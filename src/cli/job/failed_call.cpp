@@ -146,7 +146,7 @@ std::string differing_calls(const common::BoardView& board, int pe, std::string_
                             const std::string& site) {
     const std::size_t begin = error.find(core::differently);
     if (begin == std::string_view::npos) return told_by_python(error);
-    const std::string told = told_calls(error.substr(begin + core::differently.size()));
+    std::string told = told_calls(error.substr(begin + core::differently.size()));
     std::string_view first = error.substr(begin + core::differently.size());
     if (!first.starts_with(pe_begin)) return {};
     const int named = number_at(first.substr(pe_begin.size()));
