@@ -171,14 +171,21 @@ class Recorder {
     /// Gets the complete events, too. Null without a trace.
     EventLog* log = nullptr;
 
-    /// Notes a signal by a look at its entry and three stores, without a clock.
+    /// Notes a signal, without a clock. One like the last to its word takes a look at the entry and a store.
     [[gnu::always_inline]] void note_signal(std::uint64_t place, std::uint64_t value, int pe,
                                             bool adds) noexcept {
         const auto target = static_cast<std::uint64_t>(pe);
+        const std::uint64_t to = target | (adds ? PeEvents::added : 0);
+        SignalNote& first = memory_.signals[first_entry(place + 1, target) % PeEvents::signal_notes];
+        if (first.place.load(std::memory_order_relaxed) == place + 1 &&
+            first.to.load(std::memory_order_relaxed) == to) [[likely]] {
+            first.value.store(value, std::memory_order_relaxed);
+            return;
+        }
         SignalNote& note = signal_entry(place + 1, target);
         note.place.store(place + 1, std::memory_order_relaxed);
         note.value.store(value, std::memory_order_relaxed);
-        note.to.store(target | (adds ? PeEvents::added : 0), std::memory_order_relaxed);
+        note.to.store(to, std::memory_order_relaxed);
     }
     /// Forgets the signals to words from `begin` up to `end`, which get another meaning.
     void forget_signals(std::uint64_t begin, std::uint64_t end) noexcept {
@@ -192,9 +199,12 @@ class Recorder {
     Place shown_wait;
 
   private:
+    static constexpr std::uint64_t first_entry(std::uint64_t place, std::uint64_t pe) noexcept {
+        return place / 8 + 31 * pe;
+    }
     /// The entry of a word + 1 on a PE: its own, a free one, or that of another word.
-    [[gnu::always_inline]] SignalNote& signal_entry(std::uint64_t place, std::uint64_t pe) noexcept {
-        const std::uint64_t first = place / 8 + 31 * pe;
+    [[gnu::noinline]] SignalNote& signal_entry(std::uint64_t place, std::uint64_t pe) noexcept {
+        const std::uint64_t first = first_entry(place, pe);
         for (std::size_t i = 0; i < PeEvents::signal_tries; ++i) {
             SignalNote& note = memory_.signals[(first + i) % PeEvents::signal_notes];
             const std::uint64_t there = note.place.load(std::memory_order_relaxed);
