@@ -18,7 +18,6 @@ using common::EventKind;
 using common::EventState;
 
 constexpr std::string_view pe_begin = "PE ", called = " called ", site_begin = " at ";
-constexpr std::string_view calls_differ = ": the calls differ";
 
 /// The calls of a PE's program, the oldest first.
 std::vector<EventCopy> calls_of(const common::BoardView& board, int pe) {
@@ -119,25 +118,26 @@ std::string difference(const Calls& all, const EventCopy& one, std::string_view 
     const Alike& usual = groups.front();
     const Alike& odd = groups.back();
     return text_of(odd, error, failed, site) + " as " + place_of_call(odd.call) + ", where " +
-           text_of(usual, error, failed, site) + std::string(calls_differ);
+           text_of(usual, error, failed, site) + std::string(core::calls_differ);
 }
 
 /// The calls that a CollectiveMismatch of Python's own tells: "PE 3 called …, where PE 0-2 called …: the
 /// calls differ".
 std::string told_by_python(std::string_view error) {
     constexpr std::string_view begin = "CollectiveMismatch: PE ";
-    const std::size_t at = error.find(begin), end = error.find(calls_differ);
+    const std::size_t at = error.find(begin), end = error.find(core::calls_differ);
     if (at == std::string_view::npos || end == std::string_view::npos || end < at) return {};
     const std::size_t from = at + begin.size() - pe_begin.size();
-    return std::string(error.substr(from, end + calls_differ.size() - from));
+    return std::string(error.substr(from, end + core::calls_differ.size() - from));
 }
 
 /// "PE 0 called split(…) at x.py:8, PE 3 called split(…) at x.py:8: the calls differ", of an error whose
 /// first call begins `first`. For calls without arguments in their records.
 std::string told_calls(std::string_view first) {
-    const std::size_t end = first.find("; they differ");
-    return end == std::string_view::npos ? std::string()
-                                         : std::string(first.substr(0, end)) + std::string(calls_differ);
+    const std::size_t end = first.find("; ");
+    return end == std::string_view::npos
+               ? std::string()
+               : std::string(first.substr(0, end)) + std::string(core::calls_differ);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "cli/job/sleep_watch.hpp"
 
+#include <cstdint>
 #include <utility>
 
 #include "bootstrap/deadline.hpp"
@@ -7,53 +8,19 @@
 
 namespace atl::cli {
 
-namespace {
-
-struct Sleepers {
-    std::vector<int> pes;
-    std::uint64_t picture =
-        0;  ///< of the waits of all others; 0: none waits, none sleeps, or one does neither
-};
-
-Sleepers sleepers_of(const std::vector<common::PeDoing>& doing) {
-    Sleepers found;
-    std::uint64_t picture = 0;
-    for (std::size_t pe = 0; pe < doing.size(); ++pe) {
-        const common::PeDoing& one = doing[pe];
-        if (one.state == common::PeState::absent) return {};
-        if (one.state != common::PeState::running) continue;
-        if (one.waits)
-            picture = (picture ^ one.mark) * 0x9E3779B97F4A7C15u + pe + 1;
-        else if (one.process == 'S' || one.process == 'R')  // not if it reads a disk
-            found.pes.push_back(static_cast<int>(pe));
-        else
-            return {};
-    }
-    if (!found.pes.empty()) found.picture = picture;
-    return found;
-}
-
-}  // namespace
-
 bool SleepWatch::look(const std::vector<common::PeDoing>& doing, double now_s) {
     next_s_ = now_s + interval_s();
-    Sleepers now = sleepers_of(doing);
-    bool computes = cpu_s_.size() != doing.size();
-    for (std::size_t pe = 0; pe < doing.size() && !computes; ++pe) {
-        const double used_s = doing[pe].cpu_s - cpu_s_[pe], passed_s = now_s - since_s_;
-        // A waiting PE polls between its sleeps, and one that calls tests uses a CPU without effect.
-        const double share = doing[pe].waits ? most_waiting_share : most_share;
-        computes = !doing[pe].polls && used_s > least_cpu_s + share * passed_s;
+    WaitsOfAll waits = waits_of(doing);
+    bool may_sleep = waits.any && !waits.others.empty() && !waits.has_absent;
+    std::uint64_t picture = waits.picture;
+    for (const int pe : waits.others) {
+        const char process = doing[static_cast<std::size_t>(pe)].process;
+        may_sleep = may_sleep && (process == 'S' || process == 'R');  // not if it reads a disk
+        picture = picture * 31 + static_cast<std::uint64_t>(pe) + 1;
     }
-    if (now.picture == 0 || now.picture != picture_ || now.pes != asleep_ || computes) {
-        picture_ = now.picture;
-        asleep_ = std::move(now.pes);
-        since_s_ = now_s;
-        cpu_s_.clear();
-        for (const common::PeDoing& one : doing) cpu_s_.push_back(one.cpu_s);
-        return false;
-    }
-    warned_ = now_s - since_s_ >= limit_s_;
+    asleep_ = std::move(waits.others);
+    const double passed_s = standstill_.seconds(doing, picture, may_sleep, now_s);
+    warned_ = passed_s > 0 && passed_s >= limit_s_;
     return warned_;
 }
 

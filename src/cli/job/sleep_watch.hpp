@@ -2,10 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "cli/job/standstill.hpp"
 #include "common/board/board.hpp"
 
 namespace atl::cli {
@@ -33,10 +33,8 @@ class SleepWatch {
 
     double limit_s_;
     double next_s_ = 0;
-    double since_s_ = 0;         ///< when `picture_` was first seen
-    std::uint64_t picture_ = 0;  ///< a hash of all waits; 0: a PE computes, or none waits
+    Standstill standstill_{{most_waiting_share, most_share, least_cpu_s}};
     std::vector<int> asleep_;
-    std::vector<double> cpu_s_;  ///< CPU time of each PE at `since_s_`
     bool warned_ = false;
 };
 

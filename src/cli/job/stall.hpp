@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "cli/job/standstill.hpp"
 #include "common/board/board.hpp"
 
 namespace atl::cli {
@@ -25,18 +26,14 @@ class StallWatch {
     static constexpr double never = 1e18;
 
   private:
-    static bool all_wait(const std::vector<common::PeDoing>& doing, std::uint64_t& picture);
     double interval_s() const;
-    bool computes(const std::vector<common::PeDoing>& doing, double passed_s) const;
+
+    /// A PE that only waits polls between its sleeps.
+    static constexpr double most_idle_share = 0.5, least_s = 0.1;
 
     double limit_s_, longest_interval_s_;
     double next_s_ = never;
-    /// Largest share of its time for which a PE that only waits uses a CPU: it polls between its sleeps.
-    static constexpr double most_idle_share = 0.5, least_s = 0.1;
-
-    double since_s_ = 0;         ///< when `picture_` was first seen
-    std::vector<double> cpu_s_;  ///< CPU time of each PE at `since_s_`
-    std::uint64_t picture_ = 0;  ///< a hash of all PEs' waits, which changes if one of them makes progress
+    Standstill standstill_{{most_idle_share, most_idle_share, least_s}};
     bool warned_ = false;
 };
 

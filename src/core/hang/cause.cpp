@@ -135,7 +135,7 @@ class Finder {
             const std::string team = wait.team == 0 ? "the world team" : "team " + std::to_string(wait.team);
             return Cause{pe_text(others) + " " + called_text(others[0], odd) + " as call " +
                              std::to_string(wait.call) + " of " + team + ", where " + pe_text(alike) + " " +
-                             called_text(alike[0], usual) + ": the calls differ",
+                             called_text(alike[0], usual) + std::string(calls_differ),
                          others};
         }
         return std::nullopt;
@@ -266,14 +266,18 @@ class Finder {
 
     static bool is_beside_gpu(const PeDoing& one) { return one.text.starts_with(common::beside_gpu); }
 
-    /// "PE 0 is in its own code at solver.py:61", or "the GPU of PE 0 waits in reduce, for PE 2".
+    /// "PE 0 is in its own code at solver.py:61".
+    std::string own_code_text(const std::vector<int>& pes) const {
+        const PeDoing& one = of(pes[0]);
+        return pe_text(pes) + (one.moves ? verb(pes, " goes from wait to wait", " go from wait to wait")
+                                         : verb(pes, " is in its own code", " are in their own code") +
+                                               at(one.site.c_str()));
+    }
+    /// The same, or "the GPU of PE 0 waits in reduce, for PE 2".
     std::string elsewhere_text(const std::vector<int>& pes) const {
         const PeDoing& one = of(pes[0]);
-        if (one.moves) return pe_text(pes) + verb(pes, " goes", " go") + " from wait to wait";
-        return is_beside_gpu(one)
-                   ? "the GPU of " + pe_text(pes) + " waits in " + one.text.substr(common::beside_gpu.size())
-                   : pe_text(pes) + verb(pes, " is in its own code", " are in their own code") +
-                         at(one.site.c_str());
+        if (one.moves || !is_beside_gpu(one)) return own_code_text(pes);
+        return "the GPU of " + pe_text(pes) + " waits in " + one.text.substr(common::beside_gpu.size());
     }
 
     /// `pe` and others in the same place for which the same PEs wait.
@@ -299,12 +303,8 @@ class Finder {
         const auto word =
             std::find_if(waiting_.begin(), waiting_.end(), [&](int pe) { return waits_for_anybody(pe); });
         if (pes.empty() || word == waiting_.end()) return std::nullopt;
-        const std::string there =
-            of(pes[0]).moves
-                ? verb(pes, " goes from wait to wait", " go from wait to wait")
-                : verb(pes, " is in its own code", " are in their own code") + at(of(pes[0]).site.c_str());
-        return Cause{
-            pe_text(pes) + there + ", and PE " + std::to_string(*word) + " waits in " + of(*word).text, pes};
+        return Cause{own_code_text(pes) + ", and PE " + std::to_string(*word) + " waits in " + of(*word).text,
+                     pes};
     }
 
     /// PEs that wait for a word, while no PE is left that could set it.

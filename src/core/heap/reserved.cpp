@@ -13,6 +13,13 @@ namespace {
 
 constexpr std::size_t alignment = 256;  // no two blocks share a cache line, nor a pair of them
 
+/// `bytes` up to a multiple of the alignment; nothing if that overflows.
+std::optional<std::size_t> whole_blocks(std::size_t bytes) {
+    std::size_t sum = 0;
+    if (__builtin_add_overflow(bytes, alignment - 1, &sum)) return std::nullopt;
+    return sum / alignment * alignment;
+}
+
 Words world_pes(const Team& team) {
     const std::vector<int>& members = team.state().members();
     return {members.begin(), members.end()};
@@ -29,7 +36,7 @@ Words key_of(const ReservedSpan& span) {
 
 void Reserved::add(std::size_t bytes) {
     // Blocks take multiples of the alignment, so an array of just these bytes fits.
-    if (bytes <= SIZE_MAX - alignment) bytes = (bytes + alignment - 1) / alignment * alignment;
+    bytes = whole_blocks(bytes).value_or(bytes);  // the heap refuses what overflows
     const Allocation made = job_.heap().allocate(bytes, alignment, {});
     if (bytes == 0) return;
     rooms_.push_back({static_cast<char*>(made.address), bytes, made.zeroed ? 0 : bytes});
@@ -115,12 +122,11 @@ std::shared_ptr<ReservedSpan> Reserved::take(const Team& team, std::size_t bytes
         const std::lock_guard lock(mutex_);
         std::erase_if(spans_, [&](const auto& span) { return !kept.contains(key_of(*span)); });
     }
-    std::size_t rounded = 0;
-    if (__builtin_add_overflow(bytes, alignment - 1, &rounded)) refuse(team, bytes);
-    rounded = std::max(rounded / alignment, std::size_t{1}) * alignment;
+    const std::optional<std::size_t> rounded = whole_blocks(std::max(bytes, std::size_t{1}));
+    if (!rounded) refuse(team, bytes);
     for (std::uint64_t room = 0; room < rooms_.size(); ++room)
-        if (const auto start = first_gap(kept, room, rounded)) return place(team, room, *start, rounded);
-    refuse(team, rounded);
+        if (const auto start = first_gap(kept, room, *rounded)) return place(team, room, *start, *rounded);
+    refuse(team, *rounded);
 }
 
 void Reserved::give_back(const ReservedSpan& span) {

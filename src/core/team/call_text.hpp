@@ -29,6 +29,8 @@ std::string call_text(const CallRecord& record);
 /// end.
 std::string called_differently(const std::string& team);
 inline constexpr std::string_view differently = " differently: ";
+/// The end of a sentence that names the calls of two groups of PEs. Python's errors have it, too.
+inline constexpr std::string_view calls_differ = ": the calls differ";
 
 /// A member's call, and its place in the program: "program.py:12", or empty.
 struct CallOf {

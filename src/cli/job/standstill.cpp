@@ -1,0 +1,44 @@
+#include "cli/job/standstill.hpp"
+
+#include <algorithm>
+
+namespace atl::cli {
+
+WaitsOfAll waits_of(const std::vector<common::PeDoing>& doing) {
+    WaitsOfAll all;
+    for (std::size_t pe = 0; pe < doing.size(); ++pe) {
+        const common::PeDoing& one = doing[pe];
+        if (one.state == common::PeState::absent) all.has_absent = true;
+        if (one.state != common::PeState::running) continue;
+        if (one.waits) {
+            all.picture = (all.picture ^ one.mark) * 0x9E3779B97F4A7C15u + pe + 1;
+            all.any = true;
+        } else {
+            all.others.push_back(static_cast<int>(pe));
+        }
+    }
+    return all;
+}
+
+/// True if a PE has computed since `since_s_`. Another thread of a waiting PE may compute what the others
+/// wait for. A PE that polls uses a CPU without effect.
+bool Standstill::computes(const std::vector<common::PeDoing>& doing, double passed_s) const {
+    for (std::size_t pe = 0; pe < std::min(doing.size(), cpu_s_.size()); ++pe) {
+        const double share = doing[pe].waits ? idle_.waiting_share : idle_.other_share;
+        if (!doing[pe].polls && doing[pe].cpu_s - cpu_s_[pe] > share * passed_s + idle_.least_s) return true;
+    }
+    return false;
+}
+
+double Standstill::seconds(const std::vector<common::PeDoing>& doing, std::uint64_t picture, bool stands,
+                           double now_s) {
+    const double passed_s = now_s - since_s_;
+    if (stands && picture == picture_ && !computes(doing, passed_s)) return passed_s;
+    picture_ = stands ? picture : 0;
+    since_s_ = now_s;
+    cpu_s_.clear();
+    for (const common::PeDoing& one : doing) cpu_s_.push_back(one.cpu_s);
+    return 0;
+}
+
+}  // namespace atl::cli

@@ -1,0 +1,43 @@
+// Standstill: since when the waits of all PEs have been the same, while no PE computed.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/board/board.hpp"
+
+namespace atl::cli {
+
+/// The PEs between init and finalize: those that wait, and those that do not.
+struct WaitsOfAll {
+    std::uint64_t picture = 0;  ///< a hash of the waits, which changes if one of them makes progress
+    bool any = false;           ///< a PE waits
+    bool has_absent = false;    ///< a PE has not called init: its program may compute before
+    std::vector<int> others;    ///< do not wait
+};
+WaitsOfAll waits_of(const std::vector<common::PeDoing>& doing);
+
+class Standstill {
+  public:
+    /// The largest shares of its time for which a PE may use a CPU, if it waits or does not; and CPU time
+    /// that does not count.
+    struct Idle {
+        double waiting_share, other_share, least_s;
+    };
+    explicit Standstill(const Idle& idle) : idle_(idle) {}
+
+    /// Returns the seconds for which `picture` has been the same, while `stands` was true at each call.
+    double seconds(const std::vector<common::PeDoing>& doing, std::uint64_t picture, bool stands,
+                   double now_s);
+    void restart(double now_s) { since_s_ = now_s; }
+
+  private:
+    bool computes(const std::vector<common::PeDoing>& doing, double passed_s) const;
+
+    Idle idle_;
+    double since_s_ = 0;         ///< when `picture_` was first seen
+    std::uint64_t picture_ = 0;  ///< 0: does not stand
+    std::vector<double> cpu_s_;  ///< CPU time of each PE at `since_s_`
+};
+
+}  // namespace atl::cli
