@@ -9,11 +9,13 @@ import os
 import sys
 import time
 import weakref
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 WAIT_SECONDS = 60
+BUILD_SECONDS = 660  # a rank may compile the module meanwhile, or wait for another process that does
 AGREED = "atoll "  # begins the answer of a rank that can use Atoll; the host's identity follows
 
 CLASSES = {"gloo": "ProcessGroupGloo", "nccl": "ProcessGroupNCCL"}
@@ -54,7 +56,7 @@ class _Replaced(type):
 
     def __call__(cls, store: Any, rank: int, size: int, *rest: Any, **more: Any) -> Any:
         timeout = _timeout(rest, more)
-        reason = _agree(store, rank, size, _refusal(rest, more))
+        reason = _agree(store, rank, size, lambda: _refusal(rest, more))
         if reason:
             _say(f"a group of {cls.name} stays one of {cls.name}: {reason}")
             return cls.original(store, rank, size, *rest, **more)
@@ -122,25 +124,32 @@ def _identity() -> str:
     return f"{boot} {Path('/proc/self/ns/pid').readlink()} {os.getuid()}"
 
 
-def _agree(store: Any, rank: int, size: int, refusal: str) -> str:
+def _agree(store: Any, rank: int, size: int, refusal: Callable[[], str]) -> str:
     """Return the reason of the first rank that cannot use Atoll; empty if all can, on one host."""
+    keys = [f"atoll/replace/{other}" for other in range(size)]
+    store.set(f"{keys[rank]}/begun", "1")
     try:
-        answer = refusal or AGREED + _identity()
+        answer = refusal() or AGREED + _identity()
     except OSError as error:
         answer = str(error)
-    keys = [f"atoll/replace/{other}" for other in range(size)]
     store.set(keys[rank], answer)
-    end = time.monotonic() + WAIT_SECONDS
-    for other, key in enumerate(keys):
-        try:
-            store.wait([key], timedelta(seconds=max(end - time.monotonic(), 0.1)))
-        except Exception as error:
-            raise RuntimeError(
-                f"Rank {other} of a group did not tell within {WAIT_SECONDS} s whether it uses Atoll. Set "
-                "ATOLL_TORCH_REPLACE on all ranks, or on none."
-            ) from error
+    _await(store, [f"{key}/begun" for key in keys], WAIT_SECONDS)
+    _await(store, keys, BUILD_SECONDS)
     answers = [store.get(key).decode() for key in keys]
     for other, text in enumerate(answers):
         if not text.startswith(AGREED):
             return f"rank {other}: {text}"
     return "" if len(set(answers)) == 1 else "its ranks are on several hosts, or of several users"
+
+
+def _await(store: Any, keys: list[str], seconds: float) -> None:
+    """Wait until each rank has set its key."""
+    end = time.monotonic() + seconds
+    for rank, key in enumerate(keys):
+        try:
+            store.wait([key], timedelta(seconds=max(end - time.monotonic(), 0.1)))
+        except Exception as error:
+            raise RuntimeError(
+                f"Rank {rank} of a group did not tell within {seconds} s whether it uses Atoll. Set "
+                "ATOLL_TORCH_REPLACE on all ranks, or on none."
+            ) from error

@@ -400,6 +400,37 @@ def test_groups_of_gloo_are_made_by_atoll_on_all_ranks_or_on_none(
         assert errors.count(said) == 1, errors
 
 
+AGREE = """
+import threading
+from torch.distributed import HashStore
+from _atoll_torch import _replace
+_replace.WAIT_SECONDS = 0.2
+store, compiled = HashStore(), threading.Event()
+def compiles():
+    compiled.wait()
+    return "no compiler"
+other = threading.Thread(target=_replace._agree, args=(store, 1, 2, compiles))
+other.start()
+store.wait(["atoll/replace/1/begun"])
+threading.Timer(1, compiled.set).start()
+print(_replace._agree(store, 0, 2, lambda: ""))
+other.join()
+try:
+    _replace._agree(HashStore(), 0, 2, lambda: "")
+except RuntimeError as error:
+    print(error)
+"""
+
+
+def test_a_rank_that_compiles_is_awaited_and_one_that_never_asks_is_named() -> None:
+    done = run("-c", AGREE)
+    assert done.stdout.splitlines() == [
+        "rank 1: no compiler",
+        "Rank 1 of a group did not tell within 0.2 s whether it uses Atoll. "
+        "Set ATOLL_TORCH_REPLACE on all ranks, or on none.",
+    ], done.stderr
+
+
 LOAD = "from atoll._c10d import _build\n_build.load()"
 
 
