@@ -3,7 +3,7 @@
 #include <string>
 
 #include "atoll/error.hpp"
-#include "core/team/call_text.hpp"
+#include "core/calls/call_text.hpp"
 
 namespace atl::collective {
 

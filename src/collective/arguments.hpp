@@ -10,7 +10,7 @@
 
 namespace atl::collective {
 
-/// The arguments that all members of a call pass equally, in the order of core/team/call_text.cpp.
+/// The arguments that all members of a call pass equally, in the order of core/calls/call_text.cpp.
 struct Alike {
     std::uint64_t bytes = 0;
     int root = -1;

@@ -1,8 +1,8 @@
 #include "stream/stream_calls.hpp"
 
 #include "common/elf/call_site.hpp"
+#include "core/calls/call_text.hpp"
 #include "core/job/job_state.hpp"
-#include "core/team/call_text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -7,8 +7,8 @@
 #include "cli/job/last_events.hpp"
 #include "common/pe_ranges.hpp"
 #include "common/text.hpp"
+#include "core/calls/call_text.hpp"
 #include "core/sync/gone_pes.hpp"
-#include "core/team/call_text.hpp"
 
 namespace atl::cli {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "common/clock.hpp"
 #include "common/pe_ranges.hpp"
+#include "core/calls/call_text.hpp"
 #include "core/hang/cause.hpp"
-#include "core/team/call_text.hpp"
 
 namespace atl::cli {
 namespace {

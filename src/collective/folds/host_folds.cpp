@@ -7,7 +7,7 @@
 
 #include "atoll/error.hpp"
 #include "collective/folds/halves.hpp"
-#include "core/team/call_text.hpp"
+#include "core/calls/call_text.hpp"
 
 namespace atl::collective {
 namespace {

@@ -3,7 +3,7 @@
 #include "collective/messages/far_channel.hpp"
 #include "common/futex.hpp"
 #include "common/text.hpp"
-#include "core/team/call_text.hpp"
+#include "core/calls/call_text.hpp"
 #include "core/team/elements.hpp"
 
 #include <algorithm>

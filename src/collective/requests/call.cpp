@@ -1,6 +1,6 @@
 #include "collective/requests/call.hpp"
 
-#include "core/team/call_text.hpp"
+#include "core/calls/call_text.hpp"
 #include "core/team/elements.hpp"
 
 #include <iterator>

@@ -6,7 +6,7 @@
 #include "collective/requests/folding.hpp"
 #include "common/elf/call_site.hpp"
 #include "common/recorder/recorder.hpp"
-#include "core/meetings/call_record.hpp"
+#include "core/calls/call_record.hpp"
 
 #include <atomic>
 #include <cstddef>

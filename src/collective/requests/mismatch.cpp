@@ -1,7 +1,7 @@
 #include "collective/requests/mismatch.hpp"
 
 #include "common/clock.hpp"
-#include "core/team/call_text.hpp"
+#include "core/calls/call_text.hpp"
 
 #include <utility>
 

@@ -2,8 +2,8 @@
 
 #include "common/board/beside_gpu.hpp"
 #include "common/pe_ranges.hpp"
+#include "core/calls/call_text.hpp"
 #include "core/hang/sent_signals.hpp"
-#include "core/team/call_text.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // StreamServices and UpperLayers: the parts of higher layers that `core` calls.
 #pragma once
 
-#include "core/team/called.hpp"
+#include "core/calls/called.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -1,7 +1,7 @@
 #include "core/meetings/meetings.hpp"
 
+#include "core/calls/call_text.hpp"
 #include "core/job/job_state.hpp"
-#include "core/team/call_text.hpp"
 #include "core/team/team_state.hpp"
 
 #include <cstring>

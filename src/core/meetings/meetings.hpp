@@ -6,10 +6,10 @@
 // bounds the wait.
 #pragma once
 
-#include "core/meetings/call_record.hpp"
-#include "core/meetings/recorded_calls.hpp"
+#include "core/calls/call_record.hpp"
+#include "core/calls/called.hpp"
+#include "core/calls/recorded_calls.hpp"
 #include "core/sync/control_block.hpp"
-#include "core/team/called.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -17,6 +17,8 @@
 #include <vector>
 
 namespace atl::core {
+
+static_assert(sizeof(CallRecord) == exchange_bytes);  // a record is the data of one exchange
 
 class JobState;
 class TeamState;

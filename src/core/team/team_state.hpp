@@ -3,10 +3,10 @@
 
 #include "atoll/context.hpp"
 #include "atoll/detail/window.hpp"
+#include "core/calls/called.hpp"
 #include "core/meetings/meetings.hpp"
 #include "core/sync/control_block.hpp"
 #include "core/sync/spread.hpp"
-#include "core/team/called.hpp"
 #include "core/team/kernel_memory.hpp"
 
 #include <atomic>
@@ -18,11 +18,6 @@
 namespace atl::core {
 
 class JobState;
-
-/// Bits of an allocation's record that describe the requested block.
-namespace allocation_bits {
-inline constexpr std::uint64_t atomics_remote = 1, signal_remote = 2, device = 4;
-}
 
 /// State that a layer above keeps with a team.
 struct TeamAttachment {

@@ -3,7 +3,7 @@
 
 #include "common/recorder/meter.hpp"
 #include "common/recorder/recorder.hpp"
-#include "core/team/called.hpp"
+#include "core/calls/called.hpp"
 
 #include <cstdint>
 

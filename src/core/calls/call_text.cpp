@@ -1,4 +1,4 @@
-#include "core/team/call_text.hpp"
+#include "core/calls/call_text.hpp"
 
 #include "common/text.hpp"
 

@@ -1,8 +1,6 @@
 // CallRecord: the arguments of a collective as members compare them.
 #pragma once
 
-#include "core/sync/control_block.hpp"
-
 #include <cstdint>
 #include <cstring>
 
@@ -13,7 +11,6 @@ struct CallRecord {
     char operation[16] = {};
     std::uint64_t a = 0, b = 0, c = 0, d = 0;
 };
-static_assert(sizeof(CallRecord) == exchange_bytes);
 
 inline CallRecord call_record(const char* operation, std::uint64_t a = 0, std::uint64_t b = 0,
                               std::uint64_t c = 0, std::uint64_t d = 0) {
@@ -24,6 +21,11 @@ inline CallRecord call_record(const char* operation, std::uint64_t a = 0, std::u
     record.c = c;
     record.d = d;
     return record;
+}
+
+/// Bits of an allocation's record that describe the requested block.
+namespace allocation_bits {
+inline constexpr std::uint64_t atomics_remote = 1, signal_remote = 2, device = 4;
 }
 
 /// The record of a PE that cannot make the call. It meets the others nevertheless, which then learn of the

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "atoll/types.hpp"
-#include "core/team/team_state.hpp"
+#include "core/calls/call_record.hpp"
 
 #include <string>
 #include <string_view>
