@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/sync/control_block.hpp"
+#include "core/base/control_block.hpp"
 
 namespace atl::collective {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "common/settings/algorithms.hpp"
-#include "core/sync/control_block.hpp"
+#include "core/base/control_block.hpp"
 
 namespace atl::collective {
 

@@ -6,7 +6,7 @@
 // it, and tells all members. Replays of a captured graph are not compared.
 #pragma once
 
-#include "core/team/stream_differences.hpp"
+#include "core/base/stream_differences.hpp"
 #include "core/team/team_state.hpp"
 #include "gpu/group_arguments.hpp"
 

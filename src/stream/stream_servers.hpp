@@ -2,8 +2,8 @@
 // and kernels. It also runs the collectives of the host on memory of GPUs.
 #pragma once
 
+#include "core/base/stream_services.hpp"
 #include "core/job/job_state.hpp"
-#include "core/job/stream_services.hpp"
 #include "gpu/heap/device_memory.hpp"
 #include "stream/kernels/world_view.hpp"
 #include "stream/stream_server.hpp"

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "collective/support.hpp"
+#include "core/meetings/poll.hpp"
 
 namespace atl::testing {
 namespace {

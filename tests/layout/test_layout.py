@@ -44,12 +44,12 @@ CIRCLES_INSIDE = {"core"}
 # Files of src/core that include src/gpu, for the others too (docs/decisions/0056-gpus-in-core.md).
 KNOW_GPUS = {
     "src/core/heap/device_access.hpp",
-    "src/core/team/kernel_memory.hpp",
+    "src/core/base/kernel_memory.hpp",
 }
 # Files that ask which PEs a transport reaches: the routes of operations, and the start of a job.
 DECIDE_ROUTES = {
     "src/core/context/route.cpp",
-    "src/core/job/topology.cpp",
+    "src/core/base/topology.cpp",
     "src/core/job/ucx_transport.cpp",
 }
 # A file, and the reason why it may be longer than MOST_LINES.

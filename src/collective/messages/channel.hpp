@@ -1,8 +1,8 @@
 // A channel of messages from one member of a team to another: a ring of cells in the sender's arena.
 #pragma once
 
+#include "core/base/control_block.hpp"
 #include "core/job/job_state.hpp"
-#include "core/sync/control_block.hpp"
 #include "core/team/team_state.hpp"
 
 #include <atomic>

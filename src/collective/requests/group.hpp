@@ -6,7 +6,7 @@
 #include "collective/requests/mismatch.hpp"
 #include "collective/requests/rounds.hpp"
 #include "common/quiet_thread.hpp"
-#include "core/job/job_waits.hpp"
+#include "core/base/job_waits.hpp"
 
 #include <condition_variable>
 #include <deque>

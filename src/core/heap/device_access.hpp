@@ -2,7 +2,7 @@
 // `src/core` gets the classes of `src/gpu` from this file (docs/decisions/0056-gpus-in-core.md).
 #pragma once
 
-#include "core/job/stream_services.hpp"
+#include "core/base/stream_services.hpp"
 #include "gpu/heap/device_memory.hpp"
 
 #include <atomic>

@@ -6,10 +6,10 @@
 // bounds the wait.
 #pragma once
 
+#include "core/base/control_block.hpp"
 #include "core/calls/call_record.hpp"
 #include "core/calls/called.hpp"
 #include "core/calls/recorded_calls.hpp"
-#include "core/sync/control_block.hpp"
 
 #include <atomic>
 #include <cstddef>

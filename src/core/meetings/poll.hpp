@@ -1,7 +1,7 @@
 // Polls of a flag between two members that have a core each.
 #pragma once
 
-#include "core/sync/control_block.hpp"
+#include "core/base/control_block.hpp"
 
 namespace atl::core {
 
@@ -14,6 +14,10 @@ inline bool poll(const detail::Flag& flag, std::uint32_t value, int spins, int p
     }
     return false;
 }
+
+/// Notes the core on which this thread waits, and returns true if the member that it waits for last waited
+/// there. Both then need the same core, and neither gets on while the other polls.
+bool share_core(PlaceLine& mine, const PlaceLine& theirs) noexcept;
 
 /// Pauses of a wait before it asks whether the awaited member needs this core. The flag of a member on
 /// another core is usually set earlier.

@@ -2,8 +2,8 @@
 // members of a part meet through its control block; the parts' first members meet by transport.
 #pragma once
 
+#include "core/base/control_block.hpp"
 #include "core/calls/called.hpp"
-#include "core/sync/control_block.hpp"
 #include "transport/transport.hpp"
 
 #include <cstdint>

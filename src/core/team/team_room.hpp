@@ -1,7 +1,7 @@
 // TeamRoom: how the members of a new team find memory for kernels and streams that is free on all of them.
 #pragma once
 
-#include "core/team/kernel_memory.hpp"
+#include "core/base/kernel_memory.hpp"
 
 #include <cstdint>
 #include <vector>

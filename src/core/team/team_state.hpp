@@ -3,11 +3,11 @@
 
 #include "atoll/context.hpp"
 #include "atoll/detail/window.hpp"
+#include "core/base/control_block.hpp"
+#include "core/base/kernel_memory.hpp"
 #include "core/calls/called.hpp"
 #include "core/meetings/meetings.hpp"
-#include "core/sync/control_block.hpp"
 #include "core/sync/spread.hpp"
-#include "core/team/kernel_memory.hpp"
 
 #include <atomic>
 #include <memory>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "atoll/types.hpp"
-#include "core/team/stream_differences.hpp"
+#include "core/base/stream_differences.hpp"
 #include "gpu/heap/group_room.hpp"
 #include "gpu/kernel_places.hpp"
 

@@ -146,10 +146,6 @@ inline void publish_flag(detail::Flag& flag, std::uint32_t value) noexcept {
 /// Second half of set_flag. Must follow before this PE sleeps or continues.
 void wake_sleepers(detail::Flag& flag) noexcept;
 
-/// Notes the core on which this thread waits, and returns true if the member that it waits for last waited
-/// there. Both then need the same core, and neither gets on while the other polls.
-bool share_core(PlaceLine& mine, const PlaceLine& theirs) noexcept;
-
 /// Polls a flag for about the time that it takes from core to core.
 inline bool look_for(const detail::Flag& flag, std::uint32_t value) noexcept {
     for (int i = 0; i < detail::tight_spins; ++i)

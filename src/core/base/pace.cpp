@@ -1,4 +1,4 @@
-#include "core/job/pace.hpp"
+#include "core/base/pace.hpp"
 
 #include "atoll/detail/wait.hpp"
 #include "common/clock.hpp"

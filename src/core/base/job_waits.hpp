@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/yield_policy.hpp"
-#include "core/job/start_waits.hpp"
+#include "core/base/start_waits.hpp"
 
 #include <atomic>
 #include <memory>

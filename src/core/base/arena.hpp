@@ -2,7 +2,7 @@
 // PE loads and stores.
 #pragma once
 
-#include "core/sync/control_block.hpp"
+#include "core/base/control_block.hpp"
 #include "memory/allocator.hpp"
 #include "memory/mapping.hpp"
 

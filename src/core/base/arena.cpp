@@ -1,8 +1,8 @@
-#include "core/heap/arena.hpp"
+#include "core/base/arena.hpp"
 
 #include "atoll/error.hpp"
 #include "common/text.hpp"
-#include "core/job/topology.hpp"
+#include "core/base/topology.hpp"
 
 #include <cstring>
 

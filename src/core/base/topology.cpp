@@ -1,4 +1,4 @@
-#include "core/job/topology.hpp"
+#include "core/base/topology.hpp"
 
 #include "common/pe_ranges.hpp"
 #include "transport/transport.hpp"

@@ -1,4 +1,4 @@
-#include "core/job/job_waits.hpp"
+#include "core/base/job_waits.hpp"
 
 #include <utility>
 
