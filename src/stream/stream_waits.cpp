@@ -2,8 +2,8 @@
 #include "atoll/detail/stream_waits.hpp"
 
 #include "common/text.hpp"
-#include "core/context/context_state.hpp"
 #include "core/job/job_state.hpp"
+#include "core/team/context_state.hpp"
 #include "stream/stream_checks.hpp"
 
 namespace atl {

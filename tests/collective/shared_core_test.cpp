@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "collective/support.hpp"
-#include "core/meetings/poll.hpp"
+#include "core/team/poll.hpp"
 
 namespace atl::testing {
 namespace {

@@ -43,7 +43,7 @@ MOST_FILES = 26
 CIRCLES_INSIDE = {"core"}
 # Files of src/core that include src/gpu, for the others too (docs/decisions/0056-gpus-in-core.md).
 KNOW_GPUS = {
-    "src/core/heap/device_access.hpp",
+    "src/core/base/device_access.hpp",
     "src/core/base/kernel_memory.hpp",
 }
 # Files that ask which PEs a transport reaches: the routes of operations, and the start of a job.

@@ -1,7 +1,7 @@
 #include "arrays/far_moves.hpp"
 
-#include "core/context/context_state.hpp"
 #include "core/job/job_state.hpp"
+#include "core/team/context_state.hpp"
 #include "core/team/team_state.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // order get equal offsets.
 #include "atoll/export.hpp"
 
-#include "core/context/context_state.hpp"
+#include "core/team/context_state.hpp"
 #include "core/team/team_state.hpp"
 
 #include "calls/registry.hpp"

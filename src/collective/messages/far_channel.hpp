@@ -4,7 +4,7 @@
 #pragma once
 
 #include "collective/messages/channel.hpp"
-#include "core/sync/spread.hpp"
+#include "core/team/spread.hpp"
 
 namespace atl::collective {
 

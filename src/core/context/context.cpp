@@ -4,9 +4,9 @@
 #include "atoll/detail/measured.hpp"
 
 #include "common/text.hpp"
-#include "core/context/context_state.hpp"
 #include "core/context/route.hpp"
 #include "core/job/job_state.hpp"
+#include "core/team/context_state.hpp"
 #include "transport/apply_atomic.hpp"
 
 #include <cstring>

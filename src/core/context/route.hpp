@@ -2,8 +2,8 @@
 // and kernels.
 #pragma once
 
-#include "core/context/context_state.hpp"
-#include "core/heap/device_access.hpp"
+#include "core/base/device_access.hpp"
+#include "core/team/context_state.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #include "core/context/signal_notes.hpp"
 
-#include "core/context/context_state.hpp"
 #include "core/job/job_state.hpp"
 #include "core/sync/wait_on_board.hpp"
+#include "core/team/context_state.hpp"
 #include "core/team/team_state.hpp"
 
 namespace atl::core {

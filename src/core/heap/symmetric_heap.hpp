@@ -3,8 +3,8 @@
 
 #include "atoll/job.hpp"
 #include "common/memory_watch.hpp"
+#include "core/base/device_access.hpp"
 #include "core/heap/allocation_sites.hpp"
-#include "core/heap/device_access.hpp"
 #include "memory/allocator.hpp"
 #include "memory/freed_pages.hpp"
 

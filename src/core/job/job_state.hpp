@@ -15,7 +15,7 @@
 #include "core/base/topology.hpp"
 #include "core/heap/reserved.hpp"
 #include "core/heap/symmetric_heap.hpp"
-#include "core/job/predefined_teams.hpp"
+#include "core/team/predefined_teams.hpp"
 #include "core/team/team_state.hpp"
 #include "core/team/unique_id.hpp"
 #include "memory/mapping.hpp"

@@ -3,7 +3,7 @@
 // Barriers between hosts over UCX: docs/measurements/2026-11-22-ucx-tcp.md.
 #include "core/meetings/strategies.hpp"
 
-#include "core/sync/spread.hpp"
+#include "core/team/spread.hpp"
 #include "core/team/team_state.hpp"
 
 namespace atl::core {

@@ -5,7 +5,7 @@
 #include "core/meetings/strategies.hpp"
 
 #include "core/job/job_state.hpp"
-#include "core/meetings/poll.hpp"
+#include "core/team/poll.hpp"
 #include "core/team/team_state.hpp"
 
 #include <algorithm>

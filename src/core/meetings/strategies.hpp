@@ -1,7 +1,7 @@
 // The functions of each strategy. A strategy's file defines them, and its row in `Meetings`.
 #pragma once
 
-#include "core/meetings/meetings.hpp"
+#include "core/team/meetings.hpp"
 
 namespace atl::core {
 

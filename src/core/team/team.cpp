@@ -1,8 +1,8 @@
 // Team: membership and splits. Its collectives are in src/collective.
 #include "atoll/team.hpp"
 
-#include "core/context/context_state.hpp"
 #include "core/job/job_state.hpp"
+#include "core/team/context_state.hpp"
 
 #include <algorithm>
 

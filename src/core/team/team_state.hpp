@@ -6,8 +6,8 @@
 #include "core/base/control_block.hpp"
 #include "core/base/kernel_memory.hpp"
 #include "core/calls/called.hpp"
-#include "core/meetings/meetings.hpp"
-#include "core/sync/spread.hpp"
+#include "core/team/meetings.hpp"
+#include "core/team/spread.hpp"
 
 #include <atomic>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "core/heap/device_access.hpp"
+#include "core/base/device_access.hpp"
 
 #include "core/job/job_state.hpp"
 

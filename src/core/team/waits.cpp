@@ -1,7 +1,7 @@
 // Waits of all strategies: polls, then turns for a member that needs this core, then a bounded slow wait.
 #include "core/job/job_state.hpp"
-#include "core/meetings/meetings.hpp"
-#include "core/meetings/poll.hpp"
+#include "core/team/meetings.hpp"
+#include "core/team/poll.hpp"
 #include "core/team/team_state.hpp"
 
 #include <sched.h>

@@ -1,4 +1,4 @@
-#include "core/meetings/meetings.hpp"
+#include "core/team/meetings.hpp"
 
 #include "core/calls/call_text.hpp"
 #include "core/job/job_state.hpp"

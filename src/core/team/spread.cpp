@@ -1,7 +1,7 @@
 // Parts meet by dissemination. In round k the first member of a part sends to the first member of the part
 // 2^k further on. It puts the data of the 2^k parts before it, then a flag. A row is reused two exchanges
 // later. All have met in between, so no row is overwritten unread.
-#include "core/sync/spread.hpp"
+#include "core/team/spread.hpp"
 
 #include "atoll/device/control.hpp"
 #include "core/job/job_state.hpp"

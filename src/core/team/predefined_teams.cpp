@@ -1,4 +1,4 @@
-#include "core/job/predefined_teams.hpp"
+#include "core/team/predefined_teams.hpp"
 
 #include "core/job/job_state.hpp"
 

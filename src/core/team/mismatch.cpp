@@ -9,7 +9,7 @@
 #include "common/elf/call_site.hpp"
 #include "core/calls/call_text.hpp"
 #include "core/job/job_state.hpp"
-#include "core/meetings/meetings.hpp"
+#include "core/team/meetings.hpp"
 #include "core/team/team_state.hpp"
 
 #include <time.h>
