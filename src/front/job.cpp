@@ -70,7 +70,7 @@ Allocation Job::allocate_zeroed(std::size_t bytes, std::size_t align, const Allo
     return state().heap().zeroed(bytes, align, hints);
 }
 
-void Job::reserve_for_teams(std::size_t bytes) { state().reserved.add(bytes); }
+void Job::reserve_for_teams(std::size_t bytes) { state().heap().reserved().add(bytes); }
 
 void* Job::calloc(std::size_t count, std::size_t bytes, Memory memory) {
     std::size_t total = 0;

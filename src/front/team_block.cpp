@@ -1,6 +1,5 @@
 #include "atoll/detail/team_block.hpp"
 
-#include "core/heap/reserved.hpp"
 #include "core/job/job_state.hpp"
 
 #include <algorithm>
@@ -15,7 +14,7 @@ TeamBlock::TeamBlock(Team team, std::size_t bytes) : team_(std::move(team)) {
         address_ = block.address;
         serial_ = block.serial;
     } else {
-        span_ = job.reserved.take(team_, bytes);
+        span_ = job.heap().reserved().take(team_, bytes);
         address_ = span_->address;
     }
 }
@@ -28,7 +27,7 @@ void TeamBlock::free() {
         Job(job).free(address_);
     } else {
         team_.barrier();
-        job->reserved.give_back(*span_);
+        job->heap().reserved().give_back(*span_);
         span_.reset();
     }
     address_ = nullptr;
@@ -39,7 +38,7 @@ void TeamBlock::drop() noexcept {
     if (span_)
         span_->is_used = false;
     else if (const std::shared_ptr<core::JobState> job = job_.lock()) {
-        job->reserved.note_dropped(team_);
+        job->heap().reserved().note_dropped(team_);
         job->heap().drop(serial_);
     }
     span_.reset();

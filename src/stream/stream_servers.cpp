@@ -30,7 +30,7 @@ std::unique_ptr<gpu::Gpu> open_plugin(const gpu::DeviceChoice& choice) {
 StreamServers::StreamServers(core::JobState& job)
     : job_(job),
       view_(job),
-      device_(view_, job.heap().devices().replacement() ? job.heap().devices().replacement() : open_plugin,
+      device_(view_, job.devices().replacement() ? job.devices().replacement() : open_plugin,
               job.kernels().area_bytes) {
     device_.reserve_group_memory();
     const gpu::KernelTrace* const trace = device_.streams().trace();

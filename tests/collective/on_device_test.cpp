@@ -15,7 +15,7 @@ namespace {
 class Gpu {
   public:
     explicit Gpu(Job& job) : job_(job) {
-        job.state().heap().devices().open_by([this](const gpu::DeviceChoice&) {
+        job.state().devices().open_by([this](const gpu::DeviceChoice&) {
             auto opened = std::make_unique<FakeHeap>(Faults{}, std::size_t{512} << 20);
             fake = opened.get();
             return opened;

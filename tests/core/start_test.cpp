@@ -73,7 +73,7 @@ TEST(Start, OpensGpusHoweverLongThatTakesAPe) {
         // Each PE, here a thread, has its own settings.
         double& wait_timeout_s = const_cast<common::Settings&>(job.state().settings()).wait_timeout_s;
         const common::BoardView& board = job.state().board();
-        job.state().heap().devices().open_by([&](const gpu::DeviceChoice&) {
+        job.state().devices().open_by([&](const gpu::DeviceChoice&) {
             wait_timeout_s = no_time;
             if (job.my_pe() == 0) {
                 waits_of_pe0 = board.entry(0).waits.load();

@@ -43,7 +43,7 @@ class WithGpus : public WithPes {
     void run_on_gpus(const std::function<void(Job&, FakeHeap&)>& body) {
         run([&](Job& job) {
             FakeHeap* fake = nullptr;
-            job.state().heap().devices().open_by([&](const gpu::DeviceChoice&) {
+            job.state().devices().open_by([&](const gpu::DeviceChoice&) {
                 auto opened = std::make_unique<FakeHeap>(Faults{}, 512 * mib);
                 fake = opened.get();
                 return opened;

@@ -267,7 +267,7 @@ TEST_P(DeviceMemoryOfFakes, TheLibraryItselfTakesAtMostEightMebibytes) {
     run([](Job& job) {
         constexpr std::size_t mebibyte = std::size_t{1} << 20;
         FakeHeap* fake = nullptr;
-        job.state().heap().devices().open_by([&](const gpu::DeviceChoice&) {
+        job.state().devices().open_by([&](const gpu::DeviceChoice&) {
             auto opened = std::make_unique<FakeHeap>(Faults{}, 64 * mebibyte, 2 * mebibyte);
             fake = opened.get();
             return opened;

@@ -38,19 +38,17 @@ NEED_CUDA = {"half.hpp", "launch.hpp"}
 WARN_LINES, MOST_LINES = 400, 600
 # The most files of a folder of sources, without its sub-folders.
 MOST_FILES = 26
-# Layers whose sub-folders include each other. Those of the core sort it by topic: a JobState has all parts of a job,
-# and each part uses it.
-CIRCLES_INSIDE = {"core"}
 # Files of src/core that include src/gpu, for the others too (docs/decisions/0056-gpus-in-core.md).
 KNOW_GPUS = {
     "src/core/base/device_access.hpp",
     "src/core/base/kernel_memory.hpp",
 }
-# Files that ask which PEs a transport reaches: the routes of operations, and the start of a job.
+# Files that ask which PEs a transport reaches: the routes of operations, the start of a job, and the words of team ids.
 DECIDE_ROUTES = {
-    "src/core/context/route.cpp",
     "src/core/base/topology.cpp",
+    "src/core/context/route.cpp",
     "src/core/job/ucx_transport.cpp",
+    "src/core/team/unique_id.cpp",
 }
 # A file, and the reason why it may be longer than MOST_LINES.
 LONGER: dict[str, str] = {}
@@ -161,7 +159,7 @@ def test_no_file_includes_itself_through_others() -> None:
     assert cycle(graph) == []
 
 
-def test_folders_of_most_layers_form_no_circle() -> None:
+def test_folders_of_a_layer_form_no_circle() -> None:
     graphs: dict[str, dict[str, list[str]]] = {layer: {} for layer in RANK}
     for file in tracked(*CPP):
         if layer := layer_of(file):
@@ -172,7 +170,22 @@ def test_folders_of_most_layers_form_no_circle() -> None:
                 if found is not None and layer_of(found) == layer and found.parent != file.parent
             ]
     circles = {layer: found for layer, graph in graphs.items() if (found := cycle(graph))}
-    assert circles.keys() == CIRCLES_INSIDE, f"{circles}"
+    assert circles == {}
+
+
+def test_folders_of_the_core_have_the_order_of_their_page() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text()
+    order = re.findall(r"^\| `(src/core/\w+)` \|", page, re.MULTILINE)
+    core = [file for file in tracked(*CPP) if layer_of(file) == "core"]
+    assert set(order) == {name_of(file.parent) for file in core}
+    wrong = [
+        f"{name_of(file)} includes {name}"
+        for file in core
+        for name, found in includes(file)
+        if found is not None and layer_of(found) == "core"
+        if order.index(name_of(found.parent)) > order.index(name_of(file.parent))
+    ]
+    assert not wrong, f"a later row of ARCHITECTURE.md: {wrong}"
 
 
 def test_a_circle_is_found() -> None:
@@ -379,7 +392,9 @@ def test_two_files_of_the_core_know_gpus() -> None:
 
 def test_near_or_far_is_decided_in_one_file() -> None:
     """Operations ask the functions of route.hpp, not the topology or the device heap."""
-    asks = re.compile(r"\bfar\(\)\.has\(|\bslot\([^()]*(?:\([^()]*\))?[^()]*\) *(?:<|>=) *0\b")
+    asks = re.compile(
+        r"\bfar\(\)\.has\(|\.has_window_to\(|\bslot\([^()]*(?:\([^()]*\))?[^()]*\) *(?:<|>=) *0\b"
+    )
     found = {
         name_of(file)
         for file in tracked(".cpp", ".hpp")

@@ -26,7 +26,7 @@ class DeviceFar : public ::testing::Test {
         if (!library) throw std::runtime_error(::dlerror());
         const auto* plugin =
             static_cast<const gpu::DevicePlugin*>(::dlsym(library, gpu::device_plugin_symbol));
-        current_job().state().heap().devices().open_by(plugin->open);
+        current_job().state().devices().open_by(plugin->open);
     }
     void SetUp() override {
         if (is_without_gpu) GTEST_SKIP() << "builds with a sanitizer have no simulated GPU";

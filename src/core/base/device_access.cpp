@@ -1,10 +1,10 @@
 #include "core/base/device_access.hpp"
 
-#include "core/job/job_state.hpp"
+#include "core/base/job_base.hpp"
 
 namespace atl::core {
 
-DeviceAccess::DeviceAccess(JobState& job, const UpperLayers& upper) : job_(job), upper_(upper) {}
+DeviceAccess::DeviceAccess(JobBase& job, const UpperLayers& upper) : job_(job), upper_(upper) {}
 
 DeviceAccess::~DeviceAccess() = default;
 
@@ -19,7 +19,7 @@ gpu::DeviceMemory& DeviceAccess::open() {
     if (!services_) {
         // All PEs have made the call, so any further wait is for PEs that open a GPU.
         const StartWaits::Scope start(job_.waits().at_start);
-        services_ = upper_.open_device(job_);
+        services_ = upper_.open_device(job_.job_state());
         opened_.store(&services_->memory(), std::memory_order_release);
         is_open_.store(true, std::memory_order_relaxed);
     }

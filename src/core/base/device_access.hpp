@@ -11,12 +11,12 @@
 
 namespace atl::core {
 
-class JobState;
+class JobBase;
 
 /// Owns the services of streams, which own this PE's DeviceMemory.
 class DeviceAccess {
   public:
-    DeviceAccess(JobState& job, const UpperLayers& upper);
+    DeviceAccess(JobBase& job, const UpperLayers& upper);
     ~DeviceAccess();
     DeviceAccess(const DeviceAccess&) = delete;
     DeviceAccess& operator=(const DeviceAccess&) = delete;
@@ -50,7 +50,7 @@ class DeviceAccess {
     void abandon() noexcept;
 
   private:
-    JobState& job_;
+    JobBase& job_;
     const UpperLayers& upper_;
     gpu::OpenDevice open_;
     std::unique_ptr<StreamServices> services_;

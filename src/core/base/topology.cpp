@@ -23,6 +23,13 @@ int file_slot_of(const bootstrap::HostSegment& segment, int pe) {
     return found != segment.pes.end() && *found == pe ? static_cast<int>(found - segment.pes.begin()) : -1;
 }
 
+bool Topology::has_window_to(int pe) const { return slot(pe) >= 0; }
+
+int Topology::first_far(const std::vector<int>& pes) const {
+    const auto found = std::find_if(pes.begin(), pes.end(), [&](int pe) { return !has_window_to(pe); });
+    return found == pes.end() ? -1 : *found;
+}
+
 std::string Topology::place_text(int pe) const {
     const auto host = static_cast<std::size_t>(hosts_.host_of[static_cast<std::size_t>(pe)]);
     return "PE " + std::to_string(pe) + " (host " + hosts_.names[host] + ")";

@@ -41,6 +41,10 @@ class Topology {
     const std::vector<int>& file_slots() const { return file_slots_; }
     /// True if a transport carries all operations: it is forced although the window reaches every PE.
     bool everything_routed() const { return everything_routed_; }
+    /// True if this PE's loads and stores carry operations on a PE's host heap.
+    bool has_window_to(int pe) const;
+    /// The first of these PEs whose host heap only a transport reaches; -1: none.
+    int first_far(const std::vector<int>& pes) const;
     /// The PE that owns a slot.
     int pe_of_slot(int slot) const {
         return all_in_window_ ? slot : hosts_.members[static_cast<std::size_t>(slot)];

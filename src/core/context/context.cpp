@@ -13,23 +13,9 @@
 
 namespace atl {
 
-namespace core {
-
-ContextState::ContextState(JobState& job, TeamState& team, const ContextOptions& options,
-                           std::shared_ptr<TeamState> held)
-    : job_(job), team_(team), held_(std::move(held)), options_(options), transport_(job.shared_transport()) {
-    if (transport_ && (held_ || team.number() != 0)) id_ = transport_->create_context();
-}
-
-ContextState::~ContextState() {
-    if (id_ != 0) transport_->destroy_context(id_);
-}
-
-}  // namespace core
-
 Context::Context(std::shared_ptr<core::ContextState> state) {
     job_ = &state->job();
-    has_devices_ = &job_->heap().devices().is_open();
+    has_devices_ = &job_->devices().is_open();
     window_ = job_->window();
     map_ = state->team().map();
     // With a polling transport, words change only through its progress: do not spin.

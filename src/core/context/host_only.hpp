@@ -9,7 +9,7 @@ namespace atl::core {
 
 /// Throws Error(invalid_argument) for memory of a GPU. In a job without a device heap it returns at once.
 inline void refuse_gpu_memory(const JobState& job, const char* operation, const void* local) {
-    if (!job.heap().devices().is_open().load(std::memory_order_relaxed)) [[likely]]
+    if (!job.devices().is_open().load(std::memory_order_relaxed)) [[likely]]
         return;
     if (const gpu::DeviceMemory* device = job.device(); device && device->local().is_on_gpu(local))
         throw_on_gpu(operation, local);

@@ -51,12 +51,4 @@ Path path_to(const JobState& job, Memory memory, int world_pe) {
     return job.topology().slot(world_pe) >= 0 ? Path::window : Path::transport;
 }
 
-int first_far(const JobState& job, const std::vector<int>& world_pes) {
-    for (const int pe : world_pes)
-        if (path_to(job, Memory::host, pe) == Path::transport) return pe;
-    return -1;
-}
-
-int first_far(const TeamState& team) { return first_far(team.job(), team.members()); }
-
 }  // namespace atl::core

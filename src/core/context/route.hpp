@@ -50,8 +50,5 @@ Route route_of_own(const JobState& job, const void* array, std::size_t bytes);
 /// The path to the heap of a PE of the world. For Memory::host it is Path::window or Path::transport. For
 /// Memory::device, which must be open, it is Path::gpu or Path::staged.
 Path path_to(const JobState& job, Memory memory, int world_pe);
-/// The first of these PEs of the world whose host heap only a transport reaches, or -1.
-int first_far(const JobState& job, const std::vector<int>& world_pes);
-int first_far(const TeamState& team);
 
 }  // namespace atl::core

@@ -1,8 +1,9 @@
 // Reclaims blocks that every PE has dropped, in the next collective allocation. A PE drops when its
 // language's garbage collector does, so the lists differ. The PEs compare them, a few serial numbers per
 // meeting.
+#include "core/base/job_base.hpp"
 #include "core/heap/symmetric_heap.hpp"
-#include "core/job/job_state.hpp"
+#include "core/team/team_state.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -46,7 +47,7 @@ void SymmetricHeap::reclaim_dropped() {
         mine = dropped_;
     }
     std::sort(mine.begin(), mine.end());
-    TeamState& world = job_.world_state();
+    TeamState& world = this->world();
     std::vector<std::uint64_t> common;
     for (std::uint64_t after = 0;;) {
         const Part part = part_of(mine, after);

@@ -1,7 +1,9 @@
 #include "core/heap/reserved.hpp"
 
-#include "core/job/job_state.hpp"
+#include "core/base/job_base.hpp"
+#include "core/heap/symmetric_heap.hpp"
 #include "core/team/gathered.hpp"
+#include "core/team/team_state.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -37,7 +39,7 @@ Words key_of(const ReservedSpan& span) {
 void Reserved::add(std::size_t bytes) {
     // Blocks take multiples of the alignment, so an array of just these bytes fits.
     bytes = whole_blocks(bytes).value_or(bytes);  // the heap refuses what overflows
-    const Allocation made = job_.heap().allocate(bytes, alignment, {});
+    const Allocation made = heap_.allocate(bytes, alignment, {});
     if (bytes == 0) return;
     rooms_.push_back({static_cast<char*>(made.address), bytes, made.zeroed ? 0 : bytes});
 }

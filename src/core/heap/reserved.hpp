@@ -14,7 +14,8 @@
 
 namespace atl::core {
 
-class JobState;
+class JobBase;
+class SymmetricHeap;
 
 /// A block in a room of reserved memory, at the same place on all members of its team.
 struct ReservedSpan {
@@ -29,7 +30,7 @@ struct ReservedSpan {
 /// other.
 class Reserved {
   public:
-    explicit Reserved(JobState& job) : job_(job) {}
+    Reserved(JobBase& job, SymmetricHeap& heap) : job_(job), heap_(heap) {}
     /// Adds a room. Collective over the world. Throws Error(out_of_memory).
     void add(std::size_t bytes);
     /// Returns a block of zeros where no member has another one. Collective over the team. A dropped block is
@@ -59,7 +60,8 @@ class Reserved {
                                         std::size_t bytes);
     [[noreturn]] void refuse(const Team& team, std::size_t bytes) const;
 
-    JobState& job_;
+    JobBase& job_;
+    SymmetricHeap& heap_;
     std::mutex mutex_;  ///< guards `spans_` and `dropped_teams_`
     std::vector<Team> dropped_teams_;
     std::vector<Room> rooms_;

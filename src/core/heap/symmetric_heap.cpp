@@ -3,7 +3,9 @@
 #include "core/heap/symmetric_heap.hpp"
 
 #include "common/text.hpp"
-#include "core/job/job_state.hpp"
+#include "core/base/job_base.hpp"
+#include "core/team/predefined_teams.hpp"
+#include "core/team/team_state.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -24,7 +26,10 @@ std::size_t end_of(std::size_t offset, std::size_t bytes) {
 
 }  // namespace
 
-SymmetricHeap::SymmetricHeap(JobState& job, const UpperLayers& upper) : job_(job), devices_(job, upper) {}
+SymmetricHeap::SymmetricHeap(JobBase& job, const PredefinedTeams& teams)
+    : job_(job), teams_(teams), devices_(job.devices()), reserved_(job, *this) {}
+
+TeamState& SymmetricHeap::world() const { return teams_.world().state(); }
 
 void SymmetricHeap::open() {
     const detail::Window& window = job_.window();
@@ -48,7 +53,7 @@ template <class Check> std::size_t SymmetricHeap::checked_alike(const char* oper
         return check();
     } catch (const Error&) {
         try {
-            job_.world_state().agree(refused_record(operation));
+            world().agree(refused_record(operation));
         } catch (const Error&) {
             // The caller needs to see this PE's own error.
         }
@@ -76,7 +81,7 @@ Allocation SymmetricHeap::allocate(std::size_t bytes, std::size_t align, const A
     if (bytes == 0) return {};
     // Completes this PE's stores. Users order what others see of the new block by their own synchronisation.
     complete_puts();
-    job_.world_state().agree(call_record("allocate", bytes, align, hint_bits));
+    world().agree(call_record("allocate", bytes, align, hint_bits));
     reclaim_dropped();
     if (on_device) {
         gpu::DeviceMemory& device = devices_.open();
@@ -103,7 +108,7 @@ Allocation SymmetricHeap::allocate(std::size_t bytes, std::size_t align, const A
 
 Allocation SymmetricHeap::register_buffer(void* memory, std::size_t bytes) {
     complete_puts();
-    job_.world_state().agree(call_record("register", bytes));
+    world().agree(call_record("register", bytes));
     reclaim_dropped();
     gpu::DeviceMemory& device = devices_.open();
     const std::uint64_t serial = ++serials_;
@@ -112,12 +117,12 @@ Allocation SymmetricHeap::register_buffer(void* memory, std::size_t bytes) {
 
 Job::Registered SymmetricHeap::register_range(void* memory, std::size_t bytes) {
     complete_puts();
-    job_.world_state().agree(call_record("register", bytes, 0, 0, 1));
+    world().agree(call_record("register", bytes, 0, 0, 1));
     reclaim_dropped();
     gpu::DeviceMemory& device = devices_.open();
     const gpu::DeviceRange whole = device.enclosing(memory, bytes);
     const auto within = static_cast<std::size_t>(static_cast<const char*>(memory) - whole.begin);
-    job_.world_state().agree(call_record("register", whole.bytes, within));
+    world().agree(call_record("register", whole.bytes, within));
     const std::uint64_t serial = ++serials_;
     void* view = device.register_buffer(whole.begin, whole.bytes, serial);
     return {{view, false, serial}, static_cast<char*>(view) + within};
@@ -125,10 +130,10 @@ Job::Registered SymmetricHeap::register_range(void* memory, std::size_t bytes) {
 
 void SymmetricHeap::reset_device_heap() {
     complete_puts();
-    job_.world_state().agree(call_record("heap_reset"));
+    world().agree(call_record("heap_reset"));
     if (devices_.owned()) devices_.owned()->reset();
     publish_use();
-    job_.world_state().sync("heap_reset");
+    world().sync("heap_reset");
 }
 
 Allocation SymmetricHeap::zeroed(std::size_t bytes, std::size_t align, const AllocationHints& hints) {
@@ -143,7 +148,7 @@ Allocation SymmetricHeap::zeroed(std::size_t bytes, std::size_t align, const All
             throw;
         }
     if (!block.zeroed) std::memset(block.address, 0, bytes);
-    job_.world_state().sync("calloc");
+    world().sync("calloc");
     return {block.address, true, block.serial};
 }
 
@@ -249,7 +254,7 @@ void SymmetricHeap::pin(const void* block, std::size_t bytes) const {
                     "pin is for kernels of this PE's GPU, which is not open yet. Allocate memory on the GPU "
                     "first, on all PEs (Memory::device; in Python device=\"cuda\").");
     if (!job_.window().heap_holds(block, bytes)) {
-        if (!job_.window().holds(block, bytes)) detail::throw_not_symmetric(job_, block, bytes);
+        if (!job_.window().holds(block, bytes)) detail::throw_not_symmetric(job_.job_state(), block, bytes);
         throw Error(ErrorCode::unsupported,
                     "pin takes blocks of the host heap; " + common::address_text(block) +
                         " is static data of the program, which kernels do not reach.");
@@ -261,8 +266,8 @@ void SymmetricHeap::pin(const void* block, std::size_t bytes) const {
 
 /// Also those into arrays of teams that were dropped, whose memory may be handed out.
 void SymmetricHeap::complete_puts() {
-    job_.reserved.complete_dropped_teams();
-    job_.world_state().context().quiet();
+    reserved_.complete_dropped_teams();
+    world().context().quiet();
 }
 
 void SymmetricHeap::free(void* block) {
@@ -270,7 +275,7 @@ void SymmetricHeap::free(void* block) {
     const bool on_device = devices_.holds(block);
     const std::size_t offset = checked_alike("free", [&] { return block_offset(block, "free"); });
     complete_puts();
-    job_.world_state().agree(call_record("free", offset, 0, on_device ? allocation_bits::device : 0));
+    world().agree(call_record("free", offset, 0, on_device ? allocation_bits::device : 0));
     if (on_device) {
         sites_.note_freed(block);
         devices_.owned()->free(block);
@@ -291,13 +296,13 @@ void* SymmetricHeap::reallocate(void* block, std::size_t bytes) {
     const bool on_device = devices_.holds(block);
     const std::size_t offset = checked_alike("realloc", [&] { return block_offset(block, "realloc"); });
     complete_puts();
-    job_.world_state().agree(call_record("realloc", offset, bytes, on_device ? allocation_bits::device : 0));
+    world().agree(call_record("realloc", offset, bytes, on_device ? allocation_bits::device : 0));
     if (on_device) {
         void* moved = devices_.owned()->reallocate(block, bytes);
         if (moved != block) sites_.note_freed(block);
         sites_.note(moved, bytes);
         publish_use();
-        job_.world_state().sync("realloc");
+        world().sync("realloc");
         return moved;
     }
     const std::size_t old_bytes = heap_->find(offset)->bytes;
@@ -324,7 +329,7 @@ void* SymmetricHeap::reallocate(void* block, std::size_t bytes) {
         publish_use();
     }
     // A barrier on exit too: no PE may write into the new block before its owner has moved the old contents.
-    job_.world_state().sync("realloc");
+    world().sync("realloc");
     return moved;
 }
 
@@ -346,7 +351,7 @@ void SymmetricHeap::check_symmetric(const void* address, std::size_t bytes) cons
         return;
     if (devices_.memory() && devices_.memory()->holds(address))
         return devices_.memory()->check(address, bytes);
-    if (!job_.window().holds(address, bytes)) detail::throw_not_symmetric(job_, address, bytes);
+    if (!job_.window().holds(address, bytes)) detail::throw_not_symmetric(job_.job_state(), address, bytes);
     if (!job_.window().heap_holds(address, bytes)) return;
     std::lock_guard lock(mutex_);
     const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - mine_);

@@ -5,6 +5,7 @@
 #include "common/memory_watch.hpp"
 #include "core/base/device_access.hpp"
 #include "core/heap/allocation_sites.hpp"
+#include "core/heap/reserved.hpp"
 #include "memory/allocator.hpp"
 #include "memory/freed_pages.hpp"
 
@@ -19,13 +20,16 @@
 
 namespace atl::core {
 
-class JobState;
+class JobBase;
+class PredefinedTeams;
+class TeamState;
 
 /// Allocation of symmetric memory. Every PE runs the same allocator on the same calls, and so gets the same
 /// offsets. Owns the host heap's allocator; GPU memory is DeviceMemory's.
 class SymmetricHeap {
   public:
-    SymmetricHeap(JobState& job, const UpperLayers& upper);
+    /// `teams` has the world team, once the job has made it.
+    SymmetricHeap(JobBase& job, const PredefinedTeams& teams);
     /// Called once the window is mapped.
     void open();
 
@@ -53,11 +57,11 @@ class SymmetricHeap {
     void pin(const void* block, std::size_t bytes) const;
     /// The program's calls that allocated the blocks.
     const AllocationSites& sites() const { return sites_; }
-    /// Access to this PE's GPU, which the first allocation there opens.
-    DeviceAccess& devices() { return devices_; }
-    const DeviceAccess& devices() const { return devices_; }
+    /// Memory of distributed arrays over teams.
+    Reserved& reserved() { return reserved_; }
 
   private:
+    TeamState& world() const;
     [[noreturn]] void throw_exhausted(std::size_t bytes, std::size_t align) const;
     void complete_puts();
     void reclaim_dropped();
@@ -71,7 +75,9 @@ class SymmetricHeap {
     std::string site_text(const void* address) const;
     std::size_t checked_block(const void* block, const char* operation) const;
 
-    JobState& job_;
+    JobBase& job_;
+    const PredefinedTeams& teams_;
+    DeviceAccess& devices_;
     char* mine_ = nullptr;        ///< this PE's slot
     std::size_t heap_bytes_ = 0;  ///< of the host heap
 
@@ -87,7 +93,7 @@ class SymmetricHeap {
     std::map<std::uint64_t, std::size_t> offset_of_;  // serial → offset
     std::mutex dropped_mutex_;
     std::vector<std::uint64_t> dropped_;
-    DeviceAccess devices_;
+    Reserved reserved_;
 };
 
 }  // namespace atl::core

@@ -19,20 +19,10 @@ namespace atl::core {
 
 JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common::Settings& settings,
                    const UpperLayers& upper)
-    : settings_(settings),
+    : JobBase(*this, std::move(bootstrap), settings, upper),
       upper_(upper),
-      bootstrap_(std::move(bootstrap)),
-      pe_(bootstrap_->pe()),
-      n_pes_(bootstrap_->n_pes()),
-      process_(::getpid()) {
-    segment_ = bootstrap_->host_segment();
-    recorder = std::make_unique<common::Recorder>(segment_.board.events(pe_));
-    const common::BoardHeader& board = segment_.board.header();
-    if (board.log_events != 0)
-        log = std::make_unique<common::EventLog>(segment_.board.log(pe_), board.log_events);
-    recorder->log = log.get();
-    if (settings_.stats || log)
-        meter = std::make_unique<common::Meter>(segment_.board.counters(pe_), log.get());
+      process_(::getpid()),
+      heap_(*this, teams_) {
     try {
         join();
     } catch (const std::exception& error) {
@@ -94,7 +84,7 @@ JobState::~JobState() {
     if (::getpid() != process_) {
         // A forked child: the parent remains the PE, and the monitor's thread does not exist here.
         static_cast<void>(monitor_.release());
-        heap_.devices().abandon();
+        devices_.abandon();
         static_cast<void>(bootstrap_.release());
         return;
     }
@@ -226,7 +216,7 @@ void JobState::meet_at_start() {
 void JobState::finalize() {
     if (ended_) throw Error(ErrorCode::not_initialized, "finalize was called on a job that has ended.");
     world_state().context().quiet();
-    heap_.devices().end_services();
+    devices_.end_services();
     if (transport_) transport_->expect_end();
     const bool alone = world_state().meetings().broken() && !met;
     if (alone)
@@ -240,9 +230,9 @@ void JobState::finalize() {
         world_state().sync("finalize");
         if (world_state().spread()) world_state().spread()->complete();  // others wait for what it sent
     }
-    heap_.devices().hide();
+    devices_.hide();
     announce(!alone);
-    heap_.devices().close();  // after the transport, which may still send from its pinned memory
+    devices_.close();  // after the transport, which may still send from its pinned memory
     waits_.end();
 }
 

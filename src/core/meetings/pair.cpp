@@ -4,7 +4,7 @@
 // docs/measurements/2026-11-24-constants.md.
 #include "core/meetings/strategies.hpp"
 
-#include "core/job/job_state.hpp"
+#include "core/base/job_base.hpp"
 #include "core/team/poll.hpp"
 #include "core/team/team_state.hpp"
 

@@ -14,8 +14,7 @@ class TeamState;
 class ContextState {
   public:
     /// A team owns its default context. Any other context holds its team, whose tables it reads.
-    ContextState(JobState& job, TeamState& team, const ContextOptions& options,
-                 std::shared_ptr<TeamState> held);
+    ContextState(TeamState& team, const ContextOptions& options, std::shared_ptr<TeamState> held);
     /// Local; completes outstanding operations.
     ~ContextState();
     ContextState(const ContextState&) = delete;

@@ -1,11 +1,12 @@
 #include "core/team/elements.hpp"
 
-#include "core/job/job_state.hpp"
+#include "core/base/job_base.hpp"
+#include "core/team/team_state.hpp"
 
 namespace atl::core {
 
 Elements::Elements(const Team& team, std::uint64_t elements)
-    : team_(team.state().job().compares_dtypes() ? &team.state() : nullptr) {
+    : team_(team.state().job_base().compares_dtypes() ? &team.state() : nullptr) {
     if (team_) team_->elements = elements;
 }
 

@@ -1,7 +1,7 @@
 #include "core/team/meetings.hpp"
 
+#include "core/base/job_base.hpp"
 #include "core/calls/call_text.hpp"
-#include "core/job/job_state.hpp"
 #include "core/team/team_state.hpp"
 
 #include <cstring>
@@ -9,9 +9,9 @@
 namespace atl::core {
 
 Meetings::Meetings(TeamState& team, ControlBlock* control, int n_pes, int my_pe)
-    : recorded(*team.job().recorder, team.job().meter.get(), team.identity()),
+    : recorded(*team.job_base().recorder, team.job_base().meter.get(), team.identity()),
       team_(team),
-      job_(team.job()),
+      job_(team.job_base()),
       control_(control),
       n_pes_(n_pes),
       my_pe_(my_pe) {

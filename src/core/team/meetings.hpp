@@ -1,9 +1,9 @@
 // Meetings: a member's barriers and exchanges on a team.
 //
-// The shape of a team selects its strategy. Each strategy has a file in this folder. Teams whose PEs have a
-// core each use pair, or dissemination with lines. Those with more PEs than cores use oversubscribed, those
-// over several hosts far. A strategy passes on the fingerprint of the call, and waits by `wait_flag`, which
-// bounds the wait.
+// The shape of a team selects its strategy. Each strategy has a file in src/core/meetings, which defines its
+// row of functions. Teams whose PEs have a core each use pair, or dissemination with lines. Those with more
+// PEs than cores use oversubscribed, those over several hosts far. A strategy passes on the fingerprint of
+// the call, and waits by `wait_flag`, which bounds the wait.
 #pragma once
 
 #include "core/base/control_block.hpp"
@@ -20,7 +20,7 @@ namespace atl::core {
 
 static_assert(sizeof(CallRecord) == exchange_bytes);  // a record is the data of one exchange
 
-class JobState;
+class JobBase;
 class TeamState;
 
 /// The meetings of one member. One thread at a time meets; a second one is detected.
@@ -196,7 +196,7 @@ class Meetings {
     [[noreturn]] void throw_mismatch(const Published& one, const Published& other) const;
 
     TeamState& team_;
-    JobState& job_;
+    JobBase& job_;
     ControlBlock* control_;
     const Strategy* strategy_ = nullptr;  ///< null: the only member
     int n_pes_;

@@ -1,6 +1,6 @@
 #include "core/team/member_team.hpp"
 
-#include "core/job/job_state.hpp"
+#include "core/base/job_base.hpp"
 #include "core/team/team_state.hpp"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace {
 
 /// Creates or finds the control block. The first member makes it in its arena and puts its offset, plus one,
 /// into the others' word. Each of them resets its own word to zero.
-ControlBlock* first_meeting(JobState& job, const std::vector<int>& members, bool leads, long* word) {
-    const Context& context = job.world_state().context();
+ControlBlock* first_meeting(JobBase& job, const Context& context, const std::vector<int>& members, bool leads,
+                            long* word) {
     if (!leads) {
         const long place = context.wait_until(word, Compare::ne, 0L);
         context.atomic_set(word, 0L, job.pe());
@@ -32,8 +32,9 @@ ControlBlock* first_meeting(JobState& job, const std::vector<int>& members, bool
 /// and sends each of them the table. Then they inform the members of their parts.
 class MeetingOfParts {
   public:
-    MeetingOfParts(JobState& job, const std::vector<int>& members, const Parts& parts, long* word)
-        : job_(job), context_(job.world_state().context()), members_(members), parts_(parts), word_(word) {}
+    MeetingOfParts(JobBase& job, const Context& context, const std::vector<int>& members, const Parts& parts,
+                   long* word)
+        : job_(job), context_(context), members_(members), parts_(parts), word_(word) {}
 
     TeamMemory run(int my_pe) {
         const bool leads = parts_.leads(my_pe);
@@ -86,7 +87,7 @@ class MeetingOfParts {
         detail::WaitReason why;
         why.operation = "making an active set's team";
         why.peer = leader(part);
-        detail::wait(job_, job_.pace().spins, why, -1,
+        detail::wait(job_.job_state(), job_.pace().spins, why, -1,
                      [&] { return table()[part].load(std::memory_order_acquire) != 0; });
     }
     void put(int part, std::uint64_t offset, const void* src, std::size_t bytes) const {
@@ -118,7 +119,7 @@ class MeetingOfParts {
         await_entry(0);
     }
 
-    JobState& job_;
+    JobBase& job_;
     const Context& context_;
     const std::vector<int>& members_;
     const Parts& parts_;
@@ -130,7 +131,8 @@ class MeetingOfParts {
 }  // namespace
 
 Team make_member_team(const Job& owner, std::vector<int> members, long* word) {
-    JobState& job = owner.state();
+    TeamState& world = owner.world().state();
+    JobBase& job = world.job_base();
     const auto me = std::find(members.begin(), members.end(), job.pe());
     if (me == members.end())
         throw Error(ErrorCode::invalid_argument,
@@ -139,11 +141,11 @@ Team make_member_team(const Job& owner, std::vector<int> members, long* word) {
                         "; only its members take part.");
     const int my_pe = static_cast<int>(me - members.begin());
     const Parts parts(job, members, my_pe);
-    const TeamMemory memory = parts.count() == 1
-                                  ? TeamMemory{first_meeting(job, members, my_pe == 0, word), my_pe == 0, {}}
-                                  : MeetingOfParts(job, members, parts, word).run(my_pe);
-    return Team(
-        std::make_shared<TeamState>(job, job.teams().next_number(), std::move(members), my_pe, memory));
+    const TeamMemory memory =
+        parts.count() == 1
+            ? TeamMemory{first_meeting(job, world.context(), members, my_pe == 0, word), my_pe == 0, {}}
+            : MeetingOfParts(job, world.context(), members, parts, word).run(my_pe);
+    return Team(std::make_shared<TeamState>(job, job.next_team_number(), std::move(members), my_pe, memory));
 }
 
 }  // namespace atl::core

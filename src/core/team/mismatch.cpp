@@ -7,8 +7,8 @@
 // If it still waits when it wakes, it reads the other members' publications. The team is then broken.
 // Publications remain, so that later members find them.
 #include "common/elf/call_site.hpp"
+#include "core/base/job_base.hpp"
 #include "core/calls/call_text.hpp"
-#include "core/job/job_state.hpp"
 #include "core/team/meetings.hpp"
 #include "core/team/team_state.hpp"
 

@@ -1,6 +1,7 @@
 #include "core/team/predefined_teams.hpp"
 
-#include "core/job/job_state.hpp"
+#include "core/base/job_base.hpp"
+#include "core/team/team_state.hpp"
 
 #include <algorithm>
 
@@ -26,7 +27,7 @@ const Team& PredefinedTeams::rail() {
     const std::lock_guard lock(rail_mutex_);
     if (!rail_) {
         auto* control = static_cast<ControlBlock*>(job_.arena().allocate(ControlBlock::bytes(1)));
-        auto team = std::make_shared<TeamState>(job_, next_number(), std::vector<int>{job_.pe()}, 0,
+        auto team = std::make_shared<TeamState>(job_, job_.next_team_number(), std::vector<int>{job_.pe()}, 0,
                                                 TeamMemory{control, true, {}});
         team->set_predefined();
         rail_ = Team(std::move(team));

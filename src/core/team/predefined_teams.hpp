@@ -3,18 +3,17 @@
 
 #include "atoll/team.hpp"
 
-#include <atomic>
 #include <mutex>
 #include <utility>
 
 namespace atl::core {
 
-class JobState;
+class JobBase;
 
 /// The world team and the teams of its hosts (job.hpp). Each call returns the same object every time.
 class PredefinedTeams {
   public:
-    explicit PredefinedTeams(JobState& job) : job_(job) {}
+    explicit PredefinedTeams(JobBase& job) : job_(job) {}
     void set_world(Team world) { world_ = std::move(world); }
     /// Collective over the world, in a job of several domains. In others the world serves for all of them.
     void split_world();
@@ -24,14 +23,11 @@ class PredefinedTeams {
     const Team& host() const { return host_ ? host_ : world_; }
     /// Made when first needed if the job has one domain: then it is this PE alone.
     const Team& rail();
-    /// A number of a new team, unique on this PE. The world team has number 0.
-    int next_number() { return ++numbers_; }
 
   private:
-    JobState& job_;
+    JobBase& job_;
     Team world_, shared_, host_, rail_;
     std::mutex rail_mutex_;
-    std::atomic<int> numbers_{0};  // atomic: threads may split different teams at once
 };
 
 }  // namespace atl::core

@@ -4,7 +4,7 @@
 #include "core/team/spread.hpp"
 
 #include "atoll/device/control.hpp"
-#include "core/job/job_state.hpp"
+#include "core/base/job_base.hpp"
 #include "core/team/team_state.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace atl::core {
 
-Parts::Parts(const JobState& job, const std::vector<int>& world_pes, int my_pe) {
+Parts::Parts(const JobBase& job, const std::vector<int>& world_pes, int my_pe) {
     std::map<int, int> numbers;
     for (std::size_t i = 0; i < world_pes.size(); ++i) {
         const int member = static_cast<int>(i);
@@ -30,7 +30,7 @@ Parts::Parts(const JobState& job, const std::vector<int>& world_pes, int my_pe) 
         if (part_of[i] == mine) local.push_back(static_cast<int>(i));
 }
 
-void TeamMemory::find_control(const JobState& job, const Parts& parts, const std::vector<int>& members) {
+void TeamMemory::find_control(const JobBase& job, const Parts& parts, const std::vector<int>& members) {
     if (!owned)
         control = static_cast<ControlBlock*>(job.arena().address(
             members[static_cast<std::size_t>(parts.local[0])], places[static_cast<std::size_t>(parts.mine)]));
@@ -51,13 +51,13 @@ std::size_t TeamMemory::bytes(const Parts& parts, int part) {
     return SpreadBlock::line_up(ControlBlock::bytes(size) + spread);
 }
 
-bool TeamMemory::is_doubled(const JobState& job, const Parts& parts) {
+bool TeamMemory::is_doubled(const JobBase& job, const Parts& parts) {
     return parts.part_of.size() > 1 && (parts.count() > 1 || job.topology().everything_routed());
 }
 
 Spread::Spread(TeamState& team, Parts parts, const TeamMemory& memory)
     : team_(team),
-      job_(team.job()),
+      job_(team.job_base()),
       parts_(std::move(parts)),
       places_(memory.places),
       first_row_(1, 0),
@@ -210,7 +210,7 @@ std::uint32_t Spread::await_round(const char* operation, int round, int from) {
     reason.operation = operation;
     reason.team = team_.number();
     reason.peer = team_.world_pe(parts_.first[static_cast<std::size_t>(from)]);
-    detail::SlowWait slow(job_, reason, -1);
+    detail::SlowWait slow(job_.job_state(), reason, -1);
     while (!here()) {
         slow.pause();
         team_.meetings().check_thread(operation);

@@ -13,7 +13,7 @@
 
 namespace atl::core {
 
-class JobState;
+class JobBase;
 class TeamState;
 
 /// The division of a team's members, in order, into domains. Parts are numbered in the order of their first
@@ -27,7 +27,7 @@ struct Parts {
     std::vector<int> local;     ///< members of it
 
     Parts() = default;
-    Parts(const JobState& job, const std::vector<int>& world_pes, int my_pe);
+    Parts(const JobBase& job, const std::vector<int>& world_pes, int my_pe);
     int count() const { return static_cast<int>(first.size()); }
     bool leads(int my_pe) const { return first[static_cast<std::size_t>(mine)] == my_pe; }
 };
@@ -41,15 +41,15 @@ struct TeamMemory {
     bool doubled = false;  ///< a second block of the same size follows each, for the team's twin
 
     /// Finds the block of this PE's part, from `places`. `members` are world PEs.
-    void find_control(const JobState& job, const Parts& parts, const std::vector<int>& members);
+    void find_control(const JobBase& job, const Parts& parts, const std::vector<int>& members);
     [[noreturn]] static void fail_no_room(int world_pe);
     /// Bytes in which a part's members meet.
     static std::size_t bytes(const Parts& parts, int part);
     /// True if streams may need a twin of such a team (TeamState::twin): a small one with members that only a
     /// transport reaches.
-    static bool is_doubled(const JobState& job, const Parts& parts);
+    static bool is_doubled(const JobBase& job, const Parts& parts);
     /// Bytes that the first member of this PE's part allocates.
-    static std::size_t allocation_bytes(const JobState& job, const Parts& parts) {
+    static std::size_t allocation_bytes(const JobBase& job, const Parts& parts) {
         return bytes(parts, parts.mine) * (is_doubled(job, parts) ? 2 : 1);
     }
 };
@@ -171,7 +171,7 @@ class Spread {
     char* row_of(std::size_t member) const;
 
     TeamState& team_;
-    JobState& job_;
+    JobBase& job_;
     Parts parts_;
     std::vector<std::uint64_t> places_;
     std::vector<std::size_t> first_row_;  ///< by part, and one after the last

@@ -1,8 +1,8 @@
 // Team: membership and splits. Its collectives are in src/collective.
 #include "atoll/team.hpp"
 
-#include "core/job/job_state.hpp"
 #include "core/team/context_state.hpp"
+#include "core/team/team_state.hpp"
 
 #include <algorithm>
 
@@ -82,7 +82,7 @@ void Team::destroy() { state().destroy(); }
 
 Context Team::create_context(const ContextOptions& options) const {
     state().check_alive();
-    return Context(std::make_shared<core::ContextState>(state().job(), state(), options, state_));
+    return Context(std::make_shared<core::ContextState>(state(), options, state_));
 }
 
 const Context& Team::context() const { return state().context(); }

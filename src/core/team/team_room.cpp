@@ -1,7 +1,7 @@
 #include "core/team/team_room.hpp"
 
 #include "atoll/device/control.hpp"
-#include "core/job/job_state.hpp"
+#include "core/base/job_base.hpp"
 
 #include <algorithm>
 
@@ -52,7 +52,7 @@ struct AllProposals {
 
 }  // namespace
 
-TeamRoom::TeamRoom(JobState& job, int n_pes, bool for_streams)
+TeamRoom::TeamRoom(JobBase& job, int n_pes, bool for_streams)
     : n_pes_(n_pes), place_(job.kernels().places), room_(job.kernels().rooms) {
     propose_place(0);
     if (!for_streams) return;

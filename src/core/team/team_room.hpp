@@ -8,7 +8,7 @@
 
 namespace atl::core {
 
-class JobState;
+class JobBase;
 
 /// A member's proposal: offsets in units of KernelPlaces.
 struct RoomOffer {
@@ -23,7 +23,7 @@ struct RoomOffer {
 class TeamRoom {
   public:
     /// `for_streams`: the team also wants memory for collectives on streams.
-    TeamRoom(JobState& job, int n_pes, bool for_streams);
+    TeamRoom(JobBase& job, int n_pes, bool for_streams);
     const RoomOffer& offer() const { return offer_; }
     /// Makes the next proposal, if those of all members differ.
     void go_on(const std::vector<RoomOffer>& offers);

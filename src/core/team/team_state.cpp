@@ -1,7 +1,7 @@
 #include "core/team/team_state.hpp"
 
-#include "core/context/route.hpp"
-#include "core/job/job_state.hpp"
+#include "core/base/job_base.hpp"
+#include "core/team/context_state.hpp"
 #include "core/team/team_room.hpp"
 
 #include <algorithm>
@@ -24,8 +24,9 @@ std::uint32_t identity_of(std::initializer_list<std::uint64_t> parts, const std:
 
 }  // namespace
 
-TeamState::TeamState(JobState& job, int number, std::vector<int> members, int my_pe, const TeamMemory& memory)
-    : job_(job),
+TeamState::TeamState(JobBase& job, int number, std::vector<int> members, int my_pe, const TeamMemory& memory)
+    : job_(job.job_state()),
+      base_(job),
       number_(number),
       members_(std::move(members)),
       my_pe_(my_pe),
@@ -50,14 +51,14 @@ TeamState::TeamState(JobState& job, int number, std::vector<int> members, int my
 std::uint32_t TeamState::identity() const { return number_ == 0 ? 1 : identity_of({}, members_); }
 
 void TeamState::renew_context() {
-    context_ = Context(std::make_shared<ContextState>(job_, *this, ContextOptions{}, nullptr));
+    context_ = Context(std::make_shared<ContextState>(*this, ContextOptions{}, nullptr));
 }
 
 TeamState::~TeamState() = default;
 
 detail::TeamMap TeamState::map() const {
     const int pes = n_pes();
-    const bool checks = job_.settings().checks(common::CheckLevel::basic);
+    const bool checks = base_.settings().checks(common::CheckLevel::basic);
     return {.table = slots_.empty() ? nullptr : slots_.data(),
             .first = first_,
             .step = step_,
@@ -65,6 +66,8 @@ detail::TeamMap TeamState::map() const {
             .my_pe = my_pe_,
             .checked_pes = checks ? static_cast<unsigned>(pes) : UINT_MAX};
 }
+
+int TeamState::first_far() const { return base_.topology().first_far(members_); }
 
 int TeamState::find(int world_pe) const {
     const auto it = std::find(members_.begin(), members_.end(), world_pe);
@@ -83,7 +86,7 @@ void TeamState::fail_unusable() const {
             "This team was destroyed; team numbers and contexts made from it are gone too. Make a new team, "
             "or use the world team.");
     throw Error(ErrorCode::collective_mismatch,
-                "PE " + std::to_string(job_.pe()) + " is out of step with " + name() +
+                "PE " + std::to_string(base_.pe()) + " is out of step with " + name() +
                     ". An earlier collective ended here by an error after this PE had arrived (calls that "
                     "differ, two "
                     "threads, a timeout, Ctrl-C, a PE that died). One-sided operations "
@@ -101,12 +104,12 @@ void TeamState::destroy() {
     complete();
     sync("team_destroy");
     destroyed_ = true;
-    if (StreamServices* services = job_.stream_services()) services->end_team(*this);
-    job_.heap().devices().release_kernels(*this);
+    if (StreamServices* services = base_.stream_services()) services->end_team(*this);
+    base_.devices().release_kernels(*this);
     release_attachments();
     // The owner may free the block only once all members have read their last flag in it.
     control_->left.flag.value.fetch_add(1, std::memory_order_acq_rel);
-    if (owns_control_) job_.arena().retire(control_, spread_ ? spread_->local().n_pes() : n_pes());
+    if (owns_control_) base_.arena().retire(control_, spread_ ? spread_->local().n_pes() : n_pes());
 }
 
 void TeamState::release_attachments() {
@@ -128,14 +131,14 @@ void TeamState::complete() const {
 TeamState& TeamState::twin() {
     if (!doubled_) throw Error(ErrorCode::unsupported, name() + " has no memory for collectives on streams.");
     std::call_once(twin_once_, [&] {
-        const Parts parts(job_, members_, my_pe_);
+        const Parts parts(base_, members_, my_pe_);
         char* const behind = reinterpret_cast<char*>(control_) + TeamMemory::bytes(parts, parts.mine);
         TeamMemory memory{reinterpret_cast<ControlBlock*>(behind), false, {}, false};
         if (spread_)
             for (int part = 0; part < parts.count(); ++part)
                 memory.places.push_back(spread_->places()[static_cast<std::size_t>(part)] +
                                         TeamMemory::bytes(parts, part));
-        twin_ = std::make_unique<TeamState>(job_, number_, members_, my_pe_, memory);
+        twin_ = std::make_unique<TeamState>(base_, number_, members_, my_pe_, memory);
         twin_->meetings_.recorded.set_team(identity_of({meetings_.recorded.team()}, members_));
     });
     return *twin_;
@@ -204,7 +207,7 @@ std::vector<RoomOffer> settle_rooms(TeamState& parent, TeamRoom* mine, int color
 std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const CallRecord& record) {
     const Meetings::Within within(parent.meetings(), "split");
     parent.agree(record);
-    JobState& job = parent.job();
+    JobBase& job = parent.job_base();
     const SplitRequest request{color, key};
     parent.exchange("team_split", &request, sizeof request);
     const auto requests = all_exchanged<SplitRequest>(parent);
@@ -219,7 +222,7 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     ControlBlock* control = nullptr;
     std::optional<TeamRoom> room;
     if (!members.empty())
-        room.emplace(job, static_cast<int>(members.size()), first_far(job, world_members) < 0);
+        room.emplace(job, static_cast<int>(members.size()), job.topology().first_far(world_members) < 0);
     NewControl mine{1, room ? room->offer() : RoomOffer{}};
     if (leads) {
         job.arena().sweep();
@@ -249,7 +252,7 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     const RecordedCalls& calls = parent.meetings().recorded;
     const std::uint32_t identity = identity_of({calls.team(), calls.count()}, world_members);
     auto team =
-        std::make_shared<TeamState>(job, job.teams().next_number(), std::move(world_members), my_pe, memory);
+        std::make_shared<TeamState>(job, job.next_team_number(), std::move(world_members), my_pe, memory);
     team->meetings().recorded.set_team(identity);
     room->keep(offers, team->kernels);
     return team;

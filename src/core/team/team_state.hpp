@@ -17,6 +17,7 @@
 
 namespace atl::core {
 
+class JobBase;
 class JobState;
 
 /// State that a layer above keeps with a team.
@@ -32,12 +33,14 @@ struct TeamAttachment {
 class TeamState {
   public:
     /// `members` are world PEs. They may meet as soon as the first is constructed, so `memory` must be ready.
-    TeamState(JobState& job, int number, std::vector<int> members, int my_pe, const TeamMemory& memory);
+    TeamState(JobBase& job, int number, std::vector<int> members, int my_pe, const TeamMemory& memory);
     ~TeamState();
     TeamState(const TeamState&) = delete;
     TeamState& operator=(const TeamState&) = delete;
 
     JobState& job() const { return job_; }
+    /// The parts of the job that this folder may use.
+    JobBase& job_base() const { return base_; }
     int number() const { return number_; }  ///< for people: world is 0, others are counted on this PE
     int my_pe() const { return my_pe_; }
     int n_pes() const { return static_cast<int>(members_.size()); }
@@ -71,6 +74,8 @@ class TeamState {
     TeamState& twin();
     /// Completes this PE's puts to others in meetings and messages.
     void complete() const;
+    /// The first member whose host heap only a transport reaches, as a PE of the world; -1: none.
+    int first_far() const;
     /// A number that all members compute alike from the team's members; 1 for the world team, never 0.
     std::uint32_t identity() const;
     /// Marks a team that the job made and that lasts as long.
@@ -107,6 +112,7 @@ class TeamState {
     [[noreturn]] void fail_unusable() const;
 
     JobState& job_;
+    JobBase& base_;
     int number_;
     std::vector<int> members_;
     std::vector<int> slots_;  ///< empty when members are slots first + i * step

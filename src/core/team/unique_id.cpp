@@ -1,8 +1,8 @@
 #include "core/team/unique_id.hpp"
 
 #include "common/text.hpp"
-#include "core/context/route.hpp"
-#include "core/job/job_state.hpp"
+#include "core/base/job_base.hpp"
+#include "core/team/team_state.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -40,7 +40,7 @@ struct Id {
     static Id of(std::uint64_t value) { return std::bit_cast<Id>(value); }
     std::uint64_t value() const { return std::bit_cast<std::uint64_t>(*this); }
     std::uint64_t offset(const Arena& arena) const { return arena.begin() + units * unit_bytes; }
-    bool may_be_of(const JobState& job) const {
+    bool may_be_of(const JobBase& job) const {
         const std::uint64_t at = units * unit_bytes, size = BoardWords::bytes(job.n_pes());
         return count != 0 && pe < job.n_pes() && at + size <= job.arena().bytes();
     }
@@ -55,9 +55,9 @@ std::string text_of(std::uint64_t id) {
 /// The board of an id, on any PE: atomic operations by loads and stores or by the transport.
 class Board {
   public:
-    Board(JobState& job, std::uint64_t id)
+    Board(JobBase& job, std::uint64_t id)
         : job_(job), pe_(Id::of(id).pe), offset_(Id::of(id).offset(job.arena())) {
-        if (path_to(job, Memory::host, pe_) == Path::window)
+        if (job.topology().has_window_to(pe_))
             near_ = static_cast<BoardWords*>(job.arena().address(pe_, offset_));
     }
     std::uint64_t load(std::size_t at) const {
@@ -92,7 +92,7 @@ class Board {
         return job_.transport()->atomic(0, pe_, offset_ + at, op, DType::uint64, value, compare);
     }
 
-    JobState& job_;
+    JobBase& job_;
     int pe_;
     std::uint64_t offset_;
     BoardWords* near_ = nullptr;
@@ -101,7 +101,7 @@ class Board {
 /// One member's way from the id to the team.
 class TeamOfId {
   public:
-    TeamOfId(JobState& job, std::uint64_t id, int n_pes, int my_pe)
+    TeamOfId(JobBase& job, std::uint64_t id, int n_pes, int my_pe)
         : job_(job), id_(id), n_pes_(n_pes), my_pe_(my_pe), board_(checked(job, id, n_pes, my_pe), id) {
         if (board_.load(Board::id) != id)
             throw Error(
@@ -116,7 +116,7 @@ class TeamOfId {
         arrive();
         for (int i = 0; i < n_pes_; ++i) members_.push_back(static_cast<int>(await(Board::member(i), i) - 1));
         check_members();
-        TeamState first(job_, job_.teams().next_number(), members_, my_pe_, memory());
+        TeamState first(job_, job_.next_team_number(), members_, my_pe_, memory());
         first.meetings().recorded.set_team(static_cast<std::uint32_t>((id_ * 0x9e3779b97f4a7c15) >> 32) | 2);
         leave();
         // A split gives the team its memory for kernels and streams.
@@ -133,7 +133,7 @@ class TeamOfId {
   private:
     static constexpr std::uint64_t no_room = ~std::uint64_t{0};
 
-    static JobState& checked(JobState& job, std::uint64_t id, int n_pes, int my_pe) {
+    static JobBase& checked(JobBase& job, std::uint64_t id, int n_pes, int my_pe) {
         if (n_pes < 1 || n_pes > job.n_pes())
             throw Error(ErrorCode::invalid_argument, "team_init: n_pes is " + std::to_string(n_pes) +
                                                          "; pass 1 to " + std::to_string(job.n_pes()) +
@@ -176,7 +176,7 @@ class TeamOfId {
         if (static_cast<std::size_t>(i) < members_.size()) why.peer = members_[static_cast<std::size_t>(i)];
         std::uint64_t value = 0;
         try {
-            detail::wait(job_, job_.pace().spins, why, -1, [&] {
+            detail::wait(job_.job_state(), job_.pace().spins, why, -1, [&] {
                 value = board_.load(at);
                 if (value == 0 && may_end) check_out();
                 return value != 0;
@@ -239,7 +239,7 @@ class TeamOfId {
         if (board_.add(Board::left, 1) + 1 == static_cast<std::uint64_t>(n_pes_)) board_.store(Board::id, 0);
     }
 
-    JobState& job_;
+    JobBase& job_;
     std::uint64_t id_;
     int n_pes_, my_pe_;
     Board board_;
@@ -248,7 +248,7 @@ class TeamOfId {
 
 }  // namespace
 
-std::uint64_t TeamIds::make(JobState& job) {
+std::uint64_t TeamIds::make(JobBase& job) {
     const std::lock_guard lock(mutex_);
     // Boards are not freed: a PE may look at one by an old id at any time.
     const auto is_free = [](void* board) {
@@ -273,7 +273,7 @@ std::uint64_t TeamIds::make(JobState& job) {
     return id.value();
 }
 
-Team make_team(JobState& job, std::uint64_t id, int n_pes, int my_pe) {
+Team make_team(JobBase& job, std::uint64_t id, int n_pes, int my_pe) {
     return Team(TeamOfId(job, id, n_pes, my_pe).run());
 }
 

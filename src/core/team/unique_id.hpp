@@ -9,13 +9,13 @@
 
 namespace atl::core {
 
-class JobState;
+class JobBase;
 
 /// The boards of the ids that this PE has given out.
 class TeamIds {
   public:
     /// Returns an id for one team, never 0. Local. Throws Error(out_of_memory).
-    std::uint64_t make(JobState& job);
+    std::uint64_t make(JobBase& job);
 
   private:
     std::mutex mutex_;  // guards boards_
@@ -25,6 +25,6 @@ class TeamIds {
 
 /// Makes the team of the `n_pes` PEs that call it with the same id. This PE gets number `my_pe` there.
 /// Collective over these PEs. Throws Error: invalid_argument, collective_mismatch, out_of_memory, timeout.
-Team make_team(JobState& job, std::uint64_t id, int n_pes, int my_pe);
+Team make_team(JobBase& job, std::uint64_t id, int n_pes, int my_pe);
 
 }  // namespace atl::core

@@ -1,5 +1,5 @@
 // Waits of all strategies: polls, then turns for a member that needs this core, then a bounded slow wait.
-#include "core/job/job_state.hpp"
+#include "core/base/job_base.hpp"
 #include "core/team/meetings.hpp"
 #include "core/team/poll.hpp"
 #include "core/team/team_state.hpp"
@@ -53,7 +53,7 @@ void Meetings::wait_slowly(const Called& call, detail::Flag& flag, std::uint32_t
     reason.missing = missing;
     reason.look = &look_for_mismatch;
     reason.argument = &waiting;
-    detail::SlowWait slow(job_, reason, -1);
+    detail::SlowWait slow(job_.job_state(), reason, -1);
     for (;;) {
         const std::uint32_t seen = flag.value.load(std::memory_order_acquire);
         if (reached(seen, value)) return;
