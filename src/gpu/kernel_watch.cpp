@@ -90,8 +90,8 @@ void KernelWatch::show(const device::Report* waiting, bool awaited) {
     std::snprintf(record.operation, sizeof record.operation, "%s", operation.c_str());
     record.team = waiting ? waiting->team : 0;
     record.peer = waiting && waiting->team == 0 ? waiting->peer : -1;
-    record.has_value = waiting && waiting->subject == device::Subject::word ? 1 : 0;
-    if (record.has_value != 0) {
+    record.word_bytes = waiting && waiting->subject == device::Subject::word ? 8 : 0;
+    if (record.word_bytes != 0) {
         record.offset = common::address_place | waiting->address;
         record.compare = static_cast<std::uint32_t>(waiting->compare);
         record.expected = waiting->expected;

@@ -7,7 +7,7 @@
 #include <span>
 #include <type_traits>
 
-#include "core/context/signal_notes.hpp"
+#include "core/context/update_notes.hpp"
 #include "shmem/checks.hpp"
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"

@@ -46,7 +46,9 @@ TEST(Wire, WhatAPeDoesComesBackAsItWas) {
     waits.wait.missing[0] = 3;
     waits.calls.resize(2);
     waits.calls[1].call = 17;
-    waits.signals.push_back({64, 4, 3, true});
+    waits.signals.push_back({64, 4, 3, common::UpdateKind::add});
+    waits.writes.push_back({72, 8, 1, common::UpdateKind::put});
+    waits.writes_lost = true;
     const common::PeDoing doing = decode_doing(encode_doing(waits));
     EXPECT_EQ(doing.state, waits.state);
     EXPECT_EQ(doing.text, waits.text);
@@ -64,7 +66,11 @@ TEST(Wire, WhatAPeDoesComesBackAsItWas) {
     EXPECT_EQ(doing.signals[0].place, 64U);
     EXPECT_EQ(doing.signals[0].value, 4U);
     EXPECT_EQ(doing.signals[0].pe, 3);
-    EXPECT_TRUE(doing.signals[0].adds);
+    EXPECT_EQ(doing.signals[0].kind, common::UpdateKind::add);
+    ASSERT_EQ(doing.writes.size(), 1U);
+    EXPECT_EQ(doing.writes[0].place, 72U);
+    EXPECT_TRUE(doing.writes_lost);
+    EXPECT_FALSE(doing.signals_lost);
     const common::PeDoing none = decode_doing(encode_doing(common::of_state(common::PeState::absent, "")));
     EXPECT_FALSE(none.waits);
     EXPECT_EQ(none.text, "");

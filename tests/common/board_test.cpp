@@ -103,7 +103,7 @@ TEST_F(Board, WaitTextNamesEverythingThatIsKnown) {
     wait(1, "signal_wait_until", 3);
     WaitRecord& record = board.entry(1).wait;
     record.team = 2;
-    record.has_value = 1;
+    record.word_bytes = 8;
     record.offset = 0x40;
     record.found = 3;
     record.expected = 4;
@@ -123,7 +123,7 @@ TEST_F(Board, WaitTextNamesEverythingThatIsKnown) {
 TEST_F(Board, NegativeValuesAreShownAsSuch) {
     board.set_state(0, PeState::running);
     wait(0, "wait_until");
-    board.entry(0).wait.has_value = 1;
+    board.entry(0).wait.word_bytes = 8;
     board.entry(0).wait.found = static_cast<std::uint64_t>(-1);
     EXPECT_NE(board.wait_text(0).find("found -1, waiting for == 0"), std::string::npos) << board.wait_text(0);
 }

@@ -137,36 +137,43 @@ TEST_F(FlightRecorder, ASecondRecorderContinues) {
     EXPECT_EQ(event_text(events[1]), "init, pes 4");
 }
 
-std::size_t known_signals(const PeEvents& memory) {
-    return static_cast<std::size_t>(std::count_if(std::begin(memory.signals), std::end(memory.signals),
-                                                  [](const SignalNote& note) { return note.place != 0; }));
+std::size_t known(const UpdateNotes& notes) {
+    return static_cast<std::size_t>(std::count_if(std::begin(notes.notes), std::end(notes.notes),
+                                                  [](const UpdateNote& note) { return note.place != 0; }));
 }
 
 TEST_F(FlightRecorder, KeepsTheLastSignalToEachWordAndPe) {
     for (const std::uint64_t value : {1, 2}) {
-        recorder.note_signal(0, value, 3, false);
-        recorder.note_signal(8, value, 3, true);
-        recorder.note_signal(0, value, 4, true);
+        recorder.signals().note(0, value, 3, UpdateKind::set);
+        recorder.signals().note(8, value, 3, UpdateKind::add);
+        recorder.signals().note(0, value, 4, UpdateKind::add);
     }
-    EXPECT_EQ(known_signals(*memory), 3U);
-    for (const SignalNote& note : memory->signals) EXPECT_TRUE(note.place == 0 || note.value == 2);
-    EXPECT_EQ(memory->signals_lost, 0U);
+    EXPECT_EQ(known(memory->signals), 3U);
+    for (const UpdateNote& note : memory->signals.notes) EXPECT_TRUE(note.place == 0 || note.value == 2);
+    EXPECT_EQ(memory->signals.has_lost, 0U);
 }
 
-TEST_F(FlightRecorder, ForgetsSignalsToMemoryThatIsHandedOut) {
-    for (const std::uint64_t place : {0, 64, 128}) recorder.note_signal(place, 1, 0, false);
-    recorder.forget_signals(64, 128);
-    EXPECT_EQ(known_signals(*memory), 2U);
+TEST_F(FlightRecorder, ForgetsUpdatesOfMemoryThatIsHandedOut) {
+    for (const std::uint64_t place : {0, 64, 128}) {
+        recorder.signals().note(place, 1, 0, UpdateKind::set);
+        recorder.writes().note(place, 1, 0, UpdateKind::put);
+    }
+    recorder.forget_updates(64, 128);
+    EXPECT_EQ(known(memory->signals), 2U);
+    EXPECT_EQ(known(memory->writes), 2U);
     Recorder again(*memory);
-    EXPECT_EQ(known_signals(*memory), 0U);
+    EXPECT_EQ(known(memory->signals), 0U);
+    EXPECT_EQ(known(memory->writes), 0U);
 }
 
 TEST_F(FlightRecorder, TellsThatSignalsWereLost) {
-    for (std::uint64_t i = 0; i <= PeEvents::signal_tries; ++i) {
-        EXPECT_EQ(memory->signals_lost, 0U);
-        recorder.note_signal(i * 8 * PeEvents::signal_notes, 1, 0, false);
+    for (std::uint64_t i = 0; i <= UpdateNotes::tries; ++i) {
+        EXPECT_EQ(memory->signals.has_lost, 0U);
+        recorder.signals().note(i * 8 * UpdateNotes::entries, 1, 0, UpdateKind::set);
+        recorder.writes().note(i * 8, 1, 0, UpdateKind::set);
     }
-    EXPECT_EQ(memory->signals_lost, 1U);
+    EXPECT_EQ(memory->signals.has_lost, 1U);
+    EXPECT_EQ(memory->writes.has_lost, 0U);
 }
 
 TEST_F(FlightRecorder, UnknownOperationsAreOther) {

@@ -16,6 +16,7 @@ using common::CallSeen;
 using common::EventState;
 using common::PeDoing;
 using common::PeState;
+using common::UpdateKind;
 
 class HangCause : public ::testing::Test {
   public:
@@ -148,13 +149,16 @@ class UnsetWord : public HangCause {
   public:
     UnsetWord() {
         common::WaitCopy& awaited = wait(3, "signal_wait_until", {}).wait;
-        awaited.has_value = 1;
+        awaited.word_bytes = 8;
         awaited.offset = 64;
+        awaited.block_begin = 32;
+        awaited.block_bytes = 64;
         for (const int number : {0, 1, 2}) wait(number, "barrier", {3});
     }
     void signal(int from, int to, std::uint64_t value, bool adds = false, std::uint64_t place = 64) {
-        pe(from).signals.push_back({place, value, to, adds});
+        pe(from).signals.push_back({place, value, to, adds ? UpdateKind::add : UpdateKind::set});
     }
+    void write(int from, const common::UpdateSeen& update) { pe(from).writes.push_back(update); }
     static std::string sentence(const std::string& signals) {
         return "PE 3 waits in signal_wait_until" + signals +
                ", and every PE waits: none is left that could set it";
@@ -162,14 +166,14 @@ class UnsetWord : public HangCause {
 };
 
 TEST_F(UnsetWord, NoSignal) {
-    signal(0, 3, 1, false, 72);
+    signal(0, 3, 1, false, 256);
     EXPECT_EQ(cause(), sentence(""));
 }
 
 TEST_F(UnsetWord, TheSignalsItGot) {
     for (const int number : {0, 1}) signal(number, 3, 1);
     signal(2, 3, 4, true);
-    EXPECT_EQ(cause(), sentence(" (PE 2 last added 4, PE 0,1 last set it to 1)"));
+    EXPECT_EQ(cause(), sentence(" (PE 2 last added 4 to it, PE 0,1 last set it to 1)"));
 }
 
 TEST_F(UnsetWord, ASignalToAnotherPe) {
@@ -183,7 +187,7 @@ TEST_F(UnsetWord, ASignalToAnotherPe) {
 
 TEST_F(UnsetWord, OnePeHasNotSignalled) {
     for (const int number : {0, 2}) signal(number, 3, 1, true);
-    EXPECT_EQ(cause(), sentence(" (PE 0,2 last added 1, and PE 1 has not signalled it)"));
+    EXPECT_EQ(cause(), sentence(" (PE 0,2 last added 1 to it, and PE 1 has not signalled it)"));
     EXPECT_EQ(find_cause(doing).pes, (std::vector{1, 3}));
 }
 
@@ -198,16 +202,55 @@ TEST_F(UnsetWord, ItsOnlySenderIsWaitedFor) {
 TEST_F(UnsetWord, NothingFollowsFromSignalsThatAreNotKnown) {
     pe(1).signals_lost = true;
     for (const int number : {0, 2}) signal(number, 3, 1, true);
-    EXPECT_EQ(cause(), sentence(" (PE 0,2 last added 1)"));
+    EXPECT_EQ(cause(), sentence(" (PE 0,2 last added 1 to it)"));
     pe(0).signals.clear();
-    EXPECT_EQ(cause(), sentence(" (PE 2 last added 1)"));
+    EXPECT_EQ(cause(), sentence(" (PE 2 last added 1 to it)"));
+}
+
+TEST_F(UnsetWord, PutsAndAtomicOperations) {
+    write(0, {48, 32, 3, UpdateKind::put});
+    write(1, {64, 7, 3, UpdateKind::add});
+    write(2, {64, 0, 3, UpdateKind::change});
+    EXPECT_EQ(cause(),
+              sentence(" (PE 1 last added 7 to it, PE 2 last changed it, PE 0 last put 32 bytes to it)"));
+    pe(0).writes[0].value = 16;  // ends before the word
+    EXPECT_EQ(cause(),
+              sentence(" (PE 1 last added 7 to it, PE 2 last changed it, and PE 0 has not updated it)"));
+    pe(1).writes_lost = true;
+    EXPECT_EQ(cause(), sentence(" (PE 1 last added 7 to it, PE 2 last changed it)"));
+    signal(0, 3, 1);  // other updates than signals then tell nothing of the word
+    EXPECT_NE(cause().find("PE 0 last set it to 1)"), std::string::npos) << cause();
+}
+
+TEST_F(UnsetWord, AnotherWordOfItsAllocation) {
+    write(0, {72, 1, 3, UpdateKind::set});
+    EXPECT_EQ(cause(), sentence(" (PE 0 last set the element after it to 1)"));
+    EXPECT_EQ(find_cause(doing).pes, (std::vector{0, 3}));
+    pe(0).writes[0].place = 56;
+    EXPECT_EQ(cause(), sentence(" (PE 0 last set the element before it to 1)"));
+    pe(0).writes[0].place = 256;  // of another allocation
+    EXPECT_EQ(cause(), sentence(""));
+}
+
+/// Each PE sets the word of its own number. The awaited word is PE 1's.
+TEST_F(UnsetWord, TheWordOfAPeByItsNumber) {
+    write(0, {56, 1, 3, UpdateKind::set});
+    write(2, {72, 1, 3, UpdateKind::set});
+    EXPECT_EQ(cause(),
+              sentence(" (PE 1 has not updated it, and others have updated the elements beside it)"));
+    EXPECT_EQ(find_cause(doing).pes, (std::vector{1, 3}));
+    write(1, {80, 1, 3, UpdateKind::set});
+    EXPECT_EQ(cause(), sentence(" (PE 1 last set the element 2 places after it to 1)"));
+    pe(1).writes.clear();
+    pe(2).writes_lost = true;
+    EXPECT_EQ(cause(), sentence(""));
 }
 
 TEST_F(UnsetWord, EachWaitHasItsOwnSignals) {
     common::WaitCopy& awaited = wait(0, "signal_wait_until", {}).wait;
     pe(0).text = "a wait";
     awaited.missing[0] = -1;
-    awaited.has_value = 1;
+    awaited.word_bytes = 8;
     awaited.offset = 128;
     for (const int number : {1, 2}) {
         signal(number, 3, 7);
@@ -221,7 +264,7 @@ TEST_F(UnsetWord, EachWaitHasItsOwnSignals) {
 TEST_F(UnsetWord, TheShortestCircle) {
     for (const int number : {0, 1}) {
         common::WaitCopy& awaited = wait(number, "signal_wait_until", {}).wait;
-        awaited.has_value = 1;
+        awaited.word_bytes = 8;
         awaited.offset = 64;
     }
     wait(2, "barrier", {0, 1, 3});

@@ -1,6 +1,7 @@
 // Atomic operations on one element of a symmetric array.
 #include "calls/registry.hpp"
 #include "gpu/stream_cache.hpp"
+#include "operations/notes.hpp"
 #include "pool/pool.hpp"
 
 #include <deque>
@@ -97,7 +98,11 @@ PyObject* run(PyObject* const* a, const Adopted& adopted, PyArrayObject* fetch, 
                                   reinterpret_cast<T*>(element), value, compare, pe);
                     return none();
                 }
-                return result(apply<O>(ctx, reinterpret_cast<T*>(element), value, compare, pe), dst);
+                auto* const word = reinterpret_cast<T*>(element);
+                const T before = apply<O>(ctx, word, value, compare, pe);
+                if (O.code != AtomicOp::fetch && (O.code != AtomicOp::compare_swap || before == compare))
+                    note_atomic(ctx, O.code, word, value, pe);
+                return result(before, dst);
             }
         },
         refuse);

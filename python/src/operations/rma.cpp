@@ -2,6 +2,7 @@
 #include "arrays/transfer.hpp"
 #include "calls/registry.hpp"
 #include "operations/elements/irregular.hpp"
+#include "operations/notes.hpp"
 
 #include <memory>
 #include <vector>
@@ -29,9 +30,12 @@ void put_value(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObjec
     const std::size_t item = item_bytes(dst);
     Element element(dst);
     write_element({spec, "src", reinterpret_cast<PyObject*>(PyArray_DESCR(dst))}, value, element.data());
-    if (extent.bytes == item) return put_contiguous(ctx, extent.low, element.data(), item, pe);
     static const Strides repeat{};
-    put_strided(ctx, {dst, extent, element.data(), repeat.of, pe});
+    if (extent.bytes == item)
+        put_contiguous(ctx, extent.low, element.data(), item, pe);
+    else
+        put_strided(ctx, {dst, extent, element.data(), repeat.of, pe});
+    note_put(ctx, dst, extent, element.data(), pe);
 }
 
 [[gnu::cold]] void put_other(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObject* src,
@@ -43,6 +47,7 @@ void put_value(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObjec
     const Extent extent = symmetric_arg(spec, "dst", dst, true);
     const Strides near = strides_as(made.array(), dst);
     put_strided(ctx, {dst, extent, PyArray_BYTES(made.array()), near.of, pe});
+    note_put(ctx, dst, extent, PyArray_BYTES(made.array()), pe);
 }
 
 template <Spec& S, bool Blocking> PyObject* put_body(const Arguments<6>& a) {
@@ -74,6 +79,7 @@ template <Spec& S, bool Blocking> PyObject* put_body(const Arguments<6>& a) {
         const Strides near = strides_as(src, dst);
         put_strided(ctx, {dst, extent, PyArray_BYTES(src), near.of, pe});
     }
+    note_put(ctx, dst, extent, PyArray_BYTES(src), pe);
     return none();
 }
 
@@ -111,10 +117,12 @@ PyObject* p_body(const Arguments<7>& a) {
     const std::size_t item = item_bytes(dst);
     Element element(dst);
     write_element({p_spec, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(dst))}, a[1], element.data());
-    if (given(a[6])) [[unlikely]]
+    if (given(a[6])) [[unlikely]] {
         store_on_stream(p_spec, ctx, stream_of(p_spec, a[6], a.adopted), target, element.data(), item, pe);
-    else
-        ctx.p_bytes(target, element.data(), item, pe);
+        return none();
+    }
+    ctx.p_bytes(target, element.data(), item, pe);
+    note_put(ctx, dst, {target, item}, element.data(), pe);
     return none();
 }
 

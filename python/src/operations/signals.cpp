@@ -2,7 +2,7 @@
 #include "arrays/far_moves.hpp"
 #include "calls/enums.hpp"
 #include "calls/registry.hpp"
-#include "core/context/signal_notes.hpp"
+#include "core/context/update_notes.hpp"
 #include "gpu/stream_cache.hpp"
 #include "pool/pool.hpp"
 

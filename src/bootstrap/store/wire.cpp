@@ -140,11 +140,13 @@ std::string encode_doing(const common::PeDoing& doing) {
     head << static_cast<unsigned>(doing.state) << ' ' << doing.waits << ' ' << doing.seconds << ' '
          << doing.mark << ' ' << doing.process << ' ' << doing.pid << ' ' << doing.cpu_s << ' '
          << doing.text.size() << ' ' << doing.site.size() << ' ' << doing.calls.size() << ' '
-         << doing.signals.size() << ' ' << doing.signals_lost;
+         << doing.signals.size() << ' ' << doing.signals_lost << ' ' << doing.writes.size() << ' '
+         << doing.writes_lost;
     std::string body = head.str() + '\0' + doing.text + doing.site;
     append(body, doing.wait);
     for (const common::CallSeen& call : doing.calls) append(body, call);
-    for (const common::SignalSeen& signal : doing.signals) append(body, signal);
+    for (const common::UpdateSeen& signal : doing.signals) append(body, signal);
+    for (const common::UpdateSeen& write : doing.writes) append(body, write);
     return body;
 }
 
@@ -152,10 +154,11 @@ common::PeDoing decode_doing(const std::string& body) {
     const auto [head, rest] = split(body);
     std::istringstream fields(head);
     unsigned state = 0;
-    std::size_t text_bytes = 0, site_bytes = 0, calls = 0, signals = 0;
+    std::size_t text_bytes = 0, site_bytes = 0, calls = 0, signals = 0, writes = 0;
     common::PeDoing doing;
     fields >> state >> doing.waits >> doing.seconds >> doing.mark >> doing.process >> doing.pid >>
-        doing.cpu_s >> text_bytes >> site_bytes >> calls >> signals >> doing.signals_lost;
+        doing.cpu_s >> text_bytes >> site_bytes >> calls >> signals >> doing.signals_lost >> writes >>
+        doing.writes_lost;
     doing.state = static_cast<common::PeState>(state);
     std::string_view left = rest;
     const auto take_text = [&](std::size_t bytes) {
@@ -167,7 +170,8 @@ common::PeDoing decode_doing(const std::string& body) {
     doing.site = take_text(site_bytes);
     if (!take(left, doing.wait)) return doing;
     for (common::CallSeen call; calls-- > 0 && take(left, call);) doing.calls.push_back(call);
-    for (common::SignalSeen signal; signals-- > 0 && take(left, signal);) doing.signals.push_back(signal);
+    for (common::UpdateSeen signal; signals-- > 0 && take(left, signal);) doing.signals.push_back(signal);
+    for (common::UpdateSeen write; writes-- > 0 && take(left, write);) doing.writes.push_back(write);
     return doing;
 }
 

@@ -59,10 +59,12 @@ template <class Record, class Copy, class Body> void each_field(Record& wait, Co
     body(wait.team, copy.team);
     body(wait.peer, copy.peer);
     body(wait.offset, copy.offset);
+    body(wait.block_begin, copy.block_begin);
+    body(wait.block_bytes, copy.block_bytes);
     body(wait.expected, copy.expected);
     body(wait.found, copy.found);
     body(wait.compare, copy.compare);
-    body(wait.has_value, copy.has_value);
+    body(wait.word_bytes, copy.word_bytes);
     body(wait.since_ns, copy.since_ns);
     body(wait.polled_ns, copy.polled_ns);
     body(wait.team_id, copy.team_id);
@@ -137,10 +139,10 @@ std::string wait_text(const WaitCopy& wait, const std::vector<int>& awaited) {
     if (wait.team != 0) text += " of team " + std::to_string(wait.team);
     if (wait.name[0] != '\0')
         text += std::string(" on ") + wait.name;
-    else if (wait.has_value && wait.offset != ~std::uint64_t{0})
+    else if (wait.word_bytes != 0 && wait.offset != ~std::uint64_t{0})
         text += " on " + place_text(wait.offset);
     if (!awaited.empty()) text += ", for PE " + pe_ranges(awaited);
-    if (wait.has_value) text += ": " + value_text(wait);
+    if (wait.word_bytes != 0) text += ": " + value_text(wait);
     if (wait.site[0] != '\0') text += std::string(", at ") + wait.site;
     return text;
 }
@@ -253,16 +255,16 @@ std::vector<CallSeen> calls_of(const PeEvents& events) {
     return calls;
 }
 
-std::vector<SignalSeen> signals_of(const PeEvents& events) {
-    std::vector<SignalSeen> signals;
-    for (const SignalNote& note : events.signals) {
+std::vector<UpdateSeen> updates_of(const UpdateNotes& notes) {
+    std::vector<UpdateSeen> updates;
+    for (const UpdateNote& note : notes.notes) {
         const std::uint64_t place = note.place.load(std::memory_order_relaxed);
         const std::uint64_t to = note.to.load(std::memory_order_relaxed);
         if (place != 0)
-            signals.push_back({place - 1, note.value.load(std::memory_order_relaxed),
-                               static_cast<int>(to % PeEvents::added), to >= PeEvents::added});
+            updates.push_back({place - 1, note.value.load(std::memory_order_relaxed),
+                               static_cast<int>(UpdateNote::pe_of(to)), UpdateNote::kind_of(to)});
     }
-    return signals;
+    return updates;
 }
 
 }  // namespace
@@ -297,8 +299,10 @@ PeDoing BoardView::doing(int pe, bool with_calls) const {
     }
     if (with_calls) {
         one.calls = calls_of(events(pe));
-        one.signals = signals_of(events(pe));
-        one.signals_lost = events(pe).signals_lost.load(std::memory_order_relaxed) != 0;
+        one.signals = updates_of(events(pe).signals);
+        one.writes = updates_of(events(pe).writes);
+        one.signals_lost = events(pe).signals.has_lost.load(std::memory_order_relaxed) != 0;
+        one.writes_lost = events(pe).writes.has_lost.load(std::memory_order_relaxed) != 0;
     }
     one.pid = entry(pe).pid.load(std::memory_order_acquire);
     const bool is_here = entry(pe).pid_namespace.load(std::memory_order_relaxed) == own_pid_namespace();

@@ -48,15 +48,17 @@ struct WaitRecord {
     std::int32_t team = 0;                 ///< team's number within its PE, 0 = world
     std::int32_t peer = -1;                ///< world PE waited for, -1 = any
     std::uint64_t offset = 0;              ///< the awaited word's place, ~0 = a word of the library
+    std::uint64_t block_begin = 0;         ///< place of the word's allocation
+    std::uint64_t block_bytes = 0;         ///< 0: the allocation is not known
     char name[104] = {};  ///< a language front's name of that word; empty: shown by its place
     std::uint64_t expected = 0;
-    std::uint64_t found = 0;      ///< as last seen
-    std::uint32_t compare = 0;    ///< Compare
-    std::uint32_t has_value = 0;  ///< offset, expected, found and compare are valid
-    std::uint64_t since_ns = 0;   ///< CLOCK_MONOTONIC
-    std::uint64_t polled_ns = 0;  ///< the same clock; last write by a PE that polls
-    std::uint32_t team_id = 0;    ///< the collective call that waits: see Event::what and Event::call
-    std::uint32_t call = 0;       ///< 0: the wait is in no collective call
+    std::uint64_t found = 0;       ///< as last seen
+    std::uint32_t compare = 0;     ///< Compare
+    std::uint32_t word_bytes = 0;  ///< of the awaited word; 0: offset, expected, found, compare are not valid
+    std::uint64_t since_ns = 0;    ///< CLOCK_MONOTONIC
+    std::uint64_t polled_ns = 0;   ///< the same clock; last write by a PE that polls
+    std::uint32_t team_id = 0;     ///< the collective call that waits: see Event::what and Event::call
+    std::uint32_t call = 0;        ///< 0: the wait is in no collective call
     /// World PEs of which this wait needs something, -1 behind the last. Further ones are left out.
     static constexpr int most_missing = 8;
     std::int32_t missing[most_missing] = {-1, -1, -1, -1, -1, -1, -1, -1};
@@ -68,8 +70,8 @@ struct WaitCopy {
     char operation[sizeof(WaitRecord::operation)] = {};
     char name[sizeof(WaitRecord::name)] = {};
     std::int32_t team = 0, peer = -1;
-    std::uint64_t offset = 0, expected = 0, found = 0;
-    std::uint32_t compare = 0, has_value = 0;
+    std::uint64_t offset = 0, block_begin = 0, block_bytes = 0, expected = 0, found = 0;
+    std::uint32_t compare = 0, word_bytes = 0;
     std::uint64_t since_ns = 0, polled_ns = 0;
     std::uint32_t active = 0;
     std::uint32_t team_id = 0, call = 0;
@@ -114,7 +116,7 @@ enum class GpuWait : std::uint32_t {
 };
 
 inline constexpr std::uint32_t board_magic = 0xA7011B0Du;
-inline constexpr std::uint32_t board_version = 7;
+inline constexpr std::uint32_t board_version = 8;
 
 struct alignas(64) BoardHeader {
     std::uint32_t magic = board_magic;
@@ -157,12 +159,12 @@ struct CallSeen {
     std::uint64_t arguments[event_words] = {};
 };
 
-/// The last signal of a PE to a word of another PE.
-struct SignalSeen {
+/// The last update of a word by a PE.
+struct UpdateSeen {
     std::uint64_t place = 0;  ///< as in a wait
-    std::uint64_t value = 0;
-    int pe = 0;
-    bool adds = false;
+    std::uint64_t value = 0;  ///< of a put: its bytes
+    int pe = 0;               ///< that has the word
+    UpdateKind kind = UpdateKind::set;
 };
 
 /// In the place of a process's state: a PE of another host that does not answer.
@@ -180,13 +182,15 @@ struct PeDoing {
     /// rewrites its record.)
     std::uint64_t mark = 0;
     WaitCopy wait;                    ///< if `waits`
-    std::vector<SignalSeen> signals;  ///< the last ones, one for each word and PE
+    std::vector<UpdateSeen> signals;  ///< the last ones, one for each word and PE
+    std::vector<UpdateSeen> writes;   ///< the same of puts and atomic operations
     bool signals_lost = false;        ///< `signals` lacks some
-    std::vector<CallSeen> calls;      ///< the last ones of its first thread, the oldest first
-    char process = '?';    ///< state of the process as in /proc: R, S, D, T (stopped), Z; ? if unknown
-    std::int32_t pid = 0;  ///< 0: unknown
-    double cpu_s = 0;      ///< CPU time of all its threads so far
-    std::string site;      ///< place in the program of a PE that does not wait; empty if unknown
+    bool writes_lost = false;
+    std::vector<CallSeen> calls;  ///< the last ones of its first thread, the oldest first
+    char process = '?';           ///< state of the process as in /proc: R, S, D, T (stopped), Z; ? if unknown
+    std::int32_t pid = 0;         ///< 0: unknown
+    double cpu_s = 0;             ///< CPU time of all its threads so far
+    std::string site;             ///< place in the program of a PE that does not wait; empty if unknown
 };
 
 /// A process as /proc shows it. Unknown values stay as they are here.

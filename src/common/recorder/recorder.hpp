@@ -8,6 +8,7 @@
 
 #include "common/recorder/event_log.hpp"
 #include "common/recorder/event_types.hpp"
+#include "common/recorder/update_notes.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -52,22 +53,12 @@ struct EventRing {
     EventDelay delays[length];
 };
 
-/// The last signal of a PE to a word of another PE. Threads that signal at once may mix their values.
-struct SignalNote {
-    std::atomic<std::uint64_t> place;  ///< the word's place + 1; 0: none
-    std::atomic<std::uint64_t> value;
-    std::atomic<std::uint64_t> to;  ///< the other PE; 1 << 32 if the value was added
-};
-
 /// The events of a PE. Zeroed memory is a valid empty recorder.
 struct PeEvents {
-    /// A signal has one of `signal_tries` entries, by its word and PE.
-    static constexpr std::size_t signal_notes = 256, signal_tries = 4;
-    static constexpr std::uint64_t added = std::uint64_t{1} << 32;
-    SignalNote signals[signal_notes];
-    std::atomic<std::uint32_t> signals_lost;  ///< 1: a signal took the entry of another word or PE
-    EventRing own;                            ///< of the thread that called init
-    EventRing others;                         ///< of all other threads
+    UpdateNotes signals;  ///< by signal operations
+    UpdateNotes writes;   ///< by puts and atomic operations of the Python front
+    EventRing own;        ///< of the thread that called init
+    EventRing others;     ///< of all other threads
     alignas(64) std::atomic<std::uint64_t> next_of_others;
 };
 
@@ -100,8 +91,8 @@ class Recorder {
     /// The calling thread becomes the one whose events take no atomic operation.
     explicit Recorder(PeEvents& memory) noexcept
         : memory_(memory), owner_(__builtin_thread_pointer()), next_(last_number(memory.own)) {
-        forget_signals(0, ~std::uint64_t{0});  // those of a job that this process has finalized
-        memory_.signals_lost.store(0, std::memory_order_relaxed);
+        memory_.signals.clear();  // those of a job that this process has finalized
+        memory_.writes.clear();
     }
     Recorder(const Recorder&) = delete;
     Recorder& operator=(const Recorder&) = delete;
@@ -171,51 +162,19 @@ class Recorder {
     /// Gets the complete events, too. Null without a trace.
     EventLog* log = nullptr;
 
-    /// Notes a signal, without a clock. One like the last to its word takes a look at the entry and a store.
-    [[gnu::always_inline]] void note_signal(std::uint64_t place, std::uint64_t value, int pe,
-                                            bool adds) noexcept {
-        const auto target = static_cast<std::uint64_t>(pe);
-        const std::uint64_t to = target | (adds ? PeEvents::added : 0);
-        SignalNote& first = memory_.signals[first_entry(place + 1, target) % PeEvents::signal_notes];
-        if (first.place.load(std::memory_order_relaxed) == place + 1 &&
-            first.to.load(std::memory_order_relaxed) == to) [[likely]] {
-            first.value.store(value, std::memory_order_relaxed);
-            return;
-        }
-        SignalNote& note = signal_entry(place + 1, target);
-        note.place.store(place + 1, std::memory_order_relaxed);
-        note.value.store(value, std::memory_order_relaxed);
-        note.to.store(to, std::memory_order_relaxed);
-    }
-    /// Forgets the signals to words from `begin` up to `end`, which get another meaning.
-    void forget_signals(std::uint64_t begin, std::uint64_t end) noexcept {
-        for (SignalNote& note : memory_.signals)
-            if (const std::uint64_t place = note.place.load(std::memory_order_relaxed);
-                place > begin && place <= end)
-                note.place.store(0, std::memory_order_relaxed);
+    /// Signals, and other updates. They are kept apart, since many of those would displace a signal.
+    UpdateNotes& signals() const noexcept { return memory_.signals; }
+    UpdateNotes& writes() const noexcept { return memory_.writes; }
+    /// Forgets the updates of words from `begin` up to `end`, which get another meaning.
+    void forget_updates(std::uint64_t begin, std::uint64_t end) noexcept {
+        signals().forget(begin, end);
+        writes().forget(begin, end);
     }
 
     /// The event of the wait that the job board shows. Written by the thread whose wait that is.
     Place shown_wait;
 
   private:
-    static constexpr std::uint64_t first_entry(std::uint64_t place, std::uint64_t pe) noexcept {
-        return place / 8 + 31 * pe;
-    }
-    /// The entry of a word + 1 on a PE: its own, a free one, or that of another word.
-    [[gnu::noinline]] SignalNote& signal_entry(std::uint64_t place, std::uint64_t pe) noexcept {
-        const std::uint64_t first = first_entry(place, pe);
-        for (std::size_t i = 0; i < PeEvents::signal_tries; ++i) {
-            SignalNote& note = memory_.signals[(first + i) % PeEvents::signal_notes];
-            const std::uint64_t there = note.place.load(std::memory_order_relaxed);
-            if (there == 0 ||
-                (there == place && (note.to.load(std::memory_order_relaxed) & (PeEvents::added - 1)) == pe))
-                return note;
-        }
-        memory_.signals_lost.store(1, std::memory_order_relaxed);
-        return memory_.signals[first % PeEvents::signal_notes];
-    }
-
     static std::uint64_t last_number(const EventRing& ring) noexcept;
     Place begin_of_other(EventKind kind, std::uint16_t operation, std::uint32_t team, std::uint32_t call,
                          int peer) noexcept;

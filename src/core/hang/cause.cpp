@@ -3,7 +3,7 @@
 #include "common/board/beside_gpu.hpp"
 #include "common/pe_ranges.hpp"
 #include "core/calls/call_text.hpp"
-#include "core/hang/sent_signals.hpp"
+#include "core/hang/word_updates.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -61,7 +61,7 @@ class Finder {
     std::vector<int> needed_by(int pe) const {
         std::vector<int> pes = awaited_by(doing_, pe);
         if (pes.empty() && of(pe).waits)
-            if (const int sender = only_sender(doing_, pe); sender >= 0) pes = {sender};
+            if (const int sender = only_updater(doing_, pe); sender >= 0) pes = {sender};
         return pes;
     }
 
@@ -219,8 +219,8 @@ class Finder {
         std::string text = one.wait.name;
         if (awaited_by(doing_, pe).empty()) {
             text += (text.empty() ? "" : ": ") + common::value_text(one.wait);
-            if (const SentSignals sent = signals_to_word_of(doing_, pe); !sent.text.empty())
-                text += ", " + sent.text;
+            if (const WordUpdates updates = updates_of_word_of(doing_, pe); !updates.text.empty())
+                text += ", " + updates.text;
         }
         return text.empty() ? text : " (" + text + ")";
     }
@@ -321,11 +321,11 @@ class Finder {
         int shown = 0;
         std::set<int> senders;
         for (const auto& [wait, waiters] : by_wait) {
-            const SentSignals sent = signals_to_word_of(doing_, waiters.front());
+            const WordUpdates updates = updates_of_word_of(doing_, waiters.front());
             if (shown++ < 2) {
                 text += (shown == 1 ? "" : "; ") + pe_text(waiters) + verb(waiters, " waits", " wait") +
-                        " in " + wait + (sent.text.empty() ? "" : " (" + sent.text + ")");
-                senders.insert(sent.pes.begin(), sent.pes.end());
+                        " in " + wait + (updates.text.empty() ? "" : " (" + updates.text + ")");
+                senders.insert(updates.pes.begin(), updates.pes.end());
             }
             pes.insert(pes.end(), waiters.begin(), waiters.end());
         }

@@ -107,7 +107,7 @@ std::shared_ptr<ReservedSpan> Reserved::place(const Team& team, std::uint64_t nu
         std::memset(span->address, 0, std::min<std::uint64_t>(span->stop, room.written) - start);
     room.written = std::max<std::size_t>(room.written, span->stop);
     const std::uint64_t offset = job_.window().heap_offset(span->address);
-    job_.recorder->forget_signals(offset, offset + bytes);
+    job_.recorder->forget_updates(offset, offset + bytes);
     {
         const std::lock_guard lock(mutex_);
         spans_.push_back(span);

@@ -99,7 +99,7 @@ Allocation SymmetricHeap::allocate(std::size_t bytes, std::size_t align, const A
     offset_of_[serial] = block->offset;
     sites_.note(mine_ + block->offset, bytes);
     job_.recorder->note(common::EventKind::allocate, bytes, block->offset);
-    job_.recorder->forget_signals(block->offset, block->offset + bytes);
+    job_.recorder->forget_updates(block->offset, block->offset + bytes);
     const bool zero = freed_->hand_out({block->offset, end_of(block->offset, bytes)});
     release_kept(bytes);
     publish_use();
@@ -344,6 +344,14 @@ bool SymmetricHeap::is_symmetric(const void* address, std::size_t bytes) const {
     if (!job_.window().heap_holds(address, bytes)) return job_.window().holds(address, bytes);
     std::lock_guard lock(mutex_);
     return heap_->holds(static_cast<std::size_t>(static_cast<const char*>(address) - mine_), bytes);
+}
+
+SymmetricHeap::BlockAround SymmetricHeap::block_around(const void* address) const {
+    if (!job_.window().heap_holds(address, 1)) return {};
+    const std::unique_lock lock(mutex_, std::try_to_lock);  // its holder may wait for other PEs
+    if (!lock) return {};
+    const auto block = heap_->find(static_cast<std::size_t>(static_cast<const char*>(address) - mine_));
+    return block ? BlockAround{block->offset, block->bytes} : BlockAround{};
 }
 
 void SymmetricHeap::check_symmetric(const void* address, std::size_t bytes) const {

@@ -66,6 +66,11 @@ void WaitOnBoard::show(void* hook_state, std::uint64_t found) {
         std::memcpy(values.name, record.name, sizeof values.name);
         std::memcpy(values.site, record.site, sizeof values.site);
         name(values, hook_state);
+        if (reason_.word_bytes != 0) {
+            const auto block = job_.heap().block_around(reason_.word);
+            values.block_begin = block.begin;
+            values.block_bytes = block.bytes;
+        }
     }
     if (reason_.subject != nullptr) std::strncpy(values.name, reason_.subject, sizeof values.name - 1);
     values.active = static_cast<std::uint32_t>(how_);
@@ -77,8 +82,8 @@ void WaitOnBoard::show(void* hook_state, std::uint64_t found) {
         if (n < common::WaitRecord::most_missing) values.missing[n] = -1;
         values.peer = values.missing[0];
     }
-    values.has_value = reason_.word_bytes != 0;
-    values.offset = values.has_value ? place_of(job_, reason_.word) : ~std::uint64_t{0};
+    values.word_bytes = reason_.word_bytes;
+    values.offset = values.word_bytes != 0 ? place_of(job_, reason_.word) : ~std::uint64_t{0};
     values.expected = reason_.expected;
     values.found = found;
     values.compare = static_cast<std::uint32_t>(reason_.compare);

@@ -1,7 +1,8 @@
-// Notes the signals that Python's and OpenSHMEM's fronts send, for the hang report.
+// Notes the updates of words of other PEs by the language fronts, for the hang report.
 #pragma once
 
 #include "atoll/export.hpp"
+#include "common/recorder/update_notes.hpp"
 
 #include <cstdint>
 
@@ -12,5 +13,9 @@ class ContextState;
 /// `signal` is this PE's copy of the word, and `pe` the team's number of the other PE.
 ATOLL_API void note_signal(ContextState& ctx, const std::uint64_t* signal, std::uint64_t value, bool adds,
                            int pe) noexcept;
+
+/// The same of a put or an atomic operation. `value` as in UpdateNote.
+ATOLL_API void note_write(ContextState& ctx, const void* target, common::UpdateKind kind, std::uint64_t value,
+                          int pe) noexcept;
 
 }  // namespace atl::core

@@ -1,0 +1,91 @@
+// UpdateNotes: the last updates of a PE to words of symmetric memory, for hang reports. The table is in the
+// job board's memory, where other PEs and the launcher read it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace atl::common {
+
+enum class UpdateKind : std::uint8_t {
+    set,     ///< the word got the value
+    add,     ///< the value was added
+    change,  ///< another atomic operation, or a value that is no integer
+    put,     ///< of as many bytes as the value says
+};
+
+/// The last update of a word on a PE. Threads that update at once may mix their values.
+struct UpdateNote {
+    std::atomic<std::uint64_t> place;  ///< the word's place + 1; 0: none
+    std::atomic<std::uint64_t> value;
+    std::atomic<std::uint64_t> to;  ///< the PE; above it the UpdateKind
+
+    static constexpr int kind_shift = 32;
+    static constexpr std::uint64_t packed(std::uint64_t pe, UpdateKind kind) {
+        return pe | static_cast<std::uint64_t>(kind) << kind_shift;
+    }
+    static constexpr std::uint64_t pe_of(std::uint64_t to) {
+        return to & ((std::uint64_t{1} << kind_shift) - 1);
+    }
+    static constexpr UpdateKind kind_of(std::uint64_t to) {
+        return static_cast<UpdateKind>(to >> kind_shift);
+    }
+};
+
+/// Zeroed memory is a valid empty table. One process writes it.
+struct UpdateNotes {
+    /// An update has one of `tries` entries, by its word and PE.
+    static constexpr std::size_t entries = 256, tries = 4;
+    UpdateNote notes[entries];
+    std::atomic<std::uint32_t> has_lost;  ///< 1: an update took the entry of another word or PE
+
+    /// An update like the last to its word takes a look at the entry and a store.
+    [[gnu::always_inline]] void note(std::uint64_t place, std::uint64_t value, int pe,
+                                     UpdateKind kind) noexcept {
+        const auto target = static_cast<std::uint64_t>(pe);
+        const std::uint64_t to = UpdateNote::packed(target, kind);
+        UpdateNote& first = notes[first_entry(place + 1, target) % entries];
+        if (first.place.load(std::memory_order_relaxed) == place + 1 &&
+            first.to.load(std::memory_order_relaxed) == to) [[likely]] {
+            first.value.store(value, std::memory_order_relaxed);
+            return;
+        }
+        UpdateNote& note = entry(place + 1, target);
+        note.place.store(place + 1, std::memory_order_relaxed);
+        note.value.store(value, std::memory_order_relaxed);
+        note.to.store(to, std::memory_order_relaxed);
+    }
+    /// Forgets the updates of words from `begin` up to `end`, which get another meaning.
+    void forget(std::uint64_t begin, std::uint64_t end) noexcept {
+        for (UpdateNote& note : notes)
+            if (const std::uint64_t place = note.place.load(std::memory_order_relaxed);
+                place > begin && place <= end)
+                note.place.store(0, std::memory_order_relaxed);
+    }
+    void clear() noexcept {
+        forget(0, ~std::uint64_t{0});
+        has_lost.store(0, std::memory_order_relaxed);
+    }
+
+  private:
+    static constexpr std::uint64_t first_entry(std::uint64_t place, std::uint64_t pe) noexcept {
+        constexpr std::uint64_t word = 8, spread = 31;
+        return place / word + spread * pe;
+    }
+    /// The entry of a word + 1 on a PE: its own, a free one, or that of another word.
+    [[gnu::noinline]] UpdateNote& entry(std::uint64_t place, std::uint64_t pe) noexcept {
+        const std::uint64_t first = first_entry(place, pe);
+        for (std::size_t i = 0; i < tries; ++i) {
+            UpdateNote& note = notes[(first + i) % entries];
+            const std::uint64_t there = note.place.load(std::memory_order_relaxed);
+            if (there == 0 ||
+                (there == place && UpdateNote::pe_of(note.to.load(std::memory_order_relaxed)) == pe))
+                return note;
+        }
+        has_lost.store(1, std::memory_order_relaxed);
+        return notes[first % entries];
+    }
+};
+
+}  // namespace atl::common
