@@ -9,6 +9,7 @@
 
 namespace atl::common {
 class Meter;
+struct ThreadPlace;
 }
 namespace atl::core {
 class JobState;
@@ -56,6 +57,7 @@ class Measured {
 
     common::Meter* meter_ = nullptr;  ///< null: this call is not measured
     // Set only in a call that is measured.
+    common::ThreadPlace* place_;
     std::uint64_t began_, waited_, weight_;
     std::size_t bytes_;
     const core::JobState* job_;

@@ -4,11 +4,6 @@ namespace atl::common {
 
 namespace {
 
-/// A thread's place among measured calls and waits.
-struct ThreadPlace {
-    bool within_call = false, within_wait = false;
-    std::uint64_t waited = 0, wait_began = 0;
-};
 thread_local ThreadPlace this_thread;
 
 void grow(std::atomic<std::uint64_t>& counter, std::uint64_t by, bool is_alone) noexcept {
@@ -66,26 +61,25 @@ void Meter::log_call(LoggedEvent event, const Ended& call) const noexcept {
     log_->add(event);
 }
 
-bool Meter::enter() noexcept {
-    if (this_thread.within_call) return false;
-    this_thread.within_call = true;
-    return true;
+ThreadPlace* Meter::enter() noexcept {
+    ThreadPlace& place = this_thread;
+    if (place.within_call) return nullptr;
+    place.within_call = true;
+    return &place;
 }
 
-void Meter::leave() noexcept { this_thread.within_call = false; }
-
-std::uint64_t Meter::waited() noexcept { return this_thread.waited; }
-
 bool Meter::begin_wait() const noexcept {
-    if (this_thread.within_wait) return false;
-    this_thread.within_wait = true;
-    this_thread.wait_began = now();
+    ThreadPlace& place = this_thread;
+    if (place.within_wait) return false;
+    place.within_wait = true;
+    place.wait_began = now();
     return true;
 }
 
 void Meter::end_wait() const noexcept {
-    this_thread.within_wait = false;
-    this_thread.waited += now() - this_thread.wait_began;
+    ThreadPlace& place = this_thread;
+    place.within_wait = false;
+    place.waited += now() - place.wait_began;
 }
 
 }  // namespace atl::common

@@ -29,6 +29,14 @@ struct alignas(64) PeCounters {
     OperationCounters others[operation_count];  ///< of all other threads
 };
 
+/// A thread's place among measured calls and waits. A call keeps it, since a look-up in thread-local storage
+/// of a shared library is a call.
+struct ThreadPlace {
+    bool within_call = false, within_wait = false;
+    std::uint64_t waited = 0;  ///< ticks of its waits so far
+    std::uint64_t wait_began = 0;
+};
+
 class Meter {
   public:
     /// The calling thread becomes the one whose counts take no atomic operation.
@@ -57,12 +65,10 @@ class Meter {
     /// Logs a call with its times, and its place in the program if it took long. Only with a log.
     void log_call(LoggedEvent event, const Ended& call) const noexcept;
 
-    /// Marks this thread as within a measured call. Returns false if it is within one already: only the
-    /// outermost call counts.
-    static bool enter() noexcept;
-    static void leave() noexcept;
-    /// Ticks of this thread's waits so far.
-    static std::uint64_t waited() noexcept;
+    /// Marks this thread as within a measured call, until leave(). Null if it is within one already: only
+    /// the outermost call counts.
+    static ThreadPlace* enter() noexcept;
+    static void leave(ThreadPlace& place) noexcept { place.within_call = false; }
 
     /// Begins a wait of this thread. Returns false if the thread is within a wait already.
     bool begin_wait() const noexcept;

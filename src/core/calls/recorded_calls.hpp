@@ -50,17 +50,18 @@ class RecordedCalls {
 
   private:
     [[gnu::cold]] void begin_measure(std::uint16_t operation) noexcept {
-        is_measured_ = common::Meter::enter();
-        measured_ = {operation, 0, 0, common::Meter::waited(), 1};
+        place_ = common::Meter::enter();
+        if (place_ == nullptr) return;
+        measured_ = {operation, 0, 0, place_->waited, 1};
         began_ = meter_->now();
     }
     [[gnu::cold]] void add_bytes(std::uint16_t operation, std::uint64_t first_argument) noexcept {
         if (common::is_sized(operation)) measured_.bytes = first_argument;
     }
     [[gnu::cold]] void end_measure() noexcept {
-        if (!is_measured_) return;
+        if (place_ == nullptr) return;
         measured_.ticks = meter_->now() - began_;
-        measured_.waiting = common::Meter::waited() - measured_.waiting;
+        measured_.waiting = place_->waited - measured_.waiting;
         meter_->add(measured_);
         if (meter_->log() != nullptr) {
             common::LoggedEvent event;
@@ -70,7 +71,7 @@ class RecordedCalls {
             event.began = began_;
             meter_->log_call(event, measured_);
         }
-        common::Meter::leave();
+        common::Meter::leave(*place_);
     }
 
     common::Recorder* recorder_;     ///< null: calls are not recorded
@@ -78,7 +79,7 @@ class RecordedCalls {
     common::Recorder::Place event_;  ///< the current call's, or the last one's
     std::uint32_t team_;
     std::uint32_t count_ = 0;
-    bool is_measured_ = false;
+    common::ThreadPlace* place_ = nullptr;  ///< of the thread in a measured call; null: it is not measured
     std::uint64_t began_ = 0;        ///< ticks
     common::Meter::Ended measured_;  ///< the current call; until it ends, `waiting` is that of its begin
 };

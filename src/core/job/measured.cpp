@@ -33,7 +33,9 @@ constexpr std::size_t timed_bytes = 16384;
 void Measured::begin(const core::JobState& job, Kind kind, const char* operation, std::size_t bytes,
                      int world_pe) noexcept {
     common::Meter* meter = job.meter.get();
-    if (meter == nullptr || !common::Meter::enter()) return;
+    common::ThreadPlace* place = meter != nullptr ? common::Meter::enter() : nullptr;
+    if (place == nullptr) return;
+    place_ = place;
     meter_ = meter;
     job_ = &job;
     kind_ = kind;
@@ -50,7 +52,7 @@ void Measured::begin(const core::JobState& job, Kind kind, const char* operation
     // enter.
     if (kind == Kind::wait) const_cast<core::JobState&>(job).waits().enter();
     if (weight_ == 0) return;
-    waited_ = common::Meter::waited();
+    waited_ = place->waited;
     began_ = meter->now();
 }
 
@@ -58,7 +60,7 @@ void Measured::end() noexcept {
     common::Meter::Ended call{operation_, bytes_, 0, 0, weight_};
     if (weight_ != 0) {
         call.ticks = meter_->now() - began_;
-        call.waiting = kind_ == Kind::wait ? call.ticks : common::Meter::waited() - waited_;
+        call.waiting = kind_ == Kind::wait ? call.ticks : place_->waited - waited_;
     }
     meter_->add(call);
     if (meter_->log() != nullptr) {
@@ -70,7 +72,7 @@ void Measured::end() noexcept {
         event.value = value_;
         meter_->log_call(event, call);
     }
-    common::Meter::leave();
+    common::Meter::leave(*place_);
     if (kind_ == Kind::wait) const_cast<core::JobState*>(job_)->waits().leave();  // the last use of the job
 }
 
