@@ -65,23 +65,29 @@ TEST_F(Statistics, EstimateTheTimeOfShortCalls) {
 }
 
 TEST_F(Statistics, OnlyTheOutermostCallOfAThreadCounts) {
-    EXPECT_TRUE(Meter::enter());
-    EXPECT_FALSE(Meter::enter());
-    std::thread([] {
-        EXPECT_TRUE(Meter::enter());
-        Meter::leave();
+    ThreadPlace* const place = Meter::enter();
+    ASSERT_NE(place, nullptr);
+    EXPECT_EQ(Meter::enter(), nullptr);
+    std::thread([&] {
+        ThreadPlace* const other = Meter::enter();
+        ASSERT_NE(other, nullptr);
+        EXPECT_NE(other, place);
+        Meter::leave(*other);
     }).join();
-    Meter::leave();
-    EXPECT_TRUE(Meter::enter());
-    Meter::leave();
+    Meter::leave(*place);
+    EXPECT_EQ(Meter::enter(), place);
+    Meter::leave(*place);
 }
 
 TEST_F(Statistics, AWaitWithinAWaitIsNotCountedTwice) {
+    ThreadPlace* const place = Meter::enter();
+    ASSERT_NE(place, nullptr);
     EXPECT_TRUE(meter.begin_wait());
     EXPECT_FALSE(meter.begin_wait());
-    const std::uint64_t before = Meter::waited();
+    const std::uint64_t before = place->waited;
     meter.end_wait();
-    EXPECT_GT(Meter::waited(), before);
+    EXPECT_GT(place->waited, before);
+    Meter::leave(*place);
     const Meter::Wait nothing(nullptr);
     EXPECT_TRUE(meter.begin_wait());
     meter.end_wait();
