@@ -10,7 +10,7 @@
 namespace atl::common {
 class Meter;
 struct ThreadPlace;
-}
+}  // namespace atl::common
 namespace atl::core {
 class JobState;
 }

@@ -20,18 +20,6 @@ namespace {
 
 constexpr unsigned waiting_shift = 6;  // 64 ticks
 
-/// The number of this thread in a log, from 0 in the order of their first events.
-std::uint16_t thread_number(LogHeader& memory) noexcept {
-    struct Known {
-        const LogHeader* log = nullptr;
-        std::uint16_t number = 0;
-    };
-    static thread_local Known known;
-    if (known.log != &memory)
-        known = {&memory, static_cast<std::uint16_t>(memory.threads.fetch_add(1, std::memory_order_relaxed))};
-    return known.number;
-}
-
 /// Records that get their memory by one call of the system, which costs less than a page fault for every 64.
 constexpr std::uint64_t backed_at_once = 1024;
 
@@ -48,6 +36,23 @@ constexpr std::uint64_t backed_at_once = 1024;
 
 }  // namespace
 
+/// A thread's number in a log, from 0 in the order of their first events, and its records that are free. It
+/// takes several at once: an atomic addition for each event would wait for the stores of the one before.
+struct EventLog::Thread {
+    static constexpr std::uint64_t taken_at_once = 32;
+    static_assert(backed_at_once % taken_at_once == 0);
+    const LogHeader* log = nullptr;
+    std::uint16_t number = 0;
+    std::uint64_t next = 0, end = 0;
+};
+EventLog::Thread& EventLog::this_thread(LogHeader& memory) noexcept {
+    static thread_local Thread thread;
+    if (thread.log != &memory)
+        thread = {&memory,
+                  static_cast<std::uint16_t>(memory.threads.fetch_add(1, std::memory_order_relaxed))};
+    return thread;
+}
+
 EventLog::EventLog(LogHeader& memory, std::uint64_t most_events) noexcept
     : memory_(memory),
       most_(most_events),
@@ -61,15 +66,28 @@ EventLog::EventLog(LogHeader& memory, std::uint64_t most_events) noexcept
     memory_.uses_counter.store(uses_counter_ ? 1 : 0, std::memory_order_relaxed);
     memory_.began_ticks.store(began.ticks, std::memory_order_relaxed);
     memory_.began_ns.store(began.ns, std::memory_order_release);
-    thread_number(memory_);  // the thread that calls init has number 0
+    this_thread(memory_);  // the thread that calls init has number 0
+}
+
+[[gnu::noinline]] bool EventLog::take_records(Thread& thread) noexcept {
+    constexpr std::uint64_t count = Thread::taken_at_once;
+    const std::uint64_t first = memory_.next.fetch_add(count, std::memory_order_relaxed);
+    if (first >= most_) {
+        memory_.dropped.fetch_add(1, std::memory_order_relaxed);
+        return false;
+    }
+    if (first % backed_at_once == 0)
+        back_records(&memory_.records()[first], std::min(backed_at_once, most_ - first));
+    thread.next = first;
+    thread.end = std::min(first + count, most_);
+    return true;
 }
 
 void EventLog::add(const LoggedEvent& event) noexcept {
-    const std::uint64_t n = memory_.next.fetch_add(1, std::memory_order_relaxed);
-    if (n >= most_) return;
-    LogRecord& record = memory_.records()[n];
-    if (n % backed_at_once == 0) [[unlikely]]
-        back_records(&record, std::min(backed_at_once, most_ - n));
+    Thread& thread = this_thread(memory_);
+    if (thread.next == thread.end && !take_records(thread)) [[unlikely]]
+        return;
+    LogRecord& record = memory_.records()[thread.next++];
     constexpr auto relaxed = std::memory_order_relaxed;
     record.began.store(event.began, relaxed);
     record.what.store(Event::packed(event.kind, event.state, event.operation, event.team), relaxed);
@@ -79,7 +97,7 @@ void EventLog::add(const LoggedEvent& event) noexcept {
     record.place.store(event.place, relaxed);
     record.value.store(event.value, relaxed);
     const std::uint64_t waiting = std::min<std::uint64_t>(event.waiting >> waiting_shift, UINT32_MAX);
-    record.more.store(thread_number(memory_) | std::uint64_t{event.site} << 16 | waiting << 32, relaxed);
+    record.more.store(thread.number | std::uint64_t{event.site} << 16 | waiting << 32, relaxed);
     record.ended.store(std::max<std::uint64_t>(event.ended, 1), std::memory_order_release);
 }
 
@@ -123,9 +141,8 @@ std::uint16_t EventLog::site_number() noexcept try {
 
 LogCopy read_log(const LogHeader& memory, std::uint64_t most_events) {
     LogCopy copy;
-    const std::uint64_t next = memory.next.load(std::memory_order_acquire);
-    const std::uint64_t kept = std::min(next, most_events);
-    copy.dropped = next - kept;
+    const std::uint64_t kept = std::min(memory.next.load(std::memory_order_acquire), most_events);
+    copy.dropped = memory.dropped.load(std::memory_order_relaxed);
     copy.texts.emplace_back();
     const std::uint32_t texts =
         std::min<std::uint32_t>(memory.texts.count.load(std::memory_order_acquire), LogTexts::most);
@@ -139,7 +156,7 @@ LogCopy read_log(const LogHeader& memory, std::uint64_t most_events) {
         const LogRecord& record = memory.records()[i];
         constexpr auto relaxed = std::memory_order_relaxed;
         const std::uint64_t ended = record.ended.load(std::memory_order_acquire);
-        if (ended == 0) continue;  // its writer was killed meanwhile
+        if (ended == 0) continue;  // free, or its writer was killed meanwhile
         LoggedEvent event;
         const std::uint64_t what = record.what.load(relaxed), call = record.call.load(relaxed),
                             more = record.more.load(relaxed);
@@ -162,6 +179,8 @@ LogCopy read_log(const LogHeader& memory, std::uint64_t most_events) {
         event.waiting = static_cast<std::uint64_t>(scale.ns_of((more >> 32) << waiting_shift));
         copy.events.push_back(event);
     }
+    std::stable_sort(copy.events.begin(), copy.events.end(),
+                     [](const LoggedEvent& a, const LoggedEvent& b) { return a.ended < b.ended; });
     return copy;
 }
 

@@ -36,7 +36,8 @@ static_assert(sizeof(LogRecord) == 64);
 
 /// The log of a PE: this header, and behind it the records. Zeroed memory is a valid empty log.
 struct alignas(64) LogHeader {
-    std::atomic<std::uint64_t> next;  ///< events so far, dropped ones included
+    std::atomic<std::uint64_t> next;  ///< records that threads have taken, written or not; may exceed the end
+    std::atomic<std::uint64_t> dropped;
     std::atomic<std::uint64_t> uses_counter, began_ticks, began_ns;
     std::atomic<std::uint32_t> threads;  ///< numbers given to threads so far
     LogTexts texts;
@@ -79,6 +80,9 @@ class EventLog {
     std::uint64_t site_ticks() const noexcept { return site_ticks_; }
 
   private:
+    struct Thread;
+    static Thread& this_thread(LogHeader& memory) noexcept;
+    bool take_records(Thread& thread) noexcept;
     std::uint16_t add_text(std::string_view text) noexcept;
 
     LogHeader& memory_;
