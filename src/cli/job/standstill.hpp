@@ -19,8 +19,8 @@ WaitsOfAll waits_of(const std::vector<common::PeDoing>& doing);
 
 class Standstill {
   public:
-    /// The largest shares of its time for which a PE may use a CPU, if it waits or does not; and CPU time
-    /// that does not count.
+    /// The largest shares of its time for which a PE may use a CPU: one that waits, and another. CPU time
+    /// below `least_s` does not count.
     struct Idle {
         double waiting_share, other_share, least_s;
     };
@@ -36,7 +36,7 @@ class Standstill {
 
     Idle idle_;
     double since_s_ = 0;         ///< when `picture_` was first seen
-    std::uint64_t picture_ = 0;  ///< 0: does not stand
+    std::uint64_t picture_ = 0;  ///< 0: some PE made progress
     std::vector<double> cpu_s_;  ///< CPU time of each PE at `since_s_`
 };
 
