@@ -57,6 +57,8 @@ if(ATOLL_CLI_SOURCES)
     set_target_properties(atoll_cli PROPERTIES OUTPUT_NAME atoll)
     include(AtollPage)
     atoll_embed_page(atoll_cli)
+    include(AtollCompletion)
+    atoll_embed_completion(atoll_cli)
     target_compile_options(atoll_cli PRIVATE $<$<CONFIG:Release>:-O1>)   # it mostly waits; CLI11 and JSON are large
     target_link_libraries(atoll_cli PRIVATE atoll_core atoll_flags CLI11::CLI11 nlohmann_json::nlohmann_json)
 endif()

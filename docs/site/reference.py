@@ -259,18 +259,16 @@ def write_python(target: Path) -> None:
 
 
 def help_of(atoll: Path, *words: str) -> str:
-    """The help of a command; one without `--help` prints its usage as an error."""
-    done = subprocess.run([atoll, *words, "--help"], capture_output=True, text=True, timeout=60, check=False)
-    return (done.stdout or done.stderr).rstrip()
+    """The help of a command."""
+    done = subprocess.run([atoll, *words, "--help"], capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout.rstrip()
 
 
 ROW = re.compile(r"^  (\S(?:.*?\S)?) {2,}(.*)$")
 
 
-def in_tables(text: str, purpose: str) -> str:
+def in_tables(text: str) -> str:
     """Help of a command with its rows of options as tables; other lines are paragraphs."""
-    if text.startswith("atoll "):  # a usage alone
-        return f"{purpose[0].upper()}{purpose[1:]}. Usage: `{text.split('usage: ')[-1].split(';')[0].strip('`')}`.\n"
     if "\nOptions:" not in text:
         return f"```text\n{text}\n```"
     parts, rows = [], list[str]()
@@ -297,6 +295,6 @@ def write_command_line(target: Path, atoll: Path) -> None:
     text += "which this page repeats. [The launcher](../launcher.md) explains `atoll run`.\n\n"
     text += "| command | purpose |\n|---|---|\n"
     text += "".join(f"| [`atoll {name}`](#atoll-{name}) | {purpose} |\n" for name, purpose in commands)
-    for name, purpose in commands:
-        text += f"\n## atoll {name}\n\n{in_tables(help_of(atoll, name), purpose)}\n"
+    for name, _ in commands:
+        text += f"\n## atoll {name}\n\n{in_tables(help_of(atoll, name))}\n"
     (target / "command-line.md").write_text(text, encoding="utf-8")

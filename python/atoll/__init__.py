@@ -105,6 +105,11 @@ if _os.environ.get("ATOLL_NVTX", "0").lower() in ("1", "yes", "true", "on"):
     globals().update(_nvtx.ranged(vars(_atoll)))
     _nvtx.range_methods(_atoll.Team, _atoll.Context, _atoll.Lock, _atoll.Mailbox, _atoll.DeviceArray)
 
+if _os.environ.get("ATOLL_LAUNCH_PDB"):  # set by `atoll run --pdb`
+    from . import _pdb
+
+    _pdb.install()
+
 if _os.environ.get("ATOLL_COMPAT"):
     from . import compat as _compat
 

@@ -13,6 +13,8 @@
 #include "cli/cli.hpp"
 #include "cli/command/options.hpp"
 #include "cli/command/program.hpp"
+#include "cli/debug/debuggers.hpp"
+#include "cli/debug/panes.hpp"
 #include "cli/hosts.hpp"
 #include "cli/job/job.hpp"
 #include "cli/mps/mps.hpp"
@@ -85,7 +87,8 @@ int run_job(const RunOptions& options) {
     common::forget_run_ranks();
     const common::Settings settings = common::read_settings();
     fill_standard_descriptors();
-    const Program program = find_program(options.command, settings.python);
+    Program program = find_program(options.command, settings.python);
+    const Debuggers debuggers(options, program);
     if (!program.note.empty()) note(options, program.note);
     if (options.is_default_count)
         note(options, std::to_string(options.n_pes) + (options.n_pes == 1 ? " PE" : " PEs, one") +
@@ -104,13 +107,20 @@ int run_job(const RunOptions& options) {
 }
 
 int run_command(const Arguments& arguments) {
-    const std::optional<RunOptions> options = parse_run_options(arguments);
+    std::optional<RunOptions> options = parse_run_options(arguments);
     if (!options) return 0;
     signal(SIGXFSZ, SIG_IGN);  // a file over its limit (ulimit -f) then fails the write
     if (options->stats) setenv("ATOLL_STATS", "1", 1);
     if (!options->trace.empty()) setenv("ATOLL_TRACE", options->trace.c_str(), 1);
     if (!options->record.empty()) setenv("ATOLL_RECORD", options->record.c_str(), 1);
+    // PEs that wait for the one in the debugger are no stall.
+    if (options->pdb || options->gdb) setenv("ATOLL_STALL_WARN", "0", 0);
     if (options->mps) setenv("ATOLL_MPS", "1", 1);  // for the agents of other hosts, too
+    std::optional<Panes> panes;
+    if (options->tmux) {
+        enter_tmux(arguments);
+        options->panes = &panes.emplace(options->n_pes);
+    }
     return options->hosts.empty() ? run_job(*options) : run_on_hosts(*options);
 }
 

@@ -150,10 +150,12 @@ def test_commands_and_help(atoll):
     assert atoll().returncode == 2
     assert "atoll run" in atoll("--help").stdout
     assert atoll("--version").stdout.startswith("atoll ")
-    for command in ("run", "info", "bench"):
+    commands = re.findall(r"^  atoll (\w+) ", atoll("--help").stdout, re.MULTILINE)
+    assert {"run", "info", "bench", "stacks", "new"} <= set(commands)
+    for command in commands:
         result = atoll(command, "--help")
-        assert result.returncode == 0
-        assert "Usage: atoll " + command in result.stdout
+        assert (result.returncode, result.stderr) == (0, "")
+        assert "sage: atoll " + command in result.stdout
     assert "did you mean run?" in atoll("rnu").stderr
 
 

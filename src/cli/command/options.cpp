@@ -92,6 +92,14 @@ void check_share(const RunOptions& options, const std::string& ppn) {
                              host.name + "; --ppn may be left out");
 }
 
+void check_debuggers(const RunOptions& options) {
+    if (options.pdb && options.gdb) throw UsageError("--pdb and --gdb exclude each other: give one of them");
+    if ((options.pdb || options.gdb || options.tmux) && !options.hosts.empty())
+        throw UsageError("--pdb, --gdb and --tmux are for PEs of this host: leave out --hosts");
+    if (options.tmux && (options.label || options.raw || !options.output_folder.empty()))
+        throw UsageError("--tmux shows the output in panes: leave out --label, --raw and --output-dir");
+}
+
 void check_output(const RunOptions& options) {
     if (int{options.label} + int{options.raw} + int{!options.output_folder.empty()} > 1)
         throw UsageError("--label, --raw and --output-dir exclude one another: give one of them");
@@ -178,6 +186,12 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
         "--mps", options.mps,
         "let PEs that share a GPU run at the same time, by NVIDIA's MPS: this user's daemon, or one for "
         "the job");
+    app.add_flag("--pdb", options.pdb,
+                 "breakpoint() and uncaught exceptions stop in pdb on any PE, one PE at a time");
+    app.add_flag("--gdb", options.gdb,
+                 "start each PE in gdb, which prints all stacks of a PE that crashes; with --tmux it reads "
+                 "commands");
+    app.add_flag("--tmux", options.tmux, "a terminal for each PE: panes of a window of tmux");
     app.add_option("--trace", options.trace,
                    "write every operation of every PE to this file, for ui.perfetto.dev and `atoll report`")
         ->type_name("FILE");
@@ -207,6 +221,7 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
     set_counts(options, count, over_hosts->count() != 0 ? &hosts : nullptr);
     if (!ppn.empty()) check_share(options, ppn);
     check_output(options);
+    check_debuggers(options);
     if (!timeout.empty()) options.timeout_s = parse_timeout(timeout);
     if (bind != "core" && bind != "none") throw UsageError("--bind " + bind + ": expected core or none");
     options.bind_core = bind == "core";

@@ -17,6 +17,8 @@ struct RankStore {
     std::string address, port;
 };
 
+class Panes;
+
 struct HostShare {
     std::string name;
     int n_pes = 1;
@@ -32,12 +34,16 @@ struct RunOptions {
     std::string trace, record;      ///< files; empty = none
     bool stats = false;             ///< print statistics at the end
     bool mps = false;               ///< PEs that share a GPU run there at once
+    bool pdb = false;               ///< breakpoints and errors of PEs in Python stop in pdb
+    bool gdb = false;               ///< gdb starts each PE
+    bool tmux = false;              ///< a pane of tmux for each PE
     double timeout_s = 0;           ///< 0 = none
     std::string heap_size;          ///< as written, already checked; empty = not given
     Arguments environment;          ///< "K=V"
     Arguments command;              ///< program and its arguments
     std::vector<HostShare> hosts;   ///< --hosts; empty = this host
     std::string agent;              ///< --agent; empty = ATOLL_AGENT, else ssh
+    const Panes* panes = nullptr;   ///< of --tmux
     // Only for an agent of `atoll run --hosts`.
     int first_pe = 0;  ///< the number of this host's first PE
     RankStore store;
@@ -47,7 +53,7 @@ struct RunOptions {
 
     /// True if the launcher reads the PEs' stdout and stderr and writes them to its own. A single PE writes
     /// directly.
-    bool passes_output_on() const { return output_folder.empty() && (label || (n_pes > 1 && !raw)); }
+    bool passes_output_on() const { return output_folder.empty() && !tmux && (label || (n_pes > 1 && !raw)); }
     Output::Style style() const { return label ? Output::Style::labels : Output::Style::lines; }
 };
 

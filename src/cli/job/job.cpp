@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "bootstrap/launcher/launch_protocol.hpp"
+#include "cli/debug/panes.hpp"
 #include "cli/output/pe_terminal.hpp"
 #include "common/recorder/statistics.hpp"
 
@@ -118,10 +119,15 @@ void Job::create_shared_memory() {
 
 /// Opens stdout and stderr of PE `pe` if they are not the launcher's own.
 void Job::open_output(int pe, common::Fd& out, common::Fd& err) {
+    if (options_.panes) {
+        out = common::Fd(fcntl(options_.panes->terminal(pe), F_DUPFD_CLOEXEC, 3));
+        err = common::Fd(fcntl(options_.panes->terminal(pe), F_DUPFD_CLOEXEC, 3));
+        return;
+    }
     if (!options_.output_folder.empty()) return open_files(pe, out, err);
     if (!output_) return;
     const int label = options_.first_pe + pe;
-    const bool is_asking = pe == 0 && !options_.join && can_ask();
+    const bool is_asking = (pe == 0 || options_.pdb) && !options_.join && can_ask();
     for (const Output::Target target : {Output::out, Output::err}) {
         common::Fd& its = target == Output::out ? out : err;
         if (target == Output::err && output_->is_one_terminal() && out) {
@@ -181,6 +187,17 @@ std::string Job::invitation_of(int pe, Child& child) const {
     return launched;
 }
 
+/// Opens the stdin of PE `pe` if it is not the launcher's own. With --pdb all PEs have the same, and take
+/// turns.
+common::Fd Job::open_input(int pe) {
+    if (options_.panes) return common::Fd(fcntl(options_.panes->terminal(pe), F_DUPFD_CLOEXEC, 3));
+    if (options_.join || (pe > 0 && !options_.pdb))
+        return common::Fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!isatty(STDIN_FILENO)) return {};
+    if (!terminal_) terminal_ = std::make_unique<TerminalInput>(poller_, input_);
+    return common::Fd(fcntl(input_.get(), F_DUPFD_CLOEXEC, 3));
+}
+
 void Job::start_pe(int pe) {
     Pe& started = pes_[static_cast<std::size_t>(pe)];
     int ends[2];
@@ -189,12 +206,7 @@ void Job::start_pe(int pe) {
     const common::Fd its_socket(ends[1]);
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
 
-    common::Fd input, out, err;
-    if (pe > 0 || options_.join) {
-        input = common::Fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    } else if (isatty(STDIN_FILENO)) {
-        terminal_ = std::make_unique<TerminalInput>(poller_, input);
-    }
+    common::Fd input = open_input(pe), out, err;
     open_output(pe, out, err);
 
     Child child;
@@ -211,6 +223,7 @@ void Job::start_pe(int pe) {
     const std::vector<int> cpus = usable_cpu_numbers();
     if (!cpus.empty()) child.cpu = cpus[static_cast<std::size_t>(pe) % cpus.size()];
     started.pid = group_->spawn(program_, child);
+    if (options_.panes) options_.panes->started(pe, started.pid);
     ++running_;
     poller_.add(started.socket.get(), {Source::socket, static_cast<std::uint32_t>(pe)});
 }
@@ -226,6 +239,7 @@ int Job::run() {
                              1);
         }
     }
+    input_ = common::Fd();  // so that the end of the last PE closes it
     while (!finished()) {
         // Signals last: the output that a PE wrote before its death is to be read before the death is
         // reported.

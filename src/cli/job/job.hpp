@@ -59,6 +59,7 @@ class Job {
     std::size_t board_bytes() const { return common::BoardView::bytes(n_pes_, trace_.log_events()); }
     void start_pe(int pe);
     std::string invitation_of(int pe, Child& child) const;
+    common::Fd open_input(int pe);
     void open_output(int pe, common::Fd& out, common::Fd& err);
     void open_files(int pe, common::Fd& out, common::Fd& err) const;
     std::vector<int> usable_cpu_numbers() const;
@@ -128,6 +129,7 @@ class Job {
     std::vector<char*> environment_;  ///< of PEs, without the variables that differ between them
     std::unique_ptr<ProcessGroup> group_;
     std::unique_ptr<Output> output_;           ///< null if PEs write to the launcher's streams directly
+    common::Fd input_;                         ///< the PEs' end of `terminal_`, while they start
     std::unique_ptr<TerminalInput> terminal_;  ///< when stdin is one
     std::vector<Pe> pes_;
     KeyValueStore store_;

@@ -1,0 +1,15 @@
+# The completion of shells: the files of src/cli/shell/scripts, embedded in the launcher as text.
+function(atoll_embed_completion target)
+    set(_folder "${PROJECT_SOURCE_DIR}/src/cli/shell/scripts")
+    set(_text "// Written by cmake/AtollCompletion.cmake.\n#include \"cli/shell/completion.hpp\"\n\nnamespace atl::cli {\n")
+    foreach(_shell bash zsh fish)
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${_folder}/atoll.${_shell}")
+        file(READ "${_folder}/atoll.${_shell}" _content)
+        string(APPEND _text "const std::string_view ${_shell}_script = R\"script(${_content})script\";\n")
+    endforeach()
+    string(APPEND _text "}  // namespace atl::cli\n")
+    set(_source "${PROJECT_BINARY_DIR}/generated/completion_files.cpp")
+    file(CONFIGURE OUTPUT "${_source}" CONTENT "${_text}" @ONLY)   # changes the file only if the text has changed
+    set_source_files_properties("${_source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    target_sources(${target} PRIVATE "${_source}")
+endfunction()

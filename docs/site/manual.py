@@ -1,0 +1,96 @@
+"""Writes the pages of man in src/cli/man from the help of the launcher's commands.
+
+    python3 docs/site/manual.py [LAUNCHER]
+
+LAUNCHER is build/release/bin/atoll by default. tests/cli/test_shell.py compares the pages with the help.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ROW = re.compile(r"^  (\S(?:.*?\S)?) {2,}(.*)$")
+COMMAND = re.compile(r"^  atoll (\w+) +(.*)$", re.MULTILINE)
+
+
+def help_of(atoll: Path, *words: str) -> str:
+    """The help of a command."""
+    done = subprocess.run([atoll, *words, "--help"], capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout.rstrip()
+
+
+def escaped(text: str) -> str:
+    """Text in which troff finds no commands of its own."""
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return "\\&" + text if text.startswith((".", "'")) else text
+
+
+def page(name: str, purpose: str, body: list[str]) -> str:
+    """A page of section 1. It has no date, so that equal help makes equal pages."""
+    title = name.upper()
+    head = [
+        f'.TH "{title}" 1 "" "Atoll" "Commands of Atoll"',
+        ".SH NAME",
+        f"{escaped(name)} \\- {escaped(purpose)}",
+    ]
+    return "\n".join([*head, *body]) + "\n"
+
+
+def usage_of(text: str, name: str) -> str:
+    """The line of usage, without what follows it."""
+    found = re.search(r"[Uu]sage: (atoll .*?)(?:\n|$)", text)
+    assert found, f"atoll {name} prints no usage: {text}"
+    return found[1]
+
+
+def of_command(name: str, purpose: str, text: str) -> str:
+    """The page of one command: its usage, its options and the remarks of its help."""
+    body = [".SH SYNOPSIS", escaped(usage_of(text, name))]
+    options, remarks = list[str](), list[str]()
+    for line in text.splitlines():
+        row = ROW.match(line)
+        if row:
+            options += [".TP", f".B {escaped(row[1])}", escaped(row[2])]
+        elif line.strip() and not line.endswith(":") and "sage: " not in line:
+            remarks += [".PP", escaped(line.strip())]
+    if options:
+        body += [".SH OPTIONS", *options]
+    if remarks:
+        body += [".SH DESCRIPTION", *remarks[1:]]
+    body += [".SH SEE ALSO", "atoll(1)"]
+    return page(f"atoll-{name}", purpose, body)
+
+
+def pages(atoll: Path) -> dict[str, str]:
+    """All pages by their file names."""
+    commands = COMMAND.findall(help_of(atoll))
+    body = [".SH SYNOPSIS", "atoll COMMAND [ARGUMENTS...]", ".SH COMMANDS"]
+    for name, purpose in commands:
+        body += [".TP", f".B atoll {name}", escaped(purpose)]
+    body += [".SH ENVIRONMENT", "atoll info lists the variables, their values and meanings."]
+    body += [".SH SEE ALSO", ", ".join(f"atoll\\-{name}(1)" for name, _ in commands)]
+    made = {"atoll.1": page("atoll", "one symmetric memory over the processes of a job", body)}
+    for name, purpose in commands:
+        made[f"atoll-{name}.1"] = of_command(name, purpose, help_of(atoll, name))
+    return made
+
+
+def main() -> None:
+    """Write the pages, and remove those of commands that are gone."""
+    atoll = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build/release/bin/atoll"
+    folder = ROOT / "src/cli/man"
+    folder.mkdir(exist_ok=True)
+    made = pages(atoll)
+    for path in folder.iterdir():
+        if path.name not in made:
+            path.unlink()
+    for name, text in made.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
