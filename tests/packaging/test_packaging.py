@@ -217,6 +217,41 @@ def test_the_cpp_programs_of_the_page_on_arrays(prefix: Path, tmp_path: Path) ->
     run(prefix / "bin" / "atoll", "run", "-n", "2", program)
 
 
+def test_the_requests_of_the_guide(prefix: Path, tmp_path: Path) -> None:
+    (block,) = re.findall(r"^```cpp\n(.*?)^```$", (ROOT / "docs/guide.md").read_text(), re.S | re.M)
+    head = "#include <atoll/atoll.hpp>\n#include <atoll/requests.hpp>\nvoid compute() {}\nint main() {\natl::Job job;\n"
+    arrays = "const atl::Team& team = job.world();\nint src[] = {1, 2}, dst[2] = {};\n"
+    source, program = tmp_path / "page.cpp", tmp_path / "page"
+    source.write_text(f"{head}{arrays}{block}return dst[1] == 2 * team.n_pes() ? 0 : 1;\n}}\n")
+    flags = run(
+        "pkg-config", "--cflags", "--libs", "atoll", PKG_CONFIG_PATH=str(prefix / "lib" / "pkgconfig")
+    )
+    run(os.environ.get("CXX", "g++"), "-std=c++20", source, "-o", program, *flags.split())
+    run(prefix / "bin" / "atoll", "run", "-n", "2", program)
+
+
+def test_a_new_project_builds_and_passes_its_tests(prefix: Path, tmp_path: Path) -> None:
+    run(prefix / "bin/atoll", "new", "--cpp", "heat", cwd=tmp_path)
+    (setting,) = re.findall(r"-D(CMAKE_PREFIX_PATH)=", (tmp_path / "heat/README.md").read_text())
+    home = run(prefix / "bin/atoll", "config", "--cxx", "--home").strip()
+    built = tmp_path / "built"
+    program = f"-DATOLL={prefix}/bin/atoll"
+    run("cmake", "-G", "Ninja", "-S", tmp_path / "heat", "-B", built, f"-D{setting}={home}", program)
+    run("cmake", "--build", built)
+    assert "100% tests passed" in run("ctest", "--test-dir", built)
+
+
+def test_the_prefix_has_pages_of_man_and_completion(prefix: Path) -> None:
+    share = prefix / "share"
+    assert (share / "man/man1/atoll-run.1").is_file()
+    for place in (
+        "bash-completion/completions/atoll",
+        "zsh/site-functions/_atoll",
+        "fish/vendor_completions.d/atoll.fish",
+    ):
+        assert "atoll" in (share / place).read_text()
+
+
 def test_an_unsupported_platform_is_refused_in_one_sentence(tmp_path: Path) -> None:
     toolchain = tmp_path / "toolchain.cmake"
     toolchain.write_text("set(CMAKE_SYSTEM_NAME Linux)\nset(CMAKE_SYSTEM_PROCESSOR riscv64)\n")
