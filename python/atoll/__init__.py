@@ -36,7 +36,8 @@ Collectives  broadcast collect fcollect gather scatter alltoall alltoalls; of Py
              sum_ prod_ min_ max_ avg_ and_ or_ xor_reduce, reduce (any operator, one root), reduce_scatter,
              premul_sum_reduce premul_sum_reduce_scatter, sum_inscan sum_exscan. blocking=False gives a Request.
 Locks        Lock. C++: include_dir (headers). PyTorch: the module atoll.torch. Kernels: check_kernels.
-Programs     print (in PE order), on and once (work of one PE), phase (a name for a part); the module atoll.logging.
+Programs     print (in PE order), on and once (work of one PE), phase (a name for a part), progress (a bar
+             over all PEs); the module atoll.logging.
 Values       Compare (EQ NE GT GE LT LE), ReduceOp (SUM PROD MIN MAX AVG AND OR XOR), SignalOp (SIGNAL_SET SIGNAL_ADD).
 Errors       Error and its kinds: NotInitialized PeError NotSymmetric ShapeMismatch DtypeMismatch UseAfterFree
              CollectiveMismatch Timeout PeDied OutOfMemory Unsupported InvalidArgument SettingsError
@@ -93,6 +94,7 @@ if _typing.TYPE_CHECKING:
     from ._failures import LaunchError as LaunchError
     from ._launch import launch as launch
     from ._pool import Pool as Pool
+    from ._progress import progress as progress
     from ._report import report as report
 
     print = _comforts.print_in_order
@@ -130,7 +132,7 @@ __all__ = [  # noqa: RUF022
     "collect", "empty", "empty_like", "fcollect", "fence", "finalize", "free", "full", "full_like", "g", "gather",
     "gather_object", "get", "get_nbi", "get_team_unique_id", "get_unique_id", "global_exit", "global_view", "group", "ibget", "ibput",
     "iget", "include_dir", "info", "init", "iput", "is_initialized", "is_symmetric", "launch", "max_reduce", "min_reduce", "my_pe",
-    "n_pes", "on", "once", "ones", "ones_like", "or_reduce", "p", "pe_accessible", "pe_quiet", "peer", "phase", "pin", "premul_sum_reduce", "premul_sum_reduce_scatter", "prod_reduce", "put",
+    "n_pes", "on", "once", "ones", "ones_like", "or_reduce", "p", "pe_accessible", "pe_quiet", "peer", "phase", "pin", "premul_sum_reduce", "premul_sum_reduce_scatter", "prod_reduce", "progress", "put",
     "put_at", "put_nbi", "put_signal", "put_signal_nbi", "quiet", "rc", "recv", "reduce", "reduce_object", "reduce_scatter", "register", "report",
     "scatter", "scatter_object", "send", "signal", "signal_add", "signal_consume", "signal_fetch", "signal_set", "signal_wait_until", "stats", "sum_exscan",
     "sum_inscan", "sum_reduce", "sync", "sync_all", "take", "team_init", "test", "test_all", "test_all_vector", "test_any",
@@ -152,6 +154,7 @@ _LATE = {
     "once": "_comforts",
     "phase": "_comforts",
     "print": "_comforts",
+    "progress": "_progress",
     "report": "_report",
     "unload_ipython_extension": "_notebook",
 }
@@ -178,6 +181,8 @@ def _suggestion(name: str) -> str:
 
     from ._other_names import of_package
 
+    for prefix in ("nvshmem_", "shmem_", "nccl"):
+        name = name.removeprefix(prefix)
     ours = of_package(name)
     if ours:
         return f"; Atoll's is {ours if '.' in ours.partition('(')[0] else 'atoll.' + ours}"
@@ -191,7 +196,11 @@ def _team_attribute(team: object, name: str) -> object:
         from ._other_names import of_team
 
         ours = of_team(name)
-        text += f"; Atoll's is {ours}" if ours else ""
+        small = name.lower()
+        if ours:
+            text += f"; Atoll's is {ours}"
+        elif small != name and hasattr(_atoll.Team, small):  # mpi4py's Split
+            text += f"; did you mean {small!r}?"
     raise AttributeError(text)
 
 

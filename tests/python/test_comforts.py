@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import re
+import sys
 import threading
+import types
 
 import atoll
 import atoll.logging
@@ -129,6 +132,73 @@ def test_log_records_have_pe_and_phase(capfd: pytest.CaptureFixture[str]) -> Non
     assert capfd.readouterr().err == expected
 
 
+class NoFile(io.StringIO):
+    """A text that says whether it is a terminal."""
+
+    def __init__(self, is_terminal: bool) -> None:
+        super().__init__()
+        self.is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        return self.is_terminal
+
+
+@pytest.mark.pes(3)
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_bar_counts_the_steps_of_all_pes(monkeypatch: pytest.MonkeyPatch, is_terminal: bool) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    me, shown = atoll.my_pe(), NoFile(is_terminal)
+    steps = range(10 * (me + 1))
+    assert list(atoll.progress(steps, desc="steps", file=shown)) == list(steps)
+    lines = shown.getvalue().split("\r")
+    if me == 0 and is_terminal:
+        assert lines[-1] == "steps: 100% 60/60\n", lines
+        counts = [int(line.split()[-1].split("/")[0]) for line in lines[1:]]
+        assert counts == sorted(counts)
+    else:
+        assert lines == [""]
+
+
+@pytest.mark.pes(2)
+def test_a_bar_is_tqdms_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Tqdm] = []
+
+    class Tqdm:
+        def __init__(self, **options: object) -> None:
+            self.options, self.n, self.closed = options, 0, False
+            made.append(self)
+
+        def refresh(self) -> None: ...
+
+        def close(self) -> None:
+            self.closed = True
+
+    monkeypatch.setitem(sys.modules, "tqdm", types.SimpleNamespace(tqdm=Tqdm))
+    with atoll.progress(total=5, desc="both", unit="cell") as bar:
+        for _ in range(5):
+            bar.update()
+            if atoll.my_pe() == 1:
+                break  # a loop may end early in a with block
+    assert len(made) == (1 if atoll.my_pe() == 0 else 0)
+    for each in made:
+        assert each.options == {"total": 10, "desc": "both", "unit": "cell", "file": sys.stderr}
+        assert (each.n, each.closed) == (6, True)
+
+
+@pytest.mark.pes(1)
+def test_a_bar_needs_a_length() -> None:
+    with pytest.raises(atoll.InvalidArgument, match="total is None"):
+        atoll.progress(iter([1]))
+    with pytest.raises(atoll.InvalidArgument, match="total is -1"):
+        atoll.progress(total=-1)
+    bar = atoll.progress(total=1)
+    with pytest.raises(atoll.InvalidArgument, match="nothing to loop over"):
+        iter(bar)
+    bar.close()
+    bar.close()
+    assert repr(bar) == "atoll.progress(closed)"
+
+
 def test_log_records_outside_a_job() -> None:
     code = "import atoll, logging; atoll.logging.basicConfig(pes=[5]); logging.info('words')"
     assert python(code).stderr == "[-] INFO root: words\n"
@@ -143,6 +213,7 @@ def test_log_records_outside_a_job() -> None:
         ("allreduce", "atoll.sum_reduce(dst, src), or reduce(dst, src, op=...)"),
         ("COMM_WORLD", "atoll.WORLD"),
         ("Wtime", "time.perf_counter()"),
+        ("shmem_putmem", "atoll.put(dst, src, pe)"),
     ],
 )
 def test_names_of_other_libraries_are_known(name: str, ours: str) -> None:
@@ -157,6 +228,8 @@ def test_a_team_knows_them_too() -> None:
     ):
         with pytest.raises(AttributeError, match=re.escape(f"'atoll.Team' object has no attribute {name!r}; Atoll's is {ours}")):  # fmt: skip
             getattr(atoll.WORLD, name)
+    with pytest.raises(AttributeError, match=r"no attribute 'Split'; did you mean 'split'\?$"):
+        _ = atoll.WORLD.Split
     with pytest.raises(AttributeError, match=r"no attribute 'nonsense'$"):
         _ = atoll.WORLD.nonsense
 
