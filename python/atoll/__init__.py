@@ -170,6 +170,11 @@ def _late(name: str) -> object:
         )
         globals()[name] = found
         return found
+    if not name.startswith("_"):
+        from ._deprecated import replacement
+
+        if ours := replacement(name):
+            return getattr(_sys.modules[__name__], ours)
     raise AttributeError(f"module 'atoll' has no attribute {name!r}" + _suggestion(name))
 
 
