@@ -51,6 +51,9 @@ class Runner:
         self._config = config
         self._pools: OrderedDict[int, Pool] = OrderedDict()
         options = {k: v for k, v in vars(config.option).items() if _is_plain(v)}
+        options.pop(
+            "file_or_dir", None
+        )  # a PE gets its test's file as an argument; argparse warns of an empty list
         plugins = [*options.get("plugins", []), "no:terminal"]
         options |= {k: v for k, v in _OWN_OPTIONS.items() if k in options}
         options |= {"plugins": plugins, "rootdir": str(config.rootpath)}

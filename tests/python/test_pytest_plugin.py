@@ -55,6 +55,17 @@ def test_the_pages_file_passes(run: Run) -> None:
     assert shown.split()[1] in done.stdout, done.stdout
 
 
+def test_pytest_without_arguments_shows_nothing_else(run: Run, tmp_path: Path) -> None:
+    run("@pytest.mark.pes(2)\ndef test_it(): pass", ok=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"],
+        cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=250, check=False,
+    )  # fmt: skip
+    assert re.fullmatch(r"\. +\[100%\]\n1 passed in .*\n", done.stdout) and not done.stderr, (
+        done.stdout + done.stderr
+    )
+
+
 def test_a_function_of_the_pages_program_is_tested(run: Run, tmp_path: Path) -> None:
     program, test = blocks()[-2:]
     (tmp_path / "mean.py").write_text(program)
@@ -217,3 +228,31 @@ def test_atoll_is_not_imported_without_such_tests(tmp_path: Path) -> None:
         command, env=environment(), capture_output=True, text=True, timeout=250, check=False
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_coverage_as_on_the_page_has_lines_that_only_one_pe_runs(tmp_path: Path) -> None:
+    pytest.importorskip("coverage", reason="coverage is not installed: requirements-dev.txt")
+    page = (ROOT / "docs" / "testing.md").read_text().split("## Coverage")[1]
+    indented = re.findall(r"(?:^    .*\n)+", page, re.MULTILINE)
+    settings, commands = (textwrap.dedent(block) for block in indented)
+    (tmp_path / ".coveragerc").write_text(settings)
+    lines = [
+        "import atoll",
+        "",
+        "def work():",
+        "    if atoll.my_pe() == 1:",
+        "        return 5",
+        "    return 0",
+    ]
+    (tmp_path / "work.py").write_text("\n".join(lines) + "\n")
+    (tmp_path / "test_it.py").write_text(
+        "import pytest, work\n\n@pytest.mark.pes(2)\ndef test_it():\n    work.work()\n"
+    )
+    out = ""
+    for command in commands.splitlines():
+        done = subprocess.run(
+            [sys.executable, *command.split()[1:]],
+            cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=250, check=True,
+        )  # fmt: skip
+        out = done.stdout
+    assert re.search(r"^work\.py +5 +0 +100%$", out.replace(" " * 2 + "\n", "\n"), re.MULTILINE), out
