@@ -61,6 +61,78 @@ def order(row: str) -> tuple[str, int]:
     return cells[1], int(cells[2])
 
 
+def latest(benchmark: str) -> dict[str, Any]:
+    """The current run of another benchmark."""
+    every = json.loads((ROOT / f"bench/results/{benchmark}.json").read_text())["runs"]
+    return dict(next(one for one in every if "kept_for" not in one))
+
+
+def beside_python() -> str:
+    """The table beside libraries of Python that people know, in microseconds."""
+    of, sides = latest("python_peers"), ("atoll", "mpi4py", "multiprocessing", "gloo")
+    found: dict[tuple[str, int], dict[str, float]] = {}
+    for row in of["rows"]:
+        found.setdefault((row["operation"], row.get("bytes", 0)), {})[row["implementation"]] = row["min"]
+    lines = [
+        f"| {name} {size_of(size)} | "
+        + " | ".join(shown(figures[s]) if s in figures else "-" for s in sides)
+        + " |"
+        for (name, size), figures in found.items()
+    ]
+    machine, versions = of["machine"], of["versions"]
+    return f"""
+
+## In Python, beside mpi4py, multiprocessing and gloo
+
+Times in us between two processes of one host. "One way" is half of a message to the other process and back. Measured on
+{of["date"]} on an {machine["cpu"]} with {machine["cores"]} cores, Python {versions["python"]}, mpi4py {versions["mpi4py"]} on MPICH
+{versions["mpich"]} and gloo of PyTorch {versions["torch"]}. Other programs ran meanwhile (load {machine["load_before"]}), so the figures are the
+least of many batches.
+
+| operation | Atoll | mpi4py | multiprocessing | gloo |
+|---|---|---|---|---|
+""" + "\n".join(lines)
+
+
+def shown(us: float) -> str:
+    return f"{us:.3g}" if us < 1000 else f"{us:.0f}"
+
+
+def size_of(size: int) -> str:
+    return (
+        ""
+        if size == 0
+        else f"{size} B"
+        if size < 1024
+        else f"{size >> 10} KiB"
+        if size < 1 << 20
+        else f"{size >> 20} MiB"
+    )
+
+
+def on_a_gpu() -> str:
+    """The table beside NVSHMEM from Python: calls of the host, 8 bytes."""
+    of = latest("gpu_peers")
+    kinds = {("atoll", "torch.Tensor"): 0, ("nvshmem4py", "torch.Tensor"): 1}
+    found: dict[str, list[float | None]] = {}
+    for row in of["rows"]:
+        settings = row.get("settings", {})
+        at = kinds.get((row["implementation"], settings.get("arrays")))
+        if at is not None and row.get("bytes") == 8 and settings.get("where") == "host":
+            found.setdefault(row["operation"], [None, None])[at] = row["median"]
+    lines = [f"| {name} 8 B | {a:.3g} | {b:.3g} |" for name, (a, b) in found.items() if a and b]
+    return f"""
+
+## On a GPU, beside NVSHMEM (GPU)
+
+Times in us of calls on PyTorch's tensors, enqueued from Python on one H200 ({of["date"]}). NVSHMEM was called through
+NVSHMEM4Py.
+
+| operation | Atoll | NVSHMEM4Py |
+|---|---|---|
+""" + "\n".join(lines)
+
+
 def write(target: Path) -> None:
     """Write the page."""
     of = run()
@@ -84,6 +156,7 @@ shmem4py {versions["shmem4py"]} and Python {versions["python"].split()[-1]}. Oth
     text += f"\n\n## In C++, beside Open MPI's OpenSHMEM in C\n\n{head.format('Open MPI')}" + "\n".join(
         compiled
     )
+    text += beside_python() + on_a_gpu()
     text += """
 
 ## Other comparisons

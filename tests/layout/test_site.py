@@ -144,6 +144,9 @@ def test_the_tables_are_read_without_a_build() -> None:
 def test_figures_beside_others_are_those_of_the_results(tmp_path: Path) -> None:
     figures.write(tmp_path)
     text = (tmp_path / "figures.md").read_text()
+    for one in figures.latest("python_peers")["rows"]:
+        assert figures.shown(one["min"]) in text, one
+    assert all(f"| {name} 8 B |" in text for name in ("put", "put_signal", "sum_reduce"))  # beside NVSHMEM
     for one in figures.run()["comparisons"]:
         if one["operation"] in ("barrier_all", "py_put 8 B"):
             assert f"| {one['pes']} | {one['atoll']} | {one['peer']} | {one['shown']} |" in text, one
