@@ -150,7 +150,9 @@ def _length(iterable: object) -> int | None:
 
 class _Tqdm:
     def __init__(self, tqdm: Any, steps: int, desc: str, unit: str, file: TextIO) -> None:
-        self._bar = tqdm(total=steps, desc=desc or None, unit=unit, file=file)
+        # tqdm's own thread, which would outlive the bar, has no use here: PE 0 shows the bar by itself.
+        kind = type("tqdm", (tqdm,), {"monitor_interval": 0})
+        self._bar = kind(total=steps, desc=desc or None, unit=unit, file=file)
 
     def show(self, done: int) -> None:
         self._bar.n = done
