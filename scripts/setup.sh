@@ -17,7 +17,7 @@ source "$(dirname "$0")/lib.sh"
 
 build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev python3 python3-venv python3-dev)
 # libucx-dev brings UCX, which jobs of several hosts load, and the headers with which a test compares our declarations.
-test_packages=(libucx-dev libgtest-dev googletest clang-tidy pkg-config git)
+test_packages=(libucx-dev libgtest-dev googletest clang-tidy pkg-config git gdb tmux groff-base)
 compiler_packages=(g++-{11..16} clang-{13..22})
 bench_packages=(openmpi-bin libopenmpi-dev python3-dev python3-venv)
 docs_packages=(graphviz doxygen)
