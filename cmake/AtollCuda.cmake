@@ -19,19 +19,35 @@ endif()
 
 set(ATOLL_CUDA_ARCHITECTURES "" CACHE STRING "GPUs that Atoll's kernels are compiled for, as 90;100; empty: 80, 90, 100 and PTX, or 90 alone where tests are built")
 
-# The library's own kernels: fat binaries, embedded unchanged and loaded by the driver. Custom commands rather than
-# CMake's language CUDA, because they have no host code and sanitizers do not apply. `names`: sm_80 ... and PTX.
+# The code of a kernel file for one GPU, by two commands: compute_NN to PTX, and that to sm_NN. Targets share these files,
+# because each takes up to half a minute. Custom commands rather than CMake's language CUDA, because kernels have no host
+# code and sanitizers do not apply.
+function(_atoll_compile_kernels source sm)
+    get_filename_component(_stem "${source}" NAME_WE)
+    set(_image "${PROJECT_BINARY_DIR}/generated/kernels/${_stem}.${sm}")
+    get_property(_is_known DIRECTORY PROPERTY "_atoll_image_${_stem}_${sm}")
+    if(_is_known)
+        return()
+    endif()
+    set_property(DIRECTORY PROPERTY "_atoll_image_${_stem}_${sm}" ON)
+    file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/generated/kernels")
+    file(GLOB _headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/gpu/cuda/kernels/*.cuh"
+         "${PROJECT_SOURCE_DIR}/src/gpu/cuda/kernels/*.hpp" "${PROJECT_SOURCE_DIR}/include/atoll/detail/many_words.hpp"
+         "${PROJECT_SOURCE_DIR}/include/atoll/device/*.hpp")
+    add_custom_command(
+        OUTPUT "${_image}.ptx"
+        COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" -std=c++20 -O3 -Werror=all-warnings -ptx -arch=compute_${sm} "-I${PROJECT_SOURCE_DIR}/include"
+                "-I${PROJECT_SOURCE_DIR}/src" "${source}" -o "${_image}.ptx"
+        DEPENDS "${source}" ${_headers} "${PROJECT_SOURCE_DIR}/src/gpu/device_calls.hpp" "${PROJECT_SOURCE_DIR}/src/gpu/mailbox_on_device.hpp" "${PROJECT_SOURCE_DIR}/include/atoll/types.hpp"
+        COMMENT "Compiling kernels ${_stem}.cu for compute_${sm}" VERBATIM)
+    add_custom_command(
+        OUTPUT "${_image}.cubin"
+        COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" -Werror=all-warnings -cubin -arch=sm_${sm} "${_image}.ptx" -o "${_image}.cubin"
+        DEPENDS "${_image}.ptx" COMMENT "Assembling kernels ${_stem}.cu for sm_${sm}" VERBATIM)
+endfunction()
+
+# The library's own kernels: fat binaries, embedded unchanged and loaded by the driver. `names`: sm_80 ... and PTX.
 function(_atoll_embed_kernels target names)
-    set(_code)
-    foreach(_name IN LISTS names)
-        string(REPLACE "sm_" "" _sm "${_name}")
-        if(_name STREQUAL "PTX")   # of the newest before it
-            list(APPEND _code "-gencode=arch=compute_${_newest},code=compute_${_newest}")
-        else()
-            list(APPEND _code "-gencode=arch=compute_${_sm},code=sm_${_sm}")
-            set(_newest ${_sm})
-        endif()
-    endforeach()
     set(_folder "${PROJECT_BINARY_DIR}/generated/${target}")
     set(_text "#include \"gpu/cuda/kernels.hpp\"\n")
     set(_rows)
@@ -41,19 +57,30 @@ function(_atoll_embed_kernels target names)
     if(CUDAToolkit_NVCC_EXECUTABLE)
         string(REPLACE ";" " " _built "kernels for ${names}")
         file(MAKE_DIRECTORY "${_folder}")
+        get_filename_component(_bin "${CUDAToolkit_NVCC_EXECUTABLE}" REALPATH)
+        get_filename_component(_bin "${_bin}" DIRECTORY)
+        find_program(ATOLL_FATBINARY fatbinary HINTS "${_bin}" "${CUDAToolkit_BIN_DIR}" REQUIRED)   # comes with nvcc
+        mark_as_advanced(ATOLL_FATBINARY)
         file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/gpu/cuda/kernels/*.cu")
-        file(GLOB _headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/gpu/cuda/kernels/*.cuh"
-             "${PROJECT_SOURCE_DIR}/src/gpu/cuda/kernels/*.hpp" "${PROJECT_SOURCE_DIR}/include/atoll/detail/many_words.hpp"
-             "${PROJECT_SOURCE_DIR}/include/atoll/device/*.hpp")
         foreach(_source IN LISTS _sources)
             get_filename_component(_stem "${_source}" NAME_WE)
             set(_fatbin "${_folder}/${_stem}.fatbin")
-            add_custom_command(
-                OUTPUT "${_fatbin}"
-                COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" -std=c++20 -O3 -Werror=all-warnings -fatbin ${_code} "-I${PROJECT_SOURCE_DIR}/include"
-                        "-I${PROJECT_SOURCE_DIR}/src" "${_source}" -o "${_fatbin}"
-                DEPENDS "${_source}" ${_headers} "${PROJECT_SOURCE_DIR}/src/gpu/device_calls.hpp" "${PROJECT_SOURCE_DIR}/src/gpu/mailbox_on_device.hpp" "${PROJECT_SOURCE_DIR}/include/atoll/types.hpp"
-                COMMENT "Compiling kernels ${_stem}.cu for ${names}" VERBATIM)
+            set(_images)
+            set(_files)
+            foreach(_name IN LISTS names)
+                if(_name STREQUAL "PTX")   # of the newest before it
+                    set(_file "${PROJECT_BINARY_DIR}/generated/kernels/${_stem}.${_sm}.ptx")
+                    list(APPEND _images "--image3=kind=ptx,sm=${_sm},file=${_file}")
+                else()
+                    string(REPLACE "sm_" "" _sm "${_name}")
+                    _atoll_compile_kernels("${_source}" ${_sm})
+                    set(_file "${PROJECT_BINARY_DIR}/generated/kernels/${_stem}.${_sm}.cubin")
+                    list(APPEND _images "--image3=kind=elf,sm=${_sm},file=${_file}")
+                endif()
+                list(APPEND _files "${_file}")
+            endforeach()
+            add_custom_command(OUTPUT "${_fatbin}" COMMAND "${ATOLL_FATBINARY}" -64 "--create=${_fatbin}" ${_images}
+                               DEPENDS ${_files} COMMENT "Joining kernels ${_stem}.cu for ${names}" VERBATIM)
             list(APPEND _fatbins "${_fatbin}")
             string(APPEND _text "asm(\".pushsection .rodata\\n.balign 64\\n.hidden atoll_kernels_${_stem}\\natoll_kernels_${_stem}:\\n"
                                 ".incbin \\\"${_fatbin}\\\"\\n.popsection\\n\");\nextern \"C\" const unsigned char atoll_kernels_${_stem}[] __attribute__((visibility(\"hidden\")));\n")
