@@ -52,7 +52,7 @@ JobRow row_of(const RunningJob& job, const JobSample& before, const JobSample& n
 }
 
 /// Writes to stdout, also to a pipe whose reader waits for it. Throws if it cannot.
-void print(const std::string& text) {
+void put_out(const std::string& text) {
     std::fputs(text.c_str(), stdout);
     check_stdout();
 }
@@ -82,7 +82,7 @@ void print_job(const RunningJob& job, const JobSample& before, const JobSample& 
     const bool folds = !options.each && job.board().n_pes() > most_lines;
     JobFigures figures{row_of(job, before, now), job.board().header().heap_bytes, rows_of(before, now)};
     if (folds) figures.rows = folded(figures.rows);
-    print(options.json ? line_of(job_json(figures)) : job_text(figures, folds));
+    put_out(options.json ? line_of(job_json(figures)) : job_text(figures, folds));
 }
 
 int show_job(const TopOptions& options) {
@@ -91,7 +91,7 @@ int show_job(const TopOptions& options) {
     JobSample before = take_sample(job.board());
     bool ended = lifetime.ends_within(single_s);
     for (bool is_first = true; !ended || is_first; is_first = false) {
-        if (!is_first && !options.json) print("\n");
+        if (!is_first && !options.json) put_out("\n");
         JobSample now = take_sample(job.board());
         print_job(job, before, now, options);
         if (options.every_s <= 0) return 0;
@@ -99,8 +99,8 @@ int show_job(const TopOptions& options) {
         ended = lifetime.ends_within(options.every_s);
     }
     const std::string end = end_text(job.board());
-    print(options.json ? line_of({{"job", job.pid()}, {"ended", end}})
-                       : "job " + std::to_string(job.pid()) + " has ended: " + end + "\n");
+    put_out(options.json ? line_of({{"job", job.pid()}, {"ended", end}})
+                         : "job " + std::to_string(job.pid()) + " has ended: " + end + "\n");
     return 0;
 }
 
@@ -118,9 +118,9 @@ int show_jobs(const TopOptions& options) {
             rows.push_back(row_of(job, is_same ? known->second : now, now));
             samples[job.pid()] = std::move(now);
         }
-        print(options.json ? line_of(jobs_json(rows)) : jobs_text(rows));
+        put_out(options.json ? line_of(jobs_json(rows)) : jobs_text(rows));
         if (options.every_s <= 0) return 0;
-        if (!options.json) print("\n");
+        if (!options.json) put_out("\n");
         before = std::move(samples);
     }
 }
