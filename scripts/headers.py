@@ -1,7 +1,7 @@
 """Compiles every header of ours with each installed gcc and clang (headers.py [COMPILER...] selects others).
 
 The first compiler compiles each header of src/ separately; tests/layout does this for include/, and tests/shmem for
-OpenSHMEM's headers. Other compilers may accept other code, so each compiles many headers at once.
+OpenSHMEM's headers. Other compilers may accept other code, so each compiles all headers at once.
 The test tests/layout/test_includes.py finds standard headers that a header uses and does not include, for all releases of the
 library. The first compiler may therefore precompile the standard headers.
 """
@@ -24,7 +24,12 @@ STANDARD = (
     *("optional", "set", "span", "string", "string_view", "thread", "utility", "variant", "vector"),
 )
 FOLDERS = ("include", "src", "include_nvshmem")
-AT_A_TIME = 110  # fewer read the standard headers more often
+
+
+def installed() -> list[str]:
+    """The compilers that are there, each once: g++ is also one of the numbered ones."""
+    by_file = {os.path.realpath(path): name for name in reversed(KNOWN) if (path := shutil.which(name))}
+    return [name for name in KNOWN if name in by_file.values()]
 
 
 def without_package(header: Path) -> str:
@@ -92,7 +97,7 @@ def precompiled(compiler: str, folder: Path) -> list[str]:
 
 def main() -> int:
     """Compile all headers, and print those that fail."""
-    compilers = sys.argv[1:] or [name for name in KNOWN if shutil.which(name)]
+    compilers = sys.argv[1:] or installed()
     names, left_out = headers()
     if not compilers or not names or not GENERATED.is_dir():
         print(
@@ -102,17 +107,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         works = []
         alone = precompiled(compilers[0], Path(folder))
-        starts = range(0, len(names), AT_A_TIME)
-        groups = [
-            (compiler, names[start : start + AT_A_TIME], []) for compiler in compilers for start in starts
-        ]
+        groups = [(compiler, names, []) for compiler in compilers]
         groups += [(compilers[0], [name], alone) for name in names if (ROOT / "src" / name).exists()]
         for compiler, group, flags in groups:
             text = "".join(f'#include "{name}"\n' for name in group) * 2  # twice: guards, too
             works.append((compiler, group, pool.submit(compile_text, compiler, text, *flags)))
         wrong = [(compiler, group, said) for compiler, group, work in works if (said := work.result())]
     for compiler, group, said in wrong:
-        print(f"{compiler}: {', '.join(group)}\n{said[:3000]}")
+        print(f"{compiler}: {group[0] if len(group) == 1 else 'all headers'}\n{said[:3000]}")
     print(f"{len(names)} headers by {', '.join(compilers)}: {len(wrong)} with errors")
     if left_out:
         print("left out:", *left_out)
