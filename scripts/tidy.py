@@ -1,7 +1,8 @@
 """clang-tidy over all sources of src/ and python/src/ that the preset "tidy" would compile.
 
-Headers take most of the time, so the sources of a folder are first checked together, as one file. If that file has a
-finding, each of its sources is checked alone. A using declaration passes if any source of that file uses it.
+Headers take most of the time, so sources with the same flags are first checked together, as one file. If that file has a
+finding, each half of its sources is checked in the same way, down to single sources. A using declaration passes if any
+source of that file uses it.
 
 A file that passed is cached by content: clang-tidy's version, .clang-tidy, the command, the file and the headers that
 it includes. The cache is ATOLL_BUILD_TIDY_CACHE, by default in the user's cache, so that a new clone has it too. A
@@ -27,7 +28,9 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "tidy"
 INCLUDES = (ROOT / "include", ROOT / "src", ROOT / "include_nvshmem", BUILD / "generated" / "include")
 FOLDERS = (ROOT / "src", ROOT / "python" / "src")
-MOST_IN_A_BATCH = 12
+MOST_IN_A_BATCH = 24
+# Sources of the module with tables or macros of the same names; cmake/AtollPython.cmake compiles them alone, too.
+ALONE = re.compile(r"/python/src/(operations/|.*(strided|module|kernel_trace)\.cpp$)")
 DEFAULT_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "atoll" / "tidy"
 
 
@@ -100,17 +103,20 @@ def look(file: Path, commands: Path = BUILD) -> str:
 
 
 def batches(waiting: list[Source]) -> Iterator[list[Source]]:
-    """Yield the sources in groups of one folder and one set of flags."""
-    alike: dict[tuple[Path, str], list[Source]] = {}
+    """Yield the sources in groups of one set of flags, of equal sizes."""
+    alike: dict[str, list[Source]] = {}
     for source in waiting:
-        folder = source.file.parent
-        # The module's sources define the same macros, so they cannot be one file.
-        together = folder.is_relative_to(ROOT / "src")
-        flags = re.sub(r" -o \S+ -c \S+", "", source.command) if together else str(source.file)
-        alike.setdefault((folder, flags), []).append(source)
+        is_alone = ALONE.search(str(source.file)) or (
+            source.file.is_relative_to(ROOT / "python") and "functions[]" in source.file.read_text()
+        )
+        flags = str(source.file) if is_alone else re.sub(r" -o \S+ -c \S+", "", source.command)
+        if source.file.is_relative_to(ROOT / "python"):  # its folders have the same names in places
+            flags += str(source.file.parent)
+        alike.setdefault(flags, []).append(source)
     for group in alike.values():
-        for first in range(0, len(group), MOST_IN_A_BATCH):
-            yield group[first : first + MOST_IN_A_BATCH]
+        size = -(-len(group) // -(-len(group) // MOST_IN_A_BATCH))
+        for first in range(0, len(group), size):
+            yield group[first : first + size]
 
 
 def passes_together(batch: list[Source], folder: Path) -> bool:
@@ -120,23 +126,25 @@ def passes_together(batch: list[Source], folder: Path) -> bool:
     joined = folder / "joined.cpp"
     joined.write_text("".join(f'#line 1 "{source.file}"\n{source.file.read_text()}\n' for source in batch))
     first = batch[0]
-    command = first.command.replace(f"-c {first.file}", f"-iquote {first.file.parent} -c {joined}")
+    quoted = " ".join(f"-iquote {parent}" for parent in dict.fromkeys(source.file.parent for source in batch))
+    command = first.command.replace(f"-c {first.file}", f"{quoted} -c {joined}")
     entry = {"directory": str(BUILD), "command": command, "file": str(joined)}
     (folder / "compile_commands.json").write_text(json.dumps([entry]))
     return not look(joined, folder)
 
 
-def examine(number: int, batch: list[Source], passed: Path) -> int:
+def examine(name: str, batch: list[Source], passed: Path) -> int:
     """Check the sources of a batch, report findings, and note what passed; return the number of files with findings."""
-    found = 0
-    together = len(batch) > 1 and passes_together(batch, BUILD / "together" / str(number))
-    for source in batch:
-        if not together and (report := look(source.file)):
+    if len(batch) == 1:
+        if report := look(batch[0].file):
             print(report, flush=True)
-            found += 1
-        else:
-            (passed / source.key).touch()
-    return found
+            return 1
+    elif not passes_together(batch, BUILD / "together" / name):
+        half = len(batch) // 2
+        return examine(f"{name}a", batch[:half], passed) + examine(f"{name}b", batch[half:], passed)
+    for source in batch:
+        (passed / source.key).touch()
+    return 0
 
 
 def main() -> int:
@@ -149,7 +157,9 @@ def main() -> int:
     files = list(sources())
     waiting = [source for source in files if not (passed / source.key).exists()]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        work = [pool.submit(examine, number, batch, passed) for number, batch in enumerate(batches(waiting))]
+        work = [
+            pool.submit(examine, str(number), batch, passed) for number, batch in enumerate(batches(waiting))
+        ]
         found = sum(one.result() for one in work)
     compiled = {source.file for source in files}
     apart = [str(f.relative_to(ROOT)) for d in FOLDERS for f in sorted(d.rglob("*.cpp")) if f not in compiled]
