@@ -130,8 +130,8 @@ def _agree(store: Any, rank: int, size: int, refusal: Callable[[], str]) -> str:
     store.set(f"{keys[rank]}/begun", "1")
     try:
         answer = refusal() or AGREED + _identity()
-    except OSError as error:
-        answer = str(error)
+    except Exception as error:
+        answer = f"{type(error).__name__}: {error}"
     store.set(keys[rank], answer)
     _await(store, [f"{key}/begun" for key in keys], WAIT_SECONDS)
     _await(store, keys, BUILD_SECONDS)

@@ -15,6 +15,7 @@ from typing import IO, Any
 from . import _atoll
 
 _TURN = "ATOLL_LAUNCH_PDB"  # the file that a PE locks during its turn; set by the launcher
+_file = ""  # its path; the variable is removed, since processes that the PE starts are no PEs
 
 
 class _Lines:
@@ -36,11 +37,12 @@ def _turn(has_own_terminal: bool) -> Iterator[None]:
     if has_own_terminal:
         yield
         return
-    file = os.open(os.environ[_TURN], os.O_RDWR | os.O_CLOEXEC)
+    file = os.open(_file, os.O_RDWR | os.O_CLOEXEC)
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
     finally:
+        fcntl.flock(file, fcntl.LOCK_UN)  # a child that was forked at the prompt may have the file open
         os.close(file)
 
 
@@ -68,6 +70,8 @@ def _breakpoint(*_: object, **__: object) -> None:
 
 def install() -> None:
     """Let breakpoint() and uncaught exceptions of this PE open the debugger."""
+    global _file
+    _file = os.environ.pop(_TURN)
     previous = sys.excepthook
 
     def hook(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:

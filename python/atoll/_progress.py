@@ -68,13 +68,17 @@ class progress(Generic[Item]):
     ) -> None:
         if total is None:
             total = _length(iterable)
-        if not isinstance(total, int) or total < 0:
+        try:
+            steps = operator.index(total)  # NumPy's integers, too
+        except TypeError:
+            steps = -1
+        if steps < 0:
             raise _atoll.InvalidArgument(
                 f"progress(): total is {total!r}; pass the number of this PE's steps."
             )
         self._iterable = iterable
         self._words: Any = zeros(2, "i8")  # on PE 0: the steps of all PEs, and how many PEs have ended
-        steps = int(_atoll.sum_reduce(total))
+        steps = int(_atoll.sum_reduce(steps))
         self._pending, self._next_s = 0, 0.0
         self._bar = _bar(steps, desc, unit, file or sys.stderr) if _atoll.my_pe() == 0 else None
 

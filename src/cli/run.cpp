@@ -83,6 +83,7 @@ int run_job(const RunOptions& options) {
         setenv(entry.substr(0, sign).c_str(), entry.substr(sign + 1).c_str(), 1);
     }
     if (!options.heap_size.empty()) setenv("ATOLL_HEAP_SIZE", options.heap_size.c_str(), 1);
+    unsetenv("ATOLL_LAUNCH_PDB");
     unsetenv("ATOLL_LAUNCHED");  // a launcher within a job starts a separate job
     common::forget_run_ranks();
     const common::Settings settings = common::read_settings();

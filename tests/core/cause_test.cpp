@@ -159,6 +159,7 @@ class UnsetWord : public HangCause {
         pe(from).signals.push_back({place, value, to, adds ? UpdateKind::add : UpdateKind::set});
     }
     void write(int from, const common::UpdateSeen& update) { pe(from).writes.push_back(update); }
+    static std::string fault(const std::string& text) { return text + "; " + sentence(""); }
     static std::string sentence(const std::string& signals) {
         return "PE 3 waits in signal_wait_until" + signals +
                ", and every PE waits: none is left that could set it";
@@ -182,12 +183,12 @@ TEST_F(UnsetWord, ASignalToAnotherPe) {
     signal(2, 0, 1);
     signal(3, 0, 1);
     EXPECT_EQ(cause(),
-              sentence(" (PE 2 signalled this word of PE 0, where PE 3 follows the pattern of the others)"));
+              fault("PE 2 signalled the awaited word of PE 0, where PE 3 follows the pattern of the others"));
 }
 
 TEST_F(UnsetWord, OnePeHasNotSignalled) {
     for (const int number : {0, 2}) signal(number, 3, 1, true);
-    EXPECT_EQ(cause(), sentence(" (PE 0,2 last added 1 to it, and PE 1 has not signalled it)"));
+    EXPECT_EQ(cause(), fault("PE 1 has not signalled the awaited word (PE 0,2 last added 1 to it)"));
     EXPECT_EQ(find_cause(doing).pes, (std::vector{1, 3}));
 }
 
@@ -196,6 +197,11 @@ TEST_F(UnsetWord, ItsOnlySenderIsWaitedFor) {
     EXPECT_EQ(cause(),
               "PE 2,3 wait for each other: PE 2 for PE 3 in barrier, PE 3 for PE 2 in signal_wait_until "
               "(found 0, waiting for == 0, PE 2 last set it to 4)");
+    pe(2).wait.call = 5;
+    EXPECT_EQ(cause(),
+              "PE 2 waits in barrier for PE 3, which waits for it in signal_wait_until (found 0, waiting for "
+              "== 0, PE 2 last set it to 4)");
+    EXPECT_EQ(find_cause(doing).pes, (std::vector{2, 3}));
 }
 
 /// The entry of a signal to this word may have been used again.
@@ -214,20 +220,45 @@ TEST_F(UnsetWord, PutsAndAtomicOperations) {
     EXPECT_EQ(cause(),
               sentence(" (PE 1 last added 7 to it, PE 2 last changed it, PE 0 last put 32 bytes to it)"));
     pe(0).writes[0].value = 16;  // ends before the word
-    EXPECT_EQ(cause(),
-              sentence(" (PE 1 last added 7 to it, PE 2 last changed it, and PE 0 has not updated it)"));
+    EXPECT_EQ(cause(), fault("PE 0 is not known to have updated the awaited word (PE 1 last added 7 to it, "
+                             "PE 2 last changed it)"));
     pe(1).writes_lost = true;
     EXPECT_EQ(cause(), sentence(" (PE 1 last added 7 to it, PE 2 last changed it)"));
-    signal(0, 3, 1);  // other updates than signals then tell nothing of the word
+    signal(0, 3, 1);  // a word seldom gets both: the other updates are no longer counted
     EXPECT_NE(cause().find("PE 0 last set it to 1)"), std::string::npos) << cause();
+}
+
+TEST_F(UnsetWord, FewerAdditionsThanTheOthers) {
+    for (const int number : {0, 1, 2})
+        write(number, {64, 1, 3, UpdateKind::add, number == 1 ? std::uint64_t{9} : std::uint64_t{10}});
+    EXPECT_EQ(cause(), fault("PE 1 has added to the awaited word 9 times, and PE 0,2 10 times"));
+}
+
+TEST_F(UnsetWord, TheWordOfOtherPes) {
+    write(0, {64, 1, 1, UpdateKind::set});
+    write(0, {64, 1, 2, UpdateKind::set});
+    EXPECT_EQ(cause(), fault("PE 0 updated the awaited word of PE 1,2, and none is known on PE 3"));
+}
+
+/// The record of such a wait shows one of its words.
+TEST_F(UnsetWord, AWaitForAnyOfSeveralWordsIsForNoPe) {
+    std::strcpy(pe(3).wait.operation, "wait_until_any");
+    signal(2, 3, 4);
+    EXPECT_EQ(cause().find("PE 2"), std::string::npos) << cause();
+}
+
+/// It may only have set the word to its first value.
+TEST_F(UnsetWord, APutMakesNoPeTheOneThatIsWaitedFor) {
+    write(2, {64, 0, 3, UpdateKind::set});
+    EXPECT_EQ(cause(), sentence(" (PE 2 last set it to 0)"));
 }
 
 TEST_F(UnsetWord, AnotherWordOfItsAllocation) {
     write(0, {72, 1, 3, UpdateKind::set});
-    EXPECT_EQ(cause(), sentence(" (PE 0 last set the element after it to 1)"));
+    EXPECT_EQ(cause(), fault("PE 0 last set the element after the awaited one to 1"));
     EXPECT_EQ(find_cause(doing).pes, (std::vector{0, 3}));
     pe(0).writes[0].place = 56;
-    EXPECT_EQ(cause(), sentence(" (PE 0 last set the element before it to 1)"));
+    EXPECT_EQ(cause(), fault("PE 0 last set the element before the awaited one to 1"));
     pe(0).writes[0].place = 256;  // of another allocation
     EXPECT_EQ(cause(), sentence(""));
 }
@@ -236,11 +267,11 @@ TEST_F(UnsetWord, AnotherWordOfItsAllocation) {
 TEST_F(UnsetWord, TheWordOfAPeByItsNumber) {
     write(0, {56, 1, 3, UpdateKind::set});
     write(2, {72, 1, 3, UpdateKind::set});
-    EXPECT_EQ(cause(),
-              sentence(" (PE 1 has not updated it, and others have updated the elements beside it)"));
+    EXPECT_EQ(cause(), fault("PE 1 is not known to have updated the awaited element, and others have updated "
+                             "those beside it"));
     EXPECT_EQ(find_cause(doing).pes, (std::vector{1, 3}));
     write(1, {80, 1, 3, UpdateKind::set});
-    EXPECT_EQ(cause(), sentence(" (PE 1 last set the element 2 places after it to 1)"));
+    EXPECT_EQ(cause(), fault("PE 1 last set the element 2 places after the awaited one to 1"));
     pe(1).writes.clear();
     pe(2).writes_lost = true;
     EXPECT_EQ(cause(), sentence(""));

@@ -14,13 +14,13 @@ constexpr std::string_view common_commands = R"(set confirm off
 set pagination off
 set print thread-events off
 handle all nostop noprint pass
-handle SIGINT nostop noprint pass
 handle SIGSEGV SIGBUS SIGILL SIGFPE SIGABRT SIGSYS stop print pass
 )";
 
 /// Prints the stacks after a crash, and ends with the status that a shell would have shown. A handler of the
 /// program may raise the signal once more, as Python's faulthandler does; gdb then lets it pass.
-constexpr std::string_view batch_commands = R"(run
+constexpr std::string_view batch_commands = R"(handle SIGINT nostop noprint pass
+run
 if $_isvoid($_exitcode)
   if $_isvoid($_exitsignal)
     thread apply all backtrace
@@ -66,7 +66,7 @@ Debuggers::Debuggers(const RunOptions& options, Program& program) {
     }
     if (!options.gdb) return;
     std::string commands(common_commands);
-    if (!options.tmux) commands += batch_commands;
+    commands += options.tmux ? "handle SIGINT stop print nopass\n" : batch_commands;
     script_ = memory_file("atoll-gdb", commands);
     Program gdb{find_gdb(), {"gdb", "-q", "-x", path_of(script_)}, program.note};
     if (!options.tmux) gdb.arguments.insert(gdb.arguments.end(), {"-batch", "-iex", "set auto-load off"});

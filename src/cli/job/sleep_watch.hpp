@@ -1,4 +1,5 @@
 // Detects that PEs wait for others that sleep: in a read of a socket, on a lock, in a loop of short sleeps.
+// Or for others that were stopped.
 #pragma once
 
 #include <algorithm>
@@ -35,6 +36,8 @@ class SleepWatch {
     double next_s_ = 0;
     Standstill standstill_{{most_waiting_share, most_share, least_cpu_s}};
     std::vector<int> asleep_;
+    bool is_stopped_ = false;      ///< one of them
+    int looks_ = 0, running_ = 0;  ///< since the standstill began: all, and those that found one running
     bool warned_ = false;
 };
 

@@ -262,7 +262,8 @@ std::vector<UpdateSeen> updates_of(const UpdateNotes& notes) {
         const std::uint64_t to = note.to.load(std::memory_order_relaxed);
         if (place != 0)
             updates.push_back({place - 1, note.value.load(std::memory_order_relaxed),
-                               static_cast<int>(UpdateNote::pe_of(to)), UpdateNote::kind_of(to)});
+                               static_cast<int>(UpdateNote::pe_of(to)), UpdateNote::kind_of(to),
+                               note.count.load(std::memory_order_relaxed)});
     }
     return updates;
 }
@@ -311,7 +312,8 @@ PeDoing BoardView::doing(int pe, bool with_calls) const {
         one.process = figures.state;
         one.cpu_s = figures.cpu_s;
     }
-    if (one.process == 'T') one.text = "stopped (process " + std::to_string(one.pid) + "), " + one.text;
+    if (one.process == 'T')
+        one.text = "stopped (process " + std::to_string(one.pid) + ")" + (one.waits ? ", " + one.text : "");
     return one;
 }
 

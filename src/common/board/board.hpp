@@ -165,6 +165,7 @@ struct UpdateSeen {
     std::uint64_t value = 0;  ///< of a put: its bytes
     int pe = 0;               ///< that has the word
     UpdateKind kind = UpdateKind::set;
+    std::uint64_t count = 1;  ///< updates of this kind in a row
 };
 
 /// In the place of a process's state: a PE of another host that does not answer.

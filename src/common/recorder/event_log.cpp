@@ -37,14 +37,15 @@ constexpr std::uint64_t backed_at_once = 1024;
 }  // namespace
 
 /// A thread's number in a log, from 0 in the order of their first events, and its records that are free. It
-/// takes several at once: an atomic addition for each event would wait for the stores of the one before.
+/// takes several at once: an atomic addition for each event would wait for the stores of the one before. The
+/// first ones are few, since a thread that ends leaves some unused.
 struct EventLog::Thread {
-    static constexpr std::uint64_t taken_at_once = 32;
-    static_assert(backed_at_once % taken_at_once == 0);
+    static constexpr std::uint64_t most_at_once = 32;
     const LogHeader* log = nullptr;
     std::uint16_t number = 0;
-    std::uint64_t next = 0, end = 0;
+    std::uint64_t next = 0, end = 0, taken = 0;
 };
+
 EventLog::Thread& EventLog::this_thread(LogHeader& memory) noexcept {
     static thread_local Thread thread;
     if (thread.log != &memory)
@@ -70,16 +71,18 @@ EventLog::EventLog(LogHeader& memory, std::uint64_t most_events) noexcept
 }
 
 [[gnu::noinline]] bool EventLog::take_records(Thread& thread) noexcept {
-    constexpr std::uint64_t count = Thread::taken_at_once;
+    const std::uint64_t count = std::clamp<std::uint64_t>(thread.taken, 1, Thread::most_at_once);
     const std::uint64_t first = memory_.next.fetch_add(count, std::memory_order_relaxed);
     if (first >= most_) {
         memory_.dropped.fetch_add(1, std::memory_order_relaxed);
         return false;
     }
-    if (first % backed_at_once == 0)
-        back_records(&memory_.records()[first], std::min(backed_at_once, most_ - first));
+    thread.taken += count;
     thread.next = first;
     thread.end = std::min(first + count, most_);
+    const std::uint64_t begin = (thread.end - 1) / backed_at_once * backed_at_once;
+    if (first == 0 || begin >= first)  // the first of its part
+        back_records(&memory_.records()[begin], std::min(backed_at_once, most_ - begin));
     return true;
 }
 

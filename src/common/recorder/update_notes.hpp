@@ -19,7 +19,8 @@ enum class UpdateKind : std::uint8_t {
 struct UpdateNote {
     std::atomic<std::uint64_t> place;  ///< the word's place + 1; 0: none
     std::atomic<std::uint64_t> value;
-    std::atomic<std::uint64_t> to;  ///< the PE; above it the UpdateKind
+    std::atomic<std::uint64_t> to;     ///< the PE; above it the UpdateKind
+    std::atomic<std::uint64_t> count;  ///< updates of this kind in a row
 
     static constexpr int kind_shift = 32;
     static constexpr std::uint64_t packed(std::uint64_t pe, UpdateKind kind) {
@@ -40,7 +41,7 @@ struct UpdateNotes {
     UpdateNote notes[entries];
     std::atomic<std::uint32_t> has_lost;  ///< 1: an update took the entry of another word or PE
 
-    /// An update like the last to its word takes a look at the entry and a store.
+    /// An update like the last to its word takes a look at the entry and two stores.
     [[gnu::always_inline]] void note(std::uint64_t place, std::uint64_t value, int pe,
                                      UpdateKind kind) noexcept {
         const auto target = static_cast<std::uint64_t>(pe);
@@ -49,12 +50,17 @@ struct UpdateNotes {
         if (first.place.load(std::memory_order_relaxed) == place + 1 &&
             first.to.load(std::memory_order_relaxed) == to) [[likely]] {
             first.value.store(value, std::memory_order_relaxed);
+            first.count.store(first.count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
             return;
         }
         UpdateNote& note = entry(place + 1, target);
+        const bool is_like_last = note.place.load(std::memory_order_relaxed) == place + 1 &&
+                                  note.to.load(std::memory_order_relaxed) == to;
+        const std::uint64_t before = is_like_last ? note.count.load(std::memory_order_relaxed) : 0;
         note.place.store(place + 1, std::memory_order_relaxed);
         note.value.store(value, std::memory_order_relaxed);
         note.to.store(to, std::memory_order_relaxed);
+        note.count.store(before + 1, std::memory_order_relaxed);
     }
     /// Forgets the updates of words from `begin` up to `end`, which get another meaning.
     void forget(std::uint64_t begin, std::uint64_t end) noexcept {

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace atl::core {
@@ -61,7 +62,7 @@ class Finder {
     std::vector<int> needed_by(int pe) const {
         std::vector<int> pes = awaited_by(doing_, pe);
         if (pes.empty() && of(pe).waits)
-            if (const int sender = only_updater(doing_, pe); sender >= 0) pes = {sender};
+            if (const int sender = only_signaller(doing_, pe); sender >= 0) pes = {sender};
         return pes;
     }
 
@@ -225,9 +226,33 @@ class Finder {
         return text.empty() ? text : " (" + text + ")";
     }
 
+    /// A circle of a PE in a collective call and another one that waits for it alone. At fault is the one
+    /// that went on to the collective call, or that sends to the other.
+    std::optional<Cause> half_collective(const std::vector<int>& path) const {
+        const auto in_collective = [&](int pe) { return of(pe).wait.call != 0; };
+        if (path.size() != 2 || in_collective(path[0]) == in_collective(path[1])) return std::nullopt;
+        int first = in_collective(path[0]) ? path[0] : path[1];
+        int other = first == path[0] ? path[1] : path[0];
+        if (std::string_view(of(other).wait.operation).starts_with("send")) std::swap(first, other);
+        return Cause{pe_text({first}) + " waits in " + call_at(first) + details_of(first) + " for " +
+                         pe_text({other}) + ", which waits for it in " + call_at(other) + details_of(other),
+                     {first, other}};
+    }
+
+    /// " of team 1", for circles of calls of several teams.
+    std::string team_text(int pe, const std::vector<int>& path) const {
+        const auto& mine = of(pe).wait;
+        const bool differ = std::any_of(path.begin(), path.end(), [&](int other) {
+            return of(other).wait.call != 0 && of(other).wait.team != mine.team;
+        });
+        if (!differ || mine.call == 0) return {};
+        return mine.team == 0 ? " of the world team" : " of team " + std::to_string(mine.team);
+    }
+
     std::optional<Cause> circle() const {
         const std::vector<int> path = find_circle();
         if (path.empty()) return std::nullopt;
+        if (auto cause = half_collective(path)) return cause;
         std::vector<int> sorted = path;
         std::sort(sorted.begin(), sorted.end());
         std::string text = pe_text(sorted) + " wait for each other:";
@@ -235,8 +260,8 @@ class Finder {
         for (std::size_t i = 0; i < shown; ++i) {
             const auto& wait = of(path[i]).wait;
             text += std::string(i == 0 ? " " : ", ") + "PE " + std::to_string(path[i]) + " for PE " +
-                    std::to_string(path[(i + 1) % path.size()]) + " in " + wait.operation + at(wait.site) +
-                    details_of(path[i]);
+                    std::to_string(path[(i + 1) % path.size()]) + " in " + wait.operation +
+                    team_text(path[i], path) + at(wait.site) + details_of(path[i]);
         }
         return Cause{text + (shown < path.size() ? ", …" : ""), path};
     }
@@ -323,8 +348,9 @@ class Finder {
         for (const auto& [wait, waiters] : by_wait) {
             const WordUpdates updates = updates_of_word_of(doing_, waiters.front());
             if (shown++ < 2) {
-                text += (shown == 1 ? "" : "; ") + pe_text(waiters) + verb(waiters, " waits", " wait") +
-                        " in " + wait + (updates.text.empty() ? "" : " (" + updates.text + ")");
+                text += (shown == 1 ? "" : "; ") + (updates.tells_fault ? updates.text + "; " : "") +
+                        pe_text(waiters) + verb(waiters, " waits", " wait") + " in " + wait;
+                if (!updates.tells_fault && !updates.text.empty()) text += " (" + updates.text + ")";
                 senders.insert(updates.pes.begin(), updates.pes.end());
             }
             pes.insert(pes.end(), waiters.begin(), waiters.end());

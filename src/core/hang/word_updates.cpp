@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace atl::core {
@@ -26,16 +27,19 @@ class Known {
             return std::any_of(one.signals.begin(), one.signals.end(),
                                [&](const UpdateSeen& seen) { return covers(seen, place); });
         });
-        has_lost_ = std::any_of(doing.begin(), doing.end(), [&](const PeDoing& one) {
-            return one.signals_lost || (!uses_signals_ && one.writes_lost);
-        });
+        for (const PeDoing& one : doing) {
+            signals_lost_ = signals_lost_ || one.signals_lost;
+            writes_lost_ = writes_lost_ || one.writes_lost;
+        }
     }
 
     int n_pes() const { return static_cast<int>(doing_.size()); }
     int waiting() const { return waiting_; }
     const common::WaitCopy& wait() const { return doing_[static_cast<std::size_t>(waiting_)].wait; }
+    bool uses_signals() const { return uses_signals_; }
     /// True if updates are missing. Then a PE without one may have made one.
-    bool has_lost() const { return has_lost_; }
+    bool has_lost() const { return signals_lost_ || (!uses_signals_ && writes_lost_); }
+    bool has_lost_any() const { return signals_lost_ || writes_lost_; }
 
     const std::vector<UpdateSeen>& of(int pe) const {
         const PeDoing& one = doing_[static_cast<std::size_t>(pe)];
@@ -59,12 +63,17 @@ class Known {
   private:
     const std::vector<PeDoing>& doing_;
     int waiting_;
-    bool uses_signals_ = false, has_lost_ = false;
+    bool uses_signals_ = false, signals_lost_ = false, writes_lost_ = false;
 };
 
+/// False for a wait for any of several words, of which the record shows the first.
 bool has_word(const PeDoing& waiting) {
-    return waiting.wait.word_bytes != 0 && waiting.wait.offset != ~std::uint64_t{0};
+    const std::string_view operation = waiting.wait.operation;
+    return waiting.wait.word_bytes != 0 && waiting.wait.offset != ~std::uint64_t{0} &&
+           operation.find("_any") == operation.npos && operation.find("_some") == operation.npos;
 }
+
+std::string pe_text(int pe) { return "PE " + std::to_string(pe); }
 
 /// "last added 1 to it", "last set it to 4". `object` is "it".
 std::string text_of(const UpdateSeen& seen, const std::string& object) {
@@ -82,35 +91,71 @@ std::string text_of(const UpdateSeen& seen, const std::string& object) {
     return "last put " + value + " bytes to " + object;
 }
 
-/// "PE 0,2 last added 1 to it, PE 1 last set it to 4".
-WordUpdates joined(const std::map<std::string, std::vector<int>>& pes_by_text) {
+/// An update of a word on the waiting PE.
+struct Update {
+    int pe;  ///< that made it
+    UpdateSeen seen;
+};
+
+/// The updates of the awaited word. A put counts only if its PE made no other update of it.
+std::vector<Update> updates_of_word(const Known& known) {
+    std::vector<Update> all;
+    for (int pe = 0; pe < known.n_pes(); ++pe) {
+        const UpdateSeen* best = nullptr;
+        for (const UpdateSeen& seen : known.of(pe))
+            if (seen.pe == known.waiting() && Known::covers(seen, known.wait().offset) &&
+                (best == nullptr || best->kind == UpdateKind::put))
+                best = &seen;
+        if (best != nullptr) all.push_back({pe, *best});
+    }
+    return all;
+}
+
+/// "PE 0,2 last added 1 to it, PE 1 last set it to 4". `found` is the word's value: the update that gave it
+/// comes last.
+WordUpdates joined(const std::vector<Update>& updates, const std::string& object, std::uint64_t found) {
+    std::map<std::pair<bool, std::string>, std::vector<int>> pes_by_text;
+    for (const auto& [pe, seen] : updates) {
+        const bool gave_it = seen.kind == UpdateKind::set && seen.value == found;
+        pes_by_text[{gave_it, text_of(seen, object)}].push_back(pe);
+    }
     WordUpdates all;
-    for (const auto& [text, pes] : pes_by_text) {
-        all.text += (all.text.empty() ? "PE " : ", PE ") + common::pe_ranges(pes) + " " + text;
+    for (const auto& [key, pes] : pes_by_text) {
+        all.text += (all.text.empty() ? "PE " : ", PE ") + common::pe_ranges(pes) + " " + key.second;
         all.pes.insert(all.pes.end(), pes.begin(), pes.end());
     }
     return all;
 }
 
-WordUpdates received(const Known& known) {
-    std::map<std::string, std::vector<int>> pes_by_text;
-    for (int pe = 0; pe < known.n_pes(); ++pe)
-        for (const UpdateSeen& seen : known.of(pe))
-            if (seen.pe == known.waiting() && Known::covers(seen, known.wait().offset))
-                pes_by_text[text_of(seen, "it")].push_back(pe);
-    return joined(pes_by_text);
+WordUpdates fault(int pe, const std::string& text) { return {pe_text(pe) + " " + text, {pe}, true}; }
+
+/// The one PE that has not updated the awaited word, if all others have, two or more; else -1. The waiting PE
+/// may have or not.
+int only_silent(const Known& known, const std::vector<Update>& updates) {
+    std::set<int> without;
+    for (int pe = 0; pe < known.n_pes(); ++pe) without.insert(pe);
+    without.erase(known.waiting());
+    std::size_t others = 0;
+    for (const Update& update : updates)
+        if (update.pe != known.waiting()) others += without.erase(update.pe);
+    constexpr std::size_t least = 2;
+    return known.has_lost() || others < least || without.size() != 1 ? -1 : *without.begin();
 }
 
-/// The one PE that has not updated the awaited word, if all others have, two or more; else -1.
-int only_silent(const Known& known, const std::vector<int>& updaters) {
-    const std::set<int> sent(updaters.begin(), updaters.end());
-    constexpr std::size_t least = 2;
-    if (known.has_lost() || sent.size() < least ||
-        sent.size() + 2 != static_cast<std::size_t>(known.n_pes()) || sent.contains(known.waiting()))
-        return -1;
-    for (int pe = 0; pe < known.n_pes(); ++pe)
-        if (pe != known.waiting() && !sent.contains(pe)) return pe;
-    return -1;
+/// The PE that has added to the awaited word fewer times than all others, two or more, which have alike.
+std::optional<WordUpdates> fewer_additions(const std::vector<Update>& updates) {
+    std::map<std::uint64_t, std::vector<int>> by_count;
+    for (const auto& [pe, seen] : updates) {
+        if (seen.kind != UpdateKind::add) return std::nullopt;
+        by_count[seen.count].push_back(pe);
+    }
+    if (by_count.size() != 2) return std::nullopt;
+    const auto& [few, pe] = *by_count.begin();
+    const auto& [many, others] = *by_count.rbegin();
+    if (pe.size() != 1 || others.size() < 2) return std::nullopt;
+    return fault(pe[0], "has added to the awaited word " + std::to_string(few) +
+                            (few == 1 ? " time" : " times") + ", and PE " + common::pe_ranges(others) + " " +
+                            std::to_string(many) + " times");
 }
 
 /// The PEs whose copy of the awaited word a PE has updated, in ascending order.
@@ -132,13 +177,9 @@ template <class Key> std::optional<Key> majority(const std::map<Key, int>& count
     return std::nullopt;
 }
 
-std::string pattern_text(int waiting) {
-    return ", where PE " + std::to_string(waiting) + " follows the pattern of the others";
-}
-
 /// The PE that should have updated the word of `waiting`, if most add the same number to their own for the PE
 /// that they update, and it updated another PE.
-WordUpdates of_another_pe(const Known& known) {
+WordUpdates by_pattern_of_pes(const Known& known) {
     if (known.has_lost()) return {};
     const int n_pes = known.n_pes();
     std::map<int, int> counts;
@@ -149,9 +190,25 @@ WordUpdates of_another_pe(const Known& known) {
     const int sender = (known.waiting() - *distance + n_pes) % n_pes;
     const std::vector<int> others = updated_by(known, sender);
     if (others.empty()) return {};
-    return {"PE " + std::to_string(sender) + " " + known.verb() + " this word of PE " +
-                common::pe_ranges(others) + pattern_text(known.waiting()),
-            {sender}};
+    return fault(sender, known.verb() + (" the awaited word of PE " + common::pe_ranges(others)) +
+                             ", where " + pe_text(known.waiting()) + " follows the pattern of the others");
+}
+
+/// The one or two PEs that have updated the word of other PEs only.
+WordUpdates on_other_pes(const Known& known) {
+    WordUpdates all;
+    for (int pe = 0; pe < known.n_pes(); ++pe) {
+        const std::vector<int> pes = updated_by(known, pe);
+        if (pes.empty()) continue;
+        all.text += (all.text.empty() ? "" : ", ") + pe_text(pe) + " " + known.verb() +
+                    " the awaited word of PE " + common::pe_ranges(pes);
+        all.pes.push_back(pe);
+    }
+    constexpr std::size_t most = 2;
+    if (all.pes.empty() || all.pes.size() > most) return {};
+    all.text += ", and none is known on " + pe_text(known.waiting());
+    all.tells_fault = true;
+    return all;
 }
 
 /// An update of another word of the same allocation on the waiting PE.
@@ -166,14 +223,15 @@ std::vector<Beside> updates_beside(const Known& known) {
     std::vector<Beside> beside;
     for (int pe = 0; pe < known.n_pes(); ++pe)
         for (const UpdateSeen& seen : known.all_of(pe))
-            if (seen.pe == known.waiting() && seen.place - wait.block_begin < wait.block_bytes)
+            if (seen.pe == known.waiting() && seen.place - wait.block_begin < wait.block_bytes &&
+                !Known::covers(seen, wait.offset))
                 beside.push_back({pe, seen, static_cast<std::int64_t>(seen.place - wait.offset)});
     return beside;
 }
 
-/// "the element after it", "the element 3 places before it", "the word 4 bytes after it".
+/// "the element after the awaited one", "the element 3 places before the awaited one".
 std::string element_text(std::int64_t bytes, std::int64_t word) {
-    const std::string side = bytes < 0 ? " before it" : " after it";
+    const std::string side = std::string(bytes < 0 ? " before" : " after") + " the awaited one";
     const std::int64_t distance = bytes < 0 ? -bytes : bytes;
     if (distance == word) return "the element" + side;
     if (distance % word != 0) return "the word " + std::to_string(distance) + " bytes" + side;
@@ -184,8 +242,7 @@ std::string beside_text(const Known& known, const Beside& one) {
     return text_of(one.update, element_text(one.bytes, known.wait().word_bytes));
 }
 
-/// The PE whose turn the awaited word is, if most PEs update the word of their own number. -1 if that is not
-/// known. `word` is the size of a word.
+/// The PE that the awaited word belongs to, if most PEs update the word of their own number; else -1.
 int owner_by_pattern(const std::vector<Beside>& beside, std::int64_t word, int n_pes) {
     std::map<std::int64_t, int> counts;
     for (const Beside& one : beside) ++counts[one.bytes - word * one.pe];
@@ -194,24 +251,27 @@ int owner_by_pattern(const std::vector<Beside>& beside, std::int64_t word, int n
     return static_cast<int>(-*first / word);
 }
 
-WordUpdates of_other_words(const Known& known) {
+WordUpdates on_other_words(const Known& known) {
     const std::vector<Beside> beside = updates_beside(known);
     const int owner = owner_by_pattern(beside, known.wait().word_bytes, known.n_pes());
     if (owner >= 0 && owner != known.waiting()) {
         const auto its =
             std::find_if(beside.begin(), beside.end(), [&](const Beside& one) { return one.pe == owner; });
-        if (its != beside.end())
-            return {"PE " + std::to_string(owner) + " " + beside_text(known, *its), {owner}};
-        if (known.has_lost()) return {};
-        return {"PE " + std::to_string(owner) +
-                    " has not updated it, and others have updated the elements beside it",
-                {owner}};
+        if (its != beside.end()) return fault(owner, beside_text(known, *its));
+        if (known.has_lost_any()) return {};
+        return fault(owner,
+                     "is not known to have updated the awaited element, and others have updated those "
+                     "beside it");
     }
     constexpr std::size_t most = 3;
-    if (beside.size() > most) return {};
-    std::map<std::string, std::vector<int>> pes_by_text;
-    for (const Beside& one : beside) pes_by_text[beside_text(known, one)].push_back(one.pe);
-    return joined(pes_by_text);
+    if (beside.empty() || beside.size() > most) return {};
+    WordUpdates all;
+    for (const Beside& one : beside) {
+        all.text += (all.text.empty() ? "" : ", ") + pe_text(one.pe) + " " + beside_text(known, one);
+        all.pes.push_back(one.pe);
+    }
+    all.tells_fault = true;
+    return all;
 }
 
 }  // namespace
@@ -219,24 +279,26 @@ WordUpdates of_other_words(const Known& known) {
 WordUpdates updates_of_word_of(const std::vector<PeDoing>& doing, int waiting) {
     if (!has_word(doing[static_cast<std::size_t>(waiting)])) return {};
     const Known known(doing, waiting);
-    WordUpdates updates = received(known);
-    if (updates.text.empty()) {
-        updates = of_another_pe(known);
-        return updates.text.empty() ? of_other_words(known) : updates;
+    const std::vector<Update> updates = updates_of_word(known);
+    if (updates.empty()) {
+        for (const auto& find : {by_pattern_of_pes, on_other_words, on_other_pes})
+            if (WordUpdates found = find(known); !found.text.empty()) return found;
+        return {};
     }
-    if (const int silent = only_silent(known, updates.pes); silent >= 0) {
-        updates.text += ", and PE " + std::to_string(silent) + " has not " + known.verb() + " it";
-        updates.pes = {silent};
-    }
-    return updates;
+    const WordUpdates made = joined(updates, "it", known.wait().found);
+    if (const int silent = only_silent(known, updates); silent >= 0)
+        return fault(silent, (known.uses_signals() ? "has not signalled" : "is not known to have updated") +
+                                 (" the awaited word (" + made.text + ")"));
+    if (const std::optional<WordUpdates> fewer = fewer_additions(updates)) return *fewer;
+    return made;
 }
 
-int only_updater(const std::vector<PeDoing>& doing, int waiting) {
+int only_signaller(const std::vector<PeDoing>& doing, int waiting) {
     if (!has_word(doing[static_cast<std::size_t>(waiting)])) return -1;
     const Known known(doing, waiting);
-    if (known.has_lost()) return -1;
-    const std::vector<int> pes = received(known).pes;
-    return pes.size() == 1 && pes[0] != waiting ? pes[0] : -1;
+    if (!known.uses_signals() || known.has_lost()) return -1;
+    const std::vector<Update> updates = updates_of_word(known);
+    return updates.size() == 1 && updates[0].pe != waiting ? updates[0].pe : -1;
 }
 
 }  // namespace atl::core

@@ -312,12 +312,14 @@ void* SymmetricHeap::reallocate(void* block, std::size_t bytes) {
         if (heap_->resize(offset, bytes)) {
             const std::size_t old_end = end_of(offset, old_bytes), new_end = end_of(offset, bytes);
             if (new_end > old_end) static_cast<void>(freed_->hand_out({old_end, new_end}));
+            if (new_end > old_end) job_.recorder->forget_updates(old_end, new_end);
             if (new_end < old_end) keep_pages(new_end, old_end);
             sites_.note(block, bytes);
         } else {
             const auto fresh = heap_->allocate(bytes, 0);
             if (!fresh) throw_exhausted(bytes, 0);
             static_cast<void>(freed_->hand_out({fresh->offset, end_of(fresh->offset, bytes)}));
+            job_.recorder->forget_updates(fresh->offset, fresh->offset + bytes);
             moved = mine_ + fresh->offset;
             sites_.note(moved, bytes);
             std::memcpy(moved, block, std::min(old_bytes, bytes));

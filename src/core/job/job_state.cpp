@@ -91,6 +91,7 @@ JobState::~JobState() {
     announce(false);
     waits_.end();  // threads that serve streams may wait for other PEs
     monitor_.reset();
+    devices_.close();  // its threads use the teams and the job
 }
 
 void JobState::leave() noexcept {
