@@ -52,7 +52,7 @@ def test_kernels_by_the_names_of_nvshmem4py_compile() -> None:
 def test_kernels_of_examples_and_pages_compile(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the example's elevation model comes with matplotlib")
     said = ["shadows.run", "collective", "shift", "ring", "sums", "round_trip"]
-    said += ["compiled", "run_who", "run_barriers", "run_reduce_copy"]
+    said += ["compiled", "run_who", "run_barriers", "run_reduce_copy", "ring"]
     assert compiled(PROGRAMS / "cute_examples.py", str(tmp_path)).split() == said
 
 

@@ -1,11 +1,15 @@
-"""Divides the tests of PyTorch among the processes of pytest-xdist."""
+"""Divides the tests of PyTorch among the processes of pytest-xdist, and finds modules of the Python tests."""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
 
 
 class FourRanksTogether(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types

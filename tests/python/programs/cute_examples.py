@@ -1,4 +1,4 @@
-"""CuTe kernels of the examples and of docs/from-nvshmem4py.md, compiled and not run.
+"""CuTe kernels of the examples, of docs/from-nvshmem4py.md and docs/kernels.md, compiled and not run.
 
 With CUTE_DSL_ARCH set; it needs no GPU and no PyTorch.
 """
@@ -10,6 +10,7 @@ import types
 from pathlib import Path
 from typing import Any
 
+import atoll
 import atoll.cute as dev
 import cutlass.cute as cute
 from atoll._device import DeviceTeam
@@ -29,9 +30,9 @@ def array(kind: Any, *shape: int) -> Any:
     )
 
 
-def of_page(program: str) -> dict[str, Any]:
-    """Return the definitions of a program of the page; they may compile kernels, too."""
-    definitions = PROGRAMS[program].partition("\natoll.init()")[0]
+def of_page(program: str, text: str) -> dict[str, Any]:
+    """Return the definitions of a program of a page; they may compile kernels, too."""
+    definitions = text.partition("\natoll.init()")[0]
     # The DSL reads a kernel's source from a file.
     file = Path(sys.argv[1]) / program
     file.write_text(definitions)
@@ -42,6 +43,7 @@ def of_page(program: str) -> dict[str, Any]:
 
 sys.path[:0] = [str(ROOT / "examples/15_kernels_cute"), str(ROOT / "tests/python")]
 import shadows  # noqa: E402
+from page_blocks import block_with, wrong_uses  # noqa: E402
 from ported import PROGRAMS  # noqa: E402
 
 rows, size = 160, 320
@@ -55,12 +57,12 @@ arrays = (
 cute.compile(shadows.run, team, *arrays, Float32(1.0))
 print("shadows.run")
 if len(sys.argv) > 1:
-    page = of_page("cute_kernels.py")
+    page = of_page("cute_kernels.py", PROGRAMS["cute_kernels.py"])
     for name in ("collective", "shift", "ring", "sums", "round_trip"):
         kind = Int64 if name == "round_trip" else Float32
         cute.compile(page["run"], page[name], team, array(kind, 4096), array(kind, 2, 4096), array(Int64, 4))
         print(name)
-    page = of_page("nccl_cute.py")
+    page = of_page("nccl_cute.py", PROGRAMS["nccl_cute.py"])
     assert page["compiled"].kernel_info
     print("compiled")
     row = page["row"]
@@ -76,3 +78,9 @@ if len(sys.argv) > 1:
     }.items():
         cute.compile(page[name], team, *arguments)
         print(name)
+    block = block_with("kernels", "import atoll, atoll.cute as dev, ")
+    page = of_page("ring.py", block)
+    cute.compile(page["run"], team, array(Float32, 2, 1024), array(Int64, 1))
+    wrong = wrong_uses(block, {"atoll": atoll, "dev": dev})
+    assert not wrong, wrong
+    print("ring")

@@ -1,0 +1,37 @@
+"""The blocks of Python on docs/torch.md run on 2 ranks; the one for torch.compile of docs/kernels.md is compiled."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from jobs import HANG_GUARD, launcher
+
+HERE = Path(__file__).resolve().parent
+PYTHON = HERE.parents[1] / "build/torch/bin/python"
+pytestmark = pytest.mark.skipif(
+    not PYTHON.parents[1].joinpath("packages").exists(),
+    reason="no build/torch; scripts/setup.sh torch makes it",
+)
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, env=os.environ, capture_output=True, text=True, timeout=HANG_GUARD, check=False
+    )
+
+
+def test_the_page_of_pytorch() -> None:
+    done = run(launcher(), "run", "-n", "2", str(PYTHON), str(HERE / "blocks.py"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    checks = ["check_try_it", "check_symmetric_memory", "check_one_sided_access", "check_shrinking"]
+    printed = [f"rank {rank}: {[2.0] * 4}" for rank in (0, 1)]
+    wanted = [f"rank 0: {check}" for check in checks] + [f"rank 1: {check}" for check in checks[:-1]]
+    assert sorted(done.stdout.splitlines()) == sorted(printed + wanted), done.stdout + done.stderr
+
+
+def test_the_block_for_inductor_compiles(tmp_path: Path) -> None:
+    done = run(str(PYTHON), str(HERE / "inductor_block.py"), str(tmp_path))
+    assert (done.returncode, done.stdout) == (0, "exchange\n"), done.stdout + done.stderr
