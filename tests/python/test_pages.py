@@ -2,7 +2,7 @@
 
 A comment above a program tells how it is started: `<!-- program: 3 PEs -->`, `alone`, `mpiexec` or `torchrun`. Further
 words are `options: WORDS` of atoll run, `fails: TEXT` (of the error), `input: LINES`, `connect: LINES` (at the port),
-`needs: PACKAGE` or a variable.
+`needs: PACKAGE` or a variable. A program with `gpu` runs on the simulated GPU (tests/simulated), with a CuPy made of NumPy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jobs import HANG_GUARD, ROOT, environment, launcher
+from jobs import HANG_GUARD, PROGRAMS, ROOT, environment, launcher
+from simulated import make_package, plugin
 
 PAGES = [
     *(
@@ -141,16 +142,25 @@ def free_port() -> int:
         return int(server.getsockname()[1])
 
 
+def on_simulated_gpu(folder: Path) -> dict[str, str]:
+    """Put a CuPy beside a program, and return the setting by which Atoll's GPU is the simulated one."""
+    if not plugin().exists():
+        pytest.skip("no simulated GPU: build the target atoll_cuda_simulated")
+    (folder / "cupy.py").symlink_to(PROGRAMS / "cupy_on_numpy.py")
+    return {"PYTHONPATH": str(make_package(folder / "package"))}
+
+
 @pytest.mark.parametrize("program", EVERY, ids=[f"{program.page}-{program.name}" for program in EVERY])
 def test_program(program: Program, tmp_path: Path) -> None:
     path, port = tmp_path / program.name, free_port()
+    packages = on_simulated_gpu(tmp_path) if "gpu" in program.how else {}
     path.write_text(program.text.replace("4444", str(port)))
     variables = dict(word.split("=") for word in program.how if re.fullmatch(r"[A-Z_]+=\w+", word))
     started = subprocess.Popen(
         command(program, path),
         cwd=tmp_path,
         env={
-            **environment(**variables, ATOLL_PYTHON=sys.executable),
+            **environment(**variables, **packages, ATOLL_PYTHON=sys.executable),
             "TMPDIR": os.environ.get("TMPDIR", "/tmp"),
         },
         stdin=subprocess.PIPE,

@@ -53,6 +53,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
         self._x, self._owner = x, owner
         self.data = Memory(x.__array_interface__["data"][0], 0, x)
         self.shape, self.dtype, self.strides = x.shape, x.dtype, x.strides
+        self.device = cupy.cuda.Device(0)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
