@@ -7,13 +7,15 @@ import pydoc
 import re
 import subprocess
 import sys
+import textwrap
 import types
 
 import atoll
 import atoll.shmem
 from atoll import _atoll
-from jobs import ROOT
+from jobs import ROOT, Job
 from numpydoc_form import sections
+from page_blocks import block_with, blocks, wrong_uses
 
 PUBLIC = atoll.__all__
 
@@ -135,3 +137,19 @@ def test_importing_is_light() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
     assert not {"subprocess", "numpy.typing", "torch", "cupy", "mpi4py", "cloudpickle"} & set(loaded), loaded
+
+
+def test_blocks_of_the_page_of_python_use_names_and_arguments_that_exist() -> None:
+    """They are parts of programs, and all but the first need a GPU, so they are read and not run."""
+    found = blocks("python")
+    assert len(found) == 4
+    for block in found:
+        assert "atoll." in block and not wrong_uses(block, {"atoll": atoll}), block
+
+
+def test_the_block_of_requests(job: Job) -> None:
+    block = block_with("python", "blocking=False")
+    start = "import asyncio\natoll.init()\nsrc, dst, compute = atoll.zeros(3), atoll.zeros(3), lambda: None\nsrc[:] = 2\n"
+    program = f"async def main():\n{textwrap.indent(block, '    ')}    print(dst.tolist(), total.tolist())\n"
+    done = job(f"{start}{program}asyncio.run(main())", 2)
+    assert done.stdout == "[4.0, 4.0, 4.0] [4.0, 4.0, 4.0]\n" * 2
