@@ -150,7 +150,7 @@ void alltoalls_by_host(const Team& team, const gpu::DeviceMemory& device, const 
 
 }  // namespace
 
-bool is_far(const core::TeamState& team) { return team.first_far() >= 0; }
+bool is_far(const core::TeamState& team) { return core::first_far(team) >= 0; }
 
 void run_by_host(core::TeamState& state, const GroupArguments& arguments, const gpu::Lane* lane) {
     const gpu::DeviceMemory& device = *state.job().device();

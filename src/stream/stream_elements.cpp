@@ -109,7 +109,7 @@ ElementsCall call_of(core::ContextState& context, const device::Team& team, cons
         call.values_step_bytes = e.kind == ElementsValues::each ? e.element_bytes : 0;
     }
     set_unit(call, e);
-    call.has_far = context.team().first_far() >= 0;
+    call.has_far = core::first_far(context.team()) >= 0;
     return call;
 }
 

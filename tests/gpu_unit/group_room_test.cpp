@@ -85,7 +85,7 @@ class TeamRooms : public WithPes {};
 /// Each team has separate memory, the same on all members, until they run out. Then a call reports the cost.
 TEST_P(TeamRooms, AreTakenUntilThereAreNoneAndGivenBack) {
     run([](Job& job) {
-        if (job.world().state().first_far() >= 0) {  // such teams use threads of the host
+        if (core::first_far(job.world().state()) >= 0) {  // such teams use threads of the host
             Team team = job.world().split(0);
             EXPECT_FALSE(team.state().kernels.group_room);
             return team.destroy();

@@ -11,7 +11,7 @@ namespace atl::common {
 enum class UpdateKind : std::uint8_t {
     set,     ///< the word got the value
     add,     ///< the value was added
-    change,  ///< another atomic operation, or a value that is no integer
+    change,  ///< another atomic operation, or another value than an integer
     put,     ///< of as many bytes as the value says
 };
 

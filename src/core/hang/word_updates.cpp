@@ -177,8 +177,8 @@ template <class Key> std::optional<Key> majority(const std::map<Key, int>& count
     return std::nullopt;
 }
 
-/// The PE that should have updated the word of `waiting`, if most add the same number to their own for the PE
-/// that they update, and it updated another PE.
+/// The PE that should have updated the awaited word, but updated it on another PE. Known if most add the same
+/// number to their own for the PE that they update.
 WordUpdates by_pattern_of_pes(const Known& known) {
     if (known.has_lost()) return {};
     const int n_pes = known.n_pes();

@@ -49,8 +49,8 @@ class SymmetricHeap {
         return blocks_ != nullptr && offset < heap_bytes_ && blocks_->holds(offset, bytes);
     }
     void check_symmetric(const void* address, std::size_t bytes) const;
-    /// The allocation in the host heap that contains an address. Zeros if there is none, or if an allocation
-    /// is being made.
+    /// The allocation in the host heap that contains an address. Zeros without one, or while an allocation is
+    /// being made.
     struct BlockAround {
         std::size_t begin = 0, bytes = 0;  ///< offset in the heap
     };

@@ -224,7 +224,7 @@ void JobState::finalize() {
         common::warn("PE " + std::to_string(pe_) +
                      " leaves without waiting for the others: an earlier collective ended here by an error.");
     else if (!met) {
-        world_state().agree_to("finalize");
+        world_state().meetings().agree_to("finalize");
         // All PEs are in finalize, and none has announced its end, which would be another error of requests.
         waits_.end_requests();
         if (gathers_statistics_) gather_statistics();

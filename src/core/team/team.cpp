@@ -90,7 +90,7 @@ const Context& Team::context() const { return state().context(); }
 void Team::sync() const {
     core::TeamState& team = state();
     static constexpr core::Called call("sync");
-    team.agree_to("sync");
+    team.meetings().agree_to("sync");
     team.sync(call);
 }
 
@@ -104,7 +104,7 @@ void Team::barrier() const {
 #endif
     if (!fenced) team.context().quiet();
     static constexpr core::Called call("barrier");
-    team.agree_to("barrier");
+    team.meetings().agree_to("barrier");
     team.sync(call);
 }
 

@@ -67,7 +67,7 @@ detail::TeamMap TeamState::map() const {
             .checked_pes = checks ? static_cast<unsigned>(pes) : UINT_MAX};
 }
 
-int TeamState::first_far() const { return base_.topology().first_far(members_); }
+int first_far(const TeamState& team) { return team.job_base().topology().first_far(team.members()); }
 
 int TeamState::find(int world_pe) const {
     const auto it = std::find(members_.begin(), members_.end(), world_pe);

@@ -74,8 +74,6 @@ class TeamState {
     TeamState& twin();
     /// Completes this PE's puts to others in meetings and messages.
     void complete() const;
-    /// The first member whose host heap only a transport reaches, as a PE of the world; -1: none.
-    int first_far() const;
     /// A number that all members compute alike from the team's members; 1 for the world team, never 0.
     std::uint32_t identity() const;
     /// Marks a team that the job made and that lasts as long.
@@ -90,7 +88,6 @@ class TeamState {
     }
     const unsigned char* exchanged(int i) const { return meetings_.exchanged(i); }
     void agree(const CallRecord& record) { meetings_.agree(record); }
-    void agree_to(const char* operation) { meetings_.agree_to(operation); }
     /// Element type of the next collectives, if the front has declared it (elements.hpp).
     std::uint64_t elements = 0;
 
@@ -130,6 +127,9 @@ class TeamState {
     Meetings meetings_;
     Context context_;
 };
+
+/// The first member whose host heap only a transport reaches, as a PE of the world; -1: none.
+int first_far(const TeamState& team);
 
 /// Collective over `parent`; see Team::split. Null for PEs that join no team.
 std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const CallRecord& record);

@@ -78,7 +78,7 @@ void write_head(core::TeamState& team, Memory memory, device::Control* block) {
     }
     for (int i = 0; i < team.n_pes(); ++i) members.push_back(team.world_pe(i));
     head.pes_of = device::detail::array_at<const int>(block, at.pes_of());
-    if (memory == Memory::device && team.first_far() >= 0) {
+    if (memory == Memory::device && core::first_far(team) >= 0) {
         const core::StreamServices::Requests requests = job.stream_services()->requests();
         head.far_ring = requests.ring;
         head.far_tickets = requests.tickets;
@@ -117,7 +117,7 @@ device::Control* kernel_control(core::TeamState& team, Memory memory) {
 }
 
 void check_near(const core::TeamState& team, const std::string& who, const std::string& instead) {
-    const int far = team.first_far();
+    const int far = core::first_far(team);
     if (far < 0) return;
     throw Error(ErrorCode::unsupported, who + " reach PEs by the window only; in " + team.name() + " PE " +
                                             std::to_string(far) + " is reached by " +
@@ -132,7 +132,7 @@ device::Team kernel_team(core::TeamState& team, Memory memory, bool far_too) {
         throw Error(ErrorCode::not_initialized,
                     "There is no device heap yet; allocate memory on the GPU first (Memory::device; in "
                     "Python device=\"cuda\").");
-    const int far = team.first_far();
+    const int far = core::first_far(team);
     if (far >= 0 && !(far_too && memory == Memory::device &&
                       core::path_to(job, Memory::device, far) == core::Path::staged))
         check_near(team,
@@ -266,7 +266,7 @@ device::Team Team::device(Memory memory, bool far) const {
         stream::check_near(state(), "Kernels that are compiled without ATOLL_DEVICE_FAR=1",
                            "-DATOLL_DEVICE_FAR=1 for their source (CUDA C++, CuPy), the calls of the host");
     const device::Team team = stream::kernel_team(state(), memory, far);
-    if (far && state().first_far() >= 0) state().job().stream_services()->serve_kernels();
+    if (far && core::first_far(state()) >= 0) state().job().stream_services()->serve_kernels();
     return team;
 }
 
