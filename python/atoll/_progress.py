@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -68,10 +69,10 @@ class progress(Generic[Item]):
     ) -> None:
         if total is None:
             total = _length(iterable)
-        try:
-            steps = operator.index(total)  # NumPy's integers, too
-        except TypeError:
-            steps = -1
+        steps = -1
+        if total is not None:
+            with contextlib.suppress(TypeError):
+                steps = operator.index(total)  # NumPy's integers, too
         if steps < 0:
             raise _atoll.InvalidArgument(
                 f"progress(): total is {total!r}; pass the number of this PE's steps."
