@@ -1,6 +1,6 @@
-# The completion of shells: the files of src/cli/shell/scripts, embedded in the launcher as text.
+# The completion of shells: the files of src/cli/shell/completions, embedded in the launcher as text.
 function(atoll_embed_completion target)
-    set(_folder "${PROJECT_SOURCE_DIR}/src/cli/shell/scripts")
+    set(_folder "${PROJECT_SOURCE_DIR}/src/cli/shell/completions")
     set(_text "// Written by cmake/AtollCompletion.cmake.\n#include \"cli/shell/completion.hpp\"\n\nnamespace atl::cli {\n")
     foreach(_shell bash zsh fish)
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${_folder}/atoll.${_shell}")

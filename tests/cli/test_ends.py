@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import signal
 import subprocess
@@ -328,6 +329,26 @@ def test_a_pe_that_sleeps_outside_is_reported_once(atoll, program):
     )
     assert job.stderr.readline() == "  PE 0: running, waits for nothing\n"
     assert re.fullmatch(r"  PE 1: barrier, for PE 0 \(.* s\)\n", job.stderr.readline())
+    _, err = job.communicate("", timeout=60)
+    assert (job.returncode, err) == (0, "")
+
+
+def test_a_pe_that_is_stopped_is_reported_without_a_time_limit(atoll, program):
+    path = program("pe.hello()\npe.publish_process()\nif pe.number == 0:\n    os.kill(os.getpid(), signal.SIGSTOP)\nelse:\n    pe.publish_wait('barrier', 0)\n    pe.get('go on')\n"
+                   "pe.put('go on', b'')\npe.finalize()\n")  # fmt: skip
+    job = atoll.start("run", "-n", 2, path, env={"ATOLL_STALL_WARN": "0.02"})
+    first = job.stderr.readline()
+    found = re.fullmatch(
+        r"atoll run: PE 0 is stopped \(kill -CONT (\d+) lets it go on\), and PE 1 waits for it in barrier\.\n",
+        first,
+    )
+    assert found, first
+    assert job.stderr.readline().startswith(
+        "atoll run: PE 0 is stopped, and the waits of the others have not changed for 0.2 s (ATOLL_STALL_WARN); "
+    )
+    assert job.stderr.readline() == f"  PE 0: stopped (process {found[1]})\n"
+    assert re.fullmatch(r"  PE 1: barrier, for PE 0 \(.* s\)\n", job.stderr.readline())
+    os.kill(int(found[1]), signal.SIGCONT)
     _, err = job.communicate("", timeout=60)
     assert (job.returncode, err) == (0, "")
 

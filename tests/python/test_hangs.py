@@ -118,7 +118,7 @@ STALLS = {
             a.acquire()
         atoll.barrier_all()
         """,
-        r"PE 0,[12] wait for each other: PE 0 for PE [12] in barrier at program.py:10, PE [12] for PE 0 in Lock",
+        r"PE 0 waits in barrier at program.py:10 for PE [12], which waits for it in Lock.acquire at program.py:9 \(the",
     ),
     "a lost signal": (
         3,
@@ -129,8 +129,8 @@ STALLS = {
             atoll.signal_wait_until(s, ">=", 1)
         atoll.barrier_all()
         """,
-        r"PE 1 waits in signal_wait_until on the uint64 array .*: found 0, waiting for >= 1, at program.py:7 "
-        r"\(PE 0 signalled this word of PE 2, where PE 1 follows the pattern of the others\), and every PE waits",
+        r"PE 0 signalled the awaited word of PE 2, where PE 1 follows the pattern of the others; PE 1 waits in "
+        r"signal_wait_until on the uint64 array .*: found 0, waiting for >= 1, at program.py:7, and every PE waits",
     ),
     "a signal to an array that was freed": (
         2,
@@ -156,8 +156,8 @@ STALLS = {
             atoll.signal_wait_until(s, ">=", 2)
         atoll.barrier_all()
         """,
-        r"PE 0,1 wait for each other: PE 0 for PE 1 in signal_wait_until at program.py:8 \(the uint64 array .*: "
-        r"found 1, waiting for >= 2, PE 1 last added 1\), PE 1 for PE 0 in barrier at program.py:9",
+        r"PE 1 waits in barrier at program.py:9 for PE 0, which waits for it in signal_wait_until at program.py:8 "
+        r"\(the uint64 array .*: found 1, waiting for >= 2, PE 1 last added 1 to it\)",
     ),
     "a wait for the wrong word": (
         2,
@@ -168,7 +168,8 @@ STALLS = {
             atoll.wait_until(x, "==", 1, index=1)
         atoll.barrier_all()
         """,
-        r"PE 1 waits in wait_until on element 1 .*: found 0, waiting for == 1, at program.py:7, and every PE waits",
+        r"PE 0 last set the element before the awaited one to 1; PE 1 waits in wait_until on element 1 .*: "
+        r"found 0, waiting for == 1, at program.py:7, and every PE waits",
     ),
     "a receive from the next PE": (
         3,
@@ -208,7 +209,8 @@ STALLS = {
             pair.barrier()
         atoll.barrier_all()
         """,
-        r"PE 0,1 wait for each other: PE 0 for PE 1 in barrier at program.py:6, PE 1 for PE 0 in barrier at",
+        r"PE 0,1 wait for each other: PE 0 for PE 1 in barrier of team 1 at program.py:6, PE 1 for PE 0 in barrier of the "
+        r"world team at",
     ),
 }
 
@@ -219,18 +221,18 @@ STALLS |= {
     "a request that the other PE does not start": (
         2,
         "\n" + STARTED + "request.wait()\natoll.barrier_all()",
-        rf"PE 0,1 wait for each other: PE 0 for PE 1 in Request.wait {REQUEST.format(5)}, PE 1 for PE 0 in barrier at",
+        rf"PE 1 waits in barrier at program.py:7 for PE 0, which waits for it in Request.wait {REQUEST.format(5)}",
     ),
     "a loop of tests": (
         2,
         "\n" + STARTED + "while not request.test(): pass\natoll.barrier_all()",
-        rf"PE 0,1 wait for each other: PE 0 for PE 1 in Request.test {REQUEST.format(5)}, PE 1 for PE 0 in barrier at",
+        rf"PE 1 waits in barrier at program.py:7 for PE 0, which waits for it in Request.test {REQUEST.format(5)}",
     ),
     "a coroutine": (
         2,
         "\nimport asyncio\nasync def main():\n    await atoll.sum_reduce(x, blocking=False)\n"
         "if me == 0:\n    asyncio.run(main())\natoll.barrier_all()",
-        rf"PE 0,1 wait for each other: PE 0 for PE 1 in Request.test {REQUEST.format(6)}, PE 1 for PE 0 in barrier at",
+        rf"PE 1 waits in barrier at program.py:9 for PE 0, which waits for it in Request.test {REQUEST.format(6)}",
     ),
 }
 
