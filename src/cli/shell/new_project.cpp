@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <span>
+#include <string_view>
 #include <system_error>
 
 #include "atoll/version.hpp"
@@ -115,6 +117,7 @@ endforeach()
 #include <cstdio>
 #include <cstdlib>
 #include <span>
+#include <string_view>
 
 // The integral of a function from 0 to 1, by the midpoint rule. Every PE calls it and gets the result.
 template <typename Function>
@@ -155,6 +158,15 @@ std::string with_name(std::string text, const std::string& name) {
     return text;
 }
 
+/// Words of Python, modules of its library that others import, and targets that CMake makes by itself.
+constexpr std::string_view taken[] = {
+    "all",      "and",     "as",     "assert",   "async",  "await",  "break",   "class",   "clean",
+    "continue", "copy",    "def",    "del",      "elif",   "else",   "except",  "finally", "for",
+    "from",     "global",  "help",   "if",       "import", "in",     "install", "is",      "json",
+    "lambda",   "logging", "math",   "nonlocal", "not",    "or",     "package", "pass",    "queue",
+    "raise",    "random",  "return", "select",   "signal", "socket", "string",  "struct",  "test",
+    "time",     "try",     "types",  "while",    "with",   "yield"};
+
 void check_name(const std::string& name) {
     const bool fits = !name.empty() && std::islower(static_cast<unsigned char>(name[0])) &&
                       std::all_of(name.begin(), name.end(), [](unsigned char c) {
@@ -166,6 +178,9 @@ void check_name(const std::string& name) {
                          "with a letter first");
     if (name == "atoll" || name == "numpy" || name == "pytest" || name == "tests")
         throw UsageError("\"" + name + "\" would hide the package of that name; choose another");
+    if (std::find(std::begin(taken), std::end(taken), name) != std::end(taken))
+        throw UsageError("\"" + name +
+                         "\" is a word or a module of Python, or a target of CMake; choose another name");
 }
 
 void write_file(const std::filesystem::path& path, const std::string& text) {
