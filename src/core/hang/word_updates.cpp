@@ -285,7 +285,7 @@ WordUpdates updates_of_word_of(const std::vector<PeDoing>& doing, int waiting) {
             if (WordUpdates found = find(known); !found.text.empty()) return found;
         return {};
     }
-    const WordUpdates made = joined(updates, "it", known.wait().found);
+    WordUpdates made = joined(updates, "it", known.wait().found);
     if (const int silent = only_silent(known, updates); silent >= 0)
         return fault(silent, (known.uses_signals() ? "has not signalled" : "is not known to have updated") +
                                  (" the awaited word (" + made.text + ")"));
