@@ -4,12 +4,12 @@
 #include <filesystem>
 #include <stdexcept>
 #include <string>
-#include <sys/mman.h>
 #include <system_error>
 #include <unistd.h>
 #include <vector>
 
 #include "cli/cli.hpp"
+#include "cli/command/memory_file.hpp"
 #include "cli/command/package.hpp"
 #include "cli/command/parse.hpp"
 #include "cli/trace/page/page_data.hpp"
@@ -57,9 +57,8 @@ void check_picture(const std::string& path) {
 [[noreturn]] void draw(const std::string& path, const PageSource& source) {
     const std::string data =
         page_data(source).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-    const int fd = memfd_create("atoll-report", MFD_CLOEXEC);
-    if (fd < 0 || write(fd, data.data(), data.size()) != static_cast<ssize_t>(data.size()) ||
-        lseek(fd, 0, SEEK_SET) != 0 || dup2(fd, STDIN_FILENO) < 0)
+    const common::Fd file = memory_file("atoll-report", data);
+    if (!file || dup2(file.get(), STDIN_FILENO) < 0)
         throw std::runtime_error(std::string("--picture lacks memory for its data: ") + std::strerror(errno));
     become_module("atoll._picture", {path}, "--picture", "--html writes a page and needs no Python");
 }

@@ -8,7 +8,6 @@
 #include <list>
 #include <mutex>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include "bootstrap/fail.hpp"
 #include "bootstrap/host/host_identity.hpp"
@@ -17,6 +16,7 @@
 #include "bootstrap/store/peer_monitor.hpp"
 #include "bootstrap/store/tcp_socket.hpp"
 #include "common/descriptors/fd_passing.hpp"
+#include "common/descriptors/local_socket.hpp"
 #include "common/hmac.hpp"
 
 namespace atl::bootstrap {
@@ -75,21 +75,6 @@ Id parse(const std::string& id) {
     return parsed;
 }
 
-/// An address in the abstract namespace: it has no file, and vanishes with its socket.
-struct Address {
-    explicit Address(const std::string& name) {
-        unix_.sun_family = AF_UNIX;
-        std::memcpy(unix_.sun_path + 1, name.data(), name.size());
-        size_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-    }
-    const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&unix_); }
-    socklen_t size() const { return size_; }
-
-  private:
-    sockaddr_un unix_{};
-    socklen_t size_;
-};
-
 common::Fd make_socket() {
     common::Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!fd) throw_system("A unix socket could not be made");
@@ -98,7 +83,7 @@ common::Fd make_socket() {
 
 common::Fd listen_locally(const Id& id) {
     common::Fd fd = make_socket();
-    const Address address(id.name);
+    const common::LocalAddress address(id.name);
     ::fcntl(fd.get(), F_SETFL, O_NONBLOCK);
     if (::bind(fd.get(), address.get(), address.size()) != 0) {
         if (errno == EADDRINUSE)
@@ -113,7 +98,7 @@ common::Fd listen_locally(const Id& id) {
 
 common::Fd connect_locally(const Id& id) {
     common::Fd fd = make_socket();
-    const Address address(id.name);
+    const common::LocalAddress address(id.name);
     // Non-blocking: connect would hang if PE 0 listens but does not accept.
     ::fcntl(fd.get(), F_SETFL, O_NONBLOCK);
     if (::connect(fd.get(), address.get(), address.size()) != 0) {
@@ -121,10 +106,8 @@ common::Fd connect_locally(const Id& id) {
         throw_system("PE 0's socket could not be connected to");
     }
     ::fcntl(fd.get(), F_SETFL, 0);
-    ucred peer{};
-    socklen_t size = sizeof peer;
-    if (::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != ::geteuid())
-        throw_bootstrap("The socket of this job belongs to user " + std::to_string(peer.uid) +
+    if (const uid_t user = common::user_of(fd.get()); user != ::geteuid())
+        throw_bootstrap("The socket of this job belongs to user " + std::to_string(user) +
                         ", this process runs as user " + std::to_string(::geteuid()) +
                         "; all PEs must run as one user.");
     return fd;

@@ -13,6 +13,7 @@
 #include "bootstrap/host/host_segment.hpp"
 #include "bootstrap/store/tcp_socket.hpp"
 #include "common/descriptors/fd_passing.hpp"
+#include "common/descriptors/local_socket.hpp"
 #include "common/hmac.hpp"
 #include "common/pe_ranges.hpp"
 
@@ -25,13 +26,6 @@ constexpr std::size_t most_strangers = 64;
 /// Descriptors that the server leaves free for the rest of the process, which needs some to report that they
 /// have run out.
 constexpr rlim_t kept_free = 5;
-
-uid_t user_of(int fd) {
-    ucred peer{};
-    socklen_t size = sizeof peer;
-    constexpr auto nobody_known = static_cast<uid_t>(-1);
-    return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.uid : nobody_known;
-}
 
 std::vector<std::pair<common::ProcessFd, bool>> owned(std::vector<StoreServer::Listener> listeners) {
     std::vector<std::pair<common::ProcessFd, bool>> result;
@@ -203,8 +197,8 @@ void StoreServer::accept_from(const common::ProcessFd& listener, bool same_user)
         });
         const int number = fd.get();
         if (!fd && errno != EMFILE && errno != ENFILE) return;
-        if (fd && same_user && user_of(number) != ::geteuid())
-            refuse_user(user_of(number));
+        if (fd && same_user && common::user_of(number) != ::geteuid())
+            refuse_user(common::user_of(number));
         else if (fd)
             greet(peers_.emplace_back(), std::move(fd));
         // The kernel gives the lowest free number, so this one shows how many are left.

@@ -1,5 +1,6 @@
 #include "cli/command/command.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -14,12 +15,15 @@ void check_stdout() {
                              std::strerror(errno));
 }
 
-std::string executable_folder() {
+std::string executable() {
     char path[PATH_MAX];
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-    if (length <= 0) return ".";
-    const std::string whole(path, static_cast<std::size_t>(length));
-    return whole.substr(0, whole.find_last_of('/'));
+    return {path, static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
+}
+
+std::string executable_folder() {
+    const std::string whole = executable();
+    return whole.empty() ? "." : whole.substr(0, whole.find_last_of('/'));
 }
 
 }  // namespace atl::cli

@@ -32,7 +32,10 @@ constexpr int timeout_status = 124;  ///< of a job that --timeout ended, as of t
 /// Throws if a part of the output was lost, such as on a full disk.
 void check_stdout();
 
-/// The folder of this executable.
+/// The path of this executable; empty if it is not known.
+std::string executable();
+
+/// Its folder.
 std::string executable_folder();
 
 }  // namespace atl::cli

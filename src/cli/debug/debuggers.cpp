@@ -1,10 +1,12 @@
 #include "cli/debug/debuggers.hpp"
 
+#include <cerrno>
 #include <cstdlib>
 #include <string_view>
-#include <sys/mman.h>
 #include <system_error>
 #include <unistd.h>
+
+#include "cli/command/memory_file.hpp"
 
 namespace atl::cli {
 namespace {
@@ -34,10 +36,9 @@ end
 quit $_exitcode
 )";
 
-common::Fd memory_file(const char* name, std::string_view text) {
-    common::Fd file(memfd_create(name, MFD_CLOEXEC));
-    if (!file || write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-        throw std::system_error(errno, std::generic_category(), "cannot make a file in memory");
+common::Fd file_for_pes(const char* name, std::string_view text) {
+    common::Fd file = memory_file(name, text);
+    if (!file) throw std::system_error(errno, std::generic_category(), "cannot make a file in memory");
     return file;
 }
 
@@ -61,13 +62,13 @@ Debuggers::Debuggers(const RunOptions& options, Program& program) {
     if (options.pdb) {
         if (!program.is_python())
             throw UsageError("--pdb debugs programs in Python only; --gdb debugs " + program.path);
-        turn_ = memory_file("atoll-pdb", "");
+        turn_ = file_for_pes("atoll-pdb", "");
         setenv("ATOLL_LAUNCH_PDB", path_of(turn_).c_str(), 1);
     }
     if (!options.gdb) return;
     std::string commands(common_commands);
     commands += options.tmux ? "handle SIGINT stop print nopass\n" : batch_commands;
-    script_ = memory_file("atoll-gdb", commands);
+    script_ = file_for_pes("atoll-gdb", commands);
     Program gdb{find_gdb(), {"gdb", "-q", "-x", path_of(script_)}, program.note};
     if (!options.tmux) gdb.arguments.insert(gdb.arguments.end(), {"-batch", "-iex", "set auto-load off"});
     gdb.arguments.insert(gdb.arguments.end(), {"--args", program.path});

@@ -1,24 +1,22 @@
 #include "cli/debug/panes.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <poll.h>
 #include <random>
 #include <spawn.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <termios.h>
 #include <unistd.h>
 
 #include "common/descriptors/fd_passing.hpp"
+#include "common/descriptors/local_socket.hpp"
 
 namespace atl::cli {
 namespace {
@@ -27,20 +25,9 @@ constexpr int most_wait_ms = 30'000;  // for a pane to open; a busy machine need
 
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
-/// An address in the kernel's own name space, so that no file remains.
-sockaddr_un address_of(const std::string& name, socklen_t& length) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path + 1, name.data(), std::min(name.size(), sizeof address.sun_path - 1));
-    length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-    return address;
-}
-
-/// True if the process at the other end is of the same user. Every user sees the socket's name.
-bool is_of_same_user(int socket) {
-    ucred peer{};
-    socklen_t length = sizeof peer;
-    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
+[[noreturn]] void fail_without_tmux() {
+    throw UsageError("--tmux needs tmux, which is not in PATH (on Debian: apt-get install tmux)",
+                     UsageError::not_found);
 }
 
 /// Runs tmux to its end; returns false if it failed.
@@ -50,26 +37,18 @@ bool tmux(const Arguments& arguments) {
     for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
     words.push_back(nullptr);
     pid_t pid = -1;
-    if (posix_spawnp(&pid, "tmux", nullptr, nullptr, words.data(), environ) != 0)
-        throw UsageError("--tmux needs tmux, which is not in PATH (on Debian: apt-get install tmux)",
-                         UsageError::not_found);
+    if (posix_spawnp(&pid, "tmux", nullptr, nullptr, words.data(), environ) != 0) fail_without_tmux();
     int status = 1;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
     return status == 0;
 }
 
-std::string own_path() {
-    char path[4096];
-    const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-    return {path, static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
-}
-
 /// Opens the window and its panes; each pane's process connects to the socket.
 void open_window(const std::string& socket, int n_pes) {
     const std::string window = "atoll-" + std::to_string(getpid()), target = ":=" + window;
     for (int pe = 0; pe < n_pes; ++pe) {
-        const Arguments pane{own_path(), "pane", socket, std::to_string(pe)};
+        const Arguments pane{executable(), "pane", socket, std::to_string(pe)};
         Arguments words =
             pe == 0 ? Arguments{"new-window", "-n", window} : Arguments{"split-window", "-t", target};
         words.insert(words.end(), pane.begin(), pane.end());
@@ -87,9 +66,8 @@ Panes::Panes(int n_pes) : panes_(static_cast<std::size_t>(n_pes)) {
     const common::Fd listener(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     const std::string name =
         "atoll-panes-" + std::to_string(getpid()) + "-" + std::to_string(std::random_device{}());
-    socklen_t length = 0;
-    const sockaddr_un address = address_of(name, length);
-    if (!listener || bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
+    const common::LocalAddress address(name);
+    if (!listener || bind(listener.get(), address.get(), address.size()) != 0 ||
         listen(listener.get(), n_pes) != 0)
         fail("--tmux: cannot make a socket");
     open_window(name, n_pes);
@@ -103,7 +81,7 @@ void Panes::take_pane(int listener) {
         if (poll(&ready, 1, most_wait_ms) != 1)
             throw UsageError("--tmux: a pane ended before its PE started", 1);
         common::Fd socket(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
-        if (!socket || !is_of_same_user(socket.get())) continue;
+        if (!socket || common::user_of(socket.get()) != geteuid()) continue;
         std::uint32_t pe = 0;
         std::vector<common::Fd> sent;
         if (common::receive_with_fds(socket.get(), &pe, sizeof pe, sent) != sizeof pe || sent.size() != 1 ||
@@ -134,15 +112,14 @@ void enter_tmux(const Arguments& arguments) {
         "-c",
         R"("$@"; printf '\natoll run ended with status %s; Enter closes tmux ' $?; read -r line; tmux kill-server)",
         "sh",
-        own_path(),
+        executable(),
         "run"};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> pointers;
     for (std::string& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);
     execvp("tmux", pointers.data());
-    throw UsageError("--tmux needs tmux, which is not in PATH (on Debian: apt-get install tmux)",
-                     UsageError::not_found);
+    fail_without_tmux();
 }
 
 int pane_command(const Arguments& arguments) {
@@ -159,11 +136,10 @@ int pane_command(const Arguments& arguments) {
     std::fflush(stdout);
 
     const common::Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    socklen_t length = 0;
-    const sockaddr_un address = address_of(arguments[0], length);
+    const common::LocalAddress address(arguments[0]);
     const int terminal = STDIN_FILENO;
-    if (!socket || connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
-        !is_of_same_user(socket.get()) ||
+    if (!socket || connect(socket.get(), address.get(), address.size()) != 0 ||
+        common::user_of(socket.get()) != geteuid() ||
         common::send_with_fds(socket.get(), &pe, sizeof pe, std::span(&terminal, 1)) != sizeof pe)
         fail("cannot reach atoll run");
 

@@ -5,12 +5,12 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <vector>
 
+#include "cli/command/memory_file.hpp"
 #include "common/clock.hpp"
 #include "common/descriptors/fd.hpp"
 
@@ -20,16 +20,7 @@ namespace {
 constexpr const char* program = "nvidia-cuda-mps-control";
 
 /// A file rather than a pipe: a daemon that the program leaves behind may keep it open.
-common::Fd memory_file(const std::string& content = {}) {
-    common::Fd file(::memfd_create("atoll-mps", MFD_CLOEXEC));
-    for (std::size_t done = 0; file && done < content.size();) {
-        const ssize_t sent = ::write(file.get(), content.data() + done, content.size() - done);
-        if (sent <= 0) break;
-        done += static_cast<std::size_t>(sent);
-    }
-    if (file) ::lseek(file.get(), 0, SEEK_SET);
-    return file;
-}
+common::Fd file_for_daemon(const std::string& content = {}) { return memory_file("atoll-mps", content); }
 
 std::string content_of(const common::Fd& file) {
     std::string text;
@@ -84,7 +75,7 @@ int wait_for(pid_t pid, double seconds) {
 
 MpsAnswer ask_mps_control(const Arguments& arguments, const std::string& input, double seconds,
                           const std::string& folder, const std::string& log_folder) {
-    const common::Fd in = memory_file(input), out = memory_file();
+    const common::Fd in = file_for_daemon(input), out = file_for_daemon();
     if (!in || !out) return {};
     Arguments words{program};
     words.insert(words.end(), arguments.begin(), arguments.end());

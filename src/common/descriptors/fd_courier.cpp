@@ -2,7 +2,6 @@
 
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -12,6 +11,7 @@
 
 #include "atoll/error.hpp"
 #include "common/descriptors/fd_passing.hpp"
+#include "common/descriptors/local_socket.hpp"
 
 namespace atl::common {
 
@@ -33,15 +33,10 @@ Fd make_socket() {
     return fd;
 }
 
-/// Calls bind or connect with an abstract name: it is in no file system and ends with its socket.
-template <class Call> int with_address(std::uint64_t name, Call&& call) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const int length = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "atoll-fd-%016llx",
-                                     static_cast<unsigned long long>(name));
-    const auto size =
-        static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
-    return call(reinterpret_cast<const sockaddr*>(&address), size);
+LocalAddress address_of(std::uint64_t number) {
+    char name[32];
+    std::snprintf(name, sizeof name, "atoll-fd-%016llx", static_cast<unsigned long long>(number));
+    return LocalAddress(name);
 }
 
 }  // namespace
@@ -49,13 +44,15 @@ template <class Call> int with_address(std::uint64_t name, Call&& call) {
 FdCourier::FdCourier() : socket_(make_socket()) {
     if (::getrandom(&address_, sizeof address_, 0) != static_cast<ssize_t>(sizeof address_))
         fail("No random bytes for the name of a socket");
-    if (with_address(address_.name, [&](auto... at) { return ::bind(socket_.get(), at...); }) != 0)
+    const LocalAddress address = address_of(address_.name);
+    if (::bind(socket_.get(), address.get(), address.size()) != 0)
         fail("A socket that descriptors come by could not be named");
 }
 
 bool FdCourier::send(const Address& to, int sender, std::uint64_t tag, const Fd& fd) const {
     const Fd line = make_socket();
-    if (with_address(to.name, [&](auto... at) { return ::connect(line.get(), at...); }) != 0)
+    const LocalAddress address = address_of(to.name);
+    if (::connect(line.get(), address.get(), address.size()) != 0)
         fail("Another PE's socket for descriptors cannot be reached (PEs in different network namespaces?)");
     const Letter letter{to.token, tag, sender};
     const int passed = fd.get();
