@@ -75,7 +75,7 @@ bool has_word(const PeDoing& waiting) {
 
 std::string pe_text(int pe) { return "PE " + std::to_string(pe); }
 
-/// "last added 1 to it", "last set it to 4". `object` is "it".
+/// "last added 1 to it", "last set it to 4", where `object` is "it".
 std::string text_of(const UpdateSeen& seen, const std::string& object) {
     const auto value = std::to_string(static_cast<std::int64_t>(seen.value));
     switch (seen.kind) {
@@ -113,11 +113,11 @@ std::vector<Update> updates_of_word(const Known& known) {
 
 /// "PE 0,2 last added 1 to it, PE 1 last set it to 4". `found` is the word's value: the update that gave it
 /// comes last.
-WordUpdates joined(const std::vector<Update>& updates, const std::string& object, std::uint64_t found) {
+WordUpdates joined(const std::vector<Update>& updates, std::uint64_t found) {
     std::map<std::pair<bool, std::string>, std::vector<int>> pes_by_text;
     for (const auto& [pe, seen] : updates) {
         const bool gave_it = seen.kind == UpdateKind::set && seen.value == found;
-        pes_by_text[{gave_it, text_of(seen, object)}].push_back(pe);
+        pes_by_text[{gave_it, text_of(seen, "it")}].push_back(pe);
     }
     WordUpdates all;
     for (const auto& [key, pes] : pes_by_text) {
@@ -128,6 +128,18 @@ WordUpdates joined(const std::vector<Update>& updates, const std::string& object
 }
 
 WordUpdates fault(int pe, const std::string& text) { return {pe_text(pe) + " " + text, {pe}, true}; }
+
+/// "PE 0 last set …, PE 2 last set …": several that may be at fault. Nothing for more than `most`.
+WordUpdates faults(const std::vector<std::pair<int, std::string>>& pes, std::size_t most) {
+    if (pes.empty() || pes.size() > most) return {};
+    WordUpdates all;
+    all.tells_fault = true;
+    for (const auto& [pe, text] : pes) {
+        all.text += (all.text.empty() ? "" : ", ") + pe_text(pe) + " " + text;
+        all.pes.push_back(pe);
+    }
+    return all;
+}
 
 /// The one PE that has not updated the awaited word, if all others have, two or more; else -1. The waiting PE
 /// may have or not.
@@ -196,37 +208,31 @@ WordUpdates by_pattern_of_pes(const Known& known) {
 
 /// The one or two PEs that have updated the word of other PEs only.
 WordUpdates on_other_pes(const Known& known) {
-    WordUpdates all;
-    for (int pe = 0; pe < known.n_pes(); ++pe) {
-        const std::vector<int> pes = updated_by(known, pe);
-        if (pes.empty()) continue;
-        all.text += (all.text.empty() ? "" : ", ") + pe_text(pe) + " " + known.verb() +
-                    " the awaited word of PE " + common::pe_ranges(pes);
-        all.pes.push_back(pe);
-    }
+    std::vector<std::pair<int, std::string>> texts;
+    for (int pe = 0; pe < known.n_pes(); ++pe)
+        if (const std::vector<int> pes = updated_by(known, pe); !pes.empty())
+            texts.emplace_back(pe, known.verb() + (" the awaited word of PE " + common::pe_ranges(pes)));
     constexpr std::size_t most = 2;
-    if (all.pes.empty() || all.pes.size() > most) return {};
-    all.text += ", and none is known on " + pe_text(known.waiting());
-    all.tells_fault = true;
+    WordUpdates all = faults(texts, most);
+    if (!all.text.empty()) all.text += ", and none is known on " + pe_text(known.waiting());
     return all;
 }
 
-/// An update of another word of the same allocation on the waiting PE.
-struct Beside {
-    int pe;  ///< that made it
-    UpdateSeen update;
-    std::int64_t bytes;  ///< behind the awaited word; negative before it
-};
-
-std::vector<Beside> updates_beside(const Known& known) {
+/// The updates of other words of the same allocation.
+std::vector<Update> updates_beside(const Known& known) {
     const common::WaitCopy& wait = known.wait();
-    std::vector<Beside> beside;
+    std::vector<Update> beside;
     for (int pe = 0; pe < known.n_pes(); ++pe)
         for (const UpdateSeen& seen : known.all_of(pe))
             if (seen.pe == known.waiting() && seen.place - wait.block_begin < wait.block_bytes &&
                 !Known::covers(seen, wait.offset))
-                beside.push_back({pe, seen, static_cast<std::int64_t>(seen.place - wait.offset)});
+                beside.push_back({pe, seen});
     return beside;
+}
+
+/// The distance of an updated word from the awaited one; negative before it.
+std::int64_t bytes_after(const Known& known, const Update& update) {
+    return static_cast<std::int64_t>(update.seen.place - known.wait().offset);
 }
 
 /// "the element after the awaited one", "the element 3 places before the awaited one".
@@ -238,40 +244,36 @@ std::string element_text(std::int64_t bytes, std::int64_t word) {
     return "the element " + std::to_string(distance / word) + " places" + side;
 }
 
-std::string beside_text(const Known& known, const Beside& one) {
-    return text_of(one.update, element_text(one.bytes, known.wait().word_bytes));
+std::string beside_text(const Known& known, const Update& one) {
+    return text_of(one.seen, element_text(bytes_after(known, one), known.wait().word_bytes));
 }
 
 /// The PE that the awaited word belongs to, if most PEs update the word of their own number; else -1.
-int owner_by_pattern(const std::vector<Beside>& beside, std::int64_t word, int n_pes) {
+int owner_by_pattern(const Known& known, const std::vector<Update>& beside) {
+    const std::int64_t word = known.wait().word_bytes;
     std::map<std::int64_t, int> counts;
-    for (const Beside& one : beside) ++counts[one.bytes - word * one.pe];
+    for (const Update& one : beside) ++counts[bytes_after(known, one) - word * one.pe];
     const std::optional<std::int64_t> first = majority(counts);
-    if (!first || *first > 0 || *first % word != 0 || -*first / word >= n_pes) return -1;
+    if (!first || *first > 0 || *first % word != 0 || -*first / word >= known.n_pes()) return -1;
     return static_cast<int>(-*first / word);
 }
 
 WordUpdates on_other_words(const Known& known) {
-    const std::vector<Beside> beside = updates_beside(known);
-    const int owner = owner_by_pattern(beside, known.wait().word_bytes, known.n_pes());
+    const std::vector<Update> beside = updates_beside(known);
+    const int owner = owner_by_pattern(known, beside);
     if (owner >= 0 && owner != known.waiting()) {
         const auto its =
-            std::find_if(beside.begin(), beside.end(), [&](const Beside& one) { return one.pe == owner; });
+            std::find_if(beside.begin(), beside.end(), [&](const Update& one) { return one.pe == owner; });
         if (its != beside.end()) return fault(owner, beside_text(known, *its));
         if (known.has_lost_any()) return {};
         return fault(owner,
                      "is not known to have updated the awaited element, and others have updated those "
                      "beside it");
     }
+    std::vector<std::pair<int, std::string>> texts;
+    for (const Update& one : beside) texts.emplace_back(one.pe, beside_text(known, one));
     constexpr std::size_t most = 3;
-    if (beside.empty() || beside.size() > most) return {};
-    WordUpdates all;
-    for (const Beside& one : beside) {
-        all.text += (all.text.empty() ? "" : ", ") + pe_text(one.pe) + " " + beside_text(known, one);
-        all.pes.push_back(one.pe);
-    }
-    all.tells_fault = true;
-    return all;
+    return faults(texts, most);
 }
 
 }  // namespace
@@ -285,7 +287,7 @@ WordUpdates updates_of_word_of(const std::vector<PeDoing>& doing, int waiting) {
             if (WordUpdates found = find(known); !found.text.empty()) return found;
         return {};
     }
-    WordUpdates made = joined(updates, "it", known.wait().found);
+    WordUpdates made = joined(updates, known.wait().found);
     if (const int silent = only_silent(known, updates); silent >= 0)
         return fault(silent, (known.uses_signals() ? "has not signalled" : "is not known to have updated") +
                                  (" the awaited word (" + made.text + ")"));
