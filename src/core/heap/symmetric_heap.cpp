@@ -61,6 +61,11 @@ template <class Check> std::size_t SymmetricHeap::checked_alike(const char* oper
     }
 }
 
+bool SymmetricHeap::hand_out(memory::FreedPages::Range range) {
+    job_.recorder->forget_updates(range.begin, range.end);
+    return freed_->hand_out(range);
+}
+
 Allocation SymmetricHeap::allocate(std::size_t bytes, std::size_t align, const AllocationHints& hints) {
     const bool on_device = hints.memory == Memory::device;
     const std::uint64_t hint_bits = (hints.atomics_remote ? allocation_bits::atomics_remote : 0) |
@@ -99,8 +104,7 @@ Allocation SymmetricHeap::allocate(std::size_t bytes, std::size_t align, const A
     offset_of_[serial] = block->offset;
     sites_.note(mine_ + block->offset, bytes);
     job_.recorder->note(common::EventKind::allocate, bytes, block->offset);
-    job_.recorder->forget_updates(block->offset, block->offset + bytes);
-    const bool zero = freed_->hand_out({block->offset, end_of(block->offset, bytes)});
+    const bool zero = hand_out({block->offset, end_of(block->offset, bytes)});
     release_kept(bytes);
     publish_use();
     return {mine_ + block->offset, zero, serial};
@@ -311,15 +315,13 @@ void* SymmetricHeap::reallocate(void* block, std::size_t bytes) {
         std::lock_guard lock(mutex_);
         if (heap_->resize(offset, bytes)) {
             const std::size_t old_end = end_of(offset, old_bytes), new_end = end_of(offset, bytes);
-            if (new_end > old_end) static_cast<void>(freed_->hand_out({old_end, new_end}));
-            if (new_end > old_end) job_.recorder->forget_updates(old_end, new_end);
+            if (new_end > old_end) static_cast<void>(hand_out({old_end, new_end}));
             if (new_end < old_end) keep_pages(new_end, old_end);
             sites_.note(block, bytes);
         } else {
             const auto fresh = heap_->allocate(bytes, 0);
             if (!fresh) throw_exhausted(bytes, 0);
-            static_cast<void>(freed_->hand_out({fresh->offset, end_of(fresh->offset, bytes)}));
-            job_.recorder->forget_updates(fresh->offset, fresh->offset + bytes);
+            static_cast<void>(hand_out({fresh->offset, end_of(fresh->offset, bytes)}));
             moved = mine_ + fresh->offset;
             sites_.note(moved, bytes);
             std::memcpy(moved, block, std::min(old_bytes, bytes));

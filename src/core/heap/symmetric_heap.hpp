@@ -73,6 +73,8 @@ class SymmetricHeap {
     void reclaim_dropped();
     void publish_use() const;
     void release_block(std::size_t offset);
+    /// Gives a range of the host heap a new use. True if it is known to be zero.
+    bool hand_out(memory::FreedPages::Range range);
     void keep_pages(std::size_t begin, std::size_t end);
     void release_kept(std::size_t need);
     void release_pages(memory::FreedPages::Range freed);
