@@ -64,8 +64,8 @@ again() {
     "$@"
 }
 
-# uv_takes_pips_sources: sets the variables by which uv finds packages where pip is told to find them.
-uv_takes_pips_sources() {
+# set_uv_sources: sets uv's variables for package indexes from pip's configuration.
+set_uv_sources() {
     local name value
     while IFS='=' read -r name value; do
         value=${value#\'} value=${value%\'}
@@ -85,7 +85,7 @@ install_into() {
     local to=$1/bin/python
     shift
     if [ -x .venv/bin/uv ]; then
-        (uv_takes_pips_sources && .venv/bin/uv pip install --python "$to" "$@") && return 0
+        (set_uv_sources && .venv/bin/uv pip install --python "$to" "$@") && return 0
     fi
     "$to" -m pip --version >/dev/null 2>&1 || "$to" -m ensurepip || return 1
     "$to" -m pip install --disable-pip-version-check "$@"

@@ -67,19 +67,17 @@ class progress(Generic[Item]):
         unit: str = "it",
         file: TextIO | None = None,
     ) -> None:
-        if total is None:
-            total = _length(iterable)
-        steps = -1
-        if total is not None:
-            with contextlib.suppress(TypeError):
-                steps = operator.index(total)  # NumPy's integers, too
-        if steps < 0:
+        try:
+            mine = operator.index(len(iterable) if total is None else total)  # type: ignore[arg-type]
+        except TypeError:
+            mine = -1
+        if mine < 0:
             raise _atoll.InvalidArgument(
                 f"progress(): total is {total!r}; pass the number of this PE's steps."
             )
         self._iterable = iterable
         self._words: Any = zeros(2, "i8")  # on PE 0: the steps of all PEs, and how many PEs have ended
-        steps = int(_atoll.sum_reduce(steps))
+        steps = int(_atoll.sum_reduce(mine))
         self._pending, self._next_s = 0, 0.0
         self._bar = _bar(steps, desc, unit, file or sys.stderr) if _atoll.my_pe() == 0 else None
 
@@ -144,13 +142,6 @@ class progress(Generic[Item]):
 
     def __repr__(self) -> str:
         return "atoll.progress(closed)" if self._words is None else f"atoll.progress({self._iterable!r})"
-
-
-def _length(iterable: object) -> int | None:
-    try:
-        return len(iterable)  # type: ignore[arg-type]
-    except TypeError:
-        return None
 
 
 class _Tqdm:

@@ -30,11 +30,11 @@ bool Standstill::computes(const std::vector<common::PeDoing>& doing, double pass
     return false;
 }
 
-double Standstill::seconds(const std::vector<common::PeDoing>& doing, std::uint64_t picture, bool stands,
+double Standstill::seconds(const std::vector<common::PeDoing>& doing, std::uint64_t picture, bool is_still,
                            double now_s) {
     const double passed_s = now_s - since_s_;
-    if (stands && picture == picture_ && !computes(doing, passed_s)) return passed_s;
-    picture_ = stands ? picture : 0;
+    if (is_still && picture == picture_ && !computes(doing, passed_s)) return passed_s;
+    picture_ = is_still ? picture : 0;
     since_s_ = now_s;
     cpu_s_.clear();
     for (const common::PeDoing& one : doing) cpu_s_.push_back(one.cpu_s);

@@ -26,8 +26,8 @@ class Standstill {
     };
     explicit Standstill(const Idle& idle) : idle_(idle) {}
 
-    /// Returns the seconds for which `picture` has been the same, while `stands` was true at each call.
-    double seconds(const std::vector<common::PeDoing>& doing, std::uint64_t picture, bool stands,
+    /// Returns the seconds for which `picture` has been the same, while `is_still` was true at each call.
+    double seconds(const std::vector<common::PeDoing>& doing, std::uint64_t picture, bool is_still,
                    double now_s);
     void restart(double now_s) { since_s_ = now_s; }
 
