@@ -28,12 +28,13 @@ class LocalAddress {
     socklen_t size_;
 };
 
-/// The user of the process at the other end of a connected unix socket; nobody's number if it is not known.
+/// The user of the process at the other end of a connected unix socket; (uid_t)-1, which no user has, if it
+/// is not known.
 inline uid_t user_of(int socket) noexcept {
     ucred peer{};
     socklen_t size = sizeof peer;
-    constexpr auto nobody_known = static_cast<uid_t>(-1);
-    return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.uid : nobody_known;
+    constexpr auto unknown = static_cast<uid_t>(-1);
+    return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.uid : unknown;
 }
 
 }  // namespace atl::common
