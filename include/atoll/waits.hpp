@@ -37,7 +37,7 @@ class ATOLL_API WaitOps : public AtomicOps {
             if (window_.routed) progress_routed(*job_);
             return compare(from_device(word), cmp, value);
         }
-        look_at(word, sizeof(T));
+        begin_poll(word, sizeof(T));
         return compare(atomic_load(word), cmp, value);
     }
 
@@ -58,7 +58,7 @@ class ATOLL_API WaitOps : public AtomicOps {
     template <Waitable T>
     bool test_all(const T* words, std::size_t n, const int* status, Compare cmp,
                   std::type_identity_t<T> value) const {
-        return look_once(words, n, [&](const auto& seen) {
+        return poll_once(words, n, [&](const auto& seen) {
             return first_unsatisfied(
                        seen, n, status, cmp, [=](std::size_t) { return value; }, 0) == n;
         });
@@ -66,7 +66,7 @@ class ATOLL_API WaitOps : public AtomicOps {
     template <Waitable T>
     bool test_all_vector(const T* words, std::size_t n, const int* status, Compare cmp,
                          const T* values) const {
-        return look_once(words, n, [&](const auto& seen) {
+        return poll_once(words, n, [&](const auto& seen) {
             return first_unsatisfied(
                        seen, n, status, cmp, [=](std::size_t i) { return values[i]; }, 0) == n;
         });
@@ -90,7 +90,7 @@ class ATOLL_API WaitOps : public AtomicOps {
     template <Waitable T>
     std::size_t test_any(const T* words, std::size_t n, const int* status, Compare cmp,
                          std::type_identity_t<T> value) const {
-        return look_once(words, n, [&](const auto& seen) {
+        return poll_once(words, n, [&](const auto& seen) {
             return find_any(
                 seen, n, status, cmp, [=](std::size_t) { return value; }, next_start(n));
         });
@@ -98,7 +98,7 @@ class ATOLL_API WaitOps : public AtomicOps {
     template <Waitable T>
     std::size_t test_any_vector(const T* words, std::size_t n, const int* status, Compare cmp,
                                 const T* values) const {
-        return look_once(words, n, [&](const auto& seen) {
+        return poll_once(words, n, [&](const auto& seen) {
             return find_any(
                 seen, n, status, cmp, [=](std::size_t i) { return values[i]; }, next_start(n));
         });
@@ -122,14 +122,14 @@ class ATOLL_API WaitOps : public AtomicOps {
     template <Waitable T>
     std::size_t test_some(const T* words, std::size_t n, std::size_t* indices, const int* status, Compare cmp,
                           std::type_identity_t<T> value) const {
-        return look_once(words, n, [&](const auto& seen) {
+        return poll_once(words, n, [&](const auto& seen) {
             return find_some(seen, n, indices, status, cmp, [=](std::size_t) { return value; });
         });
     }
     template <Waitable T>
     std::size_t test_some_vector(const T* words, std::size_t n, std::size_t* indices, const int* status,
                                  Compare cmp, const T* values) const {
-        return look_once(words, n, [&](const auto& seen) {
+        return poll_once(words, n, [&](const auto& seen) {
             return find_some(seen, n, indices, status, cmp, [=](std::size_t i) { return values[i]; });
         });
     }
@@ -144,7 +144,7 @@ class ATOLL_API WaitOps : public AtomicOps {
     }
 
     /// For calls that look once. Makes progress, so that a loop of such calls does not stall the transport.
-    void look_at(const void* word, std::size_t bytes) const {
+    void begin_poll(const void* word, std::size_t bytes) const {
         check_local(word, bytes);
         if (window_.routed) [[unlikely]]
             progress_routed(*job_);
@@ -200,7 +200,7 @@ class ATOLL_API WaitOps : public AtomicOps {
     /// Reads words: those of the host one by one, those of a GPU by one copy of them all.
     template <class T> struct HostWords {
         const T* words;
-        void look() const noexcept {}
+        void reload() const noexcept {}
         T operator[](std::size_t i) const noexcept { return atomic_load(words + i); }
         const void* value(std::size_t) const noexcept { return nullptr; }
     };
@@ -210,9 +210,9 @@ class ATOLL_API WaitOps : public AtomicOps {
             : context_(context), words_(words), bytes_(bytes_of<T>(n)) {
             check_device_words(context, words, bytes_);
             seen_.resize(n);
-            look();
+            reload();
         }
-        void look() { load_device_words(context_, seen_.data(), words_, bytes_); }
+        void reload() { load_device_words(context_, seen_.data(), words_, bytes_); }
         T operator[](std::size_t i) const noexcept { return seen_[i]; }
         const void* value(std::size_t i) const noexcept { return &seen_[i]; }
 
@@ -222,12 +222,12 @@ class ATOLL_API WaitOps : public AtomicOps {
         std::size_t bytes_;
         std::vector<T> seen_;
     };
-    template <class T, class Test> auto look_once(const T* words, std::size_t n, Test&& satisfied) const {
+    template <class T, class Test> auto poll_once(const T* words, std::size_t n, Test&& satisfied) const {
         if (is_on_device(words)) [[unlikely]] {
             if (window_.routed) progress_routed(*job_);
             return satisfied(DeviceWords<T>(*state_, words, n));
         }
-        look_at(words, bytes_of<T>(n));
+        begin_poll(words, bytes_of<T>(n));
         return satisfied(HostWords<T>{words});
     }
 
@@ -268,7 +268,7 @@ class ATOLL_API WaitOps : public AtomicOps {
                     Ready&& ready) const {
         reason.value = seen.value(word);
         wait(*job_, spins, reason, timeout_s, [&] {
-            seen.look();
+            seen.reload();
             return ready();
         });
     }

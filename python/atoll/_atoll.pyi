@@ -4841,7 +4841,7 @@ def _kernel_layout() -> dict[str, int]:
     Return the offsets of the fields of a control block, for kernels written in Python.
     """
 
-def _kernel_look() -> int:
+def _kernel_check() -> int:
     """
     Return the address of the function that kernels on the host call while they wait.
     """

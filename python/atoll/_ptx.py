@@ -15,7 +15,7 @@ CHECKS_ADDRESSES = os.environ.get("ATOLL_CHECK") == "all"
 """True if kernels compiled in this process also check that addresses are symmetric: ATOLL_CHECK=all."""
 TRACES = bool(os.environ.get("ATOLL_TRACE"))
 """True if kernels compiled in this process write their operations to the job's trace, see docs/slow.md."""
-LOOKS = 1024
+POLLS = 1024
 """Loads of a word between two checks of the other things that end a wait."""
 NO_VALUES = AT["subject wait"]
 """The subject of a report of a wait without values."""
@@ -82,7 +82,7 @@ def _report(kernel: str = "", **values: str) -> str:
 _REGISTERS = ".reg .pred p, q; .reg .b64 w, s, t, a, m; .reg .b32 x, y, z, n;"
 
 
-def look_around(
+def check_job(
     looking: str = "$0",
     control: str = "$1",
     operation: str = "$2",
@@ -96,7 +96,7 @@ def look_around(
     bound: str = "",
     kernel: str = "",
 ) -> str:
-    """Check whether something else ends the wait, as look_around of atoll/device/wait.hpp.
+    """Check whether something else ends the wait, as check_job of atoll/device/wait.hpp.
 
     The result `looking` (l) is the start of the wait. Operands: control (l), operation (r), subject (r), peer
     (r), tag (r), address (l), expected (l), found (l), since (l). A wait with its own bound also has bound
@@ -123,7 +123,7 @@ def look_around(
     @p bra TRAP;
     mov.b64 s, {since};
     mov.u64 t, %globaltimer;
-    ld.relaxed.sys.global.u32 x, [w+{at["gone"]}];
+    ld.relaxed.sys.global.u32 x, [w+{at["exited"]}];
     setp.eq.u32 p, x, 0;
     @p bra PRESENT;
     setp.lt.s32 p, {peer}, 0;
@@ -132,22 +132,22 @@ def look_around(
     ld.relaxed.sys.global.u64 m, [{control}+{at["pes_of"]}];
     add.s64 a, a, m;
     ld.relaxed.sys.global.u32 y, [a];
-    setp.ge.u32 p, y, {at["most_gone"]};
+    setp.ge.u32 p, y, {at["most_exited"]};
     @p bra ANYBODY;
     shr.u32 x, y, 5;
     mul.wide.u32 a, x, 4;
     add.s64 a, a, w;
-    ld.relaxed.sys.global.u32 x, [a+{at["gone_pes"]}];
+    ld.relaxed.sys.global.u32 x, [a+{at["exited_pes"]}];
     and.b32 y, y, 31;
     shr.u32 x, x, y;
     and.b32 x, x, 1;
     setp.eq.u32 p, x, 0;
     @p bra PRESENT;
-    bra GONE;
+    bra EXITED;
     ANYBODY:
     setp.ne.u32 p, x, 2;
     @p bra PRESENT;
-    GONE:
+    EXITED:
     setp.lt.s64 p, s, 0;
     mov.u32 y, 3;
     @p bra SAY;
@@ -262,8 +262,8 @@ def load_flagged() -> str:
     }"""
 
 
-def look_flagged(count: int) -> str:
-    """Load `count` pairs of flagged words up to LOOKS times: their data, $0 … (=&l), and 1 in the next (=r)
+def poll_flagged(count: int) -> str:
+    """Load `count` pairs of flagged words up to POLLS times: their data, $0 … (=&l), and 1 in the next (=r)
     once all carry a flag.
 
     The next operands are flag (r) and the addresses (l). One round of the loop has four loads, since the
@@ -281,7 +281,7 @@ def look_flagged(count: int) -> str:
     LOOK:
     {f"{look} @ok bra OUT; " * 4}
     add.u32 rounds, rounds, 1;
-    setp.lt.u32 more, rounds, {LOOKS // 4};
+    setp.lt.u32 more, rounds, {POLLS // 4};
     @more bra LOOK;
     OUT:
     selp.u32 ${count}, 1, 0, ok;
@@ -299,19 +299,19 @@ def store_flagged() -> str:
 
 
 def _until(look: str, again: str) -> str:
-    """Return PTX that repeats `look` until predicate ok is true, and runs `again` after every LOOKS loads.
+    """Return PTX that repeats `look` until predicate ok is true, and runs `again` after every POLLS loads.
 
     It is one block, which declares the registers of both. One round has four loads, because the rest of a round
     takes as long as one load.
     """
     look = f"{look}\n    @ok bra OUT;\n    " * 4
-    return f"""{{ .reg .pred ok, more; .reg .b32 looks; .reg .b64 begun, seen, want;
+    return f"""{{ .reg .pred ok, more; .reg .b32 polls; .reg .b64 begun, seen, want;
     mov.b64 begun, 0;
     AGAIN:
-    mov.b32 looks, 0;
+    mov.b32 polls, 0;
     LOOK:
-    {look}add.u32 looks, looks, 4;
-    setp.lt.u32 more, looks, {LOOKS};
+    {look}add.u32 polls, polls, 4;
+    setp.lt.u32 more, polls, {POLLS};
     @more bra LOOK;
     {again}
     bra AGAIN;
@@ -338,7 +338,7 @@ def wait_word(form: str, compare: int, order: str, bounded: bool = False) -> str
     found = ".reg .b32 word;" if bits == "32" else ".reg .b64 word;"
     widen = f"cvt.{wide}.{form}" if bits == "32" else "mov.b64"
     look = f"ld.{order}.sys.global.b{bits} word, [$5]; setp.{how}.{form} ok, word, $6;"
-    again = f"{widen} seen, word; {widen} want, $6;" + look_around(
+    again = f"{widen} seen, word; {widen} want, $6;" + check_job(
         "begun",
         "$1",
         "$2",
@@ -362,15 +362,15 @@ def load_words(bits: int) -> str:
     return f"{{ .reg .pred p; setp.ne.u32 p, $2, 0; mov.b{bits} $0, 0; @p ld.acquire.sys.global.b{bits} $0, [$1]; }}"
 
 
-def look_around_by_first(form: str, compare: int, bounded: bool = False) -> str:
-    """look_around() without a particular peer, by the thread whose $7 (r) is 0: $0 (=&l) = the start of the
+def check_job_by_first(form: str, compare: int, bounded: bool = False) -> str:
+    """check_job() without a particular peer, by the thread whose $7 (r) is 0: $0 (=&l) = the start of the
     wait.
 
     form: u32, s32, u64 or s64. $1 control (l), $2 operation (r), $3 tag (r), $4 address (l), $5 expected (l),
     $6 found (l), $7 the thread's number (r), $8 since (l), and with `bounded` $9, the wait's own bound (l).
     """
     bound = "$9" if bounded else ""
-    look = look_around("$0", "$1", "$2", reported(form, compare), "-1", "$3", "$4", "$5", "$6", "$8", bound)
+    look = check_job("$0", "$1", "$2", reported(form, compare), "-1", "$3", "$4", "$5", "$6", "$8", bound)
     return (
         f"{{ .reg .pred other; mov.b64 $0, $8; setp.ne.u32 other, $7, 0; @other bra LEAVE; {look} LEAVE: }}"
     )
@@ -390,7 +390,7 @@ def wait_flagged(count: int, bounded: bool = False) -> str:
         text += f"mov.b64 {{d{k}, f{k}}}, v{k}; mov.b64 {{e{k}, g{k}}}, w{k}; mov.b64 ${k}, {{d{k}, e{k}}}; "
         text += f"setp.eq{'.and' if k else ''}.u32 ok, f{k}, {flag}{', ok' if k else ''}; setp.eq.and.u32 ok, g{k}, {flag}, ok; "
     tag, bound = (f"${2 * count + 4}", f"${2 * count + 5}") if bounded else ("0", "")
-    again = f"cvt.u64.u32 want, {flag}; cvt.u64.u32 seen, f0;" + look_around(
+    again = f"cvt.u64.u32 want, {flag}; cvt.u64.u32 seen, f0;" + check_job(
         "begun", control, operation, str(NO_VALUES), peer, tag, address[0], "want", "seen", "begun", bound
     )
     words = ", ".join(f"v{k}, w{k}" for k in range(count))

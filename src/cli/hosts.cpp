@@ -119,7 +119,7 @@ class HostsJob {
             first += host.n_pes;
         }
         while (!all_ended() || (first_failed_ && !is_over_)) {
-            look();
+            poll();
             reap();
             judge();
             check_timeout();
@@ -128,7 +128,7 @@ class HostsJob {
         }
         store_->end_setup();  // no PE is still connecting
         output_.finish(LastSignals(signals_, signals_before_));
-        look_at_output();
+        poll_output();
         return status_ == 0 && output_.has_failed() ? 1 : status_;
     }
 
@@ -250,21 +250,21 @@ class HostsJob {
         });
     }
 
-    void look() {
-        constexpr int look_at_the_store_ms = 100;
+    void poll() {
+        constexpr int store_poll_ms = 100;
         const int output_ms = output_.timeout_ms();
         bool signalled = false;
-        poller_.wait(output_ms < 0 ? look_at_the_store_ms : std::min(output_ms, look_at_the_store_ms),
+        poller_.wait(output_ms < 0 ? store_poll_ms : std::min(output_ms, store_poll_ms),
                      [&](Tag tag, std::uint32_t) {
                          if (tag.source == Source::output) output_.on_readable(tag.index);
                          if (tag.source == Source::sink) output_.on_room(tag.index);
                          if (tag.source == Source::signals) signalled = true;
                      });
         if (signalled) pass_on_signals();
-        look_at_output();
+        poll_output();
     }
 
-    void look_at_output() {
+    void poll_output() {
         output_.on_time();
         const std::string trouble = output_.trouble();
         if (!trouble.empty()) say(trouble);
@@ -369,11 +369,11 @@ class HostsJob {
         if (is_over_ || now_s < stall_.next_s()) return;
         constexpr double patience_s = 0.2;
         const std::vector<common::PeDoing> doing = store_->doing(patience_s, false);
-        if (stall_.look(doing, now_s))
+        if (stall_.update(doing, now_s))
             print_table("every PE waits and nothing has moved for " +
                         bootstrap::seconds_text(settings_.stall_warn_s) +
                         " (ATOLL_STALL_WARN); what the PEs are doing");
-        else if (sleep_.is_due(now_s) && sleep_.look(doing, now_s))
+        else if (sleep_.is_due(now_s) && sleep_.update(doing, now_s))
             print_table(sleep_.text() + "; what the PEs are doing");
     }
 

@@ -140,7 +140,7 @@ Json describe_board() {
         {"entry_bytes", sizeof(BoardEntry)},
         {"abort", offsetof(BoardHeader, abort)},
         {"abort_text", offsetof(BoardHeader, abort_text)},
-        {"gone", offsetof(BoardHeader, gone)},
+        {"exited", offsetof(BoardHeader, exited)},
         {"left", offsetof(BoardHeader, left)},
         {"entry",
          {{"state", offsetof(BoardEntry, state)},

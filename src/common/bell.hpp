@@ -36,11 +36,11 @@ struct alignas(64) Bell {
         word.fetch_add(1, std::memory_order_seq_cst);
         futex_wake_all(word);
     }
-    /// Sleeps until a ring, at most `most_ns`. `look` returns true if the wait is over.
-    template <class Look> void sleep(std::uint64_t most_ns, Look&& look) {
+    /// Sleeps until a ring, at most `most_ns`. `is_over` returns true if the wait is over.
+    template <class IsOver> void sleep(std::uint64_t most_ns, IsOver&& is_over) {
         sleepers.fetch_add(1, std::memory_order_seq_cst);
         const std::uint32_t seen = word.load(std::memory_order_seq_cst);
-        if (!look()) futex_wait(word, seen, most_ns);
+        if (!is_over()) futex_wait(word, seen, most_ns);
         sleepers.fetch_sub(1, std::memory_order_seq_cst);
     }
 };

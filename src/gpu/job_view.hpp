@@ -52,7 +52,7 @@ class JobView {
     /// Ends the job because of an error on this PE.
     virtual void abort(const std::string& text) = 0;
     /// Sets the function that waiting device functions call if they run on the host.
-    virtual void set_host_look(device::Watch& watch) = 0;
+    virtual void set_host_check(device::Watch& watch) = 0;
 };
 
 }  // namespace atl::gpu

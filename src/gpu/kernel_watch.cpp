@@ -39,28 +39,28 @@ void KernelWatch::Unmap::operator()(device::Watch* words) const { ::munmap(words
 KernelWatch::KernelWatch(JobView& job)
     : view_(job), job_(job.facts()), words_(new_page()), thread_([this] { watch(); }) {
     // For device functions that run on the host, with host memory as the GPU's.
-    view_.set_host_look(*words_);
+    view_.set_host_check(*words_);
 }
 
 void KernelWatch::watch() {
     pollfd stop{stop_.fd(), POLLIN, 0};
-    while (::poll(&stop, 1, interval_ms) <= 0) look();
-    look(true);  // a kernel may have trapped just before the program gave up
+    while (::poll(&stop, 1, interval_ms) <= 0) update();
+    update(true);  // a kernel may have trapped just before the program gave up
 }
 
 /// Tells waiting kernels which PEs have ended, so that they stop and name them.
-void KernelWatch::note_gone() {
+void KernelWatch::note_exited() {
     const common::BoardView& board = job_.board;
-    if (board.header().gone.load(std::memory_order_acquire) == 0) return;
+    if (board.header().exited.load(std::memory_order_acquire) == 0) return;
     int others = 0;
     for (int pe = 0; pe < job_.n_pes; ++pe) {
         if (pe == job_.pe || board.state(pe) < common::PeState::finalized) continue;
         ++others;
         const auto number = static_cast<unsigned>(pe);
-        if (number < device::Watch::most_gone)
-            __atomic_fetch_or(&words_->gone_pes[number / 32], 1u << (number % 32), __ATOMIC_RELEASE);
+        if (number < device::Watch::most_exited)
+            __atomic_fetch_or(&words_->exited_pes[number / 32], 1u << (number % 32), __ATOMIC_RELEASE);
     }
-    if (others != 0) __atomic_store_n(&words_->gone, others == job_.n_pes - 1 ? 2u : 1u, __ATOMIC_RELEASE);
+    if (others != 0) __atomic_store_n(&words_->exited, others == job_.n_pes - 1 ? 2u : 1u, __ATOMIC_RELEASE);
 }
 
 /// Shows on the board, for the table of PEs, the wait of a kernel that answered since the last look.
@@ -105,8 +105,8 @@ void KernelWatch::show(const device::Report* waiting, bool awaited) {
     common::write_wait(job_.board.entry(job_.pe).gpu, record);
 }
 
-void KernelWatch::look(bool is_last) {
-    note_gone();
+void KernelWatch::update(bool is_last) {
+    note_exited();
     show_waiting();
     if (job_.board.header().abort.load(std::memory_order_acquire) != 0)
         __atomic_store_n(&words_->abort, 1u, __ATOMIC_RELEASE);
@@ -134,7 +134,7 @@ std::string KernelWatch::said() const {
     const std::string where =
         report_text(report) + ". " + kernel_text() + " was stopped and this process's GPU context is lost.";
     if (report.state == 3)
-        return gone_text() + ", so the wait of a kernel of " + me + " could not end, in " + where;
+        return exited_text() + ", so the wait of a kernel of " + me + " could not end, in " + where;
     if (report.state == 4 && report.operation == device::Operation::collect)
         return "A kernel of " + me + " was sent more bytes than its dst has, in " + where;
     if (report.state == 4 && report.operation == device::Operation::receive)
@@ -190,7 +190,7 @@ std::string KernelWatch::kernel_text() const {
 }
 
 /// "PE 1, PE 3 left the job without finalize".
-std::string KernelWatch::gone_text() const {
+std::string KernelWatch::exited_text() const {
     std::string who;
     for (int pe = 0; pe < job_.n_pes; ++pe)
         if (pe != job_.pe && job_.board.state(pe) >= common::PeState::finalized)

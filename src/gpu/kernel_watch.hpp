@@ -56,11 +56,11 @@ class KernelWatch {
     void watch();
     void show_waiting();
     void show(const device::Report* waiting, bool awaited);
-    void look(bool is_last = false);
+    void update(bool is_last = false);
     bool has_report() const;
     std::string said() const;
-    void note_gone();
-    std::string gone_text() const;
+    void note_exited();
+    std::string exited_text() const;
     std::string kernel_text() const;
 
     struct Start {
@@ -79,7 +79,7 @@ class KernelWatch {
     bool told_ = false;
     std::atomic<bool> heard_{false};
     std::atomic<int> finishing_{0};
-    bool was_finishing_ = false;  ///< value at the last look
+    bool was_finishing_ = false;  ///< value at the last update
     std::uint64_t shown_since_ns_ = 0;
     std::string shown_;
     std::optional<std::chrono::steady_clock::time_point> seen_;  ///< when the report was first seen

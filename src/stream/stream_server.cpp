@@ -12,7 +12,7 @@ namespace atl::stream {
 namespace {
 
 /// Polls of the ring before the thread naps: about a millisecond of them.
-constexpr unsigned looks = 2000;
+constexpr unsigned polls = 2000;
 constexpr long nap_us = 50;
 /// Number of naps after which the transport's own thread certainly makes progress again.
 constexpr unsigned naps_at_transport = 60;
@@ -108,9 +108,9 @@ bool StreamServer::rest(std::uint64_t ticket, unsigned idle) const {
     if (ticket < begun_.load() || unannounced_.load()) {
         // The transport's own thread pauses for a millisecond or two after this thread made progress. The
         // answer to a kernel's signal arrives in that time.
-        if (idle >= looks) nap();
-        const bool moved = idle < looks + naps_at_transport && transport_->progress_in_passing();
-        if (!moved && idle < looks) ::sched_yield();
+        if (idle >= polls) nap();
+        const bool moved = idle < polls + naps_at_transport && transport_->progress_in_passing();
+        if (!moved && idle < polls) ::sched_yield();
         return !stops_.load();
     }
     pollfd wake{wake_.fd(), POLLIN, 0};

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 LAYOUT = json.loads(os.environ["ATOLL_TEST_BOARD"])  # from `atoll info --json`, by conftest.py
-ABORT, ABORT_TEXT, GONE, LEFT = (LAYOUT[name] for name in ("abort", "abort_text", "gone", "left"))
+ABORT, ABORT_TEXT, EXITED, LEFT = (LAYOUT[name] for name in ("abort", "abort_text", "exited", "left"))
 ENTRY = LAYOUT["entry"]
 ABSENT, RUNNING, FINALIZED, LEFT_STATE, DIED = range(5)
 

@@ -79,21 +79,21 @@ TEST_F(Board, AbortTextIsWholeOnceAbortIsSeen) {
 
 TEST_F(Board, CountsWhoIsGoneOnceHoweverOftenItIsSaid) {
     board.set_state(0, PeState::running);
-    EXPECT_EQ(board.header().gone.load(), 0u);
+    EXPECT_EQ(board.header().exited.load(), 0u);
     board.set_state(0, PeState::finalized);
     board.set_state(0, PeState::finalized);
-    EXPECT_EQ(board.header().gone.load(), 1u);
+    EXPECT_EQ(board.header().exited.load(), 1u);
     EXPECT_EQ(board.header().left.load(), 0u);
     board.set_state(1, PeState::left);
     board.set_state(1, PeState::died);
-    EXPECT_EQ(board.header().gone.load(), 2u);
+    EXPECT_EQ(board.header().exited.load(), 2u);
     EXPECT_EQ(board.header().left.load(), 1u);
 }
 
 TEST_F(Board, SecondInitTakesTheGoneBack) {
     board.set_state(0, PeState::left);
     board.set_state(0, PeState::running);
-    EXPECT_EQ(board.header().gone.load(), 0u);
+    EXPECT_EQ(board.header().exited.load(), 0u);
     EXPECT_EQ(board.header().left.load(), 0u);
 }
 

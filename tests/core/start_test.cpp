@@ -31,7 +31,7 @@ std::shared_ptr<bootstrap::ThreadHub> hub_for(int n) {
 /// Returns once PE 0 has checked its time in more waits than `before`, or has ended.
 void outlast(const common::BoardView& board, std::uint64_t before) {
     const common::BoardHeader& header = board.header();
-    while (board.entry(0).waits.load() <= before && header.abort.load() == 0 && header.gone.load() == 0)
+    while (board.entry(0).waits.load() <= before && header.abort.load() == 0 && header.exited.load() == 0)
         ::sched_yield();
 }
 

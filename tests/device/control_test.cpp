@@ -267,22 +267,22 @@ TEST(DeviceControl, AWaitForSomeWordsShowsOneThatCounts) {
 
 /// The check of a GPU's waits: its PEs are the job's, in the window or far.
 TEST(DeviceControl, AWaitKnowsWhomItIsFor) {
-    using device::detail::is_for_the_gone;
+    using device::detail::awaits_exited;
     const auto control = std::make_unique<device::Control>();
     device::Watch watch{};
-    const int pes[] = {3, 40, 2000, device::Watch::most_gone + 5};
+    const int pes[] = {3, 40, 2000, device::Watch::most_exited + 5};
     control->pes_of = pes;
     for (int member = -1; member < 4; ++member)
-        EXPECT_FALSE(is_for_the_gone(control.get(), &watch, member)) << member;
-    watch.gone = 1;
-    for (const unsigned pe : {40u, 2000u}) watch.gone_pes[pe / 32] |= 1u << (pe % 32);
+        EXPECT_FALSE(awaits_exited(control.get(), &watch, member)) << member;
+    watch.exited = 1;
+    for (const unsigned pe : {40u, 2000u}) watch.exited_pes[pe / 32] |= 1u << (pe % 32);
     const bool expected[] = {false, false, true, true, false};  // for member -1 (any), then 0 to 3
     for (int member = -1; member < 4; ++member)
-        EXPECT_EQ(is_for_the_gone(control.get(), &watch, member), expected[member + 1]) << member;
-    watch.gone = 2;
-    EXPECT_TRUE(is_for_the_gone(control.get(), &watch, -1));
-    EXPECT_TRUE(is_for_the_gone(control.get(), &watch, 3)) << "who has no bit";
-    EXPECT_FALSE(is_for_the_gone(control.get(), &watch, 0)) << "a PE that waits for itself";
+        EXPECT_EQ(awaits_exited(control.get(), &watch, member), expected[member + 1]) << member;
+    watch.exited = 2;
+    EXPECT_TRUE(awaits_exited(control.get(), &watch, -1));
+    EXPECT_TRUE(awaits_exited(control.get(), &watch, 3)) << "who has no bit";
+    EXPECT_FALSE(awaits_exited(control.get(), &watch, 0)) << "a PE that waits for itself";
 }
 
 template <class T> void awaits(Job& job, T found, T wanted, const char* says) {

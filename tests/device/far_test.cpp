@@ -26,7 +26,7 @@ class FarRingTest : public ::testing::Test {
         control_->far_ring = ring_.get();
         control_->far_tickets = &tickets_;
         control_->watch = &watch_;
-        watch_.look = [](const device::Watch& watch, const device::Report&, unsigned long long) {
+        watch_.check = [](const device::Watch& watch, const device::Report&, unsigned long long) {
             if (__atomic_load_n(&watch.abort, __ATOMIC_ACQUIRE) != 0)
                 throw std::runtime_error("the job is over");
         };

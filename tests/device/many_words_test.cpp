@@ -43,15 +43,15 @@ struct Lane {
     unsigned ballot(bool yes) const { return all->ballot(mine, yes); }
 };
 
-class ManyWordsLooks : public ::testing::TestWithParam<bool> {
+class ManyWordsPolls : public ::testing::TestWithParam<bool> {
   protected:
     void look(ManyWords asked, std::vector<std::int64_t>& out) {
         asked.out = out.data();
         device::Team team{};
         team.control = &control_;
         const auto as = [&](auto lanes) {
-            kernels::look_at_many(team, asked, device::Operation::wait_until_any,
-                                  device::Values::unsigned_word, lanes);
+            kernels::poll_many(team, asked, device::Operation::wait_until_any, device::Values::unsigned_word,
+                               lanes);
         };
         if (!GetParam()) return as(kernels::OneLane{});
         Threads warp;
@@ -66,7 +66,7 @@ class ManyWordsLooks : public ::testing::TestWithParam<bool> {
     device::Control control_{};
 };
 
-TEST_P(ManyWordsLooks, TestsTellWhatHoldsInOrder) {
+TEST_P(ManyWordsPolls, TestsTellWhatHoldsInOrder) {
     for (const std::size_t n : {0u, 1u, 31u, 32u, 33u, 64u, 100u}) {
         std::vector<std::int16_t> words(n + 2), values(n);  // the last is loaded with 2 more bytes
         std::vector<int> status(n);
@@ -109,7 +109,7 @@ TEST_P(ManyWordsLooks, TestsTellWhatHoldsInOrder) {
     }
 }
 
-TEST_P(ManyWordsLooks, WordsOfAllSizesAreReadWithTheirSign) {
+TEST_P(ManyWordsPolls, WordsOfAllSizesAreReadWithTheirSign) {
     const auto lowest_negative = [&]<class T>(T, DType type) {
         alignas(8) T words[40] = {};
         words[37] = static_cast<T>(-1);
@@ -127,7 +127,7 @@ TEST_P(ManyWordsLooks, WordsOfAllSizesAreReadWithTheirSign) {
     EXPECT_EQ(lowest_negative(std::uint64_t{}, DType::uint64), -1);
 }
 
-TEST_P(ManyWordsLooks, WaitsEndByWhatOthersStore) {
+TEST_P(ManyWordsPolls, WaitsEndByWhatOthersStore) {
     for (const Many kind : {Many::all, Many::any, Many::some}) {
         alignas(8) std::uint64_t words[70] = {};
         std::vector<int> status(70);
@@ -156,7 +156,7 @@ TEST_P(ManyWordsLooks, WaitsEndByWhatOthersStore) {
     }
 }
 
-TEST_P(ManyWordsLooks, WaitsForNoWordEndAtOnce) {
+TEST_P(ManyWordsPolls, WaitsForNoWordEndAtOnce) {
     std::uint64_t words[40] = {};
     const std::vector<int> status(40, 9);
     for (const std::uint64_t n : {0u, 40u}) {
@@ -170,7 +170,7 @@ TEST_P(ManyWordsLooks, WaitsForNoWordEndAtOnce) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Lanes, ManyWordsLooks, ::testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(Lanes, ManyWordsPolls, ::testing::Bool(),
                          [](const auto& info) { return info.param ? "Warp" : "OneThread"; });
 
 }  // namespace

@@ -37,10 +37,10 @@ TEST(KernelWatch, TellsWhichPesHaveLeft) {
             stream::WorldView view(job.state());
             gpu::KernelWatch watch(view);
             const device::Watch& words = watch.words();
-            while (now_in(words.gone) != 2) ::sched_yield();
-            EXPECT_EQ(now_in(words.gone_pes[0]), ~(1u << 2)) << "all but this PE";
-            EXPECT_EQ(now_in(words.gone_pes[1]), (1u << (n - 32)) - 1);
-            EXPECT_EQ(now_in(words.gone_pes[2]), 0u);
+            while (now_in(words.exited) != 2) ::sched_yield();
+            EXPECT_EQ(now_in(words.exited_pes[0]), ~(1u << 2)) << "all but this PE";
+            EXPECT_EQ(now_in(words.exited_pes[1]), (1u << (n - 32)) - 1);
+            EXPECT_EQ(now_in(words.exited_pes[2]), 0u);
         },
         options);
 }

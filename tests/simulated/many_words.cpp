@@ -5,7 +5,7 @@
 namespace atl::simulated {
 
 void perform(const gpu::WaitManyCall& call) {
-    kernels::look_at_many(call.team, call.asked, call.operation, call.reported_values, kernels::OneLane{});
+    kernels::poll_many(call.team, call.asked, call.operation, call.reported_values, kernels::OneLane{});
 }
 
 }  // namespace atl::simulated

@@ -40,7 +40,7 @@ template <std::size_t N>
 Index<N> best_grid(const Index<N>& lengths, std::ptrdiff_t n_pes, const Index<N>& fixed) {
     Index<N> best{}, grid{};
     auto cost = std::pair(std::numeric_limits<double>::infinity(), 0.0);
-    const auto look = [&](const auto& self, std::size_t axis, std::ptrdiff_t rest) -> void {
+    const auto walk = [&](const auto& self, std::size_t axis, std::ptrdiff_t rest) -> void {
         if (axis == N) {
             if (rest != 1) return;
             auto its = std::pair(0.0, 0.0);  // parts without elements, then the relative length of the cuts
@@ -62,7 +62,7 @@ Index<N> best_grid(const Index<N>& lengths, std::ptrdiff_t n_pes, const Index<N>
             self(self, axis + 1, rest / parts);
         }
     };
-    look(look, 0, n_pes);
+    walk(walk, 0, n_pes);
     return best;
 }
 

@@ -48,7 +48,7 @@ struct WaitReason {
     const char* missing_as = "still missing";  ///< how the report names these PEs
     /// Called with `argument` before every sleep; may throw Error. `hook_state` is the value that the front's
     /// hook returned when the wait turned slow. May be null.
-    void (*look)(const void* argument, void* hook_state) = nullptr;
+    void (*check)(const void* argument, void* hook_state) = nullptr;
     bool to_its_end = false;  ///< no timeout and no interrupt ends this wait, only the end of the job
 };
 
@@ -88,8 +88,8 @@ class ATOLL_API SlowWait {
     [[noreturn]] void fail_timeout();
     std::string cause_text(std::uint64_t waited_ns);
     void log(bool failed) const noexcept;
-    void check_gone();
-    void look_for_dead();
+    void check_exited();
+    void check_for_dead();
 
     core::JobState& job_;
     const WaitReason& reason_;
@@ -99,7 +99,7 @@ class ATOLL_API SlowWait {
     bool starts_ = false;             ///< true in a wait of the start
     std::uint64_t last_poll_ns_ = 0;
     /// When a PE that this wait needs was first seen to have ended; 0: not yet.
-    std::uint64_t gone_since_ns_ = 0;
+    std::uint64_t exited_since_ns_ = 0;
     int round_ = 0;
     int sleeps_ = 0;
     unsigned moves_ = 0;                        ///< number of times the transport made progress

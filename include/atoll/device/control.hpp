@@ -49,18 +49,18 @@ struct Report {
 constexpr unsigned compare_shift = 8, values_shift = 16;
 
 /// Host memory that a PE's kernels poll rarely, so that waits end when the job or a PE ends. On the host
-/// itself `look` is called instead, and throws.
+/// itself `check` is called instead, and throws.
 struct Watch {
-    unsigned abort;  ///< not 0: the job is over, kernels trap
-    unsigned gone;   ///< not 0: PEs have ended, see `gone_pes`; 2: all others have
-    unsigned asked;  ///< 1: the host asks for the kernels' waits; 2: a kernel writes `waiting`; 3: it is
-                     ///< written
+    unsigned abort;   ///< not 0: the job is over, kernels trap
+    unsigned exited;  ///< not 0: PEs have ended, see `exited_pes`; 2: all others have
+    unsigned asked;   ///< 1: the host asks for the kernels' waits; 2: a kernel writes `waiting`; 3: it is
+                      ///< written
     unsigned pad[13];
     Report report;
-    void (*look)(const Watch& watch, const Report& waiting, unsigned long long waited_ns);
+    void (*check)(const Watch& watch, const Report& waiting, unsigned long long waited_ns);
     void* job;
-    static constexpr unsigned most_gone = 16384;
-    unsigned gone_pes[most_gone / 32];  ///< one bit each for the first PEs of the job
+    static constexpr unsigned most_exited = 16384;
+    unsigned exited_pes[most_exited / 32];  ///< one bit each for the first PEs of the job
     /// Name of the reporting kernel, if it knows it; terminated by 0. Kernels of CuTe DSL do.
     static constexpr unsigned name_bytes = 64;
     char name[name_bytes];

@@ -145,7 +145,7 @@ struct FarPending {
 /// its state is in memory, and it calls no function: this saves registers in kernels.
 ATOLL_APART bool far_step(FarPending& pending) {
     FarRing::Slot* place = pending.place;
-    for (unsigned looks = 0; looks < looks_between; ++looks) {
+    for (unsigned polls = 0; polls < polls_between_checks; ++polls) {
         const unsigned awaited = pending.awaited;
         if (load_acquire(&place->turn) == awaited) {
             if (awaited % FarRing::turns == FarRing::done) {
@@ -158,7 +158,7 @@ ATOLL_APART bool far_step(FarPending& pending) {
             if (!pending.request.waits) return true;
             pending.awaited = awaited + FarRing::done;
         }
-        rest(looks);
+        rest(polls);
         pause_far();
     }
     return false;
@@ -171,7 +171,7 @@ ATOLL_ANYWHERE inline void far_request(FarPending& pending, FarRing* ring, unsig
     pending.since = 0;
     while (!far_step(pending))
         pending.since =
-            look_around(pending.control, far_report(pending.control, pending.request), pending.since);
+            check_job(pending.control, far_report(pending.control, pending.request), pending.since);
 }
 
 ATOLL_ANYWHERE inline void far_request(FarPending& pending) {
@@ -281,9 +281,9 @@ __device__ __noinline__ inline void refuse_far(const Control* control, Operation
 }
 #else
 inline void refuse_far(const Control* control, Operation operation, int slot) {
-    if (control->watch && control->watch->look)
-        control->watch->look(*control->watch,
-                             far_report(control, operation, far_pe(slot), Subject::not_reached), 0);
+    if (control->watch && control->watch->check)
+        control->watch->check(*control->watch,
+                              far_report(control, operation, far_pe(slot), Subject::not_reached), 0);
     __builtin_trap();
 }
 #endif

@@ -32,8 +32,8 @@ __device__ __noinline__ inline void refuse_pe(const Control* control, Operation 
 }
 #else
 inline void refuse_pe(const Control* control, Operation operation, int pe, int n_pes) {
-    if (control->watch && control->watch->look && control->checks != 0)
-        control->watch->look(*control->watch, wrong_pe_report(control, operation, pe, n_pes), 0);
+    if (control->watch && control->watch->check && control->checks != 0)
+        control->watch->check(*control->watch, wrong_pe_report(control, operation, pe, n_pes), 0);
 }
 #endif
 
@@ -73,9 +73,9 @@ __device__ __noinline__ inline void refuse_place(const Control* control, Operati
 #else
 inline void refuse_place(const Control* control, Operation operation, unsigned long long address,
                          unsigned long long mine, unsigned long long bytes) {
-    if (control->watch && control->watch->look && control->checks != 0)
-        control->watch->look(*control->watch, wrong_place_report(control, operation, address, mine, bytes),
-                             0);
+    if (control->watch && control->watch->check && control->checks != 0)
+        control->watch->check(*control->watch, wrong_place_report(control, operation, address, mine, bytes),
+                              0);
 }
 #endif
 

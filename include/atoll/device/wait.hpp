@@ -23,9 +23,9 @@ using atl::detail::compare;
 
 /// Number of polls between two checks for other events.
 #if defined(__CUDA_ARCH__)
-constexpr unsigned looks_between = 1024;
+constexpr unsigned polls_between_checks = 1024;
 #else
-constexpr unsigned looks_between = 256;
+constexpr unsigned polls_between_checks = 256;
 #endif
 
 /// A call that waits: its operation, its caller's tag, and the bound of each of its waits.
@@ -72,12 +72,12 @@ ATOLL_ANYWHERE Report waiting(const Control* control, const Call& call, const T*
 }
 
 /// True if the awaited PE has ended: team PE `peer`, or, for a wait without one, all other PEs.
-ATOLL_ANYWHERE inline bool is_for_the_gone(const Control* control, const Watch* watch, int peer) {
-    const unsigned gone = load_relaxed(&watch->gone);
-    if (gone == 0 || peer < 0) return gone == 2;
+ATOLL_ANYWHERE inline bool awaits_exited(const Control* control, const Watch* watch, int peer) {
+    const unsigned exited = load_relaxed(&watch->exited);
+    if (exited == 0 || peer < 0) return exited == 2;
     const auto pe = static_cast<unsigned>(control->pes_of[peer]);
-    if (pe >= Watch::most_gone) return gone == 2;
-    return (load_relaxed(&watch->gone_pes[pe / 32]) >> (pe % 32) & 1) != 0;
+    if (pe >= Watch::most_exited) return exited == 2;
+    return (load_relaxed(&watch->exited_pes[pe / 32]) >> (pe % 32) & 1) != 0;
 }
 
 #if defined(__CUDA_ARCH__)
@@ -121,22 +121,22 @@ __device__ __noinline__ inline void tell_waiting(Watch* watch, const Report& wha
 
 /// Bit in `since`: the awaited PE was seen to have ended once. Its last writes may still be in flight, so the
 /// word is polled again before the kernel gives up.
-constexpr unsigned long long seen_gone = 1ull << 63;
+constexpr unsigned long long seen_exited = 1ull << 63;
 
-__device__ __noinline__ inline unsigned long long look_around(const Control* control, const Report& what,
-                                                              unsigned long long since) {
+__device__ __noinline__ inline unsigned long long check_job(const Control* control, const Report& what,
+                                                            unsigned long long since) {
     if (!control->watch) return 0;
     Watch* watch = const_cast<Watch*>(control->watch);
     if (load_relaxed(&watch->abort) != 0) trap(watch);
     const unsigned long long now = now_ns();
-    if (is_for_the_gone(control, watch, what.peer)) {
-        if ((since & seen_gone) != 0) report_and_trap(watch, what, 3);
-        return (since == 0 ? now : since) | seen_gone;
+    if (awaits_exited(control, watch, what.peer)) {
+        if ((since & seen_exited) != 0) report_and_trap(watch, what, 3);
+        return (since == 0 ? now : since) | seen_exited;
     }
     if (since == 0) return now;
     if (load_relaxed(&watch->asked) == 1u) tell_waiting(watch, what);
     const unsigned long long bound = what.bound_ns != 0 ? what.bound_ns : control->bound_ns;
-    if (bound != 0 && now - (since & ~seen_gone) > bound) report_and_trap(watch, what);
+    if (bound != 0 && now - (since & ~seen_exited) > bound) report_and_trap(watch, what);
     return since;
 }
 #else
@@ -147,20 +147,20 @@ inline unsigned long long now_ns() {
            static_cast<unsigned long long>(t.tv_nsec);
 }
 
-inline unsigned long long look_around(const Control* control, const Report& what, unsigned long long since) {
+inline unsigned long long check_job(const Control* control, const Report& what, unsigned long long since) {
     const Watch* watch = control->watch;
     const unsigned long long now = now_ns();
-    if (watch && watch->look) watch->look(*watch, what, since == 0 ? 0 : now - since);
+    if (watch && watch->check) watch->check(*watch, what, since == 0 ? 0 : now - since);
     return since == 0 ? now : since;
 }
 #endif
 
 /// Yields on the host, where more PEs than cores are normal.
-ATOLL_ANYWHERE inline void rest(unsigned looks) {
+ATOLL_ANYWHERE inline void rest(unsigned polls) {
 #if !defined(__CUDA_ARCH__)
-    if (looks >= 32) ::sched_yield();
+    if (polls >= 32) ::sched_yield();
 #else
-    static_cast<void>(looks);
+    static_cast<void>(polls);
 #endif
 }
 
@@ -169,13 +169,13 @@ ATOLL_ANYWHERE inline void rest(unsigned looks) {
 /// instructions after it are still fetched when the word arrives.
 template <class Seen, class Describe>
 ATOLL_ANYWHERE void spin(const Team& team, Seen seen, Describe describe) {
-    unsigned looks = 0;
+    unsigned polls = 0;
     unsigned long long since = 0;
     ATOLL_ROLLED while (!seen()) {
-        rest(looks);
-        if (__builtin_expect(++looks < looks_between, 1)) continue;
-        looks = 0;
-        since = look_around(team.control, describe(), since);
+        rest(polls);
+        if (__builtin_expect(++polls < polls_between_checks, 1)) continue;
+        polls = 0;
+        since = check_job(team.control, describe(), since);
     }
 }
 

@@ -20,13 +20,13 @@ AT_LEAST = int(_ptx.reported("u64", GE.value))
 @cute.jit
 def wait_relaxed(control: Int64, at: Int64, value: Int64, call: Constexpr, peer: Int32):
     """Wait until the word is at least `value`, without order."""
-    since, looks = Int64(0), Int32(0)
+    since, polls = Int64(0), Int32(0)
     found = load(Int64, at, SYSTEM)
     while found < value:
-        looks += 1
-        if looks == 1024:
-            looks = Int32(0)
-            since = look_around(control, call, AT_LEAST, peer, at, value, found, since)
+        polls += 1
+        if polls == 1024:
+            polls = Int32(0)
+            since = check_job(control, call, AT_LEAST, peer, at, value, found, since)
         found = load(Int64, at, SYSTEM)
 
 
@@ -44,13 +44,13 @@ def call_of(operation: int, tag, bound_ns) -> Call:
     return Call(operation, Int32(tag), Int64(bound_ns) if is_bounded else None)
 
 
-def look_around(control, call: Call, subject: int, peer, at, expected, found, since):
+def check_job(control, call: Call, subject: int, peer, at, expected, found, since):
     words = [control, Int32(call.operation), Int32(subject), peer, call.tag, at, expected, found, since]  # fmt: skip
     name, own = "atoll_look_around", []
     if call.bound is not None:
         name, own = "atoll_look_within", [call.bound]
     kernel = kernel_name()
-    text = _ptx.look_around(bound="$10" if own else "", kernel=kernel)
+    text = _ptx.check_job(bound="$10" if own else "", kernel=kernel)
     return apart(f"{name}_{kernel}", text, f"=l,l,r,r,r,r,l,l,l,l{',l' * len(own)}", Int64, [*words, *own])
 
 
@@ -69,20 +69,20 @@ def wait_word(
     order: Constexpr = ACQUIRE,
 ):  # fmt: skip
     """Wait until the word holds, with acquire, and return its value."""
-    since, looks = Int64(0), Int32(0)
+    since, polls = Int64(0), Int32(0)
     found = load(kind, at, order)
     while not holds(found, cmp, value):
-        looks += 1
-        if looks == _ptx.LOOKS:
-            looks = Int32(0)
+        polls += 1
+        if polls == _ptx.POLLS:
+            polls = Int32(0)
             wanted, seen = to_bits(kind, value), to_bits(kind, found)
-            since = look_around(control, call, reported(kind, cmp), peer, at, wanted, seen, since)
+            since = check_job(control, call, reported(kind, cmp), peer, at, wanted, seen, since)
         found = load(kind, at, order)
     return found
 
 
-def look_flagged(flag, *places):
-    found = asm(_ptx.look_flagged(len(places)), f"{'=&l,' * len(places)}=r,r{',l' * len(places)}", (*(Int64,) * len(places), Int32), [flag, *places])  # fmt: skip
+def poll_flagged(flag, *places):
+    found = asm(_ptx.poll_flagged(len(places)), f"{'=&l,' * len(places)}=r,r{',l' * len(places)}", (*(Int64,) * len(places), Int32), [flag, *places])  # fmt: skip
     return list(found[:-1]), found[-1]
 
 
@@ -94,9 +94,9 @@ def wait_pairs(control: Int64, places: Constexpr, flag: Int32, call: Constexpr, 
     since, here = Int64(0), Int32(0)
     data = [Int64(0) for _ in places]
     while here == 0:
-        data, here = look_flagged(flag, *places)
+        data, here = poll_flagged(flag, *places)
         if here == 0:
-            since = look_around(control, call, NO_VALUES, peer, places[0], Int64(flag), Int64(0), since)
+            since = check_job(control, call, NO_VALUES, peer, places[0], Int64(flag), Int64(0), since)
     return data
 
 

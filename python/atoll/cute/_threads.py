@@ -8,7 +8,7 @@ from cutlass import Int32, Int64
 
 from .. import _ptx
 from .._ptx import AT, NO_VALUES
-from ._polling import Call, look_around
+from ._polling import Call, check_job
 from ._primitives import SYSTEM, asm, load, store, threads_along
 from ._types import BLOCK, GRID, THREAD, WARP, Scope
 
@@ -81,16 +81,16 @@ def meet_grid(control: Int64):
             mine = Int32(HALF) - (blocks() - 1)
         before = asm("atom.add.acq_rel.gpu.global.u32 $0, [$1], $2;", "=r,l,r", Int32, [at, mine])
         since = Int64(0)
-        looks = Int32(0)
+        polls = Int32(0)
         turned = Int32(0)
         while turned == 0:
             now = asm("ld.acquire.gpu.global.u32 $0, [$1];", "=r,l", Int32, [at])
             turned = (now ^ before) & Int32(HALF)
-            looks += 1
-            if looks == _ptx.LOOKS:
-                looks = Int32(0)
+            polls += 1
+            if polls == _ptx.POLLS:
+                polls = Int32(0)
                 call = Call(AT["grid_sync"], Int32(0), None)
-                since = look_around(control, call, NO_VALUES, Int32(-1), at, Int64(0), Int64(0), since)
+                since = check_job(control, call, NO_VALUES, Int32(-1), at, Int64(0), Int64(0), since)
     cute.arch.sync_threads()
 
 

@@ -11,7 +11,7 @@ from .. import _ptx
 from .._kernels.bodies import _waits
 from .._ptx import AT
 from ._addresses import address
-from ._polling import call_of, holds, look_around, reported, wait_word
+from ._polling import call_of, check_job, holds, reported, wait_word
 from ._primitives import ACQUIRE, SYSTEM, as_it_is, load, store, to_bits
 from ._threads import meet_threads, rank_of, share
 from ._types import THREAD, Scope, Team, kind_of, word_kind
@@ -97,12 +97,12 @@ def _until(
             since, looked = Int64(0), Int32(0)
             while (left != 0) & ((found == 0) if wait == "any" else (found < left)):
                 looked += 1
-                if looked == _ptx.LOOKS:
+                if looked == _ptx.POLLS:
                     looked = Int32(0)
                     at = address(ivars)
                     wanted = to_bits(kind, _value_at(kind, values, 0))
                     seen = to_bits(kind, load(kind, at, SYSTEM))
-                    since = look_around(
+                    since = check_job(
                         team.control, call, reported(kind, cmp), Int32(-1), at, wanted, seen, since
                     )
                 first, found, left = _count(kind, ivars, status, cmp, values, indices)

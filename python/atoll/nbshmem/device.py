@@ -13,7 +13,7 @@ from .. import numba as dev
 from ..numba import _primitives as prim
 from ..numba._dsl import _registration
 from ..numba._dsl._registration import vocabulary
-from ..numba._polling import WAIT, call_of, look_around
+from ..numba._polling import WAIT, call_of, check_job
 from ..numba._types import WORDS
 from ..nvshmem.device.numba._teams import for_kernels, world
 
@@ -56,7 +56,7 @@ def wait_equal(ary, idx, val):
         since, control, call = i64(0), world().control, call_of(WAIT, 0, None)
         at, wanted = prim.address(ary[idx:]), u8(1) if val else u8(0)
         while prim.load_relaxed(u8, at) != wanted:
-            since = look_around(control, call, ANY, -1, at, i64(wanted), i64(1 - wanted), since)
+            since = check_job(control, call, ANY, -1, at, i64(wanted), i64(1 - wanted), since)
         prim.full_fence()
 
     if ary.dtype not in WORDS and ary.dtype != types.boolean:

@@ -80,16 +80,16 @@ def tag_of(call):
 
 
 @vocabulary
-def look_around(control, call, subject, peer, address, expected, found, since):
+def check_job(control, call, subject, peer, address, expected, found, since):
     """Check the other things that end a wait, by the form with its own bound only if the call gave one."""
 
     def within(control, call, subject, peer, address, expected, found, since):
-        return p.look_within(
+        return p.check_job_within(
             control, call.operation, subject, peer, tag_of(call), address, expected, found, since, call.bound
         )
 
     def by_the_teams(control, call, subject, peer, address, expected, found, since):
-        return p.look_around(
+        return p.check_job(
             control, call.operation, subject, peer, tag_of(call), address, expected, found, since
         )
 
@@ -104,46 +104,46 @@ def on_host(function):
 
 
 @on_host
-def look_word(kind, address, cmp, value):
+def poll_word(kind, address, cmp, value):
     """Load with acquire. On GPUs: _dsl/_gpu_polling.py."""
-    for looks in range(p.looks_between()):
+    for polls in range(p.polls_between_checks()):
         found = p.load_acquire(kind, address)
         if compare(found, cmp, value):
             return found, True
-        p.rest(looks)
+        p.rest(polls)
     return p.load_relaxed(kind, address), False
 
 
 @on_host
-def look_relaxed(address, value):
+def poll_relaxed(address, value):
     """Load without order, until at least `value`. On GPUs: _dsl/_gpu_polling.py."""
-    for looks in range(p.looks_between()):
+    for polls in range(p.polls_between_checks()):
         if p.load_relaxed(i64, address) >= value:
             return True
-        p.rest(looks)
+        p.rest(polls)
     return False
 
 
 @on_host
-def look_pair(address, flag):
+def poll_pair(address, flag):
     """Load the data of two flagged words, until both carry the flag. On GPUs: _dsl/_gpu_polling.py."""
-    for looks in range(p.looks_between()):
+    for polls in range(p.polls_between_checks()):
         data, here = p.load_flagged(address, flag)
         if here != 0:
             return data, True
-        p.rest(looks)
+        p.rest(polls)
     return i64(0), False
 
 
 @on_host
-def look_pairs(first, second, flag):
-    """look_pair of two pairs, whose loads are in flight together. On GPUs: _dsl/_gpu_polling.py."""
-    for looks in range(p.looks_between()):
+def poll_pairs(first, second, flag):
+    """poll_pair of two pairs, whose loads are in flight together. On GPUs: _dsl/_gpu_polling.py."""
+    for polls in range(p.polls_between_checks()):
         data, here = p.load_flagged(first, flag)
         more, there = p.load_flagged(second, flag)
         if here & there != 0:
             return data, more, True
-        p.rest(looks)
+        p.rest(polls)
     return i64(0), i64(0), False
 
 
@@ -152,11 +152,11 @@ def wait_word(kind, control, address, cmp, value, call, peer):
     """Wait until the word holds, with acquire, and return its value."""
     since = i64(0)
     while True:
-        found, holds = look_word(kind, address, cmp, value)
+        found, holds = poll_word(kind, address, cmp, value)
         if holds:
             return found
         wanted, seen = p.to_bits(kind, value), p.to_bits(kind, found)
-        since = look_around(control, call, reported(kind, cmp), peer, address, wanted, seen, since)
+        since = check_job(control, call, reported(kind, cmp), peer, address, wanted, seen, since)
 
 
 @helper
@@ -172,9 +172,9 @@ def wait_one(team, word, cmp, value, call, scope):
 def wait_relaxed(control, address, value, call, peer):
     """Wait until the word is at least `value`, without order."""
     since = i64(0)
-    while not look_relaxed(address, value):
+    while not poll_relaxed(address, value):
         found = p.load_relaxed(i64, address)
-        since = look_around(control, call, AT_LEAST, peer, address, value, found, since)
+        since = check_job(control, call, AT_LEAST, peer, address, value, found, since)
 
 
 @helper
@@ -182,10 +182,10 @@ def wait_pair(control, address, flag, call, peer):
     """Wait until two flagged words carry `flag`, a 32-bit value, and return their eight bytes of data."""
     since = i64(0)
     while True:
-        data, here = look_pair(address, flag)
+        data, here = poll_pair(address, flag)
         if here:
             return data
-        since = look_around(control, call, NO_VALUES, peer, address, flag, 0, since)
+        since = check_job(control, call, NO_VALUES, peer, address, flag, 0, since)
 
 
 @helper
@@ -193,10 +193,10 @@ def wait_pairs(control, first, second, flag, call, peer):
     """wait_pair of two pairs."""
     since = i64(0)
     while True:
-        data, more, here = look_pairs(first, second, flag)
+        data, more, here = poll_pairs(first, second, flag)
         if here:
             return data, more
-        since = look_around(control, call, NO_VALUES, peer, first, flag, 0, since)
+        since = check_job(control, call, NO_VALUES, peer, first, flag, 0, since)
 
 
 @helper

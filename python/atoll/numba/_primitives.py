@@ -182,20 +182,20 @@ def trace_write(control, what, began, peer, first, second, third):
 
 
 # ---- the checks of waiting loops: _dsl/_cpu.py, _dsl/_gpu*.py
-def rest(looks):
+def rest(polls):
     """Rest between two loads of a word."""
 
 
-def looks_between():
+def polls_between_checks():
     """The number of loads of the word between two checks of the other things that end a wait."""
 
 
-def look_around(control, operation, subject, peer, tag, address, expected, found, since):
+def check_job(control, operation, subject, peer, tag, address, expected, found, since):
     """Check the other things that end the wait. Returns the start of the wait: `since`, or now if that is 0."""
 
 
-def look_within(control, operation, subject, peer, tag, address, expected, found, since, bound):
-    """look_around for a wait with its own bound, in ns; 0: no bound."""
+def check_job_within(control, operation, subject, peer, tag, address, expected, found, since, bound):
+    """check_job for a wait with its own bound, in ns; 0: no bound."""
 
 
 def uncounted(number):

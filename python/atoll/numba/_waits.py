@@ -10,7 +10,7 @@ from .._kernels.bodies import _waits
 from . import _primitives as prim
 from ._addresses import item_of, kind_of
 from ._dsl._registration import helper, operation, vocabulary
-from ._polling import WAIT, call_of, compare, look_around, reported, wait_one, wait_word
+from ._polling import WAIT, call_of, check_job, compare, reported, wait_one, wait_word
 from ._types import THREAD, plain
 
 i64 = types.int64
@@ -22,13 +22,13 @@ i64 = types.int64
 def wait_local(kind, control, address, cmp, value, call):
     since = i64(0)
     while True:
-        for looks in range(prim.looks_between()):
+        for polls in range(prim.polls_between_checks()):
             if compare(prim.load_acquire_local(kind, address), cmp, value):
                 return i64(0)
-            prim.rest(looks)
+            prim.rest(polls)
         wanted = prim.to_bits(kind, value)
         found = prim.to_bits(kind, prim.load_relaxed(kind, address))
-        since = look_around(control, call, reported(kind, cmp), -1, address, wanted, found, since)
+        since = check_job(control, call, reported(kind, cmp), -1, address, wanted, found, since)
 
 
 @operation
@@ -103,14 +103,14 @@ def all_of(ivars, indices, status, cmp, values):
 
 
 @helper
-def pause(team, ivars, cmp, values, call, looks, since):
+def pause(team, ivars, cmp, values, call, polls, since):
     """Rest between two passes over many words, and check the other things that end the wait."""
-    prim.rest(looks)
-    if looks % prim.looks_between() == 0:
+    prim.rest(polls)
+    if polls % prim.polls_between_checks() == 0:
         kind, at = kind_of(ivars), prim.address(ivars)
         found = prim.to_bits(kind, prim.load_relaxed(kind, at))
         wanted = prim.to_bits(kind, value_at(kind, values, 0))
-        return look_around(team.control, call, reported(kind, cmp), -1, at, wanted, found, since)
+        return check_job(team.control, call, reported(kind, cmp), -1, at, wanted, found, since)
     return since
 
 
@@ -152,11 +152,11 @@ def by_first(find, none):
         found = i64(none)
         if prim.rank(scope) == 0:
             since = i64(0)
-            looks = 0
+            polls = 0
             found = find(ivars, indices, status, cmp, values)
             while found == none:
-                looks += 1
-                since = pause(team, ivars, cmp, values, call, looks, since)
+                polls += 1
+                since = pause(team, ivars, cmp, values, call, polls, since)
                 found = find(ivars, indices, status, cmp, values)
             found = max(found, i64(none))
         return prim.share(team.control, scope, found)

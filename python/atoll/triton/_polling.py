@@ -39,7 +39,7 @@ _WAITS = tl.constexpr(
     }
 )
 _LOOKS_AROUND = tl.constexpr(
-    {(*form, bounded): _ptx.look_around_by_first(*form, bounded) for form in _FORMS for bounded in _BOTH}
+    {(*form, bounded): _ptx.check_job_by_first(*form, bounded) for form in _FORMS for bounded in _BOTH}
 )
 _FLAGGED = tl.constexpr(
     {(count, bounded): _ptx.wait_flagged(count, bounded=bounded) for count in (1, 2) for bounded in _BOTH}
@@ -122,7 +122,7 @@ def wait_words(team, words, cmp: tl.constexpr, values, operation: tl.constexpr, 
 
 
 @jit
-def look_around(team, word, cmp: tl.constexpr, value, operation: tl.constexpr, tag, since, bound):
+def check_job(team, word, cmp: tl.constexpr, value, operation: tl.constexpr, tag, since, bound):
     """End the kernel if the wait must end, between two passes over many words. Returns the start of the wait.
 
     word: the first of the words.

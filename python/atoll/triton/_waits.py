@@ -8,14 +8,14 @@ from triton import jit
 
 from .. import _ptx
 from .._ptx import AT
-from ._polling import holds, look_around, wait_words
+from ._polling import check_job, holds, wait_words
 from ._primitives import at_int32, load_one, load_words
 from ._signals import wait_one
 from ._threads import num_threads
 from ._types import INTERPRETED
 
 _WAIT = tl.constexpr(AT["wait_until"])
-_LOOKS = tl.constexpr(1 if INTERPRETED else _ptx.LOOKS)  # loads in the interpreter are slow
+_POLLS = tl.constexpr(1 if INTERPRETED else _ptx.POLLS)  # loads in the interpreter are slow
 
 
 @jit
@@ -66,14 +66,14 @@ def _wait(
     LOWEST: tl.constexpr,
 ):  # fmt: skip
     """Repeat _look until a word holds, or return if all are left out."""
-    since, looks = tl.full((), 0, tl.int64), tl.full((), 0, tl.int32)
+    since, polls = tl.full((), 0, tl.int64), tl.full((), 0, tl.int32)
     found, left = _look(ivars, n, indices, status, cmp, values, VECTOR, LOWEST)
     while (found == 0) & (left != 0):
-        looks += tl.cdiv(at_int32(n), num_threads())
-        if looks >= _LOOKS:
-            looks = tl.full((), 0, tl.int32)
+        polls += tl.cdiv(at_int32(n), num_threads())
+        if polls >= _POLLS:
+            polls = tl.full((), 0, tl.int32)
             first = _wanted(values, 0, True, ivars.dtype.element_ty, VECTOR)
-            since = look_around(team, ivars, cmp, first, _WAIT, tag, since, bound)
+            since = check_job(team, ivars, cmp, first, _WAIT, tag, since, bound)
         found, left = _look(ivars, n, indices, status, cmp, values, VECTOR, LOWEST)
     return found
 

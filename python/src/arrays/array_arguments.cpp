@@ -71,11 +71,11 @@ void fail_freed(const Spec& spec, const char* which, const Block* block) {
 }
 
 void check_present(const Spec& spec, const char* which, const Block* block) {
-    if (is_gone(block)) [[unlikely]]
-        fail_gone(spec, which, block);
+    if (is_unmapped(block)) [[unlikely]]
+        fail_unmapped(spec, which, block);
 }
 
-void fail_gone(const Spec& spec, const char* which, const Block* block) {
+void fail_unmapped(const Spec& spec, const char* which, const Block* block) {
     if (is_freed(block)) fail_freed(spec, which, block);
     fail(ErrorCode::use_after_free, "%s(): %s belongs to a job that was finalized; allocate it again.",
          spec.name, which);
@@ -181,7 +181,7 @@ void check_symmetric_slow(const Spec& spec, const char* which, PyArrayObject* ar
                           std::size_t bytes) {
     const Block* block = block_of(array);
     current(spec.name);
-    if (block != nullptr && is_past(block)) fail_gone(spec, which, block);
+    if (block != nullptr && is_past(block)) fail_unmapped(spec, which, block);
     if (block != nullptr && block->foreign) {
         if (bytes == 0 || g.job->is_symmetric(low, bytes)) return;
         try {

@@ -12,12 +12,12 @@ namespace atl::python {
 [[noreturn, gnu::cold]] void fail_not_array(const Spec& spec, const char* which, PyObject* value);
 [[noreturn, gnu::cold]] void fail_read_only(const Spec& spec, const char* which, PyArrayObject* array);
 [[noreturn, gnu::cold]] void fail_freed(const Spec& spec, const char* which, const Block* block);
-/// Throws if the block is_gone.
+/// Throws if the block is_unmapped.
 void check_present(const Spec& spec, const char* which, const Block* block);
 /// True for memory of a GPU outside the window of device heaps, such as another library's.
 bool is_ordinary_of_gpu(PyArrayObject* array, const char* low);
 /// Throws the error for a block that is_past.
-[[noreturn, gnu::cold]] void fail_gone(const Spec& spec, const char* which, const Block* block);
+[[noreturn, gnu::cold]] void fail_unmapped(const Spec& spec, const char* which, const Block* block);
 [[noreturn, gnu::cold]] void fail_dtypes(const Spec& spec, const char* a, PyArrayObject* x, const char* b,
                                          PyArrayObject* y);
 /// Like fail_dtypes, for an `output` that this PE writes: the text does not suggest converting it.

@@ -77,7 +77,7 @@ inline bool is_past(const Block* block) noexcept {
 }
 /// True if the memory must not be accessed. A GPU's memory ends with the job; the host's stays mapped while
 /// an array refers to it.
-inline bool is_gone(const Block* block) noexcept {
+inline bool is_unmapped(const Block* block) noexcept {
     return block->device >= 0 ? is_past(block) : is_freed(block);
 }
 

@@ -39,10 +39,10 @@ PyObject* repr(PyObject* self) {
                                     block == nullptr || block->device < 0 ? "of the host, pinned for" : "on",
                                     g.device,
                                     block != nullptr && block->parent != nullptr ? ", other PEs'" : "",
-                                    block == nullptr  ? ""
-                                    : is_freed(block) ? ", freed"
-                                    : is_gone(block)  ? ", of a job that was finalized"
-                                                      : "");
+                                    block == nullptr     ? ""
+                                    : is_freed(block)    ? ", freed"
+                                    : is_unmapped(block) ? ", of a job that was finalized"
+                                                         : "");
     });
 }
 
@@ -128,7 +128,7 @@ PyObject* transposed(PyObject* self, void*) {
 void check_shareable(const Spec& spec, PyArrayObject* header) {
     const Block* block = block_of(header);
     if (block == nullptr) return;
-    if (is_past(block)) fail_gone(spec, "the array", block);
+    if (is_past(block)) fail_unmapped(spec, "the array", block);
 }
 
 dlpack::DataType data_type(PyArray_Descr* descr) {

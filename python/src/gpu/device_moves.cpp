@@ -109,7 +109,7 @@ Ref contents_of(PyArrayObject* header) {
     static const Spec spec{"DeviceArray.numpy"};
     const Context& ctx = context_of(spec, nullptr, nullptr);
     const Block* block = block_of(header);
-    if (block != nullptr && is_gone(block)) fail_gone(spec, "the array", block);
+    if (block != nullptr && is_unmapped(block)) fail_unmapped(spec, "the array", block);
     if (block == nullptr || block->device < 0)  // pinned memory of the host
         return Ref(PyArray_NewCopy(header, NPY_CORDER));
     PyArray_Descr* descr = PyArray_DESCR(header);

@@ -27,9 +27,9 @@ void answer_signals() {
 }
 
 /// Called periodically by a waiting kernel. Nonzero ends the wait; take_error then raises the reason.
-extern "C" int look(const device::Watch* watch, int operation, int team, unsigned subject, int peer, int tag,
-                    unsigned long long address, unsigned long long expected, unsigned long long found,
-                    unsigned long long waited_ns, unsigned long long bound_ns) noexcept {
+extern "C" int check(const device::Watch* watch, int operation, int team, unsigned subject, int peer, int tag,
+                     unsigned long long address, unsigned long long expected, unsigned long long found,
+                     unsigned long long waited_ns, unsigned long long bound_ns) noexcept {
     try {
         const device::Report report{0,
                                     static_cast<device::Operation>(operation),
@@ -45,7 +45,7 @@ extern "C" int look(const device::Watch* watch, int operation, int team, unsigne
                                     bound_ns,
                                     0,
                                     0};
-        if (watch != nullptr && watch->look != nullptr) watch->look(*watch, report, waited_ns);
+        if (watch != nullptr && watch->check != nullptr) watch->check(*watch, report, waited_ns);
         answer_signals();
     } catch (...) {
         ended = std::current_exception();
@@ -101,9 +101,9 @@ nb::dict layout() {
     at["abort"] = offsetof(Watch, abort);
     at["asked"] = offsetof(Watch, asked);
     at["waiting"] = offsetof(Watch, waiting);
-    at["gone"] = offsetof(Watch, gone);
-    at["gone_pes"] = offsetof(Watch, gone_pes);
-    at["most_gone"] = +Watch::most_gone;
+    at["exited"] = offsetof(Watch, exited);
+    at["exited_pes"] = offsetof(Watch, exited_pes);
+    at["most_exited"] = +Watch::most_exited;
     at["name"] = offsetof(Watch, name);
     at["name_bytes"] = +Watch::name_bytes;
     at["report"] = offsetof(Watch, report);
@@ -222,7 +222,7 @@ void register_kernels(nb::module_& module) {
     module.def("_kernel_layout", &layout, nb::sig("def _kernel_layout() -> dict[str, int]"),
                "Return the offsets of the fields of a control block, for kernels written in Python.");
     module.def(
-        "_kernel_look", [] { return reinterpret_cast<std::uintptr_t>(&look); },
+        "_kernel_check", [] { return reinterpret_cast<std::uintptr_t>(&check); },
         "Return the address of the function that kernels on the host call while they wait.");
     module.def(
         "_kernel_trace", [] { return reinterpret_cast<std::uintptr_t>(kernel_trace()); },

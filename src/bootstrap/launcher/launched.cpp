@@ -191,7 +191,8 @@ class Launched final : public Bootstrap {
     void hello() {
         auto [mine, theirs] = common::socket_pair(SOCK_STREAM);
         const int passed = theirs.get();
-        if (common::send_with_fds(socket_.get(), "H", 1, {&passed, 1}) != 1) throw_gone("greeting it");
+        if (common::send_with_fds(socket_.get(), "H", 1, {&passed, 1}) != 1)
+            throw_disconnected("greeting it");
         theirs = common::Fd();
         arm_lifeline(mine.get());
         // Stays open until this process ends. Its closing tells the launcher of that end, even if a shell
@@ -206,7 +207,7 @@ class Launched final : public Bootstrap {
                                                          std::to_string(packet.size()) + " bytes; at most " +
                                                          std::to_string(max_packet_bytes) + " are possible.");
         if (common::send_with_fds(socket_.get(), packet.data(), packet.size(), {}) < 0)
-            throw_gone("sending to it");
+            throw_disconnected("sending to it");
     }
     void send_quietly(const std::string& packet) noexcept {
         common::send_with_fds(socket_.get(), packet.data(), packet.size(), {}, MSG_DONTWAIT);
@@ -226,7 +227,7 @@ class Launched final : public Bootstrap {
         std::vector<common::Fd> descriptors;
         const ssize_t received =
             common::receive_with_fds(socket_.get(), packet.data(), packet.size(), descriptors);
-        if (received <= 0) throw_gone("waiting for " + awaited);
+        if (received <= 0) throw_disconnected("waiting for " + awaited);
         packet.resize(static_cast<std::size_t>(received));
         if (!descriptors.empty()) heap_fd_ = std::move(descriptors[0]);
         if (packet[0] != type)
@@ -246,7 +247,7 @@ class Launched final : public Bootstrap {
                         (missing.empty() ? "; all PEs have begun their init."
                                          : "; these PEs have not called init: " + missing + "."));
     }
-    [[noreturn]] void throw_gone(const std::string& doing) const {
+    [[noreturn]] void throw_disconnected(const std::string& doing) const {
         throw_if_aborted(board_.view());
         throw_bootstrap("The launcher (`atoll run`) of PE " + std::to_string(pe_) + " went away while " +
                         doing + ".");

@@ -89,7 +89,7 @@ Link connect(const common::Settings& settings, const Place& place, const char* p
 std::unique_ptr<Bootstrap> meet_by(const common::Settings& settings, Link link) {
     // The others close first, so that the port in TIME_WAIT is theirs and not MASTER_PORT. If the verdict is
     // an error, they must also have received it before the server ends.
-    const auto others_are_gone = [&](double seconds) {
+    const auto others_have_exited = [&](double seconds) {
         return !link.server || link.server->wait_until_alone(seconds);
     };
     constexpr std::string_view name = "tcp store";
@@ -105,12 +105,12 @@ std::unique_ptr<Bootstrap> meet_by(const common::Settings& settings, Link link) 
         const std::string id = link.client->allgather(link.pe == 0 ? make_unique_id() : "")[0];
         link.client->goodbye(true);
         link.client.reset();
-        others_are_gone(settings.init_timeout_s);
+        others_have_exited(settings.init_timeout_s);
         link.server.reset();
         return create_host_link(settings, id, link.pe, link.n_pes, name);
     } catch (const Error&) {
         constexpr double to_hear_it_s = 2;
-        others_are_gone(to_hear_it_s);
+        others_have_exited(to_hear_it_s);
         throw;
     }
 }

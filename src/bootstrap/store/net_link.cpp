@@ -124,7 +124,7 @@ class NetLink final : public StoreLink {
                             " of the same host to share the host's memory.");
         // The server's news may be that this PE died.
         int error = 0;
-        if (!client_->read_news(error)) client_->throw_gone("waiting for the host's memory");
+        if (!client_->read_news(error)) client_->throw_disconnected("waiting for the host's memory");
         deadline.answer_ctrl_c("the host's memory");
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }

@@ -91,7 +91,7 @@ void StoreClient::send(const std::string& bytes) {
             Frame frame;
             while (receive(frame, 0) == Came::frame)
                 if (frame.type == 'E') throw_failure(frame.body);
-            throw_gone("sending to it");
+            throw_disconnected("sending to it");
         }
         done += static_cast<std::size_t>(sent);
     }
@@ -125,7 +125,7 @@ std::string StoreClient::await(char type, const std::string& awaited) {
     Frame frame;
     for (;;) {
         const Came came = receive(frame, deadline.poll_ms(100));
-        if (came == Came::end) throw_gone("waiting for " + awaited);
+        if (came == Came::end) throw_disconnected("waiting for " + awaited);
         if (came == Came::frame && frame.type == 'E') throw_failure(frame.body);
         if (came == Came::frame && frame.type == type) return std::move(frame.body);
         throw_if_aborted(board_);
@@ -238,7 +238,7 @@ std::optional<Frame> StoreClient::ask(const std::string& request, char type) {
     return std::nullopt;
 }
 
-void StoreClient::throw_gone(const std::string& awaited) const {
+void StoreClient::throw_disconnected(const std::string& awaited) const {
     throw_if_aborted(board_);
     throw Error(ErrorCode::pe_died,
                 std::string(is_silence(error_) ? "PE 0's host does not answer" : "PE 0 went away") +

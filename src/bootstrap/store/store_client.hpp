@@ -56,7 +56,7 @@ class StoreClient {
     /// it.
     bool read_news(int& error);
     /// Throws the error for the end of the connection while this PE was waiting for `awaited`.
-    [[noreturn]] void throw_gone(const std::string& awaited) const;
+    [[noreturn]] void throw_disconnected(const std::string& awaited) const;
 
     /// Sets the board on which waits look for the end of the job.
     void watch_board(const common::BoardView& board) { board_ = board; }

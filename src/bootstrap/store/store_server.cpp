@@ -93,7 +93,7 @@ void StoreServer::serve_hosts() {
 
 void StoreServer::leave(bool finalized) {
     const std::lock_guard lock(mutex_);
-    announce_gone(0, finalized ? common::PeState::finalized : common::PeState::left);
+    announce_exit(0, finalized ? common::PeState::finalized : common::PeState::left);
 }
 
 void StoreServer::end_job(int pe, int status, const std::string& sentence) {
@@ -110,10 +110,11 @@ std::vector<common::PeDoing> StoreServer::doing(double seconds, bool with_calls)
     std::unique_lock lock(mutex_);
     std::fill(said_.begin(), said_.end(), std::nullopt);
     for (Peer& peer : peers_)
-        if (peer.pe >= 0 && !peer.gone && !peer.goodbye) send(peer, 'T', with_calls ? "calls" : "");
+        if (peer.pe >= 0 && !peer.disconnected && !peer.goodbye) send(peer, 'T', with_calls ? "calls" : "");
     wake_.signal();
     const auto is_silent = [&](const Peer& peer) {
-        return peer.pe >= 0 && !peer.gone && !peer.goodbye && !said_[static_cast<std::size_t>(peer.pe)];
+        return peer.pe >= 0 && !peer.disconnected && !peer.goodbye &&
+               !said_[static_cast<std::size_t>(peer.pe)];
     };
     changed_.wait_for(lock, std::chrono::duration<double>(seconds),
                       [&] { return std::none_of(peers_.begin(), peers_.end(), is_silent); });
@@ -150,7 +151,7 @@ void StoreServer::run() {
         }
         for (Peer& peer : peers_)
             if (peer.waits_for_segment) serve_segment(peer);
-        peers_.remove_if([](const Peer& peer) { return peer.gone; });
+        peers_.remove_if([](const Peer& peer) { return peer.disconnected; });
         changed_.notify_all();
 
         polled.assign({{wake_.fd(), POLLIN, 0}});
@@ -238,13 +239,13 @@ void StoreServer::refuse(Peer& peer, const std::string& why) {
 
 void StoreServer::read_from(Peer& peer) {
     char bytes[16384];
-    while (!peer.gone) {
+    while (!peer.disconnected) {
         const ssize_t received = ::recv(peer.fd.get(), bytes, sizeof bytes, MSG_DONTWAIT);
         if (received < 0 && errno == EINTR) continue;
         if (received < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
         if (received <= 0) return lost(peer, received < 0 ? errno : 0);
         peer.reader.append(bytes, static_cast<std::size_t>(received));
-        while (!peer.gone) {
+        while (!peer.disconnected) {
             const std::optional<Frame> frame = peer.reader.next();
             if (!frame) break;
             handle(peer, *frame);
@@ -302,7 +303,7 @@ void StoreServer::handle(Peer& peer, const Frame& frame) {
             peer.goodbye = true;
             states_[static_cast<std::size_t>(peer.pe)] =
                 frame.body == "l" ? common::PeState::left : common::PeState::finalized;
-            if (hosts_ && frame.body == "l") announce_gone(peer.pe, common::PeState::left);
+            if (hosts_ && frame.body == "l") announce_exit(peer.pe, common::PeState::left);
             return;
         case 'M':
             if (!peer.watches) ++watching_;
@@ -391,7 +392,7 @@ void StoreServer::handle_fence(Peer& peer) {
     fencing_ = 0;
     ++fences_done_;
     for (Peer& each : peers_)
-        if (each.pe >= 0 && !each.gone) send(each, 'F');
+        if (each.pe >= 0 && !each.disconnected) send(each, 'F');
 }
 
 void StoreServer::handle_collect(Peer& peer, const std::string& value) {
@@ -405,7 +406,7 @@ void StoreServer::handle_collect(Peer& peer, const std::string& value) {
     values_missing_ = options_.n_pes;
     const std::string packed = pack(values);
     for (Peer& each : peers_)
-        if (each.pe >= 0 && !each.gone) send(each, 'C', packed);
+        if (each.pe >= 0 && !each.disconnected) send(each, 'C', packed);
 }
 
 void StoreServer::serve_segment(Peer& peer) {
@@ -420,7 +421,7 @@ void StoreServer::handle_abort(Peer& peer, const std::string& body) {
 }
 
 void StoreServer::drop(Peer& peer) {
-    peer.gone = true;
+    peer.disconnected = true;
     peer.fd.close();
     if (peer.pe < 0) return;
     by_pe_[static_cast<std::size_t>(peer.pe)] = nullptr;
@@ -432,7 +433,7 @@ void StoreServer::drop_strangers(bool all) {
         std::count_if(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.pe < 0; });
     bool crowded = count > static_cast<long>(most_strangers) + options_.n_pes;
     for (Peer& peer : peers_) {
-        if (peer.pe >= 0 || peer.gone) continue;
+        if (peer.pe >= 0 || peer.disconnected) continue;
         // The oldest stranger is dropped when there are too many.
         if (all || crowded || Clock::now() - peer.since > stranger_patience) drop(peer);
         crowded = false;
@@ -454,10 +455,10 @@ std::string StoreServer::silent(const Peer& peer) const {
            seconds_text(options_.silence_s) + " (ATOLL_PEER_TIMEOUT): it, or the network to it, is gone.";
 }
 
-void StoreServer::announce_gone(int pe, common::PeState state) {
+void StoreServer::announce_exit(int pe, common::PeState state) {
     if (!hosts_) return;
     for (Peer& other : peers_)
-        if (other.pe >= 0 && other.pe != pe && !other.gone)
+        if (other.pe >= 0 && other.pe != pe && !other.disconnected)
             send(other, 'D', std::to_string(pe) + " " + std::to_string(static_cast<int>(state)));
 }
 
@@ -473,7 +474,7 @@ void StoreServer::lost(Peer& peer, int error) {
     if (!board_ && !hosts_)
         return fail(ErrorCode::bootstrap, name + " ended while the job was being set up.");
     if (board_) board_.set_state(pe, common::PeState::died);
-    announce_gone(pe, common::PeState::died);
+    announce_exit(pe, common::PeState::died);
     failure_silent_ = !silence.empty();
     abort_job(
         pe, 1,
@@ -486,20 +487,20 @@ void StoreServer::fail(ErrorCode code, const std::string& sentence, int status, 
     failure_ = std::to_string(static_cast<int>(code)) + '\0' + sentence;
     failure_status_ = status;
     for (Peer& peer : peers_)
-        if (peer.pe >= 0 && !peer.gone) send(peer, 'E', failure_);
+        if (peer.pe >= 0 && !peer.disconnected) send(peer, 'E', failure_);
 }
 
 void StoreServer::abort_job(int pe, int status, const std::string& sentence) {
     if (hosts_ && failure_.empty())
         for (Peer& peer : peers_)
-            if (peer.pe >= 0 && !peer.gone)
+            if (peer.pe >= 0 && !peer.disconnected)
                 send(peer, 'X', std::to_string(pe) + " " + std::to_string(status) + '\0' + sentence);
     fail(set_up_ ? ErrorCode::pe_died : ErrorCode::bootstrap, sentence, status, pe);
     if (board_) board_.abort(pe, status, sentence);
     if (!board_ && !hosts_) return;
     // Ends the stream that the PEs' monitors watch. Frames sent before are still read.
     for (Peer& peer : peers_)
-        if (peer.pe >= 0 && !peer.gone) ::shutdown(peer.fd.get(), SHUT_WR);
+        if (peer.pe >= 0 && !peer.disconnected) ::shutdown(peer.fd.get(), SHUT_WR);
 }
 
 std::string StoreServer::missing_text(int pe) const {

@@ -84,7 +84,7 @@ class StoreServer {
         bool watches = false;
         bool waits_for_segment = false;
         bool goodbye = false;
-        bool gone = false;
+        bool disconnected = false;
         Clock::time_point since = Clock::now();
     };
 
@@ -113,7 +113,7 @@ class StoreServer {
     void drop(Peer& peer);
     void drop_strangers(bool all);
     void lost(Peer& peer, int error = 0);
-    void announce_gone(int pe, common::PeState state);
+    void announce_exit(int pe, common::PeState state);
     std::string who(const Peer& peer) const;
     std::string silent(const Peer& peer) const;
     void fail(ErrorCode code, const std::string& sentence, int status = 1, int pe = -1);

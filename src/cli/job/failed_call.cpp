@@ -8,7 +8,7 @@
 #include "common/pe_ranges.hpp"
 #include "common/text.hpp"
 #include "core/calls/call_text.hpp"
-#include "core/sync/gone_pes.hpp"
+#include "core/sync/exited_pes.hpp"
 
 namespace atl::cli {
 namespace {

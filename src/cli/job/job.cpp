@@ -252,7 +252,7 @@ int Job::run() {
             }
         });
         if (signalled) on_signals();
-        if (output_) look_at_output();
+        if (output_) poll_output();
         for (int pe = 0; pe < n_pes_; ++pe) on_lost(pe);
         check_timeout();
         check_stall();
@@ -269,7 +269,7 @@ int Job::run() {
     if (!last_line_.empty()) write_line(last_line_);
     finish_records();
     output_->finish(LastSignals(signals_, signals_before_));
-    look_at_output();
+    poll_output();
     return status_ == 0 && output_->has_failed() ? 1 : status_;
 }
 
@@ -285,7 +285,7 @@ void Job::finish_records() {
     if (!table.empty()) write_line("operations of all PEs:\n" + table);
 }
 
-void Job::look_at_output() {
+void Job::poll_output() {
     output_->on_time();
     const std::string trouble = output_->trouble();
     if (!trouble.empty()) say(trouble);

@@ -67,7 +67,7 @@ class Job {
     int timeout_ms() const;
     void dispatch(Tag tag, std::uint32_t events);
     void finish_records();
-    void look_at_output();
+    void poll_output();
     double now() const;  ///< seconds since the start
     void say(const std::string& sentence);
     std::string line_of(const std::string& sentence) const;

@@ -88,12 +88,12 @@ void Job::check_timeout() {
 
 void Job::check_stall() {
     if (phase_ != Phase::running || now() < stall_.next_s()) return;
-    if (stall_.look(board_.may_all_wait() ? board_.all_doing(false) : std::vector<common::PeDoing>(),
-                    now())) {
+    if (stall_.update(board_.may_all_wait() ? board_.all_doing(false) : std::vector<common::PeDoing>(),
+                      now())) {
         print_table("every PE waits and nothing has moved for " +
                     bootstrap::seconds_text(settings_.stall_warn_s) +
                     " (ATOLL_STALL_WARN); what the PEs are doing");
-    } else if (sleep_.is_due(now()) && sleep_.look(board_.all_doing(false), now())) {
+    } else if (sleep_.is_due(now()) && sleep_.update(board_.all_doing(false), now())) {
         print_table(sleep_.text() + "; what the PEs are doing");
     }
 }

@@ -8,7 +8,7 @@
 
 namespace atl::cli {
 
-bool SleepWatch::look(const std::vector<common::PeDoing>& doing, double now_s) {
+bool SleepWatch::update(const std::vector<common::PeDoing>& doing, double now_s) {
     next_s_ = now_s + interval_s();
     WaitsOfAll waits = waits_of(doing);
     bool may_sleep = waits.any && !waits.others.empty() && !waits.has_absent;
@@ -25,10 +25,10 @@ bool SleepWatch::look(const std::vector<common::PeDoing>& doing, double now_s) {
     }
     asleep_ = std::move(waits.others);
     const double passed_s = standstill_.seconds(doing, picture, may_sleep, now_s);
-    looks_ = passed_s > 0 ? looks_ + 1 : 0;
+    checks_ = passed_s > 0 ? checks_ + 1 : 0;
     running_ = passed_s > 0 ? running_ + (runs ? 1 : 0) : 0;
     // On a busy machine a PE that computes may get less of a CPU than one that sleeps in short pieces.
-    const bool computes = 2 * running_ > looks_;
+    const bool computes = 2 * running_ > checks_;
     warned_ = passed_s > 0 && passed_s >= limit_s_ && !computes;
     return warned_;
 }

@@ -21,8 +21,8 @@ class SleepWatch {
 
     bool is_due(double now_s) const { return limit_s_ > 0 && !warned_ && now_s >= next_s_; }
     /// True once: when some PEs have waited for the limit without progress, while all others slept.
-    bool look(const std::vector<common::PeDoing>& doing, double now_s);
-    /// "PE 3 sleeps outside Atoll, and the waits of the others have not changed for 12 s (…)", after `look`
+    bool update(const std::vector<common::PeDoing>& doing, double now_s);
+    /// "PE 3 sleeps outside Atoll, and the waits of the others have not changed for 12 s (…)", after `update`
     /// was true.
     std::string text() const;
 
@@ -36,8 +36,8 @@ class SleepWatch {
     double next_s_ = 0;
     Standstill standstill_{{most_waiting_share, most_share, least_cpu_s}};
     std::vector<int> asleep_;
-    bool is_stopped_ = false;      ///< one of them
-    int looks_ = 0, running_ = 0;  ///< since the standstill began: all, and those that found one running
+    bool is_stopped_ = false;       ///< one of them
+    int checks_ = 0, running_ = 0;  ///< since the standstill began: all, and those that found one running
     bool warned_ = false;
 };
 

@@ -305,10 +305,10 @@ namespace {
 /// that the wait is over. Waits of different moments would look like PEs that wait for each other.
 std::vector<common::PeDoing> settled(const common::BoardView& board) {
     constexpr double moment_s = 1;
-    constexpr int most_looks = 4;
+    constexpr int most_samples = 4;
     constexpr auto between = std::chrono::milliseconds(150);
     std::vector<common::PeDoing> doing = board.all_doing();
-    for (int look = 1; look < most_looks; ++look) {
+    for (int sample = 1; sample < most_samples; ++sample) {
         const auto is_young = [&](const common::PeDoing& one) { return one.waits && one.seconds < moment_s; };
         if (std::none_of(doing.begin(), doing.end(), is_young)) break;
         std::this_thread::sleep_for(between);

@@ -12,7 +12,7 @@ void StallWatch::restart(double now_s) {
     next_s_ = now_s + interval_s();
 }
 
-bool StallWatch::look(const std::vector<common::PeDoing>& doing, double now_s) {
+bool StallWatch::update(const std::vector<common::PeDoing>& doing, double now_s) {
     next_s_ = now_s + interval_s();
     const WaitsOfAll waits = waits_of(doing);
     const bool all_wait = waits.any && waits.others.empty() && !waits.has_absent;

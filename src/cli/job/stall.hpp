@@ -18,7 +18,7 @@ class StallWatch {
     double next_s() const { return next_s_; }
     /// True once: when all PEs between init and finalize have waited without progress for the limit, and none
     /// has computed meanwhile.
-    bool look(const std::vector<common::PeDoing>& doing, double now_s);
+    bool update(const std::vector<common::PeDoing>& doing, double now_s);
     /// Call when the first PE has called init, or when the job was stopped for some time, which does not
     /// count.
     void restart(double now_s);

@@ -59,11 +59,11 @@ class FarMembers final : public Target {
 
     /// Moves messages. Returns true if any moved.
     bool progress() { return endpoint_->transport().progress(); }
-    /// Sleeps until a message may have arrived, at most `ns`, unless `look` returns true.
-    template <class Look> void sleep(common::Bell& bell, std::uint64_t ns, Look&& look) {
+    /// Sleeps until a message may have arrived, at most `ns`, unless `is_over` returns true.
+    template <class IsOver> void sleep(common::Bell& bell, std::uint64_t ns, IsOver&& is_over) {
         bell.sleepers.fetch_add(1, std::memory_order_seq_cst);
         const common::Wake& mine = enter_sleep();
-        if (!look()) endpoint_->transport().sleep(ns, mine.fd());
+        if (!is_over()) endpoint_->transport().sleep(ns, mine.fd());
         leave_sleep(mine);
         bell.sleepers.fetch_sub(1, std::memory_order_seq_cst);
     }

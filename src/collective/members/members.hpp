@@ -37,7 +37,7 @@ struct Membership {
     /// Why a member will do nothing more, such as "(process 7) ended"; empty if it may. May be null.
     std::function<std::string(int)> end_of;
     /// Throws Error if a wait must end, such as at the end of the job. Called in long waits. May be null.
-    std::function<void()> look;
+    std::function<void()> check;
 };
 
 class Members {
@@ -83,12 +83,12 @@ class Members {
         for (int i = 0; m_.far && i < m_.n; ++i)
             if (is_far(i)) m_.far->pass_word(i, from, bytes, word);
     }
-    /// Sleeps until this member is rung, at most `most_ns`. `look` returns true if the wait is over.
-    template <class Look> void sleep(std::uint64_t most_ns, Look&& look) {
+    /// Sleeps until this member is rung, at most `most_ns`. `is_over` returns true if the wait is over.
+    template <class IsOver> void sleep(std::uint64_t most_ns, IsOver&& is_over) {
         if (m_.far)
-            m_.far->sleep(mine().head().bell, most_ns, look);
+            m_.far->sleep(mine().head().bell, most_ns, is_over);
         else
-            mine().head().bell.sleep(most_ns, look);
+            mine().head().bell.sleep(most_ns, is_over);
     }
     /// Wakes this member's own threads.
     void wake_own() {

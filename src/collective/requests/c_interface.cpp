@@ -135,12 +135,12 @@ void abort_group(atoll_group* group, const char* reason) {
 
 int run_call(atoll_group* group, const atoll_call* call, int (*interrupted)()) {
     return guarded_call([&] {
-        std::function<void()> look;
+        std::function<void()> check;
         if (interrupted != nullptr)
-            look = [interrupted] {
+            check = [interrupted] {
                 if (interrupted() != 0) throw Error(ErrorCode::interrupted, "Interrupted while waiting.");
             };
-        const RequestPtr request = group->group->run(call_of(*call), call->timeout_s, look);
+        const RequestPtr request = group->group->run(call_of(*call), call->timeout_s, check);
         return call->kind == ATOLL_RECEIVE ? request->source : 0;
     });
 }

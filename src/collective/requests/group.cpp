@@ -18,7 +18,7 @@ namespace {
 // as long as the other programs run, while a sleeper is woken at once.
 constexpr int many_spins = 400, few_spins = 10;
 constexpr std::uint64_t longest_nap_ns = 20'000'000;  // bounds the detection of deaths and time-outs
-constexpr std::uint64_t look_interval_ns = 20'000'000;
+constexpr std::uint64_t check_interval_ns = 20'000'000;
 /// The group's thread starts to work on a request only after this time, since its caller may soon wait for
 /// it.
 constexpr std::uint64_t grace_ns = 50'000;
@@ -264,7 +264,7 @@ bool Group::wait(const RequestPtr& request, double seconds) {
         } else {
             const std::uint64_t now = common::now_ns();
             if (end != 0 && now >= end) return false;
-            look(done);
+            check(done);
             notify(done);
             sleep_on_bell(end == 0 ? longest_nap_ns : std::min(longest_nap_ns, end - now), request.get());
         }
@@ -342,28 +342,28 @@ void Group::throw_late(const Request& request, double seconds) {
     throw Error(ErrorCode::timeout, text);
 }
 
-void Group::look(Done& done) {
+void Group::check(Done& done) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock || !broken_.empty()) return;
     // Under the lock: end_with_job() takes it before the job's memory goes.
-    if (members_.membership().look) {
+    if (members_.membership().check) {
         try {
-            members_.membership().look();
+            members_.membership().check();
         } catch (const Error& error) {
             break_up(ErrorCode::pe_died, error.what(), done);
             return;
         }
     }
     const std::uint64_t now = common::now_ns();
-    if (now - last_look_ns_ < look_interval_ns) return;
-    last_look_ns_ = now;
+    if (now - last_check_ns_ < check_interval_ns) return;
+    last_check_ns_ = now;
     expire(done);
     for (int i = 0; i < n() && broken_.empty(); ++i)
-        if (i != rank()) look_at(i, done);
+        if (i != rank()) check_member(i, done);
 }
 
 /// Ends the requests that wait for a member that does nothing more.
-void Group::look_at(int member, Done& done) {
+void Group::check_member(int member, Done& done) {
     const Area& area = members_.area(member);
     if (!area) return;
     const MemberState& state = area.head().state;
@@ -500,7 +500,7 @@ void Group::serve() {
             } else if (++idle <= few_spins) {
                 detail::cpu_pause();
             } else {
-                look(done);
+                check(done);
                 notify(done);
                 sleep_on_bell(longest_nap_ns, nullptr);
             }

@@ -69,8 +69,8 @@ class Group final : public core::EndsWithJob {
     void fail(const RequestPtr& request, ErrorCode code, const std::string& text, Done& done);
     void break_up(ErrorCode code, const std::string& text, Done& done);
     static void notify(Done& done);
-    void look(Done& done);
-    void look_at(int member, Done& done);
+    void check(Done& done);
+    void check_member(int member, Done& done);
     const Request* waiter_for(int member);
     void expire(Done& done);
     const Request& oldest_before(const Request& request) const;
@@ -96,7 +96,7 @@ class Group final : public core::EndsWithJob {
     std::deque<RequestPtr> collectives_;
     ErrorCode broken_code_ = ErrorCode::system;
     std::string broken_;
-    std::uint64_t last_look_ns_ = 0;
+    std::uint64_t last_check_ns_ = 0;
     std::atomic<int> waiters_{0};
 
     std::mutex thread_mutex_;

@@ -38,7 +38,7 @@ Membership membership_of(core::TeamState& team, char* area) {
         const common::PeState state = board.state(names[std::size_t(member)]);
         return state < common::PeState::finalized ? std::string() : common::state_text(state);
     };
-    m.look = [board] {
+    m.check = [board] {
         const common::BoardHeader& header = board.header();
         if (header.abort.load(std::memory_order_acquire) != 0)
             throw Error(ErrorCode::pe_died, header.abort_text);

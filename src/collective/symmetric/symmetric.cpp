@@ -18,7 +18,7 @@ namespace {
 constexpr int many_spins = 400, few_spins = 10;
 /// A program may write to a pad itself, without waking the process that waits for it.
 constexpr std::uint64_t longest_nap_ns = 1'000'000;
-constexpr std::uint64_t look_interval_ns = 20'000'000;
+constexpr std::uint64_t check_interval_ns = 20'000'000;
 constexpr int rows_beside_channels = 2;
 
 using memory::BlockHold;
@@ -160,14 +160,14 @@ void Symmetric::wait(int member, Ready&& ready, const std::string& operation, co
         if (ready()) return;
         detail::cpu_pause();
     }
-    std::uint64_t now = common::now_ns(), next_look = now;
+    std::uint64_t now = common::now_ns(), next_check = now;
     if (begin == 0) begin = now;
     common::Bell& bell = at(rank()).words.heap().bell();
     for (; !ready(); now = common::now_ns()) {
         if (bounds.timeout_s > 0 && double(now - begin) > bounds.timeout_s * 1e9)
             fail(member, operation, bounds.timeout_s);
-        if (now >= next_look) {
-            next_look = now + look_interval_ns;
+        if (now >= next_check) {
+            next_check = now + check_interval_ns;
             if (at(member).block.heap().has_ended() && !ready()) fail(member, operation, 0);
             if (bounds.interrupted) {
                 try {

@@ -102,7 +102,7 @@ double seconds_since(std::uint64_t since_ns) {
     return since_ns == 0 || now < since_ns ? 0 : static_cast<double>(now - since_ns) * 1e-9;
 }
 
-bool is_gone(PeState state) { return state >= PeState::finalized; }
+bool has_exited(PeState state) { return state >= PeState::finalized; }
 
 /// The PEs of one line of the table, and how long they have been in that state.
 struct Group {
@@ -206,15 +206,15 @@ void BoardView::set_state(int pe, PeState state) const {
     const auto before = static_cast<PeState>(
         entry(pe).state.exchange(static_cast<std::uint32_t>(state), std::memory_order_acq_rel));
     // Differences, so that both the launcher and the PE may report it, and a PE may return by a second init.
-    // `left` first: a PE that sees the final `gone` must also see the final `left`.
+    // `left` first: a PE that sees the final `exited` must also see the final `left`.
     const auto without_finalize = [](PeState s) {
         return static_cast<std::uint32_t>(s > PeState::finalized);
     };
     board.left.fetch_add(without_finalize(state) - without_finalize(before), std::memory_order_acq_rel);
-    board.gone.fetch_add(
-        static_cast<std::uint32_t>(is_gone(state)) - static_cast<std::uint32_t>(is_gone(before)),
+    board.exited.fetch_add(
+        static_cast<std::uint32_t>(has_exited(state)) - static_cast<std::uint32_t>(has_exited(before)),
         std::memory_order_acq_rel);
-    if (is_gone(state)) futex_wake_all(board.gone);
+    if (has_exited(state)) futex_wake_all(board.exited);
 }
 
 void BoardView::sign_in(int pe) const noexcept {
@@ -293,7 +293,7 @@ ProcessFigures process_figures(int pid) {
 
 PeDoing BoardView::doing(int pe, bool with_calls) const {
     PeDoing one = activity(pe);
-    if (entry(pe).pid.load(std::memory_order_acquire) == pid_elsewhere && !is_gone(one.state)) {
+    if (entry(pe).pid.load(std::memory_order_acquire) == pid_elsewhere && !has_exited(one.state)) {
         PeDoing other = of_state(PeState::running, "is on another host");
         other.process = silent_process;
         return other;

@@ -146,8 +146,8 @@ struct alignas(64) BoardHeader {
     /// Taken by the caller of abort() that writes the three fields above, before it sets `abort`.
     std::atomic<std::uint32_t> abort_claim{0};
     /// PEs that finalized, left or died.
-    alignas(64) std::atomic<std::uint32_t> gone{0};
-    std::atomic<std::uint32_t> left{0};  ///< those of `gone` that left without finalize
+    alignas(64) std::atomic<std::uint32_t> exited{0};
+    std::atomic<std::uint32_t> left{0};  ///< those of `exited` that left without finalize
 };
 
 /// A collective call of a PE, as its flight recorder tells.
@@ -263,8 +263,8 @@ class BoardView {
     /// Marks the job as aborted; only the first call counts. Wakes sleepers on the abort word. `pe` is -1 if
     /// no PE caused it. Text beyond `abort_text` is cut. The job is aborted when this returns.
     void abort(int pe, int status, const std::string& text) const;
-    /// Sets the state of a PE and wakes sleepers on `gone`. Any process may call it any number of times:
-    /// `gone` and `left` remain correct.
+    /// Sets the state of a PE and wakes sleepers on `exited`. Any process may call it any number of times:
+    /// `exited` and `left` remain correct.
     void set_state(int pe, PeState state) const;
     PeState state(int pe) const {
         return static_cast<PeState>(entry(pe).state.load(std::memory_order_acquire));

@@ -147,7 +147,7 @@ inline void publish_flag(detail::Flag& flag, std::uint32_t value) noexcept {
 void wake_sleepers(detail::Flag& flag) noexcept;
 
 /// Polls a flag for about the time that it takes from core to core.
-inline bool look_for(const detail::Flag& flag, std::uint32_t value) noexcept {
+inline bool poll_briefly(const detail::Flag& flag, std::uint32_t value) noexcept {
     for (int i = 0; i < detail::tight_spins; ++i)
         if (detail::reached(flag.value.load(std::memory_order_acquire), value)) return true;
     return false;
@@ -155,7 +155,7 @@ inline bool look_for(const detail::Flag& flag, std::uint32_t value) noexcept {
 
 /// Polls a flag for about two turns of the scheduler (docs/measurements/2026-11-24-constants.md). After that
 /// its setter is not running.
-inline bool look_for_a_turn(const detail::Flag& flag, std::uint32_t value) noexcept {
+inline bool poll_for_a_turn(const detail::Flag& flag, std::uint32_t value) noexcept {
     for (int i = 0; i < 100; ++i) {
         if (detail::reached(flag.value.load(std::memory_order_acquire), value)) return true;
         detail::cpu_pause();

@@ -39,9 +39,9 @@ class Finder {
 
     Cause find() const {
         if (waiting_.empty()) return {};
-        for (const auto& look : {&Finder::differing_calls, &Finder::ended, &Finder::stopped, &Finder::circle,
+        for (const auto& rule : {&Finder::differing_calls, &Finder::ended, &Finder::stopped, &Finder::circle,
                                  &Finder::absent, &Finder::elsewhere, &Finder::unset_words})
-            if (std::optional<Cause> cause = (this->*look)()) return *std::move(cause);
+            if (std::optional<Cause> cause = (this->*rule)()) return *std::move(cause);
         return {};
     }
 

@@ -19,7 +19,7 @@ bool Meetings::Dissemination::sync(Meetings& m, Arrival arrival) {
         SyncLine& mine = m.member(my_pe).round[round];
         theirs.calls[parity] = so_far;
         publish_flag(theirs.flag, m.sync_epoch_);
-        const bool arrived = look_for(mine.flag, m.sync_epoch_);
+        const bool arrived = poll_briefly(mine.flag, m.sync_epoch_);
         wake_sleepers(theirs.flag);
         if (!arrived) m.wait_flag(arrival.call, mine.flag, m.sync_epoch_, from);
         if (mine.calls[parity] != so_far) [[unlikely]]

@@ -113,7 +113,7 @@ bool Meetings::Oversubscribed::meet(Meetings& m, std::uint32_t epoch, Arrival mi
         }
         // The missing members run on other cores, so this core has nothing better to do.
         if (groups <= static_cast<std::uint32_t>(m.job_.pace().usable_cpus) &&
-            look_for_a_turn(crowd.release, epoch))
+            poll_for_a_turn(crowd.release, epoch))
             return crowd.call == call;
     }
     // The first member of its core in a meeting of the world. One thread at a time, and no PE waits for it.

@@ -28,7 +28,7 @@ void Meetings::Pair::wait(Meetings& m, detail::Flag& flag, std::uint32_t epoch, 
     const common::Meter::Wait measured(m.job_.meter.get());
     const int pauses = m.job_.pace().pauses_of_a_line;
     const int first = std::min(m.job_.pace().spins, m.shares_core_ ? pauses : spins_before_core);
-    if (!poll(flag, epoch, first, pauses) && !m.look_for_peer(flag, epoch, 1 - m.my_pe_, pauses)) [[unlikely]]
+    if (!poll(flag, epoch, first, pauses) && !m.poll_for_peer(flag, epoch, 1 - m.my_pe_, pauses)) [[unlikely]]
         m.wait_slowly(mine.call, flag, epoch, 1 - m.my_pe_, nullptr);
 }
 

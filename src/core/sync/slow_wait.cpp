@@ -7,7 +7,7 @@
 #include "common/wait_hooks.hpp"
 #include "core/hang/cause.hpp"
 #include "core/job/job_state.hpp"
-#include "core/sync/gone_pes.hpp"
+#include "core/sync/exited_pes.hpp"
 #include "core/sync/wait_on_board.hpp"
 
 #include <time.h>
@@ -149,7 +149,7 @@ void SlowWait::pause_on(Flag& flag, std::uint32_t seen) {
     if (yielded()) return;
     check();
     publish();
-    if (reason_.look) reason_.look(reason_.argument, hook_state_);
+    if (reason_.check) reason_.check(reason_.argument, hook_state_);
     flag.sleepers.fetch_add(1, std::memory_order_seq_cst);
     const std::uint64_t sleep = job_.transport() ? longest_sleep_ns : futex_sleep_ns;
     if (flag.value.load(std::memory_order_seq_cst) == seen)
@@ -187,20 +187,20 @@ void SlowWait::check() {
     if (header.abort.load(std::memory_order_acquire) != 0)
         throw Error(ErrorCode::pe_died, std::string(header.abort_text) + " (noticed in " +
                                             describe(job_, reason_, current_value()) + ")");
-    if (header.gone.load(std::memory_order_acquire) != 0) check_gone();
+    if (header.exited.load(std::memory_order_acquire) != 0) check_exited();
     const std::uint64_t now = common::now_ns();
     if (deadline_ns_ != 0 && now >= deadline_ns_) fail_timeout();
     if (now - last_poll_ns_ < poll_interval_ns) return;
     last_poll_ns_ = now;
     if (shown_) publish();
-    if (const int first = 0; core::Gone::among(job_, &first, 1)) look_for_dead();
+    if (const int first = 0; core::ExitedPes::among(job_, &first, 1)) check_for_dead();
     if (hooked_ && !reason_.to_its_end && common::wait_hooks().interrupted(hook_state_))
         throw Error(ErrorCode::interrupted,
                     "Interrupted while waiting: " + describe(job_, reason_, current_value()) + ".");
 }
 
 /// Without a launcher PE 0 detects deaths. Once it has ended, waiting PEs look themselves.
-void SlowWait::look_for_dead() {
+void SlowWait::check_for_dead() {
     const auto& board = job_.board();
     for (int pe = 0; pe < job_.n_pes(); ++pe)
         if (board.state(pe) == common::PeState::running && board.process_ended(pe))
@@ -269,7 +269,7 @@ std::string SlowWait::cause_text(std::uint64_t waited_ns) {
 
 /// Throws if a PE that this wait needs has ended. Its last writes may still be in flight to the caller. So
 /// when the end is first seen, the caller tests its condition once more.
-void SlowWait::check_gone() {
+void SlowWait::check_exited() {
     int pes[64];
     int n = 0;
     if (reason_.missing)
@@ -277,16 +277,17 @@ void SlowWait::check_gone() {
     else if (reason_.peer >= 0)
         pes[n++] = reason_.peer;
     const bool anybody = !reason_.missing && reason_.peer < 0;
-    const auto gone = anybody ? core::Gone::with_all_others(job_) : core::Gone::among(job_, pes, n);
-    if (!gone) return;
-    if (gone_since_ns_ == 0) {
-        gone_since_ns_ = common::now_ns();
+    const auto exited =
+        anybody ? core::ExitedPes::with_all_others(job_) : core::ExitedPes::among(job_, pes, n);
+    if (!exited) return;
+    if (exited_since_ns_ == 0) {
+        exited_since_ns_ = common::now_ns();
         return;
     }
-    if (!gone.is_final(gone_since_ns_)) return;
+    if (!exited.is_final(exited_since_ns_)) return;
     // Its own init ends only after all PEs have begun theirs.
     const bool initialized = std::strcmp(reason_.operation, "init") != 0;
-    throw Error(ErrorCode::pe_died, gone.text(initialized) + std::string(core::cannot_end) +
+    throw Error(ErrorCode::pe_died, exited.text(initialized) + std::string(core::cannot_end) +
                                         describe(job_, reason_, current_value()) + ".");
 }
 

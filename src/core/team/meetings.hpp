@@ -141,7 +141,7 @@ class Meetings {
     void wait_slowly(const Called& call, detail::Flag& flag, std::uint32_t value, int peer, Missing missing);
     /// Continues a wait for a flag that `peer` sets. Lets the peer run if it needs this core; else polls
     /// until the wait becomes slow. Returns true if the flag was set.
-    bool look_for_peer(const detail::Flag& flag, std::uint32_t value, int peer, int pauses) noexcept;
+    bool poll_for_peer(const detail::Flag& flag, std::uint32_t value, int peer, int pauses) noexcept;
     /// Yields a few times; true once `flag` has reached `epoch`.
     bool give_turns(const detail::Flag& flag, std::uint32_t epoch) const;
 
@@ -188,9 +188,9 @@ class Meetings {
     void publish(const Called& call);
     void publish_site(void* hook_state);
     std::vector<Published> all_published();
-    static void look_for_mismatch(const void* waiting, void* hook_state);
+    static void check_for_mismatch(const void* waiting, void* hook_state);
     void compare_waiting(void* hook_state);
-    static void look_for_failed(const Waiting& waiting);
+    static void check_for_failed(const Waiting& waiting);
     void mark_broken() noexcept;
     [[noreturn]] void fail_mismatch(const Called& call);
     [[noreturn]] void throw_mismatch(const Published& one, const Published& other) const;

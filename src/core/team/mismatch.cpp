@@ -28,7 +28,7 @@ namespace atl::core {
 namespace {
 
 /// Number of looks for the place of another member's call, after a difference was found.
-constexpr int site_looks = 300;
+constexpr int site_polls = 300;
 constexpr long site_pause_ns = 1'000'000;
 
 using Words = std::array<std::uint64_t, CallLine::words>;
@@ -151,7 +151,7 @@ void Meetings::fail_mismatch(const Called& call) {
     throw_mismatch(all.front(), all.back());
 }
 
-void Meetings::look_for_mismatch(const void* waiting, void* hook_state) {
+void Meetings::check_for_mismatch(const void* waiting, void* hook_state) {
     const auto& wait = *static_cast<const Waiting*>(waiting);
     Meetings& self = wait.meetings;
     self.check_thread(wait.call.operation());
@@ -160,11 +160,11 @@ void Meetings::look_for_mismatch(const void* waiting, void* hook_state) {
             return self.publish(wait.call);
         self.compare_waiting(hook_state);
     }
-    if (!self.team_.spread()) look_for_failed(wait);
+    if (!self.team_.spread()) check_for_failed(wait);
 }
 
 /// Throws if the awaited member's own call ended by an error: it never arrives.
-void Meetings::look_for_failed(const Waiting& wait) {
+void Meetings::check_for_failed(const Waiting& wait) {
     Meetings& self = wait.meetings;
     const TeamState& team = self.team_;
     // It may have arrived before it failed. What it stored before `failed` is then visible.
@@ -217,7 +217,7 @@ void Meetings::compare_waiting(void* hook_state) {
     const Published *one = nullptr, *other = nullptr;
     if (!differing(one, other, all)) return;
     publish_site(hook_state);
-    for (int look = 0; look < site_looks && (one->site.empty() || other->site.empty()); ++look) {
+    for (int poll = 0; poll < site_polls && (one->site.empty() || other->site.empty()); ++poll) {
         const timespec pause{0, site_pause_ns};
         ::nanosleep(&pause, nullptr);
         all = all_published();

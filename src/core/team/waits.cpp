@@ -22,7 +22,7 @@ bool share_core(PlaceLine& mine, const PlaceLine& theirs) noexcept {
     return here > 0 && theirs.waits_on.load(std::memory_order_relaxed) == here;
 }
 
-bool Meetings::look_for_peer(const detail::Flag& flag, std::uint32_t value, int peer, int pauses) noexcept {
+bool Meetings::poll_for_peer(const detail::Flag& flag, std::uint32_t value, int peer, int pauses) noexcept {
     shares_core_ = share_core(member(my_pe_).place, member(peer).place);
     // The peer may have moved meanwhile: then the yields return soon, and the wait goes on as a slow one.
     if (shares_core_) return give_turns(flag, value);
@@ -39,7 +39,7 @@ void Meetings::wait_flag(const Called& call, detail::Flag& flag, std::uint32_t v
     const bool found = peer < 0
                            ? poll(flag, value, rest, 1)
                            : poll(flag, value, std::min(rest, shares_core_ ? 1 : spins_before_core), 1) ||
-                                 look_for_peer(flag, value, peer, 1);
+                                 poll_for_peer(flag, value, peer, 1);
     if (!found) wait_slowly(call, flag, value, peer, missing);
 }
 
@@ -51,7 +51,7 @@ void Meetings::wait_slowly(const Called& call, detail::Flag& flag, std::uint32_t
     reason.team = team_.number();
     reason.peer = peer >= 0 ? team_.world_pe(peer) : -1;
     reason.missing = missing;
-    reason.look = &look_for_mismatch;
+    reason.check = &check_for_mismatch;
     reason.argument = &waiting;
     detail::SlowWait slow(job_.job_state(), reason, -1);
     for (;;) {

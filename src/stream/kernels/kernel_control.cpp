@@ -7,7 +7,7 @@
 #include "core/base/stream_services.hpp"
 #include "core/context/route.hpp"
 #include "core/job/job_state.hpp"
-#include "core/sync/gone_pes.hpp"
+#include "core/sync/exited_pes.hpp"
 #include "gpu/heap/device_memory.hpp"
 #include "gpu/report_text.hpp"
 #include "stream/kernels/group_place.hpp"
@@ -195,11 +195,12 @@ int world_pe(core::JobState& job, const device::Watch& watch, int team, int pe) 
 
 /// Throws if the awaited PE has ended. The first time it only records that: the caller must look once more,
 /// since the PE's last writes may not have been seen.
-void look_for_gone(core::JobState& job, const device::Watch& watch, const device::Report& waiting) {
+void check_for_exited(core::JobState& job, const device::Watch& watch, const device::Report& waiting) {
     thread_local std::uint64_t since_ns = 0;
     const int pe = waiting.peer < 0 ? -1 : world_pe(job, watch, waiting.team, waiting.peer);
-    const core::Gone gone = pe < 0 ? core::Gone::with_all_others(job) : core::Gone::among(job, &pe, 1);
-    if (!gone) {
+    const core::ExitedPes exited =
+        pe < 0 ? core::ExitedPes::with_all_others(job) : core::ExitedPes::among(job, &pe, 1);
+    if (!exited) {
         since_ns = 0;
         return;
     }
@@ -207,12 +208,13 @@ void look_for_gone(core::JobState& job, const device::Watch& watch, const device
         since_ns = common::now_ns();
         return;
     }
-    if (gone.is_final(since_ns))
+    if (exited.is_final(since_ns))
         throw Error(ErrorCode::pe_died,
-                    gone.text() + std::string(core::cannot_end) + gpu::report_text(waiting) + ".");
+                    exited.text() + std::string(core::cannot_end) + gpu::report_text(waiting) + ".");
 }
 
-void look_from_host(const device::Watch& watch, const device::Report& waiting, unsigned long long waited_ns) {
+void check_from_host(const device::Watch& watch, const device::Report& waiting,
+                     unsigned long long waited_ns) {
     core::JobState& job = *static_cast<core::JobState*>(watch.job);
     const common::BoardHeader& header = job.board().header();
     if (header.abort.load(std::memory_order_acquire) != 0)
@@ -231,7 +233,7 @@ void look_from_host(const device::Watch& watch, const device::Report& waiting, u
         throw Error(ErrorCode::invalid_argument, "No such element, in " + gpu::report_text(waiting) + ".");
     if (waiting.subject == device::Subject::not_reached)
         throw Error(ErrorCode::unsupported, "Not for this PE: " + gpu::report_text(waiting) + ".");
-    if (header.gone.load(std::memory_order_acquire) != 0) look_for_gone(job, watch, waiting);
+    if (header.exited.load(std::memory_order_acquire) != 0) check_for_exited(job, watch, waiting);
     const double bound_s = waiting.bound_ns != 0 ? static_cast<double>(waiting.bound_ns) * 1e-9
                            : job.settings().check == common::CheckLevel::none ? 0
                                                                               : job.settings().wait_timeout_s;
@@ -248,12 +250,12 @@ void look_from_host(const device::Watch& watch, const device::Report& waiting, u
 
 std::shared_ptr<device::Watch> make_host_watch(core::JobState& job) {
     auto watch = std::make_shared<device::Watch>();
-    set_host_look(job, *watch);
+    set_host_check(job, *watch);
     return watch;
 }
 
-void set_host_look(core::JobState& job, device::Watch& watch) {
-    watch.look = look_from_host;
+void set_host_check(core::JobState& job, device::Watch& watch) {
+    watch.check = check_from_host;
     watch.job = &job;
 }
 

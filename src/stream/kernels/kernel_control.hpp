@@ -37,6 +37,6 @@ void release_kernel_control(core::TeamState& team) noexcept;
 std::shared_ptr<device::Watch> make_host_watch(core::JobState& job);
 /// Sets the check made by waiting device functions on the host. It throws Error(pe_died, timeout,
 /// not_initialized).
-void set_host_look(core::JobState& job, device::Watch& watch);
+void set_host_check(core::JobState& job, device::Watch& watch);
 
 }  // namespace atl::stream

@@ -40,6 +40,6 @@ void WorldView::wait_like_a_start(const std::function<bool()>& ready) {
 
 void WorldView::abort(const std::string& text) { core::end_job(job_, text); }
 
-void WorldView::set_host_look(device::Watch& watch) { stream::set_host_look(job_, watch); }
+void WorldView::set_host_check(device::Watch& watch) { stream::set_host_check(job_, watch); }
 
 }  // namespace atl::stream

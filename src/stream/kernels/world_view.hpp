@@ -20,7 +20,7 @@ class WorldView final : public gpu::JobView {
     void agree_on_buffer(std::size_t bytes, std::size_t parts, std::uint64_t hash_of_parts) override;
     void wait_like_a_start(const std::function<bool()>& ready) override;
     void abort(const std::string& text) override;
-    void set_host_look(device::Watch& watch) override;
+    void set_host_check(device::Watch& watch) override;
 
   private:
     core::JobState& job_;

@@ -170,7 +170,7 @@ bool Engine::progress() {
     const bool moved = worker_.progress();
     answer_all();
     if (!owed_.empty()) tell_all(moved ? most_untold : 1);
-    if (!lost_.empty()) look_at_lost();
+    if (!lost_.empty()) check_lost();
     return moved;
 }
 
@@ -222,7 +222,7 @@ void Engine::complain(Peer& peer, const std::string& why) {
     lost_.push_back(&peer);
 }
 
-void Engine::look_at_lost() {
+void Engine::check_lost() {
     const std::uint64_t now = common::now_ns();
     std::erase_if(lost_, [&](Peer* peer) {
         if (peer->over || ending_) return true;

@@ -168,7 +168,7 @@ class Engine {
     void settle_device();
     void lose_device(const std::string& why);
     void tell_all(std::uint64_t least);
-    void look_at_lost();
+    void check_lost();
     void number(Peer& peer, Header& header, std::uint64_t done);
     std::uint64_t send_numbered(Peer& peer, Packet& packet, std::size_t bytes);
     void take_request(Peer& peer, const Header& request, std::uint64_t bytes);

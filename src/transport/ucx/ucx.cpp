@@ -19,7 +19,7 @@ using namespace ucx;
 /// The limit of messages in flight; above it a put waits.
 constexpr std::size_t most_in_flight = 1024;
 /// The number of messages after which a sender drives the worker.
-constexpr std::uint32_t posts_a_look = 32;
+constexpr std::uint32_t posts_per_poll = 32;
 
 class Ucx final : public Transport {
   public:
@@ -319,7 +319,7 @@ void Ucx::fence_rma(ContextId context, int pe) {
 /// serve other PEs. If it sends rarely, the thread does.
 void Ucx::posted(Lock& lock, int pe) {
     const Worker& worker = engine_->worker();
-    if (++posts_ % posts_a_look == 0) {
+    if (++posts_ % posts_per_poll == 0) {
         waiting_->note();
         engine_->progress();
     }

@@ -36,9 +36,9 @@ class Waiting {
     void forget() noexcept { static_cast<void>(thread_.release()); }
 
   private:
-    /// The looks before an operation's wait turns slow. Only the first `looks_alone` keep the core, because
+    /// The polls before an operation's wait turns slow. Only the first `polls_alone` keep the core, because
     /// the PE that is to answer may need it.
-    static constexpr int looks = 150, looks_alone = 1;
+    static constexpr int polls = 150, polls_alone = 1;
 
     Engine& engine_;
     std::unique_ptr<ProgressThread> thread_;
@@ -48,7 +48,7 @@ class Waiting {
 template <class Ready> void Waiting::until(Lock& lock, const char* operation, int pe, Ready&& ready) {
     const Peer& peer = engine_.peer(pe);
     bool yields = true;
-    for (int idle = 0; yields && idle < looks; ++idle) {
+    for (int idle = 0; yields && idle < polls; ++idle) {
         if (ready()) return;
         engine_.check(peer);
         note();
@@ -57,8 +57,8 @@ template <class Ready> void Waiting::until(Lock& lock, const char* operation, in
             continue;
         }
         lock.unlock();
-        if (idle == looks_alone) yields = yields_.allows();
-        if (yields && idle > looks_alone) yields = yields_.yield();
+        if (idle == polls_alone) yields = yields_.allows();
+        if (yields && idle > polls_alone) yields = yields_.yield();
         lock.lock();
     }
     lock.unlock();

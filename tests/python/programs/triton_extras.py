@@ -45,7 +45,7 @@ WAITS = {
     "dev.receive(team, b, 64, x, n, 0": {"receive"},
 }
 # The same for calls that only load words, which a CPU may write meanwhile.
-LOOKS = {
+POLLS = {
     "tl.store(x, dev.signal_fetch(team, w))": set(),
     "tl.store(x, dev.test(team, w, dev.GE, 1))": set(),
     "tl.store(x, dev.test_all(team, w, n, None, dev.GE, 1))": set(),
@@ -55,7 +55,7 @@ LOOKS = {
 }
 BOUNDS = {"none": ")", "left out": ", tag=0, bound_ns=0)", "given": ", tag=7, bound_ns=500)"}
 
-calls = PLACES | LOOKS | {call + end: named for call, named in WAITS.items() for end in BOUNDS.values()}
+calls = PLACES | POLLS | {call + end: named for call, named in WAITS.items() for end in BOUNDS.values()}
 module = folder / "calls.py"
 module.write_text(
     "import atoll.triton as dev\nimport triton.language as tl\n\n\n"
@@ -81,7 +81,7 @@ for call, named in calls.items():
 
 # Updates of memory, except those that write a report.
 UPDATE = re.compile(r"\b(?:atom|red)\.(?!relaxed\.sys\.global\.cas\.b32 x, \[w\+)")
-for call in LOOKS:
+for call in POLLS:
     assert not UPDATE.search(ptx[call]) and "ld.acquire.sys.global.b64" in ptx[call], call
 assert UPDATE.search(ptx["dev.atomic_inc(team, w, 0)"])
 

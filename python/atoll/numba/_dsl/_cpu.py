@@ -18,7 +18,7 @@ from ._registration import HOST, Target, emit, implement
 I64 = ir.IntType(64)
 i64, u8 = types.int64, types.uint8
 # Compiled code calls this by name, which also works for cached code.
-llvmlite.binding.add_symbol("atoll_kernel_look", _atoll._kernel_look())
+llvmlite.binding.add_symbol("atoll_kernel_check", _atoll._kernel_check())
 llvmlite.binding.add_symbol("atoll_kernel_trace", _atoll._kernel_trace())
 
 
@@ -344,7 +344,7 @@ gives(p.rank, 0)
 gives(p.size, 1)
 gives(p.meet, 0)
 gives(p.share, None)
-gives(p.looks_between, 256)
+gives(p.polls_between_checks, 256)
 gives(p.uncounted, None)
 gives(p.thread, 0)
 gives(p.threads, 1)
@@ -357,7 +357,7 @@ def call(builder, name: str, result, values: list[Any]):
 
 
 @emits(p.rest)
-def _(looks):
+def _(polls):
     def build(context, builder, values):
         with builder.if_then(builder.icmp_signed(">=", values[0], ir.Constant(I64, 32))):
             call(builder, "sched_yield", ir.IntType(32), [])
@@ -404,25 +404,25 @@ def _(*kinds):
     def build(context, builder, values):
         small = ir.IntType(32)
         words = [values[0], *(builder.trunc(value, small) for value in values[1:6]), *values[6:]]
-        return builder.sext(call(builder, "atoll_kernel_look", small, words), I64)
+        return builder.sext(call(builder, "atoll_kernel_check", small, words), I64)
 
     return i64(*[i64] * 11), build
 
 
-@does(p.look_around)
+@does(p.check_job)
 def _(control, operation, subject, peer, tag, address, expected, found, since):
-    def look_around(control, operation, subject, peer, tag, address, expected, found, since):
-        return p.look_within(control, operation, subject, peer, tag, address, expected, found, since, 0)
+    def check_job(control, operation, subject, peer, tag, address, expected, found, since):
+        return p.check_job_within(control, operation, subject, peer, tag, address, expected, found, since, 0)
 
-    return look_around
+    return check_job
 
 
-@does(p.look_within)
+@does(p.check_job_within)
 def _(control, operation, subject, peer, tag, address, expected, found, since, bound):
     watch, team = AT["watch"], AT["team"]
     long, short = types.int64, types.int32
 
-    def look_within(control, operation, subject, peer, tag, address, expected, found, since, bound):
+    def check_job_within(control, operation, subject, peer, tag, address, expected, found, since, bound):
         time = now()
         if control == 0:
             return time
@@ -434,7 +434,7 @@ def _(control, operation, subject, peer, tag, address, expected, found, since, b
             raise RuntimeError("a wait of an Atoll kernel ended; atoll.numba.raise_ended() says why")
         return time if since == 0 else since
 
-    return look_within
+    return check_job_within
 
 
 NotSymmetric = _atoll.NotSymmetric

@@ -192,8 +192,8 @@ def _(kind, address, values):
 
 emits(p.store_two)(lambda *_: statement("st.v2.u64 [$0], {$1, $2};", "l,l,l", i64, i64, i64))
 emits(p.full_fence)(lambda: statement("fence.sc.sys;", ""))
-does(p.rest)(lambda looks: lambda looks: 0)
-does(p.looks_between)(lambda: lambda: 1024)
+does(p.rest)(lambda polls: lambda polls: 0)
+does(p.polls_between_checks)(lambda: lambda: 1024)
 
 
 def value(text: str, constraints: str, result, *kinds):

@@ -91,7 +91,7 @@ def _(to, source, nbytes, scope):
 
 
 # ---- how waits end
-def looks(stub, text: str, count: int):
+def polls(stub, text: str, count: int):
     @emits(stub)
     def _(*_):
         def build(context, builder, values):
@@ -102,8 +102,8 @@ def looks(stub, text: str, count: int):
         return i64(*[i64] * count), build
 
 
-looks(p.look_around, _ptx.look_around(), 9)
-looks(p.look_within, _ptx.look_around(bound="$10"), 10)
+polls(p.check_job, _ptx.check_job(), 9)
+polls(p.check_job_within, _ptx.check_job(bound="$10"), 10)
 
 
 def refuse_pe(control, n_pes, operation, pe): ...

@@ -26,8 +26,8 @@ def instead_of(stub):
     return register
 
 
-@instead_of(_polling.look_word)
-def look_word(kind, address, cmp, value):
+@instead_of(_polling.poll_word)
+def poll_word(kind, address, cmp, value):
     for _ in range(ROUNDS):
         found = p.load_acquire(kind, address)
         if compare(found, cmp, value):
@@ -44,8 +44,8 @@ def look_word(kind, address, cmp, value):
     return p.load_relaxed(kind, address), False
 
 
-@instead_of(_polling.look_relaxed)
-def look_relaxed(address, value):
+@instead_of(_polling.poll_relaxed)
+def poll_relaxed(address, value):
     for _ in range(ROUNDS):
         if p.load_relaxed(i64, address) >= value:
             return True
@@ -58,8 +58,8 @@ def look_relaxed(address, value):
     return False
 
 
-@instead_of(_polling.look_pair)
-def look_pair(address, flag):
+@instead_of(_polling.poll_pair)
+def poll_pair(address, flag):
     for _ in range(ROUNDS):
         data, here = p.load_flagged(address, flag)
         if here != 0:
@@ -76,8 +76,8 @@ def look_pair(address, flag):
     return i64(0), False
 
 
-@instead_of(_polling.look_pairs)
-def look_pairs(first, second, flag):
+@instead_of(_polling.poll_pairs)
+def poll_pairs(first, second, flag):
     for _ in range(ROUNDS):
         data, here = p.load_flagged(first, flag)
         more, there = p.load_flagged(second, flag)

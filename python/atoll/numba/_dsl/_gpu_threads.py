@@ -163,12 +163,12 @@ def meet_grid(control):
         mine = np.uint32(HALF - (blocks() - 1)) if block() == 0 else np.uint32(1)
         before = add_in_gpu(word, mine)
         since = np.int64(0)
-        looks = 0
+        polls = 0
         while ((load_in_gpu(word) ^ before) & np.uint32(HALF)) == 0:
-            looks += 1
-            if looks == 1024:
-                looks = 0
-                since = p.look_around(control, GRID_SYNC, NO_VALUES, -1, 0, word, 0, 0, since)
+            polls += 1
+            if polls == 1024:
+                polls = 0
+                since = p.check_job(control, GRID_SYNC, NO_VALUES, -1, 0, word, 0, 0, since)
     sync_block()
     return 0
 

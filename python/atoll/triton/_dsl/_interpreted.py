@@ -16,7 +16,7 @@ from ... import _atoll, _ptx
 from ..._ptx import AT
 
 _INTS, _WORDS = [ctypes.c_int] * 5, [ctypes.c_uint64] * 5
-_look = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *_INTS, *_WORDS)(_atoll._kernel_look())
+_look = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *_INTS, *_WORDS)(_atoll._kernel_check())
 _write = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64, ctypes.c_int, *[ctypes.c_uint64] * 3
 )(_atoll._kernel_trace())

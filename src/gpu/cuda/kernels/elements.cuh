@@ -27,7 +27,7 @@ ATOLL_APART void refuse_index(const device::Control* control, device::Operation 
 #if defined(__CUDA_ARCH__)
     device::detail::report_and_trap(const_cast<device::Watch*>(watch), what);
 #else
-    if (watch->look) watch->look(*watch, what, 0);
+    if (watch->check) watch->check(*watch, what, 0);
 #endif
 }
 

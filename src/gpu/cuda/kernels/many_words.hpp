@@ -5,7 +5,7 @@
 
 #include "atoll/detail/many_words.hpp"
 #include "atoll/device/wait.hpp"
-#include "gpu/cuda/kernels/looks.hpp"
+#include "gpu/cuda/kernels/polls.hpp"
 
 namespace atl::kernels {
 
@@ -28,9 +28,9 @@ struct OneLane {
     ATOLL_ANYWHERE unsigned ballot(bool mine) const { return mine ? 1 : 0; }
 };
 
-template <class Lanes> class ManyLooks {
+template <class Lanes> class ManyPolls {
   public:
-    ATOLL_ANYWHERE ManyLooks(const detail::ManyWords& asked, Lanes lanes) : asked_(asked), lanes_(lanes) {}
+    ATOLL_ANYWHERE ManyPolls(const detail::ManyWords& asked, Lanes lanes) : asked_(asked), lanes_(lanes) {}
 
     /// Each lane waits for its words one after another, so a word that matched once counts.
     ATOLL_ANYWHERE void wait_all(const device::Team& team, const device::detail::Call& call,
@@ -81,18 +81,19 @@ template <class Lanes> class ManyLooks {
                                       device::Values values, std::int64_t nothing, Once once) const {
         // One pass costs as much as this many loads of a single word.
         const std::uint64_t rounds = asked_.n / lanes_.size() + 1;
-        const auto step = static_cast<unsigned>(
-            rounds < device::detail::looks_between ? rounds : std::uint64_t{device::detail::looks_between});
-        unsigned looks = 0;
+        const auto step = static_cast<unsigned>(rounds < device::detail::polls_between_checks
+                                                    ? rounds
+                                                    : std::uint64_t{device::detail::polls_between_checks});
+        unsigned polls = 0;
         unsigned long long since = 0;
         for (bool left = false;;) {
             const std::int64_t found = once(left);
             if (found != nothing || !left) return found;
-            device::detail::rest(looks);
-            looks += step;
-            if (looks < device::detail::looks_between) continue;
-            looks = 0;
-            since = device::detail::look_around(team.control, report(team, call, values, first()), since);
+            device::detail::rest(polls);
+            polls += step;
+            if (polls < device::detail::polls_between_checks) continue;
+            polls = 0;
+            since = device::detail::check_job(team.control, report(team, call, values, first()), since);
         }
     }
 
@@ -139,7 +140,7 @@ template <class Lanes> class ManyLooks {
         }
     }
     ATOLL_ANYWHERE bool holds(std::uint64_t i) const {
-        return kernels::holds(look(word(i), asked_.type), asked_.compare, expected(i), asked_.type);
+        return kernels::holds(poll(word(i), asked_.type), asked_.compare, expected(i), asked_.type);
     }
     /// The first word that counts, for messages.
     ATOLL_ANYWHERE std::uint64_t first() const {
@@ -154,7 +155,7 @@ template <class Lanes> class ManyLooks {
         what.compare = asked_.compare;
         what.values = values;
         what.expected = expected(i);
-        what.found = look(word(i), asked_.type);
+        what.found = poll(word(i), asked_.type);
         return what;
     }
     const detail::ManyWords& asked_;
@@ -163,21 +164,21 @@ template <class Lanes> class ManyLooks {
 
 /// `values` is the type of the words in reports. All lanes call it; the first writes the result.
 template <class Lanes>
-ATOLL_ANYWHERE void look_at_many(const device::Team& team, const detail::ManyWords& asked,
-                                 device::Operation operation, device::Values values, Lanes lanes) {
-    const ManyLooks<Lanes> looks(asked, lanes);
+ATOLL_ANYWHERE void poll_many(const device::Team& team, const detail::ManyWords& asked,
+                              device::Operation operation, device::Values values, Lanes lanes) {
+    const ManyPolls<Lanes> polls(asked, lanes);
     const device::detail::Call call{operation, 0, 0};
-    if (asked.kind == detail::Many::all && asked.waits) return looks.wait_all(team, call, values);
+    if (asked.kind == detail::Many::all && asked.waits) return polls.wait_all(team, call, values);
     bool left = false;
     std::int64_t found = 0;
     if (asked.kind == detail::Many::all)
-        found = looks.all() ? 1 : 0;
+        found = polls.all() ? 1 : 0;
     else if (asked.kind == detail::Many::any)
-        found = asked.waits ? looks.until(team, call, values, -1, [&](bool& in) { return looks.any(in); })
-                            : looks.any(left);
+        found = asked.waits ? polls.until(team, call, values, -1, [&](bool& in) { return polls.any(in); })
+                            : polls.any(left);
     else
-        found = asked.waits ? looks.until(team, call, values, 0, [&](bool& in) { return looks.some(in); })
-                            : looks.some(left);
+        found = asked.waits ? polls.until(team, call, values, 0, [&](bool& in) { return polls.some(in); })
+                            : polls.some(left);
     if (lanes.rank() == 0) *asked.out = found;
 }
 

@@ -1,7 +1,7 @@
 // Point-to-point operations of a stream: copies, atomics and waits.
 #include "atoll/device/signals.hpp"
 #include "gpu/cuda/kernels/everybody.cuh"
-#include "gpu/cuda/kernels/looks.hpp"
+#include "gpu/cuda/kernels/polls.hpp"
 #include "gpu/device_calls.hpp"
 
 namespace atl::kernels {
@@ -129,7 +129,7 @@ extern "C" __global__ void atoll_word(const WordCall call) {
 extern "C" __global__ void atoll_wait(const WaitCall call) {
     std::uint64_t found = 0;
     const auto met = [&] {
-        found = look(call.word, call.type);
+        found = poll(call.word, call.type);
         return holds(found, call.compare, call.value, call.type);
     };
     device::detail::spin(call.team, met, [&] {

@@ -16,7 +16,7 @@ struct Warp {
 
 /// On return, all stores that its lanes acquired are visible to the next work of the stream.
 extern "C" __global__ void atoll_wait_many(const gpu::WaitManyCall call) {
-    look_at_many(call.team, call.asked, call.operation, call.reported_values, Warp{});
+    poll_many(call.team, call.asked, call.operation, call.reported_values, Warp{});
 }
 
 }  // namespace atl::kernels

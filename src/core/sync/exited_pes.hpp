@@ -1,4 +1,4 @@
-// Gone: detects that an awaited PE has ended.
+// ExitedPes: detects that an awaited PE has ended.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ class JobState;
 inline constexpr std::string_view cannot_end = ", so this cannot end: ";
 
 /// The PEs that a wait needs, and one of them that has ended.
-class Gone {
+class ExitedPes {
   public:
     /// For a wait that needs all of the `n` PEs.
-    static Gone among(const JobState& job, const int* pes, int n);
+    static ExitedPes among(const JobState& job, const int* pes, int n);
     /// For a wait that any other PE may end: true once all others have ended. A PE alone in its job waits for
     /// itself.
-    static Gone with_all_others(const JobState& job);
+    static ExitedPes with_all_others(const JobState& job);
 
     explicit operator bool() const { return pe_ >= 0; }
     /// False while a PE that left without finalize may still end by itself: its exit status then is the
@@ -30,7 +30,7 @@ class Gone {
     std::string text(bool initialized = true) const;
 
   private:
-    Gone(const JobState& job, int pe, bool anybody) : job_(job), pe_(pe), anybody_(anybody) {}
+    ExitedPes(const JobState& job, int pe, bool anybody) : job_(job), pe_(pe), anybody_(anybody) {}
 
     const JobState& job_;
     int pe_;

@@ -1,4 +1,4 @@
-#include "core/sync/gone_pes.hpp"
+#include "core/sync/exited_pes.hpp"
 
 #include "common/clock.hpp"
 #include "core/job/job_state.hpp"
@@ -9,39 +9,39 @@ namespace {
 
 constexpr std::uint64_t parting_ns = 500'000'000;
 
-bool has_gone(common::PeState state) {
+bool has_exited(common::PeState state) {
     return state == common::PeState::left || state == common::PeState::died ||
            state == common::PeState::finalized;
 }
 
-const char* how_gone(common::PeState state, bool initialized) {
+const char* how_exited(common::PeState state, bool initialized) {
     const bool is_left = state == common::PeState::left;
     return is_left && !initialized ? "ended before it called init" : common::exit_text(state);
 }
 
 }  // namespace
 
-Gone Gone::among(const JobState& job, const int* pes, int n) {
+ExitedPes ExitedPes::among(const JobState& job, const int* pes, int n) {
     for (int i = 0; i < n; ++i)
-        if (has_gone(job.board().state(pes[i]))) return {job, pes[i], false};
+        if (has_exited(job.board().state(pes[i]))) return {job, pes[i], false};
     return {job, -1, false};
 }
 
-Gone Gone::with_all_others(const JobState& job) {
+ExitedPes ExitedPes::with_all_others(const JobState& job) {
     for (int pe = 0; pe < job.n_pes(); ++pe)
-        if (pe != job.pe() && !has_gone(job.board().state(pe))) return {job, -1, true};
+        if (pe != job.pe() && !has_exited(job.board().state(pe))) return {job, -1, true};
     return {job, job.n_pes() == 1 ? -1 : job.pe() == 0 ? 1 : 0, true};
 }
 
-bool Gone::is_final(std::uint64_t since_ns) const {
+bool ExitedPes::is_final(std::uint64_t since_ns) const {
     const auto& board = job_.board();
     return board.state(pe_) != common::PeState::left || common::now_ns() - since_ns >= parting_ns ||
            board.process_ended(pe_);
 }
 
-std::string Gone::text(bool initialized) const {
+std::string ExitedPes::text(bool initialized) const {
     const std::string one =
-        "PE " + std::to_string(pe_) + " " + how_gone(job_.board().state(pe_), initialized);
+        "PE " + std::to_string(pe_) + " " + how_exited(job_.board().state(pe_), initialized);
     return anybody_ && job_.n_pes() > 2 ? "Every other PE has ended (" + one + ")" : one;
 }
 

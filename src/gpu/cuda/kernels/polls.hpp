@@ -9,7 +9,7 @@
 namespace atl::kernels {
 
 /// Narrow words are loaded with the 4 bytes around them, which are as old or newer.
-ATOLL_ANYWHERE inline std::uint64_t look(const void* word, DType type) {
+ATOLL_ANYWHERE inline std::uint64_t poll(const void* word, DType type) {
     const auto address = reinterpret_cast<unsigned long long>(word);
     if (type == DType::int64 || type == DType::uint64)
         return device::load_acquire(static_cast<const unsigned long long*>(word));
