@@ -11,13 +11,14 @@
 #   setup.sh triton      an environment with Triton, for tests of its kernels on CPUs, in build/triton
 #   setup.sh numba-cuda  one with numba-cuda, for tests that compile Numba's kernels for GPUs, in build/numba-cuda; needs nvcc
 #   setup.sh cute        one with NVIDIA's CuTe DSL (a download of 100 MB), for tests that compile its kernels, in build/cute
+#   setup.sh tidy        one with clang-tidy, whose version decides the findings, in build/clang-tidy
 #   setup.sh docs        one with Sphinx, mpi4py, MPICH and Dask, for the documentation site, in build/docs; Graphviz, Doxygen by apt
 #   setup.sh torch       one with PyTorch (a download of several GB), for tests of its backend, in build/torch
 source "$(dirname "$0")/lib.sh"
 
 build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev python3 python3-venv python3-dev)
 # libucx-dev brings UCX, which jobs of several hosts load, and the headers with which a test compares our declarations.
-test_packages=(libucx-dev libgtest-dev googletest clang-tidy pkg-config git gdb tmux groff-base)
+test_packages=(libucx-dev libgtest-dev googletest pkg-config git gdb tmux groff-base)
 compiler_packages=(g++-{11..16} clang-{13..22})
 bench_packages=(openmpi-bin libopenmpi-dev python3-dev python3-venv)
 docs_packages=(graphviz doxygen)
@@ -131,6 +132,15 @@ numba_cuda() {
     echo "${packages[*]} $below" >"$env/packages"
 }
 
+# Debian's version takes twice the CPU time. Another version has other findings.
+tidy() {
+    local packages=('clang-tidy==23.1.4')
+    [ "$(cat build/clang-tidy/packages 2>/dev/null)" = "${packages[*]}" ] && return 0
+    new_environment build/clang-tidy
+    step "clang-tidy's environment" again install_into build/clang-tidy "${packages[@]}"
+    echo "${packages[*]}" >build/clang-tidy/packages
+}
+
 # Uses the atoll of .venv. Packages are named one by one, because nvidia-cutlass-dsl itself also requires those of CUDA
 # 12.
 cute() {
@@ -185,7 +195,7 @@ alone() {
 }
 
 case "${1:-}" in
-    docs | triton | numba-cuda | cute | torch) alone "$1" ;;
+    docs | triton | numba-cuda | cute | torch | tidy) alone "$1" ;;
 esac
 case "${1:-}" in
     build) need "${build_packages[@]}" ;;
@@ -198,7 +208,8 @@ case "${1:-}" in
     triton) triton ;;
     numba-cuda) numba_cuda ;;
     cute) cute ;;
+    tidy) tidy ;;
     docs) docs ;;
     torch) torch ;;
-    *) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

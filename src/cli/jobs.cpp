@@ -54,7 +54,7 @@ common::Fd open_board(int pid) {
 }
 
 const std::string& only_argument(const std::vector<std::string>& arguments, const char* usage) {
-    if (arguments.size() != 1 || arguments[0].starts_with("-"))
+    if (arguments.size() != 1 || arguments[0].starts_with('-'))
         throw UsageError(std::string("usage: ") + usage + "; `atoll ps` lists the jobs");
     return arguments[0];
 }

@@ -16,7 +16,7 @@ std::string read_signature(Spec& spec, const char* name, std::string_view signat
         if (plain.size() > 1) plain += ", ";
         if (parameter == "*") {
             positional = false;
-            plain += "*";
+            plain += '*';
             return;
         }
         const std::string_view keyword = trimmed(parameter.substr(0, parameter.find(':')));

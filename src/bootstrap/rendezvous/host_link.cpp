@@ -219,7 +219,7 @@ std::string make_unique_id_for_hosts() {
         id += (first ? "" : ",") + address;
         first = false;
     }
-    id += "=";
+    id += '=';
     MadeIds& made = made_ids();
     const std::lock_guard lock(made.mutex);
     constexpr std::size_t most_unused = 8;

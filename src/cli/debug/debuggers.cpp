@@ -5,6 +5,7 @@
 #include <string_view>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 #include "cli/command/memory_file.hpp"
 
@@ -73,7 +74,7 @@ Debuggers::Debuggers(const RunOptions& options, Program& program) {
     if (!options.tmux) gdb.arguments.insert(gdb.arguments.end(), {"-batch", "-iex", "set auto-load off"});
     gdb.arguments.insert(gdb.arguments.end(), {"--args", program.path});
     gdb.arguments.insert(gdb.arguments.end(), program.arguments.begin() + 1, program.arguments.end());
-    program = gdb;
+    program = std::move(gdb);
 }
 
 }  // namespace atl::cli

@@ -57,7 +57,7 @@ std::string told_site(std::string_view error, int pe) {
     rest = rest.substr(0, std::min({rest.find(", PE "), rest.find("; ")}));
     const std::size_t place = rest.rfind(site_begin);
     if (place == std::string_view::npos) return {};
-    return std::string(common::file_name(std::string(rest.substr(place + site_begin.size()))));
+    return std::string(common::file_name(rest.substr(place + site_begin.size())));
 }
 
 /// PEs that made the same call.

@@ -145,7 +145,7 @@ std::string report_text(const Summary& summary) {
                        std::to_string(summary.events) + " events in " + time_of(summary.length_ns);
     if (summary.dropped != 0)
         text += "; " + std::to_string(summary.dropped) + " later events are missing: a log was full";
-    text += "\n";
+    text += '\n';
     return text +
            parts_text({
                {"operations of all PEs", common::statistics_table(summary.statistics)},

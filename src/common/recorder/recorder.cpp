@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace atl::common {
 
@@ -78,7 +79,7 @@ void read_delay(const EventDelay& delay, EventCopy& copy) {
         if (c == '\0') break;
         read.site += c;
     }
-    if (delay.number.load(std::memory_order_relaxed) == number) copy = read;
+    if (delay.number.load(std::memory_order_relaxed) == number) copy = std::move(read);
 }
 
 void read_ring(const EventRing& ring, bool is_of_others, std::vector<EventCopy>& all) {
