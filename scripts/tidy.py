@@ -86,8 +86,8 @@ def sources() -> Iterator[Source]:
 
 def look(file: Path, commands: Path = BUILD) -> str:
     """Return the findings of clang-tidy in a file; empty if it passes. `commands` has its compile commands."""
-    # The compile commands are those of the compiler that built it, which may know warnings that clang does not.
-    # libstdc++ itself uses what it marks as deprecated.
+    # The commands are those of another compiler, which may know warnings that clang does not. libstdc++ itself uses what
+    # it marks as deprecated.
     command = [
         TOOL,
         "--quiet",
