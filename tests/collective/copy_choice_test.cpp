@@ -78,11 +78,12 @@ TEST(CopyChoice, CarriesABroadcastOfManyPieces) {
     ThreadJobOptions options;
     options.heap_bytes = std::size_t{32} << 20;
     options.algorithms = "broadcast=both";
-    const auto body = [](Job& job) {
+    std::vector<unsigned char> pattern(bytes + 64);  // a turn's bytes begin at its number
+    for (std::size_t i = 0; i < pattern.size(); ++i)
+        pattern[i] = static_cast<unsigned char>(i * 13 + i / 4099);
+    const auto body = [&pattern](Job& job) {
         SymmetricArray<unsigned char> src(job, bytes), dst(job, bytes);
-        std::vector<unsigned char> local(bytes), pattern(bytes + 64);  // a turn's bytes begin at its number
-        for (std::size_t i = 0; i < pattern.size(); ++i)
-            pattern[i] = static_cast<unsigned char>(i * 13 + i / 4099);
+        std::vector<unsigned char> local(bytes);
         // Kinds of the root's target: another array, its source, memory that others do not reach.
         for (int turn = 0; turn < 3 * job.n_pes(); ++turn) {
             const int root = turn / 3, kind = turn % 3;
@@ -92,7 +93,7 @@ TEST(CopyChoice, CarriesABroadcastOfManyPieces) {
                 std::memcpy(src.data(), wanted, bytes);
             else
                 std::memset(src.data(), 255, bytes);
-            std::fill(dst.begin(), dst.end(), 0);
+            std::memset(dst.data(), 0, bytes);
             unsigned char* to = kind == 0   ? dst.data()
                                 : kind == 1 ? src.data()
                                 : is_root   ? local.data()

@@ -6,7 +6,9 @@
 #include "common/wait_hooks.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <future>
+#include <memory>
 #include <thread>
 
 namespace atl::testing {
@@ -15,20 +17,25 @@ namespace {
 /// An array between two guard areas, which must not be written.
 class Walled {
   public:
-    explicit Walled(std::size_t bytes) : bytes_(bytes), all_(bytes + 2 * wall, mark) {}
-    char* data() { return all_.data() + wall; }
-    std::size_t bytes() const { return bytes_; }
-    bool intact() const {
-        const auto untouched = [](char c) { return c == mark; };
-        return std::all_of(all_.begin(), all_.begin() + wall, untouched) &&
-               std::all_of(all_.end() - wall, all_.end(), untouched);
+    explicit Walled(std::size_t most) : all_(new char[most + 2 * wall]) {}
+    /// From now on the block has `bytes`, with new walls before and after it.
+    void resize(std::size_t bytes) {
+        bytes_ = bytes;
+        std::memset(all_.get(), mark, wall);
+        std::memset(data() + bytes, mark, wall);
     }
+    char* data() const { return all_.get() + wall; }
+    std::size_t bytes() const { return bytes_; }
+    bool intact() const { return is_wall(all_.get()) && is_wall(data() + bytes_); }
 
   private:
-    static constexpr std::ptrdiff_t wall = 1 << 14;
+    static constexpr std::size_t wall = 1 << 14;
     static constexpr char mark = 0x5a;
-    std::size_t bytes_;
-    std::vector<char> all_;
+    static bool is_wall(const char* begin) {
+        return begin[0] == mark && std::memcmp(begin, begin + 1, wall - 1) == 0;
+    }
+    std::size_t bytes_ = 0;
+    std::unique_ptr<char[]> all_;
 };
 
 /// A call of a collective with blocks of `bytes`; `dst` and `src` have room for n_pes blocks.
@@ -96,6 +103,7 @@ TEST_P(Mismatch, SizesThatDifferReachPastNoArray) {
         const auto n = static_cast<std::size_t>(job.n_pes());
         constexpr std::size_t largest = 300000;
         SymmetricArray<char> heap_dst(job, largest * n), heap_src(job, largest * n);
+        Walled dst(largest * n), src(largest * n);
         for (const Kind& kind : kinds)
             for (const bool symmetric : {false, true})
                 for (const auto& [small, large] :
@@ -103,7 +111,8 @@ TEST_P(Mismatch, SizesThatDifferReachPastNoArray) {
                     SCOPED_TRACE(std::string(kind.name) + " of " + std::to_string(small) + " and " +
                                  std::to_string(large));
                     const std::size_t bytes = job.my_pe() == 0 ? small : large;
-                    Walled dst(bytes * n), src(bytes * n);
+                    dst.resize(bytes * n);
+                    src.resize(bytes * n);
                     const std::string said = mismatch_of([&] {
                         if (symmetric)
                             kind.call(job.world(), heap_dst.data(), heap_src.data(), bytes);

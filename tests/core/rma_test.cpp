@@ -15,7 +15,10 @@ class Rma : public WithPes {};
 std::vector<unsigned char> noise(std::size_t bytes, int seed) {
     auto random = random_numbers(seed);
     std::vector<unsigned char> data(bytes);
-    for (auto& byte : data) byte = static_cast<unsigned char>(random());
+    for (std::size_t at = 0; at < bytes; at += sizeof(std::uint32_t)) {
+        const auto word = static_cast<std::uint32_t>(random());
+        std::memcpy(data.data() + at, &word, std::min(sizeof word, bytes - at));
+    }
     return data;
 }
 
