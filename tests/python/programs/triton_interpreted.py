@@ -106,7 +106,7 @@ def messages(team, box, src, dst, sums, N: tl.constexpr, WIDE: tl.constexpr, ROO
 
 
 def check_messages() -> None:
-    for dtype, size in ((np.int16, 5), (np.int64, 40)):
+    for dtype, size in ((np.int16, 5), (np.int64, 7)):  # 7 pairs, which one thread takes two by two
         src, dst = new(size, dtype, np.arange(size) + 100 * me), new(size, dtype)
         room = src.nbytes + 24
         box, sums = new(dev.mailbox_bytes(n, room), np.uint8), new(21, np.int64, -1)
@@ -132,7 +132,8 @@ def collectives(team, src, dst, N: tl.constexpr):
 
 
 def check_collectives() -> None:
-    for size in (1, 5, 700):  # the last is a large one
+    most = 2 * max(AT["slot_area_pairs"] // n, AT["least_slot_pairs"])  # elements of a small one
+    for size in (1, 5, most + 2):
         all_of = [(np.arange(n * size) * (7 - pe) + pe).astype(np.float32) for pe in range(n)]
         src, dst = new(n * size, np.float32, all_of[me]), new(3 * (n + 1) * size + size + 1, np.float32)
         start(collectives, src, dst, N=size)

@@ -14,7 +14,9 @@ from pathlib import Path
 
 from ... import _atoll, _ptx
 from ..._ptx import AT
+from ._patching import patch_once
 
+patch_once()
 _INTS, _WORDS = [ctypes.c_int] * 5, [ctypes.c_uint64] * 5
 _look = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *_INTS, *_WORDS)(_atoll._kernel_check())
 _write = ctypes.CFUNCTYPE(
