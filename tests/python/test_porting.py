@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from jobs import HANG_GUARD, Job, environment
+from kernel_pythons import with_kept_kernels
 from ported import PROGRAMS, STARTED_BY
 from simulated import needs_plugin
 
@@ -36,13 +37,23 @@ def test_on_a_simulated_gpu(job: Job, package: str, name: str, n: int) -> None:
     job(PROGRAMS[name], n, PYTHONPATH=package)
 
 
+@pytest.fixture(scope="module")
+def on_cpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the programs on CPUs, and of their compiled kernels: the first job compiles each once."""
+    folder = tmp_path_factory.mktemp("on_cpus")
+    for name in ON_CPUS:
+        text, places = re.subn(r'^where((?:, \w+)*) = "cuda"', r'where\1 = "cpu"', PROGRAMS[name], flags=re.M)
+        assert places == 1
+        text = text.replace('{"stream": 0}\nTHRESHOLD', "{}\nTHRESHOLD")
+        (folder / name).write_text(with_kept_kernels(text))
+    return folder
+
+
 @pytest.mark.parametrize("n", [1, 3])
 @pytest.mark.parametrize("name", ON_CPUS)
-def test_on_cpus(job: Job, name: str, n: int) -> None:
+def test_on_cpus(job: Job, on_cpus: Path, name: str, n: int) -> None:
     pytest.importorskip("numba", reason="Numba is not installed (pip install numba)")
-    text, places = re.subn(r'^where((?:, \w+)*) = "cuda"', r'where\1 = "cpu"', PROGRAMS[name], flags=re.M)
-    assert places == 1
-    job(text.replace('{"stream": 0}\nTHRESHOLD', "{}\nTHRESHOLD"), n)
+    job(str(on_cpus / name), n, NUMBA_OPT="0", NUMBA_CACHE_DIR=str(on_cpus))
 
 
 def test_processes_that_something_else_started(tmp_path: Path) -> None:
