@@ -51,7 +51,7 @@ def traced(kernels: Path, tmp_path_factory: pytest.TempPathFactory, request: pyt
         done = run([with_triton(True), program], folder, TRITON_INTERPRET="1", PYTHONPATH=package)
     elif request.param == "numba":
         pytest.importorskip("numba")
-        done = run([sys.executable, program], folder)
+        done = run([sys.executable, program], folder, NUMBA_OPT="0", NUMBA_CACHE_DIR=str(folder))
     else:
         done = run([kernels], folder)
     assert (done.returncode, done.stderr) == (0, "")

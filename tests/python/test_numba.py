@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import pickle
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from jobs import ROOT, Job
+from kernel_pythons import with_kept_kernels
 from program_checks import Outcomes, checks_of
 
 pytest.importorskip("numba", reason="Numba is not installed (pip install numba)")
@@ -25,6 +27,18 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def outcomes() -> Outcomes:
     return Outcomes()
+
+
+@pytest.fixture
+def quick_job(job: Job, cache: Path) -> Job:
+    """`job`, whose Numba compiles without LLVM's optimisations, and keeps its kernels."""
+    return partial(job, NUMBA_OPT="0", NUMBA_CACHE_DIR=str(cache))
+
+
+@pytest.fixture
+def quick_kept_job(kept_job: Job, cache: Path) -> Job:
+    """The same in PEs that have run other programs. An error inside a kernel keeps its arrays, so it needs a new job."""
+    return partial(kept_job, NUMBA_OPT="0", NUMBA_CACHE_DIR=str(cache))
 
 
 @pytest.mark.timeout(2000)  # the first one compiles them, slowly: docs/measurements/2026-11-24-constants.md
@@ -46,17 +60,17 @@ def test_operations_are_pickled_by_name() -> None:
         assert pickle.loads(pickle.dumps(getattr(dev, name))) is getattr(dev, name), name
 
 
-def test_elements_of_distributed_arrays(job: Job, cache: Path) -> None:
-    assert job("distributed_kernels.py", 2, "numba").stdout == "done\n" * 2
+def test_elements_of_distributed_arrays(quick_kept_job: Job) -> None:
+    assert quick_kept_job("distributed_kernels.py", 2, "numba").stdout == "done\n" * 2
 
 
-def test_a_wait_that_never_ends_is_an_exception(job: Job, cache: Path) -> None:
-    done = job("kernel_ends.py", 2, "host", NUMBA_CACHE_DIR=str(cache), ATOLL_WAIT_TIMEOUT="2")
+def test_a_wait_that_never_ends_is_an_exception(quick_job: Job) -> None:
+    done = quick_job("kernel_ends.py", 2, "host", ATOLL_WAIT_TIMEOUT="2")
     assert done.stdout.count("timed out as it should") == 2
 
 
-def test_waits_are_named_as_they_were_called(job: Job, cache: Path) -> None:
-    done = job("numba_reports.py", 2, NUMBA_OPT="0", ATOLL_WAIT_TIMEOUT="1.5")
+def test_waits_are_named_as_they_were_called(quick_job: Job) -> None:
+    done = quick_job("numba_reports.py", 2, ATOLL_WAIT_TIMEOUT="1.5")
     assert "all waits are named" in done.stdout
 
 
@@ -92,7 +106,14 @@ def test_one_pe_compiles_a_kept_kernel_and_the_others_load_it(job: Job, tmp_path
         print(sum(one.host.stats.cache_misses.values()), "compiled")
         """
     compiled = [
-        sum(map(int, re.findall(r"(\d+) compiled", job(code, 3, NUMBA_CACHE_DIR=str(tmp_path)).stdout)))
+        sum(
+            map(
+                int,
+                re.findall(
+                    r"(\d+) compiled", job(code, 3, NUMBA_OPT="0", NUMBA_CACHE_DIR=str(tmp_path)).stdout
+                ),
+            )
+        )
         for _ in range(2)
     ]
     assert compiled == [2, 0]
@@ -100,12 +121,12 @@ def test_one_pe_compiles_a_kept_kernel_and_the_others_load_it(job: Job, tmp_path
 
 def test_kept_kernels_are_of_any_number_of_pes(job: Job, tmp_path: Path) -> None:
     for n, how in ((2, "first"), (1, ""), (3, "")):
-        done = job("kept_kernels.py", n, how, NUMBA_CACHE_DIR=str(tmp_path))
+        done = job("kept_kernels.py", n, how, NUMBA_OPT="0", NUMBA_CACHE_DIR=str(tmp_path))
         assert how or done.stdout.count("found 2 kernels") == n, done.stdout
 
 
-def test_compile_errors_have_one_line(job: Job) -> None:
-    done = job(
+def test_compile_errors_have_one_line(quick_kept_job: Job) -> None:
+    done = quick_kept_job(
         """
         import atoll.numba as dev, numba
         from numba.core.errors import TypingError
@@ -165,16 +186,16 @@ def test_compile_errors_have_one_line(job: Job) -> None:
     assert "done" in done.stdout
 
 
-def test_a_message_longer_than_its_mailbox_is_an_exception(job: Job) -> None:
-    done = job(
+def test_a_message_longer_than_its_mailbox_is_an_exception(quick_job: Job) -> None:
+    done = quick_job(
         """
         import atoll.numba as dev
         atoll.init()
         me, n = atoll.my_pe(), atoll.n_pes()
-        @dev.kernel
+        @dev.kernel(cache=True)
         def posts(team, box, x, pe):
             dev.post(team, box, x, pe)
-        @dev.kernel
+        @dev.kernel(cache=True)
         def receives(team, box, x, pe):
             dev.receive(team, box, x, pe)
         box = dev.mailbox(16)
@@ -198,21 +219,21 @@ def test_a_message_longer_than_its_mailbox_is_an_exception(job: Job) -> None:
     assert done.stdout.count("done") == 2
 
 
-def test_a_pe_outside_the_team_is_an_exception(job: Job) -> None:
-    done = job("kernel_ends.py", 2, "host-pe")
+def test_a_pe_outside_the_team_is_an_exception(quick_job: Job) -> None:
+    done = quick_job("kernel_ends.py", 2, "host-pe")
     assert done.stdout.count("refused as it should") == 2
 
 
-def test_peer_and_ptr_of_a_pe_outside_the_team(job: Job) -> None:
-    done = job(
+def test_peer_and_ptr_of_a_pe_outside_the_team(quick_job: Job) -> None:
+    done = quick_job(
         """
         import atoll.numba as dev
         atoll.init()
         x = atoll.zeros(4)
-        @dev.kernel
+        @dev.kernel(cache=True)
         def far(team, x):
             dev.peer(team, x, 900)[0] = 1
-        @dev.kernel
+        @dev.kernel(cache=True)
         def address(team, x):
             dev.ptr(team, x, -1)
         for kernel, pe in (far, 900), (address, -1):
@@ -227,9 +248,9 @@ def test_peer_and_ptr_of_a_pe_outside_the_team(job: Job) -> None:
     assert done.stdout.count("refused") == 4
 
 
-def test_arrays_that_a_kernel_refuses(job: Job) -> None:
+def test_arrays_that_a_kernel_refuses(quick_kept_job: Job) -> None:
     """An ordinary array in place of a symmetric one, freed ones, those of an earlier job, integers too long."""
-    done = job(
+    done = quick_kept_job(
         """
         import atoll.numba as dev
         @dev.kernel
@@ -302,8 +323,8 @@ def test_launches_that_cannot_be() -> None:
         dev.mailbox("a")  # type: ignore[arg-type]
 
 
-def test_an_argument_that_is_not_a_team_is_named(job: Job) -> None:
-    done = job(
+def test_an_argument_that_is_not_a_team_is_named(quick_kept_job: Job) -> None:
+    done = quick_kept_job(
         """
         import atoll.numba as dev
         @dev.kernel
@@ -350,9 +371,10 @@ def test_a_pe_that_ends_ends_the_wait_of_another(job: Job, status: int) -> None:
         )
 
 
-def test_the_guides_program(job: Job) -> None:
+def test_the_guides_program(quick_kept_job: Job) -> None:
     page = (ROOT / "docs/kernels.md").read_text()
     program = re.search(r"```python\n# ring.py[^\n]*\n(.*?)```", page, re.S)
     assert program is not None
-    done = job(program[1].replace("sys.argv[1] if len(sys.argv) > 1 else ", ""), 2)
+    text = program[1].replace("sys.argv[1] if len(sys.argv) > 1 else ", "")
+    done = quick_kept_job(with_kept_kernels(text), 2)
     assert "PE 0 is done" in done.stdout and "PE 1 is done" in done.stdout

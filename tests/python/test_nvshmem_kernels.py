@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.mark.timeout(4 * HANG_GUARD)
 def test_kernels_on_the_host(job: Job) -> None:
     """Every family by its functions for one thread, which every scope is there."""
-    assert job("nvshmem_numba.py", 2, "thread").stdout == "done\n" * 2
+    assert job("nvshmem_numba.py", 2, "thread", NUMBA_OPT="0").stdout == "done\n" * 2
 
 
 @pytest.mark.timeout(4 * HANG_GUARD)
@@ -31,7 +31,7 @@ def test_all_functions_for_blocks_compile_for_gpus(package: str) -> None:
 
 
 def test_a_program_of_nbshmem(job: Job) -> None:
-    assert job("nbshmem_kernels.py", 2, ATOLL_COMPAT="nbshmem").stdout == "done\n" * 2
+    assert job("nbshmem_kernels.py", 2, ATOLL_COMPAT="nbshmem", NUMBA_OPT="0").stdout == "done\n" * 2
 
 
 MISTAKES = {

@@ -51,9 +51,9 @@ def on_cpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("n", [1, 3])
 @pytest.mark.parametrize("name", ON_CPUS)
-def test_on_cpus(job: Job, on_cpus: Path, name: str, n: int) -> None:
+def test_on_cpus(kept_job: Job, on_cpus: Path, name: str, n: int) -> None:
     pytest.importorskip("numba", reason="Numba is not installed (pip install numba)")
-    job(str(on_cpus / name), n, NUMBA_OPT="0", NUMBA_CACHE_DIR=str(on_cpus))
+    kept_job(str(on_cpus / name), n, NUMBA_OPT="0", NUMBA_CACHE_DIR=str(on_cpus))
 
 
 def test_processes_that_something_else_started(tmp_path: Path) -> None:

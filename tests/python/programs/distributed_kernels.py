@@ -23,19 +23,19 @@ if language == "numba":
     import atoll.numba as dev
     from atoll.arrays import numba as dist
 
-    @dev.kernel
+    @dev.kernel(cache=True)
     def transpose(team: Any, a: Any, x: Any, b: Any, y: Any, rows: int, columns: int) -> None:
         for k in dev.grid_range(rows * columns):
             i, j = k // columns, k % columns
             if i % team.n_pes == team.my_pe:
                 dist.put(team, b, y, (j, i), dist.get(team, a, x, (i, j)))
 
-    @dev.kernel
+    @dev.kernel(cache=True)
     def count(team: Any, a: Any, x: Any, n: int) -> None:
         for k in dev.grid_range(n):
             dist.add(team, a, x, (k,), 2)
 
-    @dev.kernel
+    @dev.kernel(cache=True)
     def in_four(team: Any, a: Any, x: Any, b: Any, y: Any) -> None:
         for k in dev.grid_range(16):
             i, j = k // 8, k // 4 % 2

@@ -5,12 +5,12 @@ from __future__ import annotations
 import atoll
 import atoll.numba as dev
 import numpy as np
-from numba_setup import kernel_of, me, n, new, read, right, start
+from numba_setup import kernel, me, n, new, read, right, start
 
 STEPS = 3
 
 
-@kernel_of(cache=False)
+@kernel
 def steps(team, x, signal, total, right):
     for step in range(1, STEPS + 1):
         began = dev.trace_begin(team)
