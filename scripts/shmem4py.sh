@@ -3,13 +3,13 @@
 # build/shmem4py-src. The status is 75 if pip cannot fetch them. Does nothing if both folders exist.
 #
 #   shmem4py.sh           compiled with pip's options, for measurements
-#   shmem4py.sh --quick   in less than half the time, with less optimisation, for tests
+#   shmem4py.sh --quick   in less than half the time, without optimisation, for tests
 source "$(dirname "$0")/lib.sh"
 version=1.0.0
 venv=build/shmem4py-venv
 source=build/shmem4py-src
 oshcc=$PWD/.venv/bin/oshcc
-[ "${1:-}" = --quick ] && flags="-O1 -g0" || flags=
+[ "${1:-}" = --quick ] && flags="-O0 -g0" || flags=
 include=$("$oshcc" -show -c | grep -o -- '-I[^ ]*' | head -1)
 headers=$({ cat "$oshcc"; find -L "${include#-I}" -path '*shmem*' -type f -print0 | sort -z | xargs -0 cat; } | sha256sum)
 state="shmem4py $version for $("$python" --version), headers ${headers%% *}"
