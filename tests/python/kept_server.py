@@ -143,6 +143,8 @@ def main() -> None:
         stream.write(json.dumps(what) + "\n")
         stream.flush()
 
+    gc.collect()
+    gc.freeze()  # so that the collections after each program do not look at the objects of these modules
     say(pe=PE)
     for line in stream:
         request = json.loads(line)
