@@ -92,33 +92,6 @@ def test_cached_kernels_belong_to_one_atoll(job: Job, cache: Path) -> None:
     assert [text.split()[-1] for text in said] == ["1", "0", "1", "0", "0"]
 
 
-def test_functions_that_a_kernel_calls_are_linked_into_it(quick_kept_job: Job) -> None:
-    """They become no machine code of their own."""
-    done = quick_kept_job(
-        """
-        import atoll.numba as dev
-        from numba.core import codegen
-        atoll.init()
-        made, engine = [], codegen.JITCodeLibrary._finalize_specific
-        def noted(library):
-            made.append(library.name)
-            engine(library)
-        codegen.JITCodeLibrary._finalize_specific = noted
-        @dev.kernel
-        def one(team, x):
-            dev.p(team, x, 7, team.my_pe)
-            dev.barrier(team)
-        x = atoll.zeros(1)
-        dev.launch(one, 1, 1)(atoll.WORLD, x)
-        codegen.JITCodeLibrary._finalize_specific = engine
-        assert x[0] == 7
-        print([name for name in made if name != "nrt"])  # Numba's own runtime, in its first compilation
-        """,
-        1,
-    )
-    assert done.stdout == "['one']\n"
-
-
 def test_one_pe_compiles_a_kept_kernel_and_the_others_load_it(job: Job, tmp_path: Path) -> None:
     """Also where the kernels of PEs have other types, which Numba keeps in one index."""
     code = """

@@ -17,7 +17,6 @@ from ... import _ptx, _versions
 from ..._device import DeviceTeam
 from .._checks import check
 from .._types import Kind
-from ._linked import OPTIONS
 
 
 class Target(NamedTuple):
@@ -183,7 +182,7 @@ def implement(target: Target, stub: Callable[..., Any]) -> Callable[[F], F]:
         if target.extending is None:
             return generator
         # Python never calls these functions, and wrappers for it would be a tenth of the time of compiling.
-        options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **OPTIONS} if target is HOST else {}
+        options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True} if target is HOST else {}
         target.extending.overload(stub, options, strict=False, target=target.name)(generator)
         return generator
 
