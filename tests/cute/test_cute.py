@@ -74,8 +74,8 @@ def test_kernels_of_the_benchmark_compile(tmp_path: Path) -> None:
         cubin = (tmp_path / f"{row.key}.bin").read_bytes()
         assert cubin.startswith(b"\x7fELF"), row.key
         assert f".text.{entries[row.key]}\0".encode() in cubin, row.key
-        assert f"atoll_look_around_{row.kernel}\0".encode() in cubin, f"{row.key}: no wait that can end"
-        assert b"atoll_look_within" not in cubin, f"{row.key}: a bound that was not given"
+        assert f"atoll_check_job_{row.kernel}\0".encode() in cubin, f"{row.key}: no wait that can end"
+        assert b"atoll_check_within" not in cubin, f"{row.key}: a bound that was not given"
         assert b"atoll_refuse_place" not in cubin, f"{row.key}: addresses are looked at"
 
 
@@ -94,15 +94,15 @@ def test_addresses_are_checked_if_everything_is_checked(tmp_path: Path, check: s
     two = {"g", "put_signal", "put_signal_nbi", "reduce", "tile_reduce"}
     found = in_ptx(tmp_path, "places", ATOLL_CHECK=check)
     for name, one in found.items():
-        looks = 0 if check != "all" else 2 if name in two else 1
-        assert one["called"].get("atoll_refuse_place", 0) == looks, (name, one)
-        assert one["wrong_place"] == (looks > 0), (name, one)
+        checks = 0 if check != "all" else 2 if name in two else 1
+        assert one["called"].get("atoll_refuse_place", 0) == checks, (name, one)
+        assert one["wrong_place"] == (checks > 0), (name, one)
 
 
 @pytest.mark.timeout(LIMIT)
 def test_every_wait_takes_a_bound_and_has_no_code_without_one(tmp_path: Path) -> None:
     for name, one in in_ptx(tmp_path, "bounds").items():
         is_bounded = re.search("of its own|dynamic", name) is not None
-        wanted, other = ("within", "around")[:: 1 if is_bounded else -1]
-        assert one["called"].get(f"atoll_look_{wanted}", 0) > 0, (name, one)
-        assert f"atoll_look_{other}" not in one["called"], (name, one)
+        wanted, other = ("within", "job")[:: 1 if is_bounded else -1]
+        assert one["called"].get(f"atoll_check_{wanted}", 0) > 0, (name, one)
+        assert f"atoll_check_{other}" not in one["called"], (name, one)

@@ -93,14 +93,14 @@ def begin_out(out: Outbox) -> Outbox:
 
 
 @cute.jit
-def _look_at_taken(mine: Int64, number: Int64, taken: Int64):
+def _poll_taken(mine: Int64, number: Int64, taken: Int64):
     if number & (DEPTH // 2 - 1) == 0:  # for the next message, which need not wait for this load
         taken = prim.load(Int64, mine + TAKEN, SYSTEM)
     return taken
 
 
 def end_out(out: Outbox) -> Outbox:
-    taken = _look_at_taken(out.mine, out.number, out.taken)
+    taken = _poll_taken(out.mine, out.number, out.taken)
     meet_threads(out.team.control, out.scope)
     return replace(out, taken=taken)
 
@@ -212,7 +212,7 @@ def receive_message(come: Inbox, dst) -> Inbox:
 
 
 @cute.jit
-def _looks_come(at: Int64, flag: Int32, scope: Constexpr):
+def _polls_come(at: Int64, flag: Int32, scope: Constexpr):
     here = Int32(0)
     if rank_of(scope) == 0:
         _, here = load_flagged(at, flag)
@@ -222,7 +222,7 @@ def _looks_come(at: Int64, flag: Int32, scope: Constexpr):
 def has_come(come: Inbox):
     """Return to all threads of the scope whether the next message has begun to arrive."""
     coming = begin_in(come)
-    here = _looks_come(slot_here(coming), flag_here(coming), come.scope)
+    here = _polls_come(slot_here(coming), flag_here(coming), come.scope)
     return share(come.team.control, come.scope, here) != 0
 
 

@@ -46,9 +46,9 @@ def call_of(operation: int, tag, bound_ns) -> Call:
 
 def check_job(control, call: Call, subject: int, peer, at, expected, found, since):
     words = [control, Int32(call.operation), Int32(subject), peer, call.tag, at, expected, found, since]  # fmt: skip
-    name, own = "atoll_look_around", []
+    name, own = "atoll_check_job", []
     if call.bound is not None:
-        name, own = "atoll_look_within", [call.bound]
+        name, own = "atoll_check_within", [call.bound]
     kernel = kernel_name()
     text = _ptx.check_job(bound="$10" if own else "", kernel=kernel)
     return apart(f"{name}_{kernel}", text, f"=l,l,r,r,r,r,l,l,l,l{',l' * len(own)}", Int64, [*words, *own])

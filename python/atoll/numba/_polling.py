@@ -84,7 +84,7 @@ def check_job(control, call, subject, peer, address, expected, found, since):
     """Check the other things that end a wait, by the form with its own bound only if the call gave one."""
 
     def within(control, call, subject, peer, address, expected, found, since):
-        return p.check_job_within(
+        return p.check_within(
             control, call.operation, subject, peer, tag_of(call), address, expected, found, since, call.bound
         )
 

@@ -194,7 +194,7 @@ def check_job(control, operation, subject, peer, tag, address, expected, found, 
     """Check the other things that end the wait. Returns the start of the wait: `since`, or now if that is 0."""
 
 
-def check_job_within(control, operation, subject, peer, tag, address, expected, found, since, bound):
+def check_within(control, operation, subject, peer, tag, address, expected, found, since, bound):
     """check_job for a wait with its own bound, in ns; 0: no bound."""
 
 

@@ -38,7 +38,7 @@ _WAITS = tl.constexpr(
         for bounded in _BOTH
     }
 )
-_LOOKS_AROUND = tl.constexpr(
+_CHECKS_JOB = tl.constexpr(
     {(*form, bounded): _ptx.check_job_by_first(*form, bounded) for form in _FORMS for bounded in _BOTH}
 )
 _FLAGGED = tl.constexpr(
@@ -63,8 +63,8 @@ def _wait_text(kind, compare, order, bounded):
 
 
 @constexpr_function
-def _look_around_text(kind, compare, bounded):
-    return _LOOKS_AROUND.value[(_form(kind), compare, bounded)]
+def _check_job_text(kind, compare, bounded):
+    return _CHECKS_JOB.value[(_form(kind), compare, bounded)]
 
 
 @constexpr_function
@@ -140,7 +140,7 @@ def check_job(team, word, cmp: tl.constexpr, value, operation: tl.constexpr, tag
         if is_given(bound):
             operands = operands + (at_int64(bound),)
         return tl.inline_asm_elementwise(
-            _look_around_text(kind, cmp, is_given(bound)), f"=&l,l,r,r,l,l,l,r,l{own}", operands,
+            _check_job_text(kind, cmp, is_given(bound)), f"=&l,l,r,r,l,l,l,r,l{own}", operands,
             tl.int64, is_pure=False, pack=1,
         )  # fmt: skip
 

@@ -134,7 +134,7 @@ def calls_of(name: str, function: Any) -> None:
     ptx = compiled.__ptx__
     entry = re.search(r"\.entry [^{]*\{(.*?)^\}", ptx, re.S | re.M)
     assert entry is not None, name
-    called = re.findall(r"\b(atoll_(?:refuse_place|check_job|check_job_within))_\w*", entry[1])
+    called = re.findall(r"\b(atoll_(?:refuse_place|check_job|check_within))_\w*", entry[1])
     called_once = {one: called.count(one) for one in sorted(set(called))}
     found[name] = {"called": called_once, "wrong_place": ptx.count(WRONG_PLACE)}
 

@@ -44,7 +44,7 @@ for name, (_, function) in places.CALLS.items():
 if "bounds" in sys.argv:
     for _, kernel, values in numba_bounds.waits:
         ptx = ptx_of(kernel.function, [team, *values])
-        bounds[kernel.__name__] = [calls(ptx, "atoll_look_within") > 0, calls(ptx, "atoll_look_around") > 0]
+        bounds[kernel.__name__] = [calls(ptx, "atoll_check_within") > 0, calls(ptx, "atoll_check_job") > 0]
 kept = cuda.jit(cache=True)(places.CALLS["p"][1])
 key = kept._cache._index_key((kept.typeof_pyval(team),), SimpleNamespace(magic_tuple=lambda: ()))
 same = pickle.loads(pickle.dumps(key)) == key

@@ -100,7 +100,7 @@ def launch(function: Any, grid: Any, block: Any, **options: Any) -> Any:
         )
         if not MLIR:  # it inlines the function into the kernel
             given = "bound_ns" in inspect.getsource(function.function)
-            assert ("atoll_look_within" in ptx) == given, f"{function.__name__}: a bound that was not given"
+            assert ("atoll_check_within" in ptx) == given, f"{function.__name__}: a bound that was not given"
         assemble(ptx)
         # Bulk copies need sm_90, and so do their waits; for other GPUs threads copy.
         bulk = function.__name__ == "bulk"

@@ -412,17 +412,17 @@ def _(*kinds):
 @does(p.check_job)
 def _(control, operation, subject, peer, tag, address, expected, found, since):
     def check_job(control, operation, subject, peer, tag, address, expected, found, since):
-        return p.check_job_within(control, operation, subject, peer, tag, address, expected, found, since, 0)
+        return p.check_within(control, operation, subject, peer, tag, address, expected, found, since, 0)
 
     return check_job
 
 
-@does(p.check_job_within)
+@does(p.check_within)
 def _(control, operation, subject, peer, tag, address, expected, found, since, bound):
     watch, team = AT["watch"], AT["team"]
     long, short = types.int64, types.int32
 
-    def check_job_within(control, operation, subject, peer, tag, address, expected, found, since, bound):
+    def check_within(control, operation, subject, peer, tag, address, expected, found, since, bound):
         time = now()
         if control == 0:
             return time
@@ -434,7 +434,7 @@ def _(control, operation, subject, peer, tag, address, expected, found, since, b
             raise RuntimeError("a wait of an Atoll kernel ended; atoll.numba.raise_ended() says why")
         return time if since == 0 else since
 
-    return check_job_within
+    return check_within
 
 
 NotSymmetric = _atoll.NotSymmetric

@@ -103,7 +103,7 @@ def polls(stub, text: str, count: int):
 
 
 polls(p.check_job, _ptx.check_job(), 9)
-polls(p.check_job_within, _ptx.check_job(bound="$10"), 10)
+polls(p.check_within, _ptx.check_job(bound="$10"), 10)
 
 
 def refuse_pe(control, n_pes, operation, pe): ...

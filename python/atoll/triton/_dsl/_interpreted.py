@@ -18,7 +18,7 @@ from ._patching import patch_once
 
 patch_once()
 _INTS, _WORDS = [ctypes.c_int] * 5, [ctypes.c_uint64] * 5
-_look = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *_INTS, *_WORDS)(_atoll._kernel_check())
+_check = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *_INTS, *_WORDS)(_atoll._kernel_check())
 _write = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64, ctypes.c_int, *[ctypes.c_uint64] * 3
 )(_atoll._kernel_trace())
@@ -65,7 +65,7 @@ def _at_control(control: int, name: str, kind) -> int:
     return kind.from_address(control + AT[name]).value
 
 
-def _look_from(control, operation, subject, peer, tag, address, expected, found, waited, bound) -> None:
+def _check_from(control, operation, subject, peer, tag, address, expected, found, waited, bound) -> None:
     """Raise the error that ends a kernel, if there is one: Timeout, PeDied, InvalidArgument,
     KeyboardInterrupt.
     """
@@ -73,7 +73,7 @@ def _look_from(control, operation, subject, peer, tag, address, expected, found,
         _at_control(control, "watch", ctypes.c_uint64),
         _at_control(control, "team", ctypes.c_int),
     )
-    if _look(watch, operation, team, subject, peer, tag, address, expected, found, waited, bound):
+    if _check(watch, operation, team, subject, peer, tag, address, expected, found, waited, bound):
         _atoll._kernel_ended()
 
 
@@ -84,7 +84,7 @@ def pause(team, address, form, cmp, expected, found, operation, peer, tag, since
     if control != 0:
         subject = int(_ptx.reported(form, _number(cmp))) if form else AT["subject wait"]
         bits = (1 << int(form[1:] if form else 32)) - 1
-        _look_from(
+        _check_from(
             control, _number(operation), subject, _number(peer), _number(tag), _number(address),
             _number(expected) & bits, _number(found) & bits, now - since if since else 0, _number(bound),
         )  # fmt: skip
@@ -110,7 +110,7 @@ def refuse_pe(team, pe, operation) -> None:
     control, n_pes = _number(team.control), _number(team.n_pes)
     wrong = [one for one in _numbers(pe) if not 0 <= one < n_pes]
     if wrong and control != 0 and _at_control(control, "checks", ctypes.c_uint) != 0:
-        _look_from(control, _number(operation), AT["subject wrong_pe"], wrong[0], 0, 0, n_pes, 0, 0, 0)
+        _check_from(control, _number(operation), AT["subject wrong_pe"], wrong[0], 0, 0, n_pes, 0, 0, 0)
 
 
 def _called() -> str:
