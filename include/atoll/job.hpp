@@ -42,6 +42,10 @@ struct JobOptions {
     /// check_kernels has not been called for some seconds. The program can then handle the error as an
     /// exception.
     bool raise_kernel_errors = false;
+    /// Updates of other PEs' words that the front notes itself, for hang reports. The library notes the
+    /// others on its slow paths.
+    enum class Notes { none, signals, all };
+    Notes notes = Notes::none;
 };
 
 /// Returns an identifier for a new job: random, printable, at most 128 characters. Local.

@@ -110,10 +110,10 @@ class ATOLL_API RmaOps : public ContextBase {
         put_signal_bytes(dst, src, bytes_of<T>(count), signal, value, op, pe);
     }
     void signal_set(std::uint64_t* signal, std::uint64_t value, int pe) const {
-        signal_op(signal_place(signal, pe), signal, value, SignalOp::set, pe);
+        signal_op(signal_place(SignalOp::set, signal, value, pe), signal, value, SignalOp::set, pe);
     }
     void signal_add(std::uint64_t* signal, std::uint64_t value, int pe) const {
-        signal_op(signal_place(signal, pe), signal, value, SignalOp::add, pe);
+        signal_op(signal_place(SignalOp::add, signal, value, pe), signal, value, SignalOp::add, pe);
     }
     /// Loads this PE's own signal word, with acquire order.
     std::uint64_t signal_fetch(const std::uint64_t* signal) const {
@@ -163,7 +163,7 @@ class ATOLL_API RmaOps : public ContextBase {
     void put_signal_bytes(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
                           std::uint64_t value, SignalOp op, int pe) const {
         // The signal address is checked before the data move: a call that is refused moves nothing.
-        std::uint64_t* const word = signal_place(signal, pe);
+        std::uint64_t* const word = signal_place(op, signal, value, pe);
         if (bytes != 0) {
             check_local_memory(src, bytes);
             if (const int there = route_any(dst, bytes, pe); there >= 0 && !has_devices()) [[likely]]
@@ -224,8 +224,8 @@ class ATOLL_API RmaOps : public ContextBase {
         for (std::size_t i = 0; i < n_blocks; ++i, dst += dst_stride, src += src_stride)
             copy(dst, src, block * sizeof(T));
     }
-    std::uint64_t* signal_place(std::uint64_t* signal, int pe) const {
-        std::uint64_t* const there = place_of(signal, pe);
+    std::uint64_t* signal_place(SignalOp op, std::uint64_t* signal, std::uint64_t value, int pe) const {
+        std::uint64_t* const there = place_for(op, signal, value, pe);
         check_aligned(signal, sizeof *signal);
         return there;
     }

@@ -7,10 +7,13 @@ file, which the receiver maps. So the receiver's array is that memory, and no se
 from __future__ import annotations
 
 import array
+import io
 import mmap
 import os
 import pickle
 import socket
+import types
+from collections import ChainMap
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -24,11 +27,38 @@ _INLINE, _BESIDE = b"\0", b"\1"
 
 def pickler() -> Callable[..., bytes]:
     """Return cloudpickle.dumps if cloudpickle is installed, else pickle.dumps."""
-    try:
-        cloudpickle: Any = import_module("cloudpickle")
-    except ImportError:
-        return pickle.dumps
-    dumps: Callable[..., bytes] = cloudpickle.dumps
+    global _with_files
+    if _with_files is None:
+        try:
+            _with_files = _dumps_with_files(import_module("cloudpickle"))
+        except ImportError:
+            return pickle.dumps
+    return _with_files
+
+
+_with_files: Callable[..., bytes] | None = None
+
+
+def _dumps_with_files(cloudpickle: Any) -> Callable[..., bytes]:
+    """Return cloudpickle.dumps, but code keeps the name of its file, for tracebacks and reports.
+
+    cloudpickle replaces it so that equal functions have equal bytes.
+    """
+    reduce_code = cloudpickle.Pickler.dispatch_table[types.CodeType]
+
+    def reduce_with_file(code: types.CodeType) -> tuple[Any, ...]:
+        make, parts, *others = reduce_code(code)
+        named = tuple(code.co_filename if part == "<dynamic-code>" else part for part in parts)
+        return make, named, *others
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        dispatch_table = ChainMap({types.CodeType: reduce_with_file}, cloudpickle.Pickler.dispatch_table)
+
+    def dumps(value: object, protocol: int | None = None, buffer_callback: Any = None) -> bytes:
+        with io.BytesIO() as file:
+            Pickler(file, protocol=protocol, buffer_callback=buffer_callback).dump(value)
+            return file.getvalue()
+
     return dumps
 
 

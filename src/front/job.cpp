@@ -19,6 +19,8 @@ std::unique_ptr<core::JobState> start(const JobOptions& options) {
     if (options.checks_args_by_default && !settings.check_given) settings.check = common::CheckLevel::args;
     settings.static_data = options.static_data;
     settings.raise_kernel_errors = options.raise_kernel_errors;
+    settings.front_notes_signals = options.notes != JobOptions::Notes::none;
+    settings.front_notes_writes = options.notes == JobOptions::Notes::all;
     return front::new_job(bootstrap::choose(options, settings), settings);
 }
 

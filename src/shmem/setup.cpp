@@ -31,6 +31,7 @@ int thread_level = SHMEM_THREAD_SINGLE;
 
 JobOptions job_options() {
     JobOptions options;
+    options.notes = JobOptions::Notes::signals;
     options.static_data = is_linked_by_executable() && !has_tsan_inside();
     return options;
 }

@@ -73,11 +73,11 @@ class ATOLL_API ContextBase {
     int route_any(const void* symmetric, std::size_t bytes, int pe) const {
         return is_in_heap(symmetric, bytes, pe) ? map_.slot(pe) : route_elsewhere(symmetric, bytes, pe);
     }
-    /// Address of one element on `pe` for loads and stores of the host; null if the routed forms must be
-    /// used.
-    template <class T> T* place_of(T* symmetric, int pe) const {
+    /// Address at which the host updates one element on `pe` by `op`, an AtomicOp or SignalOp; null if the
+    /// routed forms must be used. The slow path notes the update for hang reports.
+    template <class Op, class T> T* place_for(Op op, T* symmetric, T value, int pe) const {
         if (!is_in_heap(symmetric, sizeof(T), pe)) [[unlikely]] {
-            const int elsewhere = route_elsewhere(symmetric, sizeof(T), pe);
+            const int elsewhere = route_update(op, symmetric, value, pe);
             return elsewhere < 0 ? nullptr : window_.at(symmetric, elsewhere);
         }
         const int slot = map_.slot(pe);
@@ -97,6 +97,13 @@ class ATOLL_API ContextBase {
     ContextBase() = default;
     int route_elsewhere(const void* symmetric, std::size_t bytes, int pe) const;
     int route_checked(const void* symmetric, std::size_t bytes, int pe) const;
+    void count_first_move() const noexcept;
+    /// `route_elsewhere` of an atomic operation or a signal, which is noted.
+    int route_atomic(AtomicOp op, DType type, const void* symmetric, std::uint64_t value, int pe) const;
+    int route_update(SignalOp op, const std::uint64_t* signal, std::uint64_t value, int pe) const;
+    template <class T> int route_update(AtomicOp op, const T* symmetric, T value, int pe) const {
+        return route_atomic(op, dtype<T>, symmetric, to_word(value), pe);
+    }
     /// Checks that the host can load and store this memory of this PE, as far as checks are on. Throws Error:
     /// not_symmetric, use_after_free.
     void check_range(const void* symmetric, std::size_t bytes) const;
@@ -106,7 +113,7 @@ class ATOLL_API ContextBase {
     // The members that fast paths read are adjacent: 64 bytes up to window_.my_slot.
     const std::atomic<bool>* has_devices_ = nullptr;
     TeamMap map_;
-    Window window_;
+    mutable Window window_;  ///< `fast_bytes` grows when the first moves are over
     std::shared_ptr<core::ContextState> state_;
     core::JobState* job_ = nullptr;
     int spins_ = 0;

@@ -35,10 +35,22 @@ std::string of_code(PyFrameObject* frame, const char* attribute) {
     return text == nullptr ? "" : text;
 }
 
+/// The name of the call that PEs compare before its function runs: the first argument of `compared`.
+std::string compared_call(PyFrameObject* frame) {
+    if (of_code(frame, "co_name") != "compared") return {};
+    const nb::object locals =
+        nb::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(frame), "f_locals"));
+    if (!locals.is_valid()) return {};
+    const nb::object name = nb::steal(PyMapping_GetItemString(locals.ptr(), "name"));
+    const char* text = text_of(name);
+    return text == nullptr ? "" : text;
+}
+
 /// The name of a frame's function, if users call it and it makes calls of its own: "exchange_halo".
 std::string operation_of(PyFrameObject* frame, std::string_view module) {
     static constexpr std::string_view groups[] = {"atoll.arrays", "atoll.fft", "atoll.sparse"};
-    if (module == "atoll.arrays._compared" || module == "atoll.arrays._ufuncs") return {};
+    if (module == "atoll.arrays._compared") return compared_call(frame);
+    if (module == "atoll.arrays._ufuncs") return {};
     if (std::ranges::none_of(groups, [&](std::string_view group) { return module.starts_with(group); }))
         return {};
     std::string name = of_code(frame, "co_name");

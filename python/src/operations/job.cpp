@@ -127,6 +127,7 @@ PyObject* init_body(const Arguments<5>& a) {
     JobOptions options;
     options.raise_kernel_errors = true;
     options.checks_args_by_default = true;
+    options.notes = JobOptions::Notes::all;
     if (given(a[0])) options.unique_id = text_of(a[0]);
     if (given(a[1])) options.pe = count_of("pe", a[1]);
     if (given(a[2])) options.n_pes = count_of("n_pes", a[2]);

@@ -55,9 +55,8 @@ std::string told_site(std::string_view error, int pe) {
     if (at == std::string_view::npos) return {};
     std::string_view rest = error.substr(at + begin.size());
     rest = rest.substr(0, std::min({rest.find(", PE "), rest.find("; ")}));
-    const std::size_t place = rest.rfind(site_begin);
-    if (place == std::string_view::npos) return {};
-    return std::string(common::file_name(rest.substr(place + site_begin.size())));
+    const auto [call, site] = core::split_placed(rest);
+    return std::string(common::file_name(site));
 }
 
 /// PEs that made the same call.
@@ -106,8 +105,8 @@ std::string text_of(const Alike& alike, std::string_view error, int failed, cons
         if (place.empty() && pe == failed && alike.call.state == EventState::failed) place = site;
         if (!place.empty()) break;
     }
-    return std::string(pe_begin) + common::pe_ranges(alike.pes) + std::string(called) + call_of(alike.call) +
-           (place.empty() ? "" : std::string(site_begin) + place);
+    return std::string(pe_begin) + common::pe_ranges(alike.pes) + std::string(called) +
+           core::placed_text(call_of(alike.call), place);
 }
 
 /// Empty if all PEs made the same call.
@@ -153,14 +152,29 @@ std::string differing_calls(const common::BoardView& board, int pe, std::string_
     const std::size_t call_at = first.find(called);
     if (named < 0 || named >= board.n_pes() || call_at == std::string_view::npos) return {};
     first.remove_prefix(call_at + called.size());
+    const std::string told_call = core::split_placed(first.substr(0, first.find(", PE "))).first;
     const Calls all = all_calls(board);
     const std::vector<EventCopy>& calls = all[static_cast<std::size_t>(named)];
     // An earlier error of such a call may have been caught.
     for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
-        if (!first.starts_with(common::operation_name(call->operation))) continue;
+        if (!told_call.starts_with(common::operation_name(call->operation))) continue;
         if (std::string text = difference(all, *call, error, pe, site); !text.empty()) return text;
     }
     return told;
+}
+
+std::string differing_last_call(const common::BoardView& board, int pe) {
+    const Calls all = all_calls(board);
+    const std::vector<EventCopy>& calls = all[static_cast<std::size_t>(pe)];
+    if (calls.empty() || calls.back().state >= EventState::ended) return {};
+    std::string told;  // as an error tells the sites
+    for (int other = 0; other < board.n_pes(); ++other)
+        for (const EventCopy& event : common::read_events(board.events(other)))
+            if (event.kind == EventKind::wait && event.team == calls.back().team &&
+                event.call == calls.back().call && !event.site.empty())
+                told += std::string(pe_begin) + std::to_string(other) + std::string(called) +
+                        core::placed_text("it", event.site) + "; ";
+    return difference(all, calls.back(), told, pe, {});
 }
 
 std::optional<EndedPe> ended_pe_of(std::string_view error) {
@@ -194,8 +208,8 @@ std::string ended_text(const common::BoardView& board, const EndedPe& ended, con
     const std::string last = ended.has_finalized ? std::string() : last_call_text(board, ended.pe);
     if (!last.empty()) text += " (" + last + ")";
     return text + ", and " + std::string(pe_begin) + std::to_string(pe) + " waited for it" +
-           (ended.call.empty() ? "" : " in " + ended.call) +
-           (site.empty() ? "" : std::string(site_begin) + site);
+           (ended.call.empty() ? std::string(site.empty() ? "" : site_begin) + site
+                               : " in " + core::placed_text(ended.call, site));
 }
 
 std::string last_call_text(const common::BoardView& board, int pe) {

@@ -139,6 +139,9 @@ void Job::on_death(int pe, int wait_status) {
     std::string sentence = "PE " + std::to_string(options_.first_pe + pe) + " " +
                            describe_wait_status(wait_status) + when + doing;
     const int number = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+    if (number == SIGABRT && !options_.join)
+        if (const std::string differing = differing_last_call(board_, pe); !differing.empty())
+            return end(pe, status, differing + "; " + sentence);
     const std::string last = number == 0 || options_.join ? std::string() : last_call_text(board_, pe);
     if (doing.empty() && !last.empty()) sentence += "; " + last;
     if (number == SIGSEGV || number == SIGBUS) {

@@ -71,6 +71,8 @@ struct Settings {
     bool static_data = false;  ///< symmetric static objects, requested by the front (JobOptions), not by a
                                ///< variable
     bool raise_kernel_errors = false;  ///< see JobOptions
+    bool front_notes_signals = false;  ///< see JobOptions::Notes
+    bool front_notes_writes = false;
     unsigned stream_blocks = 0;  ///< largest number of blocks of a stream collective's kernel; set by the
                                  ///< front, equal on all PEs; 0 = as many as fit
     int device = -1;             ///< ATOLL_DEVICE, LOCAL_RANK; -1 = by the number of the PE

@@ -191,10 +191,38 @@ std::string called_differently(const std::string& team) {
     return "PEs called a collective of " + team + std::string(differently);
 }
 
+namespace {
+constexpr std::string_view site_begin = " at ", inner_begin = " (its ";
+}  // namespace
+
+std::string placed_text(const std::string& call, std::string_view site) {
+    if (site.empty()) return call;
+    const std::size_t open = site.rfind(" (");
+    // Sites of C and C++ have "(main+0x4f)" there.
+    const bool has_call = open != std::string_view::npos && site.ends_with(')') &&
+                          site.find('+', open) == std::string_view::npos;
+    if (!has_call) return call + std::string(site_begin) + std::string(site);
+    const std::string_view outer = site.substr(open + 2, site.size() - open - 3);
+    return std::string(outer) + std::string(site_begin) + std::string(site.substr(0, open)) +
+           std::string(inner_begin) + call + ")";
+}
+
+std::pair<std::string, std::string> split_placed(std::string_view text) {
+    const std::size_t inner = text.find(inner_begin);
+    const std::string_view outer = text.substr(0, inner);
+    const std::size_t at = outer.rfind(site_begin);
+    const std::string_view site = at == outer.npos ? "" : outer.substr(at + site_begin.size());
+    if (inner == text.npos) return {std::string(outer.substr(0, at)), std::string(site)};
+    const std::string_view call = text.substr(inner + inner_begin.size());
+    return {std::string(call.substr(0, call.rfind(')'))),
+            std::string(site) + " (" + std::string(outer.substr(0, at)) + ")"};
+}
+
 std::string mismatch_text(const std::string& team, const CallOf& one, const CallOf& other) {
     const auto text = [](const CallOf& call) {
-        return "PE " + std::to_string(call.pe) + call_text(call.record) +
-               (call.site.empty() ? "" : " at " + call.site);
+        constexpr std::string_view called = " called ";
+        return "PE " + std::to_string(call.pe) + std::string(called) +
+               placed_text(call_text(call.record).substr(called.size()), call.site);
     };
     return called_differently(team) + text(one) + ", " + text(other) +
            difference_text(one.record, other.record) +

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace atl::core {
 
@@ -31,6 +32,12 @@ std::string called_differently(const std::string& team);
 inline constexpr std::string_view differently = " differently: ";
 /// The end of a sentence that names the calls of two groups of PEs. Python's errors have it, too.
 inline constexpr std::string_view calls_differ = ": the calls differ";
+
+/// "barrier at x.py:12". A site of a call that makes calls of its own names it first: "exchange_halo at
+/// heat.py:12 (its barrier)". `call` may have arguments.
+std::string placed_text(const std::string& call, std::string_view site);
+/// The call and the site of a placed text.
+std::pair<std::string, std::string> split_placed(std::string_view text);
 
 /// A member's call, and its place in the program: "program.py:12", or empty.
 struct CallOf {

@@ -5,6 +5,7 @@
 
 #include "common/text.hpp"
 #include "core/context/route.hpp"
+#include "core/context/update_notes.hpp"
 #include "core/job/job_state.hpp"
 #include "core/team/context_state.hpp"
 #include "transport/apply_atomic.hpp"
@@ -17,6 +18,7 @@ Context::Context(std::shared_ptr<core::ContextState> state) {
     job_ = &state->job();
     has_devices_ = &job_->devices().is_open();
     window_ = job_->window();
+    if (state->notes_first_moves()) window_.fast_bytes = 0;
     map_ = state->team().map();
     // With a polling transport, words change only through its progress: do not spin.
     const auto* transport = job_->transport();
@@ -125,7 +127,20 @@ void load_device_words(core::ContextState& ctx, void* dst, const void* words, st
     if (bytes != 0) ctx.job().device()->copies().get(dst, words, bytes, ctx.job().pe());
 }
 
+void ContextBase::count_first_move() const noexcept {
+    const std::size_t limit = job_->window().fast_bytes;
+    if (window_.fast_bytes == limit) [[likely]]
+        return;
+    // The next moves take the fast path. A thread that still reads the old limit takes this one once more.
+    if (state_->notes_next_move()) return;
+    window_.fast_bytes = limit;
+    job_->recorder->writes().has_lost.store(1, std::memory_order_relaxed);
+    if (!job_->settings().front_notes_signals)
+        job_->recorder->signals().has_lost.store(1, std::memory_order_relaxed);
+}
+
 int ContextBase::route_elsewhere(const void* symmetric, std::size_t bytes, int pe) const {
+    count_first_move();
     if (job_->heap().is_in_listed_block(symmetric, bytes)) [[likely]]  // ATOLL_CHECK=args
         return window_.counts ? -1 : map_.slot(pe);
     if (const gpu::DeviceMemory* device = job_->device(); device && device->holds(symmetric)) {
@@ -137,8 +152,23 @@ int ContextBase::route_elsewhere(const void* symmetric, std::size_t bytes, int p
 }
 
 int ContextBase::route_checked(const void* symmetric, std::size_t bytes, int pe) const {
+    count_first_move();
     check_range(symmetric, bytes);
     return window_.counts ? -1 : map_.slot(pe);
+}
+
+int ContextBase::route_atomic(AtomicOp op, DType type, const void* symmetric, std::uint64_t value,
+                              int pe) const {
+    const int slot = route_elsewhere(symmetric, size_of(type), pe);
+    core::note_atomic(*state_, op, type, symmetric, value, pe);
+    return slot;
+}
+
+int ContextBase::route_update(SignalOp op, const std::uint64_t* signal, std::uint64_t value, int pe) const {
+    const int slot = route_elsewhere(signal, sizeof *signal, pe);
+    if (!job_->settings().front_notes_signals)
+        core::note_signal(*state_, signal, value, op == SignalOp::add, pe);
+    return slot;
 }
 
 int ContextBase::world_pe(int pe) const noexcept { return state_->team().world_pe(pe); }
@@ -160,11 +190,15 @@ void RmaOps::put_elsewhere(void* dst, const void* src, std::size_t bytes, int pe
     Measured measured = measure(*state_, names[static_cast<int>(kind)], bytes, pe);
     measured.set_subject(dst);
     if (job_->heap().is_in_listed_block(dst, bytes) && is_ordinary(*this, src)) [[likely]] {
-        if (const int slot = map_.slot(pe); slot >= 0) return copy(window_.heap_at(dst, slot), src, bytes);
+        if (const int slot = map_.slot(pe); slot >= 0) {
+            copy(window_.heap_at(dst, slot), src, bytes);
+            return core::note_put(*state_, dst, src, bytes, pe);
+        }
     }
     route_any(dst, bytes, pe);
     check_local_memory(src, bytes);
     put_routed(*state_, dst, src, bytes, pe, kind != Move::nonblocking);
+    core::note_put(*state_, dst, is_ordinary(*this, src) ? src : nullptr, bytes, pe);
 }
 
 void RmaOps::get_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, Move kind) const {

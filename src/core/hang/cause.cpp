@@ -58,11 +58,11 @@ class Finder {
         return pes;
     }
 
-    /// The PEs that `pe` waits for. A wait for a signal lists none: it needs the PE that alone has sent it.
+    /// The PEs that `pe` waits for. A wait for a word lists none: it needs the PE that alone has updated it.
     std::vector<int> needed_by(int pe) const {
         std::vector<int> pes = awaited_by(doing_, pe);
         if (pes.empty() && of(pe).waits)
-            if (const int sender = only_signaller(doing_, pe); sender >= 0) pes = {sender};
+            if (const int sender = only_updater(doing_, pe); sender >= 0) pes = {sender};
         return pes;
     }
 
@@ -81,7 +81,7 @@ class Finder {
     }
 
     /// "barrier at solver.py:88".
-    std::string call_at(int pe) const { return of(pe).wait.operation + at(of(pe).wait.site); }
+    std::string call_at(int pe) const { return placed_text(of(pe).wait.operation, of(pe).wait.site); }
 
     /// ", and PE 0,2 wait for it in barrier at solver.py:88".
     std::string waiters_text(const std::vector<int>& pes, const std::vector<int>& awaited = {}) const {
@@ -114,8 +114,10 @@ class Finder {
         const CallRecord record = call_record(name.c_str(), a[0], a[1], a[2], a[3]);
         const bool waits_there =
             of(pe).waits && of(pe).wait.team_id == seen.team && of(pe).wait.call == seen.call;
-        return (told && is_record(record) ? call_text(record).substr(1) : "called " + name) +
-               (waits_there ? at(of(pe).wait.site) : "");
+        constexpr std::string_view called = " called ";
+        return "called " +
+               placed_text(told && is_record(record) ? call_text(record).substr(called.size()) : name,
+                           waits_there ? of(pe).wait.site : "");
     }
 
     /// Members of a team that made different calls with the same number.
@@ -249,10 +251,30 @@ class Finder {
         return mine.team == 0 ? " of the world team" : " of team " + std::to_string(mine.team);
     }
 
+    /// A circle of two PEs in calls of different teams, of which one call lacks the other PE alone. That one
+    /// has left the call out.
+    std::optional<Cause> left_out(const std::vector<int>& path) const {
+        if (path.size() != 2 || of(path[0]).wait.call == 0 || of(path[1]).wait.call == 0) return std::nullopt;
+        const bool first_lacks_one = targets(path[0]).size() == 1;
+        if (first_lacks_one == (targets(path[1]).size() == 1)) return std::nullopt;
+        const int absent = first_lacks_one ? path[1] : path[0], other = first_lacks_one ? path[0] : path[1];
+        const auto& call = of(other).wait;
+        std::vector<int> waiters;
+        for (const int pe : waiting_)
+            if (of(pe).wait.team_id == call.team_id && of(pe).wait.call == call.call) waiters.push_back(pe);
+        const auto text = [&](int pe) {
+            return placed_text(of(pe).wait.operation + team_text(pe, path), of(pe).wait.site);
+        };
+        return Cause{pe_text({absent}) + " waits in " + text(absent) + ", and " + pe_text(waiters) +
+                         verb(waiters, " waits", " wait") + " for it in " + text(other),
+                     {absent}};
+    }
+
     std::optional<Cause> circle() const {
         const std::vector<int> path = find_circle();
         if (path.empty()) return std::nullopt;
         if (auto cause = half_collective(path)) return cause;
+        if (auto cause = left_out(path)) return cause;
         std::vector<int> sorted = path;
         std::sort(sorted.begin(), sorted.end());
         std::string text = pe_text(sorted) + " wait for each other:";
@@ -260,8 +282,8 @@ class Finder {
         for (std::size_t i = 0; i < shown; ++i) {
             const auto& wait = of(path[i]).wait;
             text += std::string(i == 0 ? " " : ", ") + "PE " + std::to_string(path[i]) + " for PE " +
-                    std::to_string(path[(i + 1) % path.size()]) + " in " + wait.operation +
-                    team_text(path[i], path) + at(wait.site) + details_of(path[i]);
+                    std::to_string(path[(i + 1) % path.size()]) + " in " +
+                    placed_text(wait.operation + team_text(path[i], path), wait.site) + details_of(path[i]);
         }
         return Cause{text + (shown < path.size() ? ", …" : ""), path};
     }
@@ -332,6 +354,13 @@ class Finder {
                      pes};
     }
 
+    /// PEs that wait alike, and the known updates of their word.
+    struct Waiters {
+        std::string wait;
+        std::vector<int> pes;
+        WordUpdates updates;
+    };
+
     /// PEs that wait for a word, while no PE is left that could set it.
     std::optional<Cause> unset_words() const {
         std::map<std::string, std::vector<int>> by_wait;
@@ -343,13 +372,20 @@ class Finder {
             pes_that([](const PeDoing& one) { return one.waits && one.text.starts_with("finalize"); });
         std::string text;
         if (!pes.empty()) text = pe_text(pes) + verb(pes, " is", " are") + " in finalize, and ";
+        std::vector<Waiters> all;
+        for (const auto& [wait, waiters] : by_wait)
+            all.push_back({wait, waiters, updates_of_word_of(doing_, waiters.front())});
+        std::stable_partition(all.begin(), all.end(),
+                              [](const Waiters& one) { return one.updates.tells_fault; });
         int shown = 0;
         std::set<int> senders;
-        for (const auto& [wait, waiters] : by_wait) {
-            const WordUpdates updates = updates_of_word_of(doing_, waiters.front());
+        std::set<std::vector<int>> told;  // PEs at fault
+        for (const auto& [wait, waiters, updates] : all) {
             if (shown++ < 2) {
-                text += (shown == 1 ? "" : "; ") + (updates.tells_fault ? updates.text + "; " : "") +
-                        pe_text(waiters) + verb(waiters, " waits", " wait") + " in " + wait;
+                const bool is_new = told.insert(updates.pes).second;
+                text += (shown == 1 ? "" : "; ") +
+                        (updates.tells_fault && is_new ? updates.text + "; " : "") + pe_text(waiters) +
+                        verb(waiters, " waits", " wait") + " in " + wait;
                 if (!updates.tells_fault && !updates.text.empty()) text += " (" + updates.text + ")";
                 senders.insert(updates.pes.begin(), updates.pes.end());
             }

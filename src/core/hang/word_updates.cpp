@@ -189,33 +189,138 @@ template <class Key> std::optional<Key> majority(const std::map<Key, int>& count
     return std::nullopt;
 }
 
+/// An update of the awaited word or of another PE's copy of it.
+struct Sent {
+    int from, to;
+};
+
+std::vector<Sent> all_sent(const Known& known) {
+    std::vector<Sent> all;
+    for (int pe = 0; pe < known.n_pes(); ++pe)
+        for (const int to : updated_by(known, pe)) all.push_back({pe, to});
+    return all;
+}
+
+/// The number that a PE adds to its own for the PE that it updates.
+int distance_of(const Known& known, const Sent& sent) {
+    return (sent.to - sent.from + known.n_pes()) % known.n_pes();
+}
+
+std::optional<int> usual_distance(const Known& known, const std::vector<Sent>& all) {
+    std::map<int, int> counts;
+    for (const Sent& sent : all) ++counts[distance_of(known, sent)];
+    return majority(counts);
+}
+
+/// The one update that leaves the pattern of all others, of nearly every PE.
+WordUpdates stray_update(const Known& known) {
+    const std::vector<Sent> all = all_sent(known);
+    const std::optional<int> usual = known.has_lost() ? std::nullopt : usual_distance(known, all);
+    if (!usual || static_cast<int>(all.size()) < known.n_pes()) return {};
+    const auto strays = [&](const Sent& sent) { return distance_of(known, sent) != *usual; };
+    if (std::count_if(all.begin(), all.end(), strays) != 1) return {};
+    const Sent& stray = *std::find_if(all.begin(), all.end(), strays);
+    return fault(stray.from, known.verb() + (" the awaited word of PE " + std::to_string(stray.to)) +
+                                 ", where PE " + std::to_string((stray.from + *usual) % known.n_pes()) +
+                                 " follows the pattern of the others");
+}
+
+/// The only PE that has updated the awaited word, and the others, two or more, that have updated it on other
+/// PEs, all alike.
+struct Alike {
+    Update own;
+    std::vector<int> others;
+    UpdateSeen theirs;
+};
+
+std::optional<Alike> updates_alike(const Known& known, const std::vector<Update>& updates) {
+    if (known.has_lost() || updates.size() != 1 || updates[0].pe == known.waiting()) return std::nullopt;
+    Alike alike{updates[0], {}, {}};
+    for (int pe = 0; pe < known.n_pes(); ++pe) {
+        for (const UpdateSeen& seen : known.of(pe)) {
+            if (seen.pe == known.waiting() || seen.place != known.wait().offset) continue;
+            const UpdateSeen& theirs = alike.others.empty() ? seen : alike.theirs;
+            if (pe == alike.own.pe || seen.kind != alike.own.seen.kind || seen.value != theirs.value ||
+                seen.count != theirs.count)
+                return std::nullopt;
+            alike.theirs = seen;
+            alike.others.push_back(pe);
+        }
+    }
+    constexpr std::size_t least = 2;
+    return alike.others.size() < least ? std::nullopt : std::optional(alike);
+}
+
+/// The only PE that has updated the awaited word, if it is behind the others, which updated other PEs' words.
+std::optional<WordUpdates> behind_others(const Alike& alike) {
+    const auto& [pe, seen] = alike.own;
+    const std::string others = ", where PE " + common::pe_ranges(alike.others) + " ";
+    if (seen.kind == UpdateKind::set && seen.value != alike.theirs.value)
+        return fault(pe, text_of(seen, "the awaited word") + others + text_of(alike.theirs, "other PEs'"));
+    if (seen.kind == UpdateKind::add && seen.count < alike.theirs.count)
+        return fault(pe, "has updated the awaited word " + std::to_string(seen.count) +
+                             (seen.count == 1 ? " time" : " times") + others + "have updated other PEs' " +
+                             std::to_string(alike.theirs.count) + " times");
+    return std::nullopt;
+}
+
+/// True if the only update is like those that other PEs made of other words: then the wait is odd.
+bool is_usual(const Alike& alike) {
+    return alike.own.seen.value == alike.theirs.value &&
+           (alike.own.seen.kind != UpdateKind::add || alike.own.seen.count == alike.theirs.count);
+}
+
 /// The PE that should have updated the awaited word, but updated it on another PE. Known if most add the same
 /// number to their own for the PE that they update.
 WordUpdates by_pattern_of_pes(const Known& known) {
     if (known.has_lost()) return {};
     const int n_pes = known.n_pes();
-    std::map<int, int> counts;
-    for (int pe = 0; pe < n_pes; ++pe)
-        for (const int to : updated_by(known, pe)) ++counts[((to - pe) % n_pes + n_pes) % n_pes];
-    const std::optional<int> distance = majority(counts);
-    if (!distance) return {};
+    const std::vector<Sent> all = all_sent(known);
+    const std::optional<int> distance = usual_distance(known, all);
+    if (!distance || *distance == 0) return {};
     const int sender = (known.waiting() - *distance + n_pes) % n_pes;
     const std::vector<int> others = updated_by(known, sender);
-    if (others.empty()) return {};
-    return fault(sender, known.verb() + (" the awaited word of PE " + common::pe_ranges(others)) +
-                             ", where " + pe_text(known.waiting()) + " follows the pattern of the others");
+    if (!others.empty())
+        return fault(sender, known.verb() + (" the awaited word of PE " + common::pe_ranges(others)) +
+                                 ", where " + pe_text(known.waiting()) +
+                                 " follows the pattern of the others");
+    const bool is_rule = std::all_of(all.begin(), all.end(),
+                                     [&](const Sent& sent) { return distance_of(known, sent) == *distance; });
+    if (!is_rule) return {};
+    return fault(sender, std::string("is not known to have ") + known.verb() +
+                             " the awaited word, as the pattern of the others has it");
 }
 
-/// The one or two PEs that have updated the word of other PEs only.
+/// The one or two PEs that have updated the word of other PEs only. A PE that updated its own comes alone,
+/// and one before the waiting PE comes first.
 WordUpdates on_other_pes(const Known& known) {
     std::vector<std::pair<int, std::string>> texts;
-    for (int pe = 0; pe < known.n_pes(); ++pe)
-        if (const std::vector<int> pes = updated_by(known, pe); !pes.empty())
-            texts.emplace_back(pe, known.verb() + (" the awaited word of PE " + common::pe_ranges(pes)));
+    const std::string none = ", and none is known on " + pe_text(known.waiting());
+    int own = -1, n_own = 0;
+    for (int pe = 0; pe < known.n_pes(); ++pe) {
+        const std::vector<int> pes = updated_by(known, pe);
+        if (pes.empty()) continue;
+        const bool is_before = (pe + 1) % known.n_pes() == known.waiting();
+        texts.emplace(is_before ? texts.begin() : texts.end(), pe,
+                      known.verb() + (" the awaited word of PE " + common::pe_ranges(pes)));
+        if (pes == std::vector<int>{pe} && ++n_own == 1) own = pe;
+    }
+    if (n_own == 1 && texts.size() > 1)
+        return fault(own, known.verb() + (" its own copy of the awaited word" + none));
     constexpr std::size_t most = 2;
     WordUpdates all = faults(texts, most);
-    if (!all.text.empty()) all.text += ", and none is known on " + pe_text(known.waiting());
+    if (!all.text.empty()) all.text += none;
     return all;
+}
+
+/// The only PE whose words the waiting PE updates: it may owe it an answer.
+WordUpdates partner(const Known& known) {
+    std::set<int> pes;
+    for (const UpdateSeen& seen : known.all_of(known.waiting())) pes.insert(seen.pe);
+    if (known.has_lost_any() || pes.size() != 1 || *pes.begin() == known.waiting() || known.n_pes() == 2)
+        return {};
+    return fault(*pes.begin(), "is not known to have updated the awaited word, and " +
+                                   pe_text(known.waiting()) + " updates words of this PE alone");
 }
 
 /// The updates of other words of the same allocation.
@@ -248,13 +353,28 @@ std::string beside_text(const Known& known, const Update& one) {
     return text_of(one.seen, element_text(bytes_after(known, one), known.wait().word_bytes));
 }
 
+/// The number of the awaited element, if the array has an element for each PE and the only updates known are
+/// of PEs to the element of their own number; else -1.
+int owner_by_number(const Known& known, const std::vector<Update>& beside) {
+    const common::WaitCopy& wait = known.wait();
+    const std::uint64_t word = wait.word_bytes;
+    const auto number_of = [&](std::uint64_t place) { return (place - wait.block_begin) / word; };
+    const std::uint64_t awaited = number_of(wait.offset);
+    const auto n_pes = static_cast<std::uint64_t>(known.n_pes());
+    const bool are_own = !beside.empty() && std::all_of(beside.begin(), beside.end(), [&](const Update& one) {
+        return number_of(one.seen.place) == static_cast<std::uint64_t>(one.pe);
+    });
+    return are_own && awaited < n_pes && wait.block_bytes >= n_pes * word ? static_cast<int>(awaited) : -1;
+}
+
 /// The PE that the awaited word belongs to, if most PEs update the word of their own number; else -1.
 int owner_by_pattern(const Known& known, const std::vector<Update>& beside) {
     const std::int64_t word = known.wait().word_bytes;
     std::map<std::int64_t, int> counts;
     for (const Update& one : beside) ++counts[bytes_after(known, one) - word * one.pe];
     const std::optional<std::int64_t> first = majority(counts);
-    if (!first || *first > 0 || *first % word != 0 || -*first / word >= known.n_pes()) return -1;
+    if (!first) return owner_by_number(known, beside);
+    if (*first > 0 || *first % word != 0 || -*first / word >= known.n_pes()) return -1;
     return static_cast<int>(-*first / word);
 }
 
@@ -283,24 +403,38 @@ WordUpdates updates_of_word_of(const std::vector<PeDoing>& doing, int waiting) {
     const Known known(doing, waiting);
     const std::vector<Update> updates = updates_of_word(known);
     if (updates.empty()) {
-        for (const auto& find : {by_pattern_of_pes, on_other_words, on_other_pes})
+        for (const auto& find : {by_pattern_of_pes, on_other_words, on_other_pes, partner})
             if (WordUpdates found = find(known); !found.text.empty()) return found;
         return {};
     }
+    if (WordUpdates stray = stray_update(known); !stray.text.empty()) return stray;
     WordUpdates made = joined(updates, known.wait().found);
     if (const int silent = only_silent(known, updates); silent >= 0)
         return fault(silent, (known.uses_signals() ? "has not signalled" : "is not known to have updated") +
                                  (" the awaited word (" + made.text + ")"));
     if (const std::optional<WordUpdates> fewer = fewer_additions(updates)) return *fewer;
+    if (const std::optional<Alike> alike = updates_alike(known, updates))
+        if (const std::optional<WordUpdates> behind = behind_others(*alike)) return *behind;
+    if (made.pes.size() == 1) {
+        std::vector<int> others = updated_by(known, made.pes[0]);
+        std::erase(others, waiting);
+        constexpr std::size_t most = 2;
+        if (!others.empty() && others.size() <= most)
+            made.text += ", and updated that of PE " + common::pe_ranges(others) + " too";
+    }
     return made;
 }
 
-int only_signaller(const std::vector<PeDoing>& doing, int waiting) {
+int only_updater(const std::vector<PeDoing>& doing, int waiting) {
     if (!has_word(doing[static_cast<std::size_t>(waiting)])) return -1;
     const Known known(doing, waiting);
-    if (!known.uses_signals() || known.has_lost()) return -1;
     const std::vector<Update> updates = updates_of_word(known);
-    return updates.size() == 1 && updates[0].pe != waiting ? updates[0].pe : -1;
+    if (known.has_lost() || updates.size() != 1 || updates[0].pe == waiting) return -1;
+    const UpdateSeen& seen = updates[0].seen;
+    if (!known.uses_signals() && seen.kind != UpdateKind::add && seen.count < 2) return -1;
+    if (!stray_update(known).text.empty()) return -1;
+    const std::optional<Alike> alike = updates_alike(known, updates);
+    return alike && (is_usual(*alike) || behind_others(*alike)) ? -1 : updates[0].pe;
 }
 
 }  // namespace atl::core

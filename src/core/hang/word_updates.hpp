@@ -19,8 +19,8 @@ struct WordUpdates {
 /// `waiting` waits for a word of its own, and `doing` is by PE.
 WordUpdates updates_of_word_of(const std::vector<common::PeDoing>& doing, int waiting);
 
-/// The only PE that has signalled the awaited word of `waiting`; -1 if none or several have. Puts do not
-/// count: one that sets a word to its first value tells nothing of the PE that is to come.
-int only_signaller(const std::vector<common::PeDoing>& doing, int waiting);
+/// The only PE that has updated the awaited word of `waiting` and may owe it another update; -1 if none or
+/// several have. One put does not count: it may set a word's first value.
+int only_updater(const std::vector<common::PeDoing>& doing, int waiting);
 
 }  // namespace atl::core

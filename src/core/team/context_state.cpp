@@ -7,12 +7,27 @@
 
 namespace atl::core {
 
+namespace {
+
+/// ThreadSanitizer would take the end of the first moves for a race.
+int first_moves(const common::Settings& settings) {
+#ifdef __SANITIZE_THREAD__
+    return 0;
+#else
+    constexpr int moves = 4096;
+    return settings.front_notes_writes || !settings.checks(common::CheckLevel::basic) ? 0 : moves;
+#endif
+}
+
+}  // namespace
+
 ContextState::ContextState(TeamState& team, const ContextOptions& options, std::shared_ptr<TeamState> held)
     : job_(team.job()),
       team_(team),
       held_(std::move(held)),
       options_(options),
-      transport_(team.job_base().shared_transport()) {
+      transport_(team.job_base().shared_transport()),
+      first_moves_(first_moves(team.job_base().settings())) {
     if (transport_ && (held_ || team.number() != 0)) id_ = transport_->create_context();
 }
 

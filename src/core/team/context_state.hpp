@@ -4,6 +4,7 @@
 #include "atoll/context.hpp"
 #include "transport/transport.hpp"
 
+#include <atomic>
 #include <memory>
 
 namespace atl::core {
@@ -25,6 +26,12 @@ class ContextState {
     const ContextOptions& options() const { return options_; }
     transport::ContextId id() const { return id_; }
 
+    /// The first moves of a context take slow paths, which note them for hang reports. Faulty programs often
+    /// make few, and the fast path stays as it is.
+    bool notes_first_moves() const noexcept { return first_moves_.load(std::memory_order_relaxed) > 0; }
+    /// Counts one of them. False for the last one.
+    bool notes_next_move() noexcept { return first_moves_.fetch_sub(1, std::memory_order_relaxed) > 1; }
+
   private:
     JobState& job_;
     TeamState& team_;
@@ -32,6 +39,7 @@ class ContextState {
     ContextOptions options_;
     std::shared_ptr<transport::Transport> transport_;  ///< held: a context may outlive its job
     transport::ContextId id_ = 0;
+    std::atomic<int> first_moves_;
 };
 
 }  // namespace atl::core
