@@ -1,10 +1,12 @@
 #include "core/hang/cause.hpp"
 
 #include "common/recorder/recorder.hpp"
+#include "core/calls/call_text.hpp"
 
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -291,6 +293,57 @@ TEST_F(UnsetWord, EachWaitHasItsOwnSignals) {
     EXPECT_NE(cause().find("(PE 1,2 last set it to 7"), std::string::npos) << cause();
 }
 
+/// A token that went to the wrong PE in a later round.
+TEST_F(UnsetWord, OneUpdateTooMany) {
+    for (const int number : {0, 1, 2, 3}) signal(number, (number + 1) % 4, 1);
+    signal(1, 3, 2);
+    EXPECT_EQ(cause(),
+              fault("PE 1 signalled the awaited word of PE 3, where PE 2 follows the pattern of the others"));
+}
+
+TEST_F(UnsetWord, OnePeIsBehind) {
+    for (const int number : {0, 1, 3}) signal(number, (number + 1) % 4, 3);
+    signal(2, 3, 2);
+    EXPECT_EQ(cause(), fault("PE 2 last set the awaited word to 2, where PE 0,1,3 last set other PEs' to 3"));
+    pe(2).signals_lost = true;
+    EXPECT_EQ(cause(), sentence(" (PE 2 last set it to 2)"));
+}
+
+TEST_F(UnsetWord, TheWaitDiffersFromThoseOfOthers) {
+    for (const int number : {0, 1, 2}) signal(number, number + 1, 3);
+    EXPECT_EQ(cause(), sentence(" (PE 2 last set it to 3)"));
+}
+
+TEST_F(UnsetWord, ASignalToTheSenderItself) {
+    signal(0, 1, 1);
+    signal(2, 2, 1);
+    EXPECT_EQ(cause(), fault("PE 2 signalled its own copy of the awaited word, and none is known on PE 3"));
+}
+
+TEST_F(UnsetWord, ThePartnerDoesNotAnswer) {
+    signal(3, 1, 5, false, 128);
+    EXPECT_EQ(cause(), fault("PE 1 is not known to have updated the awaited word, and PE 3 updates words of "
+                             "this PE alone"));
+}
+
+/// PE 1 is alone missing in a call of PE 0 and 2, and has gone on to a call of all.
+TEST_F(HangCause, ACallOfASmallerTeamIsLeftOut) {
+    for (const int number : {0, 2}) {
+        common::WaitCopy& in_team = wait(number, "sync", {1}, "x.c:5 (main+0x4)").wait;
+        in_team.team = 2;
+        in_team.team_id = 7;
+        in_team.call = 3;
+    }
+    for (const int number : {1, 3}) {
+        common::WaitCopy& in_world = wait(number, "barrier", {0, 2}, "x.c:6 (main+0x8)").wait;
+        in_world.team_id = 1;
+        in_world.call = 9;
+    }
+    EXPECT_EQ(cause(),
+              "PE 1 waits in barrier of the world team at x.c:6 (main+0x8), and PE 0,2 wait for it in "
+              "sync of team 2 at x.c:5 (main+0x4)");
+}
+
 /// Only the two waits that close a chain are shown.
 TEST_F(UnsetWord, TheShortestCircle) {
     for (const int number : {0, 1}) {
@@ -409,6 +462,20 @@ TEST_F(HangCause, TheReportBeginsWithTheCauseAndThePeAtFault) {
                            0),
               0U)
         << report;
+}
+
+/// Sites of C and C++ end with a function, those of Python with the user's call of distributed arrays.
+TEST(PlacedText, NamesTheCallOfTheUserFirst) {
+    EXPECT_EQ(placed_text("barrier", ""), "barrier");
+    EXPECT_EQ(placed_text("barrier", "x.py:8"), "barrier at x.py:8");
+    EXPECT_EQ(placed_text("barrier()", "solve.c:8 (main+0x4f)"), "barrier() at solve.c:8 (main+0x4f)");
+    EXPECT_EQ(placed_text("barrier()", "main+0x4f (program)"), "barrier() at main+0x4f (program)");
+    const std::string text = placed_text("reduce(bytes=8, op=max)", "/home/x.py:8 (sum)");
+    EXPECT_EQ(text, "sum at /home/x.py:8 (its reduce(bytes=8, op=max))");
+    EXPECT_EQ(split_placed(text),
+              std::pair(std::string("reduce(bytes=8, op=max)"), std::string("/home/x.py:8 (sum)")));
+    EXPECT_EQ(split_placed("barrier() at x.c:8 (main+0x4f)"),
+              std::pair(std::string("barrier()"), std::string("x.c:8 (main+0x4f)")));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from faulty_programs import FAULTY
 from jobs import HANG_GUARD, environment, launcher, write_program
 
 Start = Callable[..., "Hanging"]
@@ -244,6 +245,13 @@ def test_a_stall_is_explained(hanging: Start, fault: str) -> None:
     line = job.first_line()
     assert re.match(first, line), line
     assert "every PE waits and nothing has moved" in job.lines.get(timeout=HANG_GUARD)
+
+
+@pytest.mark.parametrize("fault", FAULTY)
+def test_a_faulty_program_is_explained(hanging: Start, fault: str) -> None:
+    n, code, first = FAULTY[fault]
+    line = hanging(BEGIN + textwrap.dedent(code), n, ATOLL_CHECK="args").first_line()
+    assert re.match(first, line), line
 
 
 # Programs in which a PE is elsewhere: number of PEs, program, first line of a report on request.

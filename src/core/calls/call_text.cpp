@@ -198,9 +198,9 @@ constexpr std::string_view site_begin = " at ", inner_begin = " (its ";
 std::string placed_text(const std::string& call, std::string_view site) {
     if (site.empty()) return call;
     const std::size_t open = site.rfind(" (");
-    // Sites of C and C++ have "(main+0x4f)" there.
-    const bool has_call = open != std::string_view::npos && site.ends_with(')') &&
-                          site.find('+', open) == std::string_view::npos;
+    // Sites of C and C++ have a function and an offset.
+    const bool has_call =
+        open != std::string_view::npos && site.ends_with(')') && site.find("+0x") == std::string_view::npos;
     if (!has_call) return call + std::string(site_begin) + std::string(site);
     const std::string_view outer = site.substr(open + 2, site.size() - open - 3);
     return std::string(outer) + std::string(site_begin) + std::string(site.substr(0, open)) +

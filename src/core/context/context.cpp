@@ -18,7 +18,7 @@ Context::Context(std::shared_ptr<core::ContextState> state) {
     job_ = &state->job();
     has_devices_ = &job_->devices().is_open();
     window_ = job_->window();
-    if (state->notes_first_moves()) window_.fast_bytes = 0;
+    if (state->notes_moves()) window_.fast_bytes = 0;
     map_ = state->team().map();
     // With a polling transport, words change only through its progress: do not spin.
     const auto* transport = job_->transport();
@@ -160,13 +160,13 @@ int ContextBase::route_checked(const void* symmetric, std::size_t bytes, int pe)
 int ContextBase::route_atomic(AtomicOp op, DType type, const void* symmetric, std::uint64_t value,
                               int pe) const {
     const int slot = route_elsewhere(symmetric, size_of(type), pe);
-    core::note_atomic(*state_, op, type, symmetric, value, pe);
+    if (state_->notes_moves()) core::note_atomic(*state_, op, type, symmetric, value, pe);
     return slot;
 }
 
 int ContextBase::route_update(SignalOp op, const std::uint64_t* signal, std::uint64_t value, int pe) const {
     const int slot = route_elsewhere(signal, sizeof *signal, pe);
-    if (!job_->settings().front_notes_signals)
+    if (state_->notes_moves() && !job_->settings().front_notes_signals)
         core::note_signal(*state_, signal, value, op == SignalOp::add, pe);
     return slot;
 }
@@ -192,13 +192,15 @@ void RmaOps::put_elsewhere(void* dst, const void* src, std::size_t bytes, int pe
     if (job_->heap().is_in_listed_block(dst, bytes) && is_ordinary(*this, src)) [[likely]] {
         if (const int slot = map_.slot(pe); slot >= 0) {
             copy(window_.heap_at(dst, slot), src, bytes);
-            return core::note_put(*state_, dst, src, bytes, pe);
+            if (state_->notes_moves()) core::note_put(*state_, dst, src, bytes, pe);
+            return;
         }
     }
     route_any(dst, bytes, pe);
     check_local_memory(src, bytes);
     put_routed(*state_, dst, src, bytes, pe, kind != Move::nonblocking);
-    core::note_put(*state_, dst, is_ordinary(*this, src) ? src : nullptr, bytes, pe);
+    if (state_->notes_moves())
+        core::note_put(*state_, dst, is_ordinary(*this, src) ? src : nullptr, bytes, pe);
 }
 
 void RmaOps::get_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, Move kind) const {

@@ -63,14 +63,13 @@ void note_write(ContextState& ctx, const void* target, UpdateKind kind, std::uin
 }
 
 void note_put(ContextState& ctx, const void* target, const void* source, std::size_t bytes, int pe) noexcept {
-    if (ctx.job().settings().front_notes_writes) return;
     const std::optional<std::uint64_t> word = small_word(source, bytes);
     note_write(ctx, target, word ? UpdateKind::set : UpdateKind::put, word.value_or(bytes), pe);
 }
 
 void note_atomic(ContextState& ctx, AtomicOp op, DType type, const void* target, std::uint64_t value,
                  int pe) noexcept {
-    if (op == AtomicOp::fetch || ctx.job().settings().front_notes_writes) return;
+    if (op == AtomicOp::fetch) return;
     UpdateKind kind = UpdateKind::change;
     if (type != DType::float32 && type != DType::float64) {
         if (op == AtomicOp::set || op == AtomicOp::swap) kind = UpdateKind::set;

@@ -37,6 +37,11 @@ class Known {
     int waiting() const { return waiting_; }
     const common::WaitCopy& wait() const { return doing_[static_cast<std::size_t>(waiting_)].wait; }
     bool uses_signals() const { return uses_signals_; }
+    /// True if `pe` waits for its copy of the awaited word.
+    bool waits_for_copy(int pe) const {
+        const PeDoing& one = doing_[static_cast<std::size_t>(pe)];
+        return one.waits && one.wait.word_bytes != 0 && one.wait.offset == wait().offset;
+    }
     /// True if updates are missing. Then a PE without one may have made one.
     bool has_lost() const { return signals_lost_ || (!uses_signals_ && writes_lost_); }
     bool has_lost_any() const { return signals_lost_ || writes_lost_; }
@@ -264,8 +269,11 @@ std::optional<WordUpdates> behind_others(const Alike& alike) {
     return std::nullopt;
 }
 
-/// True if the only update is like those that other PEs made of other words: then the wait is odd.
-bool is_usual(const Alike& alike) {
+/// True if the only update is like those that other PEs made of other words, and no other PE waits for its
+/// copy: then the wait is odd.
+bool is_usual(const Known& known, const Alike& alike) {
+    for (int pe = 0; pe < known.n_pes(); ++pe)
+        if (pe != known.waiting() && known.waits_for_copy(pe)) return false;
     return alike.own.seen.value == alike.theirs.value &&
            (alike.own.seen.kind != UpdateKind::add || alike.own.seen.count == alike.theirs.count);
 }
@@ -434,7 +442,7 @@ int only_updater(const std::vector<PeDoing>& doing, int waiting) {
     if (!known.uses_signals() && seen.kind != UpdateKind::add && seen.count < 2) return -1;
     if (!stray_update(known).text.empty()) return -1;
     const std::optional<Alike> alike = updates_alike(known, updates);
-    return alike && (is_usual(*alike) || behind_others(*alike)) ? -1 : updates[0].pe;
+    return alike && (is_usual(known, *alike) || behind_others(*alike)) ? -1 : updates[0].pe;
 }
 
 }  // namespace atl::core

@@ -9,7 +9,7 @@ namespace atl::core {
 
 namespace {
 
-/// ThreadSanitizer would take the end of the first moves for a race.
+/// Moves that are noted. ThreadSanitizer would take the end of the first ones for a race.
 int first_moves(const common::Settings& settings) {
 #ifdef __SANITIZE_THREAD__
     return 0;

@@ -26,10 +26,10 @@ class ContextState {
     const ContextOptions& options() const { return options_; }
     transport::ContextId id() const { return id_; }
 
-    /// The first moves of a context take slow paths, which note them for hang reports. Faulty programs often
-    /// make few, and the fast path stays as it is.
-    bool notes_first_moves() const noexcept { return first_moves_.load(std::memory_order_relaxed) > 0; }
-    /// Counts one of them. False for the last one.
+    /// True while moves are noted for hang reports: the first ones of a context, which take slow paths for
+    /// that, and all with ATOLL_CHECK=args. Faulty programs often make few.
+    bool notes_moves() const noexcept { return first_moves_.load(std::memory_order_relaxed) > 0; }
+    /// Counts one of the first. False for the last one.
     bool notes_next_move() noexcept { return first_moves_.fetch_sub(1, std::memory_order_relaxed) > 1; }
 
   private:

@@ -1,0 +1,134 @@
+"""Faulty programs as users write them: number of PEs, program behind the BEGIN of test_hangs.py, first line."""
+
+from __future__ import annotations
+
+FAULTY = {
+    "a token that goes to the wrong PE in the second lap": (
+        3,
+        """
+        for lap in range(1, 4):
+            if me == 0:
+                atoll.p(x[0:1], lap, 1)
+            atoll.wait_until(x, "==", lap, index=0)
+            if me != 0:
+                atoll.p(x[0:1], lap, 0 if me == 1 and lap == 2 else (me + 1) % 3)
+        """,
+        r"PE 1 updated the awaited word of PE 0, where PE 2 follows the pattern of the others; PE 0 waits",
+    ),
+    "a token that a PE sends to itself": (
+        3,
+        """
+        s = atoll.zeros(1, dtype="uint64")
+        if me == 0:
+            atoll.put_signal(x, np.ones(4, dtype="int64"), s, 1, pe=1)
+        atoll.signal_wait_until(s, "==", 1)
+        if me != 0:
+            atoll.put_signal(x, np.ones(4, dtype="int64"), s, 1, pe=1 if me == 1 else 0)
+        atoll.barrier_all()
+        """,
+        r"PE 1 signalled its own copy of the awaited word, and none is known on PE 0; PE 0,2 wait in",
+    ),
+    "a first token that goes back": (
+        3,
+        """
+        if me == 0:
+            atoll.p(x[0:1], 1, 1)
+        if me != 0:
+            atoll.wait_until(x, "==", 1, index=0)
+            atoll.p(x[0:1], 1, 0)
+        atoll.barrier_all()
+        """,
+        r"PE 1 updated the awaited word of PE 0, PE 0 updated the awaited word of PE 1, and none is known on PE 2;",
+    ),
+    "a consumer that returns no credit": (
+        3,
+        """
+        full, credit = atoll.zeros(1, dtype="uint64"), atoll.zeros(1, dtype="uint64")
+        for item in range(6):
+            if me == 0:
+                if item >= 4:
+                    atoll.signal_wait_until(credit, ">=", item - 3)
+                atoll.put_signal(x, np.full(4, item), full, item + 1, pe=1)
+            elif me == 1:
+                atoll.signal_wait_until(full, ">=", item + 1)
+        atoll.barrier_all()
+        """,
+        r"PE 1 is not known to have updated the awaited word, and PE 0 updates words of this PE alone; PE 0 waits",
+    ),
+    "a flag that is forgotten in the last step": (
+        4,
+        """
+        for step in range(1, 4):
+            if not (me == 1 and step == 3):
+                atoll.p(x[0:1], step, (me + 1) % 4)
+            atoll.wait_until(x, ">=", step, index=0)
+        atoll.barrier_all()
+        """,
+        r"PE 1 last set the awaited word to 2, where PE 0,2,3 last set other PEs' to 3; PE 2 waits",
+    ),
+    "a worker that fails in its thread": (
+        3,
+        """
+        import threading
+        def work():
+            atoll.p(x[me:me + 1], {2: 7}[me], 0)
+        threading.excepthook = lambda _: None
+        if me != 0:
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+        else:
+            for pe in (1, 2):
+                atoll.wait_until(x, "!=", 0, index=pe)
+        atoll.barrier_all()
+        """,
+        r"PE 1 is not known to have updated the awaited element, and others have updated those beside it; PE 0 waits",
+    ),
+    "a call of a team that one member leaves out": (
+        4,
+        """
+        team = atoll.WORLD.split_strided(1, 1, 3)
+        if me in (1, 2):
+            team.barrier()
+        atoll.barrier_all()
+        """,
+        r"PE 3 waits in barrier of the world team at program.py:7, and PE 1,2 wait for it in barrier of team 1 at "
+        r"program.py:6",
+    ),
+    "a wait for one PE more": (
+        3,
+        """
+        if me != 0:
+            atoll.atomic_add(x, 1, 0, index=0)
+        else:
+            atoll.wait_until(x, "==", 3, index=0)
+        atoll.barrier_all()
+        """,
+        r"PE 0 waits in wait_until on element 0 .*: found 2, waiting for == 3, at program.py:7 \(PE 1,2 last added 1",
+    ),
+    "a halo exchange that one PE leaves out": (
+        3,
+        """
+        import atoll.arrays
+        a = atoll.arrays.zeros(12, halo=1)
+        for step in range(3):
+            if (me, step) != (2, 1):
+                a.exchange_halo()
+        a.sum()
+        """,
+        r"PE 2 waits in sum at program.py:9 \(its reduce\) for PE [01], which waits for it in exchange_halo at "
+        r"program.py:8 \(its signal_wait_until\)",
+    ),
+    "a redistribution that one PE leaves out": (
+        3,
+        """
+        import atoll.arrays
+        a = atoll.arrays.zeros((6, 6))
+        if me != 1:
+            a = a.redistribute(grid=(1, 3))
+        atoll.barrier_all()
+        """,
+        r"PE 1 called barrier at program.py:8 as call \d+ of the world team, where PE 0,2 called redistribute at "
+        r"program.py:7 \(its \w+",
+    ),
+}

@@ -1,0 +1,80 @@
+/* Programs that hang; the first argument is the fault. tests/shmem/test_hangs.py reads the marked lines. */
+#include <shmem.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int me, n;
+static int token;
+static long lock, best;
+
+static void pass_token(void) {
+    for (int lap = 1; lap <= 3; lap++) {
+        if (me == 0) shmem_int_p(&token, lap, 1);
+        shmem_int_wait_until(&token, SHMEM_CMP_EQ, lap);  // LINE token
+        if (me != 0) shmem_int_p(&token, lap, me == 1 && lap == 2 ? 0 : (me + 1) % n);
+    }
+}
+
+static void count_done(void) {
+    long* done = shmem_calloc(1, sizeof *done);
+    if (me != 2) shmem_long_atomic_inc(done, 0);
+    if (me == 0) shmem_long_wait_until(done, SHMEM_CMP_EQ, n);  // LINE done
+}
+
+static void set_flags(void) {
+    int* ready = shmem_calloc(n, sizeof *ready);  // LINE flags
+    const int one = 1;
+    for (int pe = 0; pe < n; pe++) shmem_int_put(ready + (me == 2 ? me - 1 : me), &one, 1, pe);
+    for (int pe = 0; pe < n; pe++) shmem_int_wait_until(ready + pe, SHMEM_CMP_EQ, 1);  // LINE ready
+}
+
+static void offer(long value) {
+    shmem_set_lock(&lock);  // LINE lock
+    if (value <= shmem_long_g(&best, 0)) return;
+    shmem_long_p(&best, value, 0);
+    shmem_clear_lock(&lock);
+}
+
+static void keep_lock(void) {
+    if (me == 0) offer(0);
+    shmem_barrier_all();
+    if (me != 0) offer(1);
+}
+
+static void return_credits(void) {
+    uint64_t *full = shmem_calloc(1, sizeof *full), *credits = shmem_calloc(1, sizeof *credits);
+    long* slots = shmem_calloc(4, sizeof *slots);
+    for (long i = 0; i < 8; i++) {
+        if (me == 0) {
+            if (i >= 4) shmem_signal_wait_until(credits, SHMEM_CMP_GE, (uint64_t)(i - 3));  // LINE credits
+            shmem_long_put_signal(slots + i % 4, &i, 1, full, (uint64_t)i + 1, SHMEM_SIGNAL_SET, 1);
+        } else if (me == 1) {
+            shmem_signal_wait_until(full, SHMEM_CMP_GE, (uint64_t)i + 1);
+            shmem_uint64_atomic_inc(credits, i == 0 ? 0 : 2);
+        }
+    }
+}
+
+static void leave_out_sync(void) {
+    shmem_team_t team;
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, 1, 1, n - 1, NULL, 0, &team);
+    if (me == 1 || me == 2) shmem_team_sync(team);  // LINE sync
+}
+
+int main(int argc, char** argv) {
+    if (argc != 2) return 2;
+    shmem_init();
+    me = shmem_my_pe();
+    n = shmem_n_pes();
+    if (strcmp(argv[1], "token") == 0) pass_token();
+    if (strcmp(argv[1], "done") == 0) count_done();
+    if (strcmp(argv[1], "flags") == 0) set_flags();
+    if (strcmp(argv[1], "lock") == 0) keep_lock();
+    if (strcmp(argv[1], "credits") == 0) return_credits();
+    if (strcmp(argv[1], "sync") == 0) leave_out_sync();
+    shmem_barrier_all();  // LINE end
+    shmem_finalize();
+    return 0;
+}

@@ -1,0 +1,134 @@
+"""Programs in C and C++ that hang: the first line of the launcher's report names the PE at fault and the line."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+PROGRAMS = Path(__file__).parent / "programs"
+SAYS = "atoll run: "
+
+# By the program's argument: the number of PEs and the first line, in which <name> is a marked line.
+FAULTS = {
+    "hangs.c": {
+        "token": (
+            3,
+            r"PE 1 updated the awaited word of PE 0, where PE 2 follows the pattern of the others; PE 0 waits in "
+            r"wait_until on .*: found 2, waiting for == 3, at <token>",
+        ),
+        "done": (
+            4,
+            r"PE 2 is not known to have updated the awaited word \(PE 0,1,3 last added 1 to it\); PE 0 waits in "
+            r"wait_until on .*: found 3, waiting for == 4, at <done>",
+        ),
+        "flags": (
+            4,
+            r"PE 2 last set the element before the awaited one to 1; PE 0-3 wait in wait_until on byte 8 of the 16 "
+            r"bytes allocated at <flags>: found 0, waiting for == 1, at <ready>",
+        ),
+        "lock": (3, r"PE 0 waits in barrier at <end> for PE [12], which waits for it in set_lock at <lock>"),
+        "credits": (
+            3,
+            r"PE 0,1 wait for each other: .*PE 0 for PE 1 in signal_wait_until at <credits> \(.*found 1, waiting for "
+            r">= 2, PE 1 last added 1 to it, and updated that of PE 2 too\)",
+        ),
+        "sync": (
+            4,
+            r"PE 3 waits in barrier of the world team at <end>, and PE 1,2 wait for it in sync of team 2 at <sync>",
+        ),
+    },
+    "hangs.cpp": {
+        "ring": (
+            3,
+            r"PE 1 signalled the awaited word of PE 0, where PE 2 follows the pattern of the others; PE 2 waits in "
+            r"signal_wait_until on .*: found 0, waiting for >= 1, at <ring>",
+        ),
+        "steps": (
+            4,
+            r"PE 1 last set the awaited word to 2, where PE 0,2,3 last set other PEs' to 3; PE 2 waits in "
+            r"wait_until on .*: found 2, waiting for >= 3, at <steps>",
+        ),
+        "handler": (
+            4,
+            r"PE 1 is not known to have signalled the awaited word, as the pattern of the others has it; PE 2 waits in "
+            r"signal_wait_until on .*, at <handler>",
+        ),
+        "mailbox": (
+            3,
+            r"PE 0 waits in barrier at <barrier> for PE 1, which waits for it in mailbox post at <post>",
+        ),
+        "early": (
+            3,
+            r"PE 2 called barrier at <early> as call \d+ of the world team, where PE 0,1 called reduce\(.*\) at "
+            r"<reduce>: the calls differ",
+        ),
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def compiled(tree: Path, start: Run, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return a function that compiles a program once."""
+    folder = tmp_path_factory.mktemp("hangs")
+
+    def compile_once(source: str) -> Path:
+        target = folder / source.replace(".", "_")
+        if target.exists():
+            return target
+        if source.endswith(".c"):
+            done = start(tree / "bin/oshcc", "-g", PROGRAMS / source, "-o", target)
+        else:
+            compiler = [os.environ.get("CXX", "c++"), "-std=c++20", "-g", f"-I{tree}/include"]
+            libraries = [f"-L{tree}/lib", f"-Wl,-rpath,{tree}/lib", "-latoll"]
+            done = start(*compiler, PROGRAMS / source, *libraries, "-o", target)
+        assert done.returncode == 0, done.stderr
+        return target
+
+    return compile_once
+
+
+def first_line(tree: Path, n: int, *command: object) -> str:
+    """Return the first line that the launcher says of a job, and end the job."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("ATOLL_", "SHMEM_", "SMA_"))}
+    job = subprocess.Popen(
+        [str(part) for part in (tree / "bin/atoll", "run", "-n", n, "--timeout", 400, *command)],
+        env=kept, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert job.stderr is not None
+    with job.stderr as lines:
+        said = next((line for line in lines if line.startswith(SAYS)), "")
+        for _ in range(2):  # the second one ends PEs that do not respond
+            if job.poll() is None:
+                job.send_signal(signal.SIGINT)
+        lines.read()
+    job.wait()
+    return said.removeprefix(SAYS)
+
+
+def with_lines(pattern: str, source: str) -> str:
+    """Replace <name> by the place of the line that is marked so."""
+    lines = (PROGRAMS / source).read_text().splitlines()
+
+    def place(name: re.Match[str]) -> str:
+        number = next(i for i, line in enumerate(lines, 1) if line.endswith(f"// LINE {name[1]}"))
+        return rf"{re.escape(source)}:{number} \(.*?\+0x[0-9a-f]+\)"
+
+    return re.sub(r"<(\w+)>", place, pattern)
+
+
+@pytest.mark.parametrize(
+    ("source", "fault"), [(source, fault) for source, faults in FAULTS.items() for fault in faults]
+)
+def test_the_first_line_names_the_pe_at_fault(
+    source: str, fault: str, tree: Path, compiled: Callable[[str], Path]
+) -> None:
+    n, pattern = FAULTS[source][fault]
+    said = first_line(tree, n, compiled(source), fault)
+    assert re.match(with_lines(pattern, source), said), said
