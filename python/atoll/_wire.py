@@ -16,7 +16,7 @@ import types
 from collections import ChainMap
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 INLINE_BYTES = 32 << 10  # what one packet carries
 APART_BYTES = 64 << 10  # arrays from this size on go beside the pickle
@@ -52,7 +52,9 @@ def _dumps_with_files(cloudpickle: Any) -> Callable[..., bytes]:
         return make, named, *others
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
-        dispatch_table = ChainMap({types.CodeType: reduce_with_file}, cloudpickle.Pickler.dispatch_table)
+        dispatch_table: ClassVar[Any] = ChainMap(
+            {types.CodeType: reduce_with_file}, cloudpickle.Pickler.dispatch_table
+        )
 
     def dumps(value: object, protocol: int | None = None, buffer_callback: Any = None) -> bytes:
         with io.BytesIO() as file:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pickle
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -510,3 +511,14 @@ def wait_for_end(pid: int) -> None:
     poll.register(handle, select.POLLIN)
     assert poll.poll(60_000), f"process {pid} lives on"
     os.close(handle)
+
+
+def test_functions_keep_the_name_of_their_file() -> None:
+    """Tracebacks and hang reports of a PE tell it; cloudpickle alone drops it."""
+
+    def outer() -> Callable[[], int]:
+        return lambda: 1
+
+    sent = pickle.loads(_wire.dumps(outer))
+    assert sent is not outer
+    assert {sent.__code__.co_filename, sent().__code__.co_filename} == {__file__}

@@ -113,7 +113,7 @@ class ATOLL_API ContextBase {
     // The members that fast paths read are adjacent: 64 bytes up to window_.my_slot.
     const std::atomic<bool>* has_devices_ = nullptr;
     TeamMap map_;
-    mutable Window window_;  ///< `fast_bytes` grows when the first moves are over
+    mutable Window window_;  ///< cache of the job's; see count_first_move
     std::shared_ptr<core::ContextState> state_;
     core::JobState* job_ = nullptr;
     int spins_ = 0;

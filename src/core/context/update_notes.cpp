@@ -34,8 +34,8 @@ std::uint64_t sign_extended(std::uint64_t value, std::size_t bytes) {
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused);
 }
 
-/// The integer of a put, if its bytes are a word that looks like a flag or a counter: elements of other types
-/// have bits that no report should show as an integer.
+/// The integer of a put, if its bytes are a word of the size of a flag or a counter. The bits of
+/// floating-point numbers are larger, and no report should show them as an integer.
 std::optional<std::uint64_t> small_word(const void* source, std::size_t bytes) {
     if (source == nullptr || (bytes != sizeof(std::uint32_t) && bytes != sizeof(std::uint64_t)))
         return std::nullopt;

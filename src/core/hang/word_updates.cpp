@@ -269,8 +269,8 @@ std::optional<WordUpdates> behind_others(const Alike& alike) {
     return std::nullopt;
 }
 
-/// True if the only update is like those that other PEs made of other words, and no other PE waits for its
-/// copy: then the wait is odd.
+/// True if the wait is odd: the only update is like those that other PEs made of other words. No other PE may
+/// wait for its copy.
 bool is_usual(const Known& known, const Alike& alike) {
     for (int pe = 0; pe < known.n_pes(); ++pe)
         if (pe != known.waiting() && known.waits_for_copy(pe)) return false;
@@ -361,8 +361,8 @@ std::string beside_text(const Known& known, const Update& one) {
     return text_of(one.seen, element_text(bytes_after(known, one), known.wait().word_bytes));
 }
 
-/// The number of the awaited element, if the array has an element for each PE and the only updates known are
-/// of PEs to the element of their own number; else -1.
+/// The number of the awaited element, if the array has an element for each PE. The known updates must be of
+/// PEs to the element of their own number. Else -1.
 int owner_by_number(const Known& known, const std::vector<Update>& beside) {
     const common::WaitCopy& wait = known.wait();
     const std::uint64_t word = wait.word_bytes;
