@@ -210,6 +210,9 @@ class ATOLL_API RmaOps : public ContextBase {
         return Memory == Local::own ? Move::element : blocking ? Move::blocking : Move::nonblocking;
     }
     void put_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, Move kind) const;
+    /// With and without a note for hang reports.
+    void put_noted(void* dst, const void* src, std::size_t bytes, int pe, Move kind) const;
+    void put_unnoted(void* dst, const void* src, std::size_t bytes, int pe, Move kind) const;
     void get_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, Move kind) const;
     static void check_sizes(std::size_t dst, std::size_t src) {
         if (dst < src) throw_size(dst, src);

@@ -77,7 +77,9 @@ class ATOLL_API ContextBase {
     /// routed forms must be used. The slow path notes the update for hang reports.
     template <class Op, class T> T* place_for(Op op, T* symmetric, T value, int pe) const {
         if (!is_in_heap(symmetric, sizeof(T), pe)) [[unlikely]] {
-            const int elsewhere = route_update(op, symmetric, value, pe);
+            const int elsewhere = route_elsewhere(symmetric, sizeof(T), pe);
+            if (window_.fast_limit() == 0) [[unlikely]]
+                note_update(op, symmetric, value, pe);
             return elsewhere < 0 ? nullptr : window_.at(symmetric, elsewhere);
         }
         const int slot = map_.slot(pe);
@@ -98,11 +100,11 @@ class ATOLL_API ContextBase {
     int route_elsewhere(const void* symmetric, std::size_t bytes, int pe) const;
     int route_checked(const void* symmetric, std::size_t bytes, int pe) const;
     void count_first_move() const noexcept;
-    /// `route_elsewhere` of an atomic operation or a signal, which is noted.
-    int route_atomic(AtomicOp op, DType type, const void* symmetric, std::uint64_t value, int pe) const;
-    int route_update(SignalOp op, const std::uint64_t* signal, std::uint64_t value, int pe) const;
-    template <class T> int route_update(AtomicOp op, const T* symmetric, T value, int pe) const {
-        return route_atomic(op, dtype<T>, symmetric, to_word(value), pe);
+    /// Notes an atomic operation or a signal for hang reports, if it is one of the first.
+    void note_atomic(AtomicOp op, DType type, const void* symmetric, std::uint64_t value, int pe) const;
+    void note_update(SignalOp op, const std::uint64_t* signal, std::uint64_t value, int pe) const;
+    template <class T> void note_update(AtomicOp op, const T* symmetric, T value, int pe) const {
+        note_atomic(op, dtype<T>, symmetric, to_word(value), pe);
     }
     /// Checks that the host can load and store this memory of this PE, as far as checks are on. Throws Error:
     /// not_symmetric, use_after_free.

@@ -65,10 +65,16 @@ struct Window {
     /// Ranges at the very end of the heap take the slow path.
     bool takes(const void* p, std::size_t bytes) const noexcept {
         const auto offset = reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(mine);
-        if (__builtin_constant_p(bytes) && bytes <= element_bytes) return offset < fast_bytes;
+        const std::size_t limit = fast_limit();
+        if (__builtin_constant_p(bytes) && bytes <= element_bytes) return offset < limit;
         if (__builtin_constant_p(bytes) && bytes > PTRDIFF_MAX)
             return false;  // else compilers warn of the copy
-        return offset < fast_bytes && bytes <= fast_bytes - offset;
+        return offset < limit && bytes <= limit - offset;
+    }
+    /// `fast_bytes`, which another thread may set meanwhile (ContextBase::count_first_move).
+    std::size_t fast_limit() const noexcept { return __atomic_load_n(&fast_bytes, __ATOMIC_RELAXED); }
+    void set_fast_limit(std::size_t bytes) noexcept {
+        __atomic_store_n(&fast_bytes, bytes, __ATOMIC_RELAXED);
     }
     std::ptrdiff_t distance(int slot) const noexcept {
         return static_cast<std::ptrdiff_t>(slot - my_slot) * (std::ptrdiff_t{1} << stride_log2);

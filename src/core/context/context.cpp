@@ -128,12 +128,12 @@ void load_device_words(core::ContextState& ctx, void* dst, const void* words, st
 }
 
 void ContextBase::count_first_move() const noexcept {
-    const std::size_t limit = job_->window().fast_bytes;
-    if (window_.fast_bytes == limit) [[likely]]
+    if (window_.fast_limit() != 0) [[likely]]
         return;
-    // The next moves take the fast path. A thread that still reads the old limit takes this one once more.
-    if (state_->notes_next_move()) return;
-    window_.fast_bytes = limit;
+    if (!state_->notes_moves() || state_->notes_next_move()) return;
+    // The next moves take the fast path, if checks allow one. A thread that still reads the old limit takes
+    // this path once more.
+    window_.set_fast_limit(job_->window().fast_bytes);
     job_->recorder->writes().has_lost.store(1, std::memory_order_relaxed);
     if (!job_->settings().front_notes_signals)
         job_->recorder->signals().has_lost.store(1, std::memory_order_relaxed);
@@ -157,18 +157,14 @@ int ContextBase::route_checked(const void* symmetric, std::size_t bytes, int pe)
     return window_.counts ? -1 : map_.slot(pe);
 }
 
-int ContextBase::route_atomic(AtomicOp op, DType type, const void* symmetric, std::uint64_t value,
+void ContextBase::note_atomic(AtomicOp op, DType type, const void* symmetric, std::uint64_t value,
                               int pe) const {
-    const int slot = route_elsewhere(symmetric, size_of(type), pe);
     if (state_->notes_moves()) core::note_atomic(*state_, op, type, symmetric, value, pe);
-    return slot;
 }
 
-int ContextBase::route_update(SignalOp op, const std::uint64_t* signal, std::uint64_t value, int pe) const {
-    const int slot = route_elsewhere(signal, sizeof *signal, pe);
+void ContextBase::note_update(SignalOp op, const std::uint64_t* signal, std::uint64_t value, int pe) const {
     if (state_->notes_moves() && !job_->settings().front_notes_signals)
         core::note_signal(*state_, signal, value, op == SignalOp::add, pe);
-    return slot;
 }
 
 int ContextBase::world_pe(int pe) const noexcept { return state_->team().world_pe(pe); }
@@ -186,21 +182,27 @@ void ContextBase::check_local_block(const void* local, std::size_t bytes) const 
 }
 
 void RmaOps::put_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, Move kind) const {
+    if (window_.fast_limit() == 0 && state_->notes_moves()) [[unlikely]]
+        return put_noted(dst, src, bytes, pe, kind);
+    put_unnoted(dst, src, bytes, pe, kind);
+}
+
+void RmaOps::put_noted(void* dst, const void* src, std::size_t bytes, int pe, Move kind) const {
+    put_unnoted(dst, src, bytes, pe, kind);
+    count_first_move();
+    core::note_put(*state_, dst, is_ordinary(*this, src) ? src : nullptr, bytes, pe);
+}
+
+void RmaOps::put_unnoted(void* dst, const void* src, std::size_t bytes, int pe, Move kind) const {
     constexpr const char* names[] = {"put_nbi", "put", "p"};
     Measured measured = measure(*state_, names[static_cast<int>(kind)], bytes, pe);
     measured.set_subject(dst);
     if (job_->heap().is_in_listed_block(dst, bytes) && is_ordinary(*this, src)) [[likely]] {
-        if (const int slot = map_.slot(pe); slot >= 0) {
-            copy(window_.heap_at(dst, slot), src, bytes);
-            if (state_->notes_moves()) core::note_put(*state_, dst, src, bytes, pe);
-            return;
-        }
+        if (const int slot = map_.slot(pe); slot >= 0) return copy(window_.heap_at(dst, slot), src, bytes);
     }
     route_any(dst, bytes, pe);
     check_local_memory(src, bytes);
     put_routed(*state_, dst, src, bytes, pe, kind != Move::nonblocking);
-    if (state_->notes_moves())
-        core::note_put(*state_, dst, is_ordinary(*this, src) ? src : nullptr, bytes, pe);
 }
 
 void RmaOps::get_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, Move kind) const {

@@ -9,14 +9,10 @@ namespace atl::core {
 
 namespace {
 
-/// Moves that are noted. ThreadSanitizer would take the end of the first ones for a race.
+/// Number of the moves that are noted.
 int first_moves(const common::Settings& settings) {
-#ifdef __SANITIZE_THREAD__
-    return 0;
-#else
     constexpr int moves = 4096;
     return settings.front_notes_writes || !settings.checks(common::CheckLevel::basic) ? 0 : moves;
-#endif
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ class ContextState {
     transport::ContextId id() const { return id_; }
 
     /// True while moves are noted for hang reports: the first ones of a context, which take slow paths for
-    /// that, and all with ATOLL_CHECK=args. Faulty programs often make few.
+    /// that. Faulty programs often make few.
     bool notes_moves() const noexcept { return first_moves_.load(std::memory_order_relaxed) > 0; }
     /// Counts one of the first. False for the last one.
     bool notes_next_move() noexcept { return first_moves_.fetch_sub(1, std::memory_order_relaxed) > 1; }
