@@ -42,8 +42,8 @@ class OnFakeGpus : public ::testing::TestWithParam<int> {
     }
 };
 
-/// Element i of a PE is 1000 * pe + i. Elements are copied and compared as parts of this list of all numbers,
-/// because a sanitizer looks at each number that is computed and at each page that is allocated.
+/// Element i of a PE is 1000 * pe + i. Elements are copied and compared as parts of this list of all numbers.
+/// That spares a sanitizer the work for numbers that are computed and for pages that are allocated.
 const int* numbers() {
     static const std::vector<int> all = [] {
         std::vector<int> made(std::size_t{3} << 20);
