@@ -15,6 +15,7 @@ import socket
 import types
 from collections import ChainMap
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -27,24 +28,23 @@ _INLINE, _BESIDE = b"\0", b"\1"
 
 def pickler() -> Callable[..., bytes]:
     """Return cloudpickle.dumps if cloudpickle is installed, else pickle.dumps."""
-    global _with_files
-    if _with_files is None:
-        try:
-            _with_files = _dumps_with_files(import_module("cloudpickle"))
-        except ImportError:
-            return pickle.dumps
-    return _with_files
+    try:
+        cloudpickle = import_module("cloudpickle")
+    except ImportError:
+        return pickle.dumps
+    return _dumps_with_files(cloudpickle)
 
 
-_with_files: Callable[..., bytes] | None = None
-
-
+@cache
 def _dumps_with_files(cloudpickle: Any) -> Callable[..., bytes]:
     """Return cloudpickle.dumps, but code keeps the name of its file, for tracebacks and reports.
 
-    cloudpickle replaces it so that equal functions have equal bytes.
+    cloudpickle replaces it so that equal functions have equal bytes. A version without this table is used as it is.
     """
-    reduce_code = cloudpickle.Pickler.dispatch_table[types.CodeType]
+    reduce_code = getattr(cloudpickle.Pickler, "dispatch_table", {}).get(types.CodeType)
+    if reduce_code is None:
+        dumps_of_it: Callable[..., bytes] = cloudpickle.dumps
+        return dumps_of_it
 
     def reduce_with_file(code: types.CodeType) -> tuple[Any, ...]:
         make, parts, *others = reduce_code(code)

@@ -158,7 +158,7 @@ def test_exit_0_without_finalize_is_not_a_failure(atoll, program):
     path = program(
         "pe.hello()\npe.fence()\n"
         "if pe.number == 1: os._exit(0)\n"
-        "while pe.read_word(pe.GONE) == 0: time.sleep(0.001)\n"  # the last word that the launcher writes
+        "while pe.read_word(pe.EXITED) == 0: time.sleep(0.001)\n"  # the last word that the launcher writes
         "pe.say([pe.state(1) == pe.LEFT_STATE, pe.read_word(pe.LEFT), pe.read_word(pe.ABORT)])\npe.finalize()\n"
     )
     result = atoll("run", "-n", 2, path)
