@@ -121,9 +121,8 @@ std::string call_of(const EventCopy& event) {
     std::string name(common::operation_name(event.operation));
     const auto& w = event.words;
     const core::CallRecord record = core::call_record(name.c_str(), w[0], w[1], w[2], w[3]);
-    constexpr std::string_view called = " called ";
     if (event.state == EventState::begun || !core::is_record(record)) return name;
-    const std::string text = core::call_text(record).substr(called.size());
+    const std::string text = core::call_text(record);
     return text.ends_with("()") ? name : text;
 }
 

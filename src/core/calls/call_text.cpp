@@ -161,9 +161,8 @@ bool is_record(const CallRecord& record) {
 }
 
 std::string call_text(const CallRecord& record) {
-    if (!is_record(record)) return " was in a collective that moves data (ATOLL_CHECK=all names it)";
     const std::string name(operation_of(record));
-    if (is_refused(record)) return " called " + name + "() with arguments that are refused";
+    if (is_refused(record)) return name + "() with arguments that are refused";
     const std::uint64_t values[] = {record.a, record.b, record.c, record.d};
     const Call& call = call_of(record);
     std::string listed;
@@ -171,7 +170,7 @@ std::string call_text(const CallRecord& record) {
         const std::string text = argument_text(call.arguments[i], values[i]);
         if (!text.empty()) listed += (listed.empty() ? "" : ", ") + text;
     }
-    return " called " + name + "(" + listed + ")";
+    return name + "(" + listed + ")";
 }
 
 std::string difference_text(const CallRecord& one, const CallRecord& other) {
@@ -220,9 +219,11 @@ std::pair<std::string, std::string> split_placed(std::string_view text) {
 
 std::string mismatch_text(const std::string& team, const CallOf& one, const CallOf& other) {
     const auto text = [](const CallOf& call) {
-        constexpr std::string_view called = " called ";
-        return "PE " + std::to_string(call.pe) + std::string(called) +
-               placed_text(call_text(call.record).substr(called.size()), call.site);
+        const std::string pe = "PE " + std::to_string(call.pe);
+        if (!is_record(call.record))
+            return pe + " was in a collective that moves data (ATOLL_CHECK=all names it)" +
+                   (call.site.empty() ? "" : std::string(site_begin) + call.site);
+        return pe + " called " + placed_text(call_text(call.record), call.site);
     };
     return called_differently(team) + text(one) + ", " + text(other) +
            difference_text(one.record, other.record) +

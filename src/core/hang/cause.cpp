@@ -114,10 +114,8 @@ class Finder {
         const CallRecord record = call_record(name.c_str(), a[0], a[1], a[2], a[3]);
         const bool waits_there =
             of(pe).waits && of(pe).wait.team_id == seen.team && of(pe).wait.call == seen.call;
-        constexpr std::string_view called = " called ";
-        return "called " +
-               placed_text(told && is_record(record) ? call_text(record).substr(called.size()) : name,
-                           waits_there ? of(pe).wait.site : "");
+        return "called " + placed_text(told && is_record(record) ? call_text(record) : name,
+                                       waits_there ? of(pe).wait.site : "");
     }
 
     /// Members of a team that made different calls with the same number.
