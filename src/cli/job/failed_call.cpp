@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <vector>
 
 #include "cli/job/last_events.hpp"
@@ -98,11 +99,22 @@ std::vector<Alike> grouped(const Calls& all, const EventCopy& one) {
     return groups;
 }
 
-std::string text_of(const Alike& alike, std::string_view error, int failed, const std::string& site) {
+/// The place of a call on a PE; empty if it is not known.
+using SiteOf = std::function<std::string(const EventCopy& call, int pe)>;
+
+/// The places that an error tells. The call that failed on PE `failed` is at `site`, if the error does not
+/// tell.
+SiteOf sites_told(std::string_view error, int failed, const std::string& site) {
+    return [error, failed, &site](const EventCopy& call, int pe) {
+        std::string place = told_site(error, pe);
+        return place.empty() && pe == failed && call.state == EventState::failed ? site : place;
+    };
+}
+
+std::string text_of(const Alike& alike, const SiteOf& site_of) {
     std::string place;
     for (const int pe : alike.pes) {
-        place = told_site(error, pe);
-        if (place.empty() && pe == failed && alike.call.state == EventState::failed) place = site;
+        place = site_of(alike.call, pe);
         if (!place.empty()) break;
     }
     return std::string(pe_begin) + common::pe_ranges(alike.pes) + std::string(called) +
@@ -110,14 +122,13 @@ std::string text_of(const Alike& alike, std::string_view error, int failed, cons
 }
 
 /// Empty if all PEs made the same call.
-std::string difference(const Calls& all, const EventCopy& one, std::string_view error, int failed,
-                       const std::string& site) {
+std::string difference(const Calls& all, const EventCopy& one, const SiteOf& site_of) {
     const std::vector<Alike> groups = grouped(all, one);
     if (groups.size() < 2) return {};
     const Alike& usual = groups.front();
     const Alike& odd = groups.back();
-    return text_of(odd, error, failed, site) + " as " + place_of_call(odd.call) + ", where " +
-           text_of(usual, error, failed, site) + std::string(core::calls_differ);
+    return text_of(odd, site_of) + " as " + place_of_call(odd.call) + ", where " + text_of(usual, site_of) +
+           std::string(core::calls_differ);
 }
 
 /// The calls that a CollectiveMismatch of Python's own tells: "PE 3 called …, where PE 0-2 called …: the
@@ -158,7 +169,8 @@ std::string differing_calls(const common::BoardView& board, int pe, std::string_
     // An earlier error of such a call may have been caught.
     for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
         if (!told_call.starts_with(common::operation_name(call->operation))) continue;
-        if (std::string text = difference(all, *call, error, pe, site); !text.empty()) return text;
+        if (std::string text = difference(all, *call, sites_told(error, pe, site)); !text.empty())
+            return text;
     }
     return told;
 }
@@ -167,14 +179,14 @@ std::string differing_last_call(const common::BoardView& board, int pe) {
     const Calls all = all_calls(board);
     const std::vector<EventCopy>& calls = all[static_cast<std::size_t>(pe)];
     if (calls.empty() || calls.back().state >= EventState::ended) return {};
-    std::string told;  // as an error tells the sites
-    for (int other = 0; other < board.n_pes(); ++other)
+    const EventCopy& last = calls.back();
+    return difference(all, last, [&](const EventCopy&, int other) {
         for (const EventCopy& event : common::read_events(board.events(other)))
-            if (event.kind == EventKind::wait && event.team == calls.back().team &&
-                event.call == calls.back().call && !event.site.empty())
-                told += std::string(pe_begin) + std::to_string(other) + std::string(called) +
-                        core::placed_text("it", event.site) + "; ";
-    return difference(all, calls.back(), told, pe, {});
+            if (event.kind == EventKind::wait && event.team == last.team && event.call == last.call &&
+                !event.site.empty())
+                return std::string(common::file_name(event.site));
+        return std::string();
+    });
 }
 
 std::optional<EndedPe> ended_pe_of(std::string_view error) {
@@ -202,7 +214,8 @@ std::string ended_text(const common::BoardView& board, const EndedPe& ended, con
         const Calls all = all_calls(board);
         const std::vector<EventCopy>& calls = all[static_cast<std::size_t>(ended.pe)];
         if (!calls.empty())
-            if (std::string told = difference(all, calls.back(), {}, pe, site); !told.empty()) return told;
+            if (std::string told = difference(all, calls.back(), sites_told({}, pe, site)); !told.empty())
+                return told;
     }
     std::string text = std::string(pe_begin) + std::to_string(ended.pe) + " " + how;
     const std::string last = ended.has_finalized ? std::string() : last_call_text(board, ended.pe);
