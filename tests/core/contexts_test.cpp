@@ -2,6 +2,8 @@
 #include "support/setups.hpp"
 
 #include <climits>
+#include <thread>
+#include <vector>
 
 namespace atl::testing {
 namespace {
@@ -164,6 +166,44 @@ TEST_P(Contexts, OneEachForManyThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Pes, Contexts, ::testing::ValuesIn(all_setups()), setup_name);
+
+class FirstMoves : public ::testing::TestWithParam<common::CheckLevel> {};
+
+/// Each put counts once, and threads may share a context while it turns to the fast path.
+TEST_P(FirstMoves, AreNotedForHangReports) {
+    const auto body = [](Job& job) {
+        constexpr int noted = 4096, n_threads = 2;
+        SymmetricArray<int> x(job, n_threads);
+        const auto has_lost = [&] { return job.state().recorder->writes().has_lost.load() != 0; };
+        const auto put_in_threads = [&](const Context& context, int moves) {
+            std::vector<std::thread> threads;
+            for (std::size_t t = 0; t < n_threads; ++t)
+                threads.emplace_back([&, t] {
+                    for (int i = 1; i <= moves; ++i) context.p(&x[t], i, right_of(job));
+                });
+            for (auto& thread : threads) thread.join();
+        };
+        const Context context = job.create_context();
+        put_in_threads(context, noted / n_threads - 1);
+        context.p(x.data(), 1, right_of(job));
+        EXPECT_FALSE(has_lost());
+        context.p(x.data(), 1, right_of(job));
+        EXPECT_TRUE(has_lost());
+        put_in_threads(job.create_context(), noted);
+        job.world().barrier();
+        for (const int value : x) EXPECT_EQ(value, noted);
+        job.world().barrier();
+    };
+    ThreadJobOptions options;
+    options.check = GetParam();
+    run_pes(2, body, options);
+}
+
+INSTANTIATE_TEST_SUITE_P(Checks, FirstMoves,
+                         ::testing::Values(common::CheckLevel::basic, common::CheckLevel::args),
+                         [](const auto& info) {
+                             return info.param == common::CheckLevel::basic ? "basic" : "args";
+                         });
 
 }  // namespace
 }  // namespace atl::testing

@@ -189,7 +189,7 @@ void RmaOps::put_elsewhere(void* dst, const void* src, std::size_t bytes, int pe
 
 void RmaOps::put_noted(void* dst, const void* src, std::size_t bytes, int pe, Move kind) const {
     put_unnoted(dst, src, bytes, pe, kind);
-    count_first_move();
+    if (job_->heap().is_in_listed_block(dst, bytes)) count_first_move();  // else put_unnoted's route has
     core::note_put(*state_, dst, is_ordinary(*this, src) ? src : nullptr, bytes, pe);
 }
 
