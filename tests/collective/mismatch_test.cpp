@@ -17,24 +17,25 @@ namespace {
 /// An array between two guard areas, which must not be written.
 class Walled {
   public:
-    explicit Walled(std::size_t most) : all_(new char[most + 2 * wall]) {}
-    /// From now on the block has `bytes`, with new walls before and after it.
+    explicit Walled(std::size_t most) : most_(most), all_(new char[most + 2 * wall]) {}
+    /// From now on the block has `bytes`; all memory before and after it is wall.
     void resize(std::size_t bytes) {
         bytes_ = bytes;
         std::memset(all_.get(), mark, wall);
-        std::memset(data() + bytes, mark, wall);
+        std::memset(data() + bytes, mark, bytes_behind());
     }
     char* data() const { return all_.get() + wall; }
     std::size_t bytes() const { return bytes_; }
-    bool intact() const { return is_wall(all_.get()) && is_wall(data() + bytes_); }
+    bool intact() const { return is_wall(all_.get(), wall) && is_wall(data() + bytes_, bytes_behind()); }
 
   private:
     static constexpr std::size_t wall = 1 << 14;
     static constexpr char mark = 0x5a;
-    static bool is_wall(const char* begin) {
-        return begin[0] == mark && std::memcmp(begin, begin + 1, wall - 1) == 0;
+    static bool is_wall(const char* begin, std::size_t bytes) {
+        return begin[0] == mark && std::memcmp(begin, begin + 1, bytes - 1) == 0;
     }
-    std::size_t bytes_ = 0;
+    std::size_t bytes_behind() const { return most_ + wall - bytes_; }
+    std::size_t most_, bytes_ = 0;
     std::unique_ptr<char[]> all_;
 };
 

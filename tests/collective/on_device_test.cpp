@@ -182,19 +182,19 @@ TEST_P(OnFakeGpus, OtherObjectsOnOtherPes) {
 TEST_P(OnFakeGpus, MixturesOfMemory) {
     run([](Job& job) {
         const Gpu gpu(job);
-        const std::size_t most = static_cast<std::size_t>(job.n_pes()) * std::ranges::max(counts);
-        int *on_gpu[2], *on_host[2];
-        std::vector<int> ordinary[2];
-        for (int i = 0; i < 2; ++i) {
-            on_gpu[i] = gpu.ints(most);
-            on_host[i] = static_cast<int*>(job.malloc(most * sizeof(int)));
-            ordinary[i].resize(most);
-        }
-        for (int which = 0; which < 4; ++which) {
-            for (const std::vector<int>& one : ordinary)
-                which == 2 ? gpu.fake->let_reach(one.data()) : gpu.fake->let_not_reach(one.data());
-            for (const std::size_t count : counts) {
-                int turn = 0;  // 0: dst, 1: src
+        for (const std::size_t count : counts) {
+            const std::size_t size = static_cast<std::size_t>(job.n_pes()) * count;
+            int *on_gpu[2], *on_host[2];  // 0: dst, 1: src
+            std::vector<int> ordinary[2];
+            for (int i = 0; i < 2; ++i) {
+                on_gpu[i] = gpu.ints(size);
+                on_host[i] = static_cast<int*>(job.malloc(size * sizeof(int)));
+                ordinary[i].resize(size);
+            }
+            for (int which = 0; which < 4; ++which) {
+                for (const std::vector<int>& one : ordinary)
+                    which == 2 ? gpu.fake->let_reach(one.data()) : gpu.fake->let_not_reach(one.data());
+                int turn = 0;
                 all_kinds(job, count, [&](std::size_t) {
                     const int i = turn++;
                     const bool device = (i + which + job.my_pe()) % 2 == 0;
