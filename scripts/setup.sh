@@ -112,14 +112,18 @@ above_venv() {
     echo "$below" >"$(purelib_of "$env/bin/python")/below.pth"
 }
 
-# A separate environment, because the NumPy of .venv is newer than Triton's interpreter supports.
-triton() {
-    local packages=('triton==3.6.*' 'numpy>=2,<2.4')
-    [ "$(cat build/triton/packages 2>/dev/null)" = "${packages[*]}" ] && return 0
-    new_environment build/triton
-    step "Triton, for its interpreter" again install_into build/triton "${packages[@]}"
-    echo "${packages[*]}" >build/triton/packages
+# apart ENV NAME PACKAGES...: an environment that holds these packages alone.
+apart() {
+    local env=$1 name=$2
+    shift 2
+    [ "$(cat "$env/packages" 2>/dev/null)" = "$*" ] && return 0
+    new_environment "$env"
+    step "$name" again install_into "$env" "$@"
+    echo "$*" >"$env/packages"
 }
+
+# A separate environment, because the NumPy of .venv is newer than Triton's interpreter supports.
+triton() { apart build/triton "Triton, for its interpreter" 'triton==3.6.*' 'numpy>=2,<2.4'; }
 
 # A separate environment on top of .venv, in which atoll.numba is to support hosts only. libNVVM is that of nvcc's
 # toolkit.
@@ -133,13 +137,7 @@ numba_cuda() {
 }
 
 # Debian's version takes twice the CPU time. Another version has other findings.
-tidy() {
-    local packages=('clang-tidy==23.1.4')
-    [ "$(cat build/clang-tidy/packages 2>/dev/null)" = "${packages[*]}" ] && return 0
-    new_environment build/clang-tidy
-    step "clang-tidy's environment" again install_into build/clang-tidy "${packages[@]}"
-    echo "${packages[*]}" >build/clang-tidy/packages
-}
+tidy() { apart build/clang-tidy clang-tidy 'clang-tidy==23.1.4'; }
 
 # Uses the atoll of .venv. Packages are named one by one, because nvidia-cutlass-dsl itself also requires those of CUDA
 # 12.
