@@ -104,7 +104,7 @@ function(_atoll_add_cuda target names)
     target_compile_features(${target} PRIVATE cxx_std_20)
     target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS} atoll_flags)
     if(NOT ATOLL_SANITIZE)   # their run-time library is the program's
-        target_link_options(${target} PRIVATE -Wl,--no-undefined ${ATOLL_KEEP_INSIDE})
+        target_link_options(${target} PRIVATE ${ATOLL_NO_UNDEFINED} ${ATOLL_KEEP_INSIDE})
     endif()
     _atoll_embed_kernels(${target} "${names}")
 endfunction()

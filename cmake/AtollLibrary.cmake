@@ -43,7 +43,7 @@ target_compile_features(atoll INTERFACE cxx_std_20)
 target_include_directories(atoll INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                            $<BUILD_INTERFACE:${ATOLL_GENERATED_INCLUDE}>)
 target_link_libraries(atoll PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
-target_link_options(atoll PRIVATE -Wl,--no-undefined ${ATOLL_KEEP_INSIDE})
+target_link_options(atoll PRIVATE ${ATOLL_NO_UNDEFINED} ${ATOLL_KEEP_INSIDE})
 
 # The launcher contains the static core, so that it is one file that runs wherever it is copied.
 if(ATOLL_CLI_SOURCES)
@@ -70,6 +70,6 @@ if(ATOLL_CLI_SOURCES)
     atoll_embed_page(atoll_cli)
     include(AtollCompletion)
     atoll_embed_completion(atoll_cli)
-    target_compile_options(atoll_cli PRIVATE $<$<CONFIG:Release>:-O1>)   # it mostly waits; CLI11 and JSON are large
+    target_compile_options(atoll_cli PRIVATE $<$<CONFIG:Release>:-O1> ${ATOLL_QUICK})   # it mostly waits; CLI11 and JSON are large
     target_link_libraries(atoll_cli PRIVATE atoll_core atoll_flags CLI11::CLI11 nlohmann_json::nlohmann_json)
 endif()

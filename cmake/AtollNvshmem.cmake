@@ -17,8 +17,8 @@ target_include_directories(atoll_nvshmem PUBLIC "$<BUILD_INTERFACE:${ATOLL_NVSHM
                                                  "${PROJECT_SOURCE_DIR}/src" "${ATOLL_GENERATED_INCLUDE}")
 target_compile_definitions(atoll_nvshmem PRIVATE ATOLL_NVSHMEM_WITHOUT_CUDA)
 target_link_libraries(atoll_nvshmem PRIVATE atoll atoll_flags Threads::Threads ${CMAKE_DL_LIBS})
-target_link_options(atoll_nvshmem PRIVATE -Wl,--no-undefined "-Wl,--version-script=${_nvshmem_exports}")
-target_compile_options(atoll_nvshmem PRIVATE $<$<CONFIG:Release>:-O2>)
+target_link_options(atoll_nvshmem PRIVATE ${ATOLL_NO_UNDEFINED} "-Wl,--version-script=${_nvshmem_exports}")
+target_compile_options(atoll_nvshmem PRIVATE $<$<CONFIG:Release>:-O2> ${ATOLL_QUICK})
 # Programs of NVSHMEM link -lnvshmem_device, too. Functions of kernels are in the headers here, so it is almost empty.
 add_library(atoll_nvshmem_device STATIC "${PROJECT_SOURCE_DIR}/src/nvshmem/device_library/version.cpp")
 set_target_properties(atoll_nvshmem_device PROPERTIES OUTPUT_NAME nvshmem_device POSITION_INDEPENDENT_CODE ON)

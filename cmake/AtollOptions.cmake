@@ -61,6 +61,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
     # GCC 12 reports an overlapping copy in `"text" + std::string` at -O2 and above (its bugs 105329 and 105651).
     target_compile_options(atoll_flags INTERFACE -Wno-restrict)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_compile_options(atoll_flags INTERFACE -Wno-deprecated-declarations)   # of std::stable_partition's own buffer
+endif()
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # A class of one source may hold members of types that only this source knows.
     target_compile_options(atoll_flags INTERFACE -Wno-subobject-linkage)
@@ -80,8 +83,28 @@ if(ATOLL_SANITIZE)
         # accepts is right. Order that it must see is carried by atomics.
         target_compile_options(atoll_flags INTERFACE -Wno-tsan)
     endif()
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+        # GCC's names for what it sanitizes, which our sources ask for.
+        if(ATOLL_SANITIZE MATCHES "thread")
+            add_compile_definitions(__SANITIZE_THREAD__)
+        else()
+            add_compile_definitions(__SANITIZE_ADDRESS__)
+        endif()
+        # The library that a program in C links is of C++.
+        add_link_options("$<$<LINK_LANGUAGE:C>:-fsanitize-link-c++-runtime;-Wl,--no-as-needed,-lstdc++>")
+    endif()
     add_compile_options(${_flags})
     add_link_options(${_flags})
+endif()
+# Parts that need no speed under a sanitizer: fronts of one line a function, the launcher, and the tests.
+set(ATOLL_QUICK "")
+if(ATOLL_SANITIZE)
+    set(ATOLL_QUICK -O0)
+endif()
+# A library that lacks a symbol does not link. With Clang's sanitizers the program has their symbols.
+set(ATOLL_NO_UNDEFINED -Wl,--no-undefined)
+if(ATOLL_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    set(ATOLL_NO_UNDEFINED "")
 endif()
 
 # A statically linked C++ library is kept hidden in ours. When its symbols were exported, they replaced those of the

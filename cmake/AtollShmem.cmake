@@ -14,7 +14,7 @@ add_library(atoll_shmem_front OBJECT ${_front})
 target_include_directories(atoll_shmem_front PRIVATE "${PROJECT_SOURCE_DIR}/include" "${ATOLL_SHMEM_INCLUDE}"
                                                      "${PROJECT_SOURCE_DIR}/src" "${ATOLL_GENERATED_INCLUDE}")
 target_link_libraries(atoll_shmem_front PRIVATE atoll atoll_flags)
-target_compile_options(atoll_shmem_front PRIVATE $<$<CONFIG:Release>:-O2>)
+target_compile_options(atoll_shmem_front PRIVATE $<$<CONFIG:Release>:-O2> ${ATOLL_QUICK})
 add_library(atoll_shmem SHARED ${ATOLL_SHMEM_SOURCES} "${PROJECT_SOURCE_DIR}/src/shmem/extensions.cpp"
             $<TARGET_OBJECTS:atoll_shmem_front>)
 add_library(atoll::shmem ALIAS atoll_shmem)
@@ -23,6 +23,6 @@ target_include_directories(atoll_shmem PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE
                                               $<BUILD_INTERFACE:${ATOLL_SHMEM_INCLUDE}>
                                        PRIVATE "${PROJECT_SOURCE_DIR}/src" "${ATOLL_GENERATED_INCLUDE}")
 target_link_libraries(atoll_shmem PRIVATE atoll atoll_flags Threads::Threads ${CMAKE_DL_LIBS})
-target_link_options(atoll_shmem PRIVATE -Wl,--no-undefined "-Wl,--version-script=${_exports}")
+target_link_options(atoll_shmem PRIVATE ${ATOLL_NO_UNDEFINED} "-Wl,--version-script=${_exports}")
 # 1,788 thunks: -O3 would only make them larger, and slower to compile.
-target_compile_options(atoll_shmem PRIVATE $<$<CONFIG:Release>:-O2>)
+target_compile_options(atoll_shmem PRIVATE $<$<CONFIG:Release>:-O2> ${ATOLL_QUICK})

@@ -24,6 +24,14 @@ STANDARD = (
     *("optional", "set", "span", "string", "string_view", "thread", "utility", "variant", "vector"),
 )
 FOLDERS = ("include", "src", "include_nvshmem")
+# A template's members are compiled once they are used.
+USED = """
+template class atl::SymmetricArray<double>;
+template class atl::View<double, 3>;
+template class atl::DistArray<double, 3>;
+template atl::DistArray<double, 3> atl::redistribute(const atl::DistArray<double, 3>&, const atl::Team&,
+                                                     const atl::Team&, const atl::DistOptions<3>&);
+"""
 
 
 def installed() -> list[str]:
@@ -111,6 +119,7 @@ def main() -> int:
         groups += [(compilers[0], [name], alone) for name in names if (ROOT / "src" / name).exists()]
         for compiler, group, flags in groups:
             text = "".join(f'#include "{name}"\n' for name in group) * 2  # twice: guards, too
+            text += USED if group is names else ""
             works.append((compiler, group, pool.submit(compile_text, compiler, text, *flags)))
         wrong = [(compiler, group, said) for compiler, group, work in works if (said := work.result())]
     for compiler, group, said in wrong:

@@ -4,9 +4,13 @@ source "$(dirname "$0")/lib.sh"
 begin sanitize
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
-export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1:suppressions=$PWD/tests/tsan.supp}
-[ -f tests/tsan.supp ] || TSAN_OPTIONS=${TSAN_OPTIONS%:suppressions=*}
+export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
+# Without LLVM's own program Clang's reports have addresses in place of names.
+for options in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS; do
+    export "$options=${!options}:external_symbolizer_path=$(command -v addr2line)"
+done
 
+scripts/setup.sh sanitizers || true # GCC's serve, too
 for preset in asan tsan; do
     if is_late; then
         skip_late "$preset"

@@ -4,6 +4,7 @@
 #   setup.sh build       the prerequisites of the library, the launcher and the Python module
 #   setup.sh test        further ones for `make test`
 #   setup.sh compilers   the gcc and clang of this Debian that compile headers (make lint)
+#   setup.sh sanitizers  the Clang of the sanitizers, where this Debian has it (make sanitize)
 #   setup.sh cross       further ones for `make cross`
 #   setup.sh packages    further ones for `make packages`
 #   setup.sh bench       the peers that `make bench` compares with: Open MPI's OpenSHMEM, shmem4py
@@ -19,6 +20,7 @@ source "$(dirname "$0")/lib.sh"
 build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev python3 python3-venv python3-dev)
 # libucx-dev brings UCX, which jobs of several hosts load, and the headers with which a test compares our declarations.
 test_packages=(libucx-dev libgtest-dev googletest pkg-config git gdb tmux groff-base)
+sanitizer_packages=("clang-$sanitizer" "libclang-rt-$sanitizer-dev")
 compiler_packages=(g++-{11..16} clang-{13..22})
 bench_packages=(openmpi-bin libopenmpi-dev python3-dev python3-venv)
 docs_packages=(graphviz doxygen)
@@ -60,11 +62,11 @@ need() {
     step "apt: $(wc -w <<<"$missing") packages" again apt_install $missing
 }
 
-# The compilers of this release of Debian.
-compilers() {
+# need_known PACKAGE...: installs those that this release of Debian has.
+need_known() {
     local package there=()
     command -v apt-cache >/dev/null || return 0
-    for package in "${compiler_packages[@]}"; do
+    for package in "$@"; do
         # apt takes an unknown name with "+" for a pattern, hence the comparison.
         apt-cache policy "$package" 2>/dev/null | grep -A 2 -Fx "$package:" | grep -q 'Candidate: [^(]' && there+=("$package")
     done
@@ -200,7 +202,8 @@ case "${1:-}" in
     test) need "${test_packages[@]}" ;;
     packages) need "${release_packages[@]}" ;;
     cross) need "${cross_packages[@]}" ;;
-    compilers) compilers ;;
+    compilers) need_known "${compiler_packages[@]}" "${sanitizer_packages[@]}" ;;
+    sanitizers) need_known "${sanitizer_packages[@]}" ;;
     bench) peers ;;
     venv) venv ;;
     triton) triton ;;
@@ -209,5 +212,5 @@ case "${1:-}" in
     tidy) tidy ;;
     docs) docs ;;
     torch) torch ;;
-    *) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

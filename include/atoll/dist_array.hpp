@@ -11,6 +11,16 @@
 
 namespace atl {
 
+template <Symmetric T, std::size_t N> class DistArray;
+
+namespace detail {
+/// Moves the elements of an array to an array of another team.
+template <class T, std::size_t N> struct TeamChange {
+    static DistArray<T, N> redistributed(const DistArray<T, N>& array, const Team& team, const Team& over,
+                                         const DistOptions<N>& options);
+};
+}  // namespace detail
+
 /// An N-dimensional array whose parts lie in the symmetric memory of a team's PEs. It has the names and the
 /// distributions of `atoll.DistArray` in Python.
 ///
@@ -220,9 +230,8 @@ template <Symmetric T, std::size_t N> class DistArray {
 
   private:
     template <class> friend class detail::ElementsAt;
-    template <Symmetric U, std::size_t M>
-    friend DistArray<U, M> redistribute(const DistArray<U, M>& array, const Team& team, const Team& over,
-                                        const DistOptions<M>& options);
+    // Clang 14 to 16 find no friend that is a function template with constraints, hence a class.
+    friend struct detail::TeamChange<T, N>;
     using HaloExchange = detail::HaloExchange<N>;
 
     static detail::Layout<N> agreed(const Team& team, const Index<N>& shape, const DistOptions<N>& options) {
@@ -314,18 +323,9 @@ template <Symmetric T, std::size_t N> class DistArray {
     std::unique_ptr<HaloExchange> halo_;  ///< null without a halo
 };
 
-/// Returns the elements of an array as an array of another team. Collective over `over`, a team that has all
-/// PEs of both, such as `job.world()`. Each PE puts what it has, once.
-///
-/// PEs without the array pass an empty handle, DistArray(). Those outside `team` pass an empty Team(), and
-/// get an empty handle. All pass the same options. The members see all elements.
-///
-/// Throws Error on every PE of `over`: collective_mismatch or out_of_memory, or invalid_argument if the
-/// options do not fit. It is invalid_argument, too, if no PE passed an array or a team, or PEs passed
-/// different ones.
-template <Symmetric T, std::size_t N>
-DistArray<T, N> redistribute(const DistArray<T, N>& array, const Team& team, const Team& over,
-                             const DistOptions<N>& options = {}) {
+template <class T, std::size_t N>
+DistArray<T, N> detail::TeamChange<T, N>::redistributed(const DistArray<T, N>& array, const Team& team,
+                                                        const Team& over, const DistOptions<N>& options) {
     const char* const call = "redistribute";
     detail::require_member(call, over);
     const bool has_array = static_cast<bool>(array);
@@ -364,6 +364,21 @@ DistArray<T, N> redistribute(const DistArray<T, N>& array, const Team& team, con
         });
     over.barrier();
     return made;
+}
+
+/// Returns the elements of an array as an array of another team. Collective over `over`, a team that has all
+/// PEs of both, such as `job.world()`. Each PE puts what it has, once.
+///
+/// PEs without the array pass an empty handle, DistArray(). Those outside `team` pass an empty Team(), and
+/// get an empty handle. All pass the same options. The members see all elements.
+///
+/// Throws Error on every PE of `over`: collective_mismatch or out_of_memory, or invalid_argument if the
+/// options do not fit. It is invalid_argument, too, if no PE passed an array or a team, or PEs passed
+/// different ones.
+template <Symmetric T, std::size_t N>
+DistArray<T, N> redistribute(const DistArray<T, N>& array, const Team& team, const Team& over,
+                             const DistOptions<N>& options = {}) {
+    return detail::TeamChange<T, N>::redistributed(array, team, over, options);
 }
 
 }  // namespace atl

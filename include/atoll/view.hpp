@@ -77,7 +77,7 @@ template <class T, std::size_t N> class View {
             first[axis] = box[axis].start;
             strides[axis] = strides_[axis] * box[axis].step;
         }
-        return {data_ + offset(first), extents_of(box), strides};
+        return {data_ ? data_ + offset(first) : nullptr, extents_of(box), strides};
     }
     /// Calls f(index) for each index in C order.
     template <class F> void for_each_index(F&& f) const {

@@ -50,8 +50,9 @@ void scatter_read(State& state, const core::Called& call, char* dst, const void*
     sources.run([&] {
         if (!is_root) copy_bytes(dst + sources.lo(), sources.at(root, me), sources.length(root));
     });
+    if (!is_root) return;
     const char* my_block = static_cast<const char*>(src) + me * bytes;
-    if (is_root && dst != my_block) copy_bytes(dst, my_block, bytes);
+    if (dst != my_block) copy_bytes(dst, my_block, bytes);
 }
 
 }  // namespace

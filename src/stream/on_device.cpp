@@ -180,6 +180,10 @@ class Pieces {
     }
 
   private:
+    /// PEs other than the root may pass a null pointer.
+    template <class Char> static Char* after(Char* array, std::size_t bytes) {
+        return array ? array + bytes : nullptr;
+    }
     void move(std::size_t at, std::size_t bytes) const {
         gpu::GroupCall piece = call_;
         piece.bytes = bytes;
@@ -191,9 +195,9 @@ class Pieces {
             piece.src = staged;
             piece.src_stride = bytes;
         } else {
-            piece.src = static_cast<const char*>(call_.src) + at;
+            piece.src = after(static_cast<const char*>(call_.src), at);
         }
-        piece.dst = dst_blocks_ != 0 ? lane_.staged_dst() : static_cast<char*>(call_.dst) + at;
+        piece.dst = dst_blocks_ != 0 ? lane_.staged_dst() : after(static_cast<char*>(call_.dst), at);
         if (dst_blocks_ != 0) piece.dst_stride = bytes;
         lane_.start(piece);
         if (src_blocks_ != 0 || dst_blocks_ != 0) lane_.finish();

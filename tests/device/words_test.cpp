@@ -293,10 +293,10 @@ TEST_P(DeviceWords, ThreadsShareAMessagesParts) {
                 std::vector<unsigned char> out(room), in(room, 0xee);
                 for (Word i = 0; i < room; ++i) out[i] = static_cast<unsigned char>(i * 7 + bytes);
                 device::detail::Post* const pair = device::detail::post_of(box, right_of(job));
-                const device::detail::Post before = *pair;
+                const Word posted = pair->posted, seen_taken = pair->seen_taken;
                 for (unsigned t = 0; t < threads; ++t) {  // each reads the same counters
-                    pair->posted = before.posted;
-                    pair->seen_taken = before.seen_taken;
+                    pair->posted = posted;
+                    pair->seen_taken = seen_taken;
                     device::post(team, box, out.data(), bytes, right_of(job), OneOf{t, threads});
                 }
                 device::detail::Post* const other = device::detail::post_of(box, left_of(job));
