@@ -401,6 +401,22 @@ def is_own(file: str) -> bool:
     return file.startswith((_OWN, "<frozen")) or file == _OPERATORS
 
 
+def program_line() -> tuple[str, int]:
+    """Return the file and line of the program that called this package; an empty name without one."""
+    frame = sys._getframe()
+    while frame is not None:
+        if not is_own(frame.f_code.co_filename):
+            return frame.f_code.co_filename, frame.f_lineno
+        frame = frame.f_back  # type: ignore[assignment]
+    return "", 0
+
+
+def line_text() -> str:
+    """Return the line of the program that makes the call, with a word before it; empty without one."""
+    file, line = program_line()
+    return f" at {Path(file).name}:{line}" if file else ""
+
+
 def without_own_frames(error: BaseException, trace: TracebackType | None) -> TracebackType | None:
     """Return the trace without the calls within this package; also shorten those of the causes of `error`.
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from . import _atoll
+from ._job import line_text
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -36,6 +37,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 # The head that travels before an object: its size, and the call as a text.
 _CALL_BYTES = 48
+_LINE_BYTES = 80  # of the place of a call in errors
 _HEAD = np.dtype([("size", np.int64), ("call", f"S{_CALL_BYTES}")])
 
 
@@ -157,10 +159,18 @@ def _mismatch(calls: Sequence[str], team: _atoll.Team | None) -> Exception:
 
     world = _atoll.WORLD
     numbers = [(team or world).translate_pe(pe, world) for pe in range(len(calls))]
-    found = differing_calls({pe: (call, "") for pe, call in zip(numbers, calls, strict=True)})
+    line = np.array([line_text().encode(errors="replace")], f"S{_LINE_BYTES}")
+    lines = _atoll.fcollect(line.view(np.uint8), team=team).view(line.dtype)[:, 0]  # all PEs are here
+    places = [bytes(each).decode(errors="replace") for each in lines]
+    found = differing_calls(dict(zip(numbers, zip(calls, places, strict=True), strict=True)))
     return _atoll.CollectiveMismatch(
         f"{found}. All PEs of the team make the same calls, in the same order, with the same root and operator."
     )
+
+
+def exchanged(call: str, obj: Any, team: _atoll.Team) -> list[Any]:
+    """Return what allgather_object returns, for a call of this package. It pairs only with itself on the other PEs."""
+    return [_load(part) for part in _gathered(call, obj, team)]
 
 
 def gather_object(obj: Any, root: int = 0, *, team: _atoll.Team | None = None) -> list[Any] | None:

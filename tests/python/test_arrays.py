@@ -175,6 +175,36 @@ def test_functions_are_numpys(job: Job, n: int, rounds: int) -> None:
     assert job("distributed_functions.py", n, str(rounds)).stdout == "13 checks\n"
 
 
+@pytest.mark.parametrize(("n", "rounds"), [(1, 2), (3, 2), (7, 1)])
+def test_values_are_taken_and_refused_as_numpys(job: Job, n: int, rounds: int) -> None:
+    assert job("distributed_values.py", n, str(rounds)).stdout == "10 checks\n"
+
+
+def test_exchanges_within_calls_pair_with_nothing_else(job: Job) -> None:
+    """PE 1 leaves a call early, by an error in its function, and makes an exchange of its own."""
+    done = job(
+        """
+        from atoll import arrays
+        atoll.init()
+        a = arrays.ones(30)
+        try:
+            try:
+                a.map_blocks(lambda part: 1 / 0 if atoll.my_pe() == 1 else part)
+            except ZeroDivisionError:
+                atoll.allgather_object(1)
+        except atoll.CollectiveMismatch as error:
+            print(error)
+        """,
+        3,
+    )
+    assert len(done.stdout.splitlines()) == 3
+    for line in done.stdout.splitlines():
+        assert re.match(
+            r"PE 1 called allgather_object\(\) at .*:\d+, where PE 0,2 called map_blocks\(\) at .*:\d+: the calls differ",
+            line,
+        )
+
+
 def test_files_checkpoints_and_pictures(job: Job, tmp_path: Path) -> None:
     """A job dies while it writes its second checkpoint; jobs of other numbers of PEs find the first."""
     assert job("distributed_files.py", 2, "end", str(tmp_path), ok=False).returncode != 0

@@ -19,8 +19,11 @@ from ._outputs import Outputs
 from ._parts import Parts
 from ._reductions import Reductions
 from ._teams import _current
+from ._teams._exchange import gathered
 
 Array = np.ndarray[Any, Any]
+# Kinds of two dtypes between which casts of any halo succeed.
+_CAST = {to + was for to in "biufc" for was in "biufc"}
 Dist = str | Sequence[int] | Sequence[str | Sequence[int]]
 
 
@@ -387,10 +390,13 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
         Returns
         -------
         DistArray
-            Of the same distribution and halo.
+            Of the same distribution and halo. Numbers in the halo are cast, too; of other dtypes it has zeros.
         """
         made = DistArray._of(self._layout, dtype, zero=False)
-        made.local_with_halo[...] = self.local_with_halo  # what lies beyond may be anything
+        if self._layout.has_halo and (made.dtype == self.dtype or made.dtype.kind + self.dtype.kind in _CAST):
+            with np.errstate(all="ignore"):  # what lies beyond may be anything
+                made.local_with_halo[...] = self.local_with_halo
+        made.local[...] = self.local
         _current.barrier()
         return made
 
@@ -428,7 +434,7 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
                 f"map_blocks: the function returned shape {has} on PE {self._me}, whose part has "
                 f"{expected}; expected the shape of the part."
             )
-        every = atoll.allgather_object((problem, its.dtype(result), math.prod(has)), team=self._team)
+        every = gathered((problem, its.dtype(result), math.prod(has)))
         for found, _, _ in every:
             if found is not None:
                 raise atoll.ShapeMismatch(found)

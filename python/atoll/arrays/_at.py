@@ -12,6 +12,7 @@ import numpy as np
 import atoll
 
 from . import _libraries
+from ._updates import _chosen
 
 if TYPE_CHECKING:
     from ._array import DistArray
@@ -40,7 +41,7 @@ class At:
 
 
 class Chosen:
-    """Elements by one array of indices for each axis, which broadcast against each other.
+    """Elements by arrays of indices, which broadcast against each other, and slices, in NumPy's order of the axes.
 
     Parameters
     ----------
@@ -52,15 +53,12 @@ class Chosen:
     Raises
     ------
     IndexError
-        If an index is out of range or not an integer, or their number is not that of the axes.
+        If an index is out of range or not an integer, or there are more than axes.
     """
 
     def __init__(self, array: DistArray, key: tuple[Any, ...]) -> None:
         its = array._layout
-        if len(key) != len(its.axes):
-            raise IndexError(
-                f"a.at[...] takes one array of indices for each of the {len(its.axes)} axes, not {len(key)}."
-            )
+        key = tuple(_chosen.expanded(key, its.shape, array._library))
         self._array = array
         where = array._library
         self._key = [wrapped(given, axis.length, where) for given, axis in zip(key, its.axes, strict=True)]
@@ -116,9 +114,12 @@ class Chosen:
         ------
         ShapeMismatch
             If they do not broadcast.
+        OverflowError, TypeError, ValueError
+            If a number of Python does not fit this dtype, as by an assignment of NumPy.
         """
         array, its = self._array, self._array._library
-        given, window = self._values(its.cast(its.array(values), array.dtype)), array._memory.window()
+        converted = its.cast(its.assigned(values, array.dtype), array.dtype)
+        given, window = self._values(converted), array._memory.window()
         for place, pes, numbers in self._places():
             if window is None:
                 atoll.put_at(
@@ -255,8 +256,6 @@ def wrapped(given: Any, length: int, library: _libraries.Library = _libraries.HO
     IndexError
         If one is out of range, or they are not integers.
     """
-    if isinstance(given, slice):
-        raise IndexError("a.at[...] takes integers and arrays of integers, not slices; a[box] takes those.")
     if library is not _libraries.HOST:
         return _wrapped_by(library, given, length)
     index = np.asarray(given)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -17,13 +16,16 @@ import numpy as np
 import atoll
 
 from .._failures import differing_calls
-from .._job import is_own
+from .._job import line_text
 from . import _libraries
+from ._libraries import _numpy_warnings
 from ._teams import _current
+from ._teams._exchange import gathered
 
 P = ParamSpec("P")
 R = TypeVar("R")
 CHECKED_BYTES = 1 << 22  # read at a time for a checksum
+X87_BYTES = 10  # of a long double of x86 that have its number
 
 
 class _Thread(threading.local):
@@ -95,12 +97,13 @@ def compared(
     if _thread.is_inside:
         return function()
     its = library_of(name, arguments, keywords)
-    with _current.over(team or team_of(name, arguments, keywords, keywords.get("team")), its):
+    with _current.over(team or team_of(name, arguments, keywords, keywords.get("team")), its, name):
         _thread.is_inside = True
         try:
             if are_compared():
                 _compare(name, arguments, keywords)
-            return function()
+            with _numpy_warnings.named(name):
+                return function()
         finally:
             _thread.is_inside = False
 
@@ -179,8 +182,22 @@ def checksum(array: np.ndarray[Any, Any]) -> int:
     found = 0
     if not array.dtype.hasobject:
         for rows in np.array_split(array, max(1, array.nbytes // CHECKED_BYTES)) if array.ndim else [array]:
-            found = zlib.crc32(np.ascontiguousarray(rows).tobytes(), found)
+            for plain in _without_padding(rows):
+                found = zlib.crc32(np.ascontiguousarray(plain).tobytes(), found)
     return found
+
+
+def _without_padding(array: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
+    """Yield arrays that have all bytes of an array but those between fields, and those that fill up long doubles."""
+    if array.dtype.names is not None:
+        for name in array.dtype.names:
+            yield from _without_padding(array[name])
+    elif array.dtype.kind in "fc" and array.dtype.char in "gG" and np.finfo(np.longdouble).nmant == 63:
+        native = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+        size = np.dtype(np.longdouble).itemsize
+        yield native.reshape(-1).view(np.uint8).reshape(-1, size)[:, :X87_BYTES]
+    else:
+        yield array
 
 
 def _compare(name: str, arguments: Any, keywords: Mapping[str, Any]) -> None:
@@ -193,7 +210,7 @@ def _compare(name: str, arguments: Any, keywords: Mapping[str, Any]) -> None:
     atoll.max_reduce(most, mine, team=_current.team())
     if most[0] == -most[1]:
         return
-    every = atoll.allgather_object((atoll.my_pe(), (text, _line())), team=_current.team())
+    every = gathered((atoll.my_pe(), (text, line_text())))
     found = differing_calls(dict(every))
     raise atoll.CollectiveMismatch(
         f"{found}. All PEs make the same calls on distributed arrays, with the same arguments."
@@ -221,19 +238,3 @@ def _text(value: Any) -> str:
     shape = getattr(value, "shape", None)
     its = getattr(value, "__name__", type(value).__name__)
     return f"<{its} {shape}>" if isinstance(shape, tuple) else f"<{its}>"
-
-
-def program_line() -> tuple[str, int]:
-    """Return the file and line of the program that called this package; an empty name without one."""
-    frame = sys._getframe()
-    while frame is not None:
-        if not is_own(frame.f_code.co_filename):
-            return frame.f_code.co_filename, frame.f_lineno
-        frame = frame.f_back  # type: ignore[assignment]
-    return "", 0
-
-
-def _line() -> str:
-    """Return the line of the program that makes the call, with a word before it; empty without one."""
-    file, line = program_line()
-    return f" at {Path(file).name}:{line}" if file else ""

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-import atoll
-
 from ._array import DistArray
 from ._compared import collective
 from ._files import check, expect_array, panels
 from ._optional import required
 from ._teams import _current
+from ._teams._exchange import from_root
 from ._together import together
 
 Key = tuple[int | slice, ...]
@@ -177,9 +176,7 @@ def _read(
     dtype: Any,
     distribution: dict[str, Any],
 ) -> DistArray:
-    its, kind = atoll.bcast_object(
-        (tuple(source.shape), np.dtype(source.dtype)), root=0, team=_current.team()
-    )
+    its, kind = from_root((tuple(source.shape), np.dtype(source.dtype)))
     check(call, its, kind, shape, dtype)
     if kind.hasobject:
         raise ValueError(f"{call}: elements of {kind} are Python objects; a distributed array has numbers.")

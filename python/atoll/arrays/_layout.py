@@ -240,8 +240,8 @@ def _single(index: Any, axis: int, length: int) -> int:
         number = None
     if number is None:
         raise IndexError(
-            f"an index of a distributed array is an integer, a slice or '...', not {type(index).__name__}; "
-            "a.at[...] takes arrays of indices."
+            f"an index of a box is an integer, a slice or '...', not {type(index).__name__}; a[...] and a.at[...] take "
+            "arrays of indices and masks, too."
         )
     if not -length <= number < length:
         raise IndexError(f"index {number} is out of bounds for axis {axis} with size {length}")

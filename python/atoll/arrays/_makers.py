@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-import atoll
-
+from .._objects import check_pe
 from ._array import DistArray
 from ._compared import are_compared, checksum, collective
 from ._libraries import on_host
+from ._moves import require_keywords
 from ._teams import _current
+from ._teams._exchange import from_root
 from ._together import first_difference
+from ._ufuncs import fill
 
 DRAWN = 1 << 16  # random numbers drawn at a time
 PHILOX_BYTES = 32  # of random bits for each count of the generator
@@ -44,21 +46,22 @@ def zeros(shape: int | Sequence[int], dtype: Any = None, **distribution: Any) ->
     ValueError, InvalidArgument, OutOfMemory
         As for `DistArray`.
     """
+    require_keywords("zeros", distribution)
     return DistArray(shape, dtype, **distribution)
 
 
 @collective()
 def full(shape: int | Sequence[int], value: Any, dtype: Any = None, **distribution: Any) -> DistArray:
-    """Return a distributed array filled with a number; its dtype is the number's by default. Collective.
+    """Return a distributed array filled with a value; its dtype is the value's by default. Collective.
 
     Parameters
     ----------
     shape
         As for `DistArray`.
     value
-        A number.
+        A number, a record as a tuple, or an array that broadcasts to the shape.
     dtype
-        None: that of the number.
+        None: that of the value.
     **distribution
         grid, dist, halo, team, device and xp of `DistArray`.
 
@@ -66,9 +69,15 @@ def full(shape: int | Sequence[int], value: Any, dtype: Any = None, **distributi
     -------
     DistArray
         All PEs see its elements.
+
+    Raises
+    ------
+    OverflowError, TypeError, ValueError
+        If a number of Python does not fit the dtype, as by an assignment of NumPy.
     """
+    require_keywords("full", distribution)
     made = DistArray(shape, np.asarray(value).dtype if dtype is None else dtype, **distribution)
-    made.local[...] = made._library.array(value)
+    fill(made, value)
     _current.barrier()
     return made
 
@@ -112,6 +121,7 @@ def arange(
     DistArray
         Of one axis.
     """
+    require_keywords("arange", distribution)
     numbers = range(start) if stop is None else range(start, stop, step)
     made = DistArray(len(numbers), np.int64 if dtype is None else dtype, **distribution)
     made.local[...] = made._library.array(numbers.start + numbers.step * made.global_indices(0))
@@ -144,6 +154,7 @@ def from_function(
     >>> arrays.from_function(lambda i, j: 10 * i + j, (2, 3), int)[1]
     array([10, 11, 12])
     """
+    require_keywords("from_function", distribution)
     made = DistArray(shape, dtype, **distribution)
     its = made._library
     made.local[...] = its.array(function(*map(its.array, made._layout.mesh(_current.my_pe()))))
@@ -183,8 +194,8 @@ def random(
     """
     if more:
         _refuse_more(shape, more)
-    if seed < 0:
-        raise ValueError(f"random(seed={seed}): a seed is 0 or more.")
+    require_keywords("random", distribution)
+    _require_seed("random", seed)
     made = DistArray(shape, dtype, **distribution)
     own = [made.global_indices(axis) for axis in range(made.ndim)]
     extents = tuple(made.local.shape)
@@ -211,6 +222,16 @@ def _refuse_more(shape: Any, more: tuple[Any, ...]) -> None:
         f"random({called}): the shape is one argument, and the others have names. Write "
         f"{' or '.join(ways) or 'random(shape, seed=..., dtype=...)'}."
     )
+
+
+def _require_seed(call: str, seed: Any) -> None:
+    if not isinstance(seed, (int, np.integer)):
+        raise TypeError(
+            f"{call}(seed={seed!r}): a seed is an integer from 0 on, the same on every PE. For other numbers in each run "
+            "pass seed=atoll.bcast_object(secrets.randbits(64))."
+        )
+    if seed < 0:
+        raise ValueError(f"{call}(seed={seed}): a seed is 0 or more.")
 
 
 def _draw(target: np.ndarray[Any, Any], seed: int, row: int, indices: np.ndarray[Any, Any]) -> None:
@@ -252,6 +273,7 @@ def from_array(array: Any = None, root: int | None = None, **distribution: Any) 
         If a PE that needs an array has none. If the arrays of two PEs differ; they are compared by shape, dtype and a
         checksum, unless ATOLL_CHECK=none.
     """
+    require_keywords("from_array", distribution)
     if root is None:
         if array is None:
             raise ValueError("from_array() needs an array on every PE, or root= and an array there.")
@@ -265,7 +287,8 @@ def from_array(array: Any = None, root: int | None = None, **distribution: Any) 
     if _current.my_pe() == root:
         array = on_host(array)
         described = ("nothing", None) if array is None else (np.asarray(array).shape, np.asarray(array).dtype)
-    shape, dtype = atoll.bcast_object(described, root=root, team=_current.team())
+    check_pe("from_array", "root", root, _current.team())
+    shape, dtype = from_root(described, root)
     if shape == "nothing":
         raise ValueError(f"from_array(root={root}): PE {root} passed no array.")
     made = DistArray(shape, dtype, **distribution)
@@ -305,8 +328,7 @@ def shuffle(array: DistArray, seed: int = 0) -> None:
     seed
         An integer from 0 on, the same on every PE, for NumPy's Philox generator.
     """
-    if seed < 0:
-        raise ValueError(f"shuffle(seed={seed}): a seed is 0 or more.")
+    _require_seed("shuffle", seed)
     order = np.random.Generator(np.random.Philox(key=seed)).permutation(array.shape[0])
     mesh = list(array._layout.mesh(_current.my_pe()))
     mesh[0] = order[mesh[0]]

@@ -9,8 +9,8 @@ import numpy as np
 
 import atoll
 
+from .._job import program_line
 from . import _libraries
-from ._compared import program_line
 from ._teams._room import Place, Span, at_place, memory_of
 from ._teams._room import free as free_span
 from ._teams._room import take as take_span

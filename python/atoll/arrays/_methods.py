@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+import atoll
+
 from . import _moves, _products, _scans, _sorting
+from ._teams import _current
 
 if TYPE_CHECKING:
     from ._array import DistArray
@@ -60,7 +63,10 @@ class Operations:
         ------
         ValueError
             If the number of elements differs.
+        TypeError
+            If there is another keyword: elements are in C order.
         """
+        _moves.require_keywords("a.reshape", distribution, "in C order")
         return _moves.reshape(_this(self), shape[0] if len(shape) == 1 else shape, **distribution)
 
     def ravel(self) -> DistArray:
@@ -121,7 +127,8 @@ class Operations:
         DistArray
             In the distribution of this array.
         """
-        return cast("DistArray", np.conj(cast(Any, self)))
+        this = _this(self)
+        return this.copy() if this.dtype == np.bool_ else cast("DistArray", np.conj(cast(Any, self)))
 
     @property
     def real(self) -> DistArray:
@@ -210,6 +217,8 @@ def _cumulative(ufunc: np.ufunc) -> Callable[..., Any]:
 
 
 def _count_nonzero(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
+    if axis is None and not keepdims and a.dtype.kind not in "biufc":
+        return int(atoll.sum_reduce(np.array([np.count_nonzero(a.local)]), team=_current.team())[0])
     found = (a != 0).sum(axis=axis, keepdims=keepdims)
     return int(found) if np.ndim(found) == 0 else found
 

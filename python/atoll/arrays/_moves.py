@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,21 @@ if TYPE_CHECKING:
     from ._array import DistArray
 
 Array = np.ndarray[Any, Any]
+
+
+_KEYWORDS = ("grid", "dist", "halo", "team", "device", "xp")
+
+
+def require_keywords(call: str, given: Iterable[str], note: str = "") -> None:
+    """Raise a TypeError for a keyword that `DistArray` does not have."""
+    for name in given:
+        if name not in _KEYWORDS:
+            near = difflib.get_close_matches(name, _KEYWORDS, 1)
+            raise TypeError(
+                f"{call}() has no argument {name!r}"
+                + (f"; did you mean {near[0]!r}?" if near else f"; its elements are {note}." if note else ".")
+                + f" Its keywords are those of DistArray: {', '.join(_KEYWORDS)}."
+            )
 
 
 @collective(on_gpus=True)
@@ -161,13 +177,18 @@ def _rearranged(a: DistArray, targets: Callable[[int, Range], Iterator[tuple[sli
 
 
 @collective(on_gpus=True)
-def concatenate(given: Sequence[DistArray], axis: int = 0) -> DistArray:
-    """Return arrays joined along an axis, as blocks on the default grid. Collective; each PE puts what it has."""
+def concatenate(given: Sequence[DistArray], axis: int | None = 0) -> DistArray:
+    """Return arrays joined along an axis, as blocks on the default grid. Collective; each PE puts what it has.
+
+    With axis None they are joined in C order, as by NumPy.
+    """
     from ._array import DistArray
 
     first = given[0] if given else None
     if first is None or not all(isinstance(each, DistArray) for each in given):
         raise TypeError("concatenate: expected one or more distributed arrays.")
+    if axis is None:
+        return concatenate([reshape(each, -1) for each in given])
     number = first._layout.axis_number(axis)
     others = [(*each.shape[:number], *each.shape[number + 1 :]) for each in given]
     if any(each.ndim != first.ndim or other != others[0] for each, other in zip(given, others, strict=True)):

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
 import atoll
 
 from . import _libraries
-from ._at import At, summand
+from ._at import At
 from ._kernel_view import View, view_of
-from ._layout import Box, Layout, numbers_in
+from ._layout import Box, Layout
 from ._memory import Memory, allocate
 from ._moves import select
 from ._teams import _current
+from ._updates._atomic import accumulate
+from ._updates._chosen import has_arrays, put_chosen, without_masks
 
 if TYPE_CHECKING:
     from ._array import DistArray
@@ -102,6 +104,7 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
 
         On hosts it is `a.team.barrier()`. That does not wait for a GPU, so programs for both call this.
         """
+        _ = self._block
         self._library.finish()
         self._team.barrier()
 
@@ -209,16 +212,32 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
     # The base class has a[box], get and put. It does the common cases on hosts, and leaves the others to these methods.
 
     def _get_item(self, key: Any) -> Any:
+        if isinstance(key, str):
+            self._refuse_field(key)
         if isinstance(key, Parts):
             return select(_array(self), _array(key))
-        found = self._get(key)
+        found = self.at[without_masks(key, self.shape)].get() if has_arrays(key) else self._get(key)
         if isinstance(found, np.ndarray):
             found.flags.writeable = False  # else a[0][1] = 5 would change a copy, and be lost
         return found
 
+    def _refuse_field(self, name: str) -> NoReturn:
+        names = self.dtype.names
+        if names is None or name not in names:
+            raise IndexError(f"a[{name!r}]: elements of {self.dtype} have no such field.")
+        raise IndexError(
+            f"a[{name!r}]: an array of one field would have other distances between elements. Use a[box][{name!r}] for a "
+            f"copy, a.local[{name!r}] for this PE's part, also to write. a.map_blocks(lambda x: x[{name!r}]) makes an array "
+            "of it."
+        )
+
     def _set_item(self, key: Any, value: Any) -> None:
         if isinstance(key, Parts):
             self._set_where(key, value)
+        elif isinstance(key, str):
+            self._refuse_field(key)
+        elif has_arrays(key):
+            self.at[without_masks(key, self.shape)].set(value)
         else:
             self._put(key, value)
 
@@ -228,8 +247,13 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
             raise IndexError(
                 f"a[mask] = value: the mask is {mask!r}; expected elements of bool in the distribution of {self!r}."
             )
+        if isinstance(value, Parts):
+            put_chosen(_array(self), _array(mask), _array(value))
+            return
         if np.ndim(value):
-            raise atoll.ShapeMismatch("a[mask] = value takes a number; for an array use numpy.where.")
+            raise atoll.ShapeMismatch(
+                "a[mask] = value takes a number or a distributed array; for an array use numpy.where."
+            )
         self.local[mask.local] = value
         self._library.finish()
 
@@ -305,7 +329,7 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
             self._assign(self._layout.box(box), value)
             return
         its = self._library
-        given = its.array(value)
+        given = its.assigned(value, self.dtype)
         near = self._near(box)
         if near is not None:
             pe, local = near
@@ -349,10 +373,10 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         self.local[...] = value.local
         self._library.finish()
 
-    def accumulate(self, box: Any, value: Any, scale: Any = 1) -> None:
-        """Add `scale * value` to a box, each element atomically.
+    def accumulate(self, box: Any, value: Any, scale: Any = 1, *, op: str = "sum") -> None:
+        """Combine a box with `scale * value`, each element atomically: by default add.
 
-        Not collective. PEs that add to the same element at once lose nothing. Visible to other PEs after a barrier.
+        Not collective. PEs that combine with the same element at once lose nothing. Visible to other PEs after a barrier.
 
         Parameters
         ----------
@@ -362,24 +386,21 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
             A number or an array that broadcasts to the box's shape.
         scale
             A number.
+        op
+            "sum", "prod", "min", "max"; of integers also "and", "or", "xor". All but "sum" go element by element.
 
         Raises
         ------
         DtypeMismatch
             If this dtype is not an integer of 32 or 64 bits, float32 or float64.
+        TypeError
+            If the values are not of this kind of numbers, such as 1.5 for integers.
+        ValueError
+            If the operation is unknown.
+        Unsupported
+            If the array is on GPUs, and the operation is not "sum".
         """
-        wanted, its = self._layout.box(box), self._library
-        scaled = np.multiply(value, scale) if its is _libraries.HOST else its.array(value) * scale
-        given = _fitted("a.accumulate()", summand(scaled, self.dtype, its), wanted, its)
-        for piece in self._layout.pieces(wanted):
-            numbers = numbers_in(tuple(self._block.shape), piece.local, its)
-            atoll.add_at(
-                self._raw,
-                its.raw(numbers.reshape(-1)),
-                its.raw(its.contiguous(given[piece.place], self.dtype).reshape(-1)),
-                piece.pe,
-                team=self._team,
-            )
+        accumulate(_array(self), box, value, scale, op, _fitted)
 
     @property
     def at(self) -> At:

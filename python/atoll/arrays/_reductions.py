@@ -12,6 +12,7 @@ import atoll
 from ._compared import collective
 from ._scans import argextreme
 from ._teams import _current
+from ._teams._exchange import gathered
 
 if TYPE_CHECKING:
     from ._array import DistArray
@@ -308,6 +309,8 @@ class Reductions:
             If there is no such axis.
         ValueError
             If an axis has no elements.
+        DtypeMismatch, TypeError
+            If the elements are no numbers, or complex ones.
         """
         return _there(self, _place(_this(self), axis, keepdims, smallest=True))
 
@@ -333,6 +336,8 @@ class Reductions:
             If there is no such axis.
         ValueError
             If an axis has no elements.
+        DtypeMismatch, TypeError
+            If the elements are no numbers, or complex ones.
         """
         return _there(self, _place(_this(self), axis, keepdims, smallest=False))
 
@@ -350,6 +355,11 @@ def _axes(array: DistArray, axis: Axes) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(array.ndim))
     given = axis if isinstance(axis, tuple) else (axis,)
+    for number in given:
+        if not isinstance(number, (int, np.integer)):
+            raise TypeError(
+                f"axis is {axis!r}; expected an integer, a tuple of integers, or None for all axes."
+            )
     axes = tuple(sorted(array._layout.axis_number(number) for number in given))
     if len(set(axes)) != len(axes):
         raise ValueError(f"axis {axis} names an axis twice.")
@@ -364,6 +374,16 @@ def _require_numbers(array: DistArray, name: str, dtype: Any = None) -> None:
                 f"a.{name}(): elements of {its} are not combined over PEs; use a.local for this PE's part, or "
                 "a.to_numpy()."
             )
+
+
+def _require_order(array: DistArray, name: str) -> None:
+    """Raise if elements of the array's dtype have no largest one."""
+    _require_numbers(array, name)
+    if array.dtype.kind == "c":
+        raise TypeError(
+            f"a.{name}(): complex numbers have no order that is usual. Use abs(a), a.real, or numpy.sort(a), which orders "
+            "them by real parts, then by imaginary ones."
+        )
 
 
 def _wide(dtype: Any) -> Any:
@@ -417,9 +437,7 @@ def _extreme(array: DistArray, axis: Axes, keepdims: bool, which: str) -> Any:
     axes = _axes(array, axis)
     _require_elements(array, axes, which)
     kind = array.dtype.kind
-    _require_numbers(array, which)
-    if kind == "c":
-        raise TypeError(f"a.{which}(): complex numbers have no order.")
+    _require_order(array, which)
     ufunc, reduce = (np.minimum, atoll.min_reduce) if which == "min" else (np.maximum, atoll.max_reduce)
     its = array._library
     local = its.as_bytes(array.local) if kind == "b" else array.local
@@ -477,6 +495,7 @@ def _var(array: DistArray, axis: Axes, keepdims: bool, ddof: int) -> Any:
 
 
 def _place(array: DistArray, axis: int | None, keepdims: bool, smallest: bool) -> Any:
+    _require_order(array, "argmin" if smallest else "argmax")
     if axis is not None:
         return argextreme(array, axis, keepdims, smallest)
     found = _first(array, smallest)
@@ -498,7 +517,5 @@ def _first(array: DistArray, smallest: bool) -> int:
         is_nan = value != value
         return (not is_nan, 0 if is_nan else value if smallest else -value, number)
 
-    every: list[tuple[Any, int]] = [
-        each for each in atoll.allgather_object(found, team=_current.team()) if each is not None
-    ]
+    every: list[tuple[Any, int]] = [each for each in gathered(found) if each is not None]
     return min(every, key=key)[1]

@@ -16,6 +16,7 @@ from ._grids import whole_along
 from ._layout import Layout
 from ._moves import gathered, reshape
 from ._teams import _current
+from ._teams._exchange import gathered as gathered_objects
 
 if TYPE_CHECKING:
     from ._array import DistArray
@@ -119,10 +120,15 @@ def histogram(
         raise TypeError(
             f"histogram(bins={bins!r}) of a distributed array: expected a number of bins, or their edges."
         )
+    if a.dtype.kind not in "biuf":
+        raise atoll.DtypeMismatch(f"histogram: elements of {a.dtype}; expected real numbers.")
+    local, dtype = a.local, a.dtype
+    if dtype == np.bool_:
+        local, dtype = a._library.as_bytes(local), np.dtype(np.uint8)
     if np.ndim(bins) == 0 and range is None and a.size:
-        range = (a.min(), a.max())
-    edges = np.histogram_bin_edges(np.empty(0, a.dtype), bins, range)
-    counted = a._library.histogram(a.local.reshape(-1), bins if np.ndim(bins) == 0 else edges, edges, range)
+        range = (dtype.type(a.min()), dtype.type(a.max()))
+    edges = np.histogram_bin_edges(np.empty(0, dtype), bins, range)
+    counted = a._library.histogram(local.reshape(-1), bins if np.ndim(bins) == 0 else edges, edges, range)
     counts = atoll.sum_reduce(counted.astype(np.int64), team=_current.team())
     return (counts / np.diff(edges) / counts.sum() if density else counts), edges
 
@@ -201,7 +207,7 @@ def _splitters(values: Array, indices: Array | None = None) -> Any:
     columns = [values, *([] if indices is None else [indices])]
     parts = [its.to_numpy(column[its.array(chosen)]) for column in columns]
     # A PE with more elements has more weight.
-    gathered_ = atoll.allgather_object((parts, len(values)), team=_current.team())
+    gathered_ = gathered_objects((parts, len(values)))
     sampled = [np.concatenate([each[0][i] for each in gathered_]) for i in range(len(parts))]
     weights = np.concatenate(
         [np.full(len(each[0][0]), each[1] / max(len(each[0][0]), 1)) for each in gathered_]

@@ -9,6 +9,7 @@ from typing import TypeVar
 import atoll
 
 from ._teams import _current
+from ._teams._exchange import from_root, gathered
 
 T = TypeVar("T")
 # The kinds of errors that stay what they are; others become a RuntimeError.
@@ -38,19 +39,19 @@ def on_first(call: str, function: Callable[[], T]) -> T:
     with together(call):
         if _current.my_pe() == 0:
             found = function()
-    result: T = atoll.bcast_object(found, root=0, team=_current.team())
+    result: T = from_root(found)
     return result
 
 
 def first_difference(value: T) -> tuple[int, T, T] | None:
     """Return the first PE with another value than PE 0, PE 0's value and its own; None without one. Collective."""
-    every: list[T] = atoll.allgather_object(value, team=_current.team())
+    every: list[T] = gathered(value)
     return next(((pe, every[0], other) for pe, other in enumerate(every) if other != every[0]), None)
 
 
 def raise_together(problem: Exception | None) -> None:
     """Raise the first PE's problem on every PE. Collective."""
-    for found in atoll.allgather_object(problem, team=_current.team()):
+    for found in gathered(problem):
         if found is not None:
             raise found
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ import atoll
 
 from . import _libraries
 from ._compared import compared, library_of
+from ._libraries import _numpy_warnings
 from ._methods import function_of
 from ._products import matmul
 from ._scans import accumulate
@@ -36,9 +39,10 @@ _REDUCTIONS = {
 
 def apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Compute `ufunc(*inputs)`; see `DistArray.__array_ufunc__`. Collective without `out`."""
-    if "out" in keywords:  # no PE waits for another
-        return _apply(ufunc, method, inputs, keywords)
     name = f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
+    if "out" in keywords:  # no PE waits for another
+        with _numpy_warnings.named(name):
+            return _apply(ufunc, method, inputs, keywords)
     return compared(name, inputs, keywords, lambda: _apply(ufunc, method, inputs, keywords))
 
 
@@ -51,17 +55,15 @@ def _apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict
         return accumulate(inputs[0], ufunc, *inputs[1:], **{"axis": 0, **keywords})
     if method == "reduce" and ufunc.__name__ in _REDUCTIONS:
         return _reduce(_REDUCTIONS[ufunc.__name__], inputs[0], keywords)
-    if method != "__call__" or ufunc.signature is not None or "where" in keywords:
-        called = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-        raise TypeError(
-            f"numpy.{called} does not work on distributed arrays; use a.local for this PE's part, or a.to_numpy()."
-        )
+    _refuse_other_ways(ufunc, method, keywords)
     outs = keywords.pop("out", None)
     if not all(isinstance(out, DistArray) for out in outs or ()):
         raise TypeError(f"numpy.{ufunc.__name__}: out= must be a distributed array, as the operands are.")
     its = _common_layout(ufunc.__name__, [x for x in (*inputs, *(outs or ())) if isinstance(x, DistArray)])
     where = library_of(f"numpy.{ufunc.__name__}", (*inputs, *(outs or ())), {})
     locals_ = [part_of(x, its, where) for x in inputs]
+    if outs is None and not keywords and ufunc in _EQUALITY and _have_records(inputs):
+        return DistArray._from_part(its, np.asarray(_EQUALITY[ufunc](*locals_)))
     if outs is not None:
         where.apply(ufunc, locals_, tuple(out.local for out in outs), keywords)
         return outs[0] if len(outs) == 1 else outs
@@ -76,6 +78,33 @@ def _apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict
     parts = results if isinstance(results, tuple) else (results,)
     made = [DistArray._from_part(its, part) for part in parts]
     return made[0] if len(made) == 1 else tuple(made)
+
+
+# NumPy compares records by these, not by the ufuncs.
+_EQUALITY: dict[np.ufunc, Callable[[Any, Any], Any]] = {np.equal: operator.eq, np.not_equal: operator.ne}
+
+
+def _have_records(inputs: tuple[Any, ...]) -> bool:
+    return all(getattr(x, "dtype", None) is not None and x.dtype.names is not None for x in inputs)
+
+
+def _refuse_other_ways(ufunc: np.ufunc, method: str, keywords: dict[str, Any]) -> None:
+    """Raise for a call of a ufunc that has no meaning on parts; the text has the cure."""
+    name = ufunc.__name__
+    if method == "__call__" and "where" in keywords:
+        raise TypeError(
+            f"numpy.{name} of distributed arrays takes no where=; write numpy.where(mask, numpy.{name}(...), a)."
+        )
+    if ufunc is np.matmul and method == "__call__":
+        raise TypeError(
+            f"numpy.matmul of distributed arrays takes no {' and no '.join(f'{key}=' for key in keywords)}, and "
+            "A @= B is that; write A = A @ B."
+        )
+    if method != "__call__" or ufunc.signature is not None:
+        called = name if method == "__call__" else f"{name}.{method}"
+        raise TypeError(
+            f"numpy.{called} does not work on distributed arrays; use a.local for this PE's part, or a.to_numpy()."
+        )
 
 
 def _result_dtypes(
@@ -165,6 +194,8 @@ def call(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dic
 
     if function in _ATTRIBUTES and len(arguments) == 1 and not keywords:
         return getattr(arguments[0], _ATTRIBUTES[function])
+    if function is np.size:
+        return _size(*arguments, **keywords)
     name = f"numpy.{function.__name__}"
     if function in _ELEMENTWISE and (function is not np.where or len(arguments) == 3):
         return compared(name, arguments, keywords, lambda: _by_part(function, arguments, keywords))
@@ -178,6 +209,11 @@ def call(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dic
         f"{function.__module__}.{function.__name__} does not work on distributed arrays; use a.local for this PE's part, "
         "or a.to_numpy()."
     )
+
+
+def _size(a: DistArray, axis: int | tuple[int, ...] | None = None) -> int:
+    axes = axis if isinstance(axis, tuple) else range(a.ndim) if axis is None else (axis,)
+    return math.prod(a.shape[a._layout.axis_number(number)] for number in axes)
 
 
 def _ours(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any] | None:
@@ -258,11 +294,17 @@ def _by_part(function: Callable[..., Any], arguments: tuple[Any, ...], keywords:
     return DistArray._from_part(its, where.array(where.elementwise(function, parts, named)))
 
 
+def fill(made: DistArray, value: Any) -> None:
+    """Write a value into this PE's part of an array; one with axes broadcasts to the whole array."""
+    given = made._library.assigned(value, made.dtype)
+    made.local[...] = part_of(given, made._layout, made._library) if tuple(given.shape) else given
+
+
 def _full_like(a: DistArray, fill_value: Any, dtype: Any = None) -> DistArray:
     from ._array import DistArray
 
     made = DistArray._of(a._layout, a.dtype if dtype is None else dtype)
-    made.local[...] = made._library.array(fill_value)
+    fill(made, fill_value)
     _current.barrier()
     return made
 

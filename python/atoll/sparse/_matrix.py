@@ -17,6 +17,7 @@ from ..arrays._layout import Layout
 from ..arrays._libraries import on_host
 from ..arrays._sorting import dealt
 from ..arrays._teams import _current
+from ..arrays._teams._exchange import gathered
 from ..arrays._together import raise_together
 from ._local import Rows, compressed
 from ._on_gpus import require, rows_on
@@ -71,7 +72,7 @@ class SparseMatrix(_current.OverTeam):
         self.shape = shape
         indptr, indices, data = map(on_host, (indptr, indices, data))
         self._rows, self._columns = _axis.block(shape[0], n), _axis.block(shape[1], n)
-        kinds = atoll.allgather_object((data.dtype, len(data)), team=_current.team())
+        kinds = gathered((data.dtype, len(data)))
         self.dtype = agreed_dtype(kinds)
         self.nnz, self._most = sum(count for _, count in kinds), max(count for _, count in kinds)
         require(to, self.dtype, self._most, shape[1])
@@ -331,7 +332,7 @@ def from_triplets(
                 problem = IndexError(f"from_triplets(): a {name} is no integer from 0 to {n - 1}.")
     raise_together(problem)
     order = np.argsort(row, kind="stable")
-    dtype = agreed_dtype(atoll.allgather_object((data.dtype, len(data)), team=_current.team()))
+    dtype = agreed_dtype(gathered((data.dtype, len(data))))
     columns_of = [row[order].astype(np.int64), column[order].astype(np.int64), converted(data[order], dtype)]
     bounds = _axis.block(shape[0], _current.n_pes()).bounds or ()
     with _current.over(_current.team()):  # on hosts, also within a call on GPUs

@@ -85,6 +85,18 @@ class Library:
         """Return a value as an array of the library where its parts lie; a copy only if needed."""
         return np.asarray(value)
 
+    def assigned(self, value: Any, dtype: np.dtype[Any]) -> Array:
+        """Return a value as an array of the library; numbers of Python, lists and tuples in a dtype.
+
+        Raises
+        ------
+        OverflowError, TypeError, ValueError
+            If they do not fit the dtype, as by an assignment of NumPy. It casts arrays without an error.
+        """
+        if hasattr(value, "dtype") or self.takes(value):
+            return self.array(value)
+        return self.array(np.asarray(value, dtype))
+
     def takes(self, value: Any) -> bool:
         """True for an array that `array` takes without a copy on the host: one of a GPU, or a tensor."""
         return False

@@ -13,6 +13,7 @@ from .._array import DistArray
 from .._compared import compared
 from .._together import together
 from . import _current
+from ._exchange import gathered
 from ._room import at_place
 
 
@@ -63,7 +64,7 @@ def _move(
     if array is not None:
         library = array._library
         source = (array.shape, array.dtype, _members(array.team, all_), (library.device, library.name))
-    every = atoll.allgather_object((source, members), team=all_)
+    every = gathered((source, members), all_)
     shape, dtype, _, (device, xp) = _agreed("array", [its for its, _ in every], lambda its: its[2])
     numbers = _agreed("team", [its for _, its in every], lambda its: its)
     made: DistArray | None = None
@@ -72,7 +73,7 @@ def _move(
             with _current.over(team, _libraries.chosen(device, xp, "redistribute")):
                 made = DistArray(shape, dtype, **distribution)
     mine = None if made is None else (made._layout, made._memory.place)
-    its, there = next(each for each in atoll.allgather_object(mine, team=all_) if each is not None)
+    its, there = next(each for each in gathered(mine, all_) if each is not None)
     if array is not None:
         # Without an own part this PE addresses the others by the same place in its room.
         block = made._raw if made is not None else at_place(there, its.block_shape, dtype)

@@ -13,6 +13,7 @@ from .. import _libraries
 
 
 class _Thread(threading.local):
+    call = ""
     team: atoll.Team | None = None
     library: _libraries.Library = _libraries.HOST
 
@@ -32,6 +33,11 @@ class OverTeam:
 def team() -> atoll.Team:
     """Return the team of the call that runs."""
     return _thread.team or atoll.WORLD
+
+
+def call() -> str:
+    """Return the name of the call that runs."""
+    return _thread.call
 
 
 def library() -> _libraries.Library:
@@ -61,11 +67,13 @@ def barrier() -> None:
 
 
 @contextlib.contextmanager
-def over(given: atoll.Team, its: _libraries.Library = _libraries.HOST) -> Iterator[None]:
-    """Run a block as a call over a team, whose new arrays have parts of a library."""
-    before = _thread.team, _thread.library
-    _thread.team, _thread.library = given, its
+def over(
+    given: atoll.Team, its: _libraries.Library = _libraries.HOST, name: str | None = None
+) -> Iterator[None]:
+    """Run a block as a call over a team, whose new arrays have parts of a library; by default the name stays."""
+    before = _thread.team, _thread.library, _thread.call
+    _thread.team, _thread.library, _thread.call = given, its, name or _thread.call
     try:
         yield
     finally:
-        _thread.team, _thread.library = before
+        _thread.team, _thread.library, _thread.call = before

@@ -18,6 +18,7 @@ import atoll
 
 from .. import _libraries
 from .._compared import collective
+from ._exchange import gathered
 
 Array = Any  # of NumPy, or atoll.DeviceArray
 Place = tuple[int, int]
@@ -136,7 +137,7 @@ def take(
     mine = [(span.key, span.is_used) for span in rooms.spans]
     there = set(members)
     kept: set[Key] = set()
-    for spans in atoll.allgather_object(mine, team=team):
+    for spans in gathered(mine, team):
         kept.update(key for key, is_used in spans if is_used or not there.issuperset(key[3]))
     rooms.spans[:] = [span for span in rooms.spans if span.key in kept]
     fitting = [room for room in enumerate(rooms.memory) if is_on_gpu(room[1]) == library.on_gpu]

@@ -1,0 +1,1 @@
+"""Updates of elements wherever they lie: atomic ones of boxes, and those that a mask chooses."""
