@@ -96,6 +96,7 @@ if _typing.TYPE_CHECKING:
     from ._pool import Pool as Pool
     from ._progress import progress as progress
     from ._report import report as report
+    from .arrays import DistArray as DistArray
 
     print = _comforts.print_in_order
 
@@ -145,6 +146,7 @@ __all__ = [  # noqa: RUF022
 # Names and the modules that have them. They are imported when first used: the standard library's modules that
 # they need load slower than all of Atoll.
 _LATE = {
+    "DistArray": "arrays",
     "LaunchError": "_failures",
     "Pool": "_pool",
     "launch": "_launch",
@@ -244,7 +246,7 @@ def _names() -> list[str]:
     # help(atoll) finds its names through the module inspect, and lists all of them.
     everything = _sys._getframe(1).f_globals.get("__name__") == "inspect"
     names = [name for name in __all__ if everything or not _is_rare(name)]
-    return sorted([*names, "__version__", "logging", "print"])
+    return sorted([*names, "DistArray", "__version__", "logging", "print"])
 
 
 # Not plain functions, which help(atoll) would list before Atoll's. Hidden from type checkers, for which every

@@ -180,6 +180,11 @@ def test_values_are_taken_and_refused_as_numpys(job: Job, n: int, rounds: int) -
     assert job("distributed_values.py", n, str(rounds)).stdout == "10 checks\n"
 
 
+@pytest.mark.parametrize(("n", "rounds"), [(1, 3), (2, 2), (3, 2), (7, 1)])
+def test_split_arrays_exact_sums_and_small_methods(job: Job, n: int, rounds: int) -> None:
+    assert job("distributed_comforts.py", n, str(rounds)).stdout == "6 checks\n"
+
+
 def test_exchanges_within_calls_pair_with_nothing_else(job: Job) -> None:
     """PE 1 leaves a call early, by an error in its function, and makes an exchange of its own."""
     done = job(

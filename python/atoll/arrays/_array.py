@@ -18,6 +18,7 @@ from ._methods import Operations
 from ._outputs import Outputs
 from ._parts import Parts
 from ._reductions import Reductions
+from ._scalars import Scalars
 from ._teams import _current
 from ._teams._exchange import gathered
 
@@ -27,7 +28,7 @@ _CAST = {to + was for to in "biufc" for was in "biufc"}
 Dist = str | Sequence[int] | Sequence[str | Sequence[int]]
 
 
-class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOperatorsMixin):
+class DistArray(Parts, Reductions, Operations, Scalars, Outputs, np.lib.mixins.NDArrayOperatorsMixin):
     """An N-dimensional array whose parts lie in the symmetric memory of all PEs.
 
     Each PE owns a part, `local`, an ordinary NumPy array. Any PE reads and writes any box of the whole by indexing,
@@ -298,6 +299,7 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
         grid: int | Sequence[int] | None = None,
         halo: int | Sequence[int | Width] = 0,
         like: DistArray | None = None,
+        out: DistArray | None = None,
     ) -> DistArray:
         """Return the same elements in another distribution. Collective; each PE puts what it has.
 
@@ -307,11 +309,13 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
             As for `DistArray`.
         like
             An array of the same shape, whose distribution and halo are taken instead.
+        out
+            An array of the same shape and dtype, into which the elements go; its distribution stays. It is returned.
 
         Returns
         -------
         DistArray
-            A new array; this one stays.
+            `out`, or a new array; this one stays.
 
         Raises
         ------
@@ -320,6 +324,8 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
         ValueError
             If the distribution does not fit the shape.
         """
+        if out is not None:
+            return self._redistributed_into(out)
         if like is not None and not isinstance(like, DistArray):
             raise TypeError(f"redistribute(like=b): b is {type(like).__name__}, not a distributed array.")
         if like is not None and like.shape != self.shape:
@@ -328,6 +334,19 @@ class DistArray(Parts, Reductions, Operations, Outputs, np.lib.mixins.NDArrayOpe
             )
         its = like._layout if like is not None else layout(self.shape, self._n_pes, grid, dist, halo)
         return DistArray._moved(self._layout, self.local, its)
+
+    def _redistributed_into(self, out: DistArray) -> DistArray:
+        if not isinstance(out, DistArray) or out is self:
+            raise TypeError("redistribute(out=b): expected another distributed array.")
+        if out.shape != self.shape or out.dtype != self.dtype:
+            raise atoll.ShapeMismatch(
+                f"redistribute(out=b): b has shape {out.shape} and dtype {out.dtype}; expected {self.shape} and {self.dtype}."
+            )
+        _current.barrier()  # others may still read what it had
+        for local, box in self._layout.without_halo().owned(self._me):
+            out._write(box, self.local[local])
+        _current.barrier()
+        return out
 
     @collective(on_gpus=True)
     def to_numpy(self) -> Array:

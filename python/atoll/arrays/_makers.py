@@ -20,6 +20,7 @@ from ._teams import _current
 from ._teams._exchange import from_root
 from ._together import first_difference
 from ._ufuncs import fill
+from ._updates._joined import joined
 
 DRAWN = 1 << 16  # random numbers drawn at a time
 PHILOX_BYTES = 32  # of random bits for each count of the generator
@@ -103,16 +104,16 @@ def ones(shape: int | Sequence[int], dtype: Any = None, **distribution: Any) -> 
 
 @collective()
 def arange(
-    start: int, stop: int | None = None, step: int = 1, dtype: Any = None, **distribution: Any
+    start: float, stop: float | None = None, step: float = 1, dtype: Any = None, **distribution: Any
 ) -> DistArray:
-    """Return the integers that `range` of the same arguments has. Collective.
+    """Return evenly spaced numbers from `start` to before `stop`, those of `numpy.arange`. Collective.
 
     Parameters
     ----------
     start, stop, step
-        As for `range`: integers; one argument is the stop.
+        Integers, or real numbers; one argument is the stop. With steps such as 0.1 rounding decides the number of elements.
     dtype
-        int64 by default.
+        By default int64 for integers, else float64.
     **distribution
         grid, dist, halo, team, device and xp of `DistArray`.
 
@@ -120,11 +121,27 @@ def arange(
     -------
     DistArray
         Of one axis.
+
+    Raises
+    ------
+    ValueError
+        If the step is 0.
     """
     require_keywords("arange", distribution)
-    numbers = range(start) if stop is None else range(start, stop, step)
-    made = DistArray(len(numbers), np.int64 if dtype is None else dtype, **distribution)
-    made.local[...] = made._library.array(numbers.start + numbers.step * made.global_indices(0))
+    first, end = (0, start) if stop is None else (start, stop)
+    if not step:
+        raise ValueError("arange(step=0): a step is another number than 0.")
+    are_integers = all(isinstance(number, (int, np.integer)) for number in (first, end, step))
+    if are_integers:
+        length = len(range(int(first), int(end), int(step)))
+    else:
+        length = max(0, math.ceil((end - first) / step))
+        first, step = float(first), float(step)
+        step = (first + step) - first  # numpy.arange has the distance of its first two elements
+    made = DistArray(
+        length, (np.int64 if are_integers else np.float64) if dtype is None else dtype, **distribution
+    )
+    made.local[...] = made._library.array(first + step * made.global_indices(0))
     _current.barrier()
     return made
 
@@ -249,8 +266,10 @@ def _draw(target: np.ndarray[Any, Any], seed: int, row: int, indices: np.ndarray
         done = end
 
 
-@collective("array")
-def from_array(array: Any = None, root: int | None = None, **distribution: Any) -> DistArray:
+@collective("array", "local")
+def from_array(
+    array: Any = None, root: int | None = None, *, local: Any = None, **distribution: Any
+) -> DistArray:
     """Return a distributed copy of a NumPy array, or of one on a GPU through the host. Collective.
 
     Parameters
@@ -259,8 +278,11 @@ def from_array(array: Any = None, root: int | None = None, **distribution: Any) 
         The whole array: the same on every PE, or, with `root`, only there.
     root
         The PE whose array is taken; what the others pass is ignored.
+    local
+        In place of `array`: this PE's part of an array that is already split. Parts lie along the first axis in the order
+        of the PEs, or on `grid`. Their shapes decide the bounds; parts in one row of the grid have one length there.
     distribution
-        grid, dist, halo, team, device and xp of `DistArray`.
+        grid, dist, halo, team, device and xp of `DistArray`; `dist` not with `local`.
 
     Returns
     -------
@@ -270,13 +292,15 @@ def from_array(array: Any = None, root: int | None = None, **distribution: Any) 
     Raises
     ------
     ValueError
-        If a PE that needs an array has none. If the arrays of two PEs differ; they are compared by shape, dtype and a
+        If a PE that needs an array has none. If the parts do not fit, or a PE has none. If the arrays of two PEs differ; they are compared by shape, dtype and a
         checksum, unless ATOLL_CHECK=none.
     """
     require_keywords("from_array", distribution)
+    if array is None and root is None:
+        return joined(None if local is None else on_host(local), distribution)
+    if local is not None:
+        raise ValueError("from_array(): pass either local= for this PE's part, or the whole array.")
     if root is None:
-        if array is None:
-            raise ValueError("from_array() needs an array on every PE, or root= and an array there.")
         given = np.asarray(on_host(array))
         _compare(given)
         made = DistArray(given.shape, given.dtype, **distribution)
@@ -306,6 +330,8 @@ def _compare(given: np.ndarray[Any, Any]) -> None:
     if difference is None:
         return
     pe, first, other = difference
+    if first is None or other is None or len(first) != len(other):
+        raise ValueError("from_array(): some PEs passed an array, others none or a part. All pass the same.")
     what = f"the arrays of PE 0 and PE {pe} have different elements"
     if other[:2] != first[:2]:
         what = f"PE 0 passed an array of shape {first[0]} and dtype {first[1]}, PE {pe} one of {other[0]} and {other[1]}"

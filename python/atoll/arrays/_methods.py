@@ -10,6 +10,7 @@ import numpy as np
 import atoll
 
 from . import _moves, _products, _scans, _sorting
+from ._compared import collective
 from ._teams import _current
 
 if TYPE_CHECKING:
@@ -129,6 +130,131 @@ class Operations:
         """
         this = _this(self)
         return this.copy() if this.dtype == np.bool_ else cast("DistArray", np.conj(cast(Any, self)))
+
+    def conjugate(self) -> DistArray:
+        """Return the conjugate elements, as `conj`. Collective.
+
+        Returns
+        -------
+        DistArray
+            In the distribution of this array.
+        """
+        return self.conj()
+
+    def swapaxes(self, axis1: int, axis2: int) -> DistArray:
+        """Return the array with two axes exchanged, a new array. Collective.
+
+        Parameters
+        ----------
+        axis1, axis2
+            The axes; negative numbers count from the end.
+
+        Returns
+        -------
+        DistArray
+            In the distribution that follows from it.
+
+        Raises
+        ------
+        IndexError
+            If there is no such axis.
+        """
+        this = _this(self)
+        order = list(range(this.ndim))
+        first, second = this._layout.axis_number(axis1), this._layout.axis_number(axis2)
+        order[first], order[second] = second, first
+        return _moves.transpose(this, order)
+
+    def squeeze(self, axis: int | tuple[int, ...] | None = None) -> DistArray:
+        """Return the array without axes of length 1, a new array. Collective.
+
+        Parameters
+        ----------
+        axis
+            One axis, or a tuple of them. None: all of length 1.
+
+        Returns
+        -------
+        DistArray
+            In blocks. At least one axis stays.
+
+        Raises
+        ------
+        ValueError
+            If an axis is longer than 1.
+        IndexError
+            If there is no such axis.
+        """
+        this = _this(self)
+        given = axis if isinstance(axis, tuple) else range(this.ndim) if axis is None else (axis,)
+        axes = {this._layout.axis_number(number) for number in given}
+        if axis is not None and any(this.shape[number] != 1 for number in axes):
+            raise ValueError(f"a.squeeze(axis={axis!r}): the shape is {this.shape}; such axes have length 1.")
+        left = [n for number, n in enumerate(this.shape) if n != 1 or number not in axes]
+        return _moves.reshape(this, left or [1])
+
+    @collective(on_gpus=True)
+    def sort(self, axis: int = -1) -> None:
+        """Sort the elements along an axis in place. Collective; `numpy.sort(a)` makes another array.
+
+        Parameters
+        ----------
+        axis
+            One axis.
+
+        Raises
+        ------
+        IndexError
+            If there is no such axis.
+        TypeError
+            If the elements are no numbers.
+        """
+        this = _this(self)
+        ordered = _sorting.sort(this, axis)
+        this.local[...] = ordered.local
+        _current.barrier()
+
+    def argsort(self, axis: int | None = -1) -> DistArray:
+        """Return the indices that sort the array along an axis; equal elements keep their order. Collective.
+
+        Parameters
+        ----------
+        axis
+            One axis. None: the numbers in C order, along one axis.
+
+        Returns
+        -------
+        DistArray
+            int64, in the distribution of this array.
+
+        Raises
+        ------
+        IndexError
+            If there is no such axis.
+        TypeError
+            If the elements are no numbers.
+        """
+        return _sorting.argsort(_this(self), axis)
+
+    @collective(on_gpus=True)
+    def fill(self, value: Any) -> None:
+        """Write one value into all elements. Collective; `a[...] = value` of one PE writes all alone.
+
+        Parameters
+        ----------
+        value
+            A number, or a record as a tuple.
+
+        Raises
+        ------
+        OverflowError, TypeError, ValueError
+            If a number of Python does not fit the dtype, as by an assignment of NumPy.
+        """
+        from ._ufuncs import fill
+
+        _current.barrier()
+        fill(_this(self), value)
+        _current.barrier()
 
     @property
     def real(self) -> DistArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,7 +12,79 @@ if TYPE_CHECKING:
 
 
 class Outputs:
-    """Outputs of a distributed array that no PE has as a whole."""
+    """Ways into a distributed array from outside, and out of it."""
+
+    @staticmethod
+    def from_array(array: Any = None, root: int | None = None, **more: Any) -> DistArray:
+        """Return a distributed copy of an array. Collective; see `atoll.arrays.from_array`.
+
+        Parameters
+        ----------
+        array, root
+            As for `atoll.arrays.from_array`.
+        **more
+            Its `local`, and grid, dist, halo, team, device and xp of `DistArray`.
+
+        Returns
+        -------
+        DistArray
+            All PEs see its elements.
+
+        Raises
+        ------
+        ValueError
+            As for `atoll.arrays.from_array`.
+        """
+        from ._makers import from_array
+
+        return from_array(array, root, **more)
+
+    @staticmethod
+    def from_function(
+        function: Callable[..., Any], shape: int | Sequence[int], dtype: Any = None, **distribution: Any
+    ) -> DistArray:
+        """Return an array whose elements are a function of their global indices. Collective.
+
+        Parameters
+        ----------
+        function, shape, dtype
+            As for `atoll.arrays.from_function`.
+        **distribution
+            grid, dist, halo, team, device and xp of `DistArray`.
+
+        Returns
+        -------
+        DistArray
+            All PEs see its elements.
+        """
+        from ._makers import from_function
+
+        return from_function(function, shape, dtype, **distribution)
+
+    @staticmethod
+    def load(path: str | Path, **more: Any) -> DistArray:
+        """Return the array of a .npy file. Collective; see `atoll.arrays.load`.
+
+        Parameters
+        ----------
+        path
+            The file. All PEs see it by the same name.
+        **more
+            As for `atoll.arrays.load`.
+
+        Returns
+        -------
+        DistArray
+            All PEs see its elements.
+
+        Raises
+        ------
+        OSError, ValueError, ShapeMismatch, DtypeMismatch
+            As for `atoll.arrays.load`.
+        """
+        from ._files import load
+
+        return load(path, **more)
 
     def save(self, path: str | Path) -> None:
         """Write the array to a .npy file, each PE an equal share. Collective; see `atoll.arrays.save`.

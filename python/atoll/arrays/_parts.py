@@ -226,7 +226,7 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         if names is None or name not in names:
             raise IndexError(f"a[{name!r}]: elements of {self.dtype} have no such field.")
         raise IndexError(
-            f"a[{name!r}]: an array of one field would have other distances between elements. Use a[box][{name!r}] for a "
+            f"a[{name!r}]: a field has no array of its own. Take a[box][{name!r}], a "
             f"copy, a.local[{name!r}] for this PE's part, also to write. a.map_blocks(lambda x: x[{name!r}]) makes an array "
             "of it."
         )
@@ -401,6 +401,69 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
             If the array is on GPUs, and the operation is not "sum".
         """
         accumulate(_array(self), box, value, scale, op, _fitted)
+
+    def get_nbi(self, box: Any, out: Array) -> None:
+        """Read a box into an array, which has the elements after `atoll.quiet()`. Not collective.
+
+        Parameters
+        ----------
+        box
+            What indexing takes, without negative steps.
+        out
+            A NumPy array of the box's shape and this dtype; on GPUs one of the library.
+
+        Raises
+        ------
+        ShapeMismatch
+            If `out` does not fit.
+        IndexError
+            If the box has a negative step.
+        """
+        wanted, its = self._forward(box, "get_nbi"), self._library
+        if tuple(out.shape) != wanted.visible or its.dtype(out) != self.dtype:
+            raise atoll.ShapeMismatch(
+                f"a.get_nbi(): out has shape {tuple(out.shape)} and dtype {out.dtype}; the box has {wanted.visible} of "
+                f"{self.dtype}."
+            )
+        target = out[tuple(None if axis in wanted.dropped else slice(None) for axis in range(self.ndim))]
+        for piece in self._layout.pieces(wanted):
+            here = its.raw(target[piece.place])
+            atoll.get_nbi(here, self._raw[piece.local], piece.pe, team=self._team)
+
+    def put_nbi(self, box: Any, value: Array) -> None:
+        """Write an array into a box. Do not change the array before `atoll.quiet()`. Not collective.
+
+        Visible to other PEs after a barrier, which completes it, too.
+
+        Parameters
+        ----------
+        box
+            What indexing takes, without negative steps.
+        value
+            A NumPy array of the box's shape and this dtype; on GPUs one of the library.
+
+        Raises
+        ------
+        ShapeMismatch
+            If the array does not fit.
+        IndexError
+            If the box has a negative step.
+        """
+        wanted, its = self._forward(box, "put_nbi"), self._library
+        if tuple(value.shape) != wanted.visible or its.dtype(value) != self.dtype:
+            raise atoll.ShapeMismatch(
+                f"a.put_nbi(): the value has shape {tuple(value.shape)} and dtype {value.dtype}; the box has "
+                f"{wanted.visible} of {self.dtype}."
+            )
+        given = value[tuple(None if axis in wanted.dropped else slice(None) for axis in range(self.ndim))]
+        for piece in self._layout.pieces(wanted):
+            atoll.put_nbi(self._raw[piece.local], its.raw(given[piece.place]), piece.pe, team=self._team)
+
+    def _forward(self, box: Any, call: str) -> Box:
+        wanted = self._layout.box(box)
+        if wanted.reversed:
+            raise IndexError(f"a.{call}() takes slices with positive steps.")
+        return wanted
 
     @property
     def at(self) -> At:

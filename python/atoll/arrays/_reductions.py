@@ -13,6 +13,7 @@ from ._compared import collective
 from ._scans import argextreme
 from ._teams import _current
 from ._teams._exchange import gathered
+from ._updates._exact import reproducible_sum
 
 if TYPE_CHECKING:
     from ._array import DistArray
@@ -29,7 +30,9 @@ class Reductions:
     """
 
     @collective(on_gpus=True)
-    def sum(self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+    def sum(
+        self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False, reproducible: bool = False
+    ) -> Any:
         """Return the sum along axes, by default all. By default the dtype is that of `numpy.sum`. Collective.
 
         Parameters
@@ -40,6 +43,9 @@ class Reductions:
             Of the result and of the sums on the way.
         keepdims
             Leave the reduced axes in the result, with length 1.
+        reproducible
+            Floating-point sums have the same bits for any number of PEs, any distribution and any order of elements. They
+            take several times as long, and two temporary arrays of float64 of this PE's part.
 
         Returns
         -------
@@ -54,8 +60,15 @@ class Reductions:
             If elements of this dtype are not combined over PEs, as strings.
         ValueError
             If an axis is named twice.
+        TypeError
+            If a reproducible sum is asked for in another dtype, or of long doubles.
         """
-        return _there(self, _by_ufunc(_this(self), np.add, atoll.sum_reduce, 0, axis, keepdims, dtype))
+        this = _this(self)
+        if reproducible and this.dtype.kind in "fc":
+            if (dtype is not None and np.dtype(dtype) != this.dtype) or this.dtype.char in "gG":
+                raise TypeError("a.sum(reproducible=True) has the dtype of a, float16 to complex128.")
+            return reproducible_sum(this, _axes(this, axis), keepdims)
+        return _there(self, _by_ufunc(this, np.add, atoll.sum_reduce, 0, axis, keepdims, dtype))
 
     @collective(on_gpus=True)
     def prod(self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
