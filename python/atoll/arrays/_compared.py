@@ -19,7 +19,7 @@ from .._failures import differing_calls
 from .._job import line_text
 from . import _libraries
 from ._libraries import _numpy_warnings
-from ._teams import _current
+from ._teams import _current, _dropped
 from ._teams._exchange import gathered
 
 P = ParamSpec("P")
@@ -100,10 +100,16 @@ def compared(
     with _current.over(team or team_of(name, arguments, keywords, keywords.get("team")), its, name):
         _thread.is_inside = True
         try:
+            is_much, made = _dropped.is_much(), _dropped.made
             if are_compared():
-                _compare(name, arguments, keywords)
+                is_much = _compare(name, arguments, keywords, is_much)
+            elif _current.n_pes() > 1:
+                is_much = False  # no PE knows of the others
             with _numpy_warnings.named(name):
-                return function()
+                result = function()
+            if is_much and _dropped.made == made and _current.n_pes() == atoll.WORLD.n_pes():
+                _dropped.free()
+            return result
         finally:
             _thread.is_inside = False
 
@@ -200,16 +206,17 @@ def _without_padding(array: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, An
         yield array
 
 
-def _compare(name: str, arguments: Any, keywords: Mapping[str, Any]) -> None:
+def _compare(name: str, arguments: Any, keywords: Mapping[str, Any], flag: bool) -> bool:
+    """Raise on every PE if two make different calls. Else return True if any PE passed True."""
     words = [_text(value) for value in arguments]
     words += [f"{key}={_text(keywords[key])}" for key in sorted(keywords)]
     text = f"{name}({', '.join(words)})"
     number = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=7).digest(), "little")
-    mine = np.array([number, -number])
+    mine = np.array([number, -number, flag])
     most = np.empty_like(mine)
     atoll.max_reduce(most, mine, team=_current.team())
     if most[0] == -most[1]:
-        return
+        return bool(most[2])
     every = gathered((atoll.my_pe(), (text, line_text())))
     found = differing_calls(dict(every))
     raise atoll.CollectiveMismatch(

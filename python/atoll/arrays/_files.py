@@ -44,7 +44,7 @@ def save(path: str | Path, array: DistArray) -> None:
     Parameters
     ----------
     path
-        The file. All PEs see it by the same name, on several hosts too.
+        The file. All PEs see it by the same name, on several hosts too. Unlike `numpy.save` this adds no ".npy".
     array
         The array. What PEs wrote into it before the call is saved. From GPUs it goes through the hosts.
 

@@ -11,6 +11,7 @@ import atoll
 
 from .._job import program_line
 from . import _libraries
+from ._teams import _dropped
 from ._teams._room import Place, Span, at_place, memory_of
 from ._teams._room import free as free_span
 from ._teams._room import take as take_span
@@ -33,6 +34,10 @@ class Allocation:
         self.library, self.block = library, block
         self._owner = raw if span is None else memory_of(span)  # it knows if the memory exists
         self._is_freed = False
+
+    def __del__(self) -> None:
+        if self.span is None and not self._is_freed and not self.library.on_gpu:
+            _dropped.note_drop(self.block.nbytes)
 
     @property
     def exists(self) -> bool:
@@ -74,6 +79,7 @@ def allocate(
     """Return a block on each PE of a team; with `zero` all PEs see zeros. Collective over the team."""
     if team.n_pes() == atoll.WORLD.n_pes():
         raw = library.symmetric(shape, dtype, zero)
+        _dropped.note_allocation()
         return Allocation(team, raw, library.view(raw), library=library)
     raw, block, span = take_span(team, shape, dtype, library)
     if zero:

@@ -139,6 +139,27 @@ def an_array_takes_the_elements_of_another(rng: random.Random) -> None:
 
 
 @check
+def a_sum_frees_what_was_dropped(rng: random.Random) -> None:
+    n = atoll.n_pes()
+    a = arrays.zeros(n * (1 << 16))
+    a.sum()
+
+    def used() -> int:
+        return int(atoll.info()["heap"]["used_bytes"])
+
+    before = used()
+    kept = [a + number for number in range(5)]
+    assert used() >= before + 5 * (1 << 19)
+    last = kept.pop()
+    kept.clear()
+    a += 1  # no PE waits for another
+    assert used() >= before + 5 * (1 << 19)
+    assert a.sum() == n * (1 << 16)
+    assert used() < before + 2 * (1 << 19)
+    assert last[0] == 4 and last.sum() == 4 * n * (1 << 16)
+
+
+@check
 def small_methods_are_numpys(rng: random.Random) -> None:
     assert atoll.DistArray is DistArray
     a, whole = some_array(rng, rng.choice(["i8", "f8"]))

@@ -27,7 +27,7 @@ def without_masks(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
     Raises
     ------
     IndexError
-        If a mask has another shape than the axes that it stands for.
+        If a mask has another shape than the shape of its axes.
     """
     keys = list(key) if isinstance(key, tuple) else [key]
     found: list[Any] = []
@@ -41,7 +41,7 @@ def without_masks(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
             rest = sum(getattr(each, "ndim", 1) for each in keys[number + 1 :])
             axes = shape[len(shape) - rest - given.ndim : len(shape) - rest]
         if axes != given.shape:
-            raise IndexError(f"a mask has shape {given.shape}; expected {axes}, the axes that it stands for.")
+            raise IndexError(f"a mask has shape {given.shape}; expected {axes}, the shape of its axes.")
         found.extend(given.nonzero())
     return tuple(found)
 

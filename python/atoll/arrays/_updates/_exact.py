@@ -20,8 +20,7 @@ SCALE = 900  # exponents above are lowered, so that no step overflows
 def reproducible_sum(array: DistArray, axes: tuple[int, ...], keepdims: bool) -> Any:
     """Return the sum along axes, whose bits depend on the elements alone. Collective.
 
-    Each element is cut into pieces that are multiples of a unit, the same for all PEs, large enough that sums of them
-    need no rounding. So their order does not matter. The sums of the pieces are added in a fixed order.
+    Each element is cut into pieces, multiples of units that all PEs share. Sums of such pieces need no rounding. So their order does not matter. The sums of the pieces are added in a fixed order.
     """
     from .._reductions import _combine
     from .._ufuncs import part_of

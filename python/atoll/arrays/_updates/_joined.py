@@ -40,7 +40,7 @@ def joined(part: Any, distribution: dict[str, Any]) -> DistArray:
         if len(shape) != len(first) or its != dtype or not shape:
             raise ValueError(
                 f"from_array(local=...): PE 0 passed a part of shape {first} and dtype {dtype}, PE {pe} one of {shape} and "
-                f"{its}; expected the same dtype and number of axes, one or more."
+                f"{its}. Expected the same dtype and number of axes, one or more."
             )
     given = distribution.pop("grid", None)
     grid = (len(every), *(1,) * (len(first) - 1)) if given is None else _numbers(given)
