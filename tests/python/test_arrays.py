@@ -181,8 +181,8 @@ def test_values_are_taken_and_refused_as_numpys(job: Job, n: int, rounds: int) -
 
 
 @pytest.mark.parametrize(("n", "rounds"), [(1, 3), (2, 2), (3, 2), (7, 1)])
-def test_split_arrays_exact_sums_and_small_methods(job: Job, n: int, rounds: int) -> None:
-    assert job("distributed_comforts.py", n, str(rounds)).stdout == "7 checks\n"
+def test_split_arrays_exact_sums_and_small_methods(job: Job, tmp_path: Path, n: int, rounds: int) -> None:
+    assert job("distributed_comforts.py", n, str(rounds), str(tmp_path)).stdout == "8 checks\n"
 
 
 def test_exchanges_within_calls_pair_with_nothing_else(job: Job) -> None:

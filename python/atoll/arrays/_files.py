@@ -7,7 +7,7 @@ import errno
 import io
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ import atoll
 from ._array import DistArray
 from ._axis import block
 from ._compared import collective
+from ._moves import require_keywords
 from ._teams import _current
 from ._together import on_first, together
 
@@ -36,7 +37,7 @@ class Header(NamedTuple):
 
 
 @collective(on_gpus=True)
-def save(path: str | Path, array: DistArray) -> None:
+def save(path: str | Path, array: DistArray, *, progress: bool = False) -> None:
     """Write an array of any distribution to a .npy file, which `numpy.load` reads. Collective.
 
     Each PE writes an equal share of the file, consecutive elements. It reads those of other PEs from where they lie.
@@ -47,6 +48,8 @@ def save(path: str | Path, array: DistArray) -> None:
         The file. All PEs see it by the same name, on several hosts too. Unlike `numpy.save` this adds no ".npy".
     array
         The array. What PEs wrote into it before the call is saved. From GPUs it goes through the hosts.
+    progress
+        Show a bar of all PEs' steps of 16 MB, as `atoll.progress`; for arrays of all PEs.
 
     Raises
     ------
@@ -54,7 +57,8 @@ def save(path: str | Path, array: DistArray) -> None:
         If a PE cannot write, as on a full disk; then on every PE, with the PE's number. A file that was there before
         is as it was.
     TypeError, ValueError
-        If the second argument is no distributed array; if a .npy file cannot have the dtype.
+        If the second argument is no distributed array; if a .npy file cannot have the dtype. If a bar is asked for by a
+        smaller team.
 
     Notes
     -----
@@ -66,8 +70,8 @@ def save(path: str | Path, array: DistArray) -> None:
     _current.barrier()  # completes what PEs put into the array
     target, part, start = on_first(call, lambda: _begin(path, array))
     try:
-        with together(call):
-            _write_share(part, array, start)
+        with _steps(call, progress, array.shape, array.dtype.itemsize) as step, together(call):
+            _write_share(part, array, start, step)
         with together(call):
             if me == 0:
                 replace(part, target)
@@ -106,7 +110,21 @@ def _begin(path: str | Path, array: DistArray) -> tuple[Path, Path, int]:
     return target, part, len(text.getvalue())
 
 
-def _write_share(path: Path, array: DistArray, start: int) -> None:
+@contextlib.contextmanager
+def _steps(call: str, is_shown: bool, shape: tuple[int, ...], itemsize: int) -> Iterator[Callable[[], None]]:
+    """Yield a function that counts a panel of this PE's share, shown by a bar of all PEs if asked. Collective."""
+    if not is_shown:
+        yield lambda: None
+        return
+    if _current.team() != atoll.WORLD:
+        raise ValueError(f"{call}: progress=True shows the steps of all PEs, and this is a smaller team.")
+    steps = sum(1 for _ in panels(shape, itemsize))
+    bar: atoll.progress[None] = atoll.progress(total=steps, desc=call, unit="step")
+    with bar:
+        yield bar.update
+
+
+def _write_share(path: Path, array: DistArray, start: int, step: Callable[[], None]) -> None:
     fd = os.open(path, os.O_WRONLY)
     try:
         for first, key in panels(array.shape, array.dtype.itemsize):
@@ -115,6 +133,7 @@ def _write_share(path: Path, array: DistArray, start: int) -> None:
             while len(data):  # a write may end early
                 done = os.pwrite(fd, data.data, at)
                 data, at = data[done:], at + done
+            step()
         os.fsync(fd)
     finally:
         os.close(fd)
@@ -133,7 +152,12 @@ def replace(part: Path, target: Path) -> None:
 
 @collective()
 def load(
-    path: str | Path, shape: int | Sequence[int] | None = None, dtype: Any = None, **distribution: Any
+    path: str | Path,
+    shape: int | Sequence[int] | None = None,
+    dtype: Any = None,
+    *,
+    progress: bool = False,
+    **distribution: Any,
 ) -> DistArray:
     """Return the array of a .npy file, of any number of PEs and any distribution. Collective.
 
@@ -145,6 +169,8 @@ def load(
         The file. All PEs see it by the same name.
     shape, dtype
         What the file must have; by default anything.
+    progress
+        Show a bar of all PEs' steps of 16 MB, as `atoll.progress`; for arrays of all PEs.
     distribution
         grid, dist, halo and team of `DistArray`.
 
@@ -158,7 +184,7 @@ def load(
     OSError
         If a PE cannot read the file; then on every PE, with the PE's number.
     ValueError
-        If it is not a .npy file, is cut short, or has Python objects.
+        If it is not a .npy file, is cut short, or has Python objects. If a bar is asked for by a smaller team.
     ShapeMismatch, DtypeMismatch
         If it has another shape or dtype than asked for.
 
@@ -166,12 +192,13 @@ def load(
     -----
     Each PE needs 16 MB of memory besides the array.
     """
+    require_keywords("load", distribution)
     call = f"load({str(path)!r})"
     header = on_first(call, lambda: _header(path))
     check(call, header.shape, header.dtype, shape, dtype)
     made = DistArray(header.shape, header.dtype.newbyteorder("="), **distribution)
-    with together(call):
-        _read_share(path, header, made)
+    with _steps(call, progress, _in_file(header), header.dtype.itemsize) as step, together(call):
+        _read_share(path, header, made, step)
     _current.barrier()
     return made
 
@@ -220,8 +247,13 @@ def check(
         )
 
 
-def _read_share(path: str | Path, header: Header, made: DistArray) -> None:
-    shape = header.shape[::-1] if header.is_fortran else header.shape
+def _in_file(header: Header) -> tuple[int, ...]:
+    """Return the shape in which the elements of a file are in C order."""
+    return header.shape[::-1] if header.is_fortran else header.shape
+
+
+def _read_share(path: str | Path, header: Header, made: DistArray, step: Callable[[], None]) -> None:
+    shape = _in_file(header)
     with Path(path).open("rb", buffering=0) as file:
         for first, key in panels(shape, header.dtype.itemsize):
             box = shape[len(key) :]
@@ -235,6 +267,7 @@ def _read_share(path: str | Path, header: Header, made: DistArray) -> None:
                 made.put(whole[::-1], values.T)
             else:
                 made.put(key, values)
+            step()
 
 
 def _fill(file: Any, data: Array) -> None:

@@ -86,13 +86,15 @@ class Outputs:
 
         return load(path, **more)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, progress: bool = False) -> None:
         """Write the array to a .npy file, each PE an equal share. Collective; see `atoll.arrays.save`.
 
         Parameters
         ----------
         path
             The file. All PEs see it by the same name.
+        progress
+            Show a bar of all PEs' steps; for arrays of all PEs.
 
         Raises
         ------
@@ -101,7 +103,7 @@ class Outputs:
         """
         from ._files import save
 
-        save(path, cast("DistArray", self))
+        save(path, cast("DistArray", self), progress=progress)
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw the PEs that own the parts, and beside them some of the elements. Needs matplotlib.

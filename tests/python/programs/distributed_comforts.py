@@ -10,6 +10,7 @@ from typing import Any
 import atoll
 import numpy as np
 from atoll import DistArray, arrays
+from atoll.arrays import _files
 from distributed import check, equal, main, refused, some_array
 
 
@@ -157,6 +158,37 @@ def a_sum_frees_what_was_dropped(rng: random.Random) -> None:
     assert a.sum() == n * (1 << 16)
     assert used() < before + 2 * (1 << 19)
     assert last[0] == 4 and last.sum() == 4 * n * (1 << 16)
+
+
+@check
+def files_count_their_steps(rng: random.Random) -> None:
+    """All PEs together count each panel once; a PE that fails leaves no other one at the bar."""
+    counted = []
+
+    class Counting(atoll.progress[Any]):
+        def update(self, n: int = 1) -> None:
+            counted.append(n)
+            super().update(n)
+
+    a = arrays.arange(1000 + rng.randrange(9))
+    path = f"{sys.argv[2]}/steps.npy"
+    was, usual = _files.PANEL_BYTES, atoll.progress
+    _files.PANEL_BYTES, atoll.progress = 800, Counting  # type: ignore[misc]
+    a.save(path, progress=True)
+    saved = int(atoll.sum_reduce(len(counted)))
+    equal(arrays.load(path, progress=True).to_numpy(), np.arange(a.size))
+    loaded = int(atoll.sum_reduce(len(counted))) - saved
+    assert saved == loaded >= a.size // 100, (saved, loaded)
+    missing = f"{sys.argv[2]}/no/steps.npy"
+    for call in (lambda: a.save(missing, progress=True), lambda: arrays.load(missing, progress=True)):
+        try:
+            call()
+        except OSError as error:
+            assert "no/steps.npy" in str(error)
+        else:
+            raise AssertionError("nothing was raised")
+    _files.PANEL_BYTES, atoll.progress = was, usual  # type: ignore[misc]
+    refused([(lambda: arrays.load(path, halos=1), "load() has no argument 'halos'")])
 
 
 @check

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,22 +14,32 @@ from ..._job import is_own
 _NUMPY = str(Path(np.__file__).parent)
 
 
-@contextlib.contextmanager
-def named(call: str) -> Iterator[None]:
-    """Run a block whose warnings of NumPy name the line of the program that makes the call.
+class named:
+    """A block whose warnings of NumPy name the line of the program that makes the call.
 
     By default Python shows each once for a line. Settings of `numpy.errstate` other than "warn" stay.
+
+    Parameters
+    ----------
+    call
+        The name of the call, for the text.
     """
 
-    def warn(what: str, _: int) -> None:
-        _warn(f"{what} encountered in {call.removeprefix('numpy.')}")
+    __slots__ = ("_call", "_state")
 
-    settings = {kind: "call" for kind, how in np.geterr().items() if how == "warn"}
-    if not settings:
-        yield
-        return
-    with np.errstate(**settings, call=warn):  # type: ignore[arg-type]
-        yield
+    def __init__(self, call: str) -> None:
+        self._call = call
+
+    def __enter__(self) -> None:
+        settings: dict[str, Any] = {kind: "call" for kind, how in np.geterr().items() if how == "warn"}
+        self._state = np.errstate(call=self._warn, **settings) if settings else np.errstate()
+        self._state.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        self._state.__exit__(None, None, None)
+
+    def _warn(self, what: str, _: int) -> None:
+        _warn(f"{what} encountered in {self._call.removeprefix('numpy.')}")
 
 
 def _warn(text: str) -> None:
