@@ -246,7 +246,7 @@ def _names() -> list[str]:
     # help(atoll) finds its names through the module inspect, and lists all of them.
     everything = _sys._getframe(1).f_globals.get("__name__") == "inspect"
     names = [name for name in __all__ if everything or not _is_rare(name)]
-    return sorted([*names, "DistArray", "__version__", "logging", "print"])
+    return sorted([*names, "__version__", "logging", "print"])
 
 
 # Not plain functions, which help(atoll) would list before Atoll's. Hidden from type checkers, for which every

@@ -264,7 +264,7 @@ def _by_name(
             named[name] = value
     known = list(_signature(ours).parameters)
     if unknown := [name for name in named if name not in known]:
-        takes = ", ".join(known[len(required) :]) or "nothing else"
+        takes = ", ".join(name for name in known[len(required) :] if name in its.parameters) or "nothing else"
         raise TypeError(
             f"{function.__module__}.{function.__name__} of a distributed array takes {takes}, not {', '.join(unknown)}; "
             "use a.local for this PE's part, or a.to_numpy()."
@@ -328,10 +328,13 @@ _LIKE: dict[Callable[..., Any], Callable[..., DistArray]] = {
 def _reduce(name: str, array: DistArray, keywords: dict[str, Any]) -> Any:
     usual = [id(None), id(np._NoValue)]
     given = {key: value for key, value in keywords.items() if key != "axis" and id(value) not in usual}
-    known = _signature(getattr(type(array), name)).parameters
+    known = [*_signature(getattr(type(array), name)).parameters]
+    known = [
+        each for each in known if each in ("self", "axis", "dtype", "keepdims")
+    ]  # what ufunc.reduce has, too
     if unknown := set(given) - set(known):
         raise TypeError(
-            f"numpy.{name} of a distributed array takes {', '.join(list(known)[1:])}, not {', '.join(sorted(unknown))}."
+            f"numpy.{name} of a distributed array takes {', '.join(known[1:])}, not {', '.join(sorted(unknown))}."
         )
     # ufunc.reduce has axis 0 by default, and None for all.
     return getattr(array, name)(axis=keywords.get("axis", 0), **given)
