@@ -7,7 +7,9 @@ import numpy as np
 from atoll import arrays
 
 atoll.init()
-n = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
+picture = next((word for word in sys.argv[1:] if word.endswith(".png")), None)
+n = numbers[0] if numbers else 200
 h = 1 / (n + 1)
 
 
@@ -41,10 +43,27 @@ while old > 1e-12 and steps < 10 * n:
     old = new
     steps += 1
 
+solution = u.gather(0) if picture else None
 u.local[...] -= exact.local  # what remains is the point of height 50
 atoll.barrier_all()
 error = max(abs(u[n // 3, n // 2] - 50), abs(u[0, 0]), abs(u[-1, n // 4]))
 if atoll.my_pe() == 0:
     print(f"{n} x {n} unknowns on a grid of {u.grid}: {steps} steps, error {error:.1e}")
+    if picture:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+
+        figure, ax = pyplot.subplots(figsize=(4.4, 3.6), layout="constrained")
+        shown = ax.imshow(solution, cmap="RdBu_r", vmin=-1.2, vmax=1.2, extent=(0, 1, 1, 0))
+        figure.colorbar(shown, label="u")
+        for pe in range(atoll.n_pes()):
+            (top, bottom), (left, right) = u.bounds(pe)
+            its = (left / n, top / n), (right - left) / n, (bottom - top) / n
+            ax.add_patch(pyplot.Rectangle(*its, fill=False, lw=0.7, ls=":"))
+        ax.set(title=f"The solution on {atoll.n_pes()} PEs (dotted)", xlabel="y", ylabel="x")
+        figure.savefig(picture, dpi=80)
+        print(f"picture: {picture}")
 atoll.finalize()
 sys.exit(0 if error < 1e-6 else 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,9 @@ ARGUMENTS = {
     "integer_sort": ["50000"],
     "life": ["60"],
     "poisson": ["60"],
+    "lattice": ["4", "4"],
+    "molecules": ["7", "60"],
+    "image": ["60"],
 }
 # Unbuffered, Python writes a line's end on its own, and lines of several PEs mix.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
@@ -75,6 +79,47 @@ def test_graph(tmp_path: Path) -> None:
     said = run(3, ROOT / "examples/24_graph/graph.py", tmp_path).splitlines()
     assert said[0] == "4096 vertices, 96924 directed edges, 788 components; vertex 0 has the most edges"
     assert said[1].endswith("by distance: [1, 1305, 1951, 51]")
+
+
+@pytest.mark.parametrize("n_pes", [1, 2, 3])
+def test_lattice(n_pes: int, tmp_path: Path) -> None:
+    said = run(n_pes, ROOT / "examples/26_lattice/lattice.py", tmp_path)
+    assert re.fullmatch(
+        r"4 x 4 x 4 x 4 sites on a grid of .*; \d+ steps of conjugate gradients, residual \S+\n", said
+    )
+
+
+@pytest.mark.parametrize("n_pes", [1, 2, 3])
+def test_molecules(n_pes: int, tmp_path: Path) -> None:
+    said = run(n_pes, ROOT / "examples/27_molecules/molecules.py", tmp_path)
+    found = re.fullmatch(r"343 atoms in 3\^3 cells on \d PEs, 60 steps: (\d+) times .*, as by one PE\n", said)
+    assert found, said
+    assert (int(found[1]) > 0) == (n_pes > 1)
+
+
+@pytest.mark.parametrize("n_pes", [1, 2, 3])
+def test_image(n_pes: int, tmp_path: Path) -> None:
+    said = run(n_pes, ROOT / "examples/29_image/image.py", tmp_path)
+    assert re.fullmatch(r"60 x 90 pixels in tiles on a grid of .*, as by one PE\n", said)
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    [
+        ("20_poisson/poisson.py", ["30", "a.png"]),
+        ("26_lattice/lattice.py", ["4", "4", "a.png"]),
+        ("27_molecules/molecules.py", ["6", "3", "a.png"]),
+        ("29_image/image.py", ["30", "a.png"]),
+        ("29_image/image.py", ["a.png", "b.png"]),
+    ],
+)
+def test_pictures(program: str, arguments: list[str], tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    shutil.copy(ROOT / "examples/23_crystal/crystal.png", tmp_path / "a.png")
+    command = [str(ATOLL), "run", "-n", "2", str(ROOT / "examples" / program), *arguments]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=ENVIRONMENT)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.endswith(f"picture: {arguments[-1]}\n")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -17,6 +17,7 @@ EXAMPLES = {
     "16_kernels_terrain/water.py": ("cpu", "12"),
     "17_kernels_gradient/gradient.py": ("cpu", "5"),
     "19_kernels_fft/fft.py": ("cpu",),
+    "28_galaxies/galaxies.py": ("60", "20"),
 }
 
 

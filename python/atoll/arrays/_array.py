@@ -420,32 +420,58 @@ class DistArray(Parts, Reductions, Operations, Scalars, Outputs, np.lib.mixins.N
         return made
 
     @collective(on_gpus=True)
-    def map_blocks(self, function: Callable[[Array], Array], *, halo: bool = False) -> DistArray:
+    def map_blocks(
+        self,
+        function: Callable[..., Array],
+        *others: DistArray,
+        halo: bool | int | Sequence[int | Width] = False,
+        border: str | Sequence[str] | None = None,
+        **keywords: Any,
+    ) -> DistArray:
         """Return an array whose parts are a function of these parts. Collective.
 
         Parameters
         ----------
         function
-            Takes this PE's part and returns an array of the same shape.
+            Takes this PE's part, then those of the other arrays, and returns an array of the same shape.
+        *others
+            Arrays of the same distribution, whose parts the function gets, too. They may have other halos.
         halo
-            Pass the part with its halo. `exchange_halo` must have filled it.
+            A width, as for `DistArray`: exchange halos of that width, and pass the part with its halo. True: pass parts
+            with the halos that the arrays have. `exchange_halo` must have filled them.
+        border
+            With a width, as for `exchange_halo`. With "fixed" the halo has zeros beyond the ends of the array.
+        **keywords
+            Passed to the function.
 
         Returns
         -------
         DistArray
-            Of the same distribution and halo.
+            Of the same distribution and halo as this array.
 
         Raises
         ------
         ShapeMismatch
-            If the function returns another shape on any PE; then on every PE.
+            If the function returns another shape on any PE; then on every PE. If another array is distributed in another
+            way.
+        TypeError
+            If one of the others is no distributed array.
+        ValueError
+            If a width is more than a part has. If there is a border without a width.
 
         Notes
         -----
-        The dtype is one that has the results of all parts with elements.
+        The dtype is one that has the results of all parts with elements. With a width, each array is copied once with its
+        halo. Its own halo stays as it is.
         """
         its = self._library
-        result = its.array(function(self.local_with_halo if halo else self.local))
+        for other in others:
+            if not isinstance(other, DistArray):
+                raise TypeError(
+                    f"map_blocks: {type(other).__name__} is no distributed array; pass it by name."
+                )
+        _ufuncs._common_layout("map_blocks", [self, *others])
+        result = its.array(function(*(each._block_for(halo, border) for each in (self, *others)), **keywords))
         has, expected = tuple(result.shape), tuple(self.local.shape)
         problem = None
         if has != expected:
@@ -459,6 +485,20 @@ class DistArray(Parts, Reductions, Operations, Scalars, Outputs, np.lib.mixins.N
                 raise atoll.ShapeMismatch(found)
         dtype = agreed_dtype([(dtype, size) for _, dtype, size in every])
         return DistArray._from_part(self._layout, converted(result, dtype, its))
+
+    def _block_for(
+        self, halo: bool | int | Sequence[int | Width], border: str | Sequence[str] | None
+    ) -> Array:
+        """Return this PE's part as `map_blocks` passes it. Collective if `halo` is a width."""
+        if isinstance(halo, bool):
+            if border is not None:
+                raise ValueError("map_blocks: a border needs a width, such as halo=1.")
+            return self.local_with_halo if halo else self.local
+        made = DistArray._of(self._layout.with_halo(halo), self.dtype)
+        made.local[...] = self.local
+        if made._layout.has_halo:
+            made.exchange_halo(border)
+        return made.local_with_halo
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
         return _ufuncs.apply(ufunc, method, inputs, keywords)

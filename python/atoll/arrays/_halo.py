@@ -165,6 +165,8 @@ class Exchange:
         for number, direction in enumerate(itertools.product((-1, 0, 1), repeat=len(mine))):
             if not any(direction):
                 continue
+            if any(step and width == (0, 0) for step, width in zip(direction, layout.halo, strict=True)):
+                continue  # nothing goes that way, from either side
             place = []
             for step, at, axis, kind in zip(direction, mine, layout.axes, self._kinds, strict=True):
                 to = at + step

@@ -101,6 +101,10 @@ class Layout:
         """True if each PE owns the same indices in both; halos may differ."""
         return self.axes == other.axes
 
+    def with_halo(self, halo: int | Sequence[int | Width]) -> Layout:
+        """The same distribution with another halo, given as for `layout`."""
+        return Layout(self.axes, _halo_of(halo, self.axes))
+
     def without_halo(self) -> Layout:
         """The same distribution without a halo."""
         return Layout.bare(*self.axes)
