@@ -210,6 +210,11 @@ def test_exchanges_within_calls_pair_with_nothing_else(job: Job) -> None:
         )
 
 
+@pytest.mark.parametrize(("n", "rounds"), [(1, 4), (3, 3), (7, 1)])
+def test_everyday_functions_are_numpys(job: Job, n: int, rounds: int) -> None:
+    assert job("distributed_everyday.py", n, str(rounds)).stdout == "9 checks\n"
+
+
 def test_files_checkpoints_and_pictures(job: Job, tmp_path: Path) -> None:
     """A job dies while it writes its second checkpoint; jobs of other numbers of PEs find the first."""
     assert job("distributed_files.py", 2, "end", str(tmp_path), ok=False).returncode != 0

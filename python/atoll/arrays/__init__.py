@@ -37,6 +37,11 @@ from ._others._dtensor import from_dtensor as from_dtensor
 from ._others._dtensor import to_dtensor as to_dtensor
 from ._teams._between import redistribute as redistribute
 from ._teams._room import reserve as reserve
+from ._ufuncs import mixed_operands as mixed_operands
+from .api import asarray as asarray
+from .api import empty as empty
+from .api import eye as eye
+from .api import linspace as linspace
 
 __all__ = [
     *(
@@ -44,15 +49,20 @@ __all__ = [
         "Chosen",
         "DistArray",
         "arange",
+        "asarray",
+        "empty",
+        "eye",
         "from_array",
         "from_dask",
         "from_dtensor",
         "from_function",
         "full",
+        "linspace",
         "load",
         "load_checkpoint",
         "load_hdf5",
         "load_zarr",
+        "mixed_operands",
         "ones",
         "random",
         "redistribute",

@@ -470,7 +470,7 @@ class DistArray(Parts, Reductions, Operations, Scalars, Outputs, np.lib.mixins.N
                 raise TypeError(
                     f"map_blocks: {type(other).__name__} is no distributed array; pass it by name."
                 )
-        _ufuncs._common_layout("map_blocks", [self, *others])
+        _ufuncs._common_layout("map_blocks", [self, *others], strict=True)
         result = its.array(function(*(each._block_for(halo, border) for each in (self, *others)), **keywords))
         has, expected = tuple(result.shape), tuple(self.local.shape)
         problem = None
@@ -499,6 +499,30 @@ class DistArray(Parts, Reductions, Operations, Scalars, Outputs, np.lib.mixins.N
         if made._layout.has_halo:
             made.exchange_halo(border)
         return made.local_with_halo
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """Return the module that has the array API's functions for distributed arrays.
+
+        Parameters
+        ----------
+        api_version
+            The version of the standard; 2024.12 is followed as far as docs/arrays.md says.
+
+        Returns
+        -------
+        module
+            `atoll.arrays.api`.
+
+        Raises
+        ------
+        ValueError
+            If the version is not known.
+        """
+        from . import api
+
+        if api_version not in (None, *api.VERSIONS):
+            raise ValueError(f"api_version {api_version!r} is not one of {', '.join(api.VERSIONS)}.")
+        return api
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
         return _ufuncs.apply(ufunc, method, inputs, keywords)

@@ -9,7 +9,7 @@ import numpy as np
 
 import atoll
 
-from . import _moves, _products, _scans, _sorting
+from . import _moves, _picking, _products, _scans, _sorting, _statistics
 from ._compared import collective
 from ._teams import _current
 
@@ -24,6 +24,11 @@ class Operations:
     def T(self) -> DistArray:
         """The array with its axes reversed, a new array. Collective."""
         return _moves.transpose(_this(self))
+
+    @property
+    def mT(self) -> DistArray:
+        """The array with its last two axes exchanged, a new array. Collective."""
+        return _matrix_transpose(_this(self))
 
     def transpose(self, *axes: Any) -> DistArray:
         """Return the array with its axes in another order, a new array. Collective.
@@ -342,6 +347,27 @@ def _cumulative(ufunc: np.ufunc) -> Callable[..., Any]:
     return function
 
 
+def _cumulative_with_initial(ufunc: np.ufunc) -> Callable[..., Any]:
+    def function(
+        x: DistArray, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    ) -> DistArray:
+        if axis is None and x.ndim > 1:
+            raise ValueError("cumulative_sum and cumulative_prod of several axes need axis=.")
+        found = _scans.accumulate(x, ufunc, axis, dtype)
+        if not include_initial:
+            return found
+        if not x.size:
+            raise ValueError("include_initial=True of a distributed array without elements.")
+        widths = [(int(number == (axis or 0) % x.ndim), 0) for number in range(x.ndim)]
+        return _picking.pad(found, widths, "constant", ufunc.identity)
+
+    return function
+
+
+def _astype(x: DistArray, dtype: Any, /, *, copy: bool = True) -> DistArray:
+    return x if not copy and x.dtype == np.dtype(dtype) else x.astype(dtype)
+
+
 def _count_nonzero(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
     if axis is None and not keepdims and a.dtype.kind not in "biufc":
         return int(atoll.sum_reduce(np.array([np.count_nonzero(a.local)]), team=_current.team())[0])
@@ -381,9 +407,7 @@ def _unique_values(x: DistArray, /) -> Any:
 
 
 def _vector_norm(x: DistArray, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    if axis is None and not keepdims and ord not in (None, 2):
-        x = x.ravel()
-    return _products.norm(x, None if ord == 2 else ord, axis, keepdims)
+    return _products.vector_norm(x, None if ord == 2 else ord, axis, keepdims)
 
 
 def _stable(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -403,15 +427,17 @@ def _flip(axis: int) -> Callable[[DistArray], DistArray]:
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.cumsum: _cumulative(np.add),
     np.cumprod: _cumulative(np.multiply),
-    np.cumulative_sum: _cumulative(np.add),
-    np.cumulative_prod: _cumulative(np.multiply),
+    np.cumulative_sum: _cumulative_with_initial(np.add),
+    np.cumulative_prod: _cumulative_with_initial(np.multiply),
     np.sort: _stable(_sorting.sort),
     np.argsort: _stable(_sorting.argsort),
-    np.unique: _sorting.unique,
+    np.unique: _statistics.unique,
+    np.unique_all: _statistics.unique_all,
+    np.unique_inverse: _statistics.unique_inverse,
     np.unique_values: _unique_values,
     np.unique_counts: _unique_counts,
-    np.histogram: _sorting.histogram,
-    np.bincount: _sorting.bincount,
+    np.histogram: _statistics.histogram,
+    np.bincount: _statistics.bincount,
     np.dot: _products.matmul,
     np.vdot: _products.vecdot,
     np.linalg.norm: _products.norm,
@@ -434,6 +460,31 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.allclose: _allclose,
     np.array_equal: _array_equal,
     np.ptp: _ptp,
+    np.astype: _astype,
+    **{
+        getattr(np, name): getattr(_picking, name)
+        for name in (
+            *(
+                "take",
+                "take_along_axis",
+                "repeat",
+                "tile",
+                "pad",
+                "expand_dims",
+                "squeeze",
+                "moveaxis",
+                "stack",
+            ),
+            *("vstack", "hstack", "unstack", "broadcast_to", "diff"),
+        )
+    },
+    **{
+        getattr(np, name): getattr(_statistics, name)
+        for name in (
+            *("quantile", "percentile", "median", "average", "outer", "isin", "searchsorted", "argwhere"),
+            *("nansum", "nanprod", "nanmean", "nanmin", "nanmax"),
+        )
+    },
 }
 
 

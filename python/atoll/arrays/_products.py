@@ -146,12 +146,18 @@ def norm(a: DistArray, ord: Any = None, axis: Any = None, keepdims: bool = False
         raise ValueError(f"norm: axis is {axis!r}; expected one axis or None.")
     if axis is None and a.ndim > 1 and ord not in (None, "fro"):
         raise ValueError(f"norm: ord={ord!r} of a matrix; expected None or 'fro', or an axis.")
+    return vector_norm(a, None if ord == "fro" else ord, axis, keepdims)
+
+
+@collective(on_gpus=True)
+def vector_norm(a: DistArray, ord: Any, axis: Any, keepdims: bool) -> Any:
+    """Return the norm of vectors along axes, by default all; None is the square root of the sum of squares. Collective."""
     size = abs(a.astype(np.float64) if a.dtype.kind in "biu" else a)
     if ord in (np.inf, -np.inf):
         return (size.max if ord > 0 else size.min)(axis=axis, keepdims=keepdims)
     if ord == 0:
         return (size != 0).sum(axis=axis, keepdims=keepdims).astype(size.dtype)
-    power = 2 if ord in (None, "fro") else ord
+    power = 2 if ord is None else ord
     if power == 1:
         return size.sum(axis=axis, keepdims=keepdims)
     return (size**power).sum(axis=axis, keepdims=keepdims) ** (1 / power)

@@ -241,7 +241,9 @@ class Reductions:
         return _there(self, _mean(_this(self), axis, keepdims, dtype))
 
     @collective(on_gpus=True)
-    def var(self, axis: Axes = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
+    def var(
+        self, axis: Axes = None, *, ddof: float = 0, keepdims: bool = False, correction: float | None = None
+    ) -> Any:
         """Return the variance along axes, by default all. Collective.
 
         The sum of squared distances from the mean is divided by the number of elements less `ddof`.
@@ -252,6 +254,8 @@ class Reductions:
             An axis, or a tuple of them. None: all.
         ddof
             Subtracted from the number of elements in the divisor; 1 gives the estimate of a sample.
+        correction
+            The array API's name of `ddof`.
         keepdims
             Leave the reduced axes in the result, with length 1.
 
@@ -269,10 +273,12 @@ class Reductions:
         ValueError
             If an axis has no elements, or is named twice.
         """
-        return _there(self, _var(_this(self), axis, keepdims, ddof))
+        return _there(self, _var(_this(self), axis, keepdims, ddof if correction is None else correction))
 
     @collective(on_gpus=True)
-    def std(self, axis: Axes = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
+    def std(
+        self, axis: Axes = None, *, ddof: float = 0, keepdims: bool = False, correction: float | None = None
+    ) -> Any:
         """Return the standard deviation along axes, by default all. Collective.
 
         Parameters
@@ -281,6 +287,8 @@ class Reductions:
             An axis, or a tuple of them. None: all.
         ddof
             Subtracted from the number of elements in the divisor; 1 gives the estimate of a sample.
+        correction
+            The array API's name of `ddof`.
         keepdims
             Leave the reduced axes in the result, with length 1.
 
@@ -298,7 +306,9 @@ class Reductions:
         ValueError
             If an axis has no elements, or is named twice.
         """
-        return _there(self, np.sqrt(_var(_this(self), axis, keepdims, ddof)))
+        return _there(
+            self, np.sqrt(_var(_this(self), axis, keepdims, ddof if correction is None else correction))
+        )
 
     @collective(on_gpus=True)
     def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Any:
@@ -492,7 +502,7 @@ def _mean(array: DistArray, axis: Axes, keepdims: bool, dtype: Any = None) -> An
     return (total / _count(array, axis)).astype(its)
 
 
-def _var(array: DistArray, axis: Axes, keepdims: bool, ddof: int) -> Any:
+def _var(array: DistArray, axis: Axes, keepdims: bool, ddof: float) -> Any:
     from ._ufuncs import part_of
 
     axes = _axes(array, axis)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import functools
 import inspect
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +18,7 @@ import atoll
 from . import _libraries
 from ._compared import compared, library_of
 from ._libraries import _numpy_warnings
+from ._layout import Layout, layout
 from ._methods import function_of
 from ._products import matmul
 from ._scans import accumulate
@@ -24,7 +27,6 @@ from ._teams import _current
 if TYPE_CHECKING:
     from ._array import DistArray
     from ._axis import Axis
-    from ._layout import Layout
 
 # Methods that do the work of ufunc.reduce.
 _REDUCTIONS = {
@@ -59,7 +61,9 @@ def _apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict
     outs = keywords.pop("out", None)
     if not all(isinstance(out, DistArray) for out in outs or ()):
         raise TypeError(f"numpy.{ufunc.__name__}: out= must be a distributed array, as the operands are.")
-    its = _common_layout(ufunc.__name__, [x for x in (*inputs, *(outs or ())) if isinstance(x, DistArray)])
+    given = [x for x in (*(outs or ()), *inputs) if isinstance(x, DistArray)]
+    its = _common_layout(ufunc.__name__, given)
+    _meet(given, its, outs)
     where = library_of(f"numpy.{ufunc.__name__}", (*inputs, *(outs or ())), {})
     locals_ = [part_of(x, its, where) for x in inputs]
     if outs is None and not keywords and ufunc in _EQUALITY and _have_records(inputs):
@@ -123,19 +127,96 @@ def _result_dtypes(
     return None if any(dtype.hasobject for dtype in found) else found
 
 
-def _common_layout(name: str, arrays: list[DistArray]) -> Layout:
-    first = arrays[0]._layout
-    for other in arrays[1:]:
-        if other.shape != first.shape:
+_KINDS = ("refuse", "redistribute")
+_mixed: contextvars.ContextVar[str] = contextvars.ContextVar("atoll.arrays.mixed_operands", default="refuse")
+
+
+@contextlib.contextmanager
+def mixed_operands(what: str) -> Iterator[None]:
+    """Say what operators do with arrays of one shape in different distributions, within a `with` block.
+
+    Parameters
+    ----------
+    what
+        "refuse", which is so outside: an error. "redistribute": the others are brought to the distribution of the first
+        array, or of `out`. That is collective, also with `out` and `+=`, and takes a temporary part for each.
+
+    Raises
+    ------
+    ValueError
+        If it is another word.
+    """
+    if what not in _KINDS:
+        raise ValueError(f"mixed_operands({what!r}): expected one of {', '.join(_KINDS)}.")
+    token = _mixed.set(what)
+    try:
+        yield
+    finally:
+        _mixed.reset(token)
+
+
+def _common_layout(name: str, arrays: list[DistArray], strict: bool = False) -> Layout:
+    """Return the layout of a result: of the first array that has its shape, else blocks.
+
+    Raises
+    ------
+    ShapeMismatch
+        If the shapes do not broadcast, or arrays of that shape are distributed in different ways. With `strict` all must be
+        equal, whatever `mixed_operands` says.
+    """
+    try:
+        shape = np.broadcast_shapes(*(each.shape for each in arrays))
+    except ValueError:
+        shape = ()
+    if not shape or (strict and any(each.shape != shape for each in arrays)):
+        shapes = " and ".join(str(each.shape) for each in arrays)
+        raise atoll.ShapeMismatch(
+            f"numpy.{name}: distributed arrays of shapes {shapes}; they must be equal{'' if strict else ' or broadcast'}."
+        )
+    full = [each for each in arrays if each.shape == shape]
+    if not full:
+        return layout(shape, _current.n_pes())
+    first = full[0]
+    for other in full[1:]:
+        if (strict or _mixed.get() == "refuse") and not first._layout.same_distribution(other._layout):
             raise atoll.ShapeMismatch(
-                f"numpy.{name}: distributed arrays of shapes {first.shape} and {other.shape}; they must be equal."
-            )
-        if not first.same_distribution(other._layout):
-            raise atoll.ShapeMismatch(
-                f"numpy.{name}: {arrays[0]!r} and {other!r} are distributed in different ways; redistribute one: "
+                f"numpy.{name}: {first!r} and {other!r} are distributed in different ways; redistribute one: "
                 "b.redistribute(like=a)."
             )
-    return first
+    return first._layout
+
+
+def _meet(given: list[DistArray], its: Layout, outs: Any) -> None:
+    """Wait for all PEs before elements of others are read, unless the call has an `out`, which is checked."""
+    from ._array import DistArray
+
+    for each in (outs if isinstance(outs, tuple) else (outs,)) if outs is not None else ():
+        if isinstance(each, DistArray) and (
+            each.shape != its.shape or not its.same_distribution(each._layout)
+        ):
+            raise atoll.ShapeMismatch(
+                f"out= has shape {each.shape}; expected {its.shape}, and one distribution."
+            )
+    if outs is None and any(each.shape != its.shape for each in given):
+        _current.barrier()
+
+
+def _brought(value: DistArray, its: Layout, where: _libraries.Library) -> Any:
+    """Return what this PE's part needs of an array in another distribution, or of another shape that broadcasts."""
+    from ._array import DistArray
+
+    if value.shape == its.shape:
+        return DistArray._moved(value._layout, value.local, its.without_halo()).local
+    me, missing = _current.my_pe(), len(its.shape) - value.ndim
+    if 0 in its.extents(me):
+        return where.empty(its.extents(me), value.dtype)
+    own = [axis.indices(part) for axis, part in zip(its.axes, its.coordinates(me), strict=True)][missing:]
+    own = [each if n > 1 else np.zeros(1, np.int64) for each, n in zip(own, value.shape, strict=True)]
+    if all(len(each) == 1 or its.axes[missing + i].is_contiguous for i, each in enumerate(own)):
+        found = value.get(tuple(slice(int(each[0]), int(each[-1]) + 1) for each in own))
+    else:
+        found = value.at[np.ix_(*own)].get()
+    return where.broadcast(found, its.extents(me))
 
 
 def part_of(value: Any, its: Layout, where: _libraries.Library = _libraries.HOST) -> Any:
@@ -146,7 +227,8 @@ def part_of(value: Any, its: Layout, where: _libraries.Library = _libraries.HOST
     from ._array import DistArray
 
     if isinstance(value, DistArray):
-        return value.local
+        is_there = value.shape == its.shape and its.same_distribution(value._layout)
+        return value.local if is_there else _brought(value, its, where)
     source = where if where.takes(value) else _libraries.HOST
     given = source.array(value)
     if given.ndim == 0:
@@ -196,6 +278,8 @@ def call(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dic
         return getattr(arguments[0], _ATTRIBUTES[function])
     if function is np.size:
         return _size(*arguments, **keywords)
+    if function in (np.can_cast, np.result_type):  # of dtypes alone, so not collective
+        return function(*(x.dtype if isinstance(x, DistArray) else x for x in arguments), **keywords)
     name = f"numpy.{function.__name__}"
     if function in _ELEMENTWISE and (function is not np.where or len(arguments) == 3):
         return compared(name, arguments, keywords, lambda: _by_part(function, arguments, keywords))
@@ -258,7 +342,9 @@ def _by_name(
     named: dict[str, Any] = {}
     for name, value in its.bind(*arguments, **keywords).arguments.items():
         default = its.parameters[name].default
-        if default is inspect.Parameter.empty:
+        if its.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+            named.update(value)
+        elif default is inspect.Parameter.empty:
             required.append(value)
         elif value is not default and (type(value) is not type(default) or value != default):
             named[name] = value
@@ -283,8 +369,9 @@ def _by_part(function: Callable[..., Any], arguments: tuple[Any, ...], keywords:
         out = None
     if not isinstance(out, DistArray | None):
         raise TypeError(f"numpy.{function.__name__}: out= must be a distributed array, as the operands are.")
-    given = [x for x in (*arguments, *keywords.values(), out) if isinstance(x, DistArray)]
+    given = [x for x in (out, *arguments, *keywords.values()) if isinstance(x, DistArray)]
     its = _common_layout(function.__name__, given)
+    _meet(given, its, out)
     where = given[0]._library
     parts = [part_of(x, its, where) for x in arguments]
     named = {name: part_of(x, its, where) for name, x in keywords.items()}

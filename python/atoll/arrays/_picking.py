@@ -1,0 +1,294 @@
+"""Elements chosen by their indices along axes: take, tile, repeat, pad, and axes of length 1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import atoll
+
+from . import _axis, _moves
+from ._compared import collective
+from ._layout import Layout
+from ._teams import _current
+
+if TYPE_CHECKING:
+    from ._array import DistArray
+
+Array = np.ndarray[Any, Any]
+
+
+def picked(a: DistArray, indices: Sequence[Array]) -> DistArray:
+    """Return the elements at all combinations of indices along the axes, in blocks. Collective.
+
+    Each PE reads what its block gets, with temporary indices of 8 bytes an element and axis.
+    """
+    from ._array import DistArray
+
+    made = DistArray([len(each) for each in indices], a.dtype)
+    _current.barrier()
+    if 0 not in made.local.shape:
+        own = [each[slice(*bounds)] for each, bounds in zip(indices, made.bounds(), strict=True)]
+        made.local[...] = a.at[np.ix_(*own)].get()
+    _current.barrier()
+    return made
+
+
+def _all(a: DistArray) -> list[Array]:
+    return [np.arange(n) for n in a.shape]
+
+
+def _checked(name: str, indices: Any, length: int) -> Array:
+    """Return indices of NumPy from 0 on, or raise."""
+    found = np.asarray(indices)
+    if found.dtype.kind not in "iu" and found.size:
+        raise TypeError(f"{name}: indices of {found.dtype}; expected integers.")
+    if found.size and not (-length <= found.min() and found.max() < length):
+        raise IndexError(f"{name}: an index is out of range for an axis of {length}.")
+    return np.where(found < 0, found + length, found).astype(np.int64)
+
+
+@collective()
+def take(a: DistArray, indices: Any, axis: int | None = None) -> DistArray:
+    """Return the elements at some indices along an axis, in blocks; without one, of the flat array. Collective.
+
+    Parameters
+    ----------
+    a
+        The array.
+    indices
+        Integers of one axis, the same on every PE; without `axis` they may have several axes.
+    axis
+        The axis. None: the elements in C order.
+    """
+    from ._array import DistArray
+
+    if isinstance(indices, DistArray):
+        raise TypeError(
+            "take: the indices are a distributed array; use a.at[indices.local].get() for this PE's."
+        )
+    number = None if axis is None else a._layout.axis_number(axis)
+    wanted = _checked("take", indices, a.size if number is None else a.shape[number])
+    if number is None:
+        made = DistArray(wanted.shape or (1,), a.dtype)
+        _current.barrier()
+        own = wanted.reshape(made.shape)[tuple(slice(*bounds) for bounds in made.bounds())]
+        if own.size:
+            made.local[...] = a.at[np.unravel_index(own, a.shape)].get()
+        _current.barrier()
+        return made
+    if wanted.ndim != 1:
+        raise ValueError(f"take: indices of shape {wanted.shape} along an axis; expected one axis.")
+    return picked(a, [*_all(a)[:number], wanted, *_all(a)[number + 1 :]])
+
+
+@collective()
+def take_along_axis(arr: DistArray, indices: Any, axis: int | None = -1) -> DistArray:
+    """Return the elements at indices along an axis, one for each place; indices as from `argsort`. Collective.
+
+    Parameters
+    ----------
+    arr
+        The array.
+    indices
+        A distributed array, or one of NumPy that is the same on every PE. It has the shape of `arr` but along `axis`; the
+        result has its distribution.
+    axis
+        The axis. None: that of the flat array.
+    """
+    from ._array import DistArray
+    from ._makers import from_array
+
+    if axis is None:
+        arr, axis = arr.ravel(), 0
+    number = arr._layout.axis_number(axis)
+    if not isinstance(indices, DistArray):
+        indices = from_array(np.asarray(indices))
+    if indices.ndim != arr.ndim or any(
+        i != number and n != m for i, (n, m) in enumerate(zip(indices.shape, arr.shape, strict=False))
+    ):
+        raise atoll.ShapeMismatch(
+            f"take_along_axis: indices of shape {indices.shape} for an array of {arr.shape} along axis {number}."
+        )
+    made = DistArray._of(indices._layout.without_halo(), arr.dtype, zero=False)
+    places = list(indices._layout.mesh(_current.my_pe()))
+    problem = ""
+    try:
+        places[number] = _checked("take_along_axis", indices.local, arr.shape[number])
+    except (IndexError, TypeError) as error:
+        problem = str(error)
+    for each in atoll.allgather_object(problem, team=_current.team()):
+        if each:
+            raise IndexError(each)
+    _current.barrier()
+    if indices.local.size:
+        made.local[...] = arr.at[tuple(places)].get()
+    _current.barrier()
+    return made
+
+
+@collective()
+def repeat(a: DistArray, repeats: Any, axis: int | None = None) -> DistArray:
+    """Return an array in which each element is repeated along an axis, in blocks; without one, flat. Collective."""
+    if axis is None:
+        a, axis = (a if a.ndim == 1 else a.ravel()), 0
+    number = a._layout.axis_number(axis)
+    return picked(a, [np.repeat(own, repeats) if i == number else own for i, own in enumerate(_all(a))])
+
+
+@collective()
+def tile(A: DistArray, reps: int | Sequence[int]) -> DistArray:
+    """Return copies of an array beside each other, in blocks. Collective."""
+    times = [reps] if isinstance(reps, int) else [int(n) for n in reps]
+    times = [1] * (A.ndim - len(times)) + times
+    for _ in range(len(times) - A.ndim):
+        A = expand_dims(A, 0)
+    return picked(A, [np.tile(own, n) for own, n in zip(_all(A), times, strict=True)])
+
+
+@collective()
+def pad(array: DistArray, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> DistArray:
+    """Return an array with more elements around it, in blocks. Collective.
+
+    Parameters
+    ----------
+    array
+        The array.
+    pad_width
+        As for `numpy.pad`: a number, a pair, or a pair for each axis.
+    mode
+        "constant", "edge", "reflect", "symmetric" or "wrap", as for `numpy.pad`.
+    constant_values
+        One number, for "constant".
+    """
+    if mode not in ("constant", "edge", "reflect", "symmetric", "wrap"):
+        raise ValueError(f"pad(mode={mode!r}): expected constant, edge, reflect, symmetric or wrap.")
+    if np.ndim(constant_values):
+        raise ValueError("pad: constant_values of a distributed array is one number.")
+    widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
+    if array.size == 0:
+        raise ValueError("pad: the array has no elements.")
+    how = "edge" if mode == "constant" else mode
+    made = picked(array, [np.pad(own, width, how) for own, width in zip(_all(array), widths, strict=True)])  # type: ignore[call-overload]
+    if mode == "constant":
+        own_part = made.local
+        for number, (low, _) in enumerate(widths):
+            places = made.global_indices(number)
+            outside = np.flatnonzero((places < low) | (places >= low + array.shape[number]))
+            own_part[(slice(None),) * number + (outside,)] = constant_values
+        _current.barrier()
+    return made
+
+
+@collective()
+def expand_dims(a: DistArray, axis: int | Sequence[int]) -> DistArray:
+    """Return a copy with axes of length 1 at some places; nothing moves. Collective."""
+    from ._array import DistArray
+
+    given = [axis] if isinstance(axis, int) else axis
+    ndim = a.ndim + len(given)
+    if any(not -ndim <= each < ndim for each in given) or len({each % ndim for each in given}) != len(given):
+        raise ValueError(f"expand_dims: axis {axis} for {ndim} axes.")
+    new = {each % ndim for each in given}
+    left = iter(a._layout.axes)
+    its = Layout.bare(*(_axis.block(1, 1) if number in new else next(left) for number in range(ndim)))
+    return DistArray._from_part(its, a.local.reshape(its.extents(_current.my_pe())))
+
+
+@collective()
+def squeeze(a: DistArray, axis: int | Sequence[int] | None = None) -> Any:
+    """Return a copy without axes of length 1, by default all; the last one stays. Collective."""
+    from ._array import DistArray
+
+    if axis is None:
+        wanted = [number for number, n in enumerate(a.shape) if n == 1]
+    else:
+        given = [axis] if isinstance(axis, int) else axis
+        wanted = [a._layout.axis_number(each) for each in given]
+    if any(a.shape[number] != 1 for number in wanted):
+        raise ValueError(f"squeeze: an axis of {axis} is longer than 1; the shape is {a.shape}.")
+    kept = [number for number in range(a.ndim) if number not in wanted] or [a.ndim - 1]
+    if any(a._layout.axes[number].parts > 1 for number in wanted):
+        return _moves.reshape(a, [a.shape[number] for number in kept])
+    its = Layout.bare(*(a._layout.axes[number] for number in kept))
+    return DistArray._from_part(its, a.local.reshape(its.extents(_current.my_pe())))
+
+
+@collective()
+def moveaxis(a: DistArray, source: int | Sequence[int], destination: int | Sequence[int]) -> DistArray:
+    """Return the array with axes at other places, a new array. Collective."""
+    order = np.moveaxis(np.empty((0, *range(1, a.ndim))), source, destination).shape
+    return _moves.transpose(a, order)
+
+
+@collective()
+def stack(arrays: Sequence[DistArray], axis: int = 0) -> DistArray:
+    """Return arrays of one shape joined along a new axis, as blocks on the default grid. Collective."""
+    if any(np.shape(each) != np.shape(arrays[0]) for each in arrays):
+        raise atoll.ShapeMismatch(f"stack: shapes {[np.shape(each) for each in arrays]}; they must be equal.")
+    return _moves.concatenate([expand_dims(each, axis) for each in arrays], axis)
+
+
+@collective()
+def vstack(tup: Sequence[DistArray]) -> DistArray:
+    """Return arrays joined along their first axis; vectors become rows. Collective."""
+    return _moves.concatenate([expand_dims(each, 0) if each.ndim == 1 else each for each in tup], 0)
+
+
+@collective()
+def hstack(tup: Sequence[DistArray]) -> DistArray:
+    """Return arrays joined along their second axis, vectors along their only one. Collective."""
+    return _moves.concatenate(tup, 0 if tup[0].ndim == 1 else 1)
+
+
+@collective()
+def unstack(x: DistArray, /, *, axis: int = 0) -> tuple[DistArray, ...]:
+    """Return the arrays that an axis counts. Collective."""
+    number = x._layout.axis_number(axis)
+    if x.ndim == 1:
+        raise ValueError("unstack: an array of one axis has numbers, not arrays; use a.to_numpy().")
+    found = []
+    for place in range(x.shape[number]):
+        one = picked(x, [np.array([place]) if i == number else own for i, own in enumerate(_all(x))])
+        found.append(squeeze(one, number))
+    return tuple(found)
+
+
+@collective()
+def broadcast_to(array: DistArray, shape: int | Sequence[int]) -> DistArray:
+    """Return an array that repeats the elements along axes of length 1 and along new ones: a copy, in blocks. Collective."""
+    wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+    missing = len(wanted) - array.ndim
+    if missing < 0 or any(n not in (1, m) for n, m in zip(array.shape, wanted[missing:], strict=True)):
+        raise atoll.ShapeMismatch(
+            f"broadcast_to: an array of shape {array.shape} does not broadcast to {wanted}."
+        )
+    for _ in range(missing):
+        array = expand_dims(array, 0)
+    return picked(
+        array,
+        [np.arange(m) if n == m else np.zeros(m, np.int64) for n, m in zip(array.shape, wanted, strict=True)],
+    )
+
+
+@collective()
+def diff(a: DistArray, n: int = 1, axis: int = -1) -> DistArray:
+    """Return the differences of neighbours along an axis, `n` times, in blocks. Collective; each PE reads n rows more."""
+    from ._array import DistArray
+
+    number = a._layout.axis_number(axis)
+    if n < 0:
+        raise ValueError(f"diff: n is {n}; expected 0 or more.")
+    shape = list(a.shape)
+    shape[number] = max(shape[number] - n, 0)
+    made = DistArray(shape, np.diff(np.empty(n + 1, a.dtype), n).dtype)
+    _current.barrier()
+    if math.prod(made.local.shape):
+        box = [slice(*bounds) for bounds in made.bounds()]
+        box[number] = slice(box[number].start, box[number].stop + n)
+        made.local[...] = np.diff(a.get(tuple(box)), n, number)
+    _current.barrier()
+    return made

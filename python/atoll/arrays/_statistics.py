@@ -1,0 +1,294 @@
+"""Statistics and searches: quantiles, averages, sums without NaN, places in a sorted array, members of a set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+import atoll
+
+from . import _moves, _picking, _sorting
+from ._compared import collective
+from ._teams import _current
+
+if TYPE_CHECKING:
+    from ._array import DistArray
+
+Array = np.ndarray[Any, Any]
+PANEL = 1 << 21  # elements that a PE reads at a time of an array that it needs as a whole
+
+
+@collective()
+def quantile(a: DistArray, q: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
+    """Return quantiles along an axis, by default of all elements, by linear interpolation. Collective.
+
+    The result is a number or a NumPy array, the same on every PE. The array is sorted, which takes two parts.
+    """
+    if a.dtype.kind not in "biuf":
+        raise TypeError(f"quantile: elements of {a.dtype}; expected real numbers.")
+    wanted = np.asarray(q, np.float64)
+    if wanted.size and not (wanted.min() >= 0 and wanted.max() <= 1):
+        raise ValueError("quantile: q must be from 0 to 1.")
+    ordered = _sorting.sort(a.astype(np.float64) if a.dtype.kind in "biu" else a, axis)
+    number = 0 if axis is None else a._layout.axis_number(axis)
+    length = ordered.shape[number]
+    if not length:
+        raise ValueError("quantile: the axis has no elements.")
+
+    def row(place: int) -> Array:
+        return np.array(ordered[(*(slice(None),) * number, place)])
+
+    last, found = row(length - 1), []
+    for each in wanted.reshape(-1):
+        at = each * (length - 1)
+        low, high = row(int(np.floor(at))), row(int(np.ceil(at)))
+        part = at - np.floor(at)
+        value = low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part)
+        value = np.where(low == high, low, value)  # of two infinities, too
+        found.append(np.where(np.isnan(last), last, value))  # NaN are sorted last
+    _current.barrier()
+    shape = found[0].shape if found else last.shape
+    if keepdims:
+        shape = (1,) * a.ndim if axis is None else (*shape[:number], 1, *shape[number:])
+    dtype = ordered.dtype if isinstance(q, (int, float)) else np.result_type(ordered.dtype, wanted.dtype)
+    return np.array(found, dtype).reshape(wanted.shape + shape)[()]
+
+
+def percentile(a: DistArray, q: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
+    """Return quantiles, of which `q` is from 0 to 100. Collective."""
+    return quantile(
+        a,
+        q / 100 if isinstance(q, (int, float)) else np.asarray(q, np.float64) / 100,
+        axis,
+        keepdims=keepdims,
+    )
+
+
+def median(a: DistArray, axis: int | None = None, *, keepdims: bool = False) -> Any:
+    """Return medians along an axis, by default that of all elements. Collective."""
+    return quantile(a, 0.5, axis, keepdims=keepdims)
+
+
+def average(a: DistArray, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Any:
+    """Return means with weights, which broadcast against the array, or go along the one axis. Collective."""
+    if weights is None:
+        return a.mean(axis, keepdims=keepdims)
+    if np.shape(weights) != a.shape:
+        if not isinstance(axis, int) or np.shape(weights) != (a.shape[axis],):
+            raise atoll.ShapeMismatch(
+                f"average: weights of shape {np.shape(weights)} for an array of {a.shape}; expected the same, or one axis."
+            )
+        weights = np.asarray(weights).reshape([-1 if i == axis % a.ndim else 1 for i in range(a.ndim)])
+    total = (a * weights).sum(axis, keepdims=keepdims)
+    return total / (a * 0 + weights).sum(axis, keepdims=keepdims)
+
+
+def nansum(a: DistArray, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+    """Return sums of the elements that are not NaN. Collective."""
+    return np.where(np.isnan(a), a.dtype.type(0), a).sum(axis, dtype, keepdims=keepdims)
+
+
+def nanprod(a: DistArray, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+    """Return products of the elements that are not NaN. Collective."""
+    return np.where(np.isnan(a), a.dtype.type(1), a).prod(axis, dtype, keepdims=keepdims)
+
+
+def nanmean(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """Return means of the elements that are not NaN; NaN where there is none. Collective."""
+    count = (~np.isnan(a)).sum(axis, keepdims=keepdims)
+    with np.errstate(invalid="ignore"):
+        total = nansum(a, axis, keepdims=keepdims) / count
+    return total.astype(a.dtype) if a.dtype.kind in "fc" else total
+
+
+def nanmin(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """Return the smallest of the elements that are not NaN; NaN where there is none. Collective."""
+    return _nanextreme(a, axis, keepdims, np.inf, "min")
+
+
+def nanmax(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """Return the largest of the elements that are not NaN; NaN where there is none. Collective."""
+    return _nanextreme(a, axis, keepdims, -np.inf, "max")
+
+
+def _nanextreme(a: DistArray, axis: Any, keepdims: bool, worst: float, name: str) -> Any:
+    if a.dtype.kind != "f":
+        return getattr(a, name)(axis, keepdims=keepdims)
+    missing = np.isnan(a)
+    found = getattr(np.where(missing, a.dtype.type(worst), a), name)(axis, keepdims=keepdims)
+    return np.where(missing.all(axis, keepdims=keepdims), a.dtype.type(np.nan), found)[()]
+
+
+@collective()
+def outer(a: Any, b: Any) -> DistArray:
+    """Return the products of all pairs of elements of two vectors, in blocks. Collective; vectors may be NumPy's."""
+    from ._array import DistArray
+
+    x, y = (each.ravel() if getattr(each, "ndim", 1) != 1 else each for each in (a, b))
+    x, y = (each if isinstance(each, DistArray) else np.atleast_1d(each) for each in (x, y))
+    made = DistArray((len(x), len(y)), np.result_type(x.dtype, y.dtype))
+    _current.barrier()
+    (top, bottom), (left, right) = made.bounds()
+    if top < bottom and left < right:
+        made.local[...] = np.multiply.outer(x[top:bottom], y[left:right])
+    _current.barrier()
+    return made
+
+
+def _panels(a: Any) -> Iterator[Array]:
+    """Yield the elements of a vector a panel at a time."""
+    for start in range(0, len(a), PANEL):
+        yield a[start : start + PANEL]
+
+
+@collective()
+def isin(element: Any, test_elements: Any, *, invert: bool = False) -> DistArray:
+    """Return True where an element is one of others. Collective; the others may be NumPy's, or distributed.
+
+    Each PE reads the different values of distributed others, two million at a time.
+    """
+    from ._array import DistArray
+
+    if not isinstance(element, DistArray):
+        raise TypeError(
+            "isin: the elements are no distributed array, only the test elements; use np.isin(x, b.to_numpy())."
+        )
+    its = _sorting.unique(test_elements) if isinstance(test_elements, DistArray) else np.ravel(test_elements)
+    found = np.zeros(element.local.shape, bool)
+    for panel in _panels(its):
+        found |= np.isin(element.local, panel)
+    _current.barrier()
+    return DistArray._from_part(element._layout.without_halo(), found ^ invert)
+
+
+@collective()
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """Return the places in a sorted vector where values belong. Collective.
+
+    Values of NumPy give a NumPy array, the same on every PE; a distributed array gives one of its distribution. In that
+    case each PE reads all of `a`, two million elements at a time.
+    """
+    from ._array import DistArray
+
+    if sorter is not None:
+        raise TypeError("searchsorted of a distributed array takes no sorter; sort it before.")
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: side is {side!r}; expected 'left' or 'right'.")
+    if np.ndim(a) != 1:
+        raise atoll.ShapeMismatch(f"searchsorted: the sorted array has {np.ndim(a)} axes; expected one.")
+    if isinstance(v, DistArray):
+        found = np.zeros(v.local.shape, np.int64)
+        _current.barrier()
+        for panel in _panels(a):
+            found += np.searchsorted(panel, v.local, side)  # type: ignore[call-overload]
+        _current.barrier()
+        return DistArray._from_part(v._layout.without_halo(), found)
+    # A part of a sorted array is sorted, and each PE counts its elements before the values.
+    counts = np.asarray(np.searchsorted(a.local, v, side), np.int64)  # type: ignore[call-overload]
+    every = atoll.sum_reduce(counts.reshape(-1), team=_current.team()) if counts.size else counts
+    return every.reshape(counts.shape)[()]
+
+
+def argwhere(a: DistArray) -> DistArray:
+    """Return the indices of elements that are not zero, a row for each. Collective."""
+    return _picking.stack(_moves.nonzero(a), 1)
+
+
+@collective()
+def histogram(
+    a: DistArray,
+    bins: Any = 10,
+    range: tuple[Any, Any] | None = None,
+    density: bool = False,
+    weights: Any = None,
+) -> tuple[Array, Array]:
+    """Return how many elements lie in each bin, or the sums of their weights, and the edges of the bins. Collective."""
+    if weights is None:
+        return _sorting.histogram(a, bins, range, density)
+    _, edges = _sorting.histogram(a, bins, range)
+    its = _weights("histogram", a, weights)
+    counted = np.histogram(a.local.reshape(-1), edges, weights=its)[0]
+    sums = atoll.sum_reduce(np.ascontiguousarray(counted), team=_current.team())
+    return (sums / np.diff(edges) / sums.sum() if density else sums), edges
+
+
+@collective()
+def bincount(x: DistArray, /, weights: Any = None, minlength: int = 0) -> Array:
+    """Return how often each number from 0 on occurs, or the sums of their weights, on every PE. Collective."""
+    counts = _sorting.bincount(x, None, minlength)
+    if weights is None or not len(counts):
+        return counts
+    its = _weights("bincount", x, weights).astype(np.float64)
+    return np.asarray(
+        atoll.sum_reduce(np.bincount(x.local, its, len(counts)).astype(np.float64), team=_current.team())
+    )
+
+
+def _weights(name: str, a: DistArray, weights: Any) -> Array:
+    from ._ufuncs import _common_layout, part_of
+
+    if np.shape(weights) != a.shape:
+        raise atoll.ShapeMismatch(
+            f"{name}: weights of shape {np.shape(weights)} for {a.shape}; they must be equal."
+        )
+    if type(weights) is type(a):
+        _common_layout(name, [a, weights])
+    return np.asarray(part_of(weights, a._layout)).reshape(-1)
+
+
+class UniqueAll(NamedTuple):
+    """The values that occur, their first places, the number of each element's value, and how often each occurs."""
+
+    values: DistArray
+    indices: DistArray
+    inverse_indices: DistArray
+    counts: DistArray
+
+
+class UniqueInverse(NamedTuple):
+    """The values that occur, and the number of each element's value."""
+
+    values: DistArray
+    inverse_indices: DistArray
+
+
+@collective()
+def unique_all(x: DistArray, /, *, equal_nan: bool = False) -> UniqueAll:
+    """Return the values that occur, with places and counts. Collective; sorts the values and their indices."""
+    values, counts = _sorting.unique(x, return_counts=True, equal_nan=equal_nan)
+    flat = x if x.ndim == 1 else x.ravel()
+    order = _sorting.argsort(flat)
+    starts = np.cumsum(counts) - counts
+    _current.barrier()
+    indices = type(x)._from_part(starts._layout, order.at[starts.local].get())
+    places = type(x)._from_part(order._layout.without_halo(), order.global_indices(0))
+    number = searchsorted(starts, places, "right")  # the values' groups follow each other in the order
+    inverse = type(x)(flat.size, np.int64)
+    _current.barrier()
+    inverse.at[order.local].set(number.local - 1)
+    _current.barrier()
+    return UniqueAll(values, indices, _moves.reshape(inverse, x.shape), counts)
+
+
+def unique_inverse(x: DistArray, /) -> UniqueInverse:
+    """Return the values that occur, and the number of each element's value. Collective."""
+    found = unique_all(x)
+    return UniqueInverse(found.values, found.inverse_indices)
+
+
+def unique(
+    a: DistArray,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    equal_nan: bool = True,
+) -> Any:
+    """Return the sorted values that occur; their first places, numbers and counts, if asked. Collective."""
+    if not (return_index or return_inverse):
+        return _sorting.unique(a, return_counts=return_counts, equal_nan=equal_nan)
+    found = unique_all(a, equal_nan=equal_nan)
+    asked = zip(found, (True, return_index, return_inverse, return_counts), strict=True)
+    return tuple(each for each, is_asked in asked if is_asked)
