@@ -236,15 +236,32 @@ def test_sparse_matrices_are_dense_ones(job: Job, n: int, rounds: int, how: str)
     assert job("distributed_sparse.py", n, str(rounds), how).stdout == "5 checks\n"
 
 
+GROUPS = "elementwise|statistical|searching|sorting, sets|utility|indexing|dtypes|manipulation|creation|linear algebra"
+ROWS = re.findall(rf"^\| (?:{GROUPS}) \| (.*) \|(.*)\|$", PAGE, re.M)
+EXIST, MISSING = (
+    {name for row in ROWS for name in re.findall(r"`(?:linalg\.)?(\w+)`", row[column])} for column in (0, 1)
+)
+
+
 def test_the_page_lists_what_exists() -> None:
-    """Names under "are missing" are refused, the others are known. Elementwise functions are ufuncs."""
-    groups = "statistical|searching|sorting, sets|utility|manipulation"
-    rows = re.findall(rf"^\| (?:{groups}) \| (.*) \|(.*)\|$", PAGE, re.M)
-    assert len(rows) == 5
+    """Functions under "are missing" are refused. Every name of the standard is in one column."""
+    strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
     known = {*_ufuncs._METHODS, *_ufuncs._ELEMENTWISE, *_methods.FUNCTIONS}
-    for exist, missing in rows:
-        assert not {name for name in re.findall(r"`(\w+)`", exist) if getattr(np, name) not in known}
-        assert not {name for name in re.findall(r"`(\w+)`", missing) if getattr(np, name) in known}
+    assert not {name for name in MISSING if getattr(np, name, None) in known}
+    others = {"ArrayAPIStrictFlags", "Device", "ModuleType", "bool"}
+    names = {name for name in dir(strict) if callable(getattr(strict, name)) and name not in others}
+    names = {name for name in names if not name.startswith("_") and "flags" not in name}
+    names -= {name for name in names if re.fullmatch(r"(u?int|float|complex)\d+", name)}
+    assert names - EXIST - MISSING == set()
+    assert not EXIST & MISSING
+    assert EXIST - names <= {"vector_norm", "outer"}
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_functions_are_those_of_array_api_strict(job: Job, n: int) -> None:
+    pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
+    names = sorted(EXIST - {"linalg"})
+    assert job("distributed_standard.py", n, *names).stdout == f"{len(names)} functions\n"
 
 
 BLOCKS = dict(re.findall(r"^```python\n# (\w+\.py)\n(.*?)^```$", PAGE, re.S | re.M))
