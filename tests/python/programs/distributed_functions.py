@@ -254,10 +254,10 @@ def mistakes_are_refused(rng: random.Random) -> None:
             (lambda: a.__setitem__(a > 2, np.ones(3)), "takes a number"),
             (lambda: np.cumsum(a, out=a), "takes axis, dtype, not out"),
             (
-                lambda: np.unique(a, True),
-                "numpy.unique of a distributed array takes return_counts, equal_nan, not",
+                lambda: np.unique(a, axis=0),
+                "numpy.unique of a distributed array takes return_index, return_inverse, return_counts, equal_nan, not",
             ),
-            (lambda: np.bincount(line, line), "takes no weights"),
+            (lambda: np.bincount(line, np.ones(3)), "weights of shape (3,) for (7,)"),
             (
                 lambda: np.sum(a, initial=1),
                 "numpy.sum of a distributed array takes axis, dtype, keepdims, not initial",
