@@ -317,7 +317,7 @@ def what_numpy_may_not_do_is_refused(rng: random.Random) -> None:
         (lambda: a.map_blocks(lambda x: x[:0]), "the function returned shape"),
         (lambda: a.map_blocks(lambda x: x if atoll.my_pe() else x[1:]), "on PE 0, whose part has"),
         (lambda: np.clip(a, 0, 1, out=np.ones((4, 5))), "numpy.clip: out= must be a distributed array"),
-        (lambda: np.round(a, out=arrays.ones((4, 6))), "shapes (4, 5) and (4, 6)"),
+        (lambda: np.round(a, out=arrays.ones((4, 6))), "shapes (4, 6) and (4, 5)"),
         (lambda: DistArray((4, 5), grid=(9, 9)), "grid (9, 9) has 81 places, and the"),
         (lambda: DistArray((4, 5), dist="blok"), "dist 'blok' is not one of"),
         (lambda: DistArray(4, dist=[0] * atoll.n_pes() + [3]), "do not ascend from 0 to 4"),
