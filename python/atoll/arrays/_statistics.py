@@ -96,7 +96,7 @@ def nanprod(a: DistArray, axis: Any = None, dtype: Any = None, *, keepdims: bool
 
 
 def nanmean(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """Return means of the elements that are not NaN; NaN where there is none. Collective."""
+    """Return means of the elements that are not NaN; NaN where all are. Collective."""
     count = (~np.isnan(a)).sum(axis, keepdims=keepdims)
     with np.errstate(invalid="ignore"):
         total = nansum(a, axis, keepdims=keepdims) / count
@@ -104,12 +104,12 @@ def nanmean(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 
 def nanmin(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """Return the smallest of the elements that are not NaN; NaN where there is none. Collective."""
+    """Return the smallest of the elements that are not NaN; NaN where all are. Collective."""
     return _nanextreme(a, axis, keepdims, np.inf, "min")
 
 
 def nanmax(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """Return the largest of the elements that are not NaN; NaN where there is none. Collective."""
+    """Return the largest of the elements that are not NaN; NaN where all are. Collective."""
     return _nanextreme(a, axis, keepdims, -np.inf, "max")
 
 

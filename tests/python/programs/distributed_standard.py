@@ -50,7 +50,7 @@ BINARY = {
     ),
     *("subtract", "logical_and", "logical_or", "logical_xor"),
 } | WHOLE - {"bitwise_invert", "isin"}
-# What is done with the module and two matrices.
+# Calls of functions of the module with two matrices.
 CASES: dict[str, Any] = {
     "where": lambda xp, a, b: xp.where(a > 1, a, b),
     "clip": lambda xp, a, b: xp.clip(a, 0, 2),
