@@ -23,9 +23,29 @@ HALVES = ("bfloat16", "half")
 SCOPES = {"Thread": "", "Warp": "_warp", "Block": "_block"}
 # Functions that nvshmem_host.h defines itself.
 INLINE = (
-    "nvshmemx_init_attr", "nvshmemx_collective_launch", "nvshmemx_collective_launch_attr",
+    "nvshmemx_ask_smem", "nvshmemx_status_string", "nvshmemx_init_attr", "nvshmemx_collective_launch", "nvshmemx_collective_launch_attr",
     "nvshmemx_collective_launch_query_gridsize",
 )  # fmt: skip
+# Those of them that kernels have, too.
+INLINE_BOTH = ("nvshmemx_ask_smem",)
+# NVSHMEM's own headers that programs include, and ours in their place.
+FORWARDED = {
+    "nvshmem_host.h": (
+        "host/nvshmem_api.h", "host/nvshmem_coll_api.h", "host/nvshmemx_api.h", "host/nvshmemx_coll_api.h",
+        "host/nvshmem_macros.h", "device/nvshmem_defines.h", "device/nvshmemx_defines.h",
+        "device/nvshmem_coll_defines.cuh", "device/nvshmemx_coll_defines.cuh", "device/nvshmem_device_macros.h",
+        "device/nvshmemx_collective_launch_apis.h", "device_host/nvshmem_common.cuh",
+    ),
+    "nvshmemx.h": (
+        "device/tile/nvshmemx_tile_api.hpp", "device/tile/nvshmemx_tile_api_defines.cuh", "device_host/nvshmem_tensor.h",
+    ),
+    "atoll_nvshmem/types.h": (
+        "device_host/nvshmem_types.h", "bootstrap_device_host/nvshmem_uniqueid.h",
+        "device_host_transport/nvshmem_constants.h", "device_host_transport/nvshmem_common_transport.h",
+    ),
+    "atoll_nvshmem/status.h": ("non_abi/nvshmemx_error.h",),
+    "atoll_nvshmem/version.h": ("non_abi/nvshmem_version.h",),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -68,6 +88,7 @@ class Table:
         self._sets: dict[str, str] = data["sets"]
         self.refused: dict[str, str] = data["refused"]
         self.refused_in_kernels: dict[str, str] = data["refused_in_kernels"]
+        self.refused_in_headers: dict[str, str] = data["refused_in_headers"]
         self.differs: dict[str, str] = data["differs"]
         every = [f for op in data["op"] for f in self._expand(op)]
         self.functions = [f for f in every if not f.scope]
@@ -210,6 +231,20 @@ def exports(table: Table) -> str:
     return f"/* {NOTE[3:-1]} */\n{{\nglobal:\n{names}local:\n    *;\n}};\n"
 
 
+def forwards() -> dict[str, str]:
+    """The headers of FORWARDED, by their names within api/generated."""
+    out = {}
+    for ours, theirs in FORWARDED.items():
+        for name in theirs:
+            guard = f"ATOLL_NVSHMEM_{re.sub(r'[^A-Z]', '_', name.upper())}"
+            out[f"nvshmem/include/{name}"] = (
+                f'{NOTE}#ifndef {guard}\n#define {guard}\n\n#include "{ours}"\n\n#endif\n'.replace(
+                    "//", "/*", 1
+                ).replace("edit those.\n", "edit those. */\n", 1)
+            )
+    return out
+
+
 def files() -> dict[str, str]:
     """The generated files by their names within api/generated."""
     table = Table()
@@ -219,7 +254,7 @@ def files() -> dict[str, str]:
         "nvshmem/include/atoll_nvshmem/shared_functions.h": shared_functions(table),
         "nvshmem/exports.map": exports(table),
         "../../docs/nvshmem-coverage.md": coverage_page(),
-    }
+    } | forwards()
     share = -(-len(table.functions) // FILES)
     for i in range(FILES):
         out[f"nvshmem/thunks_{i}.cpp"] = thunks(table, table.functions[i * share : (i + 1) * share])
@@ -256,12 +291,71 @@ def counted(table: Table, file: str, ours: set[str], refused: dict[str, str]) ->
     return sum(row[0] for row in counts.values()), sum(row[1] for row in counts.values()), rows
 
 
+def header_text() -> str:
+    """Our headers without comments, but for those of kernels' bodies."""
+    folder = HERE.parent / "include_nvshmem"
+    files = [*folder.glob("*.h"), *(folder / "atoll_nvshmem").glob("*.h")]
+    return re.sub(r"/\*.*?\*/|//[^\n]*", "", "\n".join(file.read_text() for file in files), flags=re.DOTALL)
+
+
+def is_declared(kind: str, name: str, text: str) -> bool:
+    """Whether our headers declare a macro, an enumerator, a type or a field "type.field"."""
+    if kind == "macro":
+        return re.search(rf"^#define {name}\b", text, re.MULTILINE) is not None
+    if kind == "enumerator":
+        return any(
+            re.search(rf"\b{name}\b", body)
+            for body in re.findall(r"\benum\b[^;{}]*\{(.*?)\}", text, re.DOTALL)
+        )
+    if kind == "type":
+        return re.search(rf"\btypedef\b[^;{{}}]*\b{name};|\}} {name};", text) is not None
+    owner, _, field = name.partition(".")
+    body = re.search(rf"\{{([^{{}}]*)\}} {owner};", text)
+    if body is None:  # the same struct by another name
+        other = re.search(rf"\btypedef (\w+) {owner};", text)
+        return other is not None and is_declared(kind, f"{other[1]}.{field}", text)
+    return re.search(rf"\b{field}(\[\w+\])?;", body[1]) is not None
+
+
+def header_lines(table: Table) -> list[str]:
+    """The part of the page on macros, enumerators, types, fields, and functions of both sides."""
+    text, kernels = header_text(), {f.name for f in table.kernels} | set(INLINE_BOTH)
+    hosts = {f.name for f in table.functions} | set(INLINE)
+    words = {
+        "macro": "Macros", "enumerator": "Enumerators", "type": "Types", "field": "Fields of structs",
+        "inline": "Inline functions", "both": "Functions that hosts and kernels both have",
+    }  # fmt: skip
+    counts = {kind: [0, 0] for kind in words}
+    lacking = []
+    exported = set(names("nvshmem_names.txt"))
+    for kind, _, name in (line.partition(" ") for line in names("nvshmem_header_names.txt")):
+        if kind == "both":
+            if name not in exported:  # declared alone: no library of NVSHMEM has it for hosts
+                continue
+            here = name in kernels and name in hosts
+        elif kind == "inline":
+            here = name in hosts
+        else:
+            here = is_declared(kind, name, text)
+        counts[kind][0] += 1
+        counts[kind][1] += here
+        if not here:
+            lacking.append(f"| `{name}` | {table.refused_in_headers[name]} |")
+    return [
+        "\n## Macros, types and enumerators\n",
+        "`api/nvshmem_header_names.txt` lists them. Names of NVSHMEM's inside are not counted.\n",
+        "| of NVSHMEM's headers | of NVSHMEM | here |", "|---|---|---|",
+        *(f"| {words[kind]} | {theirs} | {ours} |" for kind, (theirs, ours) in counts.items()),
+        "\n| name that does not exist here | |", "|---|---|", *lacking,
+    ]  # fmt: skip
+
+
 def coverage_page() -> str:
     """docs/nvshmem-coverage.md: each function or family, and whether it works."""
     table = Table()
     on_host = {f.name for f in table.functions} | set(INLINE)
     theirs, working, rows = counted(table, "nvshmem_names.txt", on_host, table.refused)
-    kernels = {f.name for f in table.kernels}
+    kernels = {f.name for f in table.kernels} | set(INLINE_BOTH)
     in_kernels, ours, kernel_rows = counted(
         table, "nvshmem_device_names.txt", kernels, table.refused_in_kernels
     )
@@ -280,5 +374,6 @@ def coverage_page() -> str:
         "\n## Functions of kernels\n",
         *head,
         *kernel_rows,
+        *header_lines(table),
     ]
     return "\n".join(lines) + "\n"

@@ -18,6 +18,19 @@
 #define nvshmem_sync nvshmem_team_sync
 
 #if !defined(__CUDACC_RTC__)
+#include "atoll_nvshmem/status.h"
+#endif
+
+/* The bytes of a block's shared memory that a program gives NVSHMEM's copies, of which the first
+ * NVSHMEMI_SMEM_DATA_REGION_OFFSET are NVSHMEM's own. Atoll uses none: programs keep payload in the others.
+ */
+ATOLL_NVSHMEM_BOTH static inline int nvshmemx_ask_smem(nvshmemx_smem_amount_t flag) {
+    return flag == NVSHMEMX_SMEM_BARRIERS_ONLY ? NVSHMEMI_SMEM_DATA_REGION_OFFSET
+           : flag == NVSHMEMX_SMEM_MINIMUM     ? 32 << 10
+                                               : 64 << 10;
+}
+
+#if !defined(__CUDACC_RTC__)
 #ifdef __cplusplus
 extern "C" {
 #endif

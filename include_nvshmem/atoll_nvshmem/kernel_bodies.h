@@ -212,7 +212,6 @@ template <class Scope> ATOLL_ANYWHERE void qp_fence(int, const int*, int, Scope 
 }
 
 // ---- hints: moves need no shared memory, and regions change nothing
-ATOLL_ANYWHERE inline int ask_smem(nvshmemx_smem_amount_t) { return 0; }
 ATOLL_ANYWHERE inline void give_smem(void*, Size) {}
 ATOLL_ANYWHERE inline void release_smem() {}
 ATOLL_ANYWHERE inline int region_start_block(nvshmemx_region_handle_t* handle,

@@ -36,16 +36,8 @@ typedef struct CUstream_st* cudaStream_t;
 typedef struct CUmod_st* CUmodule; /* as cuda.h declares them */
 typedef struct CUlib_st* CUlibrary;
 
-/* The version of OpenSHMEM that the names follow, and the version of NVSHMEM that they were taken from. */
-#define NVSHMEM_MAJOR_VERSION 1
-#define NVSHMEM_MINOR_VERSION 3
-#define NVSHMEM_VENDOR_MAJOR_VERSION 3
-#define NVSHMEM_VENDOR_MINOR_VERSION 8
-#define NVSHMEM_VENDOR_PATCH_VERSION 0
-#define NVSHMEM_VENDOR_VERSION                                                   \
-    ((NVSHMEM_VENDOR_MAJOR_VERSION)*10000 + (NVSHMEM_VENDOR_MINOR_VERSION)*100 + \
-     (NVSHMEM_VENDOR_PATCH_VERSION))
-#define NVSHMEM_VENDOR_STRING "NVSHMEM v3.8.0 on Atoll"
+#include "atoll_nvshmem/version.h"
+
 #define NVSHMEM_MAX_NAME_LEN 256
 
 typedef int32_t nvshmem_team_t;
@@ -54,15 +46,25 @@ typedef uint64_t nvshmemx_team_uniqueid_t;
 typedef int nvshmemx_qp_handle_t;
 typedef uint64_t nvshmemx_region_handle_t;
 
-enum {
+/* Teams that exist from the start. Members of MC_SHARED reach each other by loads and stores; Atoll has no
+ * multicast memory. */
+typedef enum {
     NVSHMEM_TEAM_INVALID = -1,
     NVSHMEM_TEAM_WORLD = 0,
+    NVSHMEM_TEAM_WORLD_INDEX = NVSHMEM_TEAM_WORLD,
     NVSHMEM_TEAM_SHARED = 1,
+    NVSHMEM_TEAM_SHARED_INDEX = NVSHMEM_TEAM_SHARED,
     NVSHMEMX_TEAM_NODE = 2,
+    NVSHMEM_TEAM_NODE_INDEX = NVSHMEMX_TEAM_NODE,
     NVSHMEMX_TEAM_SAME_MYPE_NODE = 3,
+    NVSHMEM_TEAM_SAME_MYPE_NODE_INDEX = NVSHMEMX_TEAM_SAME_MYPE_NODE,
+    NVSHMEM_TEAM_SAME_GPU_INDEX = 4,    /* no team: see docs/from-nvshmem.md */
+    NVSHMEM_TEAM_GPU_LEADERS_INDEX = 5, /* no team: see docs/from-nvshmem.md */
+    NVSHMEM_TEAM_MC_SHARED = 6,
+    NVSHMEM_TEAM_MC_SHARED_INDEX = NVSHMEM_TEAM_MC_SHARED,
     NVSHMEM_TEAMS_MIN = 7,
     NVSHMEM_TEAM_INDEX_MAX = INT_MAX
-};
+} nvshmem_team_id_t;
 
 typedef enum {
     NVSHMEM_CMP_EQ = 0,
@@ -70,7 +72,8 @@ typedef enum {
     NVSHMEM_CMP_GT,
     NVSHMEM_CMP_GE,
     NVSHMEM_CMP_LT,
-    NVSHMEM_CMP_LE
+    NVSHMEM_CMP_LE,
+    NVSHMEM_CMP_SENTINEL = INT_MAX
 } nvshmemx_cmp_type_t;
 
 typedef enum { NVSHMEM_SIGNAL_SET = 0, NVSHMEM_SIGNAL_ADD = 1 } nvshmemx_signal_op_t;
@@ -79,7 +82,8 @@ typedef enum {
     NVSHMEM_THREAD_SINGLE = 0,
     NVSHMEM_THREAD_FUNNELED,
     NVSHMEM_THREAD_SERIALIZED,
-    NVSHMEM_THREAD_MULTIPLE
+    NVSHMEM_THREAD_MULTIPLE,
+    NVSHMEM_THREAD_TYPE_SENTINEL = INT_MAX
 } nvshmemx_thread_support_t;
 
 typedef enum {
@@ -91,7 +95,7 @@ typedef enum {
     NVSHMEM_STATUS_INVALID = INT_MAX
 } nvshmemx_init_status_t;
 
-typedef enum {
+typedef enum nvshmemx_status {
     NVSHMEMX_SUCCESS = 0,
     NVSHMEMX_ERROR_INVALID_VALUE,
     NVSHMEMX_ERROR_OUT_OF_MEMORY,
@@ -103,14 +107,26 @@ typedef enum {
     NVSHMEMX_ERROR_SENTINEL = INT_MAX
 } nvshmemx_status;
 
-enum { NVSHMEMX_QP_HOST = 0, NVSHMEMX_QP_DEFAULT = 1, NVSHMEMX_QP_ANY = INT_MAX, NVSHMEMX_QP_ALL = INT_MAX };
+typedef enum {
+    NVSHMEMX_QP_HOST = 0,
+    NVSHMEMX_QP_DEFAULT = 1,
+    NVSHMEMX_QP_ANY = INT_MAX,
+    NVSHMEMX_QP_ALL = INT_MAX
+} nvshmemx_qp_handle_index_t;
+
+typedef enum {
+    NVSHMEM_PE_INVALID = -1,
+    NVSHMEMX_PE_ANY = 1 << 15,
+    NVSHMEMX_PE_ALL = 1 << 15
+} nvshmem_pe_index_t;
 
 /* Ways to start a job; combine none of them. */
-enum {
+enum flags {
     NVSHMEMX_INIT_THREAD_PES = 1,
     NVSHMEMX_INIT_WITH_MPI_COMM = 1 << 1,
     NVSHMEMX_INIT_WITH_SHMEM = 1 << 2,
-    NVSHMEMX_INIT_WITH_UNIQUEID = 1 << 3
+    NVSHMEMX_INIT_WITH_UNIQUEID = 1 << 3,
+    NVSHMEMX_INIT_MAX = INT_MIN
 };
 
 typedef enum {
@@ -120,56 +136,123 @@ typedef enum {
     NVSHMEMX_SMEM_AMOUNT_MAX = INT_MAX
 } nvshmemx_smem_amount_t;
 
+/* Whether NVSHMEM's copies may go through a block's shared memory. Atoll's never do. */
+typedef enum {
+    NVSHMEMX_TMA_DISABLE = 0,
+    NVSHMEMX_TMA_ENABLE = 1,
+    NVSHMEMX_TMA_FORCE = 2,
+    NVSHMEMX_TMA_POLICY_MAX = INT_MAX
+} nvshmemx_tma_policy_t;
+
+/* The bytes at the start of a block's shared memory that NVSHMEM keeps for itself. */
+#define NVSHMEMI_SMEM_DATA_REGION_OFFSET 1024
+
+/* The version of a struct: its number and its size, as NVSHMEM writes them. */
+#define ATOLL_NVSHMEM_STRUCT_VERSION(number, type) (((number) << 16) + (int)sizeof(type))
+
 typedef struct {
     int version;
     char internal[252];
-} nvshmemx_uniqueid_t;
+} nvshmemx_uniqueid_v1;
+typedef nvshmemx_uniqueid_v1 nvshmemx_uniqueid_t;
 
 typedef struct {
     int version;
     nvshmemx_uniqueid_t* id;
     int myrank;
     int nranks;
-} nvshmemx_uniqueid_args_t;
+} nvshmemx_uniqueid_args_v1;
+typedef nvshmemx_uniqueid_args_v1 nvshmemx_uniqueid_args_t;
 
 typedef struct {
     int version;
     nvshmemx_uniqueid_args_t uid_args;
+    char content[96];
+} nvshmemx_init_args_v1;
+typedef struct {
+    int version;
+    nvshmemx_uniqueid_args_t uid_args;
     int cuda_device_id;
-} nvshmemx_init_args_t;
+    char content[92];
+} nvshmemx_init_args_v2;
+typedef nvshmemx_init_args_v2 nvshmemx_init_args_t;
 
 typedef struct {
     int version;
     void* mpi_comm; /* the address of an MPI_Comm */
     nvshmemx_init_args_t args;
-} nvshmemx_init_attr_t;
+} nvshmemx_init_attr_v2;
+typedef nvshmemx_init_attr_v2 nvshmemx_init_attr_v1; /* they differ in the version alone */
+typedef nvshmemx_init_attr_v2 nvshmemx_init_attr_t;
 
-#define NVSHMEMX_UNIQUEID_INITIALIZER \
-    {                                 \
-        1, { 0 }                      \
+#define UNIQUEID_ARGS_INVALID (-1)
+#define INIT_ARGS_SCALAR_INVALID (-1)
+#define NVSHMEM_INIT_ATTR_VER 1
+#define NVSHMEM_INIT_ARGS_V2_IDENTIFIER ATOLL_NVSHMEM_STRUCT_VERSION(2, nvshmemx_init_args_t)
+#define NVSHMEM_INIT_ATTR_V1_IDENTIFIER ATOLL_NVSHMEM_STRUCT_VERSION(1, nvshmemx_init_attr_t)
+#define NVSHMEM_INIT_ATTR_V2_IDENTIFIER ATOLL_NVSHMEM_STRUCT_VERSION(2, nvshmemx_init_attr_t)
+
+#define NVSHMEMX_UNIQUEID_INITIALIZER                               \
+    {                                                               \
+        ATOLL_NVSHMEM_STRUCT_VERSION(1, nvshmemx_uniqueid_t), { 0 } \
     }
-#define NVSHMEMX_UNIQUEID_ARGS_INITIALIZER \
-    { 1, NULL, -1, -1 }
-#define NVSHMEMX_INIT_ARGS_INITIALIZER \
-    { 1, NVSHMEMX_UNIQUEID_ARGS_INITIALIZER, -1 }
+#define NVSHMEMX_UNIQUEID_ARGS_INITIALIZER                                                      \
+    {                                                                                           \
+        ATOLL_NVSHMEM_STRUCT_VERSION(1, nvshmemx_uniqueid_args_t), NULL, UNIQUEID_ARGS_INVALID, \
+            UNIQUEID_ARGS_INVALID                                                               \
+    }
+/* Initializes an object of nvshmemx_init_args_v1. */
+#define NVSHMEMX_INIT_ARGS_INITIALIZER                                                                   \
+    {                                                                                                    \
+        ATOLL_NVSHMEM_STRUCT_VERSION(1, nvshmemx_init_args_t), NVSHMEMX_UNIQUEID_ARGS_INITIALIZER, { 0 } \
+    }
+#define NVSHMEMX_INIT_ARGS_V2_INITIALIZER                                                                    \
+    {                                                                                                        \
+        NVSHMEM_INIT_ARGS_V2_IDENTIFIER, NVSHMEMX_UNIQUEID_ARGS_INITIALIZER, INIT_ARGS_SCALAR_INVALID, { 0 } \
+    }
 #define NVSHMEMX_INIT_ATTR_INITIALIZER \
-    { 1, NULL, NVSHMEMX_INIT_ARGS_INITIALIZER }
+    { NVSHMEM_INIT_ATTR_V2_IDENTIFIER, NULL, NVSHMEMX_INIT_ARGS_V2_INITIALIZER }
+#define NVSHMEMX_INIT_ATTR_V1_INITIALIZER \
+    { NVSHMEM_INIT_ATTR_V1_IDENTIFIER, NULL, NVSHMEMX_INIT_ARGS_V2_INITIALIZER }
+/* Marks attributes that a program filled itself. */
+#define nvshmemx_init_init_attr_ver_only(attr)                                                    \
+    do {                                                                                          \
+        (attr).version = NVSHMEM_INIT_ATTR_V1_IDENTIFIER;                                         \
+        (attr).args.version = ATOLL_NVSHMEM_STRUCT_VERSION(1, nvshmemx_init_args_t);              \
+        (attr).args.uid_args.version = ATOLL_NVSHMEM_STRUCT_VERSION(1, nvshmemx_uniqueid_args_t); \
+    } while (0)
 
 typedef struct {
     int version;
     int num_contexts;
+    char padding[56];
+} nvshmem_team_config_v1;
+typedef struct {
+    int version;
+    int num_contexts;
     nvshmemx_team_uniqueid_t uniqueid;
-} nvshmem_team_config_t;
+    char padding[48];
+} nvshmem_team_config_v2;
+typedef nvshmem_team_config_v2 nvshmem_team_config_t;
 
-#define NVSHMEM_TEAM_CONFIG_INITIALIZER \
-    { 1, -1, 0 }
+#define TEAM_CONFIG_SCALAR_INVALID (-1)
+#define TEAM_ULSCALAR_INVALID 0xFFFFFFFFFFFFFFFF
+#define NVSHMEM_TEAM_UNIQUID_INITIALIZER TEAM_ULSCALAR_INVALID
+#define NVSHMEM_TEAM_CONFIG_INITIALIZER                                                     \
+    {                                                                                       \
+        ATOLL_NVSHMEM_STRUCT_VERSION(2, nvshmem_team_config_t), TEAM_CONFIG_SCALAR_INVALID, \
+            NVSHMEM_TEAM_UNIQUID_INITIALIZER, {                                             \
+            0                                                                               \
+        }                                                                                   \
+    }
 #define NVSHMEM_TEAM_CONFIG_MASK_NUM_CONTEXTS 1
 #define NVSHMEM_TEAM_CONFIG_MASK_UNIQUEID 2
 
+#define NVSHMEMX_REGION_ATTRS_RESERVED_BYTES 60
 typedef enum { NVSHMEMX_REGION_HINT_NONE = 0, NVSHMEMX_REGION_HINT_BATCH_RMA = 1 } nvshmemx_region_hint_t;
 typedef struct {
     uint32_t hints;
-    char reserved[60];
+    char reserved[NVSHMEMX_REGION_ATTRS_RESERVED_BYTES];
 } nvshmemx_region_attrs_t;
 #define NVSHMEMX_REGION_ATTRS_INITIALIZER \
     {                                     \

@@ -11,13 +11,15 @@ namespace atl::cli {
 namespace {
 
 constexpr const char* usage =
-    "usage: atoll config (--cxx | --shmem | --nvshmem) [--cflags | --libs | --home]\n\n"
+    "usage: atoll config (--cxx | --shmem | --nvshmem) [--cflags | --libs | --home]\n"
+    "       atoll config --nvshmem-home\n\n"
     "Prints the flags that a compiler needs for a program of Atoll's C++ API (--cxx), of OpenSHMEM (--shmem) "
     "or of\n"
     "NVSHMEM's host functions (--nvshmem): those that compile (--cflags), those that link (--libs), or "
     "both.\n"
-    "--home prints the folder that holds include and lib, which is NVSHMEM_HOME to Makefiles of NVSHMEM's "
-    "programs.\n\n"
+    "--home prints the folder that holds include and lib. --nvshmem-home is short for --nvshmem --home: the "
+    "folder\n"
+    "that Makefiles of NVSHMEM's programs take as NVSHMEM_HOME.\n\n"
     "For example: c++ prog.cpp $(atoll config --nvshmem) -o prog\n";
 
 struct Library {
@@ -52,7 +54,13 @@ std::string tree() {
 
 }  // namespace
 
-int config_command(const Arguments& arguments) {
+int config_command(const Arguments& given) {
+    Arguments arguments;
+    for (const std::string& argument : given) {
+        const bool is_both = argument == "--nvshmem-home";
+        arguments.push_back(is_both ? "--nvshmem" : argument);
+        if (is_both) arguments.push_back("--home");
+    }
     const Library* library = nullptr;
     std::string part;
     for (const std::string& argument : arguments) {

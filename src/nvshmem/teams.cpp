@@ -50,6 +50,7 @@ shmem_team_t handle(nvshmem_team_t team) noexcept {
         case NVSHMEM_TEAM_WORLD:
             return SHMEM_TEAM_WORLD;
         case NVSHMEM_TEAM_SHARED:
+        case NVSHMEM_TEAM_MC_SHARED:
             return SHMEM_TEAM_SHARED;
         case NVSHMEMX_TEAM_NODE:
             return SHMEMX_TEAM_HOST;

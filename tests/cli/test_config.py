@@ -77,10 +77,12 @@ def test_a_call_before_init_is_named(compiler: str, tmp_path: Path) -> None:
 
 
 def test_a_home_holds_headers_and_library() -> None:
-    home = Path(atoll("config", "--nvshmem", "--home").stdout.strip())
+    home = Path(atoll("config", "--nvshmem-home").stdout.strip())
+    assert atoll("config", "--nvshmem", "--home").stdout.strip() == str(home)
     assert (home / "include/nvshmem.h").exists()
     for name in (
         "libnvshmem_host.so",
+        "libnvshmem_host.so.3",
         "libnvshmem.so",
         "libnvshmem_device.a",
         "cmake/nvshmem/NVSHMEMConfig.cmake",
@@ -89,7 +91,10 @@ def test_a_home_holds_headers_and_library() -> None:
     assert not (Path(atoll("config", "--cxx", "--home").stdout.strip()) / "include/nvshmem.h").exists()
 
 
-@pytest.mark.parametrize("arguments", [(), ("--nvshmem", "--flags"), ("--cxx", "--shmem"), ("--libs",)])
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("--nvshmem", "--flags"), ("--nvshmem-home", "--libs"), ("--cxx", "--shmem"), ("--libs",)],
+)
 def test_mistakes_show_the_usage(arguments: tuple[str, ...]) -> None:
     done = atoll("config", *arguments)
     assert done.returncode == 2

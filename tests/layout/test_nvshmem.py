@@ -14,7 +14,7 @@ READ = """
 import json, nvshmem
 table = nvshmem.Table()
 host = [f.name for f in table.functions] + list(nvshmem.INLINE), nvshmem.names("nvshmem_names.txt")
-kernels = [f.name for f in table.kernels], nvshmem.names("nvshmem_device_names.txt")
+kernels = [f.name for f in table.kernels] + list(nvshmem.INLINE_BOTH), nvshmem.names("nvshmem_device_names.txt")
 print(json.dumps([*host, table.refused, table.differs, *kernels, table.refused_in_kernels]))
 """
 

@@ -20,6 +20,7 @@ static void teams(int me, int n) {
     REQUIRE(nvshmem_team_my_pe(NVSHMEM_TEAM_WORLD) == me && nvshmem_team_n_pes(NVSHMEM_TEAM_WORLD) == n);
     REQUIRE(nvshmem_team_my_pe(NVSHMEMX_TEAM_NODE) == me &&
             nvshmem_team_n_pes(NVSHMEMX_TEAM_SAME_MYPE_NODE) == 1);
+    REQUIRE(nvshmem_team_n_pes(NVSHMEM_TEAM_MC_SHARED) == n);
     REQUIRE(nvshmem_team_my_pe(NVSHMEM_TEAM_INVALID) == -1 && nvshmem_team_n_pes(99) == -1);
     REQUIRE(nvshmem_team_split_strided(NVSHMEM_TEAM_WORLD, 0, 1, n, &config, 0, &all) == 0);
     REQUIRE(nvshmem_team_n_pes(all) == n && nvshmem_barrier(all) == 0 && nvshmem_team_sync(all) == 0);
@@ -98,6 +99,11 @@ static void queries(void) {
     REQUIRE(strcmp(name, NVSHMEM_VENDOR_STRING) == 0);
     nvshmem_query_thread(&provided);
     REQUIRE(provided == NVSHMEM_THREAD_MULTIPLE);
+    REQUIRE(nvshmemx_ask_smem(NVSHMEMX_SMEM_RECOMMENDED) == 65536);
+    REQUIRE(nvshmemx_ask_smem(NVSHMEMX_SMEM_MINIMUM) == 32768);
+    REQUIRE(nvshmemx_ask_smem(NVSHMEMX_SMEM_BARRIERS_ONLY) == NVSHMEMI_SMEM_DATA_REGION_OFFSET);
+    REQUIRE(strcmp(nvshmemx_status_string(NVSHMEMX_ERROR_SYMMETRY), "NVSHMEMX_ERROR_SYMMETRY") == 0);
+    REQUIRE(strcmp(nvshmemx_status_string(99), "NVSHMEMX_ERROR_<unknown>") == 0);
     REQUIRE(nvshmemx_qp_create(3, &queue_pairs) == 0 && queue_pairs[2] == NVSHMEMX_QP_DEFAULT);
     free(queue_pairs);
     REQUIRE(nvshmemx_region_is_active(0, &active) == 0 && active == 0);

@@ -187,11 +187,16 @@ def test_projects_of_nvshmem_find_its_package_libraries_and_launcher(prefix: Pat
     project = tmp_path / "project"
     shutil.copytree(ROOT / "tests/packaging/nvshmem_consumer", project)
     (project / "ring.c").write_text(found.group(1))
-    run("cmake", "-G", "Ninja", "-S", project, "-B", tmp_path / "built", f"-DCMAKE_PREFIX_PATH={home}")
+    for version in ("2.11", "3.4", "3.8.0"):
+        asked = [f"-DCMAKE_PREFIX_PATH={home}", f"-DNVSHMEM_VERSION_ASKED={version}"]
+        run("cmake", "-G", "Ninja", "-S", project, "-B", tmp_path / "built", *asked)
     run("cmake", "--build", tmp_path / "built")
     flags = [f"-I{home}/include", f"-L{home}/lib", f"-Wl,-rpath,{home}/lib", "-lnvshmem", "-lnvshmem_device"]
     run(os.environ.get("CC", "gcc"), project / "ring.c", "-o", tmp_path / "built/made", *flags)
-    for program in ("ring", "whole", "made"):
+    numbered = [flag.replace("-lnvshmem", "-l:libnvshmem_host.so.3") for flag in flags[:-1]]
+    run(os.environ.get("CC", "gcc"), project / "ring.c", "-o", tmp_path / "built/numbered", *numbered)
+    assert (home / "lib/libnvshmem_host.so.3").resolve() == home / "lib/libnvshmem_host.so"
+    for program in ("ring", "whole", "made", "numbered"):
         said = run(home / "bin/nvshmrun", "-n", "2", "-ppn", "2", tmp_path / "built" / program)
         assert sorted(said.splitlines()) == ["PE 0 of 2 got 1", "PE 1 of 2 got 0"]
 

@@ -57,6 +57,48 @@ def test_a_program_of_shmem4py_runs_unchanged(program: Path, start: str) -> None
     assert done.stderr.splitlines() == [SENTENCE]  # by one PE
 
 
+@pytest.mark.parametrize("variable", ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"])
+def test_one_process_of_another_launchers_job_says_it(variable: str) -> None:
+    said = [
+        run(sys.executable, "-c", "import atoll, shmem4py", ATOLL_COMPAT="shmem4py", **{variable: rank})
+        for rank in ("0", "1")
+    ]
+    assert [done.returncode for done in said] == [0, 0], said
+    assert [done.stderr.strip() for done in said] == [SENTENCE, ""]
+
+
+def test_a_program_of_nvshmem_with_mpi4py_runs_below_atoll_run(tmp_path: Path) -> None:
+    (tmp_path / "ring.py").write_text(
+        """
+from mpi4py import MPI
+import nvshmem.core as nv
+from cuda.core import Device
+comm = MPI.COMM_WORLD
+if "uid" in __import__("sys").argv:
+    uid = comm.bcast(nv.get_unique_id(empty=comm.Get_rank() != 0) if comm.Get_rank() == 0 else None)
+    nv.init(uid=uid, rank=comm.Get_rank(), nranks=comm.Get_size(), initializer_method="uid")
+else:
+    nv.init(mpi_comm=comm, initializer_method="mpi")
+assert (nv.my_pe(), nv.n_pes()) == (comm.Get_rank(), comm.Get_size()) and comm.Get_size() == 2
+nv.finalize()
+print("right")
+"""
+    )
+    for how in ("mpi", "uid"):
+        done = run(
+            launcher(),
+            "run",
+            "-n",
+            2,
+            tmp_path / "ring.py",
+            how,
+            ATOLL_COMPAT="nvshmem",
+            ATOLL_PYTHON=sys.executable,
+        )
+        assert (done.returncode, done.stdout) == (0, "right\nright\n"), done.stderr
+        assert done.stderr.count("atoll: import nvshmem finds") == 1
+
+
 def test_the_command_runs_a_program(program: Path) -> None:
     done = run(sys.executable, "-m", "atoll.compat", "shmem4py", program, "a", "-b")
     assert done.returncode == 0, done.stderr

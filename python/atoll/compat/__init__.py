@@ -175,7 +175,22 @@ def _is_launched() -> bool:
     return "ATOLL_LAUNCHED" in os.environ or _job._launched != ""
 
 
+# Variables of other launchers with the number of a process: mpirun, mpiexec, srun and torchrun.
+_NUMBERS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID", "RANK")
+
+
+def _number() -> str:
+    """Return the number of this process in its job; "0" for one that no launcher started."""
+    from .. import _atoll
+
+    if _atoll.is_initialized():  # the variable of `atoll run` is used up then
+        return str(_atoll.my_pe())
+    if "ATOLL_LAUNCHED" in os.environ:
+        return os.environ["ATOLL_LAUNCHED"].split(":")[1]
+    return next((os.environ[name] for name in _NUMBERS if name in os.environ), "0")
+
+
 def _announce(package: Package) -> None:
-    """Print which package the program gets. Only PE 0 of a job that `atoll run` started prints it."""
-    if os.environ.get("ATOLL_LAUNCHED", ":0").split(":")[1:2] == ["0"]:
+    """Print which package the program gets. Only PE 0 of a job prints it, whichever launcher started the job."""
+    if _number() == "0":
         print(f"atoll: import {package.name} finds {package.form}.", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""A substitute for mpi4py.MPI in processes that `atoll run` started, for programs that use MPI to start NCCL.
+"""A substitute for mpi4py.MPI in processes that `atoll run` started, for programs that use MPI to start NCCL or NVSHMEM.
 
 `atoll run` starts no MPI, so that each of its processes would be alone in MPI's COMM_WORLD. This COMM_WORLD is the job.
 It has what such programs do before they have a communicator: ranks, broadcasts of unique ids, barriers, splits.

@@ -93,6 +93,8 @@ _CUDA_CORE = {
     "cuda.core.experimental": "atoll.compat._cuda_core",
 }
 
+_MPI4PY = {"mpi4py": "", "mpi4py.MPI": "atoll.compat._mpi4py"}
+
 PACKAGES = {
     package.name: package
     for package in (
@@ -112,6 +114,7 @@ PACKAGES = {
                 "nvshmem.bindings": "it is NVSHMEM4Py's layer of C, and Atoll's calls need none. Use nvshmem.core.",
             },
             substitutes=_CUDA_CORE,
+            launched=_MPI4PY,
         ),
         Package(
             "nccl",
@@ -127,7 +130,7 @@ PACKAGES = {
                 "(docs/from-nvshmem4py.md)."
             },
             substitutes=_CUDA_CORE,
-            launched={"mpi4py": "", "mpi4py.MPI": "atoll.compat._mpi4py"},
+            launched=_MPI4PY,
         ),
         Package(
             "nbshmem",
@@ -135,7 +138,7 @@ PACKAGES = {
             modules={"nbshmem.device": "atoll.nbshmem.device"},
             values={name: f"atoll.nbshmem:{name}" for name in _NBSHMEM},
             substitutes=_CUDA_CORE,
-            launched={"mpi4py": "", "mpi4py.MPI": "atoll.compat._mpi4py"},
+            launched=_MPI4PY,
         ),
         Package(
             "shmem4py",

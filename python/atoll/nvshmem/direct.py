@@ -74,8 +74,11 @@ class SmemAmount(enum.IntEnum):
 
 
 def ask_smem(amount: Any = SmemAmount.SMEM_RECOMMENDED) -> int:
-    """Return 0: Atoll's operations in kernels take no dynamic shared memory. Local."""
-    return 0
+    """Return the bytes of shared memory that NVSHMEM asks of a block: 65536, 32768 or 1024.
+
+    Local. Atoll's operations in kernels use none, but programs keep their payload behind the first 1024 bytes.
+    """
+    return {1: 32768, 2: 1024}.get(int(amount), 65536)
 
 
 def query_thread() -> ThreadSupport:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import importlib
 import os
+import sys
 from typing import Any
 
 import numpy as np
@@ -113,11 +114,22 @@ def _communicator(method: str, given: Any) -> Any:
             comm = importlib.import_module("mpi4py.MPI").COMM_WORLD
         except ImportError:
             return None
+    if type(comm).__module__ == "atoll.compat._mpi4py":
+        if comm is not importlib.import_module("atoll.compat._mpi4py").COMM_WORLD:
+            raise NvshmemInvalid("nvshmem.core.init: mpi_comm is a part of the job; pass MPI.COMM_WORLD.")
+        return None  # it is the launcher's job itself
     if not hasattr(comm, "Get_rank") or not hasattr(comm, "bcast"):
         raise NvshmemInvalid(
             f"nvshmem.core.init: mpi_comm is a {type(comm).__name__}; pass a communicator of mpi4py."
         )
     return None if comm.Get_size() == 1 and _atoll._launched() else comm
+
+
+def _is_that_job(rank: int, nranks: int) -> bool:
+    """Return whether atoll.compat's substitute for mpi4py, which sent the identifier, has joined the same job."""
+    if "atoll.compat._mpi4py" not in sys.modules or not _atoll.is_initialized():
+        return False
+    return (rank, nranks) == (_atoll.my_pe(), _atoll.n_pes())
 
 
 def _join(uid: Any, rank: Any, nranks: Any, mpi_comm: Any, method: str) -> None:
@@ -128,7 +140,10 @@ def _join(uid: Any, rank: Any, nranks: Any, mpi_comm: Any, method: str) -> None:
             raise NvshmemInvalid(
                 'nvshmem.core.init: initializer_method="uid" takes uid, rank and nranks, and no mpi_comm.'
             )
-        _job.init(uid._get() if isinstance(uid, UniqueID) else uid, rank, nranks)
+        if _is_that_job(rank, nranks):
+            _job.init()
+        else:
+            _job.init(uid._get() if isinstance(uid, UniqueID) else uid, rank, nranks)
     elif method == "":
         _job.init()
     else:

@@ -25,9 +25,10 @@ namespace atl::common {
 
 namespace {
 
-/// The library's own shared objects: libatoll.so, libatoll_shmem.so, …
+/// The library's own shared objects: libatoll.so, libatoll_shmem.so, … and NVSHMEM's names.
 bool is_ours(const Dl_info& info) {
-    return file_name(info.dli_fname ? info.dli_fname : "").starts_with("libatoll");
+    const std::string_view name = file_name(info.dli_fname ? info.dli_fname : "");
+    return name.starts_with("libatoll") || name.starts_with("libnvshmem_host.so");
 }
 
 /// True for our own headers and the system's: their functions may be inlined into the program's call.

@@ -148,16 +148,16 @@ def words() -> None:
         found[4] = nv.team_n_pes(99)
         found[5] = int(nv.g(x, pe) * 2)
         nv.get_peer_array(x, pe)[2] = 9
-        found[6] = nv.ask_smem(0)
+        found[6], found[7], found[8] = nv.ask_smem(0), nv.ask_smem(1), nv.ask_smem(2)
         nv.release_smem()
 
     alone = [nvshmem.core.team_split_strided(WORLD, pe, 1, 1, None, 0) for pe in range(n)][me]
-    x, src, found = new(3, "float32"), new(1, "float32", me), new(7, "int64")
+    x, src, found = new(3, "float32"), new(1, "float32", me), new(9, "int64")
     signals = new(2, "uint64")
     launch(single, "", x, src, signals, found, right, int(ComparisonType.CMP_GT), alone)
     equal("p", x, [2.5, left, 9])
     equal("signal_op", signals, [5, 2])
-    equal("numbers", found, [me, n, 0, 1, -1, 5, 0])
+    equal("numbers", found, [me, n, 0, 1, -1, 5, 65536, 32768, 1024])
     nvshmem.core.team_destroy(alone)
 
 

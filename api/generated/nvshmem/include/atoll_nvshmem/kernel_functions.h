@@ -1857,7 +1857,6 @@ __device__ __noinline__ inline void nvshmemx_qp_quiet_block(int pe, nvshmemx_qp_
 __device__ inline void nvshmemx_qp_fence(int pe, nvshmemx_qp_handle_t *qp_handle, int num_qps) { atl::nvshmem_kernel::qp_fence(pe, qp_handle, num_qps, atl::device::Thread{}); }
 __device__ __noinline__ inline void nvshmemx_qp_fence_warp(int pe, nvshmemx_qp_handle_t *qp_handle, int num_qps) { atl::nvshmem_kernel::qp_fence(pe, qp_handle, num_qps, atl::device::Warp{}); }
 __device__ __noinline__ inline void nvshmemx_qp_fence_block(int pe, nvshmemx_qp_handle_t *qp_handle, int num_qps) { atl::nvshmem_kernel::qp_fence(pe, qp_handle, num_qps, atl::device::Block{}); }
-__device__ inline int nvshmemx_ask_smem(nvshmemx_smem_amount_t flag) { return atl::nvshmem_kernel::ask_smem(flag); }
 __device__ inline void nvshmemx_give_smem(void *smem, size_t size) { atl::nvshmem_kernel::give_smem(smem, size); }
 __device__ inline void nvshmemx_release_smem(void) { atl::nvshmem_kernel::release_smem(); }
 __device__ inline int nvshmemx_region_start_block(nvshmemx_region_handle_t *handle, const nvshmemx_region_attrs_t *attrs) { return atl::nvshmem_kernel::region_start_block(handle, attrs); }

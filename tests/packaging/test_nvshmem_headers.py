@@ -1,0 +1,102 @@
+"""NVSHMEM's headers of NVSHMEM_HOME: all names of NVIDIA's compile, and so do its headers that programs include."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = (ROOT / "include_nvshmem", ROOT / "api/generated/nvshmem/include", ROOT / "include")
+FORWARDS = sorted(
+    str(file.relative_to(FOLDERS[1]))
+    for file in FOLDERS[1].rglob("*.*")
+    if file.parent.name != "atoll_nvshmem"
+)
+LISTED = [
+    line.split()
+    for line in (ROOT / "api/nvshmem_header_names.txt").read_text().splitlines()
+    if line[0] != "#"
+]
+# Those that api/nvshmem.toml refuses, and those that need CUDA's headers.
+WITHOUT = {
+    "nvshmemx_proxy_status_t",
+    "nvshmemx_collective_launch_attr_t",
+    "nvshmemx_collective_launch_attr_t.cuda_config",
+}
+INITIALIZED = {
+    "NVSHMEMX_UNIQUEID_INITIALIZER": "nvshmemx_uniqueid_v1",
+    "NVSHMEMX_UNIQUEID_ARGS_INITIALIZER": "nvshmemx_uniqueid_args_v1",
+    "NVSHMEMX_INIT_ARGS_INITIALIZER": "nvshmemx_init_args_v1",
+    "NVSHMEMX_INIT_ARGS_V2_INITIALIZER": "nvshmemx_init_args_v2",
+    "NVSHMEMX_INIT_ATTR_INITIALIZER": "nvshmemx_init_attr_v2",
+    "NVSHMEMX_INIT_ATTR_V1_INITIALIZER": "nvshmemx_init_attr_v1",
+    "NVSHMEMX_REGION_ATTRS_INITIALIZER": "nvshmemx_region_attrs_t",
+    "NVSHMEM_TEAM_CONFIG_INITIALIZER": "nvshmem_team_config_t",
+}
+
+
+def compiled(language: str, text: str) -> str:
+    """The compiler's errors for a text; empty if it compiles."""
+    compiler = os.environ.get("CXX", "g++") if language == "c++" else os.environ.get("CC", "gcc")
+    flags = [
+        "-fsyntax-only",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-DATOLL_NVSHMEM_WITHOUT_CUDA",
+        f"-x{language}",
+        "-",
+    ]
+    done = subprocess.run(
+        [compiler, *(f"-I{folder}" for folder in FOLDERS), *flags],
+        input=text, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return done.stderr
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_headers_that_programs_include(language: str) -> None:
+    assert {"host/nvshmem_api.h", "device_host/nvshmem_common.cuh", "non_abi/nvshmemx_error.h"} <= set(
+        FORWARDS
+    )
+    for name in FORWARDS:
+        assert compiled(language, f'#include "{name}"\n') == "", name
+    after = "".join(
+        f"#include <{name}>\n" for name in ["nvshmem.h", "nvshmemx.h", *FORWARDS, *reversed(FORWARDS)]
+    )
+    assert compiled(language, after) == ""
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_macros_types_and_enumerators(language: str) -> None:
+    lines = ["#include <nvshmem.h>", "#include <nvshmemx.h>", "#include <stddef.h>"]
+    for i, (kind, name) in enumerate(LISTED):
+        if name in WITHOUT:
+            continue
+        if kind == "macro" and name in INITIALIZED:
+            lines.append(f"extern {INITIALIZED[name]} v{i}; {INITIALIZED[name]} v{i} = {name};")
+        elif kind == "macro":
+            lines.append(f"#ifndef {name}\n#error {name}\n#endif")
+        elif kind == "enumerator":
+            lines.append(f"extern long e{i}; long e{i} = (long){name};")
+        elif kind == "type":
+            lines.append(f"extern {name}* t{i};")
+        elif kind == "field":
+            owner, _, field = name.partition(".")
+            lines.append(f"enum {{ f{i} = offsetof({owner}, {field}) }};")
+    assert len(lines) > 150
+    assert compiled(language, "\n".join(lines) + "\n") == ""
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_amounts_of_shared_memory(language: str) -> None:
+    text = """#include <nvshmem.h>
+    int dynamic_bytes(void);
+    int dynamic_bytes(void) {
+        return nvshmemx_ask_smem(NVSHMEMX_SMEM_RECOMMENDED) - nvshmemx_ask_smem(NVSHMEMX_SMEM_BARRIERS_ONLY);
+    }
+    """
+    assert compiled(language, text) == ""
