@@ -36,10 +36,11 @@ extern "C" {
 #endif
 #include "atoll_nvshmem/prototypes.h"
 
+int atoll_nvshmem_init_attr(unsigned int flags, nvshmemx_init_attr_t* attributes);
 /* Joins the job that `flags` and `attributes` describe, as NVSHMEMX_INIT_* name them; 0 is nvshmem_init.
  * Returns 0, or nonzero if the job could not be made: the reason is on standard error. */
 static inline int nvshmemx_init_attr(unsigned int flags, nvshmemx_init_attr_t* attributes) {
-    return nvshmemx_hostlib_init_attr(flags, attributes);
+    return atoll_nvshmem_init_attr(flags, attributes);
 }
 #include "atoll_nvshmem/launch.h"
 #ifdef __cplusplus

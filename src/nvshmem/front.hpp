@@ -35,6 +35,10 @@ bool wants_host_memory();
 /// Names NVSHMEM's variables that have no effect here, on stderr.
 void warn_about_variables();
 
+// ---- foreign_library.cpp
+/// Throws Error(bootstrap) if NVSHMEM's own library answers this process's calls of its names.
+void refuse_foreign_library();
+
 // ---- setup.cpp: set-up, exit and queries
 void init();
 int init_thread(int requested, int* provided);

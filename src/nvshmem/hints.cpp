@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 
 #include "nvshmem/front.hpp"
 #include "shmem/checks.hpp"
@@ -17,7 +18,13 @@ std::atomic<int> active_regions{0};
 /// malloc().
 int qp_create(int count, nvshmemx_qp_handle_t** handles) {
     shmem::require({"nvshmemx_qp_create", SHMEM_CTX_DEFAULT}, "out_qp_array", handles);
-    if (count < 0) return NVSHMEMX_ERROR_INVALID_VALUE;
+    if (count < 0) {
+        shmem::status({"nvshmemx_qp_create", SHMEM_CTX_DEFAULT}, [&] {
+            throw Error(ErrorCode::invalid_argument,
+                        "num_qps: " + std::to_string(count) + " was passed; pass 0 or more.");
+        });
+        return NVSHMEMX_ERROR_INVALID_VALUE;
+    }
     const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(nvshmemx_qp_handle_t);
     *handles = static_cast<nvshmemx_qp_handle_t*>(std::malloc(bytes));
     if (*handles == nullptr && count > 0) return NVSHMEMX_ERROR_OUT_OF_MEMORY;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "common/log.hpp"
 #include "nvshmem/front.hpp"
 #include "shmem/allocation.hpp"
 #include "shmem/hand.hpp"
@@ -70,7 +71,14 @@ void free(void* block) {
 }
 
 void* ptr(const void* dest, int pe) { return shmem::ptr(dest, pe); }
-void* mc_ptr(nvshmem_team_t, const void*) { return nullptr; }
+void* mc_ptr(nvshmem_team_t, const void*) {
+    static std::atomic<bool> said{false};
+    if (shmem::is_checked() && !said.exchange(true))
+        common::warn(
+            "nvshmemx_mc_ptr returns NULL: Atoll has no multicast memory. A program that uses the address "
+            "without a check ends by SIGSEGV.");
+    return nullptr;
+}
 
 int buffer_register(void* address, std::size_t) {
     return address == nullptr ? NVSHMEMX_ERROR_INVALID_VALUE : NVSHMEMX_SUCCESS;  // any memory may be local
@@ -80,10 +88,15 @@ void buffer_unregister_all() {}
 
 void* buffer_register_symmetric(void* buffer, std::size_t bytes, int) {
     return null_when_full("nvshmemx_buffer_register_symmetric", [&](Job& job, Memory memory) {
-        if (memory == Memory::host)
-            throw Error(ErrorCode::unsupported,
-                        "buf_ptr: only GPU memory can be registered; allocate host "
-                        "memory by nvshmem_malloc.");
+        if (memory == Memory::host) {
+            const Call call{"nvshmemx_buffer_register_symmetric", SHMEM_CTX_DEFAULT};
+            shmem::status(call, [] {
+                throw Error(ErrorCode::unsupported,
+                            "buf_ptr: only GPU memory can be registered, so NULL is returned; allocate host "
+                            "memory by nvshmem_malloc.");
+            });
+            return static_cast<void*>(nullptr);
+        }
         return job.register_buffer(buffer, bytes).address;
     });
 }

@@ -58,7 +58,11 @@ JobOptions options_for(unsigned flags, const nvshmemx_init_attr_t* attr) {
 /// Joins the job; false after an error, which was reported.
 bool open(const Call& call, const std::function<JobOptions()>& options) {
     const bool is_first = init_status() == NVSHMEM_STATUS_NOT_INITIALIZED;
-    if (!shmem::open_front(call, options)) return false;
+    const auto checked = [&] {
+        refuse_foreign_library();
+        return options();
+    };
+    if (!shmem::open_front(call, checked)) return false;
     if (is_first && my_pe() == 0) warn_about_variables();
     return true;
 }
@@ -161,3 +165,10 @@ int set_attr_mpi_comm_args(void* comm, nvshmemx_init_attr_t* attr) {
 }
 
 }  // namespace atl::nvshmem
+
+// ---- called by nvshmemx_init_attr of nvshmem_host.h, by a name that NVSHMEM's library does not have
+#pragma GCC visibility push(default)
+extern "C" int atoll_nvshmem_init_attr(unsigned flags, nvshmemx_init_attr_t* attributes) {
+    return atl::nvshmem::hostlib_init_attr(flags, attributes);
+}
+#pragma GCC visibility pop

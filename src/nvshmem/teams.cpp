@@ -37,6 +37,31 @@ void show(const Call& call, shmem_team_t created, nvshmem_team_t* team) {
     shmem::guarded(call, [&] { tell_modules(*team); });
 }
 
+thread_local nvshmem_team_t refused_team = NVSHMEM_TEAM_INVALID;  // by the last call that got no team
+
+std::string no_team_text(nvshmem_team_t team) {
+    if (team == NVSHMEM_TEAM_INVALID)
+        return "NVSHMEM_TEAM_INVALID was passed as a team: this PE is in no such team. Call it on its "
+               "members "
+               "alone.";
+    return "team " + std::to_string(team) +
+           " does not exist on this PE. Pass a team that nvshmem_team_split_strided, nvshmem_team_split_2d "
+           "or "
+           "nvshmemx_team_init made and that was not destroyed, or one of NVSHMEM_TEAM_WORLD, "
+           "NVSHMEM_TEAM_SHARED, NVSHMEMX_TEAM_NODE and NVSHMEMX_TEAM_SAME_MYPE_NODE.";
+}
+[[maybe_unused]] const bool has_words = [] {
+    shmem::invalid_team_text = [] { return no_team_text(refused_team); };
+    return true;
+}();
+/// Reports a parent that is no team, and returns the status; 0 for a team. PEs outside the parent pass
+/// NVSHMEM_TEAM_INVALID, which is no mistake.
+int check_parent(const Call& call, nvshmem_team_t parent) {
+    if (parent == NVSHMEM_TEAM_INVALID || handle(parent) != SHMEM_TEAM_INVALID) return 0;
+    return shmem::status(
+        call, [&] { throw Error(ErrorCode::invalid_argument, "parent_team: " + no_team_text(parent)); });
+}
+
 bool is_known(nvshmem_team_t team) { return handle(team) != SHMEM_TEAM_INVALID; }
 
 shmem_team_config_t config_of(const nvshmem_team_config_t* config) {
@@ -64,7 +89,10 @@ shmem_team_t handle(nvshmem_team_t team) noexcept {
 
 shmem_team_t handle(const char* name, nvshmem_team_t team) {
     shmem::context_of({name, SHMEM_CTX_DEFAULT});
-    return handle(team);
+    const shmem_team_t found = handle(team);
+    if (found == SHMEM_TEAM_INVALID) [[unlikely]]
+        refused_team = team;
+    return found;
 }
 
 void forget_teams() noexcept {
@@ -111,6 +139,10 @@ int team_split_strided(nvshmem_team_t parent, int start, int stride, int size,
                        const nvshmem_team_config_t* config, long mask, nvshmem_team_t* team) {
     const Call call{"nvshmem_team_split_strided", SHMEM_CTX_DEFAULT};
     shmem::require(call, "new_team", team);
+    if (const int wrong = check_parent(call, parent); wrong != 0) {
+        *team = NVSHMEM_TEAM_INVALID;
+        return wrong;
+    }
     shmem_team_t created = SHMEM_TEAM_INVALID;
     const shmem_team_config_t wanted = config_of(config);
     const int status = shmem::team_split_strided(handle(parent), start, stride, size, &wanted,
@@ -125,6 +157,10 @@ int team_split_2d(nvshmem_team_t parent, int xrange, const nvshmem_team_config_t
     const Call call{"nvshmem_team_split_2d", SHMEM_CTX_DEFAULT};
     shmem::require(call, "xaxis_team", xteam);
     shmem::require(call, "yaxis_team", yteam);
+    if (const int wrong = check_parent(call, parent); wrong != 0) {
+        *xteam = *yteam = NVSHMEM_TEAM_INVALID;
+        return wrong;
+    }
     shmem_team_t row = SHMEM_TEAM_INVALID, column = SHMEM_TEAM_INVALID;
     const shmem_team_config_t wanted_x = config_of(xconfig), wanted_y = config_of(yconfig);
     const int status =

@@ -79,6 +79,8 @@ const Context& made_context(Call call);
     return made_context(call);
 }
 
+/// What to say of an invalid handle, if the names of another front made it; null for OpenSHMEM's own words.
+extern std::string (*invalid_team_text)();
 /// Throws Error(invalid_argument) for an invalid handle. The result may be destroyed already.
 TeamObject& find_team(shmem_team_t team);
 /// False for an invalid handle, and for a destroyed team.

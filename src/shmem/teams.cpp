@@ -53,9 +53,12 @@ void close_teams() {
     front.world = front.shared = front.host = front.rail = nullptr;
 }
 
+std::string (*invalid_team_text)() = nullptr;
+
 TeamObject& find_team(shmem_team_t team) {
     if (team == SHMEM_TEAM_INVALID)
-        throw Error(ErrorCode::invalid_argument, "SHMEM_TEAM_INVALID was passed as a team.");
+        throw Error(ErrorCode::invalid_argument,
+                    invalid_team_text ? invalid_team_text() : "SHMEM_TEAM_INVALID was passed as a team.");
     if (!front.job) fail_no_context({"OpenSHMEM", SHMEM_CTX_DEFAULT});
     if (team == SHMEM_TEAM_WORLD) return *front.world;
     if (team == SHMEM_TEAM_SHARED) return *front.shared;

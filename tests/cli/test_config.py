@@ -99,3 +99,72 @@ def test_mistakes_show_the_usage(arguments: tuple[str, ...]) -> None:
     done = atoll("config", *arguments)
     assert done.returncode == 2
     assert "usage: atoll config" in done.stderr
+
+
+def test_nvshmrun_finds_its_launcher_without_path() -> None:
+    home = atoll("config", "--nvshmem-home").stdout.strip()
+    command = [f"{home}/bin/nvshmrun", "-n", "2", "/bin/echo", "here"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={"PATH": "/usr/bin:/bin"})
+    assert (done.returncode, done.stdout) == (0, "here\nhere\n"), done.stderr
+
+
+def built(compiler: str, folder: Path, body: str, *flags: str) -> str:
+    """Compile a program of NVSHMEM's and return its path."""
+    source = folder / "program.c"
+    head = "#include <nvshmem.h>\n#include <nvshmemx.h>\nint main(void) {\n"
+    source.write_text(f"{head}{body}\nreturn 0;\n}}\n")
+    libraries = atoll("config", "--nvshmem").stdout.split()
+    subprocess.run([compiler, str(source), *flags, *libraries, "-o", str(folder / "program")], check=True)
+    return str(folder / "program")
+
+
+WRONG = {
+    "nvshmem_int_sum_reduce(77, a, a, 4)": "nvshmem_int_sum_reduce: team 77 does not exist on this PE",
+    "nvshmem_barrier(-1)": "nvshmem_barrier: NVSHMEM_TEAM_INVALID was passed as a team",
+    "nvshmem_team_split_strided(55, 0, 1, 1, NULL, 0, &team)": "nvshmem_team_split_strided: parent_team: team 55 does not exist",
+    "nvshmemx_qp_create(-3, &pairs)": "nvshmemx_qp_create: num_qps: -3 was passed; pass 0 or more",
+    "nvshmemx_buffer_register_symmetric(a, 64, 0) == NULL": "buf_ptr: only GPU memory can be registered, so NULL is returned",
+}
+
+
+@pytest.mark.parametrize("call", WRONG)
+def test_wrong_arguments_have_a_sentence_and_a_status(compiler: str, tmp_path: Path, call: str) -> None:
+    start = (
+        "nvshmem_team_t team = 5; nvshmemx_qp_handle_t* pairs; nvshmem_init(); int* a = nvshmem_malloc(64);"
+    )
+    end = 'if (wrong == 0) return 1;\nprintf("goes on\\n"); (void)team; (void)pairs; (void)a; nvshmem_finalize();'
+    program = built(compiler, tmp_path, f"{start}\nint wrong = {call};\n{end}")
+    done = atoll("run", "-n", "1", program, NVSHMEM_HEAP_KIND="SYSMEM")
+    assert (done.returncode, done.stdout) == (0, "goes on\n"), done.stderr
+    assert f"atoll: PE 0, {call.partition('(')[0]}: " in done.stderr and WRONG[call] in done.stderr
+    assert " SHMEM_TEAM_INVALID" not in done.stderr
+
+
+def test_reports_name_the_programs_line(compiler: str, tmp_path: Path) -> None:
+    body = "nvshmem_init();\nif (nvshmem_my_pe() == 0) nvshmem_barrier_all();\nelse nvshmem_int_sum_reduce(0, 0, 0, 0);"
+    done = atoll("run", "-n", "2", built(compiler, tmp_path, body, "-g"))
+    assert done.returncode != 0
+    assert re.search(r"program\.c:[56]", done.stderr) and "libnvshmem_host.so+" not in done.stderr, (
+        done.stderr
+    )
+
+
+def test_a_multicast_address_without_a_check(compiler: str, tmp_path: Path) -> None:
+    body = (
+        "nvshmem_init();\nint* volatile a = nvshmemx_mc_ptr(NVSHMEM_TEAM_WORLD, nvshmem_malloc(64));\n*a = 1;"
+    )
+    done = atoll("run", "-n", "1", built(compiler, tmp_path, body), ATOLL_CHECK="all")
+    assert done.returncode != 0 and "nvshmemx_mc_ptr returns NULL" in done.stderr
+
+
+@pytest.mark.parametrize("init", ["(nvshmem_init(), 0)", "nvshmemx_init_attr(0, NULL)"])
+def test_another_library_with_the_names_is_refused(compiler: str, tmp_path: Path, init: str) -> None:
+    program = built(compiler, tmp_path, f"if ({init} != 0) return 1;")
+    other = tmp_path / "libnvshmem_host.so.3"
+    text = "int nvshmem_n_pes(void) { return 7; }\nint nvshmemx_hostlib_init_attr(unsigned f, void* a) { return f + !!a; }"
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-xc", "-", "-o", str(other)], input=text, text=True, check=True
+    )
+    done = atoll("run", "-n", "1", "env", f"LD_PRELOAD={other}", program)
+    assert done.returncode == 1, done.stderr
+    assert f"another library with NVSHMEM's names is loaded in this process: {other}" in done.stderr

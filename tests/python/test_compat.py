@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -97,6 +98,21 @@ print("right")
         )
         assert (done.returncode, done.stdout) == (0, "right\nright\n"), done.stderr
         assert done.stderr.count("atoll: import nvshmem finds") == 1
+
+
+def test_another_library_with_nvshmems_names_is_refused(tmp_path: Path) -> None:
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    other = tmp_path / "libnvshmem_host.so.3"
+    text = "int nvshmem_n_pes(void) { return 7; }"
+    subprocess.run([compiler, "-shared", "-fPIC", "-xc", "-", "-o", other], input=text, text=True, check=True)
+    home = run(Path(sys.executable).parent / "atoll", "config", "--nvshmem-home").stdout.strip()
+    for library, status in ((other, 1), (Path(home) / "lib/libnvshmem_host.so", 0)):
+        code = f"import ctypes, atoll; ctypes.CDLL({str(library)!r}, ctypes.RTLD_GLOBAL); import nvshmem.core as nv; nv.init()"
+        done = run(sys.executable, "-c", code, ATOLL_COMPAT="nvshmem")
+        assert done.returncode == status, done.stderr
+        assert (f"is loaded in this process: {other}." in done.stderr) == (status == 1)
 
 
 def test_the_command_runs_a_program(program: Path) -> None:

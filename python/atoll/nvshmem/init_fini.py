@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import enum
 import importlib
 import os
@@ -125,6 +126,36 @@ def _communicator(method: str, given: Any) -> Any:
     return None if comm.Get_size() == 1 and _atoll._launched() else comm
 
 
+class _Place(ctypes.Structure):
+    """What dladdr tells of an address."""
+
+    _fields_ = (
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("name", ctypes.c_char_p),
+        ("at", ctypes.c_void_p),
+    )
+
+
+def _refuse_real_library() -> None:
+    """Raise NvshmemError if NVSHMEM's own library is loaded for all to see, as by LD_PRELOAD."""
+    process = ctypes.CDLL(None)
+    try:
+        function = process.nvshmem_n_pes
+    except AttributeError:
+        return
+    place = _Place()
+    process.dladdr.argtypes = [ctypes.c_void_p, ctypes.POINTER(_Place)]
+    process.dladdr(ctypes.cast(function, ctypes.c_void_p), ctypes.byref(place))
+    file = (place.file or b"a file without a name").decode()
+    if place.file and hasattr(ctypes.CDLL(file), "atoll_nvshmem_init_attr"):  # Atoll's own
+        return
+    raise NvshmemError(
+        f"nvshmem.core.init: another library with NVSHMEM's names is loaded in this process: {file}. Start the program "
+        "without it: LD_PRELOAD or ctypes.CDLL names it, or a module that the program imports."
+    )
+
+
 def _is_that_job(rank: int, nranks: int) -> bool:
     """Return whether atoll.compat's substitute for mpi4py, which sent the identifier, has joined the same job."""
     if "atoll.compat._mpi4py" not in sys.modules or not _atoll.is_initialized():
@@ -214,6 +245,7 @@ def init(
     """
     if STATE.joined:
         raise NvshmemInvalid("nvshmem.core.init: the job is joined already; call finalize() first.")
+    _refuse_real_library()
     number = None if _is_substitute(device) else getattr(device, "device_id", None)
     if number is not None and not _atoll.is_initialized():
         os.environ.setdefault("ATOLL_DEVICE", str(number))
