@@ -38,6 +38,7 @@ PAGES = [
         "heap",
         "from-global-arrays",
         "from-nccl4py",
+        "from-shmem4py",
         "containers",
         "memory-model",
     ),

@@ -34,6 +34,18 @@ def test_names_and_signatures_are_those_of_shmem4py(offered: dict[str, object]) 
     assert not different
 
 
+def test_the_page_of_names_is_up_to_date() -> None:
+    code = "import shmem4py as s; t = s.read(); print(sorted(set(t[2]['differs']) - set(t[0]))); print(s.page(), end='')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=HERE.parents[1] / "api", capture_output=True, text=True, check=True
+    )
+    missing, _, page = done.stdout.partition("\n")
+    assert missing == "[]"
+    assert page == (HERE.parents[1] / "docs/shmem4py-coverage.md").read_text(), (
+        "run .venv/bin/python api/shmem4py.py > docs/shmem4py-coverage.md"
+    )
+
+
 def test_every_name_is_documented() -> None:
     code = (
         "import inspect, atoll.shmem as shmem\n"
