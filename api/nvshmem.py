@@ -299,7 +299,7 @@ def header_text() -> str:
 
 
 def is_declared(kind: str, name: str, text: str) -> bool:
-    """Whether our headers declare a macro, an enumerator, a type or a field "type.field"."""
+    """Return True if our headers declare a macro, an enumerator, a type or a field "type.field"."""
     if kind == "macro":
         return re.search(rf"^#define {name}\b", text, re.MULTILINE) is not None
     if kind == "enumerator":

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests/python"
 sys.path.insert(0, str(TESTS))
 
-import shmem4py_names
+import shmem4py_names  # noqa: E402
 
 
 def read() -> tuple[dict[str, Any], dict[str, Any], dict[str, dict[str, str]]]:

@@ -136,7 +136,7 @@ typedef enum {
     NVSHMEMX_SMEM_AMOUNT_MAX = INT_MAX
 } nvshmemx_smem_amount_t;
 
-/* Whether NVSHMEM's copies may go through a block's shared memory. Atoll's never do. */
+/* Use of a block's shared memory by NVSHMEM's copies. Atoll's use none. */
 typedef enum {
     NVSHMEMX_TMA_DISABLE = 0,
     NVSHMEMX_TMA_ENABLE = 1,

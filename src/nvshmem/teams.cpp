@@ -54,8 +54,8 @@ std::string no_team_text(nvshmem_team_t team) {
     shmem::invalid_team_text = [] { return no_team_text(refused_team); };
     return true;
 }();
-/// Reports a parent that is no team, and returns the status; 0 for a team. PEs outside the parent pass
-/// NVSHMEM_TEAM_INVALID, which is no mistake.
+/// Reports a number without a team, and returns the status; 0 for a team. PEs outside the parent pass
+/// NVSHMEM_TEAM_INVALID, which is right.
 int check_parent(const Call& call, nvshmem_team_t parent) {
     if (parent == NVSHMEM_TEAM_INVALID || handle(parent) != SHMEM_TEAM_INVALID) return 0;
     return shmem::status(

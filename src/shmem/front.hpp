@@ -79,7 +79,7 @@ const Context& made_context(Call call);
     return made_context(call);
 }
 
-/// What to say of an invalid handle, if the names of another front made it; null for OpenSHMEM's own words.
+/// Returns the sentence about an invalid handle in the words of another front; null for OpenSHMEM's own.
 extern std::string (*invalid_team_text)();
 /// Throws Error(invalid_argument) for an invalid handle. The result may be destroyed already.
 TeamObject& find_team(shmem_team_t team);

@@ -127,7 +127,7 @@ def _communicator(method: str, given: Any) -> Any:
 
 
 class _Place(ctypes.Structure):
-    """What dladdr tells of an address."""
+    """The answer of dladdr about an address."""
 
     _fields_ = (
         ("file", ctypes.c_char_p),
