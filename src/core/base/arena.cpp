@@ -36,7 +36,9 @@ void Arena::free(void* block) noexcept {
 }
 
 void* Arena::address(int pe, std::uint64_t offset) const {
-    return mapping_->slot(topology_.host_slot(pe)) + offset;
+    // Static data lies outside of the slot: its offset wraps around.
+    const auto slot = reinterpret_cast<std::uintptr_t>(mapping_->slot(topology_.host_slot(pe)));
+    return reinterpret_cast<void*>(slot + offset);
 }
 
 void Arena::retire(ControlBlock* block, int n_pes) {
