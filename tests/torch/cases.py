@@ -12,9 +12,10 @@ import json
 import os
 import sys
 
-import array_cases  # noqa: F401 (these five register their cases, in this order)
+import array_cases  # noqa: F401 (these six register their cases, in this order)
 import data_cases  # noqa: F401
 import group_cases  # noqa: F401
+import parallel_cases  # noqa: F401
 import symmetric_cases  # noqa: F401
 import torch
 import torch.distributed as dist

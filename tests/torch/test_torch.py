@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(
 
 def case_names() -> list[str]:
     """Return the names of the cases, read from the text because this Python may lack PyTorch."""
-    files = [HERE / f"{name}_cases.py" for name in ("array", "data", "group", "symmetric", "training")]
+    files = [HERE / f"{name}_cases.py" for name in ("array", "data", "group", "parallel", "symmetric", "training")]
     pairs = itertools.pairwise(line for file in files for line in file.read_text().splitlines())
     return [line.split("(")[0].removeprefix("def ") for before, line in pairs if before == "@case"]
 
