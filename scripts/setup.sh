@@ -170,7 +170,7 @@ torch() {
     local env=build/torch packages below
     packages=("torch==${ATOLL_BUILD_TORCH:-2.15.*}" 'numpy>=2')
     below=$(all_of_venv)
-    [ "$(cat "$env/packages" 2>/dev/null)" = "${packages[*]} $below" ] && return 0
+    [ "$(cat "$env/packages" 2>/dev/null)" = "${packages[*]} $below" ] && { trainers; return; }
     # The environment takes 5.5 GB, and pip as much for its downloads in between.
     if [ "$(df --output=avail -BG . | tail -n 1 | tr -dc 0-9)" -lt 14 ]; then
         say "  PyTorch is not installed: its environment needs 14 GB of free disk space"
@@ -178,6 +178,16 @@ torch() {
     fi
     above_venv "$env" PyTorch "$below" "${packages[@]}"
     echo "${packages[*]} $below" >"$env/packages"
+    trainers
+}
+
+# Lightning and Accelerate, 20 MB, in that environment. With all that they require it would be ten times as much.
+trainers() {
+    local env=build/torch packages=('lightning==2.6.*' 'accelerate==1.15.*' lightning-utilities torchmetrics packaging pyyaml tqdm psutil
+        huggingface-hub safetensors)
+    [ "$(cat "$env/trainers" 2>/dev/null)" = "${packages[*]}" ] && return 0
+    step "Lightning and Accelerate" again install_into "$env" --no-deps "${packages[@]}"
+    echo "${packages[*]}" >"$env/trainers"
 }
 
 # The comparison runs without the missing peers and reports them.

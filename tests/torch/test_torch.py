@@ -454,6 +454,15 @@ def test_other_versions_of_pytorch_are_refused() -> None:
     assert "supports PyTorch 2.11 to 2.15; this is 2.99.1" in done.stderr
 
 
+@pytest.mark.skipif(
+    not PYTHON.parents[1].joinpath("trainers").exists(), reason="no Lightning; scripts/setup.sh torch installs it"
+)
+def test_lightning_and_accelerate_train_to_the_same_bits_as_with_gloo() -> None:
+    done = run(str(HERE / "trainers.py"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "same bits", done.stdout
+
+
 def test_the_language_model_has_the_same_losses_as_with_gloo() -> None:
     program = str(HERE.parents[1] / "examples" / "21_torch_language" / "train.py")
     launcher = ("-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone")
