@@ -6,6 +6,7 @@ torchrun --nproc-per-node 2 train.py [BACKEND]
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -30,8 +31,8 @@ class Model(nn.Module):
         return self.out(self.attention(self.letters(text) + self.places)[:, -1])
 
 
-def main() -> None:
-    """Train, and print the loss of every fifth step."""
+def train(parallel: Callable[[nn.Module], nn.Module]) -> None:
+    """Train a model that `parallel` spreads over the ranks, and print the loss of every fifth step."""
     torch.set_num_threads(1)
     dist.init_process_group(sys.argv[1] if len(sys.argv) > 1 else "atoll")
     text = Path(__file__).read_text()
@@ -39,7 +40,7 @@ def main() -> None:
     codes = torch.tensor([letters.index(letter) for letter in text])
 
     torch.manual_seed(0)  # the same first weights on all ranks
-    model = nn.parallel.DistributedDataParallel(Model(len(letters)))
+    model = parallel(Model(len(letters)))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     chooser = torch.Generator().manual_seed(dist.get_rank())  # each rank has other windows
     for step in range(STEPS):
@@ -58,4 +59,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    train(nn.parallel.DistributedDataParallel)

@@ -25,7 +25,9 @@ pytestmark = pytest.mark.skipif(
 
 def case_names() -> list[str]:
     """Return the names of the cases, read from the text because this Python may lack PyTorch."""
-    files = [HERE / f"{name}_cases.py" for name in ("array", "data", "group", "parallel", "symmetric", "training")]
+    files = [
+        HERE / f"{name}_cases.py" for name in ("array", "data", "group", "parallel", "symmetric", "training")
+    ]
     pairs = itertools.pairwise(line for file in files for line in file.read_text().splitlines())
     return [line.split("(")[0].removeprefix("def ") for before, line in pairs if before == "@case"]
 
@@ -455,7 +457,8 @@ def test_other_versions_of_pytorch_are_refused() -> None:
 
 
 @pytest.mark.skipif(
-    not PYTHON.parents[1].joinpath("trainers").exists(), reason="no Lightning; scripts/setup.sh torch installs it"
+    not PYTHON.parents[1].joinpath("trainers").exists(),
+    reason="no Lightning; scripts/setup.sh torch installs it",
 )
 def test_lightning_and_accelerate_train_to_the_same_bits_as_with_gloo() -> None:
     done = run(str(HERE / "trainers.py"))
@@ -463,10 +466,24 @@ def test_lightning_and_accelerate_train_to_the_same_bits_as_with_gloo() -> None:
     assert done.stdout.splitlines()[-1] == "same bits", done.stdout
 
 
-def test_the_language_model_has_the_same_losses_as_with_gloo() -> None:
-    program = str(HERE.parents[1] / "examples" / "21_torch_language" / "train.py")
-    launcher = ("-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone")
-    mine, theirs = (run(*launcher, program, backend) for backend in ("atoll", "gloo"))
-    assert mine.returncode == 0, mine.stderr
-    assert mine.stdout.count("loss") == 6
-    assert mine.stdout == theirs.stdout
+EXAMPLES = (
+    "21_torch_language/train.py,gloo",
+    "21_torch_language/train.py",
+    "21_torch_language/train_sharded.py",
+    "26_torch_inference/generate.py",
+    "27_torch_server/server.py",
+    "28_torch_embedding/embedding.py",
+)
+
+
+def test_examples_on_two_ranks_and_the_language_model_with_the_same_losses_as_with_gloo() -> None:
+    folder = HERE.parents[1] / "examples"
+    done = run(str(HERE / "forked.py"), *(str(folder / name) for name in EXAMPLES))
+    assert done.returncode == 0, done.stderr
+    parts = [part.split("\n", 1)[1] for part in done.stdout.split("== ")[1:]]
+    by_gloo, by_atoll, sharded, letters, server, embedding = parts
+    assert by_gloo.count("loss") == 6
+    assert by_gloo == by_atoll == sharded
+    assert "14781 of 27293 parameters are on rank 0\nas one rank writes 'the sea " in letters, letters
+    assert server == "200 steps of each worker: largest error 0.000\n"
+    assert embedding == "2 ranks looked up 640 rows each, all as expected\n"

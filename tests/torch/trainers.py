@@ -5,13 +5,13 @@ Two ranks, forked after the imports. The parameters have the bits of those by DD
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import torch
 import torch.distributed as dist
+from forked import end, fork_ranks
 from torch import nn
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
@@ -21,13 +21,7 @@ from accelerate import Accelerator
 from lightning.fabric.plugins.environments import LightningEnvironment
 from lightning.pytorch.strategies import DDPStrategy
 
-torch.set_num_threads(1)  # PyTorch's threads do not live on in a forked child
-STORE = dist.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
-RANK = int(os.fork() == 0)
-os.environ |= {
-    **{"RANK": str(RANK), "LOCAL_RANK": str(RANK), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"},
-    **{"MASTER_ADDR": "localhost", "MASTER_PORT": str(STORE.port), "TORCHELASTIC_USE_AGENT_STORE": "True"},
-}
+RANK = fork_ranks()
 
 
 def loss_of(model: Any, batch: Any) -> torch.Tensor:
@@ -104,9 +98,7 @@ def main() -> None:
     expected = trained(by_gloo)
     assert all(torch.equal(each, expected) for each in found), (found, expected)
     dist.destroy_process_group()
-    if RANK == 1:
-        os._exit(0)
-    assert os.wait()[1] == 0
+    end(RANK)
     print("same bits")
 
 
