@@ -5,10 +5,9 @@ torchrun --nproc-per-node 2 server.py
 
 from __future__ import annotations
 
+import atoll.torch
 import torch
 import torch.distributed as dist
-
-import atoll.torch
 
 WEIGHTS, STEPS, ROWS, RATE = 20, 200, 32, 0.1
 SERVER = 0

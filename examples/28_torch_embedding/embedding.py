@@ -5,10 +5,9 @@ torchrun --nproc-per-node 2 embedding.py
 
 from __future__ import annotations
 
+import atoll.torch
 import torch
 import torch.distributed as dist
-
-import atoll.torch
 
 ROWS, WIDTH, LOOKUPS, BATCH = 1000, 16, 10, 64
 
@@ -45,7 +44,7 @@ def main() -> None:
     table = Embedding(ROWS, WIDTH)
     first = table.shared.rank * table.rows
     table.mine.copy_(torch.arange(first, first + table.rows).unsqueeze(1) + torch.arange(WIDTH) / WIDTH)
-    table.shared.barrier()  # all rows are there; nobody calls anything for others from here on
+    table.shared.barrier()  # all rows are there; no owner helps a reader from here on
 
     chooser = torch.Generator().manual_seed(table.shared.rank)
     for _ in range(LOOKUPS):

@@ -5,21 +5,18 @@ Two ranks, forked after the imports. The parameters have the bits of those by DD
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
+import lightning
 import torch
 import torch.distributed as dist
-from forked import end, fork_ranks
-from torch import nn
-from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
-
-warnings.simplefilter("ignore")
-import lightning
 from accelerate import Accelerator
+from forked import end, fork_ranks
 from lightning.fabric.plugins.environments import LightningEnvironment
 from lightning.pytorch.strategies import DDPStrategy
+from torch import nn
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 RANK = fork_ranks()
 
