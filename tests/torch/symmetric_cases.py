@@ -178,6 +178,8 @@ def symmetric_memory_used_wrongly(ranks: Ranks) -> None:
         symm_mem.rendezvous(small, ranks.atoll)
     tensor = torch.ones(10) if ranks.rank == 1 else symm_mem.empty(10, device="cpu")
     error = ValueError if ranks.rank == 1 else RuntimeError
+    with raises(RuntimeError, "did not find backend for device type cpu"):
+        symm_mem.get_mem_pool(torch.device("cpu"))
     with raises(error, "not of symm_mem.empty", *([] if ranks.rank == 1 else ["failed on rank 1"])):
         symm_mem.rendezvous(tensor, ranks.atoll)
     with raises(ValueError, "no process group", "nonsense"):
