@@ -470,7 +470,7 @@ EXAMPLES = (
     "21_torch_language/train.py,gloo",
     "21_torch_language/train.py",
     "21_torch_language/train_sharded.py",
-    "26_torch_inference/generate.py",
+    "26_torch_inference/inference.py",
     "27_torch_server/server.py",
     "28_torch_embedding/embedding.py",
 )

@@ -1,6 +1,6 @@
 """Tensor-parallel inference: a transformer whose heads and hidden layers are spread over the ranks writes letters.
 
-torchrun --nproc-per-node 2 generate.py [BACKEND]
+torchrun --nproc-per-node 2 inference.py [BACKEND]
 """
 
 from __future__ import annotations
