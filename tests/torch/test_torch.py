@@ -470,9 +470,9 @@ EXAMPLES = (
     "21_torch_language/train.py,gloo",
     "21_torch_language/train.py",
     "21_torch_language/train_sharded.py",
-    "26_torch_inference/inference.py",
-    "27_torch_server/server.py",
-    "28_torch_embedding/embedding.py",
+    "30_torch_inference/inference.py",
+    "31_torch_server/server.py",
+    "32_torch_embedding/embedding.py",
 )
 
 
