@@ -17,8 +17,8 @@ import atoll
 
 from . import _libraries
 from ._compared import compared, library_of
-from ._libraries import _numpy_warnings
 from ._layout import Layout, layout
+from ._libraries import _numpy_warnings
 from ._methods import function_of
 from ._products import matmul
 from ._scans import accumulate
