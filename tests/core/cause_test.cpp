@@ -344,6 +344,18 @@ TEST_F(HangCause, ACallOfASmallerTeamIsLeftOut) {
               "sync of team 2 at x.c:5 (main+0x4)");
 }
 
+/// PE 3 is missing in a call of PE 2 alone, and waits in a call of three with PE 1.
+TEST_F(HangCause, ACallOfATeamOfTwoIsLeftOut) {
+    for (const int number : {1, 2, 3}) {
+        common::WaitCopy& one = wait(number, "fcollect", {number == 2 ? 3 : 2}).wait;
+        one.team = number == 2 ? 2 : 1;
+        one.team_id = number == 2 ? 9 : 7;
+        one.call = 1;
+    }
+    EXPECT_EQ(cause(), "PE 3 waits in fcollect of team 1, and PE 2 waits for it in fcollect of team 2");
+    EXPECT_EQ(find_cause(doing).pes, std::vector{3});
+}
+
 /// Only the two waits that close a chain are shown.
 TEST_F(UnsetWord, TheShortestCircle) {
     for (const int number : {0, 1}) {
@@ -370,6 +382,81 @@ TEST_F(UnsetWord, ItsOnlySenderIsElsewhere) {
             "PE 2 is in its own code at a.py:7, and PE 0,1,3 wait for it in barrier or signal_wait_until", 0),
         0U)
         << cause();
+}
+
+/// PE 0 would answer PE 1, and PE 1 its PE 3, but PE 2 waits for a word that no PE updates.
+TEST_F(UnsetWord, TheChainOfWaitsEndsAtAWordThatNoPeUpdates) {
+    for (const int number : {0, 1, 2, 3}) {
+        common::WaitCopy& awaited = wait(number, "signal_wait_until", {}).wait;
+        awaited.missing[0] = -1;
+        awaited.word_bytes = 8;
+        awaited.offset = number == 1 || number == 3 ? 128 : number == 2 ? 256 : 64;
+        if (awaited.offset == 128) pe(number).text = "a wait for down";
+    }
+    pe(2).text = "a wait for up";
+    signal(1, 0, 1, true);
+    signal(3, 1, 1, true);
+    EXPECT_EQ(
+        cause().rfind("PE 2 waits in a wait for up, for a word that no PE is known to have updated; ", 0), 0U)
+        << cause();
+    EXPECT_EQ(cause().find("is not known"), std::string::npos) << cause();
+    pe(3).signals_lost = true;
+    EXPECT_EQ(cause().find("known to have updated"), std::string::npos) << cause();
+}
+
+/// The waits are alike, but each PE has set its own word, and another PE needs PE 3.
+TEST_F(UnsetWord, WaitersWithDifferentEvidenceStandApart) {
+    common::WaitCopy& same = wait(2, "signal_wait_until", {}).wait;
+    same = pe(3).wait;
+    same.missing[0] = -1;
+    for (const int number : {2, 3}) {
+        signal(0, number, 1);
+        signal(number, number, 0);
+    }
+    EXPECT_EQ(cause(),
+              "PE 3 waits in signal_wait_until (PE 0 last set it to 1, PE 3 itself last set it to "
+              "0); PE 2 waits in signal_wait_until (PE 0 last set it to 1, PE 2 itself last set it "
+              "to 0), and every PE waits: none is left that could set it");
+}
+
+/// Each PE sets the word of its own number. The awaited word is that of the waiting PE.
+TEST_F(UnsetWord, AWaitForItsOwnElement) {
+    for (const int number : {0, 1, 2})
+        write(number, {40 + 8 * static_cast<std::uint64_t>(number), 1, 3, UpdateKind::set});
+    EXPECT_EQ(cause(), fault("PE 3 waits for the element that is its own by the pattern of the others"));
+}
+
+TEST_F(UnsetWord, OneCopyGotAnotherValue) {
+    for (const int number : {0, 1, 2, 3})
+        for (const int to : {1, 2, 3}) signal(number, to, number == 0 && to != 3 ? 50 : 1, true);
+    EXPECT_EQ(cause(), fault("PE 0 last added 50 to the awaited word of PE 1,2, and last added 1 to that of "
+                             "PE 3"));
+    pe(1).signals[0].value = 7;  // values differ in normal traffic, too
+    EXPECT_EQ(cause(), sentence(" (PE 3 itself last added 1 to it, PE 0-2 last added 1 to it)"));
+}
+
+/// The waiting PE has another role than the others.
+TEST_F(UnsetWord, ItsOwnAdditionsAreNotCounted) {
+    for (const int number : {0, 1, 2, 3})
+        write(number, {64, 1, 3, UpdateKind::add, number == 3 ? std::uint64_t{1} : std::uint64_t{2}});
+    EXPECT_EQ(cause(), sentence(" (PE 3 itself last added 1 to it, PE 0-2 last added 1 to it)"));
+}
+
+TEST_F(UnsetWord, ThePeThatOmitsASignalHasEnded) {
+    signal(0, 3, 1, true);
+    signal(2, 3, 1, true);
+    pe(1) = common::of_state(PeState::left, "ended without finalize");
+    for (const int number : {0, 2}) pe(number).wait.missing[0] = -1;
+    EXPECT_EQ(
+        cause().rfind("PE 1 ended without finalize, and has not signalled the awaited word (PE 0,2 ", 0), 0U)
+        << cause();
+}
+
+TEST_F(HangCause, TheHolderOfALockWentOn) {
+    wait(2, "barrier", {3}).wait.call = 4;
+    wait(3, "Lock.acquire", {2});
+    EXPECT_EQ(cause(),
+              "PE 2 waits in barrier for PE 3, which waits for it in Lock.acquire; PE 2 holds that lock");
 }
 
 TEST_F(UnsetWord, SignalsWithoutAPattern) {

@@ -33,7 +33,10 @@ FAULTS = {
             r"PE 2 last set the element before the awaited one to 1; PE 0-3 wait in wait_until on byte 8 of the 16 "
             r"bytes allocated at <flags>: found 0, waiting for == 1, at <ready>",
         ),
-        "lock": (3, r"PE 0 waits in barrier at <end> for PE [12], which waits for it in set_lock at <lock>"),
+        "lock": (
+            3,
+            r"PE 0 waits in barrier at <end> for PE [12], which waits for it in set_lock at <lock>.*; PE 0 holds that lock",
+        ),
         "credits": (
             3,
             r"PE 0,1 wait for each other: .*PE 0 for PE 1 in signal_wait_until at <credits> \(.*found 1, waiting for "

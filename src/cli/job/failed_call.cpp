@@ -179,14 +179,19 @@ std::string differing_last_call(const common::BoardView& board, int pe) {
     const Calls all = all_calls(board);
     const std::vector<EventCopy>& calls = all[static_cast<std::size_t>(pe)];
     if (calls.empty() || calls.back().state >= EventState::ended) return {};
-    const EventCopy& last = calls.back();
-    return difference(all, last, [&](const EventCopy&, int other) {
+    const SiteOf site_of = [&](const EventCopy& call, int other) {
         for (const EventCopy& event : common::read_events(board.events(other)))
-            if (event.kind == EventKind::wait && event.team == last.team && event.call == last.call &&
+            if (event.kind == EventKind::wait && event.team == call.team && event.call == call.call &&
                 !event.site.empty())
                 return std::string(common::file_name(event.site));
         return std::string();
-    });
+    };
+    // The program may have caught the error of an earlier call, after which the team was out of step.
+    for (const EventCopy& call : calls)
+        if (call.team == calls.back().team &&
+            (call.state == EventState::failed || is_same_call(call, calls.back())))
+            if (std::string text = difference(all, call, site_of); !text.empty()) return text;
+    return {};
 }
 
 std::optional<EndedPe> ended_pe_of(std::string_view error) {

@@ -15,7 +15,8 @@ std::string differing_calls(const common::BoardView& board, int pe, std::string_
                             const std::string& site);
 
 /// The same for the last call of PE `pe`, which died within it: of C++'s abort after an uncaught exception,
-/// the launcher has no text. Empty if the PE was outside calls, or all made the same one.
+/// the launcher has no text. An earlier call of the same team that failed and differs comes first. Empty if
+/// the PE was outside calls, or no call differs.
 std::string differing_last_call(const common::BoardView& board, int pe);
 
 /// The PE whose end an error names: "PE 1 left the job without finalize, so this cannot end: barrier.".

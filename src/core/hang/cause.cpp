@@ -226,6 +226,13 @@ class Finder {
         return text.empty() ? text : " (" + text + ")";
     }
 
+    /// A PE waits for the lock's holder or for the PE before it in the queue. One in a collective call queues
+    /// no more.
+    static bool is_lock(const PeDoing& one) {
+        const std::string_view operation = one.wait.operation;
+        return operation == "Lock.acquire" || operation == "set_lock";
+    }
+
     /// A circle of a PE in a collective call and another one that waits for it alone. At fault is the one
     /// that went on to the collective call, or that sends to the other.
     std::optional<Cause> half_collective(const std::vector<int>& path) const {
@@ -235,7 +242,8 @@ class Finder {
         int other = first == path[0] ? path[1] : path[0];
         if (std::string_view(of(other).wait.operation).starts_with("send")) std::swap(first, other);
         return Cause{pe_text({first}) + " waits in " + call_at(first) + details_of(first) + " for " +
-                         pe_text({other}) + ", which waits for it in " + call_at(other) + details_of(other),
+                         pe_text({other}) + ", which waits for it in " + call_at(other) + details_of(other) +
+                         (is_lock(of(other)) ? "; PE " + std::to_string(first) + " holds that lock" : ""),
                      {first, other}};
     }
 
@@ -249,17 +257,31 @@ class Finder {
         return mine.team == 0 ? " of the world team" : " of team " + std::to_string(mine.team);
     }
 
-    /// A circle of two PEs in calls of different teams, of which one call lacks the other PE alone. That one
-    /// has left the call out.
+    /// The PEs that wait in the same call as `pe`.
+    std::vector<int> waiters_beside(int pe) const {
+        const auto& call = of(pe).wait;
+        std::vector<int> waiters;
+        for (const int other : waiting_)
+            if (of(other).wait.team_id == call.team_id && of(other).wait.call == call.call)
+                waiters.push_back(other);
+        return waiters;
+    }
+
+    /// A circle of two PEs in calls of different teams. At fault is the PE that alone is missing in one call.
+    /// If that holds for both, it is the one that is missing in the call of fewer PEs.
     std::optional<Cause> left_out(const std::vector<int>& path) const {
         if (path.size() != 2 || of(path[0]).wait.call == 0 || of(path[1]).wait.call == 0) return std::nullopt;
-        const bool first_lacks_one = targets(path[0]).size() == 1;
-        if (first_lacks_one == (targets(path[1]).size() == 1)) return std::nullopt;
+        bool first_lacks_one = targets(path[0]).size() == 1;
+        if (first_lacks_one == (targets(path[1]).size() == 1)) {
+            const std::size_t in_first = waiters_beside(path[0]).size();
+            const std::size_t in_second = waiters_beside(path[1]).size();
+            if (!first_lacks_one || of(path[0]).wait.team_id == of(path[1]).wait.team_id ||
+                in_first == in_second)
+                return std::nullopt;
+            first_lacks_one = in_first < in_second;
+        }
         const int absent = first_lacks_one ? path[1] : path[0], other = first_lacks_one ? path[0] : path[1];
-        const auto& call = of(other).wait;
-        std::vector<int> waiters;
-        for (const int pe : waiting_)
-            if (of(pe).wait.team_id == call.team_id && of(pe).wait.call == call.call) waiters.push_back(pe);
+        const std::vector<int> waiters = waiters_beside(other);
         const auto text = [&](int pe) {
             return placed_text(of(pe).wait.operation + team_text(pe, path), of(pe).wait.site);
         };
@@ -352,44 +374,120 @@ class Finder {
                      pes};
     }
 
-    /// PEs that wait alike, and the known updates of their word.
+    /// PEs that wait alike, and the known updates of their words, which are alike, too.
     struct Waiters {
         std::string wait;
         std::vector<int> pes;
         WordUpdates updates;
+        bool is_root = false;    ///< no PE is known to have updated the word
+        std::size_t needed = 0;  ///< the number of PEs that wait for these
     };
+
+    /// The known updates of the word of each PE that waits for one. A PE that waits for a word itself may
+    /// make its update after that wait. So its omission is no fault, if a word that no PE updates is awaited
+    /// too.
+    std::map<int, WordUpdates> updates_by_waiter() const {
+        std::map<int, WordUpdates> all;
+        bool has_root = false;
+        for (const int pe : waiting_) {
+            if (awaited_by(doing_, pe).empty() && tells_word(of(pe)))
+                all[pe] = updates_of_word_of(doing_, pe);
+            has_root = has_root || (all.contains(pe) && is_root(pe, all[pe]));
+        }
+        for (bool changes = has_root; changes;) {
+            changes = false;
+            for (auto& [pe, updates] : all) {
+                if (!updates.is_omission) continue;
+                const auto next = all.find(updates.pes.front());
+                if (next == all.end() || next->second.tells_fault) continue;
+                updates = {};
+                changes = true;
+            }
+        }
+        return all;
+    }
+    static bool tells_word(const PeDoing& one) { return one.wait.word_bytes != 0; }
+    bool is_root(int pe, const WordUpdates& updates) const {
+        const bool is_lost = std::any_of(doing_.begin(), doing_.end(), [](const PeDoing& one) {
+            return one.signals_lost || one.writes_lost;
+        });
+        return !is_lost && tells_word(of(pe)) && updates.text.empty();
+    }
+
+    /// Waits for words that no PE is known to end. The likeliest causes come first.
+    std::vector<Waiters> waiters_for_words() const {
+        const std::map<int, WordUpdates> updates = updates_by_waiter();
+        std::map<std::pair<std::string, std::string>, Waiters> groups;
+        for (const int pe : waiting_) {
+            if (!waits_for_anybody(pe)) continue;
+            const auto known = updates.find(pe);
+            const WordUpdates its = known == updates.end() ? WordUpdates{} : known->second;
+            Waiters& group = groups[{of(pe).text, its.text}];
+            group.wait = of(pe).text;
+            group.pes.push_back(pe);
+            group.updates = its;
+            group.is_root = known != updates.end() && is_root(pe, updates_of_word_of(doing_, pe));
+            group.needed += waiting_for(pe).size();
+        }
+        std::vector<Waiters> all;
+        for (const auto& [key, group] : groups) all.push_back(group);
+        const auto rank = [](const Waiters& one) {
+            return std::pair(one.updates.tells_fault ? 0
+                             : one.is_root           ? 1
+                                                     : 2,
+                             -static_cast<long>(one.needed));
+        };
+        std::stable_sort(all.begin(), all.end(),
+                         [&](const Waiters& a, const Waiters& b) { return rank(a) < rank(b); });
+        return all;
+    }
+
+    /// The text of one wait, the faults of which are told unless `is_new` is false.
+    std::string waiters_for_word_text(const Waiters& one, bool is_new, bool says_root) const {
+        std::string text;
+        if (one.updates.tells_fault && is_new) {
+            text = one.updates.text + "; ";
+            if (one.updates.is_omission && has_ended(of(one.updates.pes[0]))) {
+                const std::string pe = pe_text(one.updates.pes);
+                text = pe + " " + common::state_text(of(one.updates.pes[0]).state) + ", and" +
+                       text.substr(pe.size());
+            }
+        }
+        text += pe_text(one.pes) + verb(one.pes, " waits", " wait") + " in " + one.wait;
+        if (!one.updates.tells_fault && !one.updates.text.empty()) text += " (" + one.updates.text + ")";
+        return text + (says_root && one.is_root ? ", for a word that no PE is known to have updated" : "");
+    }
+    static bool has_ended(const PeDoing& one) { return one.state >= PeState::finalized; }
 
     /// PEs that wait for a word, while no PE is left that could set it.
     std::optional<Cause> unset_words() const {
-        std::map<std::string, std::vector<int>> by_wait;
-        for (const int pe : waiting_)
-            if (waits_for_anybody(pe)) by_wait[of(pe).text].push_back(pe);
-        if (by_wait.empty()) return std::nullopt;
+        const std::vector<Waiters> all = waiters_for_words();
+        if (all.empty()) return std::nullopt;
         // A PE in finalize sets no word any more, which its program may have wanted.
         std::vector<int> pes =
             pes_that([](const PeDoing& one) { return one.waits && one.text.starts_with("finalize"); });
         std::string text;
         if (!pes.empty()) text = pe_text(pes) + verb(pes, " is", " are") + " in finalize, and ";
-        std::vector<Waiters> all;
-        for (const auto& [wait, waiters] : by_wait)
-            all.push_back({wait, waiters, updates_of_word_of(doing_, waiters.front())});
-        std::stable_partition(all.begin(), all.end(),
-                              [](const Waiters& one) { return one.updates.tells_fault; });
-        int shown = 0;
+        const bool are_roots =
+            std::all_of(all.begin(), all.end(), [](const Waiters& one) { return one.is_root; });
+        constexpr std::size_t most = 2;
+        std::vector<int> unshown;
         std::set<int> senders;
         std::set<std::vector<int>> told;  // PEs at fault
-        for (const auto& [wait, waiters, updates] : all) {
-            if (shown++ < 2) {
-                const bool is_new = told.insert(updates.pes).second;
-                text += (shown == 1 ? "" : "; ") +
-                        (updates.tells_fault && is_new ? updates.text + "; " : "") + pe_text(waiters) +
-                        verb(waiters, " waits", " wait") + " in " + wait;
-                if (!updates.tells_fault && !updates.text.empty()) text += " (" + updates.text + ")";
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            const WordUpdates& updates = all[i].updates;
+            if (i < most) {
+                text += (i == 0 ? "" : "; ") +
+                        waiters_for_word_text(all[i], told.insert(updates.pes).second, !are_roots);
                 senders.insert(updates.pes.begin(), updates.pes.end());
+            } else {
+                unshown.insert(unshown.end(), all[i].pes.begin(), all[i].pes.end());
             }
-            pes.insert(pes.end(), waiters.begin(), waiters.end());
+            pes.insert(pes.end(), all[i].pes.begin(), all[i].pes.end());
         }
-        if (by_wait.size() > 2) text += "; …";
+        std::sort(unshown.begin(), unshown.end());
+        if (!unshown.empty())
+            text += "; " + pe_text(unshown) + verb(unshown, " waits", " wait") + " for other words";
         std::erase_if(pes, [&](int pe) { return senders.contains(pe); });
         pes.insert(pes.begin(), senders.begin(), senders.end());
         return Cause{text + ", and every PE waits: none is left that could set it", pes};

@@ -116,13 +116,14 @@ std::vector<Update> updates_of_word(const Known& known) {
     return all;
 }
 
-/// "PE 0,2 last added 1 to it, PE 1 last set it to 4". `found` is the word's value: the update that gave it
-/// comes last.
-WordUpdates joined(const std::vector<Update>& updates, std::uint64_t found) {
+/// "PE 0,2 last added 1 to it, PE 1 last set it to 4". The update that gave the word its value comes last. An
+/// update by the waiting PE is told alone: it has another role than those of others.
+WordUpdates joined(const std::vector<Update>& updates, const Known& known) {
     std::map<std::pair<bool, std::string>, std::vector<int>> pes_by_text;
     for (const auto& [pe, seen] : updates) {
-        const bool gave_it = seen.kind == UpdateKind::set && seen.value == found;
-        pes_by_text[{gave_it, text_of(seen, "it")}].push_back(pe);
+        const bool gave_it = seen.kind == UpdateKind::set && seen.value == known.wait().found;
+        const bool is_own = pe == known.waiting();
+        pes_by_text[{gave_it, (is_own ? "itself " : "") + text_of(seen, "it")}].push_back(pe);
     }
     WordUpdates all;
     for (const auto& [key, pes] : pes_by_text) {
@@ -132,7 +133,9 @@ WordUpdates joined(const std::vector<Update>& updates, std::uint64_t found) {
     return all;
 }
 
-WordUpdates fault(int pe, const std::string& text) { return {pe_text(pe) + " " + text, {pe}, true}; }
+WordUpdates fault(int pe, const std::string& text) { return {pe_text(pe) + " " + text, {pe}, true, false}; }
+/// The PE has not made an update, which its program may have after the wait that the PE is in.
+WordUpdates omission(int pe, const std::string& text) { return {pe_text(pe) + " " + text, {pe}, true, true}; }
 
 /// "PE 0 last set …, PE 2 last set …": several that may be at fault. Nothing for more than `most`.
 WordUpdates faults(const std::vector<std::pair<int, std::string>>& pes, std::size_t most) {
@@ -159,10 +162,12 @@ int only_silent(const Known& known, const std::vector<Update>& updates) {
     return known.has_lost() || others < least || without.size() != 1 ? -1 : *without.begin();
 }
 
-/// The PE that has added to the awaited word fewer times than all others, two or more, which have alike.
-std::optional<WordUpdates> fewer_additions(const std::vector<Update>& updates) {
+/// The PE that has added to the awaited word fewer times than all others, two or more, which have alike. The
+/// waiting PE itself has another role, so its additions are no measure.
+std::optional<WordUpdates> fewer_additions(const Known& known, const std::vector<Update>& updates) {
     std::map<std::uint64_t, std::vector<int>> by_count;
     for (const auto& [pe, seen] : updates) {
+        if (pe == known.waiting()) continue;
         if (seen.kind != UpdateKind::add) return std::nullopt;
         by_count[seen.count].push_back(pe);
     }
@@ -192,6 +197,39 @@ template <class Key> std::optional<Key> majority(const std::map<Key, int>& count
     for (const auto& [key, count] : counts)
         if (count > 1 && 2 * count > all) return key;
     return std::nullopt;
+}
+
+/// The last updates by a PE of the awaited word on other PEs than the waiting one.
+std::vector<UpdateSeen> of_copies(const Known& known, int sender) {
+    std::vector<UpdateSeen> all;
+    for (const UpdateSeen& seen : known.of(sender))
+        if (seen.pe != known.waiting() && Known::covers(seen, known.wait().offset)) all.push_back(seen);
+    return all;
+}
+
+/// The only PE whose last update of the awaited word differs from those that it made on other PEs, two or
+/// more, all alike. Every other PE has updated all PEs alike.
+std::optional<WordUpdates> differs_from_copies(const Known& known, const std::vector<Update>& updates) {
+    const auto alike = [](const UpdateSeen& a, const UpdateSeen& b) {
+        return a.kind == b.kind && a.value == b.value;
+    };
+    std::optional<WordUpdates> found;
+    if (known.has_lost()) return found;
+    for (const auto& [pe, seen] : updates) {
+        std::vector<UpdateSeen> others = of_copies(known, pe);
+        std::vector<int> pes;
+        for (const UpdateSeen& other : others) {
+            if (!alike(other, others.front())) return std::nullopt;
+            pes.push_back(other.pe);
+        }
+        if (others.empty() || alike(seen, others.front())) continue;
+        constexpr std::size_t least = 2;
+        if (found || others.size() < least || seen.kind != others.front().kind) return std::nullopt;
+        std::sort(pes.begin(), pes.end());
+        found = fault(pe, text_of(others.front(), "the awaited word of PE " + common::pe_ranges(pes)) +
+                              ", and " + text_of(seen, "that of " + pe_text(known.waiting())));
+    }
+    return found;
 }
 
 /// An update of the awaited word or of another PE's copy of it.
@@ -295,8 +333,8 @@ WordUpdates by_pattern_of_pes(const Known& known) {
     const bool is_rule = std::all_of(all.begin(), all.end(),
                                      [&](const Sent& sent) { return distance_of(known, sent) == *distance; });
     if (!is_rule) return {};
-    return fault(sender, std::string("is not known to have ") + known.verb() +
-                             " the awaited word, as the pattern of the others has it");
+    return omission(sender, std::string("is not known to have ") + known.verb() +
+                                " the awaited word, as the pattern of the others has it");
 }
 
 /// The one or two PEs that have updated the word of other PEs only. A PE that updated its own comes alone,
@@ -327,8 +365,8 @@ WordUpdates partner(const Known& known) {
     for (const UpdateSeen& seen : known.all_of(known.waiting())) pes.insert(seen.pe);
     if (known.has_lost_any() || pes.size() != 1 || *pes.begin() == known.waiting() || known.n_pes() == 2)
         return {};
-    return fault(*pes.begin(), "is not known to have updated the awaited word, and " +
-                                   pe_text(known.waiting()) + " updates words of this PE alone");
+    return omission(*pes.begin(), "is not known to have updated the awaited word, and " +
+                                      pe_text(known.waiting()) + " updates words of this PE alone");
 }
 
 /// The updates of other words of the same allocation.
@@ -394,10 +432,11 @@ WordUpdates on_other_words(const Known& known) {
             std::find_if(beside.begin(), beside.end(), [&](const Update& one) { return one.pe == owner; });
         if (its != beside.end()) return fault(owner, beside_text(known, *its));
         if (known.has_lost_any()) return {};
-        return fault(owner,
-                     "is not known to have updated the awaited element, and others have updated those "
-                     "beside it");
+        return omission(owner,
+                        "is not known to have updated the awaited element, and others have updated those "
+                        "beside it");
     }
+    if (owner >= 0) return fault(owner, "waits for the element that is its own by the pattern of the others");
     std::vector<std::pair<int, std::string>> texts;
     for (const Update& one : beside) texts.emplace_back(one.pe, beside_text(known, one));
     constexpr std::size_t most = 3;
@@ -416,11 +455,13 @@ WordUpdates updates_of_word_of(const std::vector<PeDoing>& doing, int waiting) {
         return {};
     }
     if (WordUpdates stray = stray_update(known); !stray.text.empty()) return stray;
-    WordUpdates made = joined(updates, known.wait().found);
+    WordUpdates made = joined(updates, known);
     if (const int silent = only_silent(known, updates); silent >= 0)
-        return fault(silent, (known.uses_signals() ? "has not signalled" : "is not known to have updated") +
-                                 (" the awaited word (" + made.text + ")"));
-    if (const std::optional<WordUpdates> fewer = fewer_additions(updates)) return *fewer;
+        return omission(silent,
+                        (known.uses_signals() ? "has not signalled" : "is not known to have updated") +
+                            (" the awaited word (" + made.text + ")"));
+    if (const std::optional<WordUpdates> differs = differs_from_copies(known, updates)) return *differs;
+    if (const std::optional<WordUpdates> fewer = fewer_additions(known, updates)) return *fewer;
     if (const std::optional<Alike> alike = updates_alike(known, updates))
         if (const std::optional<WordUpdates> behind = behind_others(*alike)) return *behind;
     if (made.pes.size() == 1) {

@@ -14,6 +14,8 @@ struct WordUpdates {
     std::vector<int> pes;  ///< that have updated it, or that seem at fault
     /// True if the text tells a mistake. It then says "the awaited word" in place of "it".
     bool tells_fault = false;
+    /// True if the mistake is an update that is missing so far. A PE that waits itself may make it later.
+    bool is_omission = false;
 };
 
 /// `waiting` waits for a word of its own, and `doing` is by PE.
