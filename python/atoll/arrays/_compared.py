@@ -57,7 +57,7 @@ def collective(
         @functools.wraps(function)
         def wrapper(*arguments: P.args, **keywords: P.kwargs) -> R:
             if _libraries.others and not on_gpus:
-                _refuse(called, arguments, keywords)
+                require_host(called, arguments, keywords)
             if _thread.is_inside:
                 return function(*arguments, **keywords)
             # With "**" the keywords are names of the program's own.
@@ -168,7 +168,7 @@ def _distributed(arguments: Any, keywords: Mapping[str, Any]) -> Iterator[Any]:
                 yield each
 
 
-def _refuse(name: str, arguments: Any, keywords: Mapping[str, Any]) -> None:
+def require_host(name: str, arguments: Any, keywords: Mapping[str, Any]) -> None:
     """Raise Unsupported if an array among the arguments is not one of NumPy on hosts."""
     its = library_of(name, arguments, keywords)
     if its is not _libraries.HOST:

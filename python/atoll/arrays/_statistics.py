@@ -10,7 +10,7 @@ import numpy as np
 import atoll
 
 from . import _moves, _picking, _sorting
-from ._compared import collective
+from ._compared import collective, require_host
 from ._teams import _current
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def argwhere(a: DistArray) -> DistArray:
     return _picking.stack(_moves.nonzero(a), 1)
 
 
-@collective()
+@collective(on_gpus=True)
 def histogram(
     a: DistArray,
     bins: Any = 10,
@@ -214,7 +214,7 @@ def histogram(
     return (sums / np.diff(edges) / sums.sum() if density else sums), edges
 
 
-@collective()
+@collective(on_gpus=True)
 def bincount(x: DistArray, /, weights: Any = None, minlength: int = 0) -> Array:
     """Return how often each number from 0 on occurs, or the sums of their weights, on every PE. Collective."""
     counts = _sorting.bincount(x, None, minlength)
@@ -229,6 +229,7 @@ def bincount(x: DistArray, /, weights: Any = None, minlength: int = 0) -> Array:
 def _weights(name: str, a: DistArray, weights: Any) -> Array:
     from ._ufuncs import _common_layout, part_of
 
+    require_host(f"{name} with weights", (a, weights), {})
     if np.shape(weights) != a.shape:
         raise atoll.ShapeMismatch(
             f"{name}: weights of shape {np.shape(weights)} for {a.shape}; they must be equal."

@@ -422,7 +422,13 @@ class Finder {
             if (!waits_for_anybody(pe)) continue;
             const auto known = updates.find(pe);
             const WordUpdates its = known == updates.end() ? WordUpdates{} : known->second;
-            Waiters& group = groups[{of(pe).text, its.text}];
+            // One PE at fault is told once, by the evidence of its first waiter.
+            Waiters& group = groups[{of(pe).text, its.tells_fault ? pe_text(its.pes) : its.text}];
+            if (!group.pes.empty()) {
+                group.pes.push_back(pe);
+                group.needed += waiting_for(pe).size();
+                continue;
+            }
             group.wait = of(pe).text;
             group.pes.push_back(pe);
             group.updates = its;

@@ -116,13 +116,13 @@ std::vector<Update> updates_of_word(const Known& known) {
     return all;
 }
 
-/// "PE 0,2 last added 1 to it, PE 1 last set it to 4". The update that gave the word its value comes last. An
-/// update by the waiting PE is told alone: it has another role than those of others.
+/// "PE 0,2 last added 1 to it, PE 1 last set it to 4". The update that gave the word its value comes last. If
+/// the waiting PE set the word, that is told alone: it is a reset rather than an answer of others.
 WordUpdates joined(const std::vector<Update>& updates, const Known& known) {
     std::map<std::pair<bool, std::string>, std::vector<int>> pes_by_text;
     for (const auto& [pe, seen] : updates) {
         const bool gave_it = seen.kind == UpdateKind::set && seen.value == known.wait().found;
-        const bool is_own = pe == known.waiting();
+        const bool is_own = pe == known.waiting() && seen.kind == UpdateKind::set;
         pes_by_text[{gave_it, (is_own ? "itself " : "") + text_of(seen, "it")}].push_back(pe);
     }
     WordUpdates all;
