@@ -344,18 +344,6 @@ TEST_F(HangCause, ACallOfASmallerTeamIsLeftOut) {
               "sync of team 2 at x.c:5 (main+0x4)");
 }
 
-/// PE 3 is missing in a call of PE 2 alone, and waits in a call of three with PE 1.
-TEST_F(HangCause, ACallOfATeamOfTwoIsLeftOut) {
-    for (const int number : {1, 2, 3}) {
-        common::WaitCopy& one = wait(number, "fcollect", {number == 2 ? 3 : 2}).wait;
-        one.team = number == 2 ? 2 : 1;
-        one.team_id = number == 2 ? 9 : 7;
-        one.call = 1;
-    }
-    EXPECT_EQ(cause(), "PE 3 waits in fcollect of team 1, and PE 2 waits for it in fcollect of team 2");
-    EXPECT_EQ(find_cause(doing).pes, std::vector{3});
-}
-
 /// Only the two waits that close a chain are shown.
 TEST_F(UnsetWord, TheShortestCircle) {
     for (const int number : {0, 1}) {

@@ -139,7 +139,13 @@ def mixed_operands(what: str) -> Iterator[None]:
     ----------
     what
         "refuse", which is so outside: an error. "redistribute": the others are brought to the distribution of the first
-        array, or of `out`. That is collective, also with `out` and `+=`, and takes a temporary part for each.
+        array, or of `out`. That is collective, also with `out` and `+=`, and takes a temporary part for each. All PEs
+        pass the same word.
+
+    Returns
+    -------
+    contextlib.AbstractContextManager
+        For a `with` statement.
 
     Raises
     ------

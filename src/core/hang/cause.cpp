@@ -267,19 +267,12 @@ class Finder {
         return waiters;
     }
 
-    /// A circle of two PEs in calls of different teams. At fault is the PE that alone is missing in one call.
-    /// If that holds for both, it is the one that is missing in the call of fewer PEs.
+    /// A circle of two PEs in calls of different teams, of which one call lacks the other PE alone. That one
+    /// has left the call out.
     std::optional<Cause> left_out(const std::vector<int>& path) const {
         if (path.size() != 2 || of(path[0]).wait.call == 0 || of(path[1]).wait.call == 0) return std::nullopt;
-        bool first_lacks_one = targets(path[0]).size() == 1;
-        if (first_lacks_one == (targets(path[1]).size() == 1)) {
-            const std::size_t in_first = waiters_beside(path[0]).size();
-            const std::size_t in_second = waiters_beside(path[1]).size();
-            if (!first_lacks_one || of(path[0]).wait.team_id == of(path[1]).wait.team_id ||
-                in_first == in_second)
-                return std::nullopt;
-            first_lacks_one = in_first < in_second;
-        }
+        const bool first_lacks_one = targets(path[0]).size() == 1;
+        if (first_lacks_one == (targets(path[1]).size() == 1)) return std::nullopt;
         const int absent = first_lacks_one ? path[1] : path[0], other = first_lacks_one ? path[0] : path[1];
         const std::vector<int> waiters = waiters_beside(other);
         const auto text = [&](int pe) {

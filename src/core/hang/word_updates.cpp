@@ -436,7 +436,9 @@ WordUpdates on_other_words(const Known& known) {
                         "is not known to have updated the awaited element, and others have updated those "
                         "beside it");
     }
-    if (owner >= 0) return fault(owner, "waits for the element that is its own by the pattern of the others");
+    constexpr std::size_t least = 2;  // updates that make a pattern
+    if (owner >= 0 && beside.size() >= least)
+        return fault(owner, "waits for the element that is its own by the pattern of the others");
     std::vector<std::pair<int, std::string>> texts;
     for (const Update& one : beside) texts.emplace_back(one.pe, beside_text(known, one));
     constexpr std::size_t most = 3;
