@@ -23,7 +23,7 @@ ARGUMENTS = {
     "life": ["60"],
     "poisson": ["60"],
     "lattice": ["4", "4"],
-    "molecules": ["7", "60"],
+    "molecules": ["7", "40"],
     "image": ["60"],
 }
 # Unbuffered, Python writes a line's end on its own, and lines of several PEs mix.
@@ -92,7 +92,7 @@ def test_lattice(n_pes: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("n_pes", [1, 2, 3])
 def test_molecules(n_pes: int, tmp_path: Path) -> None:
     said = run(n_pes, ROOT / "examples/27_molecules/molecules.py", tmp_path)
-    found = re.fullmatch(r"343 atoms in 3\^3 cells on \d PEs, 60 steps: (\d+) times .*, as by one PE\n", said)
+    found = re.fullmatch(r"343 atoms in 3\^3 cells on \d PEs, 40 steps: (\d+) times .*, as by one PE\n", said)
     assert found, said
     assert (int(found[1]) > 0) == (n_pes > 1)
 
