@@ -59,7 +59,7 @@ int config_command(const Arguments& given) {
     for (const std::string& argument : given) {
         const bool is_both = argument == "--nvshmem-home";
         arguments.push_back(is_both ? "--nvshmem" : argument);
-        if (is_both) arguments.push_back("--home");
+        if (is_both) arguments.emplace_back("--home");
     }
     const Library* library = nullptr;
     std::string part;
