@@ -6,9 +6,11 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_strin
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
 # Without LLVM's own program Clang's reports have addresses in place of names.
-for options in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS; do
-    export "$options=${!options}:external_symbolizer_path=$(command -v addr2line)"
-done
+if command -v addr2line >/dev/null; then
+    for options in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS; do
+        export "$options=${!options}:external_symbolizer_path=$(command -v addr2line)"
+    done
+fi
 
 scripts/setup.sh sanitizers || true # GCC's serve, too
 for preset in asan tsan; do

@@ -215,6 +215,55 @@ def test_everyday_functions_are_numpys(job: Job, n: int, rounds: int) -> None:
     assert job("distributed_everyday.py", n, str(rounds)).stdout == "9 checks\n"
 
 
+def test_arrays_in_place_over_a_smaller_team(job: Job) -> None:
+    """PEs have other numbers in it than in the world team."""
+    done = job(
+        """
+        import numpy as np
+        from atoll import arrays
+        atoll.init()
+        arrays.reserve(1 << 20)
+        team = atoll.WORLD.split(color=int(atoll.my_pe() > 0))
+        a = arrays.zeros(6, team=team)
+        a += np.arange(6.0)
+        c = arrays.from_array(np.arange(6.0), team=team, dist="cyclic")
+        with arrays.mixed_operands("redistribute"):
+            a += c
+        np.add(a, 1, out=a)
+        assert (a.to_numpy() == 2 * np.arange(6.0) + 1).all(), a.to_numpy()
+        """,
+        3,
+    )
+    assert done.stdout == ""
+
+
+def test_infinities_of_exact_sums_and_means(job: Job) -> None:
+    done = job(
+        """
+        import numpy as np
+        from atoll import arrays
+        atoll.init()
+        z = arrays.from_array(np.array([1 + 0j, complex(2, np.inf), 3]))
+        assert z.sum(reproducible=True) == complex(6, np.inf)
+        for x in ([1e308, 1e308, -np.inf], [1e308, -np.inf, 1e308]):
+            assert arrays.from_array(np.array(x)).sum(reproducible=True) == -np.inf
+        x = arrays.from_array(np.array([1.0, np.inf, 3.0]))
+        assert np.average(x, weights=np.ones(3)) == np.inf
+        for wrong in (
+            lambda: np.average(x, weights=np.zeros(3)),
+            lambda: arrays.from_array(np.ones(3), local=np.ones(1) if atoll.my_pe() == 1 else None),
+        ):
+            try:
+                wrong()
+            except (ZeroDivisionError, ValueError) as error:
+                if atoll.my_pe() == 0:
+                    print(type(error).__name__)
+        """,
+        3,
+    )
+    assert done.stdout == "ZeroDivisionError\nValueError\n"
+
+
 def test_files_checkpoints_and_pictures(job: Job, tmp_path: Path) -> None:
     """A job dies while it writes its second checkpoint; jobs of other numbers of PEs find the first."""
     assert job("distributed_files.py", 2, "end", str(tmp_path), ok=False).returncode != 0

@@ -100,16 +100,16 @@ def compared(
     with _current.over(team or team_of(name, arguments, keywords, keywords.get("team")), its, name):
         _thread.is_inside = True
         try:
-            is_much, made = _dropped.is_much(), _dropped.made
+            is_much = _dropped.is_much()
             if are_compared():
                 is_much = _compare(name, arguments, keywords, is_much)
             elif _current.n_pes() > 1:
                 is_much = False  # no PE knows of the others
-            with _numpy_warnings.named(name):
-                result = function()
-            if is_much and _dropped.made == made and _current.n_pes() == atoll.WORLD.n_pes():
+            # All PEs are known to make this call. The function may raise an error on one of them.
+            if is_much and _current.n_pes() == atoll.WORLD.n_pes():
                 _dropped.free()
-            return result
+            with _numpy_warnings.named(name):
+                return function()
         finally:
             _thread.is_inside = False
 

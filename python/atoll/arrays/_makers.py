@@ -17,7 +17,7 @@ from ._compared import are_compared, checksum, collective
 from ._libraries import on_host
 from ._moves import require_keywords
 from ._teams import _current
-from ._teams._exchange import from_root
+from ._teams._exchange import from_root, gathered
 from ._together import first_difference
 from ._ufuncs import fill
 from ._updates._joined import joined
@@ -296,10 +296,11 @@ def from_array(
         checksum, unless ATOLL_CHECK=none.
     """
     require_keywords("from_array", distribution)
+    has = gathered((array is not None, local is not None))
+    if any(each[1] for each in has) and (root is not None or any(each[0] for each in has)):
+        raise ValueError("from_array(): pass either local= for this PE's part, or the whole array.")
     if array is None and root is None:
         return joined(None if local is None else on_host(local), distribution)
-    if local is not None:
-        raise ValueError("from_array(): pass either local= for this PE's part, or the whole array.")
     if root is None:
         given = np.asarray(on_host(array))
         _compare(given)

@@ -81,8 +81,11 @@ def average(a: DistArray, axis: Any = None, weights: Any = None, *, keepdims: bo
                 f"average: weights of shape {np.shape(weights)} for an array of {a.shape}; expected the same, or one axis."
             )
         weights = np.asarray(weights).reshape([-1 if i == axis % a.ndim else 1 for i in range(a.ndim)])
-    total = (a * weights).sum(axis, keepdims=keepdims)
-    return total / (a * 0 + weights).sum(axis, keepdims=keepdims)
+    its = weights if type(weights) is type(a) else np.broadcast_to(np.asarray(weights), a.shape)
+    divisor = its.sum(axis=axis, keepdims=keepdims)
+    if np.any(divisor == 0):
+        raise ZeroDivisionError("average: the weights sum to zero.")
+    return (a * weights).sum(axis, keepdims=keepdims) / divisor
 
 
 def nansum(a: DistArray, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:

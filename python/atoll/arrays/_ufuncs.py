@@ -16,7 +16,7 @@ import numpy as np
 import atoll
 
 from . import _libraries
-from ._compared import compared, library_of
+from ._compared import compared, library_of, team_of
 from ._layout import Layout, layout
 from ._libraries import _numpy_warnings
 from ._methods import function_of
@@ -43,7 +43,9 @@ def apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict[
     """Compute `ufunc(*inputs)`; see `DistArray.__array_ufunc__`. Collective without `out`."""
     name = f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
     if "out" in keywords:  # no PE waits for another
-        with _numpy_warnings.named(name):
+        operands = (*inputs, *keywords["out"])
+        its = library_of(name, operands, {})
+        with _current.over(team_of(name, operands, {}, None), its, name), _numpy_warnings.named(name):
             return _apply(ufunc, method, inputs, keywords)
     return compared(name, inputs, keywords, lambda: _apply(ufunc, method, inputs, keywords))
 

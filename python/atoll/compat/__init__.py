@@ -186,7 +186,7 @@ def _number() -> str:
     if _atoll.is_initialized():  # the variable of `atoll run` is used up then
         return str(_atoll.my_pe())
     if "ATOLL_LAUNCHED" in os.environ:
-        return os.environ["ATOLL_LAUNCHED"].split(":")[1]
+        return (os.environ["ATOLL_LAUNCHED"].split(":")[1:2] or ["0"])[0]
     return next((os.environ[name] for name in _NUMBERS if name in os.environ), "0")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import enum
 import importlib
@@ -148,8 +149,9 @@ def _refuse_real_library() -> None:
     process.dladdr.argtypes = [ctypes.c_void_p, ctypes.POINTER(_Place)]
     process.dladdr(ctypes.cast(function, ctypes.c_void_p), ctypes.byref(place))
     file = (place.file or b"a file without a name").decode()
-    if place.file and hasattr(ctypes.CDLL(file), "atoll_nvshmem_init_attr"):  # Atoll's own
-        return
+    with contextlib.suppress(OSError):  # a program's own file cannot be loaded
+        if place.file and hasattr(ctypes.CDLL(file), "atoll_nvshmem_init_attr"):  # Atoll's own
+            return
     raise NvshmemError(
         f"nvshmem.core.init: another library with NVSHMEM's names is loaded in this process: {file}. Start the program "
         "without it: LD_PRELOAD or ctypes.CDLL names it, or a module that the program imports."

@@ -10,15 +10,12 @@ MUCH = 1 << 20  # bytes: smaller arrays wait for the next allocation
 
 dropped_bytes = 0
 """Of this PE's blocks that were dropped since the last allocation."""
-made = 0
-"""Allocations over all PEs, equally many on each."""
 
 
 def note_allocation() -> None:
     """Note an allocation over all PEs, which has freed what all of them had dropped."""
-    global dropped_bytes, made
+    global dropped_bytes
     dropped_bytes = 0
-    made += 1
 
 
 def note_drop(nbytes: int) -> None:

@@ -38,7 +38,10 @@ def without_masks(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
             continue
         axes = shape[len(found) : len(found) + given.ndim]
         if any(each is Ellipsis for each in keys[:number]):
-            rest = sum(getattr(each, "ndim", 1) for each in keys[number + 1 :])
+            later = (np.asarray(each) if isinstance(each, list) else each for each in keys[number + 1 :])
+            rest = sum(
+                each.ndim if getattr(each, "dtype", None) == np.bool_ and each.ndim else 1 for each in later
+            )
             axes = shape[len(shape) - rest - given.ndim : len(shape) - rest]
         if axes != given.shape:
             raise IndexError(f"a mask has shape {given.shape}; expected {axes}, the shape of its axes.")
