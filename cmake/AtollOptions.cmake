@@ -96,9 +96,9 @@ if(ATOLL_SANITIZE)
     add_compile_options(${_flags})
     add_link_options(${_flags})
 endif()
-# Parts that need no speed under Clang's sanitizers: fronts of one line a function, the launcher, and the tests.
+# Parts that need no speed under the address sanitizer: fronts of one line a function, the launcher, and the tests.
 set(ATOLL_QUICK "")
-if(ATOLL_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+if(ATOLL_SANITIZE MATCHES "address")
     set(ATOLL_QUICK -O0)
 endif()
 # A library that lacks a symbol does not link. With Clang's sanitizers the program has their symbols.

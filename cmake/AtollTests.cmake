@@ -34,7 +34,7 @@ set(ATOLL_TEST_FLAGS $<$<CONFIG:Release>:-Og> ${ATOLL_QUICK})
 if(ATOLL_SANITIZE MATCHES "undefined")
     # Optimising the checks takes GCC as long as all else. The address sanitizer finds what these three find, or nearly so;
     # the library has them.
-    list(APPEND ATOLL_TEST_FLAGS -O0 -fno-sanitize=null,object-size,vptr)
+    list(APPEND ATOLL_TEST_FLAGS -fno-sanitize=null,object-size,vptr)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     list(APPEND ATOLL_TEST_FLAGS $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)   # guesses more where it inlines less

@@ -266,7 +266,7 @@ def layout(
     ValueError
         If the grid, the distribution or the halo do not fit the shape or the number of PEs.
     """
-    lengths = tuple(operator.index(n) for n in (shape if isinstance(shape, Iterable) else (shape,)))
+    lengths = numbers_of(shape)
     if any(n < 0 for n in lengths):
         raise ValueError(f"shape {lengths} has a negative length.")
     if not lengths:
@@ -279,6 +279,11 @@ def layout(
     parts = _grid_of(lengths, n_pes, grid, kinds)
     axes = tuple(_axis_of(n, p, kind) for n, p, kind in zip(lengths, parts, kinds, strict=True))
     return Layout(axes, _halo_of(halo, axes))
+
+
+def numbers_of(given: int | Iterable[int]) -> tuple[int, ...]:
+    """Return a number for each axis, of one number for the only axis or of several."""
+    return tuple(operator.index(n) for n in (given if isinstance(given, Iterable) else (given,)))
 
 
 def _grid_of(
@@ -295,7 +300,7 @@ def _grid_of(
         free = best_grid([n for n, f in zip(lengths, fixed, strict=True) if not f], n_pes // rest)
         left = iter(free)
         return tuple(f or next(left) for f in fixed)
-    given = tuple(operator.index(n) for n in (grid if isinstance(grid, Iterable) else (grid,)))
+    given = numbers_of(grid)
     if len(given) != len(lengths):
         raise ValueError(f"grid {given} has {len(given)} axes, and the array has {len(lengths)}.")
     if any(n < 1 for n in given):

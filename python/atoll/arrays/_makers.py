@@ -17,7 +17,7 @@ from ._compared import are_compared, checksum, collective
 from ._libraries import on_host
 from ._moves import require_keywords
 from ._teams import _current
-from ._teams._exchange import from_root, gathered
+from ._teams._exchange import gathered
 from ._together import first_difference
 from ._ufuncs import fill
 from ._updates._joined import joined
@@ -296,14 +296,14 @@ def from_array(
         checksum, unless ATOLL_CHECK=none.
     """
     require_keywords("from_array", distribution)
-    has = gathered((array is not None, local is not None))
-    if any(each[1] for each in has) and (root is not None or any(each[0] for each in has)):
-        raise ValueError("from_array(): pass either local= for this PE's part, or the whole array.")
+    both = ValueError("from_array(): pass either local= for this PE's part, or the whole array.")
     if array is None and root is None:
         return joined(None if local is None else on_host(local), distribution)
     if root is None:
         given = np.asarray(on_host(array))
-        _compare(given)
+        _compare(given if local is None else None)
+        if local is not None:
+            raise both
         made = DistArray(given.shape, given.dtype, **distribution)
         made.local[...] = made._library.array(given[made._layout.mesh(_current.my_pe())])
         _current.barrier()
@@ -313,7 +313,10 @@ def from_array(
         array = on_host(array)
         described = ("nothing", None) if array is None else (np.asarray(array).shape, np.asarray(array).dtype)
     check_pe("from_array", "root", root, _current.team())
-    shape, dtype = from_root(described, root)
+    every = gathered((described, local is not None))
+    if any(has_local for _, has_local in every):
+        raise both
+    shape, dtype = every[root][0]
     if shape == "nothing":
         raise ValueError(f"from_array(root={root}): PE {root} passed no array.")
     made = DistArray(shape, dtype, **distribution)
@@ -323,11 +326,12 @@ def from_array(
     return made
 
 
-def _compare(given: np.ndarray[Any, Any]) -> None:
-    """Raise on every PE if the PEs' arrays differ."""
+def _compare(given: np.ndarray[Any, Any] | None) -> None:
+    """Raise on every PE if the PEs' arrays differ; None for one that is of no use."""
     if not are_compared():
         return
-    difference = first_difference((given.shape, given.dtype.str, checksum(given)))
+    mine = None if given is None else (given.shape, given.dtype.str, checksum(given))
+    difference = first_difference(mine)
     if difference is None:
         return
     pe, first, other = difference

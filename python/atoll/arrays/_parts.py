@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
@@ -419,16 +419,8 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         IndexError
             If the box has a negative step.
         """
-        wanted, its = self._forward(box, "get_nbi"), self._library
-        if tuple(out.shape) != wanted.visible or its.dtype(out) != self.dtype:
-            raise atoll.ShapeMismatch(
-                f"a.get_nbi(): out has shape {tuple(out.shape)} and dtype {out.dtype}; the box has {wanted.visible} of "
-                f"{self.dtype}."
-            )
-        target = out[tuple(None if axis in wanted.dropped else slice(None) for axis in range(self.ndim))]
-        for piece in self._layout.pieces(wanted):
-            here = its.raw(target[piece.place])
-            atoll.get_nbi(here, self._raw[piece.local], piece.pe, team=self._team)
+        for part, own, pe in self._pieces_beside("get_nbi", box, "out", out):
+            atoll.get_nbi(own, part, pe, team=self._team)
 
     def put_nbi(self, box: Any, value: Array) -> None:
         """Write an array into a box. Do not change the array before `atoll.quiet()`. Not collective.
@@ -449,15 +441,20 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         IndexError
             If the box has a negative step.
         """
-        wanted, its = self._forward(box, "put_nbi"), self._library
-        if tuple(value.shape) != wanted.visible or its.dtype(value) != self.dtype:
+        for part, own, pe in self._pieces_beside("put_nbi", box, "the value", value):
+            atoll.put_nbi(part, own, pe, team=self._team)
+
+    def _pieces_beside(self, call: str, box: Any, name: str, array: Array) -> Iterator[tuple[Any, Any, int]]:
+        """Yield the pieces of a box in the PEs' parts, those of an array of its shape, and the PEs."""
+        wanted, its = self._forward(box, call), self._library
+        if tuple(array.shape) != wanted.visible or its.dtype(array) != self.dtype:
             raise atoll.ShapeMismatch(
-                f"a.put_nbi(): the value has shape {tuple(value.shape)} and dtype {value.dtype}; the box has "
+                f"a.{call}(): {name} has shape {tuple(array.shape)} and dtype {array.dtype}; the box has "
                 f"{wanted.visible} of {self.dtype}."
             )
-        given = value[tuple(None if axis in wanted.dropped else slice(None) for axis in range(self.ndim))]
+        whole = array[tuple(None if axis in wanted.dropped else slice(None) for axis in range(self.ndim))]
         for piece in self._layout.pieces(wanted):
-            atoll.put_nbi(self._raw[piece.local], its.raw(given[piece.place]), piece.pe, team=self._team)
+            yield self._raw[piece.local], its.raw(whole[piece.place]), piece.pe
 
     def _forward(self, box: Any, call: str) -> Box:
         wanted = self._layout.box(box)

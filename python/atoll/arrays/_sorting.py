@@ -134,13 +134,8 @@ def histogram(
 
 
 @collective(on_gpus=True)
-def bincount(a: DistArray, weights: None = None, minlength: int = 0) -> Array:
+def bincount(a: DistArray, minlength: int = 0) -> Array:
     """Return how often each number from 0 on occurs, as a NumPy array on every PE. Collective."""
-    if weights is not None:
-        raise TypeError(
-            "bincount of a distributed array takes no weights; add them to a distributed array of the counts' length by "
-            "counts.at[a.local].add(weights), then atoll.barrier_all()."
-        )
     if a.dtype.kind not in "biu" or a.ndim != 1:
         raise TypeError(f"bincount: shape {a.shape} and dtype {a.dtype}; expected one axis of integers.")
     length = max(minlength, int(a.max()) + 1 if a.size else 0)

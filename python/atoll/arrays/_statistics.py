@@ -220,7 +220,7 @@ def histogram(
 @collective(on_gpus=True)
 def bincount(x: DistArray, /, weights: Any = None, minlength: int = 0) -> Array:
     """Return how often each number from 0 on occurs, or the sums of their weights, on every PE. Collective."""
-    counts = _sorting.bincount(x, None, minlength)
+    counts = _sorting.bincount(x, minlength)
     if weights is None or not len(counts):
         return counts
     its = _weights("bincount", x, weights).astype(np.float64)

@@ -367,73 +367,71 @@ class Finder {
                      pes};
     }
 
+    struct Awaited {
+        WordUpdates updates;
+        bool is_root = false;  ///< no PE is known to have updated the word
+    };
     /// PEs that wait alike, and the known updates of their words, which are alike, too.
     struct Waiters {
         std::string wait;
         std::vector<int> pes;
-        WordUpdates updates;
-        bool is_root = false;    ///< no PE is known to have updated the word
+        Awaited word;
         std::size_t needed = 0;  ///< the number of PEs that wait for these
     };
 
     /// The known updates of the word of each PE that waits for one. A PE that waits for a word itself may
     /// make its update after that wait. So its omission is no fault, if a word that no PE updates is awaited
     /// too.
-    std::map<int, WordUpdates> updates_by_waiter() const {
-        std::map<int, WordUpdates> all;
+    std::map<int, Awaited> awaited_words() const {
+        const bool is_lost = std::any_of(doing_.begin(), doing_.end(), [](const PeDoing& one) {
+            return one.signals_lost || one.writes_lost;
+        });
+        std::map<int, Awaited> all;
         bool has_root = false;
         for (const int pe : waiting_) {
-            if (awaited_by(doing_, pe).empty() && tells_word(of(pe)))
-                all[pe] = updates_of_word_of(doing_, pe);
-            has_root = has_root || (all.contains(pe) && is_root(pe, all[pe]));
+            if (!awaited_by(doing_, pe).empty() || of(pe).wait.word_bytes == 0) continue;
+            Awaited& word = all[pe];
+            word.updates = updates_of_word_of(doing_, pe);
+            word.is_root = !is_lost && word.updates.text.empty();
+            has_root = has_root || word.is_root;
         }
         for (bool changes = has_root; changes;) {
             changes = false;
-            for (auto& [pe, updates] : all) {
-                if (!updates.is_omission) continue;
-                const auto next = all.find(updates.pes.front());
-                if (next == all.end() || next->second.tells_fault) continue;
-                updates = {};
+            for (auto& [pe, word] : all) {
+                if (!word.updates.is_omission) continue;
+                const auto next = all.find(word.updates.pes.front());
+                if (next == all.end() || next->second.updates.tells_fault) continue;
+                word.updates = {};
                 changes = true;
             }
         }
         return all;
     }
-    static bool tells_word(const PeDoing& one) { return one.wait.word_bytes != 0; }
-    bool is_root(int pe, const WordUpdates& updates) const {
-        const bool is_lost = std::any_of(doing_.begin(), doing_.end(), [](const PeDoing& one) {
-            return one.signals_lost || one.writes_lost;
-        });
-        return !is_lost && tells_word(of(pe)) && updates.text.empty();
-    }
 
     /// Waits for words that no PE is known to end. The likeliest causes come first.
     std::vector<Waiters> waiters_for_words() const {
-        const std::map<int, WordUpdates> updates = updates_by_waiter();
+        const std::map<int, Awaited> words = awaited_words();
         std::map<std::pair<std::string, std::string>, Waiters> groups;
         for (const int pe : waiting_) {
             if (!waits_for_anybody(pe)) continue;
-            const auto known = updates.find(pe);
-            const WordUpdates its = known == updates.end() ? WordUpdates{} : known->second;
-            // One PE at fault is told once, by the evidence of its first waiter.
+            const auto known = words.find(pe);
+            const Awaited word = known == words.end() ? Awaited{} : known->second;
+            // Waiters whose words one PE is to blame for are a group, with the evidence of the first.
+            const WordUpdates& its = word.updates;
             Waiters& group = groups[{of(pe).text, its.tells_fault ? pe_text(its.pes) : its.text}];
-            if (!group.pes.empty()) {
-                group.pes.push_back(pe);
-                group.needed += waiting_for(pe).size();
-                continue;
+            if (group.pes.empty()) {
+                group.wait = of(pe).text;
+                group.word = word;
             }
-            group.wait = of(pe).text;
             group.pes.push_back(pe);
-            group.updates = its;
-            group.is_root = known != updates.end() && is_root(pe, updates_of_word_of(doing_, pe));
             group.needed += waiting_for(pe).size();
         }
         std::vector<Waiters> all;
         for (const auto& [key, group] : groups) all.push_back(group);
         const auto rank = [](const Waiters& one) {
-            return std::pair(one.updates.tells_fault ? 0
-                             : one.is_root           ? 1
-                                                     : 2,
+            return std::pair(one.word.updates.tells_fault ? 0
+                             : one.word.is_root           ? 1
+                                                          : 2,
                              -static_cast<long>(one.needed));
         };
         std::stable_sort(all.begin(), all.end(),
@@ -444,17 +442,19 @@ class Finder {
     /// The text of one wait, the faults of which are told unless `is_new` is false.
     std::string waiters_for_word_text(const Waiters& one, bool is_new, bool says_root) const {
         std::string text;
-        if (one.updates.tells_fault && is_new) {
-            text = one.updates.text + "; ";
-            if (one.updates.is_omission && has_ended(of(one.updates.pes[0]))) {
-                const std::string pe = pe_text(one.updates.pes);
-                text = pe + " " + common::state_text(of(one.updates.pes[0]).state) + ", and" +
+        if (one.word.updates.tells_fault && is_new) {
+            text = one.word.updates.text + "; ";
+            if (one.word.updates.is_omission && has_ended(of(one.word.updates.pes[0]))) {
+                const std::string pe = pe_text(one.word.updates.pes);
+                text = pe + " " + common::state_text(of(one.word.updates.pes[0]).state) + ", and" +
                        text.substr(pe.size());
             }
         }
         text += pe_text(one.pes) + verb(one.pes, " waits", " wait") + " in " + one.wait;
-        if (!one.updates.tells_fault && !one.updates.text.empty()) text += " (" + one.updates.text + ")";
-        return text + (says_root && one.is_root ? ", for a word that no PE is known to have updated" : "");
+        if (!one.word.updates.tells_fault && !one.word.updates.text.empty())
+            text += " (" + one.word.updates.text + ")";
+        return text +
+               (says_root && one.word.is_root ? ", for a word that no PE is known to have updated" : "");
     }
     static bool has_ended(const PeDoing& one) { return one.state >= PeState::finalized; }
 
@@ -468,13 +468,13 @@ class Finder {
         std::string text;
         if (!pes.empty()) text = pe_text(pes) + verb(pes, " is", " are") + " in finalize, and ";
         const bool are_roots =
-            std::all_of(all.begin(), all.end(), [](const Waiters& one) { return one.is_root; });
+            std::all_of(all.begin(), all.end(), [](const Waiters& one) { return one.word.is_root; });
         constexpr std::size_t most = 2;
         std::vector<int> unshown;
         std::set<int> senders;
         std::set<std::vector<int>> told;  // PEs at fault
         for (std::size_t i = 0; i < all.size(); ++i) {
-            const WordUpdates& updates = all[i].updates;
+            const WordUpdates& updates = all[i].word.updates;
             if (i < most) {
                 text += (i == 0 ? "" : "; ") +
                         waiters_for_word_text(all[i], told.insert(updates.pes).second, !are_roots);

@@ -117,7 +117,7 @@ std::vector<Update> updates_of_word(const Known& known) {
 }
 
 /// "PE 0,2 last added 1 to it, PE 1 last set it to 4". The update that gave the word its value comes last. If
-/// the waiting PE set the word, that is told alone: it is a reset rather than an answer of others.
+/// the waiting PE set the word, the text has "itself": a reset, rather than an answer of others.
 WordUpdates joined(const std::vector<Update>& updates, const Known& known) {
     std::map<std::pair<bool, std::string>, std::vector<int>> pes_by_text;
     for (const auto& [pe, seen] : updates) {

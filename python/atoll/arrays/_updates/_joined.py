@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import operator
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._layout import numbers_of
 from .._teams import _current
 from .._teams._exchange import gathered
 
@@ -43,7 +42,7 @@ def joined(part: Any, distribution: dict[str, Any]) -> DistArray:
                 f"{its}. Expected the same dtype and number of axes, one or more."
             )
     given = distribution.pop("grid", None)
-    grid = (len(every), *(1,) * (len(first) - 1)) if given is None else _numbers(given)
+    grid = (len(every), *(1,) * (len(first) - 1)) if given is None else numbers_of(given)
     if len(grid) != len(first) or np.prod(grid) != len(every):
         raise ValueError(
             f"from_array(local=..., grid={given!r}): expected one number for each of the {len(first)} axes, whose product "
@@ -56,10 +55,6 @@ def joined(part: Any, distribution: dict[str, Any]) -> DistArray:
     made.local[...] = made._library.array(mine)
     _current.barrier()
     return made
-
-
-def _numbers(grid: Any) -> tuple[int, ...]:
-    return tuple(operator.index(n) for n in (grid if isinstance(grid, Iterable) else (grid,)))
 
 
 def _bounds(axis: int, n: int, places: list[tuple[int, ...]], shapes: list[tuple[int, ...]]) -> list[int]:
