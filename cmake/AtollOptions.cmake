@@ -87,6 +87,12 @@ if(ATOLL_SANITIZE)
         # GCC's names for what it sanitizes, which our sources ask for.
         if(ATOLL_SANITIZE MATCHES "thread")
             add_compile_definitions(__SANITIZE_THREAD__)
+            # The runtime has static objects. Inside the program PEs would share them with the program's own.
+            execute_process(COMMAND "${CMAKE_CXX_COMPILER}"
+                                    -print-file-name=libclang_rt.tsan-${CMAKE_SYSTEM_PROCESSOR}.so
+                            OUTPUT_VARIABLE _runtime OUTPUT_STRIP_TRAILING_WHITESPACE)
+            cmake_path(GET _runtime PARENT_PATH _runtime)
+            add_link_options(-shared-libsan "-Wl,-rpath,${_runtime}")
         else()
             add_compile_definitions(__SANITIZE_ADDRESS__)
         endif()
@@ -96,9 +102,9 @@ if(ATOLL_SANITIZE)
     add_compile_options(${_flags})
     add_link_options(${_flags})
 endif()
-# Parts that need no speed under the address sanitizer: fronts of one line a function, the launcher, and the tests.
+# Parts that need no speed under sanitizers: fronts of one line a function, the launcher, and the tests.
 set(ATOLL_QUICK "")
-if(ATOLL_SANITIZE MATCHES "address")
+if(ATOLL_SANITIZE)
     set(ATOLL_QUICK -O0)
 endif()
 # A library that lacks a symbol does not link. With Clang's sanitizers the program has their symbols.

@@ -144,15 +144,14 @@ cxx_tests() {
 # closing SUITE...: the table and the one closing line; fails where anything failed.
 closing() { python3 scripts/summary.py close "${@/#/$results/}"; }
 
-# The Clang of Debian 12 and 13 whose address sanitizer is used. Its programs compile in half of GCC's time, and tests
-# under it need two thirds. GCC serves where it is missing, and for threads: static objects are not symmetric in programs
-# with Clang's thread sanitizer.
+# The Clang of Debian 12 and 13 whose sanitizers are used. Its programs compile in half of GCC's time, and tests under it
+# need two thirds. GCC serves where it is missing.
 sanitizer=19
 # configure PRESET, and build targets of it (all by default).
 configure() {
     local compilers=()
     case $1 in
-        asan)
+        asan | tsan)
             if has_sanitizers; then
                 compilers=(-DCMAKE_C_COMPILER=clang-$sanitizer -DCMAKE_CXX_COMPILER=clang++-$sanitizer)
             fi
