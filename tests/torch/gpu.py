@@ -1,4 +1,4 @@
-"""Runs gpu_cases.py, gpu_symmetric_cases.py and gpu_array_cases.py on GPUs: ranks in turn take the GPUs that there are.
+"""Runs the cases of GPUs, and parallel_cases.py, on GPUs: ranks in turn take the GPUs that there are.
 
     python gpu.py [--ranks N] [--limit SECONDS] [CASE...]
 
@@ -23,6 +23,7 @@ from pathlib import Path
 import gpu_array_cases  # noqa: F401 (registers the cases)
 import gpu_cases  # noqa: F401 (as well)
 import gpu_symmetric_cases  # noqa: F401 (as well)
+import parallel_cases
 import torch
 import torch.distributed as dist
 from ranks import CASES, run_case
@@ -57,6 +58,7 @@ def start_up(rank: int, size: int, folder: str, progress: Progress, limit: timed
     progress.add("step", f"GPU {device.index}")
     torch.cuda.set_device(device)
     torch.ones(1, device="cuda").sum().item()
+    parallel_cases.DEVICE = device
     progress.add("step", "init_process_group")
     store = dist.FileStore(f"{folder}/store", size)
     # With device_id, as programs on GPUs begin; then new_group takes other paths of PyTorch.

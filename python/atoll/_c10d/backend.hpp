@@ -9,6 +9,11 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include <c10/util/ScopeExit.h>
+#if __has_include(<torch/headeronly/version.h>)
+#include <torch/headeronly/version.h>
+#else
+#include <torch/version.h>
+#endif
 
 #include <optional>
 
@@ -57,7 +62,11 @@ class AtollBackend : public c10d::Backend {
     at::Tensor allocateTensor(long size, at::TensorOptions options) override;
     bool supportsTensorAlloc(c10::DeviceIndex device) override;
 
-    bool supportsSplitting() const override { return true; }
+    /// Before 2.15 PyTorch takes any backend that can split for one of the group that it makes, so it refuses groups
+    /// of NCCL beside ours. Its `split_group` knows PyTorch's own backends only, so nothing is lost.
+    bool supportsSplitting() const override {
+        return TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 15);
+    }
     c10::intrusive_ptr<Backend> split(const c10::intrusive_ptr<c10d::Store>& store,
                                       const std::vector<int>& ranks,
                                       const c10::intrusive_ptr<Options>& options) override;
