@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from atoll import _atoll
-from atoll.arrays import _axis, _layout, _methods, _sorting, _ufuncs
+from atoll.arrays import _axis, _layout, _ufuncs
 from atoll.arrays._axis import Axis, Range
+from atoll.arrays._functions import _sorting, _table
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jobs import ROOT, Job
@@ -295,7 +296,7 @@ EXIST, MISSING = (
 def test_the_page_lists_what_exists() -> None:
     """Functions under "are missing" are refused. Every name of the standard is in one column."""
     strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
-    known = {*_ufuncs._METHODS, *_ufuncs._ELEMENTWISE, *_methods.FUNCTIONS}
+    known = {*_ufuncs._METHODS, *_ufuncs._ELEMENTWISE, *_table.FUNCTIONS}
     assert not {name for name in MISSING if getattr(np, name, None) in known}
     others = {"ArrayAPIStrictFlags", "Device", "ModuleType", "bool"}
     names = {name for name in dir(strict) if callable(getattr(strict, name)) and name not in others}

@@ -18,6 +18,7 @@ from ._axis import Axis, Range
 from ._teams import _current
 
 Width = tuple[int, int]
+Dist = str | Sequence[int] | Sequence[str | Sequence[int]]
 
 
 @dataclass(slots=True)

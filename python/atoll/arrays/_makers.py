@@ -14,8 +14,8 @@ import numpy as np
 from .._objects import check_pe
 from ._array import DistArray
 from ._compared import are_compared, checksum, collective
+from ._functions._moves import require_keywords
 from ._libraries import on_host
-from ._moves import require_keywords
 from ._teams import _current
 from ._teams._exchange import gathered
 from ._together import first_difference

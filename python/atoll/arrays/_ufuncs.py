@@ -17,11 +17,11 @@ import atoll
 
 from . import _libraries
 from ._compared import compared, library_of, team_of
+from ._functions._products import matmul
+from ._functions._scans import accumulate
+from ._functions._table import function_of
 from ._layout import Layout, layout
 from ._libraries import _numpy_warnings
-from ._methods import function_of
-from ._products import matmul
-from ._scans import accumulate
 from ._teams import _current
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..arrays import DistArray
 from ..arrays._compared import collective
-from ..arrays._moves import roll
+from ..arrays._functions._moves import roll
 from ..arrays._teams import _current
 from . import _line
 from ._plan import Stage, run

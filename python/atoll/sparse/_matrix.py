@@ -13,9 +13,9 @@ import atoll
 from ..arrays import DistArray, _axis, _libraries
 from ..arrays._compared import collective
 from ..arrays._dtypes import agreed_dtype, converted
+from ..arrays._functions._sorting import dealt
 from ..arrays._layout import Layout
 from ..arrays._libraries import on_host
-from ..arrays._sorting import dealt
 from ..arrays._teams import _current
 from ..arrays._teams._exchange import gathered
 from ..arrays._together import raise_together

@@ -22,8 +22,8 @@ import atoll
 
 from ..arrays import DistArray
 from ..arrays._compared import collective
+from ..arrays._functions._sorting import dealt
 from ..arrays._layout import Layout
-from ..arrays._sorting import dealt
 from ..arrays._teams import _current
 from ..arrays._together import raise_together
 from ._frontier import Frontier

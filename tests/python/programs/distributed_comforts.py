@@ -10,7 +10,7 @@ from typing import Any
 import atoll
 import numpy as np
 from atoll import DistArray, arrays
-from atoll.arrays import _files
+from atoll.arrays._storage import _files
 from distributed import check, equal, main, refused, some_array
 
 

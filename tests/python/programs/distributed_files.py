@@ -18,7 +18,8 @@ from xml.etree import ElementTree
 import atoll
 import numpy as np
 from atoll import arrays
-from atoll.arrays import _drawing, _files
+from atoll.arrays import _drawing
+from atoll.arrays._storage import _files
 from distributed import check, equal, main, some_array
 
 FOLDER = Path(sys.argv[2])

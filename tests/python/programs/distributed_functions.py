@@ -10,7 +10,8 @@ from typing import Any
 import atoll
 import numpy as np
 from atoll import arrays
-from atoll.arrays import DistArray, _products
+from atoll.arrays import DistArray
+from atoll.arrays._functions import _products
 from distributed import check, equal, main, refused, some_array
 
 
@@ -93,7 +94,7 @@ def axes_are_sorted(rng: random.Random) -> None:
 
 @check
 def sorting_shares_equal_values(rng: random.Random) -> None:
-    from atoll.arrays import _sorting
+    from atoll.arrays._functions import _sorting
 
     values = np.repeat([1, 2, 3], 40)
     cuts = _sorting._cuts(values, np.array([2, 2, 2]))

@@ -94,8 +94,8 @@ def put_chosen(a: DistArray, mask: DistArray, values: DistArray) -> None:
     ShapeMismatch
         If their number is not that of the mask's True elements.
     """
-    from .._moves import reshape
-    from .._scans import accumulate
+    from .._functions._moves import reshape
+    from .._functions._scans import accumulate
 
     count = int(mask.sum())
     if values.shape != (count,):

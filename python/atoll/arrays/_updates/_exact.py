@@ -38,15 +38,15 @@ def reproducible_sum(array: DistArray, axes: tuple[int, ...], keepdims: bool) ->
 
 
 def _real_sum(array: DistArray, local: Array, axes: tuple[int, ...], keepdims: bool) -> Any:
-    from .._reductions import _combine
+    from .._functions._combined import combine
     from .._ufuncs import part_of
 
     def summed(part: Array) -> Array:
         part = np.add.reduce(part, axis=axes, keepdims=True)
-        return np.asarray(_combine(array, part, axes, True, atoll.sum_reduce, 0))
+        return np.asarray(combine(array, part, axes, True, atoll.sum_reduce, 0))
 
     def largest(part: Array) -> Array:
-        return np.asarray(_combine(array, part, axes, True, atoll.max_reduce, 0))
+        return np.asarray(combine(array, part, axes, True, atoll.max_reduce, 0))
 
     rest = local.astype(np.float64)
     n = math.prod(array.shape[axis] for axis in axes)

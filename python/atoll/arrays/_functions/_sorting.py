@@ -10,16 +10,16 @@ import numpy as np
 
 import atoll
 
-from . import _axis, _libraries
-from ._compared import collective
-from ._grids import whole_along
-from ._layout import Layout
+from .. import _axis, _libraries
+from .._compared import collective
+from .._grids import whole_along
+from .._layout import Layout
+from .._teams import _current
+from .._teams._exchange import gathered as gathered_objects
 from ._moves import gathered, reshape
-from ._teams import _current
-from ._teams._exchange import gathered as gathered_objects
 
 if TYPE_CHECKING:
-    from ._array import DistArray
+    from .._array import DistArray
 
 Array = np.ndarray[Any, Any]
 SAMPLES = 32  # of each PE for each splitter
@@ -31,7 +31,7 @@ def sort(a: DistArray, axis: int | None = -1) -> DistArray:
 
     Beside the result there are up to three temporary parts. Values that are equal are shared by the PEs.
     """
-    from ._array import DistArray
+    from .._array import DistArray
 
     if axis is None:
         return sort(reshape(a, -1), 0)
@@ -52,7 +52,7 @@ def argsort(a: DistArray, axis: int | None = -1) -> DistArray:
 
     Equal elements keep their order, as with NumPy's kind="stable".
     """
-    from ._array import DistArray
+    from .._array import DistArray
 
     if axis is None:
         return argsort(reshape(a, -1), 0)
@@ -185,7 +185,7 @@ def _stable_of_random(values: Array) -> Array:
 
 def _along(a: DistArray, axis: int, function: Any, dtype: np.dtype[Any]) -> DistArray:
     """Return a function along an axis, for which that axis is made whole."""
-    from ._array import DistArray
+    from .._array import DistArray
 
     bare = a._layout.without_halo()
     its = whole_along(a._layout, axis) if a.ndim > 1 else bare
@@ -238,7 +238,7 @@ def _cuts_by_index(values: Array, indices: Array, splitters: Sequence[Array]) ->
 
 def dealt(columns: Sequence[Array], cuts: Array) -> list[DistArray]:
     """Return arrays of one axis, of which PE p gets from every PE the share between cuts p - 1 and p. Collective."""
-    from ._array import DistArray
+    from .._array import DistArray
 
     n, total = _current.n_pes(), len(columns[0])
     ends = np.concatenate([[0], cuts, [total]]) if len(cuts) == n - 1 else np.array([0, *[total] * n])

@@ -1,20 +1,17 @@
-"""Methods of a distributed array that return another one, and the functions of NumPy that become ours."""
+"""The methods of a distributed array that return another one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-import atoll
-
-from . import _moves, _picking, _products, _scans, _sorting, _statistics
-from ._compared import collective
-from ._teams import _current
+from .._compared import collective
+from .._functions import _moves, _products, _scans, _sorting
+from .._teams import _current
 
 if TYPE_CHECKING:
-    from ._array import DistArray
+    from .._array import DistArray
 
 
 class Operations:
@@ -28,7 +25,7 @@ class Operations:
     @property
     def mT(self) -> DistArray:
         """The array with its last two axes exchanged, a new array. Collective."""
-        return _matrix_transpose(_this(self))
+        return _moves.matrix_transpose(_this(self))
 
     def transpose(self, *axes: Any) -> DistArray:
         """Return the array with its axes in another order, a new array. Collective.
@@ -255,7 +252,7 @@ class Operations:
         OverflowError, TypeError, ValueError
             If a number of Python does not fit the dtype, as by an assignment of NumPy.
         """
-        from ._ufuncs import fill
+        from .._ufuncs import fill
 
         _current.barrier()
         fill(_this(self), value)
@@ -338,158 +335,3 @@ class Operations:
 
 def _this(array: Operations) -> DistArray:
     return cast("DistArray", array)
-
-
-def _cumulative(ufunc: np.ufunc) -> Callable[..., Any]:
-    def function(x: DistArray, /, axis: int | None = None, dtype: Any = None) -> DistArray:
-        return _scans.accumulate(x, ufunc, axis, dtype)
-
-    return function
-
-
-def _cumulative_with_initial(ufunc: np.ufunc) -> Callable[..., Any]:
-    def function(
-        x: DistArray, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
-    ) -> DistArray:
-        if axis is None and x.ndim > 1:
-            raise ValueError("cumulative_sum and cumulative_prod of several axes need axis=.")
-        found = _scans.accumulate(x, ufunc, axis, dtype)
-        if not include_initial:
-            return found
-        if not x.size:
-            raise ValueError("include_initial=True of a distributed array without elements.")
-        widths = [(int(number == (axis or 0) % x.ndim), 0) for number in range(x.ndim)]
-        return _picking.pad(found, widths, "constant", ufunc.identity)
-
-    return function
-
-
-def _astype(x: DistArray, dtype: Any, /, *, copy: bool = True) -> DistArray:
-    return x if not copy and x.dtype == np.dtype(dtype) else x.astype(dtype)
-
-
-def _count_nonzero(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
-    if axis is None and not keepdims and a.dtype.kind not in "biufc":
-        return int(atoll.sum_reduce(np.array([np.count_nonzero(a.local)]), team=_current.team())[0])
-    found = (a != 0).sum(axis=axis, keepdims=keepdims)
-    return int(found) if np.ndim(found) == 0 else found
-
-
-def _allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    return bool(np.isclose(a, b, rtol, atol, equal_nan).all())
-
-
-def _array_equal(a1: Any, a2: Any) -> bool:
-    return np.shape(a1) == np.shape(a2) and bool(np.equal(a1, a2).all())
-
-
-def _ptp(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
-    return a.max(axis, keepdims=keepdims) - a.min(axis, keepdims=keepdims)
-
-
-def _matrix_transpose(x: DistArray, /) -> DistArray:
-    return _moves.transpose(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
-
-
-class UniqueCounts(NamedTuple):
-    """The values that occur, and how often each does: two distributed arrays."""
-
-    values: DistArray
-    counts: DistArray
-
-
-def _unique_counts(x: DistArray, /) -> UniqueCounts:
-    return UniqueCounts(*_sorting.unique(x, return_counts=True, equal_nan=False))
-
-
-def _unique_values(x: DistArray, /) -> Any:
-    return _sorting.unique(x, equal_nan=False)
-
-
-def _vector_norm(x: DistArray, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    return _products.vector_norm(x, None if ord == 2 else ord, axis, keepdims)
-
-
-def _stable(function: Callable[..., Any]) -> Callable[..., Any]:
-    def sorted_(
-        a: DistArray, axis: int | None = -1, kind: str | None = None, *, stable: bool | None = None
-    ) -> Any:
-        return function(a, axis)
-
-    return sorted_
-
-
-def _flip(axis: int) -> Callable[[DistArray], DistArray]:
-    return lambda m: _moves.flip(m, axis)
-
-
-# The functions take NumPy's arguments as far as they make sense; other ones are a TypeError.
-FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
-    np.cumsum: _cumulative(np.add),
-    np.cumprod: _cumulative(np.multiply),
-    np.cumulative_sum: _cumulative_with_initial(np.add),
-    np.cumulative_prod: _cumulative_with_initial(np.multiply),
-    np.sort: _stable(_sorting.sort),
-    np.argsort: _stable(_sorting.argsort),
-    np.unique: _statistics.unique,
-    np.unique_all: _statistics.unique_all,
-    np.unique_inverse: _statistics.unique_inverse,
-    np.unique_values: _unique_values,
-    np.unique_counts: _unique_counts,
-    np.histogram: _statistics.histogram,
-    np.bincount: _statistics.bincount,
-    np.dot: _products.matmul,
-    np.vdot: _products.vecdot,
-    np.linalg.norm: _products.norm,
-    np.linalg.vector_norm: _vector_norm,
-    np.linalg.matmul: _products.matmul,
-    np.linalg.matrix_transpose: _matrix_transpose,
-    np.transpose: _moves.transpose,
-    np.permute_dims: _moves.transpose,
-    np.matrix_transpose: _matrix_transpose,
-    np.reshape: _moves.reshape,
-    np.ravel: lambda a: a.ravel(),
-    np.roll: _moves.roll,
-    np.flip: _moves.flip,
-    np.flipud: _flip(0),
-    np.fliplr: _flip(1),
-    np.concatenate: _moves.concatenate,
-    np.concat: _moves.concatenate,
-    np.nonzero: _moves.nonzero,
-    np.count_nonzero: _count_nonzero,
-    np.allclose: _allclose,
-    np.array_equal: _array_equal,
-    np.ptp: _ptp,
-    np.astype: _astype,
-    **{
-        getattr(np, name): getattr(_picking, name)
-        for name in (
-            *(
-                "take",
-                "take_along_axis",
-                "repeat",
-                "tile",
-                "pad",
-                "expand_dims",
-                "squeeze",
-                "moveaxis",
-                "stack",
-            ),
-            *("vstack", "hstack", "unstack", "broadcast_to", "diff"),
-        )
-    },
-    **{
-        getattr(np, name): getattr(_statistics, name)
-        for name in (
-            *("quantile", "percentile", "median", "average", "outer", "isin", "searchsorted", "argwhere"),
-            *("nansum", "nanprod", "nanmean", "nanmin", "nanmax"),
-        )
-    },
-}
-
-
-def function_of(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[..., Any] | None:
-    """Return what computes a function of NumPy, or None."""
-    if function is np.where and len(arguments) == 1:
-        return _moves.nonzero
-    return FUNCTIONS.get(function)

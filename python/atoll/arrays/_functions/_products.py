@@ -9,14 +9,14 @@ import numpy as np
 
 import atoll
 
-from . import _axis
-from ._compared import collective
-from ._layout import Layout, layout
-from ._libraries import on_host
-from ._teams import _current
+from .. import _axis
+from .._compared import collective
+from .._layout import Layout, layout
+from .._libraries import on_host
+from .._teams import _current
 
 if TYPE_CHECKING:
-    from ._array import DistArray
+    from .._array import DistArray
 
 Array = np.ndarray[Any, Any]
 PANEL_BYTES = 1 << 24  # of an operand's panel that a PE fetches at a time
@@ -35,8 +35,8 @@ def matmul(a: Any, b: Any) -> Any:
     ShapeMismatch
         If the shapes do not fit, or an operand has more than two axes.
     """
-    from ._array import DistArray
-    from ._makers import from_array
+    from .._array import DistArray
+    from .._makers import from_array
 
     a, b = (x if isinstance(x, DistArray) else np.asarray(on_host(x)) for x in (a, b))
     if a.ndim not in (1, 2) or b.ndim not in (1, 2) or a.shape[-1] != b.shape[0]:
@@ -62,8 +62,8 @@ def matmul(a: Any, b: Any) -> Any:
 @collective(on_gpus=True)
 def vecdot(a: Any, b: Any, conjugate: bool = True) -> Any:
     """Return the sum of the products of two arrays' elements, `a` conjugated. Collective; the same on every PE."""
-    from ._array import DistArray
-    from ._ufuncs import _common_layout, part_of
+    from .._array import DistArray
+    from .._ufuncs import _common_layout, part_of
 
     if np.shape(a) != np.shape(b):
         raise atoll.ShapeMismatch(f"dot: shapes {np.shape(a)} and {np.shape(b)}; they must be equal.")
@@ -81,7 +81,7 @@ def _applied(matrix: DistArray, vector: Any, axis: int) -> DistArray:
 
     Each PE multiplies its part; the PE that owns an element of the result adds what several PEs have for it.
     """
-    from ._array import DistArray
+    from .._array import DistArray
 
     own = matrix.global_indices(axis)
     if isinstance(vector, DistArray):
@@ -106,7 +106,7 @@ def _applied(matrix: DistArray, vector: Any, axis: int) -> DistArray:
 
 
 def _product(a: DistArray, b: DistArray) -> DistArray:
-    from ._array import DistArray
+    from .._array import DistArray
 
     (rows, inner), columns = a.shape, b.shape[1]
     dtype = np.result_type(a.dtype, b.dtype)

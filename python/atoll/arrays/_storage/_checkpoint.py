@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ._array import DistArray
-from ._compared import collective
+from .._array import DistArray
+from .._compared import collective
+from .._teams import _current
+from .._together import first_difference, on_first, together
 from ._files import load, replace, save
-from ._teams import _current
-from ._together import first_difference, on_first, together
 
 CONTENTS = "checkpoint.json"
 FILE = re.compile(rf"\w+\.generation\d+\.npy(\.part)?|{re.escape(CONTENTS)}\.part")

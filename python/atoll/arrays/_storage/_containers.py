@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ._array import DistArray
-from ._compared import collective
+from .._array import DistArray
+from .._compared import collective
+from .._optional import required
+from .._teams import _current
+from .._teams._exchange import from_root
+from .._together import together
 from ._files import check, expect_array, panels
-from ._optional import required
-from ._teams import _current
-from ._teams._exchange import from_root
-from ._together import together
 
 Key = tuple[int | slice, ...]
 

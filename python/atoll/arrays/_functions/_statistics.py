@@ -9,12 +9,12 @@ import numpy as np
 
 import atoll
 
+from .._compared import collective, require_host
+from .._teams import _current
 from . import _moves, _picking, _sorting
-from ._compared import collective, require_host
-from ._teams import _current
 
 if TYPE_CHECKING:
-    from ._array import DistArray
+    from .._array import DistArray
 
 Array = np.ndarray[Any, Any]
 PANEL = 1 << 21  # elements that a PE reads at a time of an array that it needs as a whole
@@ -127,7 +127,7 @@ def _nanextreme(a: DistArray, axis: Any, keepdims: bool, worst: float, name: str
 @collective()
 def outer(a: Any, b: Any) -> DistArray:
     """Return the products of all pairs of elements of two vectors, in blocks. Collective; vectors may be NumPy's."""
-    from ._array import DistArray
+    from .._array import DistArray
 
     x, y = (each.ravel() if getattr(each, "ndim", 1) != 1 else each for each in (a, b))
     x, y = (each if isinstance(each, DistArray) else np.atleast_1d(each) for each in (x, y))
@@ -152,7 +152,7 @@ def isin(element: Any, test_elements: Any, *, invert: bool = False) -> DistArray
 
     Each PE reads the different values of distributed others, two million at a time.
     """
-    from ._array import DistArray
+    from .._array import DistArray
 
     if not isinstance(element, DistArray):
         raise TypeError(
@@ -173,7 +173,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     Values of NumPy give a NumPy array, the same on every PE; a distributed array gives one of its distribution. In that
     case each PE reads all of `a`, two million elements at a time.
     """
-    from ._array import DistArray
+    from .._array import DistArray
 
     if sorter is not None:
         raise TypeError("searchsorted of a distributed array takes no sorter; sort it before.")
@@ -230,7 +230,7 @@ def bincount(x: DistArray, /, weights: Any = None, minlength: int = 0) -> Array:
 
 
 def _weights(name: str, a: DistArray, weights: Any) -> Array:
-    from ._ufuncs import _common_layout, part_of
+    from .._ufuncs import _common_layout, part_of
 
     require_host(f"{name} with weights", (a, weights), {})
     if np.shape(weights) != a.shape:

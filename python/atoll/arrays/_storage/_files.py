@@ -15,12 +15,12 @@ import numpy as np
 
 import atoll
 
-from ._array import DistArray
-from ._axis import block
-from ._compared import collective
-from ._moves import require_keywords
-from ._teams import _current
-from ._together import on_first, together
+from .._array import DistArray
+from .._axis import block
+from .._compared import collective
+from .._functions._moves import require_keywords
+from .._teams import _current
+from .._together import on_first, together
 
 PANEL_BYTES = 16 << 20  # moved at a time
 Array = np.ndarray[Any, Any]

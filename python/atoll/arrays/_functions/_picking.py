@@ -10,13 +10,14 @@ import numpy as np
 
 import atoll
 
-from . import _axis, _moves
-from ._compared import collective
-from ._layout import Layout
-from ._teams import _current
+from .. import _axis
+from .._compared import collective
+from .._layout import Layout
+from .._teams import _current
+from . import _moves
 
 if TYPE_CHECKING:
-    from ._array import DistArray
+    from .._array import DistArray
 
 Array = np.ndarray[Any, Any]
 
@@ -26,7 +27,7 @@ def picked(a: DistArray, indices: Sequence[Array]) -> DistArray:
 
     Each PE reads what its block gets, with temporary indices of 8 bytes an element and axis.
     """
-    from ._array import DistArray
+    from .._array import DistArray
 
     made = DistArray([len(each) for each in indices], a.dtype)
     _current.barrier()
@@ -64,7 +65,7 @@ def take(a: DistArray, indices: Any, axis: int | None = None) -> DistArray:
     axis
         The axis. None: the elements in C order.
     """
-    from ._array import DistArray
+    from .._array import DistArray
 
     if isinstance(indices, DistArray):
         raise TypeError(
@@ -99,8 +100,8 @@ def take_along_axis(arr: DistArray, indices: Any, axis: int | None = -1) -> Dist
     axis
         The axis. None: that of the flat array.
     """
-    from ._array import DistArray
-    from ._makers import from_array
+    from .._array import DistArray
+    from .._makers import from_array
 
     if axis is None:
         arr, axis = arr.ravel(), 0
@@ -186,7 +187,7 @@ def pad(array: DistArray, pad_width: Any, mode: str = "constant", constant_value
 @collective()
 def expand_dims(a: DistArray, axis: int | Sequence[int]) -> DistArray:
     """Return a copy with axes of length 1 at some places; nothing moves. Collective."""
-    from ._array import DistArray
+    from .._array import DistArray
 
     given = [axis] if isinstance(axis, int) else axis
     ndim = a.ndim + len(given)
@@ -201,7 +202,7 @@ def expand_dims(a: DistArray, axis: int | Sequence[int]) -> DistArray:
 @collective()
 def squeeze(a: DistArray, axis: int | Sequence[int] | None = None) -> Any:
     """Return a copy without axes of length 1, by default all; the last one stays. Collective."""
-    from ._array import DistArray
+    from .._array import DistArray
 
     if axis is None:
         wanted = [number for number, n in enumerate(a.shape) if n == 1]
@@ -277,7 +278,7 @@ def broadcast_to(array: DistArray, shape: int | Sequence[int]) -> DistArray:
 @collective()
 def diff(a: DistArray, n: int = 1, axis: int = -1) -> DistArray:
     """Return the differences of neighbours along an axis, `n` times, in blocks. Collective; each PE reads n rows more."""
-    from ._array import DistArray
+    from .._array import DistArray
 
     number = a._layout.axis_number(axis)
     if n < 0:

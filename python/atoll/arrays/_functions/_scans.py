@@ -8,14 +8,15 @@ import numpy as np
 
 import atoll
 
-from . import _axis, _libraries
-from ._compared import collective
-from ._layout import Layout
+from .. import _axis, _libraries
+from .._compared import collective
+from .._layout import Layout
+from .._teams import _current
+from ._combined import combine
 from ._moves import reshape
-from ._teams import _current
 
 if TYPE_CHECKING:
-    from ._array import DistArray
+    from .._array import DistArray
 
 Array = np.ndarray[Any, Any]
 
@@ -27,7 +28,7 @@ def accumulate(a: DistArray, ufunc: np.ufunc, axis: int | None, dtype: Any = Non
     Each PE accumulates its part, and multiplies or adds what the parts before it have in all. Cyclic axes are
     redistributed for that.
     """
-    from ._array import DistArray
+    from .._array import DistArray
 
     if axis is None and a.ndim > 1:
         return accumulate(reshape(a, (-1,)), ufunc, 0, dtype)
@@ -54,7 +55,7 @@ def accumulate(a: DistArray, ufunc: np.ufunc, axis: int | None, dtype: Any = Non
 
 def _before(its: Layout, number: int, ufunc: np.ufunc, made: DistArray) -> Any:
     """Return what the parts before this PE's along an axis have in all; those of `made` are accumulated."""
-    from ._array import DistArray
+    from .._array import DistArray
 
     parts, part = its.axes[number].parts, made.local
     if parts == 1:
@@ -80,11 +81,11 @@ def argextreme(a: DistArray, axis: int, keepdims: bool, smallest: bool) -> Any:
 
     The result is the same on every PE. NaN counts as smallest and as largest, as in NumPy.
     """
-    from ._reductions import _combine, _extreme
-    from ._ufuncs import part_of
+    from .._ufuncs import part_of
+    from ._extremes import extreme
 
     number = a._layout.axis_number(axis)
-    wanted = _extreme(a, number, True, "min" if smallest else "max")
+    wanted = extreme(a, number, True, "min" if smallest else "max")
     local, its = a.local, a._library
     if 0 in local.shape:
         found = np.full([1 if i == number else n for i, n in enumerate(local.shape)], a.shape[number])
@@ -99,4 +100,4 @@ def argextreme(a: DistArray, axis: int, keepdims: bool, smallest: bool) -> Any:
         at = np.expand_dims(np.argmax(is_first, axis=number), number)
         has_one = np.take_along_axis(is_first, at, number)
         found = np.where(has_one, a.global_indices(number)[at], a.shape[number])
-    return _combine(a, found.astype(np.int64), number, keepdims, atoll.min_reduce, a.shape[number])
+    return combine(a, found.astype(np.int64), number, keepdims, atoll.min_reduce, a.shape[number])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from ._array import DistArray
+    from .._array import DistArray
 
 
 class Outputs:
@@ -35,7 +35,7 @@ class Outputs:
         ValueError
             As for `atoll.arrays.from_array`.
         """
-        from ._makers import from_array
+        from .._makers import from_array
 
         return from_array(array, root, **more)
 
@@ -57,7 +57,7 @@ class Outputs:
         DistArray
             All PEs see its elements.
         """
-        from ._makers import from_function
+        from .._makers import from_function
 
         return from_function(function, shape, dtype, **distribution)
 
@@ -82,7 +82,7 @@ class Outputs:
         OSError, ValueError, ShapeMismatch, DtypeMismatch
             As for `atoll.arrays.load`.
         """
-        from ._files import load
+        from .._storage._files import load
 
         return load(path, **more)
 
@@ -101,7 +101,7 @@ class Outputs:
         OSError, TypeError, ValueError
             As for `atoll.arrays.save`.
         """
-        from ._files import save
+        from .._storage._files import save
 
         save(path, cast("DistArray", self), progress=progress)
 
@@ -135,13 +135,13 @@ class Outputs:
         Of more than two axes the two with the most parts are drawn, at the middle of the others. Of a cyclic axis
         the first 24 blocks are drawn. Complex numbers are drawn by their absolute values.
         """
-        from ._drawing import plot
+        from .._drawing import plot
 
         return plot(cast("DistArray", self), path)
 
     def _repr_html_(self) -> str:
         """Return a table of the properties and a picture of the owners, for notebooks. Reads no elements."""
-        from ._drawing import in_html
+        from .._drawing import in_html
 
         array = cast("DistArray", self)
         return in_html(array) if array._memory.exists else html.escape(repr(array))

@@ -12,14 +12,14 @@ import numpy as np
 
 import atoll
 
-from . import _axis
-from ._axis import Range
-from ._compared import collective
-from ._layout import Box, Layout
-from ._teams import _current
+from .. import _axis
+from .._axis import Range
+from .._compared import collective
+from .._layout import Box, Layout
+from .._teams import _current
 
 if TYPE_CHECKING:
-    from ._array import DistArray
+    from .._array import DistArray
 
 Array = np.ndarray[Any, Any]
 
@@ -57,7 +57,7 @@ def reshape(a: DistArray, shape: Any, **distribution: Any) -> DistArray:
     From and to one axis, parts that are rows move as a whole. Else each PE writes its elements one by one, and has
     temporary indices of 8 bytes an element and axis.
     """
-    from ._array import DistArray
+    from .._array import DistArray
 
     lengths = [int(n) for n in ((shape,) if np.ndim(shape) == 0 else shape)]
     if lengths.count(-1) == 1:
@@ -98,13 +98,18 @@ def transpose(a: DistArray, axes: Sequence[int] | None = None) -> DistArray:
 
     The result is a new array. Each axis keeps its distribution, and no halo.
     """
-    from ._array import DistArray
+    from .._array import DistArray
 
     order = [a._layout.axis_number(axis) for axis in (axes if axes is not None else reversed(range(a.ndim)))]
     if sorted(order) != list(range(a.ndim)):
         raise ValueError(f"transpose: axes are {axes}; expected each of the {a.ndim} axes once.")
     its = Layout.bare(*(a._layout.axes[axis] for axis in order))
     return DistArray._moved(a._layout, a.local, its, order)
+
+
+def matrix_transpose(x: DistArray, /) -> DistArray:
+    """Return the array with its last two axes exchanged. Collective."""
+    return transpose(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
 @collective(on_gpus=True)
@@ -161,7 +166,7 @@ def _rearranged(a: DistArray, targets: Callable[[int, Range], Iterator[tuple[sli
 
     `targets` yields, for an axis and a range of it, sub-ranges with the places that they go to.
     """
-    from ._array import DistArray
+    from .._array import DistArray
 
     made = DistArray._of(a._layout, a.dtype)
     for local, box in a._layout.owned(_current.my_pe()):
@@ -182,7 +187,7 @@ def concatenate(given: Sequence[DistArray], axis: int | None = 0) -> DistArray:
 
     With axis None they are joined in C order, as by NumPy.
     """
-    from ._array import DistArray
+    from .._array import DistArray
 
     first = given[0] if given else None
     if first is None or not all(isinstance(each, DistArray) for each in given):
@@ -228,7 +233,7 @@ def select(a: DistArray, mask: DistArray) -> DistArray:
 
 def gathered(part: Array) -> DistArray:
     """Return the PEs' parts, of any lengths, one after the other as blocks of one axis. Collective."""
-    from ._array import DistArray
+    from .._array import DistArray
 
     lengths = [int(n) for n in np.ravel(atoll.fcollect(np.array([len(part)]), team=_current.team()))]
     bounds = [0, *itertools.accumulate(lengths)]

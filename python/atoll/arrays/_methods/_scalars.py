@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 if TYPE_CHECKING:
-    from ._array import DistArray
+    from .._array import DistArray
 
 
 class Scalars:

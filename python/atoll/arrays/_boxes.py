@@ -1,0 +1,337 @@
+"""Boxes of a distributed array: one-sided reads and writes, which need no call of the owner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+import numpy as np
+
+import atoll
+
+from . import _libraries
+from ._at import At
+from ._functions._moves import select
+from ._layout import Box
+from ._parts import Parts, key_of
+from ._updates._atomic import accumulate
+from ._updates._chosen import has_arrays, put_chosen, without_masks
+
+if TYPE_CHECKING:
+    from ._array import DistArray
+
+Array = np.ndarray[Any, Any]
+
+
+class Boxes(Parts):
+    """Reads and writes of boxes of an array. They are not collective."""
+
+    # The base class has a[box], get and put. It does the common cases on hosts, and leaves the others to these methods.
+
+    def _get_item(self, key: Any) -> Any:
+        if isinstance(key, str):
+            self._refuse_field(key)
+        if isinstance(key, Parts):
+            return select(_array(self), _array(key))
+        found = self.at[without_masks(key, self.shape)].get() if has_arrays(key) else self._get(key)
+        if isinstance(found, np.ndarray):
+            found.flags.writeable = False  # else a[0][1] = 5 would change a copy, and be lost
+        return found
+
+    def _refuse_field(self, name: str) -> NoReturn:
+        names = self.dtype.names
+        if names is None or name not in names:
+            raise IndexError(f"a[{name!r}]: elements of {self.dtype} have no such field.")
+        raise IndexError(
+            f"a[{name!r}]: a field has no array of its own. Take a[box][{name!r}], a "
+            f"copy, a.local[{name!r}] for this PE's part, also to write. a.map_blocks(lambda x: x[{name!r}]) makes an array "
+            "of it."
+        )
+
+    def _set_item(self, key: Any, value: Any) -> None:
+        if isinstance(key, Parts):
+            self._set_where(key, value)
+        elif isinstance(key, str):
+            self._refuse_field(key)
+        elif has_arrays(key):
+            self.at[without_masks(key, self.shape)].set(value)
+        else:
+            self._put(key, value)
+
+    def _set_where(self, mask: Parts, value: Any) -> None:
+        """Write where a mask of this distribution is True; each PE writes its own part."""
+        if mask.dtype != np.bool_ or not self._layout.same_distribution(mask._layout):
+            raise IndexError(
+                f"a[mask] = value: the mask is {mask!r}; expected elements of bool in the distribution of {self!r}."
+            )
+        if isinstance(value, Parts):
+            put_chosen(_array(self), _array(mask), _array(value))
+            return
+        if np.ndim(value):
+            raise atoll.ShapeMismatch(
+                "a[mask] = value takes a number or a distributed array; for an array use numpy.where."
+            )
+        self.local[mask.local] = value
+        self._library.finish()
+
+    def _get(self, box: Any, out: Array | None = None) -> Any:
+        near = self._near(box) if self._library.on_gpu else None
+        if near is not None:
+            found = self._copy_of(*near, out)
+            if found is not None:
+                return found
+        wanted, its = self._layout.box(box), self._library
+        if out is not None and (tuple(out.shape) != wanted.visible or its.dtype(out) != self.dtype):
+            raise atoll.ShapeMismatch(
+                f"a.get(): out has shape {tuple(out.shape)} and dtype {out.dtype}; the box has {wanted.visible} of {self.dtype}."
+            )
+        if its is not _libraries.HOST and isinstance(out, np.ndarray):
+            out[...] = self._on_host(box)
+            return out
+        target = its.empty(wanted.shape, self.dtype) if out is None else out.reshape(wanted.shape)
+        in_order = target
+        if wanted.reversed:
+            in_order = (
+                its.empty(wanted.shape, self.dtype)
+                if its.flips_by_copy
+                else its.flip(target, wanted.reversed)
+            )
+        self._read(wanted, in_order)
+        if wanted.reversed and its.flips_by_copy:
+            target[...] = its.flip(in_order, wanted.reversed)
+        if out is not None and 0 not in out.shape and not its.shares_memory(out, target):
+            out[...] = target.reshape(out.shape)
+        its.finish()
+        if out is not None:
+            return out
+        found = target.reshape(wanted.visible)
+        return found if wanted.visible or not wanted.dropped else found[()]
+
+    def _copy_of(self, pe: int, local: tuple[Any, ...], out: Array | None) -> Any:
+        """Return a copy of a box within the part of one PE; None if `out` is of another kind or shape."""
+        part, its = self._raw[local], self._library
+        if out is None:
+            found = its.empty(part.shape, self.dtype)
+        elif type(out) is self._memory.kind and out.shape == part.shape and its.dtype(out) == self.dtype:
+            found = out
+        else:
+            return None
+        if pe == self._me:
+            found[...] = self._block[local]
+            its.finish()
+        else:
+            its.get(found, part, pe, team=self._team)
+        return found if out is not None or part.shape else found[()]
+
+    def _read(self, box: Box, target: Array) -> None:
+        for piece in self._layout.pieces(box):
+            if piece.pe == self._me:
+                target[piece.place] = self._block[piece.local]
+            else:
+                self._library.get(target[piece.place], self._raw[piece.local], piece.pe, team=self._team)
+
+    def _on_host(self, box: Any) -> Array:
+        """Return a box as NumPy's array, as `get` does on hosts, without a copy on the GPU."""
+        if self._library is _libraries.HOST:
+            return cast(Array, self.get(box))
+        wanted = self._layout.box(box)
+        target = np.empty(wanted.shape, self.dtype)
+        self._library.finish()  # the calls have no array of the library
+        for piece in self._layout.pieces(wanted):
+            self._library.get(target[piece.place], self._raw[piece.local], piece.pe, team=self._team)
+        return np.flip(target, wanted.reversed).reshape(wanted.visible)
+
+    def _put(self, box: Any, value: Any) -> None:
+        if isinstance(value, Parts):
+            self._assign(self._layout.box(box), value)
+            return
+        its = self._library
+        given = its.assigned(value, self.dtype)
+        near = self._near(box)
+        if near is not None:
+            pe, local = near
+            part = self._raw[local]
+            if pe == self._me and (given.ndim == 0 or given.shape == part.shape):
+                self._block[local] = given
+                its.finish()
+                return
+            if given.shape == part.shape:
+                its.put(part, its.contiguous(given, self.dtype), pe, team=self._team)
+                return
+        wanted = self._layout.box(box)
+        self._write(wanted, _fitted("a[...] = value", given, wanted, its))
+        its.finish()
+
+    def _write(self, box: Box, given: Array) -> None:
+        """Write a box. A GPU may still write when this returns; a barrier of this package waits for it."""
+        its = self._library
+        for piece in self._layout.pieces(box):
+            there = self._memory.view(piece.pe)
+            values = given[piece.place]
+            if there is not None and (its.on_gpu or not its.is_plain(values, self.dtype)):
+                there[piece.local] = values  # one copy, which also converts
+            else:
+                its.put(self._raw[piece.local], its.contiguous(values, self.dtype), piece.pe, team=self._team)
+
+    def _assign(self, wanted: Box, value: Parts) -> None:
+        if value._library is not self._library:
+            raise atoll.InvalidArgument(
+                f"a[...] = b: a is {self._library.text}, b {value._library.text}; bring b to the place of a by "
+                "atoll.arrays.to_device(b, device)."
+            )
+        if wanted != self._layout.whole():
+            raise atoll.ShapeMismatch(
+                "a[box] = b of a distributed b takes the whole of a; write a[...] = b, or a[box] = b[box]."
+            )
+        if not self._layout.same_distribution(value._layout):
+            raise atoll.ShapeMismatch(
+                f"a[...] = b: a is {self!r}, b is {value!r}; redistribute one: b.redistribute(like=a)."
+            )
+        self.local[...] = value.local
+        self._library.finish()
+
+    def accumulate(self, box: Any, value: Any, scale: Any = 1, *, op: str = "sum") -> None:
+        """Combine a box with `scale * value`, each element atomically: by default add.
+
+        Not collective. PEs that combine with the same element at once lose nothing. Visible to other PEs after a barrier.
+
+        Parameters
+        ----------
+        box
+            What indexing takes.
+        value
+            A number or an array that broadcasts to the box's shape.
+        scale
+            A number.
+        op
+            "sum", "prod", "min", "max"; of integers also "and", "or", "xor". All but "sum" go element by element.
+
+        Raises
+        ------
+        DtypeMismatch
+            If this dtype is not an integer of 32 or 64 bits, float32 or float64.
+        TypeError
+            If the values are not of this kind of numbers, such as 1.5 for integers.
+        ValueError
+            If the operation is unknown.
+        Unsupported
+            If the array is on GPUs, and the operation is not "sum".
+        """
+        accumulate(_array(self), box, value, scale, op, _fitted)
+
+    def get_nbi(self, box: Any, out: Array) -> None:
+        """Read a box into an array, which has the elements after `atoll.quiet()`. Not collective.
+
+        Parameters
+        ----------
+        box
+            What indexing takes, without negative steps.
+        out
+            A NumPy array of the box's shape and this dtype; on GPUs one of the library.
+
+        Raises
+        ------
+        ShapeMismatch
+            If `out` does not fit.
+        IndexError
+            If the box has a negative step.
+        """
+        for part, own, pe in self._pieces_beside("get_nbi", box, "out", out):
+            atoll.get_nbi(own, part, pe, team=self._team)
+
+    def put_nbi(self, box: Any, value: Array) -> None:
+        """Write an array into a box. Do not change the array before `atoll.quiet()`. Not collective.
+
+        Visible to other PEs after a barrier, which completes it, too.
+
+        Parameters
+        ----------
+        box
+            What indexing takes, without negative steps.
+        value
+            A NumPy array of the box's shape and this dtype; on GPUs one of the library.
+
+        Raises
+        ------
+        ShapeMismatch
+            If the array does not fit.
+        IndexError
+            If the box has a negative step.
+        """
+        for part, own, pe in self._pieces_beside("put_nbi", box, "the value", value):
+            atoll.put_nbi(part, own, pe, team=self._team)
+
+    def _pieces_beside(self, call: str, box: Any, name: str, array: Array) -> Iterator[tuple[Any, Any, int]]:
+        """Yield the pieces of a box in the PEs' parts, those of an array of its shape, and the PEs."""
+        wanted, its = self._forward(box, call), self._library
+        if tuple(array.shape) != wanted.visible or its.dtype(array) != self.dtype:
+            raise atoll.ShapeMismatch(
+                f"a.{call}(): {name} has shape {tuple(array.shape)} and dtype {array.dtype}; the box has "
+                f"{wanted.visible} of {self.dtype}."
+            )
+        whole = array[tuple(None if axis in wanted.dropped else slice(None) for axis in range(self.ndim))]
+        for piece in self._layout.pieces(wanted):
+            yield self._raw[piece.local], its.raw(whole[piece.place]), piece.pe
+
+    def _forward(self, box: Any, call: str) -> Box:
+        wanted = self._layout.box(box)
+        if wanted.reversed:
+            raise IndexError(f"a.{call}() takes slices with positive steps.")
+        return wanted
+
+    @property
+    def at(self) -> At:
+        """Elements by arrays of indices: `a.at[rows, columns].get()`, `.set(x)`, `.add(x)`."""
+        return At(_array(self))
+
+    def fetch_add(self, index: int | Sequence[int], value: Any) -> Any:
+        """Add to one element atomically, and return its value before.
+
+        Not collective.
+
+        Parameters
+        ----------
+        index
+            One integer for each axis.
+        value
+            A number.
+
+        Returns
+        -------
+        Any
+            A number of Python.
+
+        Raises
+        ------
+        IndexError
+            If it is not one element of the array.
+        DtypeMismatch
+            If this dtype is not an integer of 32 or 64 bits, float32 or float64.
+        """
+        key = key_of(index)
+        near = self._near(key) if len(key) == self.ndim else None
+        if near is None or self._raw[near[1]].ndim:
+            raise IndexError(
+                f"fetch_add({index}, ...): expected one integer for each of the {self.ndim} axes, in range."
+            )
+        pe, local = near
+        number = 0
+        for at, room in zip(local, self._block.shape, strict=False):  # `local` ends with "..."
+            number = number * room + at
+        self._library.finish()  # what this PE wrote before
+        return atoll.atomic_fetch_add(self._raw, value, pe, index=number, team=self._team)
+
+
+def _fitted(call: str, given: Array, box: Box, its: _libraries.Library) -> Any:
+    """Return values of a library in the shape and order of a box's ranges."""
+    try:
+        given = its.broadcast(given, box.visible)
+    except ValueError:
+        raise atoll.ShapeMismatch(
+            f"{call}: the value has shape {tuple(given.shape)}, which does not broadcast to the box, {box.visible}."
+        ) from None
+    return its.flip(given.reshape(box.shape), box.reversed)
+
+
+def _array(parts: Parts) -> DistArray:
+    return cast("DistArray", parts)

@@ -1,0 +1,1 @@
+"""The functions of NumPy for distributed arrays, and the reductions of their parts."""

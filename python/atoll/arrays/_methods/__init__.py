@@ -1,0 +1,1 @@
+"""The methods of a distributed array, a base class of `DistArray` for each subject."""

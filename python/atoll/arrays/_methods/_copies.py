@@ -1,0 +1,170 @@
+"""The methods of a distributed array that copy all of it: other distributions, other dtypes, ordinary arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import atoll
+
+from .. import _libraries
+from .._boxes import Boxes
+from .._compared import collective
+from .._layout import Dist, Width, layout
+from .._teams import _current
+
+if TYPE_CHECKING:
+    from .._array import DistArray
+
+Array = np.ndarray[Any, Any]
+# Kinds of two dtypes between which casts of any halo succeed.
+_CAST = {to + was for to in "biufc" for was in "biufc"}
+
+
+class Copies(Boxes):
+    """Copies of a whole array. Each is collective."""
+
+    @collective(on_gpus=True)
+    def redistribute(
+        self,
+        dist: Dist = "block",
+        *,
+        grid: int | Sequence[int] | None = None,
+        halo: int | Sequence[int | Width] = 0,
+        like: DistArray | None = None,
+        out: DistArray | None = None,
+    ) -> DistArray:
+        """Return the same elements in another distribution. Collective; each PE puts what it has.
+
+        Parameters
+        ----------
+        dist, grid, halo
+            As for `DistArray`.
+        like
+            An array of the same shape, whose distribution and halo are taken instead.
+        out
+            An array of the same shape and dtype, into which the elements go; its distribution stays. It is returned.
+
+        Returns
+        -------
+        DistArray
+            `out`, or a new array; this one stays.
+
+        Raises
+        ------
+        TypeError, ShapeMismatch
+            If `like` is not a distributed array of the same shape.
+        ValueError
+            If the distribution does not fit the shape.
+        """
+        from .._array import DistArray
+
+        if out is not None:
+            return self._redistributed_into(out)
+        if like is not None and not isinstance(like, DistArray):
+            raise TypeError(f"redistribute(like=b): b is {type(like).__name__}, not a distributed array.")
+        if like is not None and like.shape != self.shape:
+            raise atoll.ShapeMismatch(
+                f"redistribute(like=b): b has shape {like.shape}, this array {self.shape}."
+            )
+        its = like._layout if like is not None else layout(self.shape, self._n_pes, grid, dist, halo)
+        return DistArray._moved(self._layout, self.local, its)
+
+    def _redistributed_into(self, out: DistArray) -> DistArray:
+        from .._array import DistArray
+
+        if not isinstance(out, DistArray) or out is self:
+            raise TypeError("redistribute(out=b): expected another distributed array.")
+        if out.shape != self.shape or out.dtype != self.dtype:
+            raise atoll.ShapeMismatch(
+                f"redistribute(out=b): b has shape {out.shape} and dtype {out.dtype}; expected {self.shape} and {self.dtype}."
+            )
+        _current.barrier()  # others may still read what it had
+        for local, box in self._layout.without_halo().owned(self._me):
+            out._write(box, self.local[local])
+        _current.barrier()
+        return out
+
+    @collective(on_gpus=True)
+    def to_numpy(self) -> Array:
+        """Return the whole array on every PE. Collective.
+
+        Returns
+        -------
+        numpy.ndarray
+            A copy in host memory, from GPUs, too.
+        """
+        _current.barrier()
+        found = self._on_host(...)
+        _current.barrier()
+        return found
+
+    @collective(on_gpus=True)
+    def gather(self, root: int = 0) -> Array | None:
+        """Return the whole array on PE `root` of the team, and None on the others. Collective.
+
+        Parameters
+        ----------
+        root
+            A PE number within the array's team.
+
+        Returns
+        -------
+        numpy.ndarray or None
+            A copy in host memory, from GPUs, too.
+
+        Raises
+        ------
+        PeError
+            If the root is no PE of the team.
+        """
+        self._pe(root)
+        _current.barrier()
+        found = self._on_host(...) if self._me == root else None
+        _current.barrier()
+        return found
+
+    @collective(on_gpus=True)
+    def copy(self) -> DistArray:
+        """Return a copy of the same distribution. Collective.
+
+        Returns
+        -------
+        DistArray
+        """
+        return self.astype(self.dtype)
+
+    @collective(on_gpus=True)
+    def astype(self, dtype: Any) -> DistArray:
+        """Return a copy of another dtype. Collective.
+
+        Parameters
+        ----------
+        dtype
+            NumPy's. Numbers are cast as by `numpy.ndarray.astype`.
+
+        Returns
+        -------
+        DistArray
+            Of the same distribution and halo. Numbers in the halo are cast, too; of other dtypes it has zeros.
+        """
+        from .._array import DistArray
+
+        made = DistArray._of(self._layout, dtype, zero=False)
+        if self._layout.has_halo and (made.dtype == self.dtype or made.dtype.kind + self.dtype.kind in _CAST):
+            with np.errstate(all="ignore"):  # what lies beyond may be anything
+                made.local_with_halo[...] = self.local_with_halo
+        made.local[...] = self.local
+        _current.barrier()
+        return made
+
+    def _copy_on(self, to: _libraries.Library) -> DistArray:
+        from .._array import DistArray
+
+        its, made = self._library, DistArray._of(self._layout, self.dtype, zero=False, library=to)
+        part = self.local_with_halo
+        made.local_with_halo[...] = to.array(part if its.on_gpu and to.on_gpu else its.to_numpy(part))
+        _current.barrier()
+        return made

@@ -1,0 +1,1 @@
+"""Distributed arrays in files: raw and NumPy's, containers, checkpoints."""
