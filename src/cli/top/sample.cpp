@@ -4,7 +4,7 @@
 #include "common/clock.hpp"
 #include "common/pe_ranges.hpp"
 #include "common/recorder/statistics.hpp"
-#include "core/hang/cause.hpp"
+#include "core/hang/wait_graph.hpp"
 
 #include <algorithm>
 #include <fstream>

@@ -8,9 +8,6 @@
 
 namespace atl::core {
 
-/// The PEs of which `pe` needs something in its wait; empty if any PE may end it. `doing` is by PE.
-std::vector<int> awaited_by(const std::vector<common::PeDoing>& doing, int pe);
-
 struct Cause {
     /// One sentence without a full stop, which names the PE at fault. Empty if no PE waits. For example
     /// "PE 1 is in its own code at solver.py:61, and PE 0,2 wait for it in barrier at solver.py:88".

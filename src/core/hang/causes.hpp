@@ -1,0 +1,29 @@
+// The causes of waits, a function for each. A function returns nothing if its cause is not found.
+#pragma once
+
+#include "core/hang/cause.hpp"
+#include "core/hang/wait_graph.hpp"
+
+#include <optional>
+
+namespace atl::core {
+
+/// Members of a team that made different calls with the same number.
+std::optional<Cause> differing_calls(const WaitGraph& graph);
+
+/// A PE that has left the job, and that others wait for.
+std::optional<Cause> ended(const WaitGraph& graph);
+/// PEs that a signal has stopped, or that are on another host and do not answer.
+std::optional<Cause> stopped(const WaitGraph& graph);
+/// PEs that have not called init.
+std::optional<Cause> absent(const WaitGraph& graph);
+/// PEs that do not wait, and that others wait for.
+std::optional<Cause> elsewhere(const WaitGraph& graph);
+
+/// PEs that wait for each other.
+std::optional<Cause> circle(const WaitGraph& graph);
+
+/// PEs that wait for words, while no PE is left that could set them.
+std::optional<Cause> unset_words(const WaitGraph& graph);
+
+}  // namespace atl::core

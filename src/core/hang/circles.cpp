@@ -1,0 +1,141 @@
+#include "core/calls/call_text.hpp"
+#include "core/hang/causes.hpp"
+#include "core/hang/word_updates.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace atl::core {
+
+namespace {
+
+using common::PeDoing;
+
+std::vector<int> path_to(int pe, int start, const std::vector<int>& from) {
+    std::vector<int> path{pe};
+    while (path.back() != start) path.push_back(from[static_cast<std::size_t>(path.back())]);
+    std::reverse(path.begin(), path.end());
+    return path;
+}
+
+/// The shortest way from `start` back to it, by waits for PEs that wait themselves; empty without one.
+std::vector<int> way_back_to(const WaitGraph& graph, int start) {
+    std::vector<int> from(graph.doing().size(), -1), queue{start};
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+        const int pe = queue[i];
+        for (const int next : graph.targets(pe)) {
+            if (next == start) return path_to(pe, start, from);
+            if (!WaitGraph::stays(graph.of(next)) || from[static_cast<std::size_t>(next)] >= 0) continue;
+            from[static_cast<std::size_t>(next)] = pe;
+            queue.push_back(next);
+        }
+    }
+    return {};
+}
+
+/// The shortest circle of PEs that wait for one another; may be empty.
+std::vector<int> find_circle(const WaitGraph& graph) {
+    std::vector<int> best;
+    constexpr std::size_t shortest = 2;
+    for (const int start : graph.waiting()) {
+        std::vector<int> path = way_back_to(graph, start);
+        if (!path.empty() && (best.empty() || path.size() < best.size())) best = std::move(path);
+        if (best.size() == shortest) break;
+    }
+    return best;
+}
+
+/// " (the atoll.Lock allocated at x.py:4)", " (flag: found 4, waiting for >= 5, PE 1 last set it to 4)".
+std::string details_of(const WaitGraph& graph, int pe) {
+    const PeDoing& one = graph.of(pe);
+    std::string text = one.wait.name;
+    if (awaited_by(graph.doing(), pe).empty()) {
+        text += (text.empty() ? "" : ": ") + common::value_text(one.wait);
+        if (const WordUpdates updates = updates_of_word_of(graph.doing(), pe); !updates.text.empty())
+            text += ", " + updates.text;
+    }
+    return text.empty() ? text : " (" + text + ")";
+}
+
+/// A PE waits for the lock's holder or for the PE before it in the queue. One in a collective call queues
+/// no more.
+bool is_lock(const PeDoing& one) {
+    const std::string_view operation = one.wait.operation;
+    return operation == "Lock.acquire" || operation == "set_lock";
+}
+
+/// A circle of a PE in a collective call and another one that waits for it alone. At fault is the one
+/// that went on to the collective call, or that sends to the other.
+std::optional<Cause> half_collective(const WaitGraph& graph, const std::vector<int>& path) {
+    const auto in_collective = [&](int pe) { return graph.of(pe).wait.call != 0; };
+    if (path.size() != 2 || in_collective(path[0]) == in_collective(path[1])) return std::nullopt;
+    int first = in_collective(path[0]) ? path[0] : path[1];
+    int other = first == path[0] ? path[1] : path[0];
+    if (std::string_view(graph.of(other).wait.operation).starts_with("send")) std::swap(first, other);
+    return Cause{pe_text({first}) + " waits in " + graph.call_at(first) + details_of(graph, first) + " for " +
+                     pe_text({other}) + ", which waits for it in " + graph.call_at(other) +
+                     details_of(graph, other) +
+                     (is_lock(graph.of(other)) ? "; PE " + std::to_string(first) + " holds that lock" : ""),
+                 {first, other}};
+}
+
+/// " of team 1", for circles of calls of several teams.
+std::string team_text(const WaitGraph& graph, int pe, const std::vector<int>& path) {
+    const auto& mine = graph.of(pe).wait;
+    const bool differ = std::any_of(path.begin(), path.end(), [&](int other) {
+        return graph.of(other).wait.call != 0 && graph.of(other).wait.team != mine.team;
+    });
+    if (!differ || mine.call == 0) return {};
+    return mine.team == 0 ? " of the world team" : " of team " + std::to_string(mine.team);
+}
+
+/// The PEs that wait in the same call as `pe`.
+std::vector<int> waiters_beside(const WaitGraph& graph, int pe) {
+    const auto& call = graph.of(pe).wait;
+    std::vector<int> waiters;
+    for (const int other : graph.waiting())
+        if (graph.of(other).wait.team_id == call.team_id && graph.of(other).wait.call == call.call)
+            waiters.push_back(other);
+    return waiters;
+}
+
+/// A circle of two PEs in calls of different teams, of which one call lacks the other PE alone. That one
+/// has left the call out.
+std::optional<Cause> left_out(const WaitGraph& graph, const std::vector<int>& path) {
+    if (path.size() != 2 || graph.of(path[0]).wait.call == 0 || graph.of(path[1]).wait.call == 0)
+        return std::nullopt;
+    const bool first_lacks_one = graph.targets(path[0]).size() == 1;
+    if (first_lacks_one == (graph.targets(path[1]).size() == 1)) return std::nullopt;
+    const int absent = first_lacks_one ? path[1] : path[0], other = first_lacks_one ? path[0] : path[1];
+    const std::vector<int> waiters = waiters_beside(graph, other);
+    const auto text = [&](int pe) {
+        return placed_text(graph.of(pe).wait.operation + team_text(graph, pe, path), graph.of(pe).wait.site);
+    };
+    return Cause{pe_text({absent}) + " waits in " + text(absent) + ", and " + pe_text(waiters) +
+                     verb(waiters, " waits", " wait") + " for it in " + text(other),
+                 {absent}};
+}
+
+}  // namespace
+
+std::optional<Cause> circle(const WaitGraph& graph) {
+    const std::vector<int> path = find_circle(graph);
+    if (path.empty()) return std::nullopt;
+    if (auto cause = half_collective(graph, path)) return cause;
+    if (auto cause = left_out(graph, path)) return cause;
+    std::vector<int> sorted = path;
+    std::sort(sorted.begin(), sorted.end());
+    std::string text = pe_text(sorted) + " wait for each other:";
+    const std::size_t shown = std::min<std::size_t>(path.size(), 4);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const auto& wait = graph.of(path[i]).wait;
+        text += std::string(i == 0 ? " " : ", ") + "PE " + std::to_string(path[i]) + " for PE " +
+                std::to_string(path[(i + 1) % path.size()]) + " in " +
+                placed_text(wait.operation + team_text(graph, path[i], path), wait.site) +
+                details_of(graph, path[i]);
+    }
+    return Cause{text + (shown < path.size() ? ", …" : ""), path};
+}
+
+}  // namespace atl::core

@@ -1,0 +1,72 @@
+#include "core/hang/known_updates.hpp"
+
+#include "core/hang/wait_graph.hpp"
+
+#include <algorithm>
+
+namespace atl::core {
+
+using common::PeDoing;
+using common::UpdateKind;
+using common::UpdateSeen;
+
+Known::Known(const std::vector<PeDoing>& doing, int waiting) : doing_(doing), waiting_(waiting) {
+    const std::uint64_t place = wait().offset;
+    uses_signals_ = std::any_of(doing.begin(), doing.end(), [&](const PeDoing& one) {
+        return std::any_of(one.signals.begin(), one.signals.end(),
+                           [&](const UpdateSeen& seen) { return covers(seen, place); });
+    });
+    for (const PeDoing& one : doing) {
+        signals_lost_ = signals_lost_ || one.signals_lost;
+        writes_lost_ = writes_lost_ || one.writes_lost;
+    }
+}
+
+std::vector<UpdateSeen> Known::all_of(int pe) const {
+    const PeDoing& one = doing_[static_cast<std::size_t>(pe)];
+    std::vector<UpdateSeen> all = one.signals;
+    all.insert(all.end(), one.writes.begin(), one.writes.end());
+    return all;
+}
+
+std::string text_of(const UpdateSeen& seen, const std::string& object) {
+    const auto value = std::to_string(static_cast<std::int64_t>(seen.value));
+    switch (seen.kind) {
+        case UpdateKind::set:
+            return "last set " + object + " to " + value;
+        case UpdateKind::add:
+            return "last added " + value + " to " + object;
+        case UpdateKind::change:
+            return "last changed " + object;
+        case UpdateKind::put:
+            break;
+    }
+    return "last put " + value + " bytes to " + object;
+}
+
+std::vector<int> updated_by(const Known& known, int sender) {
+    std::vector<int> pes;
+    for (const UpdateSeen& seen : known.of(sender))
+        if (Known::covers(seen, known.wait().offset)) pes.push_back(seen.pe);
+    std::sort(pes.begin(), pes.end());
+    pes.erase(std::unique(pes.begin(), pes.end()), pes.end());
+    return pes;
+}
+
+WordUpdates fault(int pe, const std::string& text) { return {pe_text({pe}) + " " + text, {pe}, true, false}; }
+WordUpdates omission(int pe, const std::string& text) {
+    return {pe_text({pe}) + " " + text, {pe}, true, true};
+}
+
+WordUpdates faults(const std::vector<std::pair<int, std::string>>& pes, std::size_t most) {
+    if (pes.empty() || pes.size() > most) return {};
+    WordUpdates all;
+    all.tells_fault = true;
+    for (const auto& [pe, text] : pes) {
+        all.text += (all.text.empty() ? "" : ", ") + pe_text({pe}) + " " + text;
+        all.pes.push_back(pe);
+    }
+    return all;
+}
+
+}  // namespace atl::core

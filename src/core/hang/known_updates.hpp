@@ -1,0 +1,85 @@
+// Known: the updates that PEs have recorded, from the view of a PE that waits for a word. It serves
+// word_updates.cpp and the files of patterns beside it.
+#pragma once
+
+#include "common/board/board.hpp"
+#include "core/hang/word_updates.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace atl::core {
+
+/// The updates of one kind that are known, by PE: signals, or puts and atomic operations.
+class Known {
+  public:
+    /// Signals, if any PE has signalled the awaited word or that of another PE. A word seldom gets both.
+    Known(const std::vector<common::PeDoing>& doing, int waiting);
+
+    int n_pes() const { return static_cast<int>(doing_.size()); }
+    int waiting() const { return waiting_; }
+    const common::WaitCopy& wait() const { return doing_[static_cast<std::size_t>(waiting_)].wait; }
+    bool uses_signals() const { return uses_signals_; }
+    /// True if `pe` waits for its copy of the awaited word.
+    bool waits_for_copy(int pe) const {
+        const common::PeDoing& one = doing_[static_cast<std::size_t>(pe)];
+        return one.waits && one.wait.word_bytes != 0 && one.wait.offset == wait().offset;
+    }
+    /// True if updates are missing. Then a PE without one may have made one.
+    bool has_lost() const { return signals_lost_ || (!uses_signals_ && writes_lost_); }
+    bool has_lost_any() const { return signals_lost_ || writes_lost_; }
+
+    const std::vector<common::UpdateSeen>& of(int pe) const {
+        const common::PeDoing& one = doing_[static_cast<std::size_t>(pe)];
+        return uses_signals_ ? one.signals : one.writes;
+    }
+    /// Both kinds.
+    std::vector<common::UpdateSeen> all_of(int pe) const;
+
+    static bool covers(const common::UpdateSeen& seen, std::uint64_t place) {
+        const std::uint64_t bytes = seen.kind == common::UpdateKind::put ? seen.value : 1;
+        return place >= seen.place && place - seen.place < bytes;
+    }
+
+    const char* verb() const { return uses_signals_ ? "signalled" : "updated"; }
+
+  private:
+    const std::vector<common::PeDoing>& doing_;
+    int waiting_;
+    bool uses_signals_ = false, signals_lost_ = false, writes_lost_ = false;
+};
+
+/// An update of a word on the waiting PE.
+struct Update {
+    int pe;  ///< that made it
+    common::UpdateSeen seen;
+};
+
+/// "last added 1 to it", "last set it to 4", where `object` is "it".
+std::string text_of(const common::UpdateSeen& seen, const std::string& object);
+
+/// The PEs whose copy of the awaited word a PE has updated, in ascending order.
+std::vector<int> updated_by(const Known& known, int sender);
+
+/// "PE 1 ..." as a mistake.
+WordUpdates fault(int pe, const std::string& text);
+/// The PE has not made an update, which its program may have after the wait that the PE is in.
+WordUpdates omission(int pe, const std::string& text);
+/// "PE 0 last set …, PE 2 last set …": several that may be at fault. Nothing for more than `most`.
+WordUpdates faults(const std::vector<std::pair<int, std::string>>& pes, std::size_t most);
+
+/// The key of the majority, of two or more and of more than half.
+template <class Key> std::optional<Key> majority(const std::map<Key, int>& counts) {
+    int all = 0;
+    for (const auto& [key, count] : counts) all += count;
+    for (const auto& [key, count] : counts)
+        if (count > 1 && 2 * count > all) return key;
+    return std::nullopt;
+}
+
+}  // namespace atl::core

@@ -1,0 +1,67 @@
+#include "common/pe_ranges.hpp"
+#include "core/hang/update_patterns.hpp"
+#include "core/hang/wait_graph.hpp"
+
+#include <algorithm>
+
+namespace atl::core {
+
+namespace {
+
+/// An update of the awaited word or of another PE's copy of it.
+struct Sent {
+    int from, to;
+};
+
+std::vector<Sent> all_sent(const Known& known) {
+    std::vector<Sent> all;
+    for (int pe = 0; pe < known.n_pes(); ++pe)
+        for (const int to : updated_by(known, pe)) all.push_back({pe, to});
+    return all;
+}
+
+/// The number that a PE adds to its own for the PE that it updates.
+int distance_of(const Known& known, const Sent& sent) {
+    return (sent.to - sent.from + known.n_pes()) % known.n_pes();
+}
+
+std::optional<int> usual_distance(const Known& known, const std::vector<Sent>& all) {
+    std::map<int, int> counts;
+    for (const Sent& sent : all) ++counts[distance_of(known, sent)];
+    return majority(counts);
+}
+
+}  // namespace
+
+WordUpdates stray_update(const Known& known) {
+    const std::vector<Sent> all = all_sent(known);
+    const std::optional<int> usual = known.has_lost() ? std::nullopt : usual_distance(known, all);
+    if (!usual || static_cast<int>(all.size()) < known.n_pes()) return {};
+    const auto strays = [&](const Sent& sent) { return distance_of(known, sent) != *usual; };
+    if (std::count_if(all.begin(), all.end(), strays) != 1) return {};
+    const Sent& stray = *std::find_if(all.begin(), all.end(), strays);
+    return fault(stray.from, known.verb() + (" the awaited word of PE " + std::to_string(stray.to)) +
+                                 ", where PE " + std::to_string((stray.from + *usual) % known.n_pes()) +
+                                 " follows the pattern of the others");
+}
+
+WordUpdates by_pattern_of_pes(const Known& known) {
+    if (known.has_lost()) return {};
+    const int n_pes = known.n_pes();
+    const std::vector<Sent> all = all_sent(known);
+    const std::optional<int> distance = usual_distance(known, all);
+    if (!distance || *distance == 0) return {};
+    const int sender = (known.waiting() - *distance + n_pes) % n_pes;
+    const std::vector<int> others = updated_by(known, sender);
+    if (!others.empty())
+        return fault(sender, known.verb() + (" the awaited word of PE " + common::pe_ranges(others)) +
+                                 ", where " + pe_text({known.waiting()}) +
+                                 " follows the pattern of the others");
+    const bool is_rule = std::all_of(all.begin(), all.end(),
+                                     [&](const Sent& sent) { return distance_of(known, sent) == *distance; });
+    if (!is_rule) return {};
+    return omission(sender, std::string("is not known to have ") + known.verb() +
+                                " the awaited word, as the pattern of the others has it");
+}
+
+}  // namespace atl::core

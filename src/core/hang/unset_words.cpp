@@ -1,0 +1,143 @@
+#include "core/hang/causes.hpp"
+#include "core/hang/word_updates.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace atl::core {
+
+namespace {
+
+using common::PeDoing;
+using common::PeState;
+
+struct Awaited {
+    WordUpdates updates;
+    bool is_root = false;  ///< no PE is known to have updated the word
+};
+
+/// PEs that wait alike, and the known updates of their words, which are alike, too.
+struct Waiters {
+    std::string wait;
+    std::vector<int> pes;
+    Awaited word;
+    std::size_t needed = 0;  ///< the number of PEs that wait for these
+};
+
+/// The known updates of the word of each PE that waits for one. A PE that waits for a word itself may
+/// make its update after that wait. So its omission is no fault, if a word that no PE updates is awaited
+/// too.
+std::map<int, Awaited> awaited_words(const WaitGraph& graph) {
+    const bool is_lost = std::any_of(graph.doing().begin(), graph.doing().end(),
+                                     [](const PeDoing& one) { return one.signals_lost || one.writes_lost; });
+    std::map<int, Awaited> all;
+    bool has_root = false;
+    for (const int pe : graph.waiting()) {
+        if (!awaited_by(graph.doing(), pe).empty() || graph.of(pe).wait.word_bytes == 0) continue;
+        Awaited& word = all[pe];
+        word.updates = updates_of_word_of(graph.doing(), pe);
+        word.is_root = !is_lost && word.updates.text.empty();
+        has_root = has_root || word.is_root;
+    }
+    for (bool changes = has_root; changes;) {
+        changes = false;
+        for (auto& [pe, word] : all) {
+            if (!word.updates.is_omission) continue;
+            const auto next = all.find(word.updates.pes.front());
+            if (next == all.end() || next->second.updates.tells_fault) continue;
+            word.updates = {};
+            changes = true;
+        }
+    }
+    return all;
+}
+
+/// Waits for words that no PE is known to end. The likeliest causes come first.
+std::vector<Waiters> waiters_for_words(const WaitGraph& graph) {
+    const std::map<int, Awaited> words = awaited_words(graph);
+    std::map<std::pair<std::string, std::string>, Waiters> groups;
+    for (const int pe : graph.waiting()) {
+        if (!graph.targets(pe).empty()) continue;
+        const auto known = words.find(pe);
+        const Awaited word = known == words.end() ? Awaited{} : known->second;
+        // Waiters whose words one PE is to blame for are a group, with the evidence of the first.
+        const WordUpdates& its = word.updates;
+        Waiters& group = groups[{graph.of(pe).text, its.tells_fault ? pe_text(its.pes) : its.text}];
+        if (group.pes.empty()) {
+            group.wait = graph.of(pe).text;
+            group.word = word;
+        }
+        group.pes.push_back(pe);
+        group.needed += graph.waiting_for(pe).size();
+    }
+    std::vector<Waiters> all;
+    for (const auto& [key, group] : groups) all.push_back(group);
+    const auto rank = [](const Waiters& one) {
+        return std::pair(one.word.updates.tells_fault ? 0
+                         : one.word.is_root           ? 1
+                                                      : 2,
+                         -static_cast<long>(one.needed));
+    };
+    std::stable_sort(all.begin(), all.end(),
+                     [&](const Waiters& a, const Waiters& b) { return rank(a) < rank(b); });
+    return all;
+}
+
+bool has_ended(const PeDoing& one) { return one.state >= PeState::finalized; }
+
+/// The text of one wait, the faults of which are told unless `is_new` is false.
+std::string waiters_for_word_text(const WaitGraph& graph, const Waiters& one, bool is_new, bool says_root) {
+    std::string text;
+    if (one.word.updates.tells_fault && is_new) {
+        text = one.word.updates.text + "; ";
+        if (one.word.updates.is_omission && has_ended(graph.of(one.word.updates.pes[0]))) {
+            const std::string pe = pe_text(one.word.updates.pes);
+            text = pe + " " + common::state_text(graph.of(one.word.updates.pes[0]).state) + ", and" +
+                   text.substr(pe.size());
+        }
+    }
+    text += pe_text(one.pes) + verb(one.pes, " waits", " wait") + " in " + one.wait;
+    if (!one.word.updates.tells_fault && !one.word.updates.text.empty())
+        text += " (" + one.word.updates.text + ")";
+    return text + (says_root && one.word.is_root ? ", for a word that no PE is known to have updated" : "");
+}
+
+}  // namespace
+
+/// PEs that wait for a word, while no PE is left that could set it.
+std::optional<Cause> unset_words(const WaitGraph& graph) {
+    const std::vector<Waiters> all = waiters_for_words(graph);
+    if (all.empty()) return std::nullopt;
+    // A PE in finalize sets no word any more, which its program may have wanted.
+    std::vector<int> pes =
+        graph.pes_that([](const PeDoing& one) { return one.waits && one.text.starts_with("finalize"); });
+    std::string text;
+    if (!pes.empty()) text = pe_text(pes) + verb(pes, " is", " are") + " in finalize, and ";
+    const bool are_roots =
+        std::all_of(all.begin(), all.end(), [](const Waiters& one) { return one.word.is_root; });
+    constexpr std::size_t most = 2;
+    std::vector<int> unshown;
+    std::set<int> senders;
+    std::set<std::vector<int>> told;  // PEs at fault
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const WordUpdates& updates = all[i].word.updates;
+        if (i < most) {
+            text += (i == 0 ? "" : "; ") +
+                    waiters_for_word_text(graph, all[i], told.insert(updates.pes).second, !are_roots);
+            senders.insert(updates.pes.begin(), updates.pes.end());
+        } else {
+            unshown.insert(unshown.end(), all[i].pes.begin(), all[i].pes.end());
+        }
+        pes.insert(pes.end(), all[i].pes.begin(), all[i].pes.end());
+    }
+    std::sort(unshown.begin(), unshown.end());
+    if (!unshown.empty())
+        text += "; " + pe_text(unshown) + verb(unshown, " waits", " wait") + " for other words";
+    std::erase_if(pes, [&](int pe) { return senders.contains(pe); });
+    pes.insert(pes.begin(), senders.begin(), senders.end());
+    return Cause{text + ", and every PE waits: none is left that could set it", pes};
+}
+
+}  // namespace atl::core
