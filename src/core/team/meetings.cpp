@@ -22,14 +22,6 @@ Meetings::Meetings(TeamState& team, ControlBlock* control, int n_pes, int my_pe)
     oversubscribed_ = job_.topology().machine_pes() > job_.pace().usable_cpus || n_pes > 1 << max_rounds;
 }
 
-void Meetings::choose() {
-    strategy_ = team_.spread()    ? &far
-                : n_pes_ == 1     ? nullptr
-                : oversubscribed_ ? &oversubscribed
-                : n_pes_ == 2     ? &pair
-                                  : &own_cores;
-}
-
 void Meetings::sync(const Called& call) {
     if (!meets_alike(call, fingerprint_of(call))) [[unlikely]]
         fail_mismatch(call);

@@ -32,7 +32,8 @@ class Meetings {
     Meetings(TeamState& team, ControlBlock* control, int n_pes, int my_pe);
     Meetings(const Meetings&) = delete;
     Meetings& operator=(const Meetings&) = delete;
-    /// Selects the strategy. Called once, when the team knows if its members share memory.
+    /// Selects the strategy (src/core/meetings/choose.cpp). Called once, when the team knows if its members
+    /// share memory.
     void choose();
     /// The strategy's name, for people and tests. "alone" if the team has one member.
     const char* strategy() const { return strategy_ ? strategy_->name : "alone"; }

@@ -1,0 +1,15 @@
+// Selects the strategy by which a team meets. The teams below know strategies as rows of `Meetings` alone.
+#include "core/meetings/strategies.hpp"
+#include "core/team/team_state.hpp"
+
+namespace atl::core {
+
+void Meetings::choose() {
+    strategy_ = team_.spread()    ? &far
+                : n_pes_ == 1     ? nullptr
+                : oversubscribed_ ? &oversubscribed
+                : n_pes_ == 2     ? &pair
+                                  : &own_cores;
+}
+
+}  // namespace atl::core
