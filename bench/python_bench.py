@@ -12,9 +12,7 @@ ELEMENTS = 1_000_000
 
 
 def one_sided(bench: Bench) -> None:
-    """Measure a put and an atomic of one element from PE 0 to PE 1, which waits in the barrier that ends the
-    batch.
-    """
+    """Measure a put and an atomic of one element from PE 0 to PE 1, which waits in the last barrier."""
     x = atoll.zeros(8, np.int64)
     target, word = x[:1], x[1:2]
     value = np.ones(1, np.int64)

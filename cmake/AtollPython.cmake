@@ -52,8 +52,9 @@ endif()
 find_package(nanobind 3 CONFIG REQUIRED PATHS "${_nanobind_dir}" NO_DEFAULT_PATH)
 
 # Optimised for speed rather than size. A module for given headers of Python 3.12 or newer is for the stable ABI, so that
-# one wheel serves all these Pythons. Others are for the Python that builds, whose own ABI is a little faster. The domain
-# is separate because __signature__ is added to nanobind's type of methods, which the modules of a domain share.
+# one wheel serves all these Pythons. Others are for the Python of the build, whose own ABI is a little faster. The
+# domain is separate because __signature__ is added to nanobind's type of methods, which the modules of a domain
+# share.
 nanobind_add_module(_atoll ${_abi} FREE_THREADED NB_STATIC NB_DOMAIN atoll NOMINSIZE NOSTRIP NB_SUPPRESS_WARNINGS ${ATOLL_PYTHON_SOURCES})
 target_include_directories(_atoll SYSTEM PRIVATE "${_numpy_include}")
 target_include_directories(_atoll PRIVATE "${PROJECT_SOURCE_DIR}/python/src" "${PROJECT_SOURCE_DIR}/src")

@@ -21,7 +21,7 @@
 #include "atoll_nvshmem/status.h"
 #endif
 
-/* The bytes of a block's shared memory that a program gives NVSHMEM's copies, of which the first
+/* The bytes of a block's shared memory for NVSHMEM's copies, of which the first
  * NVSHMEMI_SMEM_DATA_REGION_OFFSET are NVSHMEM's own. Atoll uses none: programs keep payload in the others.
  */
 ATOLL_NVSHMEM_BOTH static inline int nvshmemx_ask_smem(nvshmemx_smem_amount_t flag) {

@@ -43,7 +43,7 @@ def digest(file: Path) -> bytes:
 
 @cache
 def included(file: Path) -> frozenset[Path]:
-    """Return the project's headers that a file includes by name, not those that these include."""
+    """Return the project's headers that a file includes by name, without those included by these."""
     names = re.findall(r'^\s*#\s*include\s+"([^"]+)"', file.read_text(), re.MULTILINE)
     places = [(folder / name).resolve() for name in names for folder in (file.parent, *INCLUDES)]
     return frozenset(place for place in places if place.is_file() and place.is_relative_to(ROOT))

@@ -102,7 +102,7 @@ def atoll_kernels() -> dict[str, Any]:
 
 
 def nvshmem_kernels(home: Path | None) -> dict[str, Any]:
-    """`home`: the folder of an NVSHMEM that is not installed, whose headers are compiled."""
+    """`home`: the folder of an NVSHMEM that is not installed; its headers are compiled."""
     import nvshmem.core.device.numba as dev
 
     if home is not None:

@@ -21,7 +21,7 @@ from pages import HERE, ROOT
 
 INCLUDE = ROOT / "include"
 NAMESPACES = ("atl", "atl::device")
-# Headers whose functions are members of Context, which inherits them from a class for the library's own use.
+# Headers whose functions are members of Context; it inherits them from a class for the library's own use.
 INHERITED = {"atoll/rma.hpp": "RmaOps", "atoll/atomics.hpp": "AtomicOps", "atoll/waits.hpp": "WaitOps"}
 DIRECTIVES = {"typedef": "typedef", "variable": "variable", "enum": "enum", "define": "define"}
 

@@ -49,7 +49,7 @@ def entry(module: Any, name: str) -> str:
 
 
 def has_hidden_bases(module: Any, value: type) -> bool:
-    """True for a class whose methods come from classes of the same package that are not among its names."""
+    """True for a class whose methods come from private classes of the same package."""
     return any(
         base.__module__.startswith(f"{module.__name__}.") and base.__name__ not in public_names(module)
         for base in value.__mro__[1:]

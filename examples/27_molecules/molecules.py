@@ -1,8 +1,8 @@
 """Lennard-Jones molecular dynamics with cell lists: atoll run -n 4 molecules.py [atoms along a side] [steps] [atoms.png]
 
 The box is divided into cells, which are the blocks of a distributed array with a halo. A PE has the atoms of its cells.
-An atom that leaves them is put to its new owner, which makes no call for it. Energy is conserved, and the atoms move as
-those of one PE that knows no cells.
+If an atom leaves them, it is put to its new owner, which makes no call for it. Energy is conserved, and the atoms
+move as those of one PE that knows no cells.
 """
 
 import sys

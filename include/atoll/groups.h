@@ -138,7 +138,7 @@ struct atoll_groups_table {
     int (*wait)(atoll_request* request, double seconds);
     /* The sender of a received message; -1 before. */
     int (*source)(atoll_request* request);
-    /* Sets last_error to a text that names the members for which the request waits. */
+    /* Sets last_error to a text with the members for which the request waits. */
     void (*describe_wait)(atoll_request* request, double seconds);
     void (*release)(atoll_request* request);
     int (*last_code)(void); /* The number of last_error's kind in atoll/error.hpp; 0: none of them. */

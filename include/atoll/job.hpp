@@ -212,7 +212,7 @@ class ATOLL_API Job {
     /// Ends all PEs with `status`; the launcher reports the sentence. Does not return.
     [[noreturn]] void global_exit(int status, const std::string& sentence = "");
 
-    /// The reason for which all PEs are to end, as reported by the PE that failed or by the launcher. Empty
+    /// The reason for the end of all PEs, as reported by the PE that failed or by the launcher. Empty
     /// while the job runs. Local.
     std::string end_reason() const;
 

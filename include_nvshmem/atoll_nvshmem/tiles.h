@@ -56,8 +56,8 @@ template <class T, class L> struct Tensor {
     ATOLL_ANYWHERE constexpr auto shape() const { return _layout.shape(); }
 };
 
-/* Here names only: no algorithm uses multicast. ONE_SHOT_PULL folds at each PE that gets the result,
- * TWO_SHOT_PUSH at the root, which sends it. */
+/* Here names only: no algorithm uses multicast. ONE_SHOT_PULL folds at each PE that gets the result.
+ * TWO_SHOT_PUSH folds at the root, which sends it. */
 typedef enum {
     NVLS_ONE_SHOT_PUSH_NBI = 0,
     NVLS_ONE_SHOT_PULL_NBI = 1,

@@ -119,7 +119,7 @@ def _refusal(rest: tuple[Any, ...], more: dict[str, Any]) -> str:
 
 
 def _identity() -> str:
-    """Return a text that is equal for processes that can share a group."""
+    """Return a text, equal for processes that can share a group."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return f"{boot} {Path('/proc/self/ns/pid').readlink()} {os.getuid()}"
 

@@ -63,7 +63,7 @@ class Pool(Executor):
     arrays and teams made before are freed. A PE that ends ends the job: this call and all later ones raise PeDied
     until `restart`.
 
-    An exception that leaves the `with` block cancels calls that have not begun, and interrupts those that run.
+    If an exception leaves the `with` block, calls that have not begun are cancelled, and running ones are interrupted.
 
     Output of the PEs goes to sys.stdout and sys.stderr in whole lines, before the result of their call.
 

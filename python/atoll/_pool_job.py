@@ -1,7 +1,7 @@
 """The job behind atoll.Pool: its launcher, its PEs, and the thread that serves them.
 
-A PE sends its own connection, and the pipes of its output, through one socket that all PEs inherit. A connection
-that closes is a PE that ended. The launcher, which ends the others then, says why.
+A PE sends its own connection, and the pipes of its output, through one socket that all PEs inherit. A closed
+connection means that its PE has ended. The launcher, which ends the others then, says why.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ PyObject* signature_of(PyObject* method, void*) {
 }
 
 /// Adds __signature__, which inspect.signature reads, to nanobind's types of methods and bound methods.
-/// setattr cannot add it to these types, which are immutable. NB_DOMAIN makes them private to this module
+/// setattr cannot add it to these immutable types. NB_DOMAIN makes them private to this module
 /// (cmake/AtollPython.cmake).
 void give_signatures(const nb::module_& module) {
     static PyGetSetDef getter{"__signature__", signature_of, nullptr, nullptr, nullptr};

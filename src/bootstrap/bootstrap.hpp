@@ -54,7 +54,7 @@ class Bootstrap {
     virtual HostSegment host_segment() = 0;
     /// Starts watching: from now on the board records the death of any PE of this job. May return null.
     virtual std::unique_ptr<Monitor> monitor(const common::BoardView& board) = 0;
-    /// Tells the process that started this PE that the PE leaves; `finalized` is false if it leaves without
+    /// Tells the process that started this PE of its end; `finalized` is false if it leaves without
     /// finalize. Never blocks, never throws.
     virtual void goodbye(bool finalized) noexcept = 0;
     /// Asks the launcher or PE 0 to end the job; returns if neither can be reached.

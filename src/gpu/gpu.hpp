@@ -14,7 +14,7 @@
 
 namespace atl::gpu {
 
-/// The GPU that a PE takes, among those that its process sees.
+/// The GPU of a PE, among those that its process sees.
 struct DeviceChoice {
     int number = 0;
     bool exact = false;  ///< else modulo their number

@@ -19,7 +19,7 @@ namespace atl::gpu {
 namespace {
 
 constexpr int interval_ms = 100;
-/// Time for a program that handles kernel errors as exceptions to make a call that throws one. The kernel has
+/// Time for a program to make a call that throws a kernel's error as an exception. The kernel has
 /// trapped, so the program's next GPU call returns at once.
 constexpr std::chrono::seconds time_to_hear{5};
 

@@ -9,7 +9,7 @@
 
 namespace atl::memory {
 
-/// A text that is equal for processes that can map each other's files: those of one host and container. The
+/// A text, equal for processes that can map each other's files: those of one host and container. The
 /// name of the host follows its last colon.
 std::string host_text();
 std::string name_of_host(const std::string& text);

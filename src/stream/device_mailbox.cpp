@@ -64,7 +64,7 @@ class Tries {
     MailboxCall asked_;
 };
 
-/// Creates two lanes, for a thread that posts and one that receives. Both must exist before kernels wait.
+/// Creates two lanes, for a thread that posts and for the receiving one. Both must exist before kernels wait.
 void pin_lanes(const gpu::DeviceMemory& device) {
     const gpu::BorrowedLane one(device, gpu::BorrowedLane::Staging::pinned);
     const gpu::BorrowedLane other(device, gpu::BorrowedLane::Staging::pinned);

@@ -122,7 +122,7 @@ void check_pinned(const gpu::DeviceMemory& device, const ElementsCall& call) {
     check(call.values, call.values_step_bytes, call.element_bytes);
 }
 
-/// Starts the host's service for PEs that a transport reaches, before the kernel that needs it.
+/// Starts the host's service for PEs beyond the window, before the kernel that needs it.
 void serve(const core::JobState& job, const ElementsCall& call) {
     if (call.has_far) job.stream_services()->serve_kernels();
 }

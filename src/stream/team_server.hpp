@@ -1,6 +1,6 @@
 // TeamServer: a team's collectives and messages on streams if a transport reaches some of its members. It
-// makes the host's calls on copies, on the team's twin. Each of the two kinds has a ring and a thread. A call
-// that waits for other PEs delays only later calls of its kind on its team, which would wait on a GPU, too.
+// makes the host's calls on copies, on the team's twin. Each of the two kinds has a ring and a thread. A
+// wait for other PEs delays only later calls of its kind on its team, which would wait on a GPU, too.
 #pragma once
 
 #include "atoll/team.hpp"

@@ -38,7 +38,7 @@ def find_atoll() -> Path:
 
 
 class Atoll:
-    """Starts the command, with an environment that contains only the variables that a test sets."""
+    """Starts the command, with an environment of only the variables that a test sets."""
 
     def __init__(self) -> None:
         self.path = str(find_atoll())

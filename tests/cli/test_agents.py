@@ -15,7 +15,7 @@ Script = Callable[[str], Path]
 
 @pytest.fixture
 def agent(tmp_path: Path) -> Script:
-    """Return a function that writes a script, which the launcher takes for its agent."""
+    """Return a function that writes a script for the launcher in place of its agent."""
 
     def write(text: str) -> Path:
         path = tmp_path / "agent.sh"

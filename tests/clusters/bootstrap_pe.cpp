@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
         check(bootstrap->get("key" + std::to_string(next)) == "value" + std::to_string(next), "get");
         bootstrap->fence();
         bootstrap->put("past" + std::to_string(pe), "");
-        // A server that dies, or whose host is cut off, may not have told all that they are in.
+        // If a server dies, or its host is cut off, it may not have told all PEs of their start.
         if (pe == who || (pe == 0 && mode == "wait"))
             for (int other = 0; other < bootstrap->n_pes(); ++other)
                 bootstrap->get("past" + std::to_string(other));

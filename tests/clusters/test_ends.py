@@ -1,4 +1,4 @@
-"""A PE that is killed, one that is slow, and a host that vanishes, while other PEs are in calls over UCX.
+"""A PE that is killed, a slow one, and a vanishing host, while other PEs are in calls over UCX.
 
 Jobs end by an error that names the lost PE or host, or continue correctly. (test_store.py and test_run.py test the
 same for jobs that are still starting.)

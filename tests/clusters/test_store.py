@@ -83,7 +83,7 @@ def test_numbers_of_pes_that_differ(make_hosts: MakeHosts, pe: str) -> None:
 def test_a_second_pe_0_is_named_by_all(make_hosts: MakeHosts, pe: str, host: int) -> None:
     """It is on the store's host, where the port is taken, or on another, where the address is not local.
 
-    The PE that listens need not be the first that claims to be PE 0.
+    The listening PE need not be the first that claims to be PE 0.
     """
     hosts = make_hosts(2)
     first = hosts.start(0, [pe], rank(hosts, 0, 3))

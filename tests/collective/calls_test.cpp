@@ -190,8 +190,8 @@ TEST_P(Calls, CollectIntoTooLittleIsAnErrorThatLeavesNobodyWaiting) {
         checked_options(common::CheckLevel::args));
 }
 
-/// Many collectives of all kinds and sizes without a sync between them: a PE that runs ahead must not harm
-/// one that lags behind.
+/// Many collectives of all kinds and sizes without a sync between them: a PE that runs ahead must not harm a
+/// late one.
 TEST_P(Calls, OneAfterTheOther) {
     run_pes(
         GetParam(),

@@ -43,7 +43,7 @@ class OnFakeGpus : public ::testing::TestWithParam<int> {
 };
 
 /// Element i of a PE is 1000 * pe + i. Elements are copied and compared as parts of this list of all numbers.
-/// That spares a sanitizer the work for numbers that are computed and for pages that are allocated.
+/// That spares a sanitizer the work for computed numbers and allocated pages.
 const int* numbers() {
     static const std::vector<int> all = [] {
         std::vector<int> made(std::size_t{3} << 20);

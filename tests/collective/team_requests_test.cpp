@@ -261,7 +261,7 @@ TEST(TeamRequests, AWaitIsOnTheJobBoard) {
     });
 }
 
-/// A program that does little but test counts as one that waits. Once it does other things, it does not.
+/// A program that does little but test counts as waiting. Once it does other things, it does not.
 TEST(TeamRequests, TestsInALoopAreOnTheJobBoard) {
     run_pes(2, [](Job& job) {
         Requests requests(job.world());

@@ -14,7 +14,7 @@ class Absence : public WithPes {
         if (pes_are_processes) GTEST_SKIP() << "the PEs of this job are still needed";
         if (n_pes() == 1) GTEST_SKIP() << "nobody can be absent";
     }
-    /// The last PE leaves; each other one calls `call`, which must throw and name a PE that is gone.
+    /// The last PE leaves; each other one calls `call`, which must throw and name a missing PE.
     void leave_and_call(const std::string& operation, const std::function<void(Job&)>& call) const {
         ThreadJobOptions options;
         options.finalize = false;

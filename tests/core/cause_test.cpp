@@ -501,7 +501,7 @@ TEST_F(HangCause, APeHasNotCalledInit) {
     EXPECT_EQ(cause(), "PE 3 has not called init, and PE 0-2 wait for it in init");
 }
 
-/// The wait that no PE ends is the cause, not the barrier in which the others wait for that PE.
+/// The wait that no PE ends is the cause, not the others' barrier.
 TEST_F(HangCause, ALostSignal) {
     for (const int number : {0, 1, 2}) wait(number, "barrier", {3});
     wait(3, "signal_wait_until on s: found 0, waiting for >= 1", {}, "ring.py:12");

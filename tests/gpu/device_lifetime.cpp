@@ -16,7 +16,7 @@ using gpu::check_cuda;
 
 constexpr std::size_t block_bytes = std::size_t{512} << 20;
 constexpr std::size_t slack_bytes = std::size_t{96} << 20;  // contexts and pools of PEs on the same GPU
-/// Memory that the driver keeps for a context that has run kernels, whatever the number of jobs: 2 MiB were
+/// Memory that the driver keeps for a context after kernels, whatever the number of jobs: 2 MiB were
 /// seen.
 constexpr std::size_t kept_bytes = std::size_t{4} << 20;
 constexpr int rounds = 5;

@@ -126,7 +126,7 @@ TEST_P(TeamRooms, AreTakenUntilThereAreNoneAndGivenBack) {
     });
 }
 
-/// Members whose free memory differs agree on a place that is free on all. PE i is in teams with others that
+/// Members with different free memory agree on a place that is free on all. PE i is in teams with others that
 /// fill the low part of its memory only.
 TEST(TeamRoom, MembersWithDifferentMemoryAgree) {
     run_pes(4, [](Job& job) {

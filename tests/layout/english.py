@@ -59,6 +59,32 @@ PHRASES = [
 ]
 COMPILED = [(re.compile(pattern, re.IGNORECASE), words) for pattern, words in PHRASES]
 
+# Relative clauses: ", which", "in which", "whose", ", where", and "the PE that waits", "the word that a PE reads".
+PREPOSITIONS = "after|against|among|at|before|behind|beside|by|for|from|in|into|of|on|over|through|to|under|until|with|within"
+# After these words "that" opens a clause of another kind, or means a thing itself.
+NOT_NOUN = re.compile(
+    r"(?:"
+    r"add|admits|after|agree|and|are|as|assume|assumed|assumes|at|be|been|believe|but|by|"
+    r"check|checked|checks|complete|did|do|does|ensure|ensures|except|fact|find|finds|"
+    r"follows|for|found|from|given|guess|hope|if|in|is|it|know|known|knows|learn|like|"
+    r"likely|mean|means|meant|not|note|notice|notices|now|of|on|only|or|passed|proves|"
+    r"provided|report|reported|reports|require|requires|said|say|says|see|seen|sees|show|"
+    r"shown|shows|so|state|stated|states|such|suppose|sure|tell|tells|than|think|to|told|"
+    r"true|unless|until|was|were|with"
+    r"|.*ly|.*ing)",
+    re.IGNORECASE,
+)
+VERB_OR_SUBJECT = (
+    r"(?:is|are|was|were|has|have|had|can|cannot|may|must|might|do|does|did|will|would|could|should|never|only|also|no|an?"
+    r"|the|this|these|its|it|they|we|you|others|another|each|every|any|all|both|[a-z]+(?:s|ed)|PEs?|CODE|X)"
+)
+RELATIVE = re.compile(
+    rf"(?:,|(?<![\w-])(?:{PREPOSITIONS})) which(?![\w'-])(?! of)|(?<![\w'-])whose(?![\w'-])|, (?:who|whom|where)(?![\w'-])"
+    rf"|(?<![\w'-])(?P<noun>[\w'-]+) that (?={VERB_OR_SUBJECT}(?![\w'-]))"
+)
+# Parts of a sentence that are read one after the other.
+PARTS = re.compile(r"(?<=[;:])\s|, (?:and|or|but) |[()]")
+
 
 @dataclass(frozen=True)
 class Block:
@@ -256,6 +282,12 @@ def sentences(text: str) -> list[str]:
     return [part for part in re.split(r"(?<=[.!?])[)\"']?\s+(?=[\"'(A-Z`])", text) if part]
 
 
+def relative_clauses(part: str) -> int:
+    """The number of relative clauses in a part of a sentence, without those that look like other clauses."""
+    nouns = [match["noun"] for match in RELATIVE.finditer(part)]
+    return sum(1 for noun in nouns if noun is None or not NOT_NOUN.fullmatch(noun))
+
+
 def findings(block: Block) -> Iterator[Finding]:
     text = plain(block.text)
     if block.kind in {"comment", "docstring"} and OPENINGS.match(text):
@@ -268,6 +300,9 @@ def findings(block: Block) -> Iterator[Finding]:
         count = len(re.findall(r"[A-Za-z0-9_'+*/.-]*[A-Za-z0-9]", sentence))
         if count > MOST_WORDS:
             yield Finding(block.path, block.line, f"{count} words in a sentence", sentence[:90])
+        for part in PARTS.split(sentence):
+            if relative_clauses(part) > 1:
+                yield Finding(block.path, block.line, "two relative clauses", part[:120])
 
 
 def files(*under: str) -> list[Path]:

@@ -22,14 +22,24 @@ def test_no_finding():
         "The flag stands in the first line.",
         "The error is said on every PE.",
         " ".join(["word"] * 26) + ".",
+        "Wakes the PE that waits for the word which this PE sets, whose team has ended.",
+        "A PE that dies ends the call that waits for it.",
     ],
 )
 def test_a_finding(text):
     assert found(text)
 
 
-def test_plain_text_has_none():
-    assert not found("Returns the offset of an address in this PE's slot. Throws Error if it lies outside.")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Returns the offset of an address in this PE's slot. Throws Error if it lies outside.",
+        "States that the PE that waits is alive, so that others know which one it is.",
+        "A PE that imports Numba takes 1.1 s, and one that imports PyTorch 2.9.",
+    ],
+)
+def test_plain_text_has_none(text):
+    assert not found(text)
 
 
 def test_reads_each_kind_of_text(tmp_path):

@@ -92,7 +92,7 @@ def test_rows_of_the_summary_have_one_writer() -> None:
 
 
 def gpu_script(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run scripts/gpu.sh in a tree that holds nothing else, where nvidia-smi names a GPU."""
+    """Run scripts/gpu.sh alone in a tree, where nvidia-smi names a GPU."""
     (tmp_path / "scripts").mkdir()
     shutil.copy(ROOT / "scripts" / "gpu.sh", tmp_path / "scripts")
     shutil.copytree(ROOT / "scripts" / "gpu", tmp_path / "scripts" / "gpu")

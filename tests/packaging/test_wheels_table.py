@@ -1,4 +1,4 @@
-"""packaging/wheels.tsv, by which a release's wheels are made, agrees with the page that lists them."""
+"""packaging/wheels.tsv, by which a release's wheels are made, agrees with the page of wheels."""
 
 from __future__ import annotations
 

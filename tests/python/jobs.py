@@ -36,7 +36,7 @@ def launcher() -> str:
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """Return an environment that has no variable of Atoll's but those that the test sets."""
+    """Return an environment without variables of Atoll but those that the test sets."""
     unset = ("ATOLL_", "SHMEM_", "SMA_", "PYTHONUNBUFFERED")  # unbuffered output splits lines
     kept = {k: v for k, v in os.environ.items() if not k.startswith(unset)}
     return {**kept, "ATOLL_CHECK": "all", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **changes}

@@ -1,7 +1,7 @@
 """The public names of the package, with their docstrings: those that `help` shows.
 
-``python tests/python/public_names.py`` prints, as JSON, the modules that cannot be imported here with the reason, the
-names whose docstrings have examples, and the faults of form.
+``python tests/python/public_names.py`` prints, as JSON, the modules missing here with the reason, the names whose
+docstrings have examples, and the faults of form.
 """
 
 from __future__ import annotations

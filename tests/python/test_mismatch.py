@@ -83,8 +83,8 @@ def test_sizes_roots_and_dtypes_of_every_collective(job: Job) -> None:
 def test_a_barrier_on_one_and_a_reduction_on_another(job: Job) -> None:
     """The two calls synchronize by different words. The error at once reports the team as unusable.
 
-    PE 1 differs from all others. The error names it and the first other PE that waits by then, which on a busy
-    machine need not be PE 0.
+    PE 1 differs from all others. The error names it and the first other PE that waits by then. On a busy machine
+    that need not be PE 0.
     """
     for n in (2, 3):
         differing(

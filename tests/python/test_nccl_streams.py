@@ -10,7 +10,7 @@ from atoll.nccl._streams import Order
 
 
 class Driver:
-    """A driver that notes the streams whose work is recorded, and those that wait."""
+    """A driver that notes the recorded streams, and those that wait."""
 
     def __init__(self, current: int) -> None:
         self.calls: list[tuple[str, int]] = []

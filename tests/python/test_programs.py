@@ -14,7 +14,7 @@ CHECKS = checks_of(*(f"{program}.py" for program in EVERY_OPERATION if program !
 
 
 def done_by(run: Job, program: str, n: int, **changes: str) -> Done:
-    """Run a program; the text of one that failed is the output of a program that ended with 1."""
+    """Run a program; the text of a failed one is the output of a program that ended with 1."""
     try:
         return run(program, n, **changes)
     except pytest.fail.Exception as failure:

@@ -78,7 +78,7 @@ static void sync_completes_stores(void) {
     }
 }
 
-/* A PE that returns from these has synchronised with all others, whose earlier puts and stores are complete.
+/* On return from these a PE has synchronised with all others, whose earlier puts and stores are complete.
  */
 static void met(long round) {
     for (int pe = 0; pe < n; ++pe) CHECK(shmem_long_g(&flags[1], pe) == round);

@@ -3,7 +3,7 @@
 By NCCL4Py itself, on two GPUs:    mpiexec -n 2 python3 bench/gpu/peers/nccl_program.py nccl4py
 By Atoll's nccl.core:              ATOLL_COMPAT=nccl atoll run -n 2 python3 bench/gpu/peers/nccl_program.py atoll
 
-`host_us` is the time that a call takes on the host, which does not wait for the GPU. `median_us` is the time on the GPU
+`host_us` is the time of a call on the host, which does not wait for the GPU. `median_us` is the time on the GPU
 from call to call. Both are medians of REPEATS runs of CALLS calls.
 """
 

@@ -20,7 +20,7 @@ struct Halo {
 /// How a DistArray is distributed.
 template <std::size_t N> struct DistOptions {
     std::array<Distribution, N> dist{};
-    /// Parts along each axis; 0 leaves the number to the library, which takes the grid whose parts touch the
+    /// Parts along each axis; 0 leaves the number to the library. It takes the grid whose parts touch the
     /// least.
     Index<N> grid{};
     std::array<Halo, N> halo{};

@@ -41,7 +41,7 @@ class Completions {
     static void fill(const PlacePtr& place, std::function<void()> complete);
 
     /// Waits until the threads of all groups have done what is ready, 10 s at most. Then they call no
-    /// callbacks any more: a thread that needs the GIL of a Python that ends would abort the process. Called
+    /// callbacks any more: a thread that needs the GIL of an ending Python would abort the process. Called
     /// once, without the GIL, before Python ends.
     static void end_with_python();
 

@@ -225,7 +225,7 @@ def _compare(name: str, arguments: Any, keywords: Mapping[str, Any], flag: bool)
 
 
 def _text(value: Any) -> str:
-    """Return a text that is equal on PEs that pass the same value."""
+    """Return a text, equal on PEs that pass the same value."""
     from ._array import DistArray
 
     if isinstance(value, DistArray):

@@ -1,4 +1,4 @@
-"""Steps of one PE whose errors every PE raises, so that none waits for one that has failed."""
+"""Steps of one PE whose errors every PE raises, so that none waits for a failed one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signals: words that are written after the data that they announce (atoll/device/signals.hpp)."""
+"""Signals: words, written after the data that they announce (atoll/device/signals.hpp)."""
 
 # mypy: ignore-errors
 from __future__ import annotations

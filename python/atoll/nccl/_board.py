@@ -21,7 +21,7 @@ _TURN_SHIFT = 32
 
 
 class Board:
-    """Symmetric memory in which each PE writes entries that the others read. Made collectively over all PEs."""
+    """Symmetric memory, in which each PE writes entries for the others. Made collectively over all PEs."""
 
     def __init__(self) -> None:
         self._memory: Any = _arrays.empty(_ROOM, np.uint8)

@@ -69,7 +69,7 @@ def _add(team: _atoll.Team, name: str | None, default: str, config: Any) -> int 
 
 
 def _check_name(name: str | None) -> None:
-    """Refuse a name that exists before the collective split, in which other PEs would wait."""
+    """Refuse an existing name before the collective split, in which other PEs would wait."""
     if name is not None and name in Teams:
         raise ValueError(f"Member {name!r} already exists; choose another name.")
 

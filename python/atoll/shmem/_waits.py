@@ -58,7 +58,7 @@ def _compare(cmp: Any) -> _atoll.Compare:
 
 
 def number(value: Any) -> Any:
-    """Convert a NumPy number to Python's, which Atoll fits into any dtype that holds it."""
+    """Convert a NumPy number to Python's. Atoll fits that into any dtype that holds it."""
     return value.item() if isinstance(value, np.generic | np.ndarray) and value.size == 1 else value
 
 

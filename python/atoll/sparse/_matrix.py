@@ -28,8 +28,8 @@ Array = np.ndarray[Any, Any]
 class SparseMatrix(_current.OverTeam):
     """A sparse matrix of which each PE has a block of rows in compressed form (CSR).
 
-    `A @ x` multiplies by a distributed vector in blocks. It fetches only the entries of x that the PE's rows need, by a
-    plan that is made here, once. Make matrices by `from_triplets`, `from_rows` or `from_scipy`.
+    `A @ x` multiplies by a distributed vector in blocks. It fetches only the entries of x that the PE's rows need,
+    by a plan made here, once. Make matrices by `from_triplets`, `from_rows` or `from_scipy`.
 
     Parameters
     ----------

@@ -219,7 +219,7 @@ def _norm(its: Library, x: Any) -> float:
 
 
 def _number(x: Any) -> Any:
-    """Return a number of NumPy as one of Python, which takes the precision of the vectors that it multiplies."""
+    """Return a number of NumPy as one of Python, which takes the precision of the multiplied vectors."""
     return x.item() if isinstance(x, np.generic) else x
 
 

@@ -138,8 +138,7 @@ def _size_of(compiled: Any) -> tuple[int, int, int]:
 
 
 def _check_resident(made: Any, start: Any, grid: Any, arguments: Any, keywords: dict[str, Any]) -> None:
-    """Refuse a cooperative grid that is too large beside other PEs on the GPU, which the driver does not
-    count.
+    """Refuse a cooperative grid that is too large beside other PEs on the GPU. The driver does not count these.
 
     Raises ValueError.
     """

@@ -9,7 +9,7 @@
 namespace atl::python {
 
 /// atoll.Team. `which` names the teams that exist before init; they are looked up at each use. `outside` is
-/// the team that a split returns to a PE that is not a member.
+/// the team that a split returns to other PEs than members.
 struct PyTeam {
     enum class Which { made, world, shared, host, rail, outside } which = Which::made;
     Team team;

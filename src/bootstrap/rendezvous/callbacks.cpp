@@ -1,4 +1,4 @@
-// A job of PEs that the program connects itself, through callbacks that it passes.
+// A job of PEs that the program connects itself, through its callbacks.
 #include <algorithm>
 #include <cstdint>
 

@@ -25,7 +25,7 @@ class StoreClient {
         int n_pes = 1;
         std::string secret;
         std::string settings;  ///< as in Hello
-        double silence_s = 3;  ///< after which a host that does not answer is gone
+        double silence_s = 3;  ///< a host is gone after this time without an answer
     };
     /// Tries to connect once. An invalid Fd means "not yet". Throws if a further attempt is of no use.
     using Connect = std::function<common::Fd()>;

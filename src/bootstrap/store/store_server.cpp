@@ -23,7 +23,7 @@ namespace {
 /// The time within which a new connection must send a valid hello; then it is closed.
 constexpr auto stranger_patience = std::chrono::seconds(5);
 constexpr std::size_t most_strangers = 64;
-/// Descriptors that the server leaves free for the rest of the process, which needs some to report that they
+/// Descriptors that the server leaves free for the rest of the process. It needs some to report that they
 /// have run out.
 constexpr rlim_t kept_free = 5;
 
@@ -207,7 +207,7 @@ void StoreServer::accept_from(const common::ProcessFd& listener, bool same_user)
         fail(ErrorCode::bootstrap, "PE 0 needs a descriptor for each of the " +
                                        std::to_string(options_.n_pes) +
                                        " PEs and may open no more; raise the limit (`ulimit -n`).");
-        // PEs that have received the failure leave, which frees descriptors for those that have not.
+        // PEs leave after they have received the failure, which frees descriptors for the others.
         most_peers_ = number >= 0 ? std::max<std::size_t>(peers_.size(), 3) - 1 : peers_.size();
     }
 }

@@ -27,7 +27,7 @@ class StoreServer {
         int n_pes = 1;
         std::string secret;    ///< PEs prove that they know it
         std::string settings;  ///< those that must be equal, as text; empty: those of the first PE
-        double silence_s = 3;  ///< after which a host that does not answer is gone
+        double silence_s = 3;  ///< a host is gone after this time without an answer
         std::string secret_name = "secret";  ///< its name in errors
     };
     struct Listener {

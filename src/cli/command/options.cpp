@@ -189,7 +189,7 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
     app.add_flag("--pdb", options.pdb,
                  "breakpoint() and uncaught exceptions stop in pdb on any PE, one PE at a time");
     app.add_flag("--gdb", options.gdb,
-                 "start each PE in gdb, which prints all stacks of a PE that crashes; with --tmux it reads "
+                 "start each PE in gdb, which prints all stacks after a crash; with --tmux it reads "
                  "commands");
     app.add_flag("--tmux", options.tmux, "a terminal for each PE: panes of a window of tmux");
     app.add_option("--trace", options.trace,

@@ -257,7 +257,7 @@ void Job::check_never_rejoined() {
 }
 
 /// True if PEs of this host still run, which get time to end by themselves. In a job on several hosts, PEs
-/// join elsewhere and only their processes are known here. A process that is killed at once could be taken
+/// join elsewhere and only their processes are known here. If a process is killed at once, it could be taken
 /// for the PE that died.
 bool Job::some_member_lives() const {
     if (options_.join) return running_ > 0;

@@ -27,7 +27,7 @@ bool SleepWatch::update(const std::vector<common::PeDoing>& doing, double now_s)
     const double passed_s = standstill_.seconds(doing, picture, may_sleep, now_s);
     checks_ = passed_s > 0 ? checks_ + 1 : 0;
     running_ = passed_s > 0 ? running_ + (runs ? 1 : 0) : 0;
-    // On a busy machine a PE that computes may get less of a CPU than one that sleeps in short pieces.
+    // On a busy machine a computing PE may get less of a CPU than one that sleeps in short pieces.
     const bool computes = 2 * running_ > checks_;
     warned_ = passed_s > 0 && passed_s >= limit_s_ && !computes;
     return warned_;

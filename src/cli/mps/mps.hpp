@@ -31,7 +31,7 @@ std::string describe_mps();
 ///
 /// Divides the GPU's work queues among `n_pes` programs, unless CUDA_DEVICE_MAX_CONNECTIONS is set. By
 /// default each has few under MPS. Kernels on several streams then share a queue, and one that waits for
-/// another PE can hold up the kernel that this PE waits for.
+/// another PE can hold up the kernel needed by this PE.
 class Mps {
   public:
     explicit Mps(int n_pes);

@@ -5,7 +5,7 @@
 
 namespace atl::cli {
 
-/// Finds for a PE that others waited for the PEs that it waited for itself, by signals and messages.
+/// Finds the PEs that an awaited PE waited for itself, by signals and messages.
 class Origins {
   public:
     /// `flows` are those of the trace. Refers to it.

@@ -57,7 +57,7 @@ std::string lateness_text(const Summary& summary) {
     return ranking.text();
 }
 
-/// For each PE the time for which others waited because of it, also through PEs that waited for it.
+/// For each PE the time of others' waits because of it, also through PEs that waited for it.
 std::string origins_text(const Summary& summary) {
     Ranking ranking;
     for (const auto& [pe, ns] : summary.origins)

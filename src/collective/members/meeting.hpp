@@ -1,4 +1,4 @@
-// The start of a group whose members are processes that only a store connects, on one host or several.
+// The start of a group, whose members are processes with no connection but a store, on one host or several.
 #pragma once
 
 #include "atoll/job.hpp"

@@ -1,4 +1,4 @@
-// Segment: memory for a group whose members are processes of one host that no job connects, as in PyTorch.
+// Segment: memory for a group whose members are processes of one host without a job, as in PyTorch.
 #pragma once
 
 #include "collective/members/members.hpp"

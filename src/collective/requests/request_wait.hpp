@@ -36,7 +36,7 @@ class RequestWait {
     detail::WaitReason reason_;
 };
 
-/// The tests of a program. A program that does little between them is shown as one that waits.
+/// The tests of a program. A program that does little between them is shown as waiting.
 class Polls {
   public:
     Polls(core::TeamState& team, Group& group) : team_(team), group_(group) {}

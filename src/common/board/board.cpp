@@ -94,7 +94,7 @@ std::string describe(const WaitCopy& wait) {
     return wait_text(wait, wait.peer >= 0 ? std::vector{static_cast<int>(wait.peer)} : std::vector<int>{});
 }
 
-/// A PE that polls counts as waiting for this long after its last test that was written.
+/// A polling PE counts as waiting for this long after the last test that it wrote.
 constexpr double poll_lasts_s = 1;
 
 double seconds_since(std::uint64_t since_ns) {

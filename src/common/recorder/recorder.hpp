@@ -153,7 +153,7 @@ class Recorder {
     void set_delay(const Place& place, std::uint64_t began_ns, std::uint64_t ended_ns,
                    const char* site) noexcept;
 
-    /// The call that this thread is in, for threads that have begun one; else zeros.
+    /// The current call of this thread, for threads that have begun one; else zeros.
     struct Call {
         std::uint32_t team = 0, call = 0;
     };
@@ -171,7 +171,7 @@ class Recorder {
         writes().forget(begin, end);
     }
 
-    /// The event of the wait that the job board shows. Written by the thread whose wait that is.
+    /// The event of the wait that the job board shows. Written by the waiting thread.
     Place shown_wait;
 
   private:

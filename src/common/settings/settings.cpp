@@ -352,7 +352,7 @@ constexpr Variable variables[] = {
      {},
      SettingType::seconds,
      "3",
-     "seconds after which a host that does not answer ends the job",
+     "seconds without an answer of a host after which the job ends",
      [](Settings& s, const Raw& raw) {
          s.peer_timeout_s = parse_seconds(raw);
          if (s.peer_timeout_s < 2) refuse(raw.variable, raw.value, "at least 2 seconds");
@@ -411,7 +411,7 @@ constexpr Variable variables[] = {
      {},
      SettingType::name,
      "~/.cache/atoll/torch",
-     "folder of the modules that are compiled for PyTorch, which only its owner may write (read by the "
+     "folder of the modules compiled for PyTorch, which only its owner may write (read by the "
      "backend)",
      [](Settings&, const Raw&) {}},
     {"ATOLL_TORCH_REPLACE",

@@ -11,8 +11,7 @@
 
 namespace atl::core {
 
-/// An object that uses the job's memory and may outlive the job, such as the collectives that a program has
-/// started.
+/// An object that uses the job's memory and may outlive the job, such as started collectives.
 class EndsWithJob {
   public:
     virtual ~EndsWithJob() = default;

@@ -24,7 +24,7 @@ class TeamState;
 /// `src/stream` implements it, with the device heap. All calls are local, except `run_collective`.
 class StreamServices {
   public:
-    /// The words by which kernels ask for operations on PEs that only a transport reaches.
+    /// The words by which kernels ask for operations on PEs beyond the window.
     struct Requests {
         device::FarRing* ring;
         unsigned long long* tickets;

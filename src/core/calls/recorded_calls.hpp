@@ -21,7 +21,7 @@ class RecordedCalls {
     std::uint32_t count() const { return count_; }
     /// The next call has number 1.
     void restart() { count_ = 0; }
-    /// For a team that serves another one's calls, which are recorded there.
+    /// For a team that serves another one's calls; these are recorded there.
     void record_nothing() {
         recorder_ = nullptr;
         meter_ = nullptr;

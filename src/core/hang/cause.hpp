@@ -1,4 +1,4 @@
-// Finds why PEs wait: calls that differ, a PE that is not there, a circle of waits, a word that no PE sets.
+// Finds why PEs wait: different calls, an absent PE, a circle of waits, a word that no PE sets.
 #pragma once
 
 #include "common/board/board.hpp"

@@ -1,4 +1,4 @@
-// Known: the updates that PEs have recorded, from the view of a PE that waits for a word. It serves
+// Known: the recorded updates of PEs, from the view of a PE that waits for a word. It serves
 // word_updates.cpp and the files of patterns beside it.
 #pragma once
 
@@ -68,7 +68,7 @@ std::vector<int> updated_by(const Known& known, int sender);
 
 /// "PE 1 ..." as a mistake.
 WordUpdates fault(int pe, const std::string& text);
-/// The PE has not made an update, which its program may have after the wait that the PE is in.
+/// The PE has not made an update, which its program may have after the current wait.
 WordUpdates omission(int pe, const std::string& text);
 /// "PE 0 last set …, PE 2 last set …": several that may be at fault. Nothing for more than `most`.
 WordUpdates faults(const std::vector<std::pair<int, std::string>>& pes, std::size_t most);

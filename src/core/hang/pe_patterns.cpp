@@ -20,7 +20,7 @@ std::vector<Sent> all_sent(const Known& known) {
     return all;
 }
 
-/// The number that a PE adds to its own for the PE that it updates.
+/// The number that a PE adds to its own for the number of the PE to update.
 int distance_of(const Known& known, const Sent& sent) {
     return (sent.to - sent.from + known.n_pes()) % known.n_pes();
 }

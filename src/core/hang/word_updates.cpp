@@ -71,8 +71,8 @@ int only_silent(const Known& known, const std::vector<Update>& updates) {
     return known.has_lost() || others < least || without.size() != 1 ? -1 : *without.begin();
 }
 
-/// The PE that has added to the awaited word fewer times than all others, two or more, which have alike. The
-/// waiting PE itself has another role, so its additions are no measure.
+/// The PE that has added to the awaited word fewer times than all others, two or more, each equally often.
+/// The waiting PE itself has another role, so its additions are no measure.
 std::optional<WordUpdates> fewer_additions(const Known& known, const std::vector<Update>& updates) {
     std::map<std::uint64_t, std::vector<int>> by_count;
     for (const auto& [pe, seen] : updates) {
@@ -97,8 +97,8 @@ std::vector<UpdateSeen> of_copies(const Known& known, int sender) {
     return all;
 }
 
-/// The only PE whose last update of the awaited word differs from those that it made on other PEs, two or
-/// more, all alike. Every other PE has updated all PEs alike.
+/// The only PE whose last update of the awaited word differs from its updates on other PEs, two or more, all
+/// alike. Every other PE has updated all PEs alike.
 std::optional<WordUpdates> differs_from_copies(const Known& known, const std::vector<Update>& updates) {
     const auto alike = [](const UpdateSeen& a, const UpdateSeen& b) {
         return a.kind == b.kind && a.value == b.value;
@@ -148,7 +148,8 @@ std::optional<Alike> updates_alike(const Known& known, const std::vector<Update>
     return alike.others.size() < least ? std::nullopt : std::optional(alike);
 }
 
-/// The only PE that has updated the awaited word, if it is behind the others, which updated other PEs' words.
+/// The only PE that has updated the awaited word, if it is behind the others with their updates of other
+/// words.
 std::optional<WordUpdates> behind_others(const Alike& alike) {
     const auto& [pe, seen] = alike.own;
     const std::string others = ", where PE " + common::pe_ranges(alike.others) + " ";

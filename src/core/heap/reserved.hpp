@@ -1,4 +1,4 @@
-// Reserved: memory that all PEs have reserved, from which the members of a team allocate without the others.
+// Reserved: memory reserved by all PEs, from which the members of a team allocate without the others.
 #pragma once
 
 #include "atoll/team.hpp"

@@ -268,7 +268,7 @@ void SymmetricHeap::pin(const void* block, std::size_t bytes) const {
     if (bytes != 0) devices_.memory()->local().pinned().pin({offset, offset + bytes});
 }
 
-/// Also those into arrays of teams that were dropped, whose memory may be handed out.
+/// Also those into arrays of dropped teams, whose memory may be handed out.
 void SymmetricHeap::complete_puts() {
     reserved_.complete_dropped_teams();
     world().context().quiet();

@@ -1,4 +1,4 @@
-// For objects that each PE makes for its own team, from memory that must have one size on all PEs.
+// For objects of each PE's own team, from memory that must have one size on all PEs.
 #pragma once
 
 #include "core/job/job_state.hpp"

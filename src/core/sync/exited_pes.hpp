@@ -9,7 +9,7 @@ namespace atl::core {
 
 class JobState;
 
-/// The words between the PE that has ended and the wait that needs it, in errors. The launcher looks for
+/// The words between the PE that has ended and the wait for it, in errors. The launcher looks for
 /// them.
 inline constexpr std::string_view cannot_end = ", so this cannot end: ";
 

@@ -141,7 +141,7 @@ void LockQueue::await_grant(int previous, double timeout_s) {
                 throw;
         }
         // The lock was granted in the last moment, so a timeout is ignored. An interrupted caller, or one in
-        // a job that ends, must not hold a lock that it does not know of.
+        // an ending job, must not hold a lock that it does not know of.
         set_abandoned(false);
         if (error.code() == ErrorCode::timeout) return;
         leave();

@@ -36,7 +36,7 @@ std::string name_of(const JobState& job, const void* word) {
     return name != nullptr ? name(word) : job.heap().sites().name(word);
 }
 
-/// Takes the record if it is free, or, for a wait that sleeps, from one that polls.
+/// Takes the record if it is free. A wait that sleeps also takes it from a polling one.
 bool WaitOnBoard::claim() {
     std::atomic<const void*>& shown = job_.waits().shown;
     const auto active = job_.board().entry(job_.pe()).wait.active.load(std::memory_order_acquire);

@@ -74,7 +74,7 @@ for name in sys.argv[1:]:
     atoll.barrier_all()
     with restored():
         runner.run(test, out=sys.stdout.write)
-    vars(builtins).pop("_", None)  # the last value that an example showed, which may keep the heap
+    vars(builtins).pop("_", None)  # an example's last value, which may keep the heap
     atoll.barrier_all()
 if atoll.my_pe() == 0:
     shutil.rmtree(folder)

@@ -75,7 +75,7 @@ elif mode == "uncaught":
         raise SystemError("another library's error")
     atoll.barrier_all()
 elif mode == "named":
-    if me == 0:  # a kernel that reports its own name is not mistaken for one that was started with that grid
+    if me == 0:  # a kernel that reports its own name is not mistaken for another one with that grid
         _atoll._note_kernel("another", 2, 32)
         leave_report(b"ring")
         assert "The kernel ring, 2 blocks of 32 threads, was stopped" in hear(atoll.check_kernels)

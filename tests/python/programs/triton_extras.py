@@ -44,7 +44,7 @@ WAITS = {
     "dev.post(team, b, 64, x, n, 0": {"post"},
     "dev.receive(team, b, 64, x, n, 0": {"receive"},
 }
-# The same for calls that only load words, which a CPU may write meanwhile.
+# The same for calls that only load words. A CPU may write these meanwhile.
 POLLS = {
     "tl.store(x, dev.signal_fetch(team, w))": set(),
     "tl.store(x, dev.test(team, w, dev.GE, 1))": set(),

@@ -1,4 +1,4 @@
-"""Functions whose text is the same in Numba and in CuTe DSL, over functions that each of them gives.
+"""Functions with one text for Numba and CuTe DSL, over functions that each of them gives.
 
 A module has a function `operations`, and others that return what its operations are made of. A port calls each once
 with its own functions, and so gets functions of its own. Numba compiles them as they are written. In CuTe DSL they run

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .._array import DistArray
 
 Array = np.ndarray[Any, Any]
-PANEL = 1 << 21  # elements that a PE reads at a time of an array that it needs as a whole
+PANEL = 1 << 21  # elements that a PE reads at a time of an array needed as a whole
 
 
 @collective()

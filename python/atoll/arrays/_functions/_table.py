@@ -1,4 +1,4 @@
-"""The functions of NumPy that distributed arrays have, each with ours that computes it."""
+"""The functions of NumPy for distributed arrays, each with ours that computes it."""
 
 from __future__ import annotations
 

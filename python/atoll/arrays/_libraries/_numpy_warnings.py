@@ -15,7 +15,7 @@ _NUMPY = str(Path(np.__file__).parent)
 
 
 class named:
-    """A block whose warnings of NumPy name the line of the program that makes the call.
+    """A block whose warnings of NumPy name the program's line of the call.
 
     By default Python shows each once for a line. Settings of `numpy.errstate` other than "warn" stay.
 

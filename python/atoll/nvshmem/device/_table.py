@@ -35,7 +35,7 @@ class DeviceTable:
         self._call("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), device)
         self.stream, address = ctypes.c_void_p(), ctypes.c_uint64()
         with self:
-            # Not the default stream, which would wait for a kernel that waits for another PE.
+            # Not the default stream. It would wait for a kernel that waits for another PE.
             self._call("cuStreamCreate", ctypes.byref(self.stream), _NON_BLOCKING)
             self._call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(HOST.nbytes))
         self.address = int(address.value)

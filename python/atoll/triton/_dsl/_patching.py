@@ -1,6 +1,6 @@
 """Triton's interpreter replaces triton.language's functions once for a kernel, not for each function that it calls.
 
-Triton repeats that for each call of a function, which takes half of the time of a kernel that calls small ones.
+Triton repeats that for each call of a function. With small functions it takes half of a kernel's time.
 """
 
 # mypy: ignore-errors
