@@ -49,7 +49,7 @@ check "build" bash -c "source scripts/lib.sh; scripts/install.sh && cmake --buil
 [ "$checked" -eq 0 ] || { [ -n "${ATOLL_BUILD_NO_CLOSING:-}" ] || closing hostile; exit 1; }
 mkdir -p "$scratch"
 
-# where NAME NEEDS COMMAND...: runs the sub-suite by COMMAND; skipped if NEEDS, a command, fails.
+# `where NAME NEEDS COMMAND...` runs the sub-suite by COMMAND; skipped if NEEDS, a command, fails.
 where() {
     local name=$1 needs=$2
     shift 2

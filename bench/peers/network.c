@@ -5,7 +5,7 @@
 
 #include "../harness.h"
 
-#ifndef BENCH_SIDE /* whose compiler this was built with */
+#ifndef BENCH_SIDE /* the library of this compiler */
 #define BENCH_SIDE "openmpi"
 #endif
 

@@ -9,7 +9,7 @@
  * call still uses. */
 enum { KIB = 1024, MIB = 1024 * 1024, RING = 128 };
 
-#ifndef BENCH_SIDE /* whose compiler this was built with */
+#ifndef BENCH_SIDE /* the library of this compiler */
 #define BENCH_SIDE "openmpi"
 #endif
 

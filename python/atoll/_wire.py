@@ -19,7 +19,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar
 
-INLINE_BYTES = 32 << 10  # what one packet carries
+INLINE_BYTES = 32 << 10  # the most that one packet carries
 APART_BYTES = 64 << 10  # arrays from this size on go beside the pickle
 PACKET_BYTES = INLINE_BYTES + 4096
 _ALIGNMENT = 4096

@@ -15,7 +15,7 @@ struct SliceArguments {
     const void* src = nullptr;
     void* dst = nullptr;
     std::size_t bytes = 0;
-    bool wants_result = true;  ///< false: dst is not looked at
+    bool wants_result = true;  ///< false: dst is ignored
 };
 
 /// Construct it and call `run(body)` once. `body(lo, hi)` works on bytes [lo, hi) of sources and targets.

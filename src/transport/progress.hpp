@@ -9,8 +9,8 @@ namespace atl::transport {
 class Progress {
   public:
     virtual ~Progress() = default;
-    /// Moves operations on; called by threads in a wait. Must be cheap when there is nothing to do. True if
-    /// something moved.
+    /// Progresses operations; called by threads in a wait. Must be cheap when there is nothing to do. True
+    /// if there was progress.
     virtual bool progress() = 0;
     /// The same for a thread that mainly waits for something else. It does not keep the transport's own
     /// thread from making progress.

@@ -107,7 +107,7 @@ template <class T> void contend(Job& job, int rounds) {
     T last = T(-1);
     for (int i = 0; i < rounds; ++i) {
         const T before = c.atomic_fetch_add(x.data(), T(1), 0);
-        ASSERT_GT(before, last);  // what one PE fetches only grows
+        ASSERT_GT(before, last);  // the values that one PE fetches only grow
         last = before;
         c.atomic_add(x.data() + 1, T(2), job.n_pes() - 1);
     }

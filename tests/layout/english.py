@@ -32,7 +32,8 @@ SKIPPED = (
     "tests/layout/english.py",
 )
 
-OPENINGS = re.compile(r"(What|Who|Whom|Whose|Whether|Where|As|Of)\b")
+# A comment behind code may continue the name before it: "int width;  // of the blur".
+OPENINGS = re.compile(r"(?:[Ww](?:hat|ho|hom|hose|hether|here)|As|Of)\b")
 # A phrase of the old dialect, and the standard words for it.
 PHRASES = [
     (r"\bstands?\b|\bstood\b", "lies, is, holds, means, remains"),

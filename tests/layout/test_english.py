@@ -19,6 +19,7 @@ def test_no_finding():
     "text",
     [
         "What a PE waits for.",
+        "what a PE waits for",
         "The flag stands in the first line.",
         "The error is said on every PE.",
         " ".join(["word"] * 26) + ".",

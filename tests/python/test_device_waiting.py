@@ -90,7 +90,7 @@ def test_ctrl_c_ends_a_post(tmp_path: Path, package: str) -> None:
 
 
 def test_other_threads_run_while_a_post_finds_no_room(job: Job, package: str) -> None:
-    """Another thread makes the room."""
+    """Another thread frees the memory."""
     done = job(
         """
         import threading, time

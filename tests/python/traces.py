@@ -34,7 +34,7 @@ class Decoded:
         self.counters: dict[int, list[int]] = defaultdict(list)
         self.titles: dict[int, str] = {}
         self.job: dict[str, Any] = {}
-        self.kernels: dict[int, dict[str, Any]] = {}  # what the file says of each PE's kernels
+        self.kernels: dict[int, dict[str, Any]] = {}  # each PE's kernels in the file
         names: dict[int, str] = {}
         annotations: dict[int, str] = {}
         stacks: dict[int, list[Slice]] = defaultdict(list)

@@ -21,8 +21,7 @@ static void nothing_and_too_much(void) {
     CHECK(shmem_malloc(0) == NULL);
     CHECK(shmem_calloc(0, 8) == NULL && shmem_calloc(8, 0) == NULL);
     CHECK(shmem_align(64, 0) == NULL);
-    if (getenv("ATOLL_CHECK") == NULL)
-        CHECK(shmem_align(24, 8) == NULL); /* where it is no mistake to be named */
+    if (getenv("ATOLL_CHECK") == NULL) CHECK(shmem_align(24, 8) == NULL); /* at levels that name no mistake */
     CHECK(shmem_malloc((size_t)1 << 60) == NULL);
     CHECK(shmem_calloc(SIZE_MAX / 2, 4) == NULL);
     shmem_free(NULL);

@@ -62,7 +62,7 @@ int main(void) {
         CHECK(initialized());
         queries();
         use();
-        if (round == 2) { /* what is not destroyed ends with the library */
+        if (round == 2) { /* the library's end destroys the rest */
             shmem_team_t left;
             shmem_ctx_t ctx;
             const shmem_team_config_t config = {2};

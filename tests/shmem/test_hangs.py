@@ -98,7 +98,7 @@ def compiled(tree: Path, start: Run, tmp_path_factory: pytest.TempPathFactory) -
 
 
 def first_line(tree: Path, n: int, *command: object) -> str:
-    """Return the first line that the launcher says of a job, and end the job."""
+    """Return the launcher's first line about a job, and end the job."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("ATOLL_", "SHMEM_", "SMA_"))}
     job = subprocess.Popen(
         [str(part) for part in (tree / "bin/atoll", "run", "-n", n, "--timeout", 400, *command)],

@@ -56,7 +56,7 @@ struct Job {
     Tensors kept;                  ///< contiguous tensors that the transfer reads and writes
     Tensors results;               ///< as the caller gave them
     std::function<void()> finish;  ///< copies to tensors that are not contiguous; may be empty
-    bool profiled = false;         ///< whether `shown` has the tensors for a profiler
+    bool profiled = false;         ///< true if `shown` has the tensors for a profiler
     Tensors shown;
     std::function<void()> ended;  ///< ends the profiler's range; may be empty
 };

@@ -318,7 +318,7 @@ class Boxes(Parts):
         number = 0
         for at, room in zip(local, self._block.shape, strict=False):  # `local` ends with "..."
             number = number * room + at
-        self._library.finish()  # what this PE wrote before
+        self._library.finish()  # this PE's earlier writes
         return atoll.atomic_fetch_add(self._raw, value, pe, index=number, team=self._team)
 
 

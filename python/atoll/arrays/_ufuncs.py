@@ -426,7 +426,7 @@ def _reduce(name: str, array: DistArray, keywords: dict[str, Any]) -> Any:
     known = [*_signature(getattr(type(array), name)).parameters]
     known = [
         each for each in known if each in ("self", "axis", "dtype", "keepdims")
-    ]  # what ufunc.reduce has, too
+    ]  # the arguments of ufunc.reduce
     if unknown := set(given) - set(known):
         raise TypeError(
             f"numpy.{name} of a distributed array takes {', '.join(known[1:])}, not {', '.join(sorted(unknown))}."

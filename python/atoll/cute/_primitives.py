@@ -1,4 +1,4 @@
-"""Inline PTX: loads, stores and atomics of words, and what completes bulk copies."""
+"""Inline PTX: loads, stores and atomics of words, and the completion of bulk copies."""
 
 # mypy: ignore-errors
 from __future__ import annotations

@@ -22,8 +22,8 @@ struct Block {
     /// True for GPU memory that Atoll does not manage. Such a block is the base of headers of other
     /// libraries' arrays, and has no address.
     bool foreign;
-    char* whole;      ///< what the job knows the block by: `address`, or for atoll.register where that begins
-    PyObject* keeps;  ///< null, or the array whose memory atoll.register has mapped
+    char* whole;              ///< the job's name of the block: `address`, or its begin for atoll.register
+    PyObject* keeps;          ///< null, or the array whose memory atoll.register has mapped
     std::string* freed_name;  ///< null, or the name of the array once it was freed
 };
 

@@ -26,7 +26,7 @@ struct Started {
     Ref result;                    ///< null: None
     bool is_number;                ///< a number was passed, so the result is one
     bool is_finished = false;      ///< the data is in dst
-    std::optional<Error> failure;  ///< what ended the collective; thrown by each later call
+    std::optional<Error> failure;  ///< the error that ended the collective; thrown by each later call
 };
 
 /// True if the call only starts. Throws for values other than True, False and None, and with a stream.

@@ -9,7 +9,7 @@ namespace atl::cli {
 
 struct MpsAnswer {
     int status = -1;   ///< of the program; -1: it could not be started, or took too long
-    std::string text;  ///< what it printed
+    std::string text;  ///< its output
 };
 
 /// Runs nvidia-cuda-mps-control with these arguments and `input` as standard input, for at most `seconds`.

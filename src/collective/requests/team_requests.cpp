@@ -103,7 +103,7 @@ struct Requests::State {
         const core::JobState& job = team.state().job();
         return {job, job.window().counts, kind, operation, bytes};
     }
-    /// Adds a collective that is over to the PE's log.
+    /// Adds a finished collective to the PE's log.
     void write(const requests::Request& request) const {
         common::EventLog& log = *team.state().job().recorder->log;
         common::LoggedEvent event;

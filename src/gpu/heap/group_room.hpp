@@ -19,7 +19,7 @@ struct GroupRoom {
 std::uint64_t group_room_bytes(int n_pes, unsigned words_bytes);
 /// The fewest bytes for messages with which a team can make collectives on streams.
 unsigned fewest_words_bytes(int n_pes);
-/// The bytes for messages of a new team where `free_bytes` are left: more if many are.
+/// The bytes for messages of a new team; they grow with `free_bytes`, the rest of the memory.
 unsigned words_bytes_for(int n_pes, std::uint64_t free_bytes);
 
 }  // namespace atl::gpu

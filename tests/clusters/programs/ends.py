@@ -37,7 +37,7 @@ DO = {
     "wait": lambda: atoll.wait_until(word, "==", 7),
     "compute": lambda: sum(range(10_000)),
 }
-ALL = ("barrier", "reduce")  # what the victim does too; else it computes
+ALL = ("barrier", "reduce")  # the victim does that too; else it computes
 
 
 def end() -> None:

@@ -33,8 +33,8 @@ def cupys(x: Any) -> Any:
 
 
 class Present:
-    """The calls' other arguments, of this job. They are made before anything is freed, whose place they would
-    take.
+    """The calls' other arguments, of this job. They are allocated before anything is freed, else they would reuse
+    that memory.
     """
 
     def __init__(self) -> None:

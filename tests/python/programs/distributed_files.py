@@ -185,7 +185,7 @@ def one_pe_that_fails_is_named_by_all(rng: random.Random) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (200, limits[1]))
     raised(OSError, lambda: b.save(path), f"PE {last}: File too large")
     resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    equal(arrays.load(path).to_numpy(), np.ones(100))  # what was there before
+    equal(arrays.load(path).to_numpy(), np.ones(100))  # the earlier content
     assert not Path(f"{path}.part").exists()
     fill = _files._fill
 

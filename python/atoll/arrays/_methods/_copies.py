@@ -154,7 +154,7 @@ class Copies(Boxes):
 
         made = DistArray._of(self._layout, dtype, zero=False)
         if self._layout.has_halo and (made.dtype == self.dtype or made.dtype.kind + self.dtype.kind in _CAST):
-            with np.errstate(all="ignore"):  # what lies beyond may be anything
+            with np.errstate(all="ignore"):  # elements beyond may be anything
                 made.local_with_halo[...] = self.local_with_halo
         made.local[...] = self.local
         _current.barrier()

@@ -86,7 +86,7 @@ __device__ void receive(const MessagesCall& call, const MessageMemory& memory, i
     atomicAdd_system(device::peer(call.team, word(call, memory.done_at(call.team.my_pe)), message.pe), 1u);
 }
 
-/// The last block counts for all: till then every block finds the same numbers.
+/// The last block advances the counters for all. Until then every block finds the same numbers.
 __device__ void finish(const MessagesCall& call, const MessageMemory& memory) {
     __syncthreads();
     if (threadIdx.x != 0) return;

@@ -162,7 +162,7 @@ class Steps {
     struct Folded {
         const char* own;
         char* dst;          ///< null: this PE gets no result
-        const char* slots;  ///< what PE 0 pushed; that of the next is a chunk further
+        const char* slots;  ///< the data that PE 0 pushed; those of the next are a chunk further
         char* results;      ///< this PE's second slot, at the others
     };
 
