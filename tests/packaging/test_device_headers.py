@@ -95,7 +95,7 @@ def test_the_line_of_the_guide_for_nvcc(tmp_path: Path) -> None:
         pytest.skip("nvcc is not installed")
     guide = (ROOT / "docs" / "guide.md").read_text()
     (line,) = re.findall(r"^ +(nvcc .*)$", guide, re.MULTILINE)
-    (step,) = re.findall(r"^    __global__ void step\(.*?^    }$", guide, re.MULTILINE | re.DOTALL)
+    (step,) = re.findall(r"^```cpp\n(#include <atoll/device/.*?)^```$", guide, re.MULTILINE | re.DOTALL)
     tree = tmp_path / "tree"
     subprocess.run(
         ["cmake", "--install", BUILD, "--prefix", tree, "--component", "atoll"],

@@ -213,8 +213,21 @@ def test_pkg_config(prefix: Path, tmp_path: Path) -> None:
 def test_the_cpp_programs_of_the_page_on_arrays(prefix: Path, tmp_path: Path) -> None:
     block = "".join(re.findall(r"^```cpp\n(.*?)^```$", (ROOT / "docs/arrays.md").read_text(), re.S | re.M))
     body = f"{block}bool ok = part.extent(0) > 0 && columns.g({{5, 7}}) == 19; atoll::finalize(); return ok ? 0 : 1;"
+    run_block(f"#include <atoll/dist_array.hpp>\nint main() {{\n{body}\n}}\n", prefix, tmp_path)
+
+
+def blocks_of_cpp(page: str, words: str) -> str:
+    """The blocks of C++ on a page that have these words, one after the other."""
+    found = re.findall(r"^```cpp\n(.*?)^```$", (ROOT / f"docs/{page}.md").read_text(), re.S | re.M)
+    chosen = [block for block in found if words in block]
+    assert chosen, words
+    return "".join(chosen)
+
+
+def run_block(text: str, prefix: Path, tmp_path: Path) -> None:
+    """Compile the program of a page against an installed tree, and run it as two PEs."""
     source, program = tmp_path / "page.cpp", tmp_path / "page"
-    source.write_text(f"#include <atoll/dist_array.hpp>\nint main() {{\n{body}\n}}\n")
+    source.write_text(text)
     flags = run(
         "pkg-config", "--cflags", "--libs", "atoll", PKG_CONFIG_PATH=str(prefix / "lib" / "pkgconfig")
     )
@@ -223,16 +236,60 @@ def test_the_cpp_programs_of_the_page_on_arrays(prefix: Path, tmp_path: Path) ->
 
 
 def test_the_requests_of_the_guide(prefix: Path, tmp_path: Path) -> None:
-    (block,) = re.findall(r"^```cpp\n(.*?)^```$", (ROOT / "docs/guide.md").read_text(), re.S | re.M)
     head = "#include <atoll/atoll.hpp>\n#include <atoll/requests.hpp>\nvoid compute() {}\nint main() {\natl::Job job;\n"
     arrays = "const atl::Team& team = job.world();\nint src[] = {1, 2}, dst[2] = {};\n"
-    source, program = tmp_path / "page.cpp", tmp_path / "page"
-    source.write_text(f"{head}{arrays}{block}return dst[1] == 2 * team.n_pes() ? 0 : 1;\n}}\n")
-    flags = run(
-        "pkg-config", "--cflags", "--libs", "atoll", PKG_CONFIG_PATH=str(prefix / "lib" / "pkgconfig")
-    )
-    run(os.environ.get("CXX", "g++"), "-std=c++20", source, "-o", program, *flags.split())
-    run(prefix / "bin" / "atoll", "run", "-n", "2", program)
+    block = blocks_of_cpp("guide", "atl::Requests")
+    run_block(f"{head}{arrays}{block}return dst[1] == 2 * team.n_pes() ? 0 : 1;\n}}\n", prefix, tmp_path)
+
+
+ON_A_STREAM = """
+#include <atoll/atoll.hpp>
+#include <atoll/stream.hpp>
+int main() {
+    atl::Job job;
+    void* const stream = nullptr;
+    const std::size_t n = 4;
+    const int right = (job.my_pe() + 1) % job.n_pes();
+    const auto on_gpu = [&]<class T>(T) { return static_cast<T*>(job.calloc(n, sizeof(T), atl::Memory::device)); };
+    float *x = on_gpu(0.0F), *y = on_gpu(0.0F), *grad = on_gpu(0.0F);
+    std::uint64_t* signal = on_gpu(std::uint64_t{0});
+    for (std::size_t i = 0; i < n; ++i) y[i] = 1.0F + job.my_pe(), grad[i] = 1.0F;
+    @STREAM@
+    job.world().sync();
+    if (x[3] != 1.0F + (job.my_pe() + 1) % 2 || grad[0] != 2.0F) return 1;
+    const auto set = [&](std::uint64_t* word) { job.context().signal_set(word, 1, right); };
+    @PIN@
+}
+"""
+
+
+def test_the_streams_of_the_guide(prefix: Path, tmp_path: Path) -> None:
+    """The GPU is the simulated one, whose streams have done their work when a call returns."""
+    plugin = BUILD / "simulated/libatoll_cuda.so"
+    if not plugin.exists():
+        pytest.skip("no simulated GPU: build the target atoll_cuda_simulated")
+    tree = tmp_path / "tree"
+    shutil.copytree(prefix, tree, symlinks=True)
+    (tree / "lib/libatoll_cuda.so").unlink(missing_ok=True)
+    (tree / "lib/libatoll_cuda.so").symlink_to(plugin)
+    pin = blocks_of_cpp("guide", "job.pin(words, 8)")
+    waits = "    set(words);\n" + pin[pin.index("atl::StreamContext") :]
+    text = ON_A_STREAM.replace("@PIN@", pin[: pin.index("atl::StreamContext")] + waits)
+    run_block(text.replace("@STREAM@", blocks_of_cpp("guide", "StreamTeam(job.world()")), tree, tmp_path)
+
+
+def test_the_cpp_and_the_cmake_of_the_tutorial_and_of_the_readme(prefix: Path, tmp_path: Path) -> None:
+    tutorial = (ROOT / "docs/tutorial.md").read_text()
+    (mine,) = re.findall(r"^```cmake\n(.*?)^```$", tutorial, re.S | re.M)
+    (readme,) = re.findall(r"^```cmake\n(.*?)^```$", (ROOT / "README.md").read_text(), re.S | re.M)
+    (tmp_path / "program.cpp").write_text(blocks_of_cpp("tutorial", "int main()"))
+    more = readme.replace("target_link_libraries(program", "target_link_libraries(same")
+    project = f"cmake_minimum_required(VERSION 3.25)\nproject(page LANGUAGES CXX)\n{mine}"
+    (tmp_path / "CMakeLists.txt").write_text(f"{project}add_executable(same program.cpp)\n{more}")
+    run("cmake", "-G", "Ninja", "-S", tmp_path, "-B", tmp_path / "built", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", tmp_path / "built")
+    for name in ("program", "same"):
+        run(prefix / "bin/atoll", "run", "-n", "2", tmp_path / "built" / name)
 
 
 def test_a_new_project_builds_and_passes_its_tests(prefix: Path, tmp_path: Path) -> None:

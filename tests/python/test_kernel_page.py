@@ -5,7 +5,9 @@ tests/torch and tests/cute have those that need PyTorch or CuTe DSL, and test_nu
 
 from __future__ import annotations
 
+import re
 import subprocess
+import textwrap
 from pathlib import Path
 
 import atoll
@@ -92,6 +94,36 @@ def test_the_block_of_triton_by_its_interpreter(package: str, tmp_path: Path) ->
 def test_the_block_of_triton_compiles(package: str, tmp_path: Path) -> None:
     done = run([with_triton(False), str(PROGRAMS / "page_triton.py"), str(tmp_path)], PYTHONPATH=package)
     assert (done.returncode, done.stdout) == (0, "ring\n"), done.stdout + done.stderr
+
+
+LOOP = """
+import atoll.numba as dev
+atoll.init()
+me, n = atoll.my_pe(), atoll.n_pes()
+@dev.kernel(cache=True)
+def pass_on(team, box, src, dst, left, right, steps):
+{loop}
+box, src, dst = dev.mailbox(64), np.full(8, me, "f8"), np.full(8, -1.0)
+dev.launch(pass_on, 1, 64)(atoll.WORLD, box, src, dst, (me - 1) % n, (me + 1) % n, 3)
+print(dst.tolist() == [(me - 1) % n] * 8)
+"""
+
+
+def test_the_loop_of_messages_on_cpus(job: Job, tmp_path: Path) -> None:
+    pytest.importorskip("numba", reason="Numba is not installed (pip install numba)")
+    page = (ROOT / "docs/kernels.md").read_text()
+    (block,) = re.findall(r"^  ```python\n(.*?)^  ```$", page, re.MULTILINE | re.DOTALL)
+    loop = textwrap.indent(textwrap.dedent(block), "    ")
+    done = job(LOOP.replace("{loop}", loop), 2, NUMBA_OPT="0", NUMBA_CACHE_DIR=str(tmp_path))
+    assert done.stdout == "True\n" * 2
+
+
+def test_a_range_within_a_kernel_is_one_that_test_kernel_traces_runs() -> None:
+    first, middle, last = block_with("slow", "dev.trace_begin(team)").splitlines()
+    assert middle == "exchange(team, grid)"
+    tested = (PROGRAMS / "traced_numba.py").read_text()
+    for line in (first, last.partition("#")[0].rstrip().replace("halo", "step")):
+        assert f" {line}\n" in tested, line
 
 
 def run(command: list[str], **changes: str) -> Done:

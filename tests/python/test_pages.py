@@ -24,25 +24,11 @@ import pytest
 from jobs import HANG_GUARD, PROGRAMS, ROOT, environment, launcher
 from simulated import make_package, plugin
 
-PAGES = [
-    *(
-        "index",
-        "install",
-        "patterns",
-        "laptop-to-cluster",
-        "from-mpi4py",
-        "from-multiprocessing",
-        "debugging",
-        "mixing",
-        "slow",
-        "heap",
-        "from-global-arrays",
-        "from-nccl4py",
-        "from-shmem4py",
-        "containers",
-        "memory-model",
-    ),
-]
+PAGES = sorted(
+    path.stem
+    for path in (ROOT / "docs").glob("*.md")
+    if "<!-- program: " in path.read_text(encoding="utf-8")
+)
 PROGRAM = re.compile(
     r"^<!-- program: (?P<how>[^>]*) -->\n\n```python\n# (?P<name>\w+\.py)[^\n]*\n(?P<text>.*?)^```\n(?P<after>(?:\n(?:    [^\n]*)?)*)",
     re.MULTILINE | re.DOTALL,
@@ -57,6 +43,7 @@ class Program:
     name: str
     text: str
     how: list[str]
+    typed: str
     shown: list[str]
 
 
@@ -69,9 +56,9 @@ def programs(page: str) -> list[Program]:
     found = []
     for match in PROGRAM.finditer(text_of(page)):
         lines = [line[4:] for line in match["after"].splitlines() if line.startswith("    ")]
-        shown = lines[1:] if lines and lines[0].startswith("$ ") else []
+        typed, *shown = lines if lines and lines[0].startswith("$ ") else [""]
         text = f"# {match['name']}\n{match['text']}"
-        found.append(Program(page, match["name"], text, match["how"].split(", "), shown))
+        found.append(Program(page, match["name"], text, match["how"].split(", "), typed, shown))
     return found
 
 
@@ -79,8 +66,22 @@ EVERY = [program for page in PAGES for program in programs(page)]
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_block_of_python_is_a_program(page: str) -> None:
-    assert len(programs(page)) == len(re.findall(r"^```(?!\n)(?!text)", text_of(page), re.MULTILINE))
+def test_every_program_of_a_page_is_found(page: str) -> None:
+    """tests/layout/test_site.py lists the blocks that are no such programs."""
+    assert len(programs(page)) == text_of(page).count("<!-- program: ")
+
+
+@pytest.mark.parametrize("program", EVERY, ids=[f"{program.page}-{program.name}" for program in EVERY])
+def test_the_command_of_the_page_is_the_one_that_starts_the_program(program: Program) -> None:
+    variables = [word for word in program.how if re.fullmatch(r"[A-Z_]+=\w+", word)]
+    options = [option.strip() for option in argument(program, "options")]
+    first = program.how[0]
+    words = {
+        "alone": ["python"],
+        "mpiexec": ["mpiexec", "-n", "3", "python"],
+        "torchrun": ["torchrun", "--nproc-per-node", "2"],
+    }.get(first, ["atoll", "run", "-n", first.split()[0], *options])
+    assert program.typed in ("", " ".join(["$", *variables, *words, program.name]))
 
 
 def command(program: Program, path: Path) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import atoll
@@ -10,6 +12,19 @@ import torch
 import torch.distributed as dist
 from atoll import arrays
 from ranks import Ranks, case, raises
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
+from page_blocks import block_with  # noqa: E402
+
+
+def as_on_the_page() -> None:
+    """The block of docs/arrays.md, in a job and a process group that exist."""
+    block = block_with("arrays", "d = arrays.to_dtensor(a)")
+    start, end = "atoll.init()\n", block.index("a = arrays.random")
+    assert block.startswith(start) and "init_process_group(" in block[len(start) : end]
+    names: dict[str, Any] = {"arrays": arrays, "torch": torch}
+    exec(compile(block[end:].replace("((1024, 512))", "((8, 6)) - 0.5"), "arrays.md", "exec"), names)
+    assert np.array_equal(names["b"].to_numpy(), np.maximum(names["a"].to_numpy(), 0))
 
 
 def there_and_back(shape: tuple[int, ...], shares: bool, **distribution: Any) -> None:
@@ -43,6 +58,7 @@ def distributed_arrays_to_dtensors_and_back(ranks: Ranks) -> None:
     dist.broadcast_object_list(texts, 0, group=ranks.gloo)
     atoll.init(uid=texts[0], pe=ranks.rank, n_pes=ranks.size)
     n, last = ranks.size, ranks.size - 1
+    as_on_the_page()
     there_and_back((4 * n, 3), shares=True)
     there_and_back((4 * n, 3), shares=True, xp="torch")
     there_and_back((4 * n, 3), shares=False, halo=1)
