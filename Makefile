@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all demo demo-shmem4py test ci docs sanitize cross clusters kernels cute torch lint hostile bench soak wheel packages stubs format setup setup-test setup-cross setup-packages clean distclean help
+.PHONY: all demo demo-shmem4py test ci docs sanitize linkcheck cross clusters kernels cute torch lint hostile bench soak wheel packages stubs format setup setup-test setup-cross setup-packages clean distclean help
 
 all: setup ## a ready environment: .venv/bin/atoll, and `import atoll` in .venv/bin/python
 	@scripts/install.sh
@@ -22,6 +22,9 @@ ci: ## test, docs, kernels, hostile, cute, wheel, torch, clusters, lint, sanitiz
 
 docs: setup ## the documentation site, in build/docs/html; every warning and dead link is an error
 	@scripts/docs.sh
+
+linkcheck: docs ## follow the links of the site that leave it; needs a network, and is not in ci
+	@.venv/bin/python docs/site/links.py
 
 sanitize: setup setup-test ## the C++ tests under ASan + UBSan, then TSan
 	@scripts/sanitize.sh

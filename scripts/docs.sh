@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the documentation site into build/docs/html, with warnings as errors and every internal link checked. Then runs
-# the programs on its pages. Sphinx, mpi4py and MPICH are in a separate environment.
+# the programs on its pages. Sphinx, mpi4py, MPICH, Dask and Ray are in a separate environment.
 source "$(dirname "$0")/lib.sh"
 begin docs
 site=build/docs/environment/bin/python

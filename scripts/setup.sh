@@ -13,7 +13,7 @@
 #   setup.sh numba-cuda  one with numba-cuda, for tests that compile Numba's kernels for GPUs, in build/numba-cuda; needs nvcc
 #   setup.sh cute        one with NVIDIA's CuTe DSL (a download of 100 MB), for tests that compile its kernels, in build/cute
 #   setup.sh tidy        one with clang-tidy, whose version decides the findings, in build/clang-tidy
-#   setup.sh docs        one with Sphinx, mpi4py, MPICH and Dask, for the documentation site, in build/docs; Graphviz, Doxygen by apt
+#   setup.sh docs        one with Sphinx, mpi4py, MPICH, Dask and Ray, for the documentation site, in build/docs; Graphviz, Doxygen by apt
 #   setup.sh torch       one with PyTorch (a download of several GB), for tests of its backend, in build/torch
 source "$(dirname "$0")/lib.sh"
 
@@ -157,7 +157,7 @@ cute() {
 docs() {
     local env=build/docs/environment packages below
     need "${docs_packages[@]}"
-    packages=('sphinx==9.0.*' 'myst-parser==5.*' 'furo==2025.12.19' 'sphinx-copybutton==0.5.*' 'breathe==5.1.*' 'weasyprint==70.*' 'mpi4py>=4,<5' mpich 'distributed>=2025,<2028')
+    packages=('sphinx==9.0.*' 'myst-parser==5.*' 'furo==2025.12.19' 'sphinx-copybutton==0.5.*' 'breathe==5.1.*' 'weasyprint==70.*' 'mpi4py>=4,<5' mpich 'distributed>=2025,<2028' 'ray>=2.50,<3')
     below=$(all_of_venv)
     [ "$(cat "$env/packages" 2>/dev/null)" = "${packages[*]} $below" ] && return 0
     above_venv "$env" Sphinx "$below" "${packages[@]}"

@@ -16,6 +16,7 @@ import check
 import cpp
 import errors
 import figures
+import links
 import pages
 import reference
 import sheet
@@ -60,7 +61,7 @@ def main() -> int:
     options = ["-W", "--keep-going", "-q", "-j", jobs, "-d", str(BUILD / "doctrees"), "-c", str(pages.HERE)]
     status = sphinx([*options, "-b", "html", str(BUILD / "source"), str(html)])
     faults += sheet.write(html)
-    faults += check.check(html)
+    faults += check.check(html) + links.check_forms(html)
     print("\n".join(faults) or f"The site is {html}/index.html")
     return 1 if faults or status else 0
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import http.server
 import re
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ import cpp  # noqa: E402
 import drawings  # noqa: E402
 import errors  # noqa: E402
 import figures  # noqa: E402
+import links  # noqa: E402
 import openshmem  # noqa: E402
 import pages  # noqa: E402
 
@@ -102,6 +105,42 @@ def test_faults_of_a_built_site_are_found(tmp_path: Path) -> None:
         "a.html: c.html leads to no file",
         "b.html: loads https://elsewhere/x.js from elsewhere",
     ]
+
+
+def test_forms_of_links_that_leave_the_site(tmp_path: Path) -> None:
+    right = ["https://semver.org", "https://a-b.example.org/x/y.html?q=1&amp;r=2#top"]
+    wrong = ["http://semver.org", "https://semver", "https://127.0.0.1/x", "https://a.org/x.", "ftp://a.org", "https://a.org:x"]
+    text = "".join(f'<a class="x" href="{link}">x</a>' for link in [*right, *wrong, "b.html", "#x", "mailto:a@b.org"])
+    (tmp_path / "a.html").write_text(text)
+    assert [line.split(": ")[1] for line in links.check_forms(tmp_path)] == wrong
+
+
+class Pages(http.server.BaseHTTPRequestHandler):
+    """A server of few pages; /moved leads to one that is there."""
+
+    def do_GET(self) -> None:
+        self.send_response({"/there": 200, "/moved": 301, "/private": 403}.get(self.path, 404))
+        self.send_header("Location", "/there")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+def test_links_are_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert links.main(tmp_path) == 1
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        at = f"http://127.0.0.1:{server.server_port}"
+        page = tmp_path / "a.html"
+        page.write_text(f'<a href="{at}/there#part">x</a><a href="{at}/moved">x</a><a href="{at}/private">x</a>')
+        assert links.main(tmp_path) == 0
+        page.write_text(f'<a href="{at}/there">x</a><a href="{at}/gone">x</a>')
+        assert links.main(tmp_path) == 1
+        server.shutdown()
+    assert capsys.readouterr().out.splitlines()[1:] == ["3 links lead somewhere", f"a.html: {at}/gone: status 404"]
+    assert links.main(tmp_path) == 3  # nothing listens there any more
+    assert capsys.readouterr().out == "no network: none of 2 links was followed\n"
 
 
 def test_a_drawing_is_read() -> None:

@@ -164,6 +164,9 @@ def test_program(program: Program, tmp_path: Path) -> None:
         env={
             **environment(**variables, **packages, ATOLL_PYTHON=sys.executable),
             "TMPDIR": os.environ.get("TMPDIR", "/tmp"),
+            # Ray else writes a token into the home folder, and reports its use.
+            "RAY_AUTH_MODE": "disabled",
+            "RAY_USAGE_STATS_ENABLED": "0",
         },
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
