@@ -53,7 +53,9 @@ def wrong_form(link: str) -> str:
 
 def follow(link: str) -> tuple[bool, str]:
     """Read the page of a link. Return (a server answered, the fault or nothing)."""
-    request = urllib.request.Request(link.partition("#")[0], headers={"User-Agent": "Mozilla/5.0 (link check)"})
+    request = urllib.request.Request(
+        link.partition("#")[0], headers={"User-Agent": "Mozilla/5.0 (link check)"}
+    )
     try:
         with urllib.request.urlopen(request, timeout=SECONDS):
             return True, ""

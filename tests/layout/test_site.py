@@ -109,8 +109,17 @@ def test_faults_of_a_built_site_are_found(tmp_path: Path) -> None:
 
 def test_forms_of_links_that_leave_the_site(tmp_path: Path) -> None:
     right = ["https://semver.org", "https://a-b.example.org/x/y.html?q=1&amp;r=2#top"]
-    wrong = ["http://semver.org", "https://semver", "https://127.0.0.1/x", "https://a.org/x.", "ftp://a.org", "https://a.org:x"]
-    text = "".join(f'<a class="x" href="{link}">x</a>' for link in [*right, *wrong, "b.html", "#x", "mailto:a@b.org"])
+    wrong = [
+        "http://semver.org",
+        "https://semver",
+        "https://127.0.0.1/x",
+        "https://a.org/x.",
+        "ftp://a.org",
+        "https://a.org:x",
+    ]
+    text = "".join(
+        f'<a class="x" href="{link}">x</a>' for link in [*right, *wrong, "b.html", "#x", "mailto:a@b.org"]
+    )
     (tmp_path / "a.html").write_text(text)
     assert [line.split(": ")[1] for line in links.check_forms(tmp_path)] == wrong
 
@@ -133,12 +142,17 @@ def test_links_are_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         threading.Thread(target=server.serve_forever, daemon=True).start()
         at = f"http://127.0.0.1:{server.server_port}"
         page = tmp_path / "a.html"
-        page.write_text(f'<a href="{at}/there#part">x</a><a href="{at}/moved">x</a><a href="{at}/private">x</a>')
+        page.write_text(
+            f'<a href="{at}/there#part">x</a><a href="{at}/moved">x</a><a href="{at}/private">x</a>'
+        )
         assert links.main(tmp_path) == 0
         page.write_text(f'<a href="{at}/there">x</a><a href="{at}/gone">x</a>')
         assert links.main(tmp_path) == 1
         server.shutdown()
-    assert capsys.readouterr().out.splitlines()[1:] == ["3 links lead somewhere", f"a.html: {at}/gone: status 404"]
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "3 links lead somewhere",
+        f"a.html: {at}/gone: status 404",
+    ]
     assert links.main(tmp_path) == 3  # nothing listens there any more
     assert capsys.readouterr().out == "no network: none of 2 links was followed\n"
 

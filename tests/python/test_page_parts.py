@@ -9,7 +9,6 @@ import sys
 import textwrap
 from pathlib import Path
 
-import pytest
 from jobs import HANG_GUARD, ROOT, Job, environment, launcher
 from page_blocks import block_with
 from simulated import needs_plugin

@@ -25,9 +25,7 @@ from jobs import HANG_GUARD, PROGRAMS, ROOT, environment, launcher
 from simulated import make_package, plugin
 
 PAGES = sorted(
-    path.stem
-    for path in (ROOT / "docs").glob("*.md")
-    if "<!-- program: " in path.read_text(encoding="utf-8")
+    path.stem for path in (ROOT / "docs").glob("*.md") if "<!-- program: " in path.read_text(encoding="utf-8")
 )
 PROGRAM = re.compile(
     r"^<!-- program: (?P<how>[^>]*) -->\n\n```python\n# (?P<name>\w+\.py)[^\n]*\n(?P<text>.*?)^```\n(?P<after>(?:\n(?:    [^\n]*)?)*)",
@@ -67,7 +65,7 @@ EVERY = [program for page in PAGES for program in programs(page)]
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_program_of_a_page_is_found(page: str) -> None:
-    """tests/layout/test_site.py lists the blocks that are no such programs."""
+    """tests/layout/test_site.py lists the other blocks."""
     assert len(programs(page)) == text_of(page).count("<!-- program: ")
 
 

@@ -14,7 +14,7 @@ from atoll import arrays
 from ranks import Ranks, case, raises
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
-from page_blocks import block_with  # noqa: E402
+from page_blocks import block_with
 
 
 def as_on_the_page() -> None:
