@@ -88,6 +88,12 @@ from ._rc import rc as rc
 
 if _typing.TYPE_CHECKING:
     from . import _comforts
+    from . import atomics as atomics
+    from . import constants as constants
+    from . import errors as errors
+    from . import reductions as reductions
+    from . import strided as strided
+    from . import waits as waits
     from ._comforts import on as on
     from ._comforts import once as once
     from ._comforts import phase as phase
@@ -160,6 +166,9 @@ _LATE = {
     "report": "_report",
     "unload_ipython_extension": "_notebook",
 }
+# Modules that have rare names, beside the usual ones of their group.
+_GROUPS = ("atomics", "constants", "errors", "reductions", "strided", "waits")
+_LATE.update({name: name for name in _GROUPS})
 
 
 def _late(name: str) -> object:
@@ -215,29 +224,20 @@ _atoll.Team.__getattr__ = _team_attribute  # type: ignore[attr-defined]
 
 
 def _is_rare(name: str) -> bool:
-    """Return True for names that completion leaves out: variants of others, and constants that texts replace."""
+    """Return True for names that completion leaves out: variants of others, and constants that texts replace.
+
+    Those of a group are in a module, too (`_GROUPS`).
+    """
     variants = ("_vector", "_some", "_any", "_all_vector", "_accessible", "_inscan", "_exscan")
     bits = ("premul_", "and_", "or_", "xor_", "avg_", "atomic_and", "atomic_or", "atomic_xor")
     fetching = ("atomic_fetch_and", "atomic_fetch_or", "atomic_fetch_xor", "atomic_fetch_inc", "atomic_inc")
+    others = """ibget ibput iget iput alltoalls rc g p pe_quiet get_team_unique_id get_unique_id team_init check_kernels Block
+        BootstrapError InvalidArgument KernelError SettingsError SystemFailure Unsupported"""
     return (
         name.endswith(variants)
         or (name.startswith("atomic_") and name.endswith("_nbi"))
         or name.startswith(bits + fetching)
-        or name
-        in (
-            "ibget",
-            "ibput",
-            "iget",
-            "iput",
-            "rc",
-            "g",
-            "p",
-            "get_team_unique_id",
-            "get_unique_id",
-            "team_init",
-            "check_kernels",
-            "Block",
-        )
+        or name in others.split()
         or (name.isupper() and name not in ("WORLD", "SHARED", "HOST", "RAIL"))
     )
 
@@ -246,7 +246,7 @@ def _names() -> list[str]:
     # help(atoll) finds its names through the module inspect, and lists all of them.
     everything = _sys._getframe(1).f_globals.get("__name__") == "inspect"
     names = [name for name in __all__ if everything or not _is_rare(name)]
-    return sorted([*names, "__version__", "logging", "print"])
+    return sorted([*names, *_GROUPS, "__version__", "logging", "print"])
 
 
 # Not plain functions, which help(atoll) would list before Atoll's. Hidden from type checkers, for which every

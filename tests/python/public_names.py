@@ -24,6 +24,7 @@ OPTIONAL = ("cupy", "cutlass", "numba", "torch", "triton")
 # Modules whose docstrings have all sections (CONTRIBUTING, "Docstrings").
 NUMPYDOC = {
     *("atoll", "atoll.arrays", "atoll.arrays.numba", "atoll.compat", "atoll.cupy"),
+    *(f"atoll.{group}" for group in atoll._GROUPS),
     *("atoll.fft", "atoll.logging", "atoll.sparse", "atoll.sparse.csgraph", "atoll.torch"),
 }
 

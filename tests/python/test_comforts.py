@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import pkgutil
 import re
 import sys
 import threading
@@ -244,11 +245,38 @@ def test_tables_of_names_have_no_name_of_ours_or_twice() -> None:
             assert hasattr(atoll, first) or hasattr(atoll.Team, first) or first in ("time", "arrays"), first
 
 
+def test_rare_names_are_in_modules_of_their_groups_and_aliases_remain() -> None:
+    grouped: set[str] = set()
+    for group in atoll._GROUPS:
+        module = getattr(atoll, group)
+        assert isinstance(module, types.ModuleType) and group not in atoll.__all__
+        assert all(getattr(module, name) is getattr(atoll, name) for name in module.__all__)
+        assert any(atoll._is_rare(name) for name in module.__all__)
+        grouped |= set(module.__all__)
+    alone = {name for name in atoll.__all__ if atoll._is_rare(name)} - grouped
+    start = {"rc", "team_init", "get_unique_id", "get_team_unique_id"}
+    assert alone == start | {
+        "g",
+        "p",
+        "pe_quiet",
+        "pe_accessible",
+        "addr_accessible",
+        "check_kernels",
+        "Block",
+    }
+
+
+def test_no_module_has_the_name_of_a_function() -> None:
+    modules = {module.name for module in pkgutil.iter_modules(atoll.__path__)}
+    assert not modules & (set(atoll.__all__) | {"print"})
+
+
 def test_completion_shows_a_curated_set() -> None:
     names = dir(atoll)
     assert {"put", "zeros", "barrier_all", "WORLD", "Pool", "launch", "print", "logging", "PeDied"} <= set(
         names
     )
     assert not {"atomic_fetch_xor_nbi", "EQ", "ibput", "wait_until_some_vector"} & set(names)
-    assert len(names) < 125 and set(names) - {"print", "logging", "__version__"} <= set(atoll.__all__)
+    shown = {"print", "logging", "__version__", *atoll._GROUPS}
+    assert len(names) < 125 and set(names) - shown <= set(atoll.__all__)
     assert "print" not in atoll.__all__  # `from atoll import *` must not replace the built-in
