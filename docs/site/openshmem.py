@@ -70,8 +70,8 @@ def page() -> str:
         for name, kind in sorted({(f.type.name, f.type.c) for f in functions() if f.type})
     )
     about = (
-        f"{ABOUT} The [specification](http://openshmem.org) tells what they do. [Porting](../../porting.md) lists what a "
-        "program notices, and how it is compiled.\n\n"
+        f"{ABOUT} The [specification](https://github.com/openshmem-org/specification) tells what they do. "
+        "[Porting](../../porting.md) lists what a program notices, and how it is compiled.\n\n"
         "TYPENAME is a name of a type, and TYPE the type in C. SIZE is a number of bits. Below the prototypes of a "
         "section are all names that they make. Each function also has a name that begins with `pshmem_`, for tools.\n\n"
         f"Names of types: {types}.\n\n"

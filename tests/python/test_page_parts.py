@@ -66,7 +66,7 @@ def test_two_locks_are_reported_as_on_the_page(tmp_path: Path) -> None:
     """The job hangs, and ends by an interrupt once it has told why."""
     (tmp_path / "locks.py").write_text(block_with("hangs", "# locks.py"))
     (shown,) = re.findall(
-        r"^    (atoll run: PE 0,1 wait for each other.*)$", (ROOT / "docs/hangs.md").read_text(), re.M
+        r"^> `(atoll run: PE 0,1 wait for each other.*)`$", (ROOT / "docs/hangs.md").read_text(), re.M
     )
     command = [launcher(), "run", "-n", "2", "--timeout", str(HANG_GUARD), "locks.py"]
     job = subprocess.Popen(
