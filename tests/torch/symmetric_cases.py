@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
 import os
+from collections.abc import Iterator
 from datetime import timedelta
 
 import torch
@@ -344,8 +347,83 @@ def windows(ranks: Ranks) -> None:
         window.map_remote_tensor(before)
     window.tensor_register(tensor[1])
     assert window.map_remote_tensor(before).shape == (8,)
-    with raises(RuntimeError if ranks.rank else ValueError, "takes a tensor of symmetric memory"):
-        group.new_window(torch.ones(3) if ranks.rank == 0 else symm_mem.empty(3, device="cpu"))
+    with raises(RuntimeError if ranks.rank else ValueError, "takes a contiguous CPU tensor"):
+        group.new_window(torch.ones(3, 3).t()[:2] if ranks.rank == 0 else tensor)
+
+
+def may_access_all(name: str, ranks: Ranks) -> bool:
+    """Tell whether the system lets every rank read the memory of the others."""
+    mine = ctypes.create_string_buffer(b"readable", 8)
+    texts = exchange(f"{name}/places", f"{os.getpid()} {ctypes.addressof(mine)}")
+    read = ctypes.CDLL(None).process_vm_readv
+    found = True
+    for process, address in (map(int, text.split()) for text in texts):
+        got = ctypes.create_string_buffer(8)
+        parts = [(ctypes.c_size_t * 2)(at, 8) for at in (ctypes.addressof(got), address)]
+        found &= read(process, parts[0], ctypes.c_ulong(1), parts[1], ctypes.c_ulong(1), ctypes.c_ulong(0)) == 8
+    return all(text == "True" for text in exchange(f"{name}/found", str(found)))
+
+
+@contextlib.contextmanager
+def no_access_to_processes(ranks: Ranks) -> Iterator[None]:
+    """Forbid the ranks access to each other's memory: to the others and, by a capability, to a superuser."""
+    libc, trace = ctypes.CDLL(None, use_errno=True), 1 << 19
+    header, sets = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    assert libc.capget(header, sets) == 0
+    dumpable = libc.prctl(3, 0, 0, 0, 0)
+    before, sets[0] = sets[0], sets[0] & ~trace
+    assert libc.capset(header, sets) == 0 and libc.prctl(4, 0, 0, 0, 0) == 0
+    exchange("no access", "")
+    try:
+        yield
+    finally:
+        exchange("no access any more", "")
+        sets[0] = before
+        assert libc.prctl(4, dumpable, 0, 0, 0) == 0 and libc.capset(header, sets) == 0
+
+
+@case
+def windows_of_ordinary_tensors(ranks: Ranks) -> None:
+    group = ranks.atoll
+    if not hasattr(group, "new_window"):
+        return
+    following, before = (ranks.rank + 1) % ranks.size, (ranks.rank - 1) % ranks.size
+    # Rank 0 has its tensor in symmetric memory. Sizes differ.
+    n = 100_000 + ranks.rank
+    tensor = symm_mem.empty(n, device="cpu") if ranks.rank == 0 else torch.empty(n)
+    tensor.fill_(-1)
+    with no_access_to_processes(ranks):
+        with raises(dist.DistBackendError, "the memory of rank", "(process ", "symmetric_memory.empty("):
+            group.new_window(tensor)
+    if not may_access_all("windows", ranks):
+        with raises(dist.DistBackendError, "cannot access the memory of rank", "symmetric_memory.empty("):
+            group.new_window(tensor)
+        return
+    window = group.new_window(tensor)
+    for turn in range(3):
+        window.put(torch.full((90_000,), float(10 * turn + ranks.rank)), following, 7, False)
+        window.signal(following, False)
+        window.wait_signal(before, False)
+        assert tensor[7:90_007].eq(10 * turn + before).all()
+        assert tensor[:7].eq(-1).all() and tensor[90_007:].eq(-1).all()
+        window.signal(before, False)
+        window.wait_signal(following, False)
+    window.put(torch.full((2,), 5.0), ranks.rank, 0, False)
+    assert tensor[:3].tolist() == [5, 5, -1]
+    there = 100_000 + following
+    with raises(ValueError, "put of 2 elements at element", f"the tensor of rank {following} has {there}"):
+        window.put(torch.ones(2), following, there - 1, False)
+    with raises(NotImplementedError, "is in ordinary memory", "symmetric_memory.empty"):
+        window.map_remote_tensor(following)
+    assert window.map_remote_tensor(ranks.rank)[0] == 5
+    window.tensor_deregister()
+    # Symmetric memory of other sizes is reached in the same way.
+    window.tensor_register(symm_mem.empty(10 + ranks.rank, device="cpu"))
+    window.tensor_deregister()
+    with raises(TypeError, "tensor_register: rank", "Long"):
+        window.tensor_register(torch.ones(3, dtype=torch.int64 if ranks.rank == 1 else torch.float32))
+    with raises(RuntimeError if ranks.rank else ValueError, "takes a contiguous CPU tensor"):
+        window.tensor_register(torch.ones(3, 3).t() if ranks.rank == 0 else torch.ones(3, 3))
 
 
 @case

@@ -40,6 +40,13 @@ struct Ranks {
     std::vector<int> names;  ///< global ranks; empty: unknown
     std::string label;
     Milliseconds timeout;
+
+    /// The same ranks for an exchange of another name.
+    template <class Name> Ranks step(const Name& name) const {
+        Ranks ranks = *this;
+        ranks.keys = c10::str(keys, "/", name);
+        return ranks;
+    }
 };
 
 /// A block of memory on each rank of a group. It stays mapped while this object lives.

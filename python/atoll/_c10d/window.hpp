@@ -1,6 +1,8 @@
-// Windows of PyTorch (2.15): one-sided access to a tensor of symmetric memory on each rank of a group.
+// Windows of PyTorch (2.15): one-sided access to a tensor on each rank of a group. Ranks share memory if all
+// tensors are in symmetric memory. Else the system copies between processes.
 #pragma once
 
+#include "process_memory.hpp"
 #include "symmetric.hpp"
 
 #ifdef C10D_BACKEND_HAS_WINDOW
@@ -26,14 +28,18 @@ class AtollWindow : public c10d::Window {
   private:
     /// A rank's tensor.
     struct Remote {
-        char* data;
+        char* data;  ///< in that process if `process` is there, else in this one
         std::int64_t elements;
+        std::shared_ptr<ProcessMemory> process;
     };
+    using Processes = std::vector<std::shared_ptr<ProcessMemory>>;
+    static Processes reach(const Ranks& ranks, const std::vector<std::string>& texts);
     const Remote& remote(std::int64_t rank, const char* operation) const;
 
     Ranks ranks_;
     int registrations_ = 0;
-    std::shared_ptr<JoinedBlocks> blocks_;  ///< null without a tensor
+    std::shared_ptr<JoinedBlocks> blocks_;  ///< null without a tensor; of `carrier_` if memory is not shared
+    at::Tensor carrier_;                    ///< has the words of signals
     std::vector<Remote> remotes_;
     at::ScalarType type_ = at::kByte;
     std::vector<std::int64_t> shape_;
