@@ -254,6 +254,30 @@ def many_groups_made_and_destroyed(ranks: Ranks) -> None:
 
 
 @case
+def a_destroyed_group_refuses_operations(ranks: Ranks) -> None:
+    group = dist.new_group(backend="atoll", timeout=LIMIT)
+    backend = group._get_backend(torch.device("cpu"))
+    tensor = torch.ones(2)
+    dist.all_reduce(tensor, group=group)
+    dist.destroy_process_group(group)
+    calls: list[Callable[[], object]] = [
+        lambda: group.allreduce([tensor]),
+        lambda: backend.barrier(),
+        lambda: backend.send([tensor], (ranks.rank + 1) % ranks.size, 0),
+        lambda: backend.monitored_barrier(LIMIT, False),
+        lambda: backend.shrink([(ranks.rank + 1) % ranks.size]),
+    ]
+    if hasattr(group, "new_window"):
+        calls.append(lambda: group.new_window())
+    for call in calls:
+        with raises(ValueError, f"The process group {group.group_name} was destroyed"):
+            call()
+    with raises(ValueError, "is not initialized"):  # PyTorch's logger does not find the group's name
+        dist.all_reduce(tensor, group=group)
+    assert tensor.tolist() == [ranks.size] * 2
+
+
+@case
 def groups_are_split(ranks: Ranks) -> None:
     others = list(range(3, ranks.size))
     parts = [[2, 0], [1, *others]]

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from ranks import Case, Ranks, same
+from ranks import LIMIT, Case, Ranks, same
 from ranks import case as register
 from torch import nn
 
@@ -305,3 +305,51 @@ def compiled_collectives(ranks: Ranks) -> None:
         return [result]
 
     as_with_peer(program)
+
+
+def train_by_hook(group: Any, hook: Any, state: Any, waits: bool) -> Tensors:
+    """Train a model of several buckets by a communication hook. Return its parameters.
+
+    A hook that `waits` for its result has one order of operations with every backend.
+    """
+    buckets = set()
+
+    def counted(state: Any, bucket: Any) -> Any:
+        buckets.add(bucket.index())
+        future = hook(state, bucket)
+        if waits:
+            future.wait()
+        return future
+
+    counted.__annotations__.clear()  # PyTorch does not read annotations that are texts
+    model = nn.Sequential(*(nn.Linear(40, 40) for _ in range(8)))
+    parallel = nn.parallel.DistributedDataParallel(model, process_group=group, bucket_cap_mb=0.01)
+    parallel.register_comm_hook(state, counted)
+    train(parallel, Pair(group, torch.device("cpu")).random(4, 40), steps=5)
+    assert len(buckets) > 3, buckets
+    return [parameter.detach() for parameter in model.parameters()]
+
+
+@register
+def hooks_whose_callbacks_begin_operations(ranks: Ranks) -> None:
+    """With several buckets, PowerSGD and quantization train as with gloo, where each bucket is waited for."""
+    from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as power
+    from torch.distributed.algorithms.ddp_comm_hooks import quantization_hooks as quantization
+
+    hooks = {"PowerSGD": power.powerSGD_hook, "per tensor": quantization.quantization_pertensor_hook}
+    for size in (2, 3):
+        made = [
+            dist.new_group(list(range(size)), backend=backend, timeout=LIMIT) for backend in ("atoll", "gloo")
+        ]
+        if ranks.rank >= size:
+            continue
+        for name, hook in hooks.items():
+            results = []
+            for group, waits in zip(made, (False, True), strict=True):
+                torch.manual_seed(1)
+                state = power.PowerSGDState(group, 2, start_powerSGD_iter=2) if name == "PowerSGD" else group
+                results.append(train_by_hook(group, hook, state, waits))
+            if size == 2:
+                same(results, name)
+            else:
+                torch.testing.assert_close(results[0], results[1])

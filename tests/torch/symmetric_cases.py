@@ -360,7 +360,9 @@ def may_access_all(name: str, ranks: Ranks) -> bool:
     for process, address in (map(int, text.split()) for text in texts):
         got = ctypes.create_string_buffer(8)
         parts = [(ctypes.c_size_t * 2)(at, 8) for at in (ctypes.addressof(got), address)]
-        found &= read(process, parts[0], ctypes.c_ulong(1), parts[1], ctypes.c_ulong(1), ctypes.c_ulong(0)) == 8
+        found &= (
+            read(process, parts[0], ctypes.c_ulong(1), parts[1], ctypes.c_ulong(1), ctypes.c_ulong(0)) == 8
+        )
     return all(text == "True" for text in exchange(f"{name}/found", str(found)))
 
 

@@ -36,6 +36,7 @@ def module() -> Any:
     loaded = _build.load()
     loaded.load(*_tables())
     _accept_ranks_outside_groups()
+    _give_turns_to_callbacks(loaded)
     try:
         loaded.register_symmetric()
     except RuntimeError as error:
@@ -52,6 +53,28 @@ def _accept_ranks_outside_groups() -> None:
 
     if not hasattr(Backend, "perform_nocolor_split"):
         Backend.perform_nocolor_split = lambda backend, device: None
+
+
+def _give_turns_to_callbacks(loaded: Any) -> None:
+    """Let callbacks of Atoll's futures begin operations in the order of their `then`, on all ranks.
+
+    A callback runs in a thread of the group, or in the caller of `then` if the operation has ended. Which of them
+    differs between ranks. PyTorch's class of futures is closed, so its method is replaced.
+    """
+    from torch._C import Future
+
+    original = Future.then
+
+    @functools.wraps(original)
+    def then(future: Any, callback: Any) -> Any:
+        turn = loaded.Turn.of(future) if callable(callback) else None
+        if turn is None:
+            return original(future, callback)
+        child = original(future, functools.partial(turn.run, callback))
+        turn.follow(child)
+        return child
+
+    Future.then = then
 
 
 def create(group: Any, options: Any) -> Any:

@@ -27,10 +27,10 @@ from typing import Any
 NAME = "_atoll_c10d"
 SOURCES = (
     "gpu.cpp", "backend.cpp", "symmetric.cpp", "gpu_symmetric.cpp", "symmetric_operators.cpp", "process_memory.cpp",
-    "window.cpp", "subgroups.cpp", "completions.cpp", "module.cpp",
+    "window.cpp", "subgroups.cpp", "completions.cpp", "turns.cpp", "module.cpp",
 )  # fmt: skip
 HEADERS = (
-    "work.hpp", "completions.hpp", "gpu.hpp", "buffers.hpp", "backend.hpp", "store.hpp", "symmetric.hpp", "gpu_symmetric.hpp",
+    "work.hpp", "completions.hpp", "turns.hpp", "gpu.hpp", "buffers.hpp", "backend.hpp", "store.hpp", "symmetric.hpp", "gpu_symmetric.hpp",
     "process_memory.hpp", "window.hpp",
 )  # fmt: skip
 OLDEST, NEWEST = (2, 11), (2, 15)

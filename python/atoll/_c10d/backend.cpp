@@ -1,5 +1,6 @@
 #include "backend.hpp"
 
+#include "store.hpp"
 #include "symmetric.hpp"
 #include "window.hpp"
 
@@ -11,6 +12,37 @@ int AtollBackend::root_of(std::int64_t root, const char* operation) const {
     TORCH_CHECK_VALUE(root >= 0 && root < size_, operation, " was given root rank ", root,
                       "; the group has ranks 0 to ", size_ - 1, ".");
     return static_cast<int>(root);
+}
+
+void AtollBackend::abort() {
+    const std::string reason = c10::str("rank ", name_of(rank_), " aborted the group.");
+    is_aborted_.store(true);
+    table->abort(group_, reason.c_str());
+    for (Order& order : orders_)
+        if (atoll_group* const group = order.group.load()) table->abort(group, reason.c_str());
+}
+
+/// The group that carries out a collective begun by this thread. The first callback of a depth that begins
+/// one joins it, on all ranks.
+atoll_group* AtollBackend::group_here(double timeout_s) {
+    const auto number = static_cast<std::size_t>(Turn::await(completions_, timeout_s));
+    if (number == 0) return group_;
+    Order& order = orders_[number];
+    if (atoll_group* const group = order.group.load()) return group;
+    const WithoutGil released;
+    const std::lock_guard lock(order.joining);
+    if (atoll_group* const group = order.group.load()) return group;
+    StoreCalls calls(*meeting_.store, c10::str(meeting_.keys, "/callbacks/", number, "/"), options_->timeout,
+                     true);
+    const atoll_store joining = calls.calls();
+    atoll_group* const group = table->join(&joining, rank_, size_, names_.data(), label_.c_str());
+    if (group == nullptr)
+        throw_failure(table->last_failure(), c10::str("A callback of group ", label_,
+                                                      " began an operation that others did not: ",
+                                                      table->last_error(), calls.reason()));
+    order.group.store(group);
+    if (is_aborted_.load()) table->abort(group, "a rank aborted the group.");
+    return group;
 }
 
 GpuSide& AtollBackend::gpu(c10::Device device) {
@@ -26,6 +58,7 @@ GpuSide& AtollBackend::gpu(c10::Device device) {
 
 WorkPtr AtollBackend::go(Buffers& buffers, const atoll_call& call, c10::Device device, bool async,
                          bool uneven) {
+    refuse_if_destroyed();
     const std::uint64_t sequence = ++sequence_;
     Job job = profiled(buffers.take_job());
     WorkPtr work = device.is_cuda() ? gpu(device).collective(call, std::move(job), uneven, async, sequence)
@@ -46,8 +79,10 @@ Job AtollBackend::profiled(Job job) const {
 
 /// Starts an operation, or carries it out if the caller waits anyway.
 WorkPtr AtollBackend::go_on_cpu(Job job, const atoll_call& call, bool async, std::uint64_t sequence) {
-    if (async) return AtollWork::start(group_, call, rank_, std::move(job), sequence, completions_);
-    const int result = table->run(group_, &call, run_signal_handlers);
+    const bool is_message = call.kind == ATOLL_SEND || call.kind == ATOLL_RECEIVE;
+    atoll_group* const group = is_message ? group_ : group_here(call.timeout_s);
+    if (async) return AtollWork::start(group, call, rank_, std::move(job), sequence, completions_);
+    const int result = table->run(group, &call, run_signal_handlers);
     if (result < 0) throw_failure(result, table->last_error());
     if (job.finish) job.finish();
     return AtollWork::completed(rank_, std::move(job), sequence, result);
@@ -93,6 +128,7 @@ std::unordered_map<std::string, std::uint64_t> AtollBackend::getMemoryStats() {
 }
 
 c10::intrusive_ptr<c10d::Window> AtollBackend::new_window(const std::optional<at::Tensor>& tensor) {
+    refuse_if_destroyed();
     const std::string keys = c10::str(meeting_.keys, "/window/", windows_++);
     auto window = c10::make_intrusive<AtollWindow>(
         Ranks{meeting_.store, keys, rank_, size_, names_, label_, options_->timeout});
@@ -148,6 +184,7 @@ std::string AtollBackend::missing_ranks(std::chrono::steady_clock::time_point en
 
 /// Rank 0 hears from every rank, then answers each. So it can name those that did not come.
 void AtollBackend::monitoredBarrier(const c10d::BarrierOptions& opts, bool wait_all_ranks) {
+    refuse_if_destroyed();
     // Tags of programs are not negative.
     const int tag = -1 - ++monitored_;
     const Milliseconds timeout = limit(opts.timeout);
@@ -450,6 +487,7 @@ WorkPtr AtollBackend::message(Buffers& buffers, int kind, const at::Tensor& tens
     call.root = other;
     call.tag = tag;
     if (tensor.device().is_cpu()) return go(buffers, call, tensor.device(), true);
+    refuse_if_destroyed();
     GpuSide& side = gpu(tensor.device());
     Job job = profiled(buffers.take_job());
     if (!coalescing_) return side.message(call, std::move(job), ++sequence_);

@@ -15,6 +15,7 @@
 #include <torch/version.h>
 #endif
 
+#include <array>
 #include <optional>
 
 namespace atoll_c10d {
@@ -43,6 +44,8 @@ class AtollBackend : public c10d::Backend {
           shown_(std::move(shown)) {}
     ~AtollBackend() override {
         gpus_.clear();
+        for (Order& order : orders_)
+            if (atoll_group* const group = order.group.load()) table->leave(group);
         table->leave(group_);
     }
 
@@ -53,9 +56,9 @@ class AtollBackend : public c10d::Backend {
     }
     void setTimeout(Milliseconds timeout) override { options_->timeout = timeout; }
     std::uint64_t getSequenceNumberForGroup() override { return sequence_.load(); }
-    void abort() override {
-        table->abort(group_, c10::str("rank ", name_of(rank_), " aborted the group.").c_str());
-    }
+    void abort() override;
+    /// destroy_process_group calls it, while the program may keep the group.
+    void shutdown() override { is_destroyed_.store(true); }
 
     /// Tensors of CPUs in symmetric memory. DDP and FSDP2 can take their buckets from here.
     std::shared_ptr<c10::Allocator> getMemAllocator() override;
@@ -133,6 +136,11 @@ class AtollBackend : public c10d::Backend {
                                          const std::vector<int>& ranks, const std::string& label,
                                          const c10::intrusive_ptr<Options>& options);
     int root_of(std::int64_t root, const char* operation) const;
+    void refuse_if_destroyed() const {
+        TORCH_CHECK_VALUE(!is_destroyed_.load(), "The process group ", label_,
+                          " was destroyed (destroy_process_group), so it carries out no operations.");
+    }
+    atoll_group* group_here(double timeout_s);
     /// Starts an operation on tensors of this device. `uneven`: pieces of an all_to_all may differ in size.
     WorkPtr go(Buffers& buffers, const atoll_call& call, c10::Device device, bool async, bool uneven = false);
     Job profiled(Job job) const;
@@ -179,6 +187,13 @@ class AtollBackend : public c10d::Backend {
     std::atomic<std::uint64_t> sequence_{0};
     int monitored_ = 0;
     int windows_ = 0, splits_ = 0;
+    std::atomic<bool> is_destroyed_{false}, is_aborted_{false};
+    /// Collectives begun in callbacks of a depth have an order of their own, as if in another group.
+    struct Order {
+        std::mutex joining;
+        std::atomic<atoll_group*> group{nullptr};
+    };
+    std::array<Order, 8> orders_;
     bool coalescing_ = false;
     std::vector<WorkPtr> coalesced_;
 };

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <deque>
 #include <pthread.h>
+#include <set>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
@@ -19,6 +20,7 @@ namespace {
 constexpr int most_depths = 64;
 
 thread_local int depth_of_thread = 0;
+thread_local const void* served_here = nullptr;  ///< the queue that this thread serves
 std::atomic<bool> python_ends{false};
 
 }  // namespace
@@ -37,8 +39,12 @@ struct Completions::Queue {
     std::condition_variable rest;  // the thread has done what was ready
     std::deque<PlacePtr> places;
     bool has_thread = false;
-    bool is_busy = false;
+    int busy = 0;  ///< places that are being completed, one in another
     bool has_group = true;
+    int next_turn = 0;
+    std::set<int> turns;  ///< those that have not ended
+
+    bool is_turn(int turn) const { return turns.empty() || *turns.begin() >= turn; }
 
     bool is_ready() const { return !places.empty() && places.front()->complete; }
     void serve();
@@ -76,11 +82,37 @@ Completions::~Completions() {
     for (const auto& queue : queues_) {
         const std::lock_guard lock(queue->mutex);
         queue->has_group = false;
-        queue->call.notify_one();
+        queue->call.notify_all();
     }
 }
 
 int Completions::depth_here() { return depth_of_thread; }
+int Completions::enter(int depth) { return std::exchange(depth_of_thread, depth % most_depths + 1); }
+void Completions::leave(int before) { depth_of_thread = before; }
+
+int Completions::add_turn(int depth) {
+    Queue& queue = *queue_of(static_cast<std::size_t>(depth));
+    const std::lock_guard lock(queue.mutex);
+    queue.turns.insert(queue.turns.end(), queue.next_turn);
+    return queue.next_turn++;
+}
+
+void Completions::end_turn(int depth, int turn) {
+    Queue& queue = *queue_of(static_cast<std::size_t>(depth));
+    const std::lock_guard lock(queue.mutex);
+    queue.turns.erase(turn);
+    queue.call.notify_all();
+}
+
+bool Completions::await_turn(int depth, int turn) {
+    constexpr std::chrono::milliseconds slice(50);
+    Queue& queue = *queue_of(static_cast<std::size_t>(depth));
+    const bool serves = served_here == &queue;
+    std::unique_lock lock(queue.mutex);
+    queue.call.wait_for(lock, slice, [&] { return queue.is_turn(turn) || (serves && queue.is_ready()); });
+    if (!queue.is_turn(turn) && serves && queue.is_ready()) queue.complete_first(lock);
+    return queue.is_turn(turn);
+}
 
 std::shared_ptr<Completions::Queue> Completions::queue_of(std::size_t depth) {
     const std::lock_guard lock(mutex_);
@@ -105,7 +137,7 @@ void Completions::fill(const PlacePtr& place, std::function<void()> complete) {
         const std::lock_guard lock(queue.mutex);
         if (queue.has_thread || queue.start_thread(place->queue)) {
             place->complete = std::move(complete);
-            queue.call.notify_one();
+            queue.call.notify_all();
             return;
         }
         std::erase(queue.places, place);
@@ -132,7 +164,8 @@ bool Completions::Queue::start_thread(const std::shared_ptr<Queue>& self) {
 
 void Completions::Queue::serve() {
     constexpr std::chrono::seconds longest_rest(10);
-    depth_of_thread = depth % most_depths + 1;
+    Completions::enter(depth);
+    served_here = this;
     std::unique_lock lock(mutex);
     for (;;) {
         call.wait_for(lock, longest_rest, [&] { return is_ready() || !has_group; });
@@ -145,12 +178,12 @@ void Completions::Queue::serve() {
 void Completions::Queue::complete_first(std::unique_lock<std::mutex>& lock) {
     auto complete = std::move(places.front()->complete);
     places.pop_front();
-    is_busy = true;
+    ++busy;
     lock.unlock();
     complete();
     complete = nullptr;  // destroys what it holds without the mutex
     lock.lock();
-    is_busy = false;
+    --busy;
     rest.notify_all();
 }
 
@@ -160,7 +193,7 @@ void Completions::end_with_python() {
         for (const auto& queue : Registry::get().alive()) {
             std::unique_lock lock(queue->mutex);
             queue->rest.wait_until(lock, end,
-                                   [&] { return !queue->is_busy && !(also_ready && queue->is_ready()); });
+                                   [&] { return queue->busy == 0 && !(also_ready && queue->is_ready()); });
         }
     };
     wait_for_all(true);

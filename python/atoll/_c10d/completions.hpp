@@ -17,12 +17,15 @@ namespace atoll_c10d {
 /// they begin have one order on all ranks. A callback must not wait for the future of an operation that has
 /// its own depth, since the thread comes to that after it. It may wait for the work instead: a thread that
 /// waits for a work completes its future itself, unless that has begun.
+///
+/// A callback that is added late runs in the thread that adds it. So callbacks of `then` also have turns
+/// (turns.hpp): they begin operations in the order in which they were added, in whatever thread they run.
 class Completions {
     struct Place;
-    struct Queue;
     struct Registry;
 
   public:
+    struct Queue;
     using PlacePtr = std::shared_ptr<Place>;
 
     Completions();
@@ -33,6 +36,16 @@ class Completions {
 
     /// The depth of operations that this thread begins.
     static int depth_here();
+    /// Sets it to that of operations which a callback of this depth begins. Returns the value before.
+    static int enter(int depth);
+    static void leave(int before);
+
+    /// The turns of a depth's callbacks. All functions take the number of one.
+    int add_turn(int depth);
+    void end_turn(int depth, int turn);
+    /// Waits until the turns before it have ended, 50 ms at most. Meanwhile the thread of the depth runs
+    /// callbacks. Returns true once they have ended.
+    bool await_turn(int depth, int turn);
 
     /// Takes the next place in the order of a depth.
     PlacePtr reserve(int depth);

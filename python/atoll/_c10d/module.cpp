@@ -69,6 +69,10 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
         pybind11::arg("table"), pybind11::arg("device_table"), pybind11::arg("symmetric_table"),
         pybind11::arg("device_memory_table"));
     m.def("register_symmetric", &register_symmetric);
+    pybind11::class_<Turn, std::shared_ptr<Turn>>(m, "Turn", pybind11::module_local())
+        .def_static("of", &Turn::of)
+        .def("run", &Turn::run)
+        .def("follow", &Turn::follow);
     m.def("create_backend", &create_backend, pybind11::arg("store"), pybind11::arg("rank"),
           pybind11::arg("size"), pybind11::arg("timeout_s"), pybind11::arg("group_id"),
           pybind11::arg("names"), pybind11::arg("shown"),

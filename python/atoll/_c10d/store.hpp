@@ -5,6 +5,8 @@
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include <thread>
+
 namespace atoll_c10d {
 
 /// Waits for a key of the store, and throws an error that names the missing step.
@@ -23,9 +25,13 @@ inline std::string awaited(c10d::Store& store, const std::string& key, const std
 /// The store as libatoll calls it. An exception is kept for the caller of `join`.
 class StoreCalls {
   public:
-    /// `timeout` is for all calls together.
-    StoreCalls(c10d::Store& store, std::string keys, Milliseconds timeout)
-        : store_(store), keys_(std::move(keys)), end_(std::chrono::steady_clock::now() + timeout) {}
+    /// `timeout` is for all calls together. If it polls, other threads can use the store meanwhile: a wait in
+    /// TCPStore keeps them out.
+    StoreCalls(c10d::Store& store, std::string keys, Milliseconds timeout, bool polls = false)
+        : store_(store),
+          keys_(std::move(keys)),
+          end_(std::chrono::steady_clock::now() + timeout),
+          polls_(polls) {}
 
     atoll_store calls() { return {this, &StoreCalls::put, &StoreCalls::get}; }
     const std::exception_ptr& error() const { return error_; }
@@ -62,6 +68,9 @@ class StoreCalls {
                    void (*give)(void* sink, const char* value, std::size_t bytes)) {
         auto& self = *static_cast<StoreCalls*>(state);
         return self.guarded([&] {
+            while (self.polls_ && std::chrono::steady_clock::now() < self.end_ &&
+                   !self.store_.check({self.keys_ + key}))
+                std::this_thread::sleep_for(Milliseconds(1));
             const auto left =
                 std::chrono::duration_cast<Milliseconds>(self.end_ - std::chrono::steady_clock::now());
             self.store_.wait({self.keys_ + key}, std::max(left, Milliseconds(1)));
@@ -73,6 +82,7 @@ class StoreCalls {
     c10d::Store& store_;
     const std::string keys_;
     const std::chrono::steady_clock::time_point end_;
+    const bool polls_;
     std::exception_ptr error_;
 };
 

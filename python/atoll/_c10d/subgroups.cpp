@@ -19,6 +19,7 @@ c10::intrusive_ptr<c10d::Backend> AtollBackend::subgroup(const c10::intrusive_pt
                                                          const std::vector<int>& ranks,
                                                          const std::string& label,
                                                          const c10::intrusive_ptr<Options>& options) {
+    refuse_if_destroyed();
     std::vector<int> names;
     int mine = -1;
     for (const int rank : ranks) {

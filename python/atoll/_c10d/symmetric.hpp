@@ -21,17 +21,6 @@ inline const atoll_symmetric_table* symmetric_table = nullptr;
 
 inline constexpr const char* symmetric_backend = "ATOLL";
 
-/// Releases the GIL if this thread holds it, for calls that PyTorch's bindings make with it.
-class __attribute__((visibility("hidden"))) WithoutGil {
-  public:
-    WithoutGil() {
-        if (PyGILState_Check() != 0) released_.emplace();
-    }
-
-  private:
-    std::optional<pybind11::gil_scoped_release> released_;
-};
-
 /// The ranks of a group, and the store by which they exchange texts.
 struct Ranks {
     c10::intrusive_ptr<c10d::Store> store;

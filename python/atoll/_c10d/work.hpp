@@ -2,6 +2,7 @@
 #pragma once
 
 #include "completions.hpp"
+#include "turns.hpp"
 
 #include <atoll/groups.h>
 
@@ -11,6 +12,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +26,17 @@ using Milliseconds = std::chrono::milliseconds;
 
 /// The table of libatoll; set when the module is loaded.
 inline const atoll_groups_table* table = nullptr;
+
+/// Releases the GIL if this thread holds it, for calls that PyTorch's bindings make with it.
+class __attribute__((visibility("hidden"))) WithoutGil {
+  public:
+    WithoutGil() {
+        if (PyGILState_Check() != 0) released_.emplace();
+    }
+
+  private:
+    std::optional<pybind11::gil_scoped_release> released_;
+};
 
 /// An exception of a signal handler, on its way from a wait to the caller.
 inline thread_local std::unique_ptr<pybind11::error_already_set> from_handler;
@@ -125,7 +138,7 @@ class AtollWork : public c10d::Work {
                 throw_failure(ATOLL_TIMED_OUT, table->last_error());
             }
         }
-        complete();
+        complete(true);
         if (const std::exception_ptr failure = exception()) std::rethrow_exception(failure);
         return true;
     }
@@ -137,6 +150,7 @@ class AtollWork : public c10d::Work {
         const std::lock_guard lock(state_);
         if (!future_) {
             future_ = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
+            if (is_ordered()) note_origin(future_, {completions_, depth_});
             if (over_.load()) {
                 is_claimed_ = true;
                 mark(*future_);
@@ -165,6 +179,11 @@ class AtollWork : public c10d::Work {
         }
     }
 
+    /// Messages end in an order that ranks do not share.
+    bool is_ordered() const {
+        return completions_ && job_.type != OpType::SEND && job_.type != OpType::RECV &&
+               job_.type != OpType::RECVANYSOURCE;
+    }
     void settle(std::exception_ptr failure) {
         bool has_future = false;
         {
@@ -189,12 +208,14 @@ class AtollWork : public c10d::Work {
     }
     /// Completes the future, if there is one. It is complete on return; its callbacks may still run
     /// elsewhere.
-    void complete() {
+    void complete(bool is_waiter = false) {
         c10::intrusive_ptr<c10::ivalue::Future> future;
         bool is_mine = false;
         {
             const std::lock_guard lock(state_);
             future = future_;
+            // Its callbacks may not run within one that was added before them.
+            if (place_ && is_waiter && Turn::is_within({completions_, depth_})) return;
             is_mine = future.defined() && !std::exchange(is_claimed_, true);
         }
         if (is_mine) mark(*future);
