@@ -37,9 +37,9 @@ atoll_group* AtollBackend::group_here(double timeout_s) {
     const atoll_store joining = calls.calls();
     atoll_group* const group = table->join(&joining, rank_, size_, names_.data(), label_.c_str());
     if (group == nullptr)
-        throw_failure(table->last_failure(), c10::str("A callback of group ", label_,
-                                                      " began an operation that others did not: ",
-                                                      table->last_error(), calls.reason()));
+        throw_failure(table->last_failure(),
+                      c10::str("A callback of group ", label_, " began an operation that others did not: ",
+                               table->last_error(), calls.reason()));
     order.group.store(group);
     if (is_aborted_.load()) table->abort(group, "a rank aborted the group.");
     return group;

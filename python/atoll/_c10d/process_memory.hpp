@@ -16,8 +16,8 @@ class ProcessMemory {
     ProcessMemory(const ProcessMemory&) = delete;
     ProcessMemory& operator=(const ProcessMemory&) = delete;
 
-    /// Compares memory there with what its process said of it. Returns the reason, with cures, why this process
-    /// may not read it; empty if it may. Then it may write too.
+    /// Compares memory there with what its process said of it. Returns the reason, with cures, why this
+    /// process may not read it; empty if it may. Then it may write too.
     std::string refusal(std::uintptr_t address, const std::string& expected) const;
     /// Copies to memory there. Throws if the process has ended, or has no memory there.
     void write(std::uintptr_t address, const void* data, std::size_t bytes) const;

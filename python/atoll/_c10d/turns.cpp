@@ -28,9 +28,8 @@ class Origins {
             std::erase_if(known_, [](const auto& entry) { return entry.second.future.expired(); });
             limit_ = std::max<std::size_t>(64, 2 * known_.size());
         }
-        known_.insert_or_assign(future.get(),
-                                Known{c10::weak_intrusive_ptr<c10::ivalue::Future>(future), origin.completions,
-                                      origin.depth});
+        known_.insert_or_assign(future.get(), Known{c10::weak_intrusive_ptr<c10::ivalue::Future>(future),
+                                                    origin.completions, origin.depth});
     }
     std::optional<Origin> find(const FuturePtr& future) {
         const std::lock_guard lock(mutex_);
@@ -101,11 +100,12 @@ int Turn::await(const std::shared_ptr<Completions>& group, double timeout_s) {
     while (!group->await_turn(turn.origin_.depth, turn.number_)) {
         if (run_signal_handlers() != 0) throw_failure(ATOLL_INTERRUPTED, "Interrupted while waiting.");
         if (timeout_s > 0 && std::chrono::steady_clock::now() > end)
-            throw_failure(ATOLL_TIMED_OUT,
-                          c10::str("Timed out after ", timeout_s,
-                                   " s in a callback that begins an operation. It waits for a callback that was "
-                                   "added before it, since callbacks begin operations in one order on all "
-                                   "ranks."));
+            throw_failure(
+                ATOLL_TIMED_OUT,
+                c10::str("Timed out after ", timeout_s,
+                         " s in a callback that begins an operation. It waits for a callback that was "
+                         "added before it, since callbacks begin operations in one order on all "
+                         "ranks."));
     }
     return 1 + turn.origin_.depth % (most_orders - 1);
 }

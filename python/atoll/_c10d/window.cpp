@@ -38,8 +38,8 @@ WorkPtr done(int rank) { return AtollWork::completed(rank, {}, 0, 0); }
 
 }  // namespace
 
-/// Opens the processes of the other ranks, or refuses on all ranks. Collective. `texts`: of each rank a letter,
-/// a number, its process, and the address and contents of some of its memory.
+/// Opens the processes of the other ranks, or refuses on all ranks. Collective. `texts`: of each rank a
+/// letter, a number, its process, and the address and contents of some of its memory.
 AtollWindow::Processes AtollWindow::reach(const Ranks& ranks, const std::vector<std::string>& texts) {
     Processes processes;
     std::string refusal;
@@ -50,16 +50,17 @@ AtollWindow::Processes AtollWindow::reach(const Ranks& ranks, const std::vector<
         std::uintptr_t address = 0;
         in >> letter >> bytes >> process >> address >> contents;
         const int shown = ranks.names.empty() ? rank : ranks.names[static_cast<std::size_t>(rank)];
-        processes.push_back(
-            rank == ranks.rank ? nullptr
-                               : std::make_shared<ProcessMemory>(process, c10::str("rank ", shown)));
+        processes.push_back(rank == ranks.rank
+                                ? nullptr
+                                : std::make_shared<ProcessMemory>(process, c10::str("rank ", shown)));
         if (refusal.empty() && rank != ranks.rank) refusal = processes.back()->refusal(address, contents);
     }
     if (!refusal.empty()) {
-        const std::string text = c10::str(
-            "tensor_register: not all tensors are in symmetric memory of one size, and ", refusal,
-            " Or make the tensors by torch.distributed._symmetric_memory.empty(..., device=\"cpu\"), or by the "
-            "backend's allocate_tensor, with equal sizes on all ranks.");
+        const std::string text =
+            c10::str("tensor_register: not all tensors are in symmetric memory of one size, and ", refusal,
+                     " Or make the tensors by torch.distributed._symmetric_memory.empty(..., "
+                     "device=\"cpu\"), or by the "
+                     "backend's allocate_tensor, with equal sizes on all ranks.");
         ranks.store->set(c10::str(ranks.keys, "/", ranks.rank), refused + text);
         C10_THROW_ERROR(DistBackendError, text);
     }
@@ -75,8 +76,7 @@ void AtollWindow::tensor_register(const at::Tensor& tensor, bool owning) {
         refusal = "tensor_register takes a contiguous CPU tensor.";
     else if (blocks_)
         refusal = "This window has a tensor; call tensor_deregister first.";
-    const bool symmetric =
-        refusal.empty() && symmetric_table->find(tensor.const_data_ptr(), &block) == 1;
+    const bool symmetric = refusal.empty() && symmetric_table->find(tensor.const_data_ptr(), &block) == 1;
     const Ranks ranks = ranks_.step(registrations_++);
     const WithoutGil released;
     if (!refusal.empty()) {
@@ -86,12 +86,12 @@ void AtollWindow::tensor_register(const at::Tensor& tensor, bool owning) {
 
     // Other ranks compare this text with what they read here.
     const std::string contents = random_text();
-    const std::vector<std::string> texts =
-        exchanged(ranks.step("kinds"),
-                  c10::str(symmetric ? 's' : 'p', ' ', block.bytes, ' ', ::getpid(), ' ',
-                           reinterpret_cast<std::uintptr_t>(contents.data()), ' ', contents));
+    const std::vector<std::string> texts = exchanged(
+        ranks.step("kinds"), c10::str(symmetric ? 's' : 'p', ' ', block.bytes, ' ', ::getpid(), ' ',
+                                      reinterpret_cast<std::uintptr_t>(contents.data()), ' ', contents));
     const auto is_like_first = [&](const std::string& text) {
-        return text[0] == 's' && text.substr(0, text.find(' ', 2)) == texts[0].substr(0, texts[0].find(' ', 2));
+        return text[0] == 's' &&
+               text.substr(0, text.find(' ', 2)) == texts[0].substr(0, texts[0].find(' ', 2));
     };
     const bool shared = std::all_of(texts.begin(), texts.end(), is_like_first);
     Processes processes(texts.size());
@@ -103,9 +103,9 @@ void AtollWindow::tensor_register(const at::Tensor& tensor, bool owning) {
     auto* const data = static_cast<char*>(const_cast<void*>(tensor.const_data_ptr()));
     const auto place = shared ? static_cast<std::uintptr_t>(data - static_cast<char*>(block.data))
                               : reinterpret_cast<std::uintptr_t>(data);
-    const auto blocks = JoinedBlocks::join(
-        ranks, shared ? data : carrier.const_data_ptr(), "",
-        c10::str(tensor.numel(), ':', static_cast<int>(tensor.scalar_type()), ':', place));
+    const auto blocks =
+        JoinedBlocks::join(ranks, shared ? data : carrier.const_data_ptr(), "",
+                           c10::str(tensor.numel(), ':', static_cast<int>(tensor.scalar_type()), ':', place));
     std::vector<Remote> remotes;
     for (int rank = 0; rank < blocks->size(); ++rank) {
         const auto i = static_cast<std::size_t>(rank);
@@ -172,10 +172,11 @@ at::Tensor AtollWindow::map_remote_tensor(std::int64_t rank) {
     const Remote& of = remote(rank, "map_remote_tensor");
     const Remote& mine = remote(ranks_.rank, "map_remote_tensor");
     if (of.process)
-        C10_THROW_ERROR(NotImplementedError,
-                        c10::str("map_remote_tensor: the tensor of rank ", rank,
-                                 " is in ordinary memory, which put reaches and no tensor can. Make the tensors "
-                                 "of all ranks by torch.distributed._symmetric_memory.empty."));
+        C10_THROW_ERROR(
+            NotImplementedError,
+            c10::str("map_remote_tensor: the tensor of rank ", rank,
+                     " is in ordinary memory, which put reaches and no tensor can. Make the tensors "
+                     "of all ranks by torch.distributed._symmetric_memory.empty."));
     const std::vector<std::int64_t> shape =
         of.elements == mine.elements ? shape_ : std::vector<std::int64_t>{of.elements};
     return at::from_blob(
