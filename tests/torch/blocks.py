@@ -1,5 +1,6 @@
 """The blocks of docs/torch.md in their order and in one namespace, on 2 ranks that `atoll run` starts.
 
+The kernel of docs/torch-triton.md comes after the block of symmetric memory, in Triton's interpreter.
 Each is followed by a check of what it did. Rank 1 ends before the last block, which is for that case.
 """
 
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,10 @@ def check_try_it() -> None:
 
 def check_symmetric_memory() -> None:
     assert names["t"].shape == (1024,) and (names["t"] == 1).all(), "the sum of both ranks' numbers"
+
+
+def check_kernel_of_triton() -> None:
+    assert names["handle"].world_size == 2 and (names["out"] == 3).all()
 
 
 def check_one_sided_access() -> None:
@@ -45,13 +51,19 @@ def check_shrinking() -> None:
 STEPS: list[tuple[Any, Any]] = [
     (None, check_try_it),
     (None, check_symmetric_memory),
+    (None, check_kernel_of_triton),
     (None, check_one_sided_access),
     (before_shrinking, check_shrinking),
 ]
-for block, (before, check) in zip(blocks("torch"), STEPS, strict=True):
+texts = blocks("torch")
+texts[2:2] = blocks("torch-triton")
+for block, (before, check) in zip(texts, STEPS, strict=True):
     if before:
         before()
-    exec(compile(block, "torch.md", "exec"), names)
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as file:  # Triton reads the source of a kernel
+        file.write(block)
+        file.flush()
+        exec(compile(block, file.name, "exec"), names)
     check()
     print(f"rank {rank}: {check.__name__}", flush=True)
 names["dist"].destroy_process_group()

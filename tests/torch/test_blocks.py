@@ -17,16 +17,22 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def run(*command: str) -> subprocess.CompletedProcess[str]:
+def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command, env=os.environ, capture_output=True, text=True, timeout=HANG_GUARD, check=False
+        command, env=os.environ | environment, capture_output=True, text=True, timeout=HANG_GUARD, check=False
     )
 
 
 def test_the_page_of_pytorch() -> None:
-    done = run(launcher(), "run", "-n", "2", str(PYTHON), str(HERE / "blocks.py"))
+    done = run(launcher(), "run", "-n", "2", str(PYTHON), str(HERE / "blocks.py"), TRITON_INTERPRET="1")
     assert done.returncode == 0, done.stdout + done.stderr
-    checks = ["check_try_it", "check_symmetric_memory", "check_one_sided_access", "check_shrinking"]
+    checks = [
+        "check_try_it",
+        "check_symmetric_memory",
+        "check_kernel_of_triton",
+        "check_one_sided_access",
+        "check_shrinking",
+    ]
     printed = [f"rank {rank}: {[2.0] * 4}" for rank in (0, 1)]
     wanted = [f"rank 0: {check}" for check in checks] + [f"rank 1: {check}" for check in checks[:-1]]
     assert sorted(done.stdout.splitlines()) == sorted(printed + wanted), done.stdout + done.stderr
