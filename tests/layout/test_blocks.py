@@ -71,7 +71,7 @@ def loose_blocks(text: str) -> list[str]:
 
 
 def hidden_programs(text: str) -> list[str]:
-    """The first lines of indented blocks that are programs; output and commands are none."""
+    """The first lines of indented blocks that are programs, not output or commands."""
     text = FENCED.sub("", text)
     blocks = [block for block in INDENTED.findall(text) if not re.match(r"    (\$|>>>|atoll run:) ?", block)]
     return [block.splitlines()[0] for block in blocks if STATEMENT.search(block)]
