@@ -3,6 +3,7 @@
 
 #include "arrays/array_arguments.hpp"
 #include "core/context/update_notes.hpp"
+#include "core/sync/poll_watch.hpp"
 
 #include <cstdint>
 #include <cstring>
@@ -32,6 +33,15 @@ inline void note_put(const Context& ctx, PyArrayObject* dst, const Extent& targe
         core::note_write(ctx.state(), target.low, UpdateKind::put, target.bytes, pe);
 }
 
+/// The program has looked at an element of team PE `pe`, which was `found`, and changed nothing. `loop` names
+/// repetitions. A word of floating-point numbers is no flag or counter.
+template <class T> void note_poll(const Context& ctx, const char* loop, const T* element, T found, int pe) noexcept {
+    if (!core::polls_are_watched.load(std::memory_order_relaxed)) [[likely]]
+        return;
+    if constexpr (std::is_integral_v<T>)
+        core::note_poll(ctx.job(), loop, element, sizeof(T), ctx.world_pe(pe), static_cast<std::uint64_t>(found));
+}
+
 /// `operation` has been applied to an element.
 template <class T>
 void note_atomic(const Context& ctx, AtomicOp operation, const T* element, T value, int pe) noexcept {
@@ -40,7 +50,8 @@ void note_atomic(const Context& ctx, AtomicOp operation, const T* element, T val
     std::uint64_t noted = 0;
     if constexpr (std::is_integral_v<T>) {
         noted = static_cast<std::uint64_t>(value);
-        if (operation == AtomicOp::set || operation == AtomicOp::swap) kind = UpdateKind::set;
+        if (operation == AtomicOp::set || operation == AtomicOp::swap || operation == AtomicOp::compare_swap)
+            kind = UpdateKind::set;  // the caller leaves out a compare_swap that changed nothing
         if (operation == AtomicOp::add || operation == AtomicOp::fetch_add) kind = UpdateKind::add;
     }
     core::note_write(ctx.state(), element, kind, noted, pe);

@@ -4,6 +4,7 @@
 #include "calls/registry.hpp"
 #include "core/context/update_notes.hpp"
 #include "gpu/stream_cache.hpp"
+#include "operations/notes.hpp"
 #include "pool/pool.hpp"
 
 #include <cstring>
@@ -148,7 +149,10 @@ template <Spec& S, bool Set> PyObject* update_body(const Arguments<7>& a) {
 
 PyObject* fetch_body(const Arguments<2>& a) {
     const Context& ctx = context_of(fetch_spec, nullptr, nullptr);
-    return PyLong_FromUnsignedLongLong(ctx.signal_fetch(signal_word(fetch_spec, a[0], a[1])));
+    const std::uint64_t* const word = signal_word(fetch_spec, a[0], a[1]);
+    const std::uint64_t found = ctx.signal_fetch(word);
+    note_poll(ctx, "a loop of signal_fetch", word, found, ctx.my_pe());
+    return PyLong_FromUnsignedLongLong(found);
 }
 
 PyObject* wait_body(const Arguments<6>& a) {

@@ -4,6 +4,7 @@
 #include "gpu/device.hpp"
 #include "gpu/stream_cache.hpp"
 #include "gpu/stream_results.hpp"
+#include "operations/notes.hpp"
 
 #include <deque>
 #include <string>
@@ -253,7 +254,10 @@ PyObject* test_body(const Arguments<6>& a) {
             return none();
         }
         refuse_out(test_spec, a[4]);
-        return PyBool_FromLong(ctx.test(word, cmp, value));
+        const bool is_so = ctx.test(word, cmp, value);
+        if (!is_so && core::polls_are_watched.load(std::memory_order_relaxed) && !ctx.is_on_device(word))
+            [[unlikely]] note_poll(ctx, "a loop of test", word, atl::detail::atomic_load(word), ctx.my_pe());
+        return PyBool_FromLong(is_so);
     });
 }
 

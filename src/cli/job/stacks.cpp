@@ -324,6 +324,27 @@ std::vector<common::PeDoing> settled(const common::BoardView& board) {
     return doing;
 }
 
+/// PEs that have been asked for their stacks and only poll a word show that soon. They then count as waiting.
+void show_polls(const common::BoardView& board, const std::vector<int>& asked,
+                std::vector<common::PeDoing>& doing) {
+    if (std::none_of(doing.begin(), doing.end(), [](const common::PeDoing& one) { return one.waits; })) return;
+    constexpr int most_looks = 20;
+    constexpr auto between = std::chrono::milliseconds(10);
+    for (int look = 0; look < most_looks; ++look) {
+        bool all_poll = true;
+        for (const int pe : asked) {
+            common::PeDoing& one = doing[static_cast<std::size_t>(pe)];
+            if (one.waits) continue;
+            if (common::PeDoing now = board.doing(pe); now.waits && now.polls)
+                one = std::move(now);
+            else
+                all_poll = false;
+        }
+        if (all_poll) return;
+        std::this_thread::sleep_for(between);
+    }
+}
+
 }  // namespace
 
 std::vector<common::PeDoing> doing_with_sites(const common::BoardView& board) {
@@ -340,6 +361,7 @@ std::vector<common::PeDoing> doing_with_sites(const common::BoardView& board) {
     const std::vector<PeStacks> stacks = read_stacks(board, elsewhere, patience_s, true);
     for (std::size_t i = 0; i < elsewhere.size(); ++i)
         doing[static_cast<std::size_t>(elsewhere[i])].site = stacks[i].site;
+    show_polls(board, elsewhere, doing);
     return doing;
 }
 

@@ -71,6 +71,7 @@ template <class Record, class Copy, class Body> void each_field(Record& wait, Co
     body(wait.call, copy.call);
     for (int i = 0; i < WaitRecord::most_missing; ++i) body(wait.missing[i], copy.missing[i]);
     for (std::size_t i = 0; i < sizeof copy.site; ++i) body(wait.site[i], copy.site[i]);
+    body(wait.word_pe, copy.word_pe);
 }
 
 // The owner may write at any moment. So fields are read atomically and used only if the sequence did not
@@ -130,7 +131,9 @@ std::string render(const Group& group) {
 
 std::string value_text(const WaitCopy& wait) {
     // Signed: -1 is a more likely value of a flag than 2^64 - 1.
-    return "found " + std::to_string(static_cast<std::int64_t>(wait.found)) + ", waiting for " +
+    const std::string found = "found " + std::to_string(static_cast<std::int64_t>(wait.found));
+    if (wait.compare == compared_by_program) return found;
+    return found + ", waiting for " +
            compare_sign(wait.compare) + " " + std::to_string(static_cast<std::int64_t>(wait.expected));
 }
 
@@ -141,6 +144,7 @@ std::string wait_text(const WaitCopy& wait, const std::vector<int>& awaited) {
         text += std::string(" on ") + wait.name;
     else if (wait.word_bytes != 0 && wait.offset != ~std::uint64_t{0})
         text += " on " + place_text(wait.offset);
+    if (wait.word_pe >= 0) text += " of PE " + std::to_string(wait.word_pe);
     if (!awaited.empty()) text += ", for PE " + pe_ranges(awaited);
     if (wait.word_bytes != 0) text += ": " + value_text(wait);
     if (wait.site[0] != '\0') text += std::string(", at ") + wait.site;

@@ -63,6 +63,7 @@ struct WaitRecord {
     static constexpr int most_missing = 8;
     std::int32_t missing[most_missing] = {-1, -1, -1, -1, -1, -1, -1, -1};
     char site[site_bytes] = {};  ///< place of the call in the program; empty at first
+    std::int32_t word_pe = -1;   ///< world PE that has the word which the program polls; -1: this PE
 };
 
 /// The values of a wait record at one moment.
@@ -77,9 +78,12 @@ struct WaitCopy {
     std::uint32_t team_id = 0, call = 0;
     std::int32_t missing[WaitRecord::most_missing] = {-1, -1, -1, -1, -1, -1, -1, -1};
     char site[site_bytes] = {};
+    std::int32_t word_pe = -1;
 };
 
-/// "found 4, waiting for >= 5", of a wait that has a value.
+/// In the place of a Compare: the program itself compares what it polls.
+inline constexpr std::uint32_t compared_by_program = 255;
+/// "found 4, waiting for >= 5", of a wait that has a value. "found 4" of a loop of polls.
 std::string value_text(const WaitCopy& wait);
 /// "barrier, for PE 2, at solver.py:88", with the PEs that the wait needs, if known.
 std::string wait_text(const WaitCopy& wait, const std::vector<int>& awaited);
@@ -116,7 +120,7 @@ enum class GpuWait : std::uint32_t {
 };
 
 inline constexpr std::uint32_t board_magic = 0xA7011B0Du;
-inline constexpr std::uint32_t board_version = 8;
+inline constexpr std::uint32_t board_version = 9;
 
 struct alignas(64) BoardHeader {
     std::uint32_t magic = board_magic;

@@ -12,6 +12,7 @@ namespace {
 
 // A signal has one handler in a process, and a process is one PE of a launcher.
 std::atomic<StackArea*> offered{nullptr};
+std::atomic<void (*)() noexcept> when_asked{nullptr};
 static_assert(std::atomic<StackArea*>::is_always_lock_free);
 
 /// Programs rarely use the last real-time signals.
@@ -20,6 +21,7 @@ int stack_signal() { return SIGRTMAX - 3; }
 void write_stack(int) {
     const int error = errno;
     if (StackArea* area = offered.load(std::memory_order_acquire)) {
+        if (const auto asked = when_asked.load(std::memory_order_acquire)) asked();
         const std::uint32_t place = area->next.fetch_add(1, std::memory_order_acq_rel);
         if (place < StackArea::most_threads) {
             StackArea::Thread& thread = area->threads[place];
@@ -58,6 +60,8 @@ void offer_stacks(StackArea& area) noexcept {
     if (::sigaction(stack_signal(), &ours, nullptr) != 0) return;
     area.signal.store(stack_signal(), std::memory_order_release);
 }
+
+void set_asked(void (*asked)() noexcept) noexcept { when_asked.store(asked, std::memory_order_release); }
 
 void withdraw_stacks(const StackArea& area) noexcept {
     StackArea* mine = offered.load(std::memory_order_acquire);

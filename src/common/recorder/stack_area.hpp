@@ -29,6 +29,8 @@ struct alignas(64) StackArea {
 /// Lets this process write the stacks of its threads to `area` on a signal. Does nothing if the program
 /// handles that signal itself.
 void offer_stacks(StackArea& area) noexcept;
+/// Sets a function that the signal's handler calls before it answers. It may only store atomically.
+void set_asked(void (*asked)() noexcept) noexcept;
 /// Call before `area` is unmapped.
 void withdraw_stacks(const StackArea& area) noexcept;
 /// The area of this process; null if it offers no stacks.

@@ -7,6 +7,7 @@
 #include "core/context/route.hpp"
 #include "core/context/update_notes.hpp"
 #include "core/job/job_state.hpp"
+#include "core/sync/poll_watch.hpp"
 #include "core/team/context_state.hpp"
 #include "transport/apply_atomic.hpp"
 
@@ -105,6 +106,20 @@ std::uint64_t atomic_by(core::ContextState& ctx, const Route& route, AtomicOp op
     return ctx.job().transport()->atomic(ctx.id(), route.pe, route.offset, op, type, value, compare);
 }
 
+/// An atomic operation that may change nothing: it is a poll if the word stays the same.
+void note_poll_of(const ContextBase& context, AtomicOp op, const void* word, std::size_t bytes, int pe) {
+    const char* const loop = core::loop_of(op);
+    const int slot = context.map().slot(pe);
+    if (loop == nullptr || slot < 0) return;
+    std::uint64_t found = 0;
+    const void* const there = context.window().at(word, slot);
+    if (bytes == sizeof(std::uint64_t))
+        found = atomic_load(static_cast<const std::uint64_t*>(there));
+    else
+        found = atomic_load(static_cast<const std::uint32_t*>(there));
+    core::note_poll(context.job(), loop, word, bytes, context.world_pe(pe), found);
+}
+
 }  // namespace
 
 bool ContextBase::in_device_heap(const core::JobState& job, const void* address) noexcept {
@@ -159,7 +174,10 @@ int ContextBase::route_checked(const void* symmetric, std::size_t bytes, int pe)
 
 void ContextBase::note_atomic(AtomicOp op, DType type, const void* symmetric, std::uint64_t value,
                               int pe) const {
-    if (state_->notes_moves()) core::note_atomic(*state_, op, type, symmetric, value, pe);
+    if (!state_->notes_moves()) return;
+    core::note_atomic(*state_, op, type, symmetric, value, pe);
+    if (core::polls_are_watched.load(std::memory_order_relaxed)) [[unlikely]]
+        note_poll_of(*this, op, symmetric, size_of(type), pe);
 }
 
 void ContextBase::note_update(SignalOp op, const std::uint64_t* signal, std::uint64_t value, int pe) const {

@@ -23,12 +23,19 @@ class Known {
 
     int n_pes() const { return static_cast<int>(doing_.size()); }
     int waiting() const { return waiting_; }
+    /// The PE that has the awaited word: the waiting one, unless the program polls another PE's word.
+    int home() const { return wait().word_pe >= 0 ? wait().word_pe : waiting_; }
     const common::WaitCopy& wait() const { return doing_[static_cast<std::size_t>(waiting_)].wait; }
     bool uses_signals() const { return uses_signals_; }
     /// True if `pe` waits for its copy of the awaited word.
     bool waits_for_copy(int pe) const {
         const common::PeDoing& one = doing_[static_cast<std::size_t>(pe)];
         return one.waits && one.wait.word_bytes != 0 && one.wait.offset == wait().offset;
+    }
+    /// True if `pe` waits for the same word.
+    bool waits_for_word(int pe) const {
+        const common::WaitCopy& its = doing_[static_cast<std::size_t>(pe)].wait;
+        return waits_for_copy(pe) && (its.word_pe >= 0 ? its.word_pe : pe) == home();
     }
     /// True if updates are missing. Then a PE without one may have made one.
     bool has_lost() const { return signals_lost_ || (!uses_signals_ && writes_lost_); }

@@ -33,7 +33,7 @@ std::vector<Update> updates_of_word(const Known& known) {
     for (int pe = 0; pe < known.n_pes(); ++pe) {
         const UpdateSeen* best = nullptr;
         for (const UpdateSeen& seen : known.of(pe))
-            if (seen.pe == known.waiting() && Known::covers(seen, known.wait().offset) &&
+            if (seen.pe == known.home() && Known::covers(seen, known.wait().offset) &&
                 (best == nullptr || best->kind == UpdateKind::put))
                 best = &seen;
         if (best != nullptr) all.push_back({pe, *best});
@@ -203,12 +203,56 @@ WordUpdates partner(const Known& known) {
                                       pe_text({known.waiting()}) + " updates words of this PE alone");
 }
 
+/// A lock that the program made of a word: PEs that want it try to exchange it, and one PE alone has given it
+/// the value that they find. All others gave it one other value.
+std::optional<WordUpdates> holder_of_word(const Known& known, const std::vector<Update>& updates) {
+    const std::string_view operation = known.wait().operation;
+    if (operation.find("swap") == operation.npos || known.has_lost()) return std::nullopt;
+    int holder = -1;
+    std::optional<std::uint64_t> released;
+    std::vector<int> others;
+    for (const auto& [pe, seen] : updates) {
+        if (seen.kind != UpdateKind::set) return std::nullopt;
+        if (seen.value == known.wait().found) {
+            if (holder >= 0) return std::nullopt;
+            holder = pe;
+        } else if (released.value_or(seen.value) != seen.value) {
+            return std::nullopt;
+        } else {
+            released = seen.value;
+            others.push_back(pe);
+        }
+    }
+    if (holder < 0 || others.empty()) return std::nullopt;
+    return fault(holder, "last set the awaited word to " + std::to_string(static_cast<std::int64_t>(known.wait().found)) +
+                             ", and PE " + common::pe_ranges(others) + " last set it to " +
+                             std::to_string(static_cast<std::int64_t>(*released)));
+}
+
+/// The updates of a word of another PE, which may have a part of its own: a pattern of PEs tells less.
+WordUpdates updates_of_polled(const Known& known, const std::vector<Update>& updates) {
+    if (updates.empty()) return {};
+    WordUpdates made = joined(updates, known);
+    std::vector<int> silent;
+    for (int pe = 0; pe < known.n_pes(); ++pe)
+        if (pe != known.waiting() && !known.waits_for_word(pe) &&
+            std::find(made.pes.begin(), made.pes.end(), pe) == made.pes.end())
+            silent.push_back(pe);
+    constexpr std::size_t most = 2;
+    if (!silent.empty() && silent.size() <= most && !known.has_lost())
+        made.text += "; PE " + common::pe_ranges(silent) + (silent.size() == 1 ? " is" : " are") +
+                     " not known to have updated it";
+    return made;
+}
+
 }  // namespace
 
 WordUpdates updates_of_word_of(const std::vector<PeDoing>& doing, int waiting) {
     if (!has_word(doing[static_cast<std::size_t>(waiting)])) return {};
     const Known known(doing, waiting);
     const std::vector<Update> updates = updates_of_word(known);
+    if (std::optional<WordUpdates> holder = holder_of_word(known, updates)) return *std::move(holder);
+    if (known.home() != waiting) return updates_of_polled(known, updates);
     if (updates.empty()) {
         for (const auto& find : {by_pattern_of_pes, on_other_words, on_other_pes, partner})
             if (WordUpdates found = find(known); !found.text.empty()) return found;
@@ -237,6 +281,7 @@ WordUpdates updates_of_word_of(const std::vector<PeDoing>& doing, int waiting) {
 int only_updater(const std::vector<PeDoing>& doing, int waiting) {
     if (!has_word(doing[static_cast<std::size_t>(waiting)])) return -1;
     const Known known(doing, waiting);
+    if (known.home() != waiting) return -1;
     const std::vector<Update> updates = updates_of_word(known);
     if (known.has_lost() || updates.size() != 1 || updates[0].pe == waiting) return -1;
     const UpdateSeen& seen = updates[0].seen;

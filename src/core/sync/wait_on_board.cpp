@@ -87,6 +87,8 @@ void WaitOnBoard::show(void* hook_state, std::uint64_t found) {
     values.expected = reason_.expected;
     values.found = found;
     values.compare = static_cast<std::uint32_t>(reason_.compare);
+    if (poll_of_ >= 0) values.compare = common::compared_by_program;
+    values.word_pe = poll_of_ == job_.pe() ? -1 : poll_of_;
     values.since_ns = start_ns_;
     values.polled_ns = how_ == common::HostWait::polls ? common::now_ns() : 0;
     const auto [team_id, call] = job_.recorder->current_call();

@@ -22,6 +22,8 @@ class WaitOnBoard {
     /// result of WaitHooks::enter, or null. `found` is the value last seen.
     void show(void* hook_state, std::uint64_t found);
     bool is_shown() const { return is_shown_; }
+    /// The program polls the word of `world_pe` and compares it itself.
+    void set_poll_of(int world_pe) { poll_of_ = world_pe; }
     /// `failed`: the wait ends by an error.
     void hide(bool failed = false);
     /// Leaves the board as it is. For the time after the job, when the board is gone.
@@ -38,6 +40,7 @@ class WaitOnBoard {
     std::uint64_t start_ns_;
     common::HostWait how_;
     bool is_shown_ = false;
+    int poll_of_ = -1;
 };
 
 /// Place of a symmetric word, as WaitRecord::offset.

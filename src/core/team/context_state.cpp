@@ -9,9 +9,10 @@ namespace atl::core {
 
 namespace {
 
+constexpr int moves = 4096;
+
 /// Number of the moves that are noted.
 int first_moves(const common::Settings& settings) {
-    constexpr int moves = 4096;
     return settings.front_notes_writes || !settings.checks(common::CheckLevel::basic) ? 0 : moves;
 }
 
@@ -25,6 +26,12 @@ ContextState::ContextState(TeamState& team, const ContextOptions& options, std::
       transport_(team.job_base().shared_transport()),
       first_moves_(first_moves(team.job_base().settings())) {
     if (transport_ && (held_ || team.number() != 0)) id_ = transport_->create_context();
+}
+
+bool ContextState::note_again() noexcept {
+    if (first_moves(job_.settings()) == 0) return false;
+    if (!notes_moves()) first_moves_.store(moves, std::memory_order_relaxed);
+    return true;
 }
 
 ContextState::~ContextState() {

@@ -31,6 +31,8 @@ class ContextState {
     bool notes_moves() const noexcept { return first_moves_.load(std::memory_order_relaxed) > 0; }
     /// Counts one of the first. False for the last one.
     bool notes_next_move() noexcept { return first_moves_.fetch_sub(1, std::memory_order_relaxed) > 1; }
+    /// Lets moves be noted once more. False if a language front notes them.
+    bool note_again() noexcept;
 
   private:
     JobState& job_;

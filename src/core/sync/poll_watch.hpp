@@ -1,0 +1,32 @@
+// Loops in which a program fetches or tests one word until it changes. A report shows them like waits.
+#pragma once
+
+#include "atoll/export.hpp"
+#include "atoll/types.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace atl::core {
+
+class JobState;
+
+/// True for a while after a report has asked this process for its stacks. Only then are polls looked at, so
+/// that they cost a load and a comparison otherwise.
+ATOLL_API extern std::atomic<bool> polls_are_watched;
+
+/// Lets requests for stacks of this process watch the polls of `job`.
+void watch_polls(JobState& job) noexcept;
+/// Call before the job ends. A forked child does not write to the parent's board.
+void forget_polls(const JobState& job, bool is_forked) noexcept;
+
+/// The program looks at a word, and changes nothing. `operation` is a literal. `word` is this PE's copy of the
+/// word, which was `found` on PE `world_pe`. Shows a loop of such polls on the job board.
+ATOLL_API void note_poll(JobState& job, const char* operation, const void* word, std::size_t bytes,
+                         int world_pe, std::uint64_t found) noexcept;
+
+/// "a loop of atomic_fetch", for an operation that leaves a word as it is if others hold it; else null.
+ATOLL_API const char* loop_of(AtomicOp op) noexcept;
+
+}  // namespace atl::core
