@@ -193,6 +193,16 @@ STALLS = {
         """,
         r"PE 1 called barrier.* at program.py:5 as call \d+ of the world team, where PE 0,2 called reduce",
     ),
+    "an object that one PE does not gather": (
+        2,
+        """
+        if me == 1:
+            atoll.barrier_all()
+        atoll.gather_object(me)
+        """,
+        r"PE [01] called (barrier|gather_object at program.py:6 \(its fcollect).* where PE [01] called "
+        r"(barrier|gather_object at program.py:6 \(its fcollect)",
+    ),
     "a barrier that one PE leaves out": (
         3,
         """
@@ -276,6 +286,30 @@ ABSENT = {
         "if me == 0:\n    while True: pass\natoll.wait_until(x, '==', 1, index=0)",
         r"PE 0 is in its own code.*, and PE 1 waits in wait_until on .* at program.py:5",
     ),
+    "a loop of fetches": (
+        4,
+        """
+        if me == 0:
+            while atoll.atomic_fetch(x, 0, index=0) < 3: pass
+        elif me < 3:
+            atoll.atomic_inc(x, 0, index=0)
+        atoll.barrier_all()
+        """,
+        r"PE 3 is not known to have updated the awaited word \(PE 1,2 last added 1 to it\); PE 0 waits in a loop of "
+        r"atomic_fetch on element 0 of the int64 array .*: found 2, at program.py:5, and every PE waits",
+    ),
+    "a lock of the program": (
+        3,
+        """
+        for i in range(50):
+            while atoll.atomic_compare_swap(x, 0, me + 1, 0, index=0) != 0: time.sleep(0.001)
+            if me == 2: break
+            atoll.atomic_set(x, 0, 0, index=0)
+        atoll.barrier_all()
+        """,
+        r"PE 2 last set the awaited word to 3, and PE 0,1 last set it to 0; PE 0,1 wait in a loop of "
+        r"atomic_compare_swap on .*: found 3, at program.py:5, and every PE waits",
+    ),
     "a message of a PE that computes": (
         2,
         "if me == 0:\n    while True: pass\natoll.recv(x, 0)",
@@ -287,7 +321,7 @@ ABSENT = {
 @pytest.mark.parametrize("fault", ABSENT)
 def test_a_pe_that_does_not_come_is_named(hanging: Start, fault: str) -> None:
     n, code, first = ABSENT[fault]
-    hanging(BEGIN + code, n).asked_until(first)
+    hanging(BEGIN + textwrap.dedent(code), n).asked_until(first)
 
 
 def test_the_error_of_a_wait_that_runs_out_has_the_cause(hanging: Start) -> None:

@@ -10,7 +10,7 @@ namespace atl::python {
 
 struct CallerLine {
     std::string file;       ///< as the program was started: a path, or "<stdin>"
-    std::string operation;  ///< of distributed arrays, if it made the call: "exchange_halo"
+    std::string operation;  ///< of distributed arrays or objects, if it made the call: "exchange_halo"
     int number = 0;         ///< 0: no frame of this thread belongs to the program
 
     explicit operator bool() const { return number > 0; }

@@ -15,6 +15,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "common/board/beside_gpu.hpp"
 #include "common/descriptors/fd.hpp"
 #include "common/elf/elf_lines.hpp"
 #include "common/elf/elf_symbols.hpp"
@@ -206,17 +207,19 @@ PeStacks python_stacks(const std::string& written) {
     PeStacks stacks;
     std::istringstream lines(written);
     std::string standard_site;
-    bool is_current = false;
+    bool is_current = false, is_in_pool = false;
     for (std::string line; std::getline(lines, line);) {
         if (line.empty()) continue;
         if (line[0] != ' ') is_current = line.starts_with("Current thread");
         const std::string site = python_site(line);
         const bool is_ours = line.find("/atoll/") != std::string::npos;
+        const bool is_command = line.find("\"<string>\"") != std::string::npos;  // of python -c
+        if (is_current && is_ours && line.find("/atoll/_pool_pe.py\"") != std::string::npos) is_in_pool = true;
         std::string& found = is_standard(line) ? standard_site : stacks.site;
-        if (is_current && !is_ours && found.empty()) found = site;
+        if (is_current && !is_ours && found.empty() && !(is_command && is_in_pool)) found = site;
         stacks.text += "  " + line + "\n";
     }
-    if (stacks.site.empty()) stacks.site = standard_site;
+    if (stacks.site.empty()) stacks.site = is_in_pool ? std::string(common::idle_in_pool) : standard_site;
     return stacks;
 }
 
@@ -335,7 +338,7 @@ void show_polls(const common::BoardView& board, const std::vector<int>& asked,
         for (const int pe : asked) {
             common::PeDoing& one = doing[static_cast<std::size_t>(pe)];
             if (one.waits) continue;
-            if (common::PeDoing now = board.doing(pe); now.waits && now.polls)
+            if (common::PeDoing now = board.doing(pe); now.waits && now.polls && now.wait.site[0] != '\0')
                 one = std::move(now);
             else
                 all_poll = false;

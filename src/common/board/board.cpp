@@ -370,7 +370,7 @@ std::string table_of(const std::vector<PeDoing>& doing, const std::vector<int>& 
     for (std::size_t pe = 0; pe < doing.size(); ++pe) {
         const bool waits = doing[pe].waits;
         const double seconds = doing[pe].seconds;
-        const std::string text = doing[pe].text + (doing[pe].site.empty() ? "" : ", at " + doing[pe].site);
+        const std::string text = doing[pe].text + (doing[pe].site.empty() ? "" : (doing[pe].site == idle_in_pool ? ", " : ", at ") + doing[pe].site);
         auto group = std::find_if(groups.begin(), groups.end(),
                                   [&](const Group& g) { return g.text == text && g.waits == waits; });
         if (group == groups.end())

@@ -39,6 +39,7 @@ bool is_beside_gpu(const PeDoing& one) { return one.text.starts_with(common::bes
 /// "PE 0 is in its own code at solver.py:61".
 std::string own_code_text(const WaitGraph& graph, const std::vector<int>& pes) {
     const PeDoing& one = graph.of(pes[0]);
+    if (one.site == common::idle_in_pool) return pe_text(pes) + verb(pes, " is ", " are ") + one.site;
     return pe_text(pes) +
            (one.moves ? verb(pes, " goes from wait to wait", " go from wait to wait")
                       : verb(pes, " is in its own code", " are in their own code") + at(one.site.c_str()));

@@ -27,6 +27,7 @@ class Known {
     int home() const { return wait().word_pe >= 0 ? wait().word_pe : waiting_; }
     const common::WaitCopy& wait() const { return doing_[static_cast<std::size_t>(waiting_)].wait; }
     bool uses_signals() const { return uses_signals_; }
+    bool is_polled() const { return wait().compare == common::compared_by_program; }
     /// True if `pe` waits for its copy of the awaited word.
     bool waits_for_copy(int pe) const {
         const common::PeDoing& one = doing_[static_cast<std::size_t>(pe)];

@@ -268,6 +268,7 @@ WordUpdates updates_of_word_of(const std::vector<PeDoing>& doing, int waiting) {
     if (const std::optional<WordUpdates> fewer = fewer_additions(known, updates)) return *fewer;
     if (const std::optional<Alike> alike = updates_alike(known, updates))
         if (const std::optional<WordUpdates> behind = behind_others(*alike)) return *behind;
+    if (known.is_polled()) return updates_of_polled(known, updates);
     if (made.pes.size() == 1) {
         std::vector<int> others = updated_by(known, made.pes[0]);
         std::erase(others, waiting);
@@ -281,10 +282,12 @@ WordUpdates updates_of_word_of(const std::vector<PeDoing>& doing, int waiting) {
 int only_updater(const std::vector<PeDoing>& doing, int waiting) {
     if (!has_word(doing[static_cast<std::size_t>(waiting)])) return -1;
     const Known known(doing, waiting);
-    if (known.home() != waiting) return -1;
+    if (known.is_polled()) return -1;
     const std::vector<Update> updates = updates_of_word(known);
     if (known.has_lost() || updates.size() != 1 || updates[0].pe == waiting) return -1;
     const UpdateSeen& seen = updates[0].seen;
+    // One addition to a counter: any other PE may owe one, too.
+    if (!known.uses_signals() && seen.kind == UpdateKind::add && seen.count < 2 && known.n_pes() > 2) return -1;
     if (!known.uses_signals() && seen.kind != UpdateKind::add && seen.count < 2) return -1;
     if (!stray_update(known).text.empty()) return -1;
     const std::optional<Alike> alike = updates_alike(known, updates);

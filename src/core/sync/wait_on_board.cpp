@@ -2,12 +2,14 @@
 
 #include "common/clock.hpp"
 #include "common/elf/call_site.hpp"
+#include "common/elf/elf_symbols.hpp"
 #include "common/text.hpp"
 #include "common/wait_hooks.hpp"
 #include "core/job/job_state.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 namespace atl::core {
@@ -31,9 +33,29 @@ std::uint64_t place_of(const JobState& job, const void* word) {
     return common::address_place | address;
 }
 
+namespace {
+
+/// The static object of the program around a word.
+std::optional<common::DataSymbol> static_object(const JobState& job, const void* word) {
+    const detail::Window& window = job.window();
+    if (window.heap_holds(word, 1) || !window.holds(word, 1)) return std::nullopt;
+    return common::data_symbol("/proc/self/exe", reinterpret_cast<std::uintptr_t>(word) - window.statics.image);
+}
+
+std::string static_name(const JobState& job, const void* word) {
+    const auto object = static_object(job, word);
+    if (!object) return {};
+    const std::uint64_t at = (place_of(job, word) & ~common::static_place) - object->offset;
+    if (at == 0) return object->name;
+    return "byte " + std::to_string(at) + " of the " + std::to_string(object->bytes) + " bytes of " + object->name;
+}
+
+}  // namespace
+
 std::string name_of(const JobState& job, const void* word) {
     const auto name = common::wait_hooks().name;
-    return name != nullptr ? name(word) : job.heap().sites().name(word);
+    std::string text = name != nullptr ? name(word) : job.heap().sites().name(word);
+    return text.empty() ? static_name(job, word) : text;
 }
 
 /// Takes the record if it is free. A wait that sleeps also takes it from a polling one.
@@ -70,6 +92,10 @@ void WaitOnBoard::show(void* hook_state, std::uint64_t found) {
             const auto block = job_.heap().block_around(reason_.word);
             values.block_begin = block.begin;
             values.block_bytes = block.bytes;
+            if (const auto object = static_object(job_, reason_.word)) {
+                values.block_begin = common::static_place | object->offset;
+                values.block_bytes = object->bytes;
+            }
         }
     }
     if (reason_.subject != nullptr) std::strncpy(values.name, reason_.subject, sizeof values.name - 1);
