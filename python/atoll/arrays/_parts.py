@@ -11,6 +11,7 @@ import atoll
 
 from . import _libraries
 from ._at import At
+from ._copies import Copy, read_only
 from ._kernel_view import View, view_of
 from ._layout import Box, Layout
 from ._memory import Memory, allocate
@@ -40,7 +41,7 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         self._memory = Memory(
             allocate(team, its.block_shape, dtype, zero or its.has_halo, library), its.shape
         )
-        self._place(its.rows, self._memory.raw if library is _libraries.HOST else None, team, self._me)
+        self._place(its.rows, self._memory.raw if library is _libraries.HOST else None, team, self._me, Copy)
 
     @property
     def _block(self) -> Any:
@@ -217,9 +218,8 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         if isinstance(key, Parts):
             return select(_array(self), _array(key))
         found = self.at[without_masks(key, self.shape)].get() if has_arrays(key) else self._get(key)
-        if isinstance(found, np.ndarray):
-            found.flags.writeable = False  # else a[0][1] = 5 would change a copy, and be lost
-        return found
+        # Else a[0][1] = 5 would change a copy, and be lost.
+        return read_only(found) if isinstance(found, np.ndarray) else found
 
     def _refuse_field(self, name: str) -> NoReturn:
         names = self.dtype.names

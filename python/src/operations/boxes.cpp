@@ -20,6 +20,7 @@ Spec get_spec, put_spec, place_spec;
 struct Parts {
     std::vector<BoxAxis> axes;
     Ref memory, team;
+    Ref copies;  ///< the class of what `a[box]` returns, for `a[box] += x`; null for NumPy's own
     const Block* block = nullptr;
     int me = 0;
     bool is_over = false;  ///< freed by the array itself
@@ -85,9 +86,14 @@ void move(const Parts& parts, const Box& box, const Near& near, bool is_put) {
 
 // ---- what the fast way takes
 
-/// True for an array of NumPy's own class whose elements have the block's dtype and are there to be used.
+PyTypeObject* copies_of(const Parts& parts) noexcept {
+    return parts.copies.get() == nullptr ? g.ndarray : reinterpret_cast<PyTypeObject*>(parts.copies.get());
+}
+
+/// True for an array of NumPy's own class, or a copy that an array returned, whose elements have the block's dtype and
+/// are there to be used.
 bool is_like(const Parts& parts, PyObject* object) {
-    if (Py_TYPE(object) != g.ndarray) return false;
+    if (Py_TYPE(object) != g.ndarray && Py_TYPE(object) != copies_of(parts)) return false;
     PyArrayObject* const array = as_array(object);
     const bool same = PyArray_DESCR(array) == PyArray_DESCR(parts.array()) ||
                       (PyArray_DESCR(array)->type_num == PyArray_DESCR(parts.array())->type_num &&
@@ -162,7 +168,8 @@ PyObject* fast_get(const Parts& parts, PyObject* key, PyObject* out, bool is_rea
     if (nd == 0) return get_element(parts, box);
     PyArray_Descr* const descr = PyArray_DESCR(parts.array());
     Py_INCREF(reinterpret_cast<PyObject*>(descr));
-    Ref made(PyArray_NewFromDescr(g.ndarray, descr, nd, dims, nullptr, nullptr, 0, nullptr));
+    PyTypeObject* const kind = is_read_only ? copies_of(parts) : g.ndarray;
+    Ref made(PyArray_NewFromDescr(kind, descr, nd, dims, nullptr, nullptr, 0, nullptr));
     move(parts, box, Near(PyArray_BYTES(made.array()), PyArray_STRIDES(made.array()), box), false);
     if (is_read_only) PyArray_CLEARFLAGS(made.array(), NPY_ARRAY_WRITEABLE);
     return made.release();
@@ -255,7 +262,7 @@ PyObject* get_row(PyObject* self, Py_ssize_t index) noexcept {
 
 PyObject* place(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) noexcept {
     return called("_place", [&] {
-        const Arguments<4> a(place_spec, args, n, names);
+        const Arguments<5> a(place_spec, args, n, names);
         auto made = std::make_unique<Parts>();
         for (Py_ssize_t i = 0; i < PyTuple_Size(a[0]); ++i) made->axes.emplace_back(PyTuple_GetItem(a[0], i));
         if (given(a[1])) {
@@ -264,6 +271,7 @@ PyObject* place(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* n
         }
         made->team = Ref::borrow(a[2]);
         made->me = int_of(place_spec, "me", a[3]);
+        if (given(a[4])) made->copies = Ref::borrow(a[4]);
         delete std::exchange(reinterpret_cast<Boxes*>(self)->parts, made.release());
         return none();
     });
@@ -365,8 +373,9 @@ IndexError
 ShapeMismatch
     If the value does not broadcast to the box, or is distributed in another way.)"},
     {"_place", with_keywords(place), METH_FASTCALL | METH_KEYWORDS,
-     "_place($self, rows, memory, team, me)\n--\n\n"
-     "Set the layout (Layout.rows), this PE's block (None on GPUs), the team, and this PE's number there."},
+     "_place($self, rows, memory, team, me, copies=None)\n--\n\n"
+     "Set the layout (Layout.rows), this PE's block (None on GPUs), the team, this PE's number there, and the "
+     "class of what a[box] returns."},
     {"_end", end, METH_NOARGS,
      "_end($self)\n--\n\nLeave all later calls to the general way: the block is freed."},
     {"_near", near, METH_O,
@@ -395,7 +404,7 @@ PyType_Spec type_spec{"atoll._atoll._Boxes", sizeof(Boxes), 0, Py_TPFLAGS_DEFAUL
 void register_boxes(PyObject* module) {
     read_signature(get_spec, "DistArray.get", "(box: Any, out: Any = None) -> Any");
     read_signature(put_spec, "DistArray.put", "(box: Any, value: Any) -> None");
-    read_signature(place_spec, "_place", "(rows: Any, memory: Any, team: Any, me: int) -> None");
+    read_signature(place_spec, "_place", "(rows: Any, memory: Any, team: Any, me: int, copies: Any = None) -> None");
     const Ref type(PyType_FromSpec(&type_spec));
     if (PyModule_AddObjectRef(module, "_Boxes", type.get()) < 0) throw Raised{};
 }
