@@ -414,6 +414,10 @@ class Team:
 
     def __exit__(self, *args: object) -> None: ...
 
+    @property
+    def _is_destroyed(self) -> bool:
+        """True after `destroy`."""
+
     def __bool__(self) -> bool:
         """
         Return False if this PE is not a member of the team that a split returned.

@@ -90,7 +90,7 @@ class DistArray(Parts, Reductions, Operations, Scalars, Outputs, np.lib.mixins.N
 
     _exchange: _halo.Exchange | None = None  # once the halo was exchanged
 
-    @collective("self", name="DistArray", on_gpus=True)
+    @collective("self", name="DistArray", on_gpus=True, on_copies=True)
     def __init__(
         self,
         shape: int | Sequence[int],
@@ -186,7 +186,9 @@ class DistArray(Parts, Reductions, Operations, Scalars, Outputs, np.lib.mixins.N
             return f"DistArray(shape={self.shape}, dtype={self.dtype}, freed)"
         halo = f", halo={self._layout.halo}" if self._layout.has_halo else ""
         place = self._layout.ranges_text(self._me)
-        of = "" if self._team == atoll.WORLD else f" of a team of {self._n_pes}"
+        is_over = self._over._is_destroyed
+        team = f" of a {'destroyed ' if is_over else ''}team of {self._n_pes}"
+        of = team if is_over or self._over != atoll.WORLD else ""
         owns = f", PE {self._me}{of} owns {place}" if place else of and f", PE {self._me}{of}"
         where = "" if self._library is _libraries.HOST else f", {self._library.text}"
         return (
@@ -202,7 +204,7 @@ class DistArray(Parts, Reductions, Operations, Scalars, Outputs, np.lib.mixins.N
 
     # Collective operations.
 
-    @collective(on_gpus=True)
+    @collective(on_gpus=True, on_copies=True)
     def free(self) -> None:
         """Free the memory of the array on all its PEs. Collective; waits for all of them.
 
@@ -291,7 +293,7 @@ class DistArray(Parts, Reductions, Operations, Scalars, Outputs, np.lib.mixins.N
             raise ValueError("finish_halo() without start_halo().")
         self._exchange.finish()
 
-    @collective(on_gpus=True)
+    @collective(on_gpus=True, on_copies=True)
     def redistribute(
         self,
         dist: Dist = "block",
@@ -348,7 +350,7 @@ class DistArray(Parts, Reductions, Operations, Scalars, Outputs, np.lib.mixins.N
         _current.barrier()
         return out
 
-    @collective(on_gpus=True)
+    @collective(on_gpus=True, on_copies=True)
     def to_numpy(self) -> Array:
         """Return the whole array on every PE. Collective.
 
@@ -362,7 +364,7 @@ class DistArray(Parts, Reductions, Operations, Scalars, Outputs, np.lib.mixins.N
         _current.barrier()
         return found
 
-    @collective(on_gpus=True)
+    @collective(on_gpus=True, on_copies=True)
     def gather(self, root: int = 0) -> Array | None:
         """Return the whole array on PE `root` of the team, and None on the others. Collective.
 
@@ -387,7 +389,7 @@ class DistArray(Parts, Reductions, Operations, Scalars, Outputs, np.lib.mixins.N
         _current.barrier()
         return found
 
-    @collective(on_gpus=True)
+    @collective(on_gpus=True, on_copies=True)
     def copy(self) -> DistArray:
         """Return a copy of the same distribution. Collective.
 
@@ -397,7 +399,7 @@ class DistArray(Parts, Reductions, Operations, Scalars, Outputs, np.lib.mixins.N
         """
         return self.astype(self.dtype)
 
-    @collective(on_gpus=True)
+    @collective(on_gpus=True, on_copies=True)
     def astype(self, dtype: Any) -> DistArray:
         """Return a copy of another dtype. Collective.
 
@@ -419,7 +421,7 @@ class DistArray(Parts, Reductions, Operations, Scalars, Outputs, np.lib.mixins.N
         _current.barrier()
         return made
 
-    @collective(on_gpus=True)
+    @collective(on_gpus=True, on_copies=True)
     def map_blocks(
         self,
         function: Callable[..., Array],

@@ -22,6 +22,16 @@ class Copy(np.ndarray[Any, Any]):
     def __repr__(self) -> str:
         return repr(self.view(np.ndarray))
 
+    def copy(self, order: Any = "C") -> Any:
+        """Return an ordinary array of NumPy with the elements."""
+        return self.view(np.ndarray).copy(order)
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
+
     def __reduce__(self) -> Any:
         return self.view(np.ndarray).__reduce__()
 
@@ -34,6 +44,9 @@ def read_only(found: np.ndarray[Any, Any]) -> Copy:
 
 def _in_place(operation: Callable[[Any, Any], Any]) -> Callable[[Copy, Any], Any]:
     def changed(self: Copy, other: Any) -> Any:
+        if self.flags.writeable:  # as from numpy.empty_like(a[box])
+            operation(self.view(np.ndarray), other)
+            return self
         return operation(np.array(self), other)
 
     return changed

@@ -18,6 +18,7 @@ import atoll
 from ._array import DistArray
 from ._axis import block
 from ._compared import collective
+from ._layout import numbers_of
 from ._moves import require_keywords
 from ._teams import _current
 from ._together import on_first, together
@@ -36,7 +37,7 @@ class Header(NamedTuple):
     start: int
 
 
-@collective(on_gpus=True)
+@collective(on_gpus=True, on_copies=True)
 def save(path: str | Path, array: DistArray, *, progress: bool = False) -> None:
     """Write an array of any distribution to a .npy file, which `numpy.load` reads. Collective.
 
@@ -237,7 +238,7 @@ def check(
     asked_dtype: Any,
 ) -> None:
     """Raise unless a file has the shape and dtype that were asked for, if any."""
-    wanted = shape if asked is None else (asked,) if isinstance(asked, int) else tuple(asked)
+    wanted = shape if asked is None else numbers_of(asked)
     if wanted != shape:
         raise atoll.ShapeMismatch(f"{call}: the file has shape {shape}; expected {wanted}.")
     native = dtype.newbyteorder("=")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -9,11 +10,11 @@ import numpy as np
 
 import atoll
 
-from . import _libraries
-from ._at import At
+from . import _libraries, _replicated
+from ._at import At, summand
 from ._copies import Copy, read_only
 from ._kernel_view import View, view_of
-from ._layout import Box, Layout
+from ._layout import Box, Layout, is_one
 from ._memory import Memory, allocate
 from ._moves import select
 from ._teams import _current
@@ -33,6 +34,7 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         self, its: Layout, dtype: np.dtype[Any], zero: bool = True, library: _libraries.Library | None = None
     ) -> None:
         self._layout = its
+        _replicated.note(its.has_copies)
         self._library = library = library or _current.library()
         library.require(dtype)
         self._team = team = _current.team()
@@ -41,7 +43,8 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         self._memory = Memory(
             allocate(team, its.block_shape, dtype, zero or its.has_halo, library), its.shape
         )
-        self._place(its.rows, self._memory.raw if library is _libraries.HOST else None, team, self._me, Copy)
+        is_simple = library is _libraries.HOST and not its.has_copies
+        self._place(its.rows, self._memory.raw if is_simple else None, team, self._me, Copy)
 
     @property
     def _block(self) -> Any:
@@ -78,7 +81,7 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
     @property
     def team(self) -> atoll.Team:
         """The PEs that have the array; its calls number PEs within this team."""
-        return self._team
+        return self._over
 
     @property
     def grid(self) -> tuple[int, ...]:
@@ -137,7 +140,7 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         Returns
         -------
         int
-            A number within the array's team.
+            A number within the array's team. Of several PEs that have the element it is the first.
 
         Raises
         ------
@@ -258,7 +261,7 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         self._library.finish()
 
     def _get(self, box: Any, out: Array | None = None) -> Any:
-        near = self._near(box) if self._library.on_gpu else None
+        near = self._only_owner(box) if self._library.on_gpu else None
         if near is not None:
             found = self._copy_of(*near, out)
             if found is not None:
@@ -290,6 +293,10 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         found = target.reshape(wanted.visible)
         return found if wanted.visible or not wanted.dropped else found[()]
 
+    def _only_owner(self, box: Any) -> tuple[int, tuple[Any, ...]] | None:
+        """Return the PE that owns all of a box, and the place there; None for boxes of several PEs, and for copies."""
+        return None if self._layout.has_copies else self._near(box)
+
     def _copy_of(self, pe: int, local: tuple[Any, ...], out: Array | None) -> Any:
         """Return a copy of a box within the part of one PE; None if `out` is of another kind or shape."""
         part, its = self._raw[local], self._library
@@ -307,7 +314,7 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         return found if out is not None or part.shape else found[()]
 
     def _read(self, box: Box, target: Array) -> None:
-        for piece in self._layout.pieces(box):
+        for piece in self._layout.pieces(box, self._me):
             if piece.pe == self._me:
                 target[piece.place] = self._block[piece.local]
             else:
@@ -320,7 +327,7 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         wanted = self._layout.box(box)
         target = np.empty(wanted.shape, self.dtype)
         self._library.finish()  # the calls have no array of the library
-        for piece in self._layout.pieces(wanted):
+        for piece in self._layout.pieces(wanted, self._me):
             self._library.get(target[piece.place], self._raw[piece.local], piece.pe, team=self._team)
         return np.flip(target, wanted.reversed).reshape(wanted.visible)
 
@@ -330,7 +337,7 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
             return
         its = self._library
         given = its.assigned(value, self.dtype)
-        near = self._near(box)
+        near = self._only_owner(box)
         if near is not None:
             pe, local = near
             part = self._raw[local]
@@ -400,6 +407,7 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         Unsupported
             If the array is on GPUs, and the operation is not "sum".
         """
+        _replicated.refuse_updates("accumulate", self)
         accumulate(_array(self), box, value, scale, op, _fitted)
 
     def get_nbi(self, box: Any, out: Array) -> None:
@@ -419,7 +427,7 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         IndexError
             If the box has a negative step.
         """
-        for part, own, pe in self._pieces_beside("get_nbi", box, "out", out):
+        for part, own, pe in self._pieces_beside("get_nbi", box, "out", out, self._me):
             atoll.get_nbi(own, part, pe, team=self._team)
 
     def put_nbi(self, box: Any, value: Array) -> None:
@@ -444,7 +452,9 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         for part, own, pe in self._pieces_beside("put_nbi", box, "the value", value):
             atoll.put_nbi(part, own, pe, team=self._team)
 
-    def _pieces_beside(self, call: str, box: Any, name: str, array: Array) -> Iterator[tuple[Any, Any, int]]:
+    def _pieces_beside(
+        self, call: str, box: Any, name: str, array: Array, near: int | None = None
+    ) -> Iterator[tuple[Any, Any, int]]:
         """Yield the pieces of a box in the PEs' parts, those of an array of its shape, and the PEs."""
         wanted, its = self._forward(box, call), self._library
         if tuple(array.shape) != wanted.visible or its.dtype(array) != self.dtype:
@@ -453,7 +463,7 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
                 f"{wanted.visible} of {self.dtype}."
             )
         whole = array[tuple(None if axis in wanted.dropped else slice(None) for axis in range(self.ndim))]
-        for piece in self._layout.pieces(wanted):
+        for piece in self._layout.pieces(wanted, near):
             yield self._raw[piece.local], its.raw(whole[piece.place]), piece.pe
 
     def _forward(self, box: Any, call: str) -> Box:
@@ -491,8 +501,11 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         DtypeMismatch
             If this dtype is not an integer of 32 or 64 bits, float32 or float64.
         """
+        if isinstance(value, (np.generic, np.ndarray)):
+            value = summand(value, self.dtype).item()
+        _replicated.refuse_updates("fetch_add", self)
         key = _key(index)
-        near = self._near(key) if len(key) == self.ndim else None
+        near = self._only_owner(key) if len(key) == self.ndim else None
         if near is None or self._raw[near[1]].ndim:
             raise IndexError(
                 f"fetch_add({index}, ...): expected one integer for each of the {self.ndim} axes, in range."
@@ -507,7 +520,7 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
 
 def _key(index: Any) -> tuple[Any, ...]:
     """Return one index for each axis as a tuple; an array of one axis takes an integer."""
-    return tuple(index) if isinstance(index, (tuple, list, np.ndarray)) and np.ndim(index) else (index,)
+    return (operator.index(index),) if is_one(index) else tuple(index) if np.ndim(index) else (index,)
 
 
 def _fitted(call: str, given: Array, box: Box, its: _libraries.Library) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 import atoll
 
 from ._compared import collective
+from ._layout import is_one
 from ._scans import argextreme
 from ._teams import _current
 from ._teams._exchange import gathered
@@ -379,7 +380,7 @@ def _axes(array: DistArray, axis: Axes) -> tuple[int, ...]:
         return tuple(range(array.ndim))
     given = axis if isinstance(axis, tuple) else (axis,)
     for number in given:
-        if not isinstance(number, (int, np.integer)):
+        if not is_one(number):
             raise TypeError(
                 f"axis is {axis!r}; expected an integer, a tuple of integers, or None for all axes."
             )

@@ -32,6 +32,13 @@ struct Parts {
     }
     const Context& context(bool is_put) const {
         static const Spec get_call{"get"}, put_call{"put"};
+        const auto& its = *nb::inst_ptr<PyTeam>(team.get());
+        if (its.which == PyTeam::Which::made && !its.team)
+            fail(ErrorCode::use_after_free,
+                 "%s(): the team of this distributed array was destroyed, so that only this PE's part is left, a.local. "
+                 "Keep a team as long as its arrays, or bring them to another team before: "
+                 "atoll.arrays.redistribute(a, team=t).",
+                 is_put ? "put" : "get");
         return team.get() == g.world_object ? *g.context
                                             : context_slow(is_put ? put_call : get_call, nullptr, team.get());
     }
