@@ -35,6 +35,8 @@ from ._makers import zeros as zeros
 from ._others._dask import from_dask as from_dask
 from ._others._dtensor import from_dtensor as from_dtensor
 from ._others._dtensor import to_dtensor as to_dtensor
+from ._others._mpi4py_fft import from_mpi4py_fft as from_mpi4py_fft
+from ._others._mpi4py_fft import to_mpi4py_fft as to_mpi4py_fft
 from ._teams._between import redistribute as redistribute
 from ._teams._room import reserve as reserve
 from ._ufuncs import mixed_operands as mixed_operands
@@ -56,6 +58,7 @@ __all__ = [
         "from_dask",
         "from_dtensor",
         "from_function",
+        "from_mpi4py_fft",
         "full",
         "linspace",
         "load",
@@ -74,6 +77,7 @@ __all__ = [
         "shuffle",
         "to_device",
         "to_dtensor",
+        "to_mpi4py_fft",
     ),
     "zeros",
 ]

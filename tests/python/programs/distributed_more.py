@@ -7,13 +7,14 @@ import operator
 import pickle
 import random
 import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
 import atoll
 import numpy as np
 from atoll import arrays, fft
-from atoll.arrays import DistArray
+from atoll.arrays import DistArray, _axis
 from distributed import CHECKS, check, equal, main, refused, some_array
 from distributed_boxes import some_box
 
@@ -275,6 +276,63 @@ def integers_may_be_numpys(rng: random.Random) -> None:
     same(b, line)
     b.fill(k(3))
     same(b, np.full(12, 3))
+
+
+def stand_in_for_mpi4py_fft(turn: int) -> None:
+    """Put modules in place of mpi4py-fft, whose processes are the PEs, numbered from another one on."""
+    n = atoll.n_pes()
+    world = types.SimpleNamespace(Get_size=lambda: n, Get_rank=lambda: (atoll.my_pe() + turn) % n)
+
+    class Subcomm(tuple[int, ...]):
+        def __new__(cls, comm: Any, dims: list[int]) -> Any:
+            assert comm is world and int(np.prod(dims)) == n
+            return super().__new__(cls, dims)
+
+    class Array(np.ndarray[Any, Any]):
+        """Blocks of all axes, as of mpi4py-fft's pencils, of which one axis at least is whole."""
+
+        def __new__(cls, shape: Any, subcomm: Any, dtype: Any = float, buffer: Any = None, rank: int = 0) -> Any:
+            assert 1 in subcomm and len(shape) == len(subcomm) + rank
+            place = np.unravel_index(world.Get_rank(), subcomm)
+            ends = [_axis.block(m, p).ends(int(at)) for m, p, at in zip(shape[rank:], subcomm, place, strict=True)]
+            box = (*(slice(0, m) for m in shape[:rank]), *(slice(*each) for each in ends))
+            made = super().__new__(cls, [each.stop - each.start for each in box], dtype, buffer)
+            made.global_shape, made.commsizes, made.rank, made.pencil = tuple(shape), list(subcomm), rank, object()
+            made.local_slice = lambda: box
+            return made
+
+    library = types.ModuleType("mpi4py_fft")
+    library.DistArray = Array  # type: ignore[attr-defined]
+    sys.modules["mpi4py_fft"] = library
+    sys.modules["mpi4py_fft.pencil"] = types.SimpleNamespace(Subcomm=Subcomm)  # type: ignore[assignment]
+    sys.modules["mpi4py.MPI"] = types.SimpleNamespace(COMM_WORLD=world)  # type: ignore[assignment]
+
+
+@check
+def pencils_of_mpi4py_fft_come_and_go(rng: random.Random) -> None:
+    turn = rng.randrange(atoll.n_pes())
+    stand_in_for_mpi4py_fft(turn)
+    a, whole = some_array(rng) if rng.random() < 0.5 else with_copies(rng)
+    if a.ndim == 1:
+        refused([(lambda: arrays.to_mpi4py_fft(a), "two or more"), (lambda: arrays.from_mpi4py_fft(whole), "more axes")])
+        return
+    axis = rng.choice([None, *range(-a.ndim, a.ndim)])
+    pencil = arrays.to_mpi4py_fft(a, axis)
+    assert pencil.global_shape == whole.shape and (axis is None or pencil.commsizes[axis] == 1)
+    equal(np.asarray(pencil), whole[pencil.local_slice()])
+    back = arrays.from_mpi4py_fft(pencil)
+    same(back, whole)
+    assert back.grid == tuple(pencil.commsizes)
+    same(arrays.from_mpi4py_fft(pencil, dist="cyclic"), whole)
+    again = arrays.to_mpi4py_fft(back)
+    again[...] = 0
+    atoll.barrier_all()
+    is_shared = turn == 0 and all(back.bounds(pe) for pe in range(atoll.n_pes()))
+    same(back, np.zeros_like(whole) if is_shared else whole)
+    vectors = type(pencil)((3, 4, atoll.n_pes()), [1, atoll.n_pes()], float, None, 1)
+    vectors[...] = atoll.my_pe()
+    found = arrays.from_mpi4py_fft(vectors)
+    assert found.shape == (3, 4, atoll.n_pes()) and found.sum() == 12 * sum(range(atoll.n_pes()))
 
 
 if __name__ == "__main__":
