@@ -46,7 +46,7 @@ class DistArray(Parts, Reductions, Operations, Scalars, Outputs, np.lib.mixins.N
         least. PEs are numbered in C order of the grid.
     dist
         How indices are distributed, one word for all axes or one entry for each: "block" (one range a PE), "cyclic"
-        (dealt in turn), "cyclic(16)" (blocks of 16 dealt in turn), "whole" (not distributed), or a list of bounds:
+        (dealt in turn), "cyclic(16)" (blocks of 16 dealt in turn), "whole" (not distributed), "replicated" (each part has all), or bounds:
         part i owns bounds[i] to bounds[i + 1].
     halo
         Width of the halo: rows of the neighbours that each part keeps a copy of. One number, or for each axis a number
