@@ -408,6 +408,10 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
             If the array is on GPUs, and the operation is not "sum".
         """
         _replicated.refuse_updates("accumulate", self)
+        if op == "sum" and not isinstance(scale, str) and self._library is _libraries.HOST:
+            given = value if isinstance(scale, int) and scale == 1 else np.multiply(value, scale)
+            if self._add(box, given):
+                return
         accumulate(_array(self), box, value, scale, op, _fitted)
 
     def get_nbi(self, box: Any, out: Array) -> None:

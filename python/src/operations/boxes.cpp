@@ -3,6 +3,7 @@
 #include "arrays/box.hpp"
 #include "arrays/far_moves.hpp"
 #include "calls/registry.hpp"
+#include "operations/elements/irregular.hpp"
 
 #include <algorithm>
 #include <cfloat>
@@ -14,7 +15,7 @@
 namespace atl::python {
 namespace {
 
-Spec get_spec, put_spec, place_spec;
+Spec get_spec, put_spec, add_spec, place_spec;
 
 /// The team of an array, its layout, and this PE's block if it lies in memory of the host.
 struct Parts {
@@ -198,6 +199,73 @@ bool fast_put(const Parts& parts, PyObject* key, PyObject* value) {
     return true;
 }
 
+// ---- atomic additions
+
+/// Adds elements one by one, each atomically. `steps` and `strides` are in bytes.
+template <class T>
+void add_all(char* there, const npy_intp* steps, const char* here, const npy_intp* strides, const npy_intp* dims,
+             int nd) {
+    if (nd == 0) {
+        T value;
+        std::memcpy(&value, here, sizeof value);
+        atl::detail::atomic_add(reinterpret_cast<T*>(there), value);
+        return;
+    }
+    for (npy_intp i = 0; i < dims[0]; ++i)
+        add_all<T>(there + i * steps[0], steps + 1, here + i * strides[0], strides + 1, dims + 1, nd - 1);
+}
+
+/// Adds values to a box. False if an owner's memory is not mapped here; then nothing is done.
+template <class T> bool add_to_box(const Parts& parts, const Box& box, const Near& near) {
+    PyArrayObject* const block = parts.array();
+    const Context& ctx = parts.context(true);
+    bool is_near = reinterpret_cast<std::uintptr_t>(PyArray_BYTES(block)) % sizeof(T) == 0;
+    for_each_owner(parts.axes, box, [&](int pe, const BoxShare*) { is_near = is_near && ctx.map().slot(pe) >= 0; });
+    if (!is_near) return false;
+    for_each_owner(parts.axes, box, [&](int pe, const BoxShare* shares) {
+        npy_intp dims[NPY_MAXDIMS], steps[NPY_MAXDIMS];
+        char *own = PyArray_BYTES(block), *here = near.data;
+        std::size_t span = sizeof(T), n = 1;
+        for (int i = 0; i < box.nd; ++i) {
+            dims[i] = shares[i].count;
+            own += shares[i].local * PyArray_STRIDES(block)[i];
+            here += shares[i].first * near.strides[i];
+            steps[i] = box.ranges[i].step * PyArray_STRIDES(block)[i];
+            span += static_cast<std::size_t>((dims[i] - 1) * steps[i]);
+            n *= static_cast<std::size_t>(dims[i]);
+        }
+        const int slot = ctx.route(own, span, pe);
+        const atl::detail::Measured measured{ctx.job(), ctx.window().counts, atl::detail::Measured::Kind::call,
+                                             "add_at", n * sizeof(T)};
+        ReleaseGil released(n >= releases_gil_from);
+        add_all<T>(ctx.window().at(own, slot), steps, here, near.strides, dims, box.nd);
+    });
+    return true;
+}
+
+/// True if the values were added to the box, each element atomically.
+bool fast_add(const Parts& parts, PyObject* key, PyObject* value) {
+    Box box;
+    if (!parts.exists() || !plain_native(parts.array()) || !row_of(parts.array()).known ||
+        !read_box(parts.axes, key, box))
+        return false;
+    npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS] = {};
+    const int nd = box.shape(dims);
+    alignas(16) char element[16];
+    char* values = element;
+    if (is_like(parts, value)) {
+        if (!broadcast(as_array(value), dims, nd, strides)) return false;
+        values = PyArray_BYTES(as_array(value));
+    } else if (!write_number(parts.array(), value, element)) {
+        return false;
+    }
+    bool is_done = false;
+    const Near near(values, strides, box);
+    const auto add = [&]<class T>(T*) { is_done = add_to_box<T>(parts, box, near); };
+    visit_atomic(row_of(parts.array()).type, add, [] {});
+    return is_done;
+}
+
 // ---- the class
 
 PyObject* name_of(const char* text) {
@@ -233,6 +301,15 @@ PyObject* put(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* nam
         const Parts* const parts = parts_of(self);
         if (parts != nullptr && fast_put(*parts, a[0], a[1])) return none();
         return PyObject_CallMethodObjArgs(self, general, a[0], a[1], nullptr);
+    });
+}
+
+PyObject* add(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) noexcept {
+    return called("accumulate", [&]() -> PyObject* {
+        const Arguments<2> a(add_spec, args, n, names);
+        const Parts* const parts = parts_of(self);
+        const bool is_done = parts != nullptr && fast_add(*parts, a[0], a[1]);
+        return PyErr_Occurred() ? nullptr : PyBool_FromLong(is_done);
     });
 }
 
@@ -385,6 +462,9 @@ ShapeMismatch
      "class of what a[box] returns."},
     {"_end", end, METH_NOARGS,
      "_end($self)\n--\n\nLeave all later calls to the general way: the block is freed."},
+    {"_add", with_keywords(add), METH_FASTCALL | METH_KEYWORDS,
+     "_add($self, box, value)\n--\n\n"
+     "Add to a box, each element atomically. Return False, with nothing done, for what needs the general way."},
     {"_near", near, METH_O,
      "_near($self, key, /)\n--\n\n"
      "Return the PE that owns all of a box, and the index of the box in its block.\n\n"
@@ -411,6 +491,7 @@ PyType_Spec type_spec{"atoll._atoll._Boxes", sizeof(Boxes), 0, Py_TPFLAGS_DEFAUL
 void register_boxes(PyObject* module) {
     read_signature(get_spec, "DistArray.get", "(box: Any, out: Any = None) -> Any");
     read_signature(put_spec, "DistArray.put", "(box: Any, value: Any) -> None");
+    read_signature(add_spec, "_add", "(box: Any, value: Any) -> bool");
     read_signature(place_spec, "_place", "(rows: Any, memory: Any, team: Any, me: int, copies: Any = None) -> None");
     const Ref type(PyType_FromSpec(&type_spec));
     if (PyModule_AddObjectRef(module, "_Boxes", type.get()) < 0) throw Raised{};
