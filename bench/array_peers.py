@@ -61,11 +61,13 @@ def halos(compare: Compare, mpi: Any) -> None:
             mpi.Prequest.Startall(requests)
             mpi.Request.Waitall(requests)
 
-        compare(f"halo, {axes}-D, by mpi4py's persistent requests", a.exchange_halo, persistent, 500, True, True)
+        compare(
+            f"halo, {axes}-D, by mpi4py's persistent requests", a.exchange_halo, persistent, 500, True, True
+        )
 
 
 def transforms(compare: Compare, mpi: Any, mpi4py_fft: Any) -> None:
-    """Print rows of a transform of 256 x 256 x 256 complex numbers, and of its transpose; both use SciPy."""
+    """Print rows of a transform of 256 x 256 x 256 complex numbers, and of its transpose."""
     shape = (256,) * 3
     plan = mpi4py_fft.PFFT(mpi.COMM_WORLD, shape, dtype=complex, backend="scipy")
     theirs, spectrum = mpi4py_fft.newDistArray(plan, False), mpi4py_fft.newDistArray(plan, True)
@@ -73,9 +75,21 @@ def transforms(compare: Compare, mpi: Any, mpi4py_fft: Any) -> None:
     ours = arrays.from_mpi4py_fft(theirs)
     out = mpi4py_fft.newDistArray(plan, False).redistribute(0)
     whole_first = arrays.zeros(shape, complex, dist=["whole", "block", "whole"])
-    compare("fftn", lambda: fft.fftn(ours, transposed=True).free(), partial(plan.forward, theirs, spectrum), 1, True, True)
+    with_fftw = mpi4py_fft.PFFT(mpi.COMM_WORLD, shape, dtype=complex, backend="fftw")
+    given, found = mpi4py_fft.newDistArray(with_fftw, False), mpi4py_fft.newDistArray(with_fftw, True)
+    given[...] = theirs
+
+    def ours_forward() -> None:
+        fft.fftn(ours, transposed=True).free()
+
     compare(
-        "transpose",
+        "fftn, by mpi4py-fft with FFTW", ours_forward, partial(with_fftw.forward, given, found), 1, True, True
+    )
+    compare(
+        "fftn, by mpi4py-fft with SciPy", ours_forward, partial(plan.forward, theirs, spectrum), 1, True, True
+    )
+    compare(
+        "transpose, by mpi4py-fft",
         lambda: ours.redistribute(out=whole_first),
         lambda: theirs.redistribute(0, out=out),
         1,
@@ -95,8 +109,26 @@ def global_arrays(compare: Compare) -> None:
         box, part = np.s_[low + 64 : low + 64 + side, 64 : 64 + side], np.ones((side, side))
         where = (low + 64, 64, side, part.ctypes.data_as(ctypes.c_void_p))
         times = 20_000 // side
-        compare(f"get of {side} x {side}, by Global Arrays", partial(a.get, box, part), partial(ga.get, *where), times, False)
-        compare(f"put of {side} x {side}, by Global Arrays", partial(a.put, box, part), partial(ga.put, *where), times, False)
+        compare(
+            f"get of {side} x {side}, by Global Arrays",
+            partial(a.get, box, part),
+            partial(ga.get, *where),
+            times,
+            False,
+        )
+        compare(
+            f"put of {side} x {side}, by Global Arrays",
+            partial(a.put, box, part),
+            partial(ga.put, *where),
+            times,
+            False,
+        )
         ours = partial(a.accumulate, box, part)
-        compare(f"accumulate of {side} x {side}, by Global Arrays", ours, partial(ga.accumulate, *where), times, False)
+        compare(
+            f"accumulate of {side} x {side}, by Global Arrays",
+            ours,
+            partial(ga.accumulate, *where),
+            times,
+            False,
+        )
     ga.end()

@@ -147,6 +147,15 @@ def whole_arrays(n: int) -> None:
         True,
         True,
     )
+    there = arrays.zeros((side, side), dist=("whole", "block"))
+    compare(
+        "redistribute to an array that exists",
+        lambda: a.redistribute(out=there),
+        lambda: np.copyto(copy, part),
+        1,
+        True,
+        True,
+    )
     compare(
         "redistribute, by NumPy's copy to new memory",
         lambda: a.redistribute(("whole", "block")).free(),

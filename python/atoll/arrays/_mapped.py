@@ -21,7 +21,9 @@ def count(made: DistArray, panel_bytes: int) -> int:
     return sum(1 for _ in _panels(made, panel_bytes))
 
 
-def read(path: str | Path, header: Header, made: DistArray, panel_bytes: int, step: Callable[[], None]) -> None:
+def read(
+    path: str | Path, header: Header, made: DistArray, panel_bytes: int, step: Callable[[], None]
+) -> None:
     """Read this PE's part, at most `panel_bytes` at a time. The array is on hosts.
 
     Raises

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ._array import DistArray
 
 Array = np.ndarray[Any, Any]
+STREAMED = 8 << 20  # bytes from which on a strided put bypasses the cache
 
 
 class Parts(atoll._atoll._Boxes, _current.OverTeam):
@@ -356,8 +357,11 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         """Write a box. A GPU may still write when this returns; a barrier of this package waits for it."""
         its = self._library
         for piece in self._layout.pieces(box):
-            there = self._memory.view(piece.pe)
             values = given[piece.place]
+            if values.nbytes >= STREAMED and its is _libraries.HOST and values.dtype == self.dtype:
+                atoll.put(self._raw[piece.local], values, piece.pe, team=self._team)
+                continue
+            there = self._memory.view(piece.pe)
             if there is not None and (its.on_gpu or not its.is_plain(values, self.dtype)):
                 there[piece.local] = values  # one copy, which also converts
             else:

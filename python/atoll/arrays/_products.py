@@ -11,7 +11,7 @@ import atoll
 
 from . import _axis
 from ._compared import collective
-from ._layout import Layout, layout, is_one
+from ._layout import Layout, is_one, layout
 from ._libraries import on_host
 from ._teams import _current
 

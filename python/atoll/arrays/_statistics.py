@@ -53,7 +53,11 @@ def quantile(a: DistArray, q: Any, axis: int | None = None, *, keepdims: bool = 
     shape = found[0].shape if found else last.shape
     if keepdims:
         shape = (1,) * a.ndim if axis is None else (*shape[:number], 1, *shape[number:])
-    dtype = ordered.dtype if isinstance(q, (int, float, np.integer)) else np.result_type(ordered.dtype, wanted.dtype)
+    dtype = (
+        ordered.dtype
+        if isinstance(q, (int, float, np.integer))
+        else np.result_type(ordered.dtype, wanted.dtype)
+    )
     return np.array(found, dtype).reshape(wanted.shape + shape)[()]
 
 

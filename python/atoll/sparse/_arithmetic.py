@@ -14,7 +14,7 @@ from ..arrays._compared import collective
 from ..arrays._layout import Layout
 from ..arrays._sorting import dealt
 from ..arrays._teams import _current
-from ._local import Rows, compressed
+from ._local import compressed
 
 if TYPE_CHECKING:
     from ._matrix import SparseMatrix

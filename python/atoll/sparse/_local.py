@@ -44,7 +44,8 @@ class Rows:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the elements."""
-        return self._data.dtype
+        found: np.dtype[Any] = self._data.dtype
+        return found
 
     def multiple(self, number: Any, is_divided: bool) -> Rows:
         """Return the same places with elements that are multiplied or divided by a number."""

@@ -36,7 +36,8 @@ struct Parts {
         const auto& its = *nb::inst_ptr<PyTeam>(team.get());
         if (its.which == PyTeam::Which::made && !its.team)
             fail(ErrorCode::use_after_free,
-                 "%s(): the team of this distributed array was destroyed, so that only this PE's part is left, a.local. "
+                 "%s(): the team of this distributed array was destroyed, so that only this PE's part is "
+                 "left, a.local. "
                  "Keep a team as long as its arrays, or bring them to another team before: "
                  "atoll.arrays.redistribute(a, team=t).",
                  is_put ? "put" : "get");
@@ -98,8 +99,8 @@ PyTypeObject* copies_of(const Parts& parts) noexcept {
     return parts.copies.get() == nullptr ? g.ndarray : reinterpret_cast<PyTypeObject*>(parts.copies.get());
 }
 
-/// True for an array of NumPy's own class, or a copy that an array returned, whose elements have the block's dtype and
-/// are there to be used.
+/// True for an array of NumPy's own class, or a copy that an array returned, whose elements have the block's
+/// dtype and are there to be used.
 bool is_like(const Parts& parts, PyObject* object) {
     if (Py_TYPE(object) != g.ndarray && Py_TYPE(object) != copies_of(parts)) return false;
     PyArrayObject* const array = as_array(object);
@@ -203,8 +204,8 @@ bool fast_put(const Parts& parts, PyObject* key, PyObject* value) {
 
 /// Adds elements one by one, each atomically. `steps` and `strides` are in bytes.
 template <class T>
-void add_all(char* there, const npy_intp* steps, const char* here, const npy_intp* strides, const npy_intp* dims,
-             int nd) {
+void add_all(char* there, const npy_intp* steps, const char* here, const npy_intp* strides,
+             const npy_intp* dims, int nd) {
     if (nd == 0) {
         T value;
         std::memcpy(&value, here, sizeof value);
@@ -220,7 +221,8 @@ template <class T> bool add_to_box(const Parts& parts, const Box& box, const Nea
     PyArrayObject* const block = parts.array();
     const Context& ctx = parts.context(true);
     bool is_near = reinterpret_cast<std::uintptr_t>(PyArray_BYTES(block)) % sizeof(T) == 0;
-    for_each_owner(parts.axes, box, [&](int pe, const BoxShare*) { is_near = is_near && ctx.map().slot(pe) >= 0; });
+    for_each_owner(parts.axes, box,
+                   [&](int pe, const BoxShare*) { is_near = is_near && ctx.map().slot(pe) >= 0; });
     if (!is_near) return false;
     for_each_owner(parts.axes, box, [&](int pe, const BoxShare* shares) {
         npy_intp dims[NPY_MAXDIMS], steps[NPY_MAXDIMS];
@@ -235,8 +237,8 @@ template <class T> bool add_to_box(const Parts& parts, const Box& box, const Nea
             n *= static_cast<std::size_t>(dims[i]);
         }
         const int slot = ctx.route(own, span, pe);
-        const atl::detail::Measured measured{ctx.job(), ctx.window().counts, atl::detail::Measured::Kind::call,
-                                             "add_at", n * sizeof(T)};
+        const atl::detail::Measured measured{ctx.job(), ctx.window().counts,
+                                             atl::detail::Measured::Kind::call, "add_at", n * sizeof(T)};
         ReleaseGil released(n >= releases_gil_from);
         add_all<T>(ctx.window().at(own, slot), steps, here, near.strides, dims, box.nd);
     });
@@ -458,13 +460,15 @@ ShapeMismatch
     If the value does not broadcast to the box, or is distributed in another way.)"},
     {"_place", with_keywords(place), METH_FASTCALL | METH_KEYWORDS,
      "_place($self, rows, memory, team, me, copies=None)\n--\n\n"
-     "Set the layout (Layout.rows), this PE's block (None on GPUs), the team, this PE's number there, and the "
+     "Set the layout (Layout.rows), this PE's block (None on GPUs), the team, this PE's number there, and "
+     "the "
      "class of what a[box] returns."},
     {"_end", end, METH_NOARGS,
      "_end($self)\n--\n\nLeave all later calls to the general way: the block is freed."},
     {"_add", with_keywords(add), METH_FASTCALL | METH_KEYWORDS,
      "_add($self, box, value)\n--\n\n"
-     "Add to a box, each element atomically. Return False, with nothing done, for what needs the general way."},
+     "Add to a box, each element atomically. Return False, with nothing done, for what needs the general "
+     "way."},
     {"_near", near, METH_O,
      "_near($self, key, /)\n--\n\n"
      "Return the PE that owns all of a box, and the index of the box in its block.\n\n"
@@ -492,7 +496,8 @@ void register_boxes(PyObject* module) {
     read_signature(get_spec, "DistArray.get", "(box: Any, out: Any = None) -> Any");
     read_signature(put_spec, "DistArray.put", "(box: Any, value: Any) -> None");
     read_signature(add_spec, "_add", "(box: Any, value: Any) -> bool");
-    read_signature(place_spec, "_place", "(rows: Any, memory: Any, team: Any, me: int, copies: Any = None) -> None");
+    read_signature(place_spec, "_place",
+                   "(rows: Any, memory: Any, team: Any, me: int, copies: Any = None) -> None");
     const Ref type(PyType_FromSpec(&type_spec));
     if (PyModule_AddObjectRef(module, "_Boxes", type.get()) < 0) throw Raised{};
 }

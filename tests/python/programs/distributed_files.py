@@ -194,7 +194,11 @@ def one_pe_that_fails_is_named_by_all(rng: random.Random) -> None:
 
     if atoll.my_pe() == last:
         _files._fill = cut_short  # as if another program had cut the file
-    raised(ValueError, lambda: arrays.load(path, mmap=False), f"PE {last}: the file was cut short while it was read")
+    raised(
+        ValueError,
+        lambda: arrays.load(path, mmap=False),
+        f"PE {last}: the file was cut short while it was read",
+    )
     _files._fill = fill
 
 

@@ -49,7 +49,11 @@ def with_copies(rng: random.Random, dtype: Any = None, axes: int | None = None) 
     shape = tuple(rng.randint(1, 7) for _ in range(axes))
     dist = [rng.choice(["block", "cyclic", "replicated", "cyclic(2)"]) for _ in range(axes)]
     dist[rng.randrange(axes)] = "replicated"
-    whole = (np.arange(np.prod(shape)) * 7 % 23).reshape(shape).astype(dtype or rng.choice(["i8", "f8", "f4", "c16"]))
+    whole = (
+        (np.arange(np.prod(shape)) * 7 % 23)
+        .reshape(shape)
+        .astype(dtype or rng.choice(["i8", "f8", "f4", "c16"]))
+    )
     return arrays.from_array(whole, dist=dist, grid=grid_of(rng, axes)), whole
 
 
@@ -162,7 +166,9 @@ def copies_come_and_go(rng: random.Random) -> None:
 @check
 def halos_are_exchanged_beside_copies(rng: random.Random) -> None:
     grid = grid_of(rng, 2)
-    a = arrays.from_function(lambda i, j: 10 * i + j, (3 * grid[0], 4), int, dist=["block", "replicated"], grid=grid, halo=[1, 0])
+    a = arrays.from_function(
+        lambda i, j: 10 * i + j, (3 * grid[0], 4), int, dist=["block", "replicated"], grid=grid, halo=[1, 0]
+    )
     a.exchange_halo("periodic")
     whole = a.to_numpy()
     rows = np.arange(a.bounds()[0][0] - 1, a.bounds()[0][1] + 1)
@@ -213,10 +219,29 @@ def boxes_change_in_place(rng: random.Random) -> None:
         equal(a.get(...), whole)
 
 
+@check
+def large_boxes_with_gaps_are_written(rng: random.Random) -> None:
+    """On one PE the box has more than 8 MiB, which bypasses the cache."""
+    a, x = arrays.zeros((1100, 1001)), np.arange(1100 * 1010).reshape(1100, 1010) * 1.0
+    row = rng.randint(0, 3)
+    if atoll.my_pe() == 0:
+        a[row:] = x[row:, 4:1005]
+    x[:row] = 0
+    atoll.barrier_all()
+    equal(a.local, x[:, 4:1005][tuple(slice(*ends) for ends in a.bounds())])
+    same(a.redistribute(["whole", "block"]), x[:, 4:1005])
+
+
 def functions(k: Callable[[int], Any]) -> list[Callable[[Any, Any, Any], Any]]:
     """Return calls of NumPy with integers of some kind, for arrays of shapes (4, 6), (12,) and (4, 1, 6)."""
     return [
-        lambda a, b, c: [a.sum(k(0)), a.sum((k(0), k(1))), np.mean(a, axis=k(1)), a.argmax(k(0)), a.var(k(0))],
+        lambda a, b, c: [
+            a.sum(k(0)),
+            a.sum((k(0), k(1))),
+            np.mean(a, axis=k(1)),
+            a.argmax(k(0)),
+            a.var(k(0)),
+        ],
         lambda a, b, c: [a.std(k(0), ddof=k(1)), np.any(a, axis=k(0)), a.prod(k(0)), np.ptp(a, axis=k(0))],
         lambda a, b, c: [np.count_nonzero(a, axis=k(0)), np.add.reduce(a, k(0)), np.size(a, k(0))],
         lambda a, b, c: [np.cumsum(a, k(0)), np.cumulative_sum(a, axis=k(0), include_initial=True)],
@@ -224,18 +249,32 @@ def functions(k: Callable[[int], Any]) -> list[Callable[[Any, Any, Any], Any]]:
         lambda a, b, c: [np.take(a, [1], axis=k(0)), np.repeat(a, k(2), k(0)), np.tile(a, k(2))],
         lambda a, b, c: [np.take_along_axis(a, np.zeros((1, 6), int), k(0)), np.tile(a, (k(2), k(1)))],
         lambda a, b, c: [np.pad(a, k(1)), np.pad(a, ((k(1), k(2)), (k(0), k(0))), constant_values=k(3))],
-        lambda a, b, c: [np.expand_dims(a, k(1)), np.expand_dims(a, (k(1), k(0))), np.squeeze(c, k(1)), c.squeeze(k(1))],
+        lambda a, b, c: [
+            np.expand_dims(a, k(1)),
+            np.expand_dims(a, (k(1), k(0))),
+            np.squeeze(c, k(1)),
+            c.squeeze(k(1)),
+        ],
         lambda a, b, c: [np.moveaxis(a, k(0), k(1)), np.stack([a, a], k(1)), np.unstack(a, axis=k(0))[1]],
         lambda a, b, c: [np.broadcast_to(b, (k(2), k(12))), np.broadcast_to(b[:1] * np.ones(1), k(5))],
         lambda a, b, c: [np.diff(a, k(2), k(1)), np.quantile(a, k(1)), np.percentile(a, k(50), axis=k(1))],
         lambda a, b, c: [np.median(a, k(0)), np.average(a, k(1), np.arange(6) + 1), np.nansum(a, k(0))],
-        lambda a, b, c: [np.linalg.norm(a, axis=k(0)), np.linalg.norm(b, k(1)), np.linalg.vector_norm(a, axis=k(1))],
+        lambda a, b, c: [
+            np.linalg.norm(a, axis=k(0)),
+            np.linalg.norm(b, k(1)),
+            np.linalg.vector_norm(a, axis=k(1)),
+        ],
         lambda a, b, c: [np.histogram(a, k(5))[0], np.histogram(a, k(5), (k(0), k(9)))[0]],
         lambda a, b, c: [np.bincount(b, minlength=k(20)), np.searchsorted(b, k(3)), np.isin(b, k(3))],
         lambda a, b, c: [np.transpose(a, (k(1), k(0))), a.transpose(k(1), k(0)), a.swapaxes(k(0), k(1))],
         lambda a, b, c: [np.reshape(a, (k(6), k(4))), a.reshape(k(6), k(-1)), a.reshape(k(24))],
         lambda a, b, c: [np.roll(a, k(1), k(0)), np.roll(a, (k(1), k(2)), (k(0), k(1))), np.flip(a, k(0))],
-        lambda a, b, c: [np.concatenate([a, a], k(1)), a.round(k(1)), np.clip(a, k(1), k(3)), np.full_like(a, k(3))],
+        lambda a, b, c: [
+            np.concatenate([a, a], k(1)),
+            a.round(k(1)),
+            np.clip(a, k(1), k(3)),
+            np.full_like(a, k(3)),
+        ],
         lambda a, b, c: [a[k(0), k(1)], a[k(0) : k(3) : k(2)], np.fft.fft(a, k(6), k(0)).real.round(9)],
     ]
 
@@ -291,13 +330,22 @@ def stand_in_for_mpi4py_fft(turn: int) -> None:
     class Array(np.ndarray[Any, Any]):
         """Blocks of all axes, as of mpi4py-fft's pencils, of which one axis at least is whole."""
 
-        def __new__(cls, shape: Any, subcomm: Any, dtype: Any = float, buffer: Any = None, rank: int = 0) -> Any:
+        def __new__(
+            cls, shape: Any, subcomm: Any, dtype: Any = float, buffer: Any = None, rank: int = 0
+        ) -> Any:
             assert 1 in subcomm and len(shape) == len(subcomm) + rank
             place = np.unravel_index(world.Get_rank(), subcomm)
-            ends = [_axis.block(m, p).ends(int(at)) for m, p, at in zip(shape[rank:], subcomm, place, strict=True)]
+            ends = [
+                _axis.block(m, p).ends(int(at)) for m, p, at in zip(shape[rank:], subcomm, place, strict=True)
+            ]
             box = (*(slice(0, m) for m in shape[:rank]), *(slice(*each) for each in ends))
             made = super().__new__(cls, [each.stop - each.start for each in box], dtype, buffer)
-            made.global_shape, made.commsizes, made.rank, made.pencil = tuple(shape), list(subcomm), rank, object()
+            made.global_shape, made.commsizes, made.rank, made.pencil = (
+                tuple(shape),
+                list(subcomm),
+                rank,
+                object(),
+            )
             made.local_slice = lambda: box
             return made
 
@@ -314,7 +362,12 @@ def pencils_of_mpi4py_fft_come_and_go(rng: random.Random) -> None:
     stand_in_for_mpi4py_fft(turn)
     a, whole = some_array(rng) if rng.random() < 0.5 else with_copies(rng)
     if a.ndim == 1:
-        refused([(lambda: arrays.to_mpi4py_fft(a), "two or more"), (lambda: arrays.from_mpi4py_fft(whole), "more axes")])
+        refused(
+            [
+                (lambda: arrays.to_mpi4py_fft(a), "two or more"),
+                (lambda: arrays.from_mpi4py_fft(whole), "more axes"),
+            ]
+        )
         return
     axis = rng.choice([None, *range(-a.ndim, a.ndim)])
     pencil = arrays.to_mpi4py_fft(a, axis)

@@ -70,7 +70,10 @@ def matrices_are_added_and_multiplied(rng: random.Random) -> None:
     rows, columns, width = rng.randint(1, 20), rng.randint(1, 20), rng.randint(1, 4)
     a, whole = some_matrix(rng, rows, columns)
     b, more = some_matrix(rng, rows, columns)
-    v, w = np.arange(rows).astype(rng.choice(["f8", "i8"])), np.arange(columns * width).reshape(columns, width) * 1.0
+    v, w = (
+        np.arange(rows).astype(rng.choice(["f8", "i8"])),
+        np.arange(columns * width).reshape(columns, width) * 1.0,
+    )
     x = arrays.from_array(v)
     equal((x @ a).to_numpy(), v @ whole)
     eye = np.eye(columns, dtype=whole.dtype)
