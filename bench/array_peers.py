@@ -1,7 +1,8 @@
 """Rows of bench/arrays.py beside MPI: mpi4py's persistent requests, mpi4py-fft and Global Arrays.
 
-mpirun -n 2 python bench/arrays.py peers      with mpi4py, and mpi4py-fft if it is installed
-mpirun -n 2 ga_python bench/arrays.py peers   with Global Arrays, too: peers/ga_python.c tells how to make it
+`mpirun -n 2 python bench/arrays.py peers` needs mpi4py, and takes mpi4py-fft if it is installed.
+
+`mpirun -n 2 ga_python bench/arrays.py peers` takes Global Arrays, too. `peers/build.sh ga` makes it.
 
 Both sides run in the same processes, so that they alternate in one run.
 """

@@ -1,5 +1,7 @@
-/* Global Arrays' get, put and accumulate on boxes, as a library for bench/array_peers.py.
-   Its processes are those of MPI that the caller has initialized. */
+/* Python's interpreter with Global Arrays' get, put and accumulate on boxes, for bench/array_peers.py.
+   Debian's library cannot become a shared object, so the program is linked to it. MPI is started by mpi4py. */
+#include <Python.h>
+
 #include <ga.h>
 #include <macdecls.h>
 
@@ -36,9 +38,4 @@ void end(void) {
     GA_Terminate();
 }
 
-#ifdef WITH_PYTHON
-/* Debian's library is not made for shared objects, so the interpreter is linked to it instead. */
-#include <Python.h>
-
 int main(int argc, char** argv) { return Py_BytesMain(argc, argv); }
-#endif

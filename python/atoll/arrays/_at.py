@@ -186,7 +186,7 @@ class Chosen:
     def _places(self, copy: Sequence[int] = ()) -> Iterator[tuple[slice, Any, Array]]:
         """Yield chunks: their place in the flat result, the PEs, and the elements' numbers in the PEs' blocks.
 
-        Of elements with copies `copy` has the place in the grid of those that are meant, by default this PE's.
+        `copy` is the place in the grid of the copies that are meant, by default this PE's.
         """
         its, size = self._array._layout, math.prod(self._shape)
         library = self._array._library

@@ -1,4 +1,4 @@
-"""What `a[box]` returns on hosts: a read-only array, whose in-place operators return new arrays for `a[box] += x`."""
+"""The class of `a[box]` on hosts: read-only arrays, whose in-place operators return new arrays for `a[box] += x`."""
 
 from __future__ import annotations
 

@@ -99,8 +99,8 @@ PyTypeObject* copies_of(const Parts& parts) noexcept {
     return parts.copies.get() == nullptr ? g.ndarray : reinterpret_cast<PyTypeObject*>(parts.copies.get());
 }
 
-/// True for an array of NumPy's own class, or a copy that an array returned, whose elements have the block's
-/// dtype and are there to be used.
+/// True for an array whose elements have the block's dtype and are there to be used. It is of NumPy's own
+/// class, or was returned by `a[box]`.
 bool is_like(const Parts& parts, PyObject* object) {
     if (Py_TYPE(object) != g.ndarray && Py_TYPE(object) != copies_of(parts)) return false;
     PyArrayObject* const array = as_array(object);
