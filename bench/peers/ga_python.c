@@ -1,5 +1,6 @@
 /* Python's interpreter with Global Arrays' get, put and accumulate on boxes, for bench/array_peers.py.
-   Debian's library cannot become a shared object, so the program is linked to it. MPI is started by mpi4py. */
+   Debian's library cannot become a shared object, so the program is linked to it. MPI is started by mpi4py.
+ */
 #include <Python.h>
 
 #include <ga.h>
