@@ -1,6 +1,7 @@
 """Distributed arrays on hosts: elements at random indices beside NumPy, boxes beside bare strided puts and gets.
 
 atoll run -n 2 arrays.py [TOPIC...]   boxes, elements, halos, whole, matrices; all by default
+mpirun -n 2 python arrays.py peers     beside MPI: array_peers.py
 
 The two sides of a ratio alternate. While NumPy works on PE 0, the other PEs rest in a barrier. PE 0 prints a line of JSON
 for each operation. It has the medians of the processor's time in us, which other programs change little. The ratios are
@@ -17,6 +18,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import array_peers
 import atoll
 import numpy as np
 from atoll import arrays
@@ -145,6 +147,15 @@ def whole_arrays(n: int) -> None:
         True,
         True,
     )
+    there = arrays.zeros((side, side), dist=("whole", "block"))
+    compare(
+        "redistribute to an array that exists",
+        lambda: a.redistribute(out=there),
+        lambda: np.copyto(copy, part),
+        1,
+        True,
+        True,
+    )
     compare(
         "redistribute, by NumPy's copy to new memory",
         lambda: a.redistribute(("whole", "block")).free(),
@@ -193,6 +204,8 @@ def matrices(side: int) -> None:
     )
 
 
+if sys.argv[1:] == ["peers"]:
+    array_peers.library("mpi4py.MPI")  # MPI starts first
 atoll.init()
 TOPICS = {
     "boxes": boxes,
@@ -201,6 +214,8 @@ TOPICS = {
     "whole": partial(whole_arrays, 10_000_000),
     "matrices": partial(matrices, 1000),
 }
+if sys.argv[1:] == ["peers"]:
+    TOPICS["peers"] = partial(array_peers.rows, compare)
 for topic in sys.argv[1:] or TOPICS:
     TOPICS[topic]()
 atoll.finalize()

@@ -1,8 +1,8 @@
 """Rain on a real mountain: shallow water by several PEs.     atoll run -n 4 terrain.py
 
-The rows of the raster are split over the PEs. In each time step a PE puts its first and its last row beside
-its neighbours' rows, with a signal. Meanwhile it computes all its inner rows, and then those that need the
-neighbours' rows.
+The depths are one distributed array, whose rows are split over the PEs. In each time step a PE sends its first and
+its last row to its neighbours. Meanwhile it computes all its inner rows, and then those that need the neighbours'
+rows.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import atoll
 import elevation
 import numpy as np
 import progress
+from atoll import arrays
 from solver import QUANTUM, Brink, Water, quanta, rain_on, time_step
 
 
@@ -57,17 +58,16 @@ def options():
 
 
 class Slab:
-    """The rows of one PE as a part of the raster: their numbers, and the edges of the raster that they touch."""
+    """The rows of one PE as a part of the raster, by default all of it: their depths, and the edges that they touch."""
 
-    def __init__(self, ground, dx, dy, choice, pe, n_pes, depth=None):
+    def __init__(self, ground, dx, dy, choice, rows=None, depth=None):
         self.choice, self.ground, self.dx, self.dy = choice, ground, dx, dy
-        self.bounds = [k * ground.shape[0] // n_pes for k in range(n_pes + 1)]
-        self.first, self.last = self.bounds[pe], self.bounds[pe + 1]
         self.spacing = min(dx, dy)
-        padded = np.pad(ground, ((1, 1), (0, 0)), mode="edge")[self.first : self.last + 2]
-        depth = np.zeros_like(padded) if depth is None else depth[: len(padded)]
+        first, last = rows or (0, len(ground))
+        padded = np.pad(ground, ((1, 1), (0, 0)), mode="edge")[first : last + 2]
+        depth = np.zeros_like(padded) if depth is None else depth
         self.water = water = Water(padded, depth, dx, dy, choice.manning)
-        self.has_north, self.has_south = pe > 0, pe < n_pes - 1
+        self.has_north, self.has_south = first > 0, last < len(ground)
         self.brinks = []
         if choice.open:
             self.brinks += [Brink(water, np.s_[1:-1, side], dx) for side in (0, -1)]
@@ -116,41 +116,24 @@ class Clock:
 
 
 def rain_together(ground, dx, dy, choice):
-    """Run the simulation on all PEs. Return this PE's slab, the symmetric depths, and two clocks: all, and
-    communication.
-    """
-    me, n = atoll.my_pe(), atoll.n_pes()
-    most_rows = -(-ground.shape[0] // n) + 2
-    # The rows of a PE, between two ghost rows. All PEs have the same number, since a symmetric array has one
-    # shape.
-    depth = atoll.zeros((most_rows, ground.shape[1]), np.float64)
-    arrived = atoll.signal(2)  # from the north, from the south: the last step whose row has arrived
-    deepest, deepest_of_all = atoll.zeros(1, np.float64), atoll.zeros(1, np.float64)
-    slab = Slab(ground, dx, dy, choice, me, n, depth)
-    rows, last_of_north = slab.water.rows, slab.bounds[me] - slab.bounds[me - 1]
+    """Run the simulation on all PEs. Return this PE's slab, the depths of all, and two clocks: all, and communication."""
+    depth = arrays.zeros(ground.shape, dist=["block", "whole"], halo=[1, 0])  # a ghost row above and below
+    slab = Slab(ground, dx, dy, choice, depth.bounds()[0], depth.local_with_halo)
 
     def wait_for_neighbours():
         with communication:
-            if slab.has_north:
-                atoll.signal_wait_until(arrived[0:1], ">=", slab.steps + 1)
-            if slab.has_south:
-                atoll.signal_wait_until(arrived[1:2], ">=", slab.steps + 1)
+            depth.finish_halo()
 
-    bar = progress.bar(choice.hours, choice.quiet or me != 0)
+    bar = progress.bar(choice.hours, choice.quiet or atoll.my_pe() != 0)
     everything, communication = Clock(), Clock()
     atoll.barrier_all()
     with everything:
         while not slab.finished():
-            deepest[0] = slab.water.deepest()
+            deepest = slab.water.deepest()
             with communication:
-                atoll.max_reduce(deepest_of_all, deepest)
-                # After the reduction, all PEs have finished reading the last step's ghost rows.
-                stamp = slab.steps + 1
-                if slab.has_north:
-                    atoll.put_signal(depth[last_of_north + 1], depth[1], arrived[1:2], stamp, "set", me - 1)
-                if slab.has_south:
-                    atoll.put_signal(depth[0], depth[rows], arrived[0:1], stamp, "set", me + 1)
-            slab.step(float(deepest_of_all[0]), wait_for_neighbours)
+                depth.start_halo()
+                deepest = float(atoll.max_reduce(deepest))
+            slab.step(deepest, wait_for_neighbours)
             bar.to(slab.time / 3600)
     bar.close()
     return slab, depth, everything, communication
@@ -158,21 +141,10 @@ def rain_together(ground, dx, dy, choice):
 
 def rain_alone(ground, dx, dy, choice):
     """Run the same on one PE, without Atoll."""
-    slab = Slab(ground, dx, dy, choice, 0, 1)
+    slab = Slab(ground, dx, dy, choice)
     while not slab.finished():
         slab.step(slab.water.deepest())
     return slab
-
-
-def collected(slab, rows, array):
-    """Return on PE 0 the whole raster, from each PE's rows of a symmetric array."""
-    atoll.barrier_all()
-    if atoll.my_pe() != 0:
-        return None
-    whole = np.empty((slab.bounds[-1], array.shape[1]))
-    for pe, (first, last) in enumerate(zip(slab.bounds, slab.bounds[1:], strict=False)):
-        atoll.get(whole[first:last], array[rows(last - first)], pe)
-    return whole
 
 
 def main():
@@ -194,10 +166,8 @@ def main():
     stored, spilled = atoll.sum_reduce(np.array([quanta(slab.water.own), slab.spilled], np.int64))
     clocks = (everything.wall, everything.processor, communication.wall, communication.processor)
     clocks = atoll.sum_reduce(np.array(clocks))
-    discharge = atoll.zeros(depth.shape, np.float64)
-    discharge[: slab.water.rows] = slab.water.discharge()
-    whole_depth = collected(slab, lambda rows: slice(1, rows + 1), depth)
-    whole_discharge = collected(slab, lambda rows: slice(0, rows), discharge)
+    whole_depth = depth.gather(0)
+    whole_discharge = arrays.from_array(local=slab.water.discharge()).gather(0)
 
     right = True
     if me == 0:

@@ -186,6 +186,12 @@ def test_split_arrays_exact_sums_and_small_methods(job: Job, tmp_path: Path, n: 
     assert job("distributed_comforts.py", n, str(rounds), str(tmp_path)).stdout == "8 checks\n"
 
 
+@pytest.mark.parametrize(("n", "rounds"), [(1, 2), (4, 2), (6, 1)])
+def test_replicated_axes_and_indexed_operators(job: Job, n: int, rounds: int) -> None:
+    """On 4 and 6 PEs grids have copies along one axis and parts along another one."""
+    assert job("distributed_more.py", n, str(rounds)).stdout == "8 checks\n"
+
+
 def test_exchanges_within_calls_pair_with_nothing_else(job: Job) -> None:
     """PE 1 leaves a call early, by an error in its function, and makes an exchange of its own."""
     done = job(
@@ -217,7 +223,7 @@ def test_everyday_functions_are_numpys(job: Job, n: int, rounds: int) -> None:
 
 
 def test_arrays_in_place_over_a_smaller_team(job: Job) -> None:
-    """PEs have other numbers in it than in the world team."""
+    """PEs have other numbers in it than in the world team. Once it is destroyed, calls name that."""
     done = job(
         """
         import numpy as np
@@ -232,6 +238,20 @@ def test_arrays_in_place_over_a_smaller_team(job: Job) -> None:
             a += c
         np.add(a, 1, out=a)
         assert (a.to_numpy() == 2 * np.arange(6.0) + 1).all(), a.to_numpy()
+        team.destroy()
+        assert a.local.sum() > 0 and a.team is team and "destroyed team" in repr(a)
+        far = (c.owner(0) == c._me) * 1  # the element of another PE
+        calls = [lambda: c.sum(), lambda: c + c, lambda: c.at[[0, 1]].get(), lambda: c.at[[0]].add(1), lambda: c.barrier()]
+        if len(a.local) < 6:
+            calls += [lambda: c[far], lambda: c.put(far, 1), lambda: c[::-1], lambda: c.accumulate(far, 1)]
+            calls += [lambda: c.fetch_add(far, 1), lambda: list(c), lambda: c.get_nbi(slice(0, 6), np.empty(6))]
+        for call in calls:
+            try:
+                call()
+            except atoll.UseAfterFree as error:
+                assert "was destroyed" in str(error) and "arrays.redistribute(a, team=t)" in str(error), error
+            else:
+                raise AssertionError("nothing was raised")
         """,
         3,
     )
@@ -283,7 +303,7 @@ PAGE = (ROOT / "docs/arrays.md").read_text()
     [(1, 3, "scipy"), (2, 2, "without-scipy"), (3, 2, "scipy"), (7, 1, "without-scipy")],
 )
 def test_sparse_matrices_are_dense_ones(job: Job, n: int, rounds: int, how: str) -> None:
-    assert job("distributed_sparse.py", n, str(rounds), how).stdout == "5 checks\n"
+    assert job("distributed_sparse.py", n, str(rounds), how).stdout == "6 checks\n"
 
 
 GROUPS = "elementwise: [a-z, ]+|statistical|searching|sorting, sets|utility|indexing|dtypes|manipulation|creation|linear algebra"
@@ -348,7 +368,7 @@ def test_programs_of_the_page_run(
 
 def test_calls_that_pes_make_differently_are_named(job: Job, tmp_path: Path) -> None:
     done = job("distributed_mismatches.py", 3, str(tmp_path))
-    assert done.stdout.count("27 calls named") == 3
+    assert done.stdout.count("28 calls named") == 3
 
 
 def test_nothing_is_compared_if_checks_are_off(job: Job) -> None:

@@ -27,6 +27,8 @@ from ._makers import zeros as zeros
 from ._others._dask import from_dask as from_dask
 from ._others._dtensor import from_dtensor as from_dtensor
 from ._others._dtensor import to_dtensor as to_dtensor
+from ._others._mpi4py_fft import from_mpi4py_fft as from_mpi4py_fft
+from ._others._mpi4py_fft import to_mpi4py_fft as to_mpi4py_fft
 from ._storage._checkpoint import load_checkpoint as load_checkpoint
 from ._storage._checkpoint import save_checkpoint as save_checkpoint
 from ._storage._containers import load_hdf5 as load_hdf5
@@ -56,6 +58,7 @@ __all__ = [
         "from_dask",
         "from_dtensor",
         "from_function",
+        "from_mpi4py_fft",
         "full",
         "linspace",
         "load",
@@ -74,6 +77,7 @@ __all__ = [
         "shuffle",
         "to_device",
         "to_dtensor",
+        "to_mpi4py_fft",
     ),
     "zeros",
 ]

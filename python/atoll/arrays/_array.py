@@ -42,7 +42,7 @@ class DistArray(Halos, Copies, Reductions, Operations, Scalars, Outputs, np.lib.
         least. PEs are numbered in C order of the grid.
     dist
         How indices are distributed, one word for all axes or one entry for each: "block" (one range a PE), "cyclic"
-        (dealt in turn), "cyclic(16)" (blocks of 16 dealt in turn), "whole" (not distributed), or a list of bounds:
+        (dealt in turn), "cyclic(16)" (blocks of 16 dealt in turn), "whole" (not distributed), "replicated" (each part has all), or bounds:
         part i owns bounds[i] to bounds[i + 1].
     halo
         Width of the halo: rows of the neighbours that each part keeps a copy of. One number, or for each axis a number
@@ -84,7 +84,7 @@ class DistArray(Halos, Copies, Reductions, Operations, Scalars, Outputs, np.lib.
 
     __array_priority__ = 1000
 
-    @collective("self", name="DistArray", on_gpus=True)
+    @collective("self", name="DistArray", on_gpus=True, on_copies=True)
     def __init__(
         self,
         shape: int | Sequence[int],
@@ -180,7 +180,9 @@ class DistArray(Halos, Copies, Reductions, Operations, Scalars, Outputs, np.lib.
             return f"DistArray(shape={self.shape}, dtype={self.dtype}, freed)"
         halo = f", halo={self._layout.halo}" if self._layout.has_halo else ""
         place = self._layout.ranges_text(self._me)
-        of = "" if self._team == atoll.WORLD else f" of a team of {self._n_pes}"
+        is_over = self._over._is_destroyed
+        team = f" of a {'destroyed ' if is_over else ''}team of {self._n_pes}"
+        of = team if is_over or self._over != atoll.WORLD else ""
         owns = f", PE {self._me}{of} owns {place}" if place else of and f", PE {self._me}{of}"
         where = "" if self._library is _libraries.HOST else f", {self._library.text}"
         return (
@@ -196,7 +198,7 @@ class DistArray(Halos, Copies, Reductions, Operations, Scalars, Outputs, np.lib.
 
     # Collective operations.
 
-    @collective(on_gpus=True)
+    @collective(on_gpus=True, on_copies=True)
     def free(self) -> None:
         """Free the memory of the array on all its PEs. Collective; waits for all of them.
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import atoll
 
-from . import _libraries
+from . import _libraries, _replicated
 from ._updates import _chosen
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class At:
         self._array = array
 
     def __getitem__(self, key: Any) -> Chosen:
+        _ = self._array._team  # an error if it is destroyed
         return Chosen(self._array, key if isinstance(key, tuple) else (key,))
 
 
@@ -120,14 +121,15 @@ class Chosen:
         array, its = self._array, self._array._library
         converted = its.cast(its.assigned(values, array.dtype), array.dtype)
         given, window = self._values(converted), array._memory.window()
-        for place, pes, numbers in self._places():
-            if window is None:
-                atoll.put_at(
-                    array._raw, its.raw(numbers), its.raw(given[place]), _raw(its, pes), team=array._team
-                )
-            else:
-                memory, distance = window
-                memory[_address(numbers, pes, distance)] = given[place]
+        for copy in array._layout.copies(array._me):
+            for place, pes, numbers in self._places(copy):
+                if window is None:
+                    atoll.put_at(
+                        array._raw, its.raw(numbers), its.raw(given[place]), _raw(its, pes), team=array._team
+                    )
+                else:
+                    memory, distance = window
+                    memory[_address(numbers, pes, distance)] = given[place]
 
     def add(self, values: Any) -> None:
         """Add to the elements, each atomically, so that equal indices get every value. Not collective.
@@ -147,6 +149,7 @@ class Chosen:
             If they do not broadcast.
         """
         array, its = self._array, self._array._library
+        _replicated.refuse_updates("at[...].add", array)
         given = summand(values, array.dtype, its)
         is_on_host = its is _libraries.HOST and array.dtype.kind in "iuf" and array.dtype.isnative
         if is_on_host and array.dtype.itemsize in (4, 8):
@@ -180,20 +183,23 @@ class Chosen:
             ) from None
         return flat if its is _libraries.HOST else its.contiguous(flat, its.dtype(flat))
 
-    def _places(self) -> Iterator[tuple[slice, Any, Array]]:
-        """Yield chunks: their place in the flat result, the PEs, and the elements' numbers in the PEs' blocks."""
+    def _places(self, copy: Sequence[int] = ()) -> Iterator[tuple[slice, Any, Array]]:
+        """Yield chunks: their place in the flat result, the PEs, and the elements' numbers in the PEs' blocks.
+
+        `copy` is the place in the grid of the copies that are meant, by default this PE's.
+        """
         its, size = self._array._layout, math.prod(self._shape)
         library = self._array._library
         keys = [library.broadcast(index, self._shape).reshape(-1) for index in self._key]
-        rooms = its.block_shape
+        rooms, places = its.block_shape, copy or its.coordinates(self._array._me)
         is_whole = library.on_gpu or (len(keys) == 1 and its.axes[0].parts == 1)  # nothing is converted
         chunk = max(size, 1) if is_whole else CHUNK
         for start in range(0, size, chunk):
             place = slice(start, start + chunk)
             pes: Any = 0
             numbers: Any = 0
-            for axis, index, (low, _), room in zip(its.axes, keys, its.halo, rooms, strict=True):
-                part, local = split(axis, index[place])
+            for axis, index, (low, _), room, at in zip(its.axes, keys, its.halo, rooms, places, strict=True):
+                part, local = (at, index[place]) if axis.has_copies else split(axis, index[place])
                 pes = pes * axis.parts + part
                 numbers = numbers * room + (local + low if low else local)
             yield place, pes, numbers

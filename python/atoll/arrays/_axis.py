@@ -40,24 +40,27 @@ class Axis:
     """An axis of `length` indices over `parts` parts.
 
     With `bounds`, part i owns indices bounds[i] to bounds[i + 1]. Else blocks of `block` indices are dealt to the
-    parts in turn.
+    parts in turn. With `has_copies` each part has all indices.
     """
 
     length: int
     parts: int
     bounds: tuple[int, ...] | None = None
     block: int = 1
+    has_copies: bool = False
 
     @property
     def is_contiguous(self) -> bool:
         """True if each part owns one range of indices."""
-        return self.bounds is not None
+        return self.bounds is not None or self.has_copies
 
     @property
     def kind(self) -> str:
         """The distribution in one word, as in `repr`."""
         if self.parts == 1:
             return "whole"
+        if self.has_copies:
+            return "replicated"
         if self.bounds is not None:
             return "block" if self.bounds == block(self.length, self.parts).bounds else "irregular"
         return "cyclic" if self.block == 1 else f"cyclic({self.block})"
@@ -68,24 +71,32 @@ class Axis:
         return str(list(self.bounds)) if self.bounds is not None and self.kind == "irregular" else self.kind
 
     def owner(self, index: Any) -> Any:
-        """Return the part that owns an index, or those of an array of indices."""
+        """Return the part that owns an index, or those of an array of indices; of copies the first."""
+        if self.has_copies:
+            return index * 0
         if self.bounds is not None:
             return np.searchsorted(np.asarray(self.bounds[1:]), index, side="right")
         return index // self.block % self.parts
 
     def local(self, index: Any) -> Any:
         """Return an index's position in its part, or those of an array of indices."""
+        if self.has_copies:
+            return index
         if self.bounds is not None:
             return index - np.asarray(self.bounds)[self.owner(index)]
         return index // (self.block * self.parts) * self.block + index % self.block
 
     def ends(self, part: int) -> tuple[int, int]:
         """Return where the range of a part starts and stops, of an axis that is not cyclic."""
+        if self.has_copies:
+            return 0, self.length
         assert self.bounds is not None
         return self.bounds[part], self.bounds[part + 1]
 
     def extent(self, part: int) -> int:
         """Return the number of indices of a part."""
+        if self.has_copies:
+            return self.length
         if self.bounds is not None:
             return self.bounds[part + 1] - self.bounds[part]
         full, rest = divmod(self.length, self.block * self.parts)
@@ -97,8 +108,8 @@ class Axis:
 
     def indices(self, part: int) -> Indices:
         """Return the global indices of a part, in ascending order."""
-        if self.bounds is not None:
-            return np.arange(self.bounds[part], self.bounds[part + 1])
+        if self.is_contiguous:
+            return np.arange(*self.ends(part))
         blocks = self._blocks(part, Range(0, self.length))
         runs = [np.arange(own.start, own.start + own.count) for own, _ in blocks]
         return np.concatenate(runs) if runs else np.arange(0)
@@ -114,7 +125,11 @@ class Axis:
             yield Range(start, min(self.block, self.length - start)), number * self.block
 
     def owned(self, part: int) -> list[Segment]:
-        """Return the ranges of a part: `place` has the global indices."""
+        """Return the ranges of a part: `place` has the global indices. Copies share them evenly."""
+        if self.has_copies:
+            first, end = block(self.length, self.parts).ends(part)
+            own = Range(first, end - first)
+            return [Segment(own, own)] if own.count else []
         if self.bounds is None and self.block == 1:
             count = self.extent(part)
             return [Segment(Range(0, count), Range(part, count, self.parts))] if count else []
@@ -123,8 +138,8 @@ class Axis:
 
     def segments(self, part: int, wanted: Range) -> list[Segment]:
         """Return a part's share of a range of global indices."""
-        if self.bounds is not None:
-            first, end = self.bounds[part], self.bounds[part + 1]
+        if self.is_contiguous:
+            first, end = self.ends(part)
             if end <= wanted.start or first >= wanted.start + wanted.count * wanted.step:
                 return []
             run = Range(first, end - first)
@@ -164,6 +179,11 @@ def block(length: int, parts: int) -> Axis:
     """Return an axis of `parts` blocks. Sizes differ by at most one index; larger blocks come first."""
     size, rest = divmod(length, parts)
     return Axis(length, parts, tuple(part * size + min(part, rest) for part in range(parts + 1)))
+
+
+def replicated(length: int, parts: int) -> Axis:
+    """Return an axis of which each part has all indices."""
+    return Axis(length, parts, has_copies=True) if parts > 1 else block(length, parts)
 
 
 def irregular(length: int, bounds: Sequence[int]) -> Axis:

@@ -9,8 +9,9 @@ import numpy as np
 
 import atoll
 
-from . import _libraries
-from ._at import At
+from . import _libraries, _replicated
+from ._at import At, summand
+from ._copies import read_only
 from ._functions._moves import select
 from ._layout import Box
 from ._parts import Parts, key_of
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ._array import DistArray
 
 Array = np.ndarray[Any, Any]
+STREAMED = 8 << 20  # bytes from which on a strided put bypasses the cache
 
 
 class Boxes(Parts):
@@ -34,9 +36,8 @@ class Boxes(Parts):
         if isinstance(key, Parts):
             return select(_array(self), _array(key))
         found = self.at[without_masks(key, self.shape)].get() if has_arrays(key) else self._get(key)
-        if isinstance(found, np.ndarray):
-            found.flags.writeable = False  # else a[0][1] = 5 would change a copy, and be lost
-        return found
+        # Else a[0][1] = 5 would change a copy, and be lost.
+        return read_only(found) if isinstance(found, np.ndarray) else found
 
     def _refuse_field(self, name: str) -> NoReturn:
         names = self.dtype.names
@@ -75,7 +76,7 @@ class Boxes(Parts):
         self._library.finish()
 
     def _get(self, box: Any, out: Array | None = None) -> Any:
-        near = self._near(box) if self._library.on_gpu else None
+        near = self._only_owner(box) if self._library.on_gpu else None
         if near is not None:
             found = self._copy_of(*near, out)
             if found is not None:
@@ -107,6 +108,10 @@ class Boxes(Parts):
         found = target.reshape(wanted.visible)
         return found if wanted.visible or not wanted.dropped else found[()]
 
+    def _only_owner(self, box: Any) -> tuple[int, tuple[Any, ...]] | None:
+        """Return the PE that owns all of a box, and the place there; None for boxes of several PEs, and for copies."""
+        return None if self._layout.has_copies else self._near(box)
+
     def _copy_of(self, pe: int, local: tuple[Any, ...], out: Array | None) -> Any:
         """Return a copy of a box within the part of one PE; None if `out` is of another kind or shape."""
         part, its = self._raw[local], self._library
@@ -124,7 +129,7 @@ class Boxes(Parts):
         return found if out is not None or part.shape else found[()]
 
     def _read(self, box: Box, target: Array) -> None:
-        for piece in self._layout.pieces(box):
+        for piece in self._layout.pieces(box, self._me):
             if piece.pe == self._me:
                 target[piece.place] = self._block[piece.local]
             else:
@@ -137,7 +142,7 @@ class Boxes(Parts):
         wanted = self._layout.box(box)
         target = np.empty(wanted.shape, self.dtype)
         self._library.finish()  # the calls have no array of the library
-        for piece in self._layout.pieces(wanted):
+        for piece in self._layout.pieces(wanted, self._me):
             self._library.get(target[piece.place], self._raw[piece.local], piece.pe, team=self._team)
         return np.flip(target, wanted.reversed).reshape(wanted.visible)
 
@@ -147,7 +152,7 @@ class Boxes(Parts):
             return
         its = self._library
         given = its.assigned(value, self.dtype)
-        near = self._near(box)
+        near = self._only_owner(box)
         if near is not None:
             pe, local = near
             part = self._raw[local]
@@ -166,8 +171,11 @@ class Boxes(Parts):
         """Write a box. A GPU may still write when this returns; a barrier of this package waits for it."""
         its = self._library
         for piece in self._layout.pieces(box):
-            there = self._memory.view(piece.pe)
             values = given[piece.place]
+            if values.nbytes >= STREAMED and its is _libraries.HOST and values.dtype == self.dtype:
+                atoll.put(self._raw[piece.local], values, piece.pe, team=self._team)
+                continue
+            there = self._memory.view(piece.pe)
             if there is not None and (its.on_gpu or not its.is_plain(values, self.dtype)):
                 there[piece.local] = values  # one copy, which also converts
             else:
@@ -217,6 +225,11 @@ class Boxes(Parts):
         Unsupported
             If the array is on GPUs, and the operation is not "sum".
         """
+        _replicated.refuse_updates("accumulate", self)
+        if op == "sum" and not isinstance(scale, str) and self._library is _libraries.HOST:
+            given = value if isinstance(scale, int) and scale == 1 else np.multiply(value, scale)
+            if self._add(box, given):
+                return
         accumulate(_array(self), box, value, scale, op, _fitted)
 
     def get_nbi(self, box: Any, out: Array) -> None:
@@ -236,7 +249,7 @@ class Boxes(Parts):
         IndexError
             If the box has a negative step.
         """
-        for part, own, pe in self._pieces_beside("get_nbi", box, "out", out):
+        for part, own, pe in self._pieces_beside("get_nbi", box, "out", out, self._me):
             atoll.get_nbi(own, part, pe, team=self._team)
 
     def put_nbi(self, box: Any, value: Array) -> None:
@@ -261,7 +274,9 @@ class Boxes(Parts):
         for part, own, pe in self._pieces_beside("put_nbi", box, "the value", value):
             atoll.put_nbi(part, own, pe, team=self._team)
 
-    def _pieces_beside(self, call: str, box: Any, name: str, array: Array) -> Iterator[tuple[Any, Any, int]]:
+    def _pieces_beside(
+        self, call: str, box: Any, name: str, array: Array, near: int | None = None
+    ) -> Iterator[tuple[Any, Any, int]]:
         """Yield the pieces of a box in the PEs' parts, those of an array of its shape, and the PEs."""
         wanted, its = self._forward(box, call), self._library
         if tuple(array.shape) != wanted.visible or its.dtype(array) != self.dtype:
@@ -270,7 +285,7 @@ class Boxes(Parts):
                 f"{wanted.visible} of {self.dtype}."
             )
         whole = array[tuple(None if axis in wanted.dropped else slice(None) for axis in range(self.ndim))]
-        for piece in self._layout.pieces(wanted):
+        for piece in self._layout.pieces(wanted, near):
             yield self._raw[piece.local], its.raw(whole[piece.place]), piece.pe
 
     def _forward(self, box: Any, call: str) -> Box:
@@ -308,8 +323,11 @@ class Boxes(Parts):
         DtypeMismatch
             If this dtype is not an integer of 32 or 64 bits, float32 or float64.
         """
+        if isinstance(value, (np.generic, np.ndarray)):
+            value = summand(value, self.dtype).item()
+        _replicated.refuse_updates("fetch_add", self)
         key = key_of(index)
-        near = self._near(key) if len(key) == self.ndim else None
+        near = self._only_owner(key) if len(key) == self.ndim else None
         if near is None or self._raw[near[1]].ndim:
             raise IndexError(
                 f"fetch_add({index}, ...): expected one integer for each of the {self.ndim} axes, in range."

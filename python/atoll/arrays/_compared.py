@@ -17,7 +17,7 @@ import atoll
 
 from .._failures import differing_calls
 from .._job import line_text
-from . import _libraries
+from . import _libraries, _replicated, _settings
 from ._libraries import _numpy_warnings
 from ._teams import _current, _dropped
 from ._teams._exchange import gathered
@@ -36,7 +36,7 @@ _thread = _Thread()
 
 
 def collective(
-    *apart: str, name: str | None = None, on_gpus: bool = False
+    *apart: str, name: str | None = None, on_gpus: bool = False, on_copies: bool = False
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator for functions that all PEs call with the same arguments.
 
@@ -48,18 +48,25 @@ def collective(
         The name of the call in errors; by default that of the function.
     on_gpus
         The function takes arrays on GPUs, too. Others refuse them.
+    on_copies
+        The function takes arrays of which several PEs have the same elements. Others get blocks of them.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
         called = name or function.__name__
 
+        def called_with(arguments: Any, keywords: Any) -> R:
+            if on_copies or not _replicated.exist:
+                return function(*arguments, **keywords)
+            return function(*map(_replicated.in_blocks, arguments), **_replicated.blocks_of(keywords))
+
         @functools.wraps(function)
         def wrapper(*arguments: P.args, **keywords: P.kwargs) -> R:
             if _libraries.others and not on_gpus:
                 require_host(called, arguments, keywords)
             if _thread.is_inside:
-                return function(*arguments, **keywords)
+                return called_with(arguments, keywords)
             # With "**" the keywords are names of the program's own.
             team = team_of(called, arguments, keywords, None if "**" in apart else keywords.get("team"))
             given: Any = arguments
@@ -69,7 +76,7 @@ def collective(
                 kept = {name: keywords[name] for name in wanted if name not in apart}
             else:
                 kept = keywords
-            return compared(called, given, kept, lambda: function(*arguments, **keywords), team)
+            return compared(called, given, kept, lambda: called_with(arguments, keywords), team)
 
         return wrapper
 
@@ -210,7 +217,7 @@ def _compare(name: str, arguments: Any, keywords: Mapping[str, Any], flag: bool)
     """Raise on every PE if two make different calls. Else return True if any PE passed True."""
     words = [_text(value) for value in arguments]
     words += [f"{key}={_text(keywords[key])}" for key in sorted(keywords)]
-    text = f"{name}({', '.join(words)})"
+    text = f"{name}({', '.join(words)}){_settings.text()}"
     number = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=7).digest(), "little")
     mine = np.array([number, -number, flag])
     most = np.empty_like(mine)

@@ -11,7 +11,7 @@ from ._teams import _current
 T = TypeVar("T", bound=_current.OverTeam)
 
 
-@collective(on_gpus=True)
+@collective(on_gpus=True, on_copies=True)
 def to_device(a: T, device: Any, xp: Any = None) -> T:
     """Return a copy of an array whose parts lie on hosts or on GPUs. Collective; each PE copies its part and halo.
 

@@ -38,6 +38,8 @@ def axes_to_draw(a: DistArray) -> tuple[int, ...]:
 
 def runs(axis: Axis) -> list[tuple[int, int, int]]:
     """Return the first ranges of an axis as start, stop and part, in the order of indices."""
+    if axis.has_copies:
+        return [(0, axis.length, 0)] if axis.length else []
     if axis.bounds is not None:
         every = [(*axis.ends(part), part) for part in range(axis.parts)]
         return [run for run in every if run[0] < run[1]][:MOST_RUNS]

@@ -55,6 +55,10 @@ def view_of(its: Layout) -> View:
 
 
 def _require_even(axis: Axis, number: int) -> None:
+    if axis.has_copies:
+        raise atoll.Unsupported(
+            f"a.device(): axis {number} is replicated; use a.local, which has all of its indices, or a.redistribute('block')."
+        )
     if axis.is_contiguous and axis.bounds != blocks_of(axis.length, axis.parts).bounds:
         raise atoll.Unsupported(
             f"a.device(): axis {number} is distributed by bounds, {list(axis.bounds or ())}; kernels find elements of "

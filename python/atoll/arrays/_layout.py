@@ -61,6 +61,22 @@ class Layout:
         """Return the layout of axes without a halo."""
         return cls(axes, ((0, 0),) * len(axes))
 
+    @functools.cached_property
+    def has_copies(self) -> bool:
+        """True if several PEs have the same elements."""
+        return any(axis.has_copies for axis in self.axes)
+
+    def without_copies(self) -> Layout:
+        """The same with blocks along the axes of which each part has all indices."""
+        axes = (_axis.block(axis.length, axis.parts) if axis.has_copies else axis for axis in self.axes)
+        return Layout(tuple(axes), self.halo)
+
+    def copies(self, pe: int) -> Iterator[tuple[int, ...]]:
+        """Yield places in the grid with a copy of each element: the PE's, with other places along replicated axes."""
+        own = self.coordinates(pe)
+        ranges = (range(a.parts) if a.has_copies else (at,) for a, at in zip(self.axes, own, strict=True))
+        return itertools.product(*ranges)
+
     @property
     def has_halo(self) -> bool:
         """True if a part has a row of a neighbour."""
@@ -162,7 +178,7 @@ class Layout:
         """
         if not -len(self.axes) <= axis < len(self.axes):
             raise IndexError(f"axis {axis} is out of bounds for an array of {len(self.axes)} axes.")
-        return axis % len(self.axes)
+        return operator.index(axis) % len(self.axes)
 
     def mesh(self, pe: int) -> tuple[np.ndarray[Any, Any], ...]:
         """Return the global indices of a PE's part, an array for each axis, which broadcast against each other."""
@@ -212,13 +228,14 @@ class Layout:
         axes = zip(self.axes, self.halo, strict=True)
         return tuple((axis.length, axis.parts, axis.bounds, axis.block, low) for axis, (low, _) in axes)
 
-    def pieces(self, box: Box) -> Iterator[Piece]:
-        """Yield the pieces of a box, PE after PE."""
+    def pieces(self, box: Box, near: int | None = None) -> Iterator[Piece]:
+        """Yield the pieces of a box, PE after PE. Of elements with copies it yields all, or one: the nearest to a PE."""
         by_axis = []
-        for axis, wanted, (low, _) in zip(self.axes, box.ranges, self.halo, strict=True):
+        places = self.coordinates(near or 0)
+        for axis, wanted, (low, _), at in zip(self.axes, box.ranges, self.halo, places, strict=True):
             found = [
                 (part, _shifted(segment.local, low), segment.place.slice)
-                for part in range(axis.parts)
+                for part in ((at,) if near is not None and axis.has_copies else range(axis.parts))
                 for segment in axis.segments(part, wanted)
             ]
             by_axis.append(found)
@@ -227,7 +244,7 @@ class Layout:
             yield Piece(self.pe_at(parts), local, place)
 
     def owned(self, pe: int) -> Iterator[tuple[tuple[slice, ...], Box]]:
-        """Yield the boxes that a PE owns, each with its place in the PE's block."""
+        """Yield the boxes that a PE owns, each with its place in the PE's block. Of copies it owns a share."""
         by_axis = [axis.owned(part) for axis, part in zip(self.axes, self.coordinates(pe), strict=True)]
         for choice in itertools.product(*by_axis):
             local = tuple(_shifted(s.local, low) for s, (low, _) in zip(choice, self.halo, strict=True))
@@ -273,7 +290,7 @@ def layout(
     if not lengths:
         raise ValueError("a distributed array has at least one axis; for one number use atoll.zeros(1).")
     kinds = [dist] * len(lengths) if isinstance(dist, str) else list(dist)
-    if len(lengths) == 1 and kinds and not isinstance(kinds[0], (str, Sequence, np.ndarray)):
+    if len(lengths) == 1 and kinds and is_one(kinds[0]):
         kinds = [kinds]  # bounds of the only axis
     if len(kinds) != len(lengths):
         raise ValueError(f"dist has {len(kinds)} entries for {len(lengths)} axes.")
@@ -282,9 +299,19 @@ def layout(
     return Layout(axes, _halo_of(halo, axes))
 
 
+def is_one(given: Any) -> bool:
+    """Return True for one integer, of Python or NumPy; NumPy's may be an array without axes."""
+    return hasattr(given, "__index__") and getattr(given, "ndim", 0) == 0
+
+
+def listed(given: Any) -> list[Any]:
+    """Return a list of one integer, or of several."""
+    return [given] if is_one(given) or not isinstance(given, Iterable) else list(given)
+
+
 def numbers_of(given: int | Iterable[int]) -> tuple[int, ...]:
     """Return a number for each axis, of one number for the only axis or of several."""
-    return tuple(operator.index(n) for n in (given if isinstance(given, Iterable) else (given,)))
+    return tuple(map(operator.index, listed(given)))
 
 
 def _grid_of(
@@ -292,6 +319,12 @@ def _grid_of(
 ) -> tuple[int, ...]:
     fixed = [len(kind) - 1 if not isinstance(kind, str) else 1 if kind == "whole" else 0 for kind in kinds]
     if grid is None:
+        # Copies are made where nothing else is left for the PEs, along the first such axis.
+        is_divided = False
+        for number in sorted(range(len(kinds)), key=lambda number: _is_replicated(kinds[number])):
+            if _is_replicated(kinds[number]) and is_divided:
+                fixed[number] = 1
+            is_divided = is_divided or not fixed[number]
         rest = math.prod(n for n in fixed if n)
         if not rest or n_pes % rest or (n_pes != rest and all(fixed)):
             raise ValueError(
@@ -337,32 +370,41 @@ def best_grid(lengths: Sequence[int], n_pes: int) -> tuple[int, ...]:
     return min(grids(len(lengths), n_pes), key=cost)
 
 
+def _is_replicated(kind: Any) -> bool:
+    return isinstance(kind, str) and kind == "replicated"
+
+
 def _axis_of(length: int, parts: int, kind: Any) -> Axis:
     if not isinstance(kind, str):
         return _axis.irregular(length, kind)
     match = re.fullmatch(r"cyclic(?:\((\d+)\))?", kind)
     if kind in ("block", "whole") or (match and parts == 1):
         return _axis.block(length, parts)
+    if kind == "replicated":
+        return _axis.replicated(length, parts)
     if match:
         return _axis.cyclic(length, parts, int(match[1] or 1))
     raise ValueError(
-        f"dist {kind!r} is not one of 'block', 'cyclic', 'cyclic(SIZE)', 'whole', or a list of bounds."
+        f"dist {kind!r} is not one of 'block', 'cyclic', 'cyclic(SIZE)', 'whole', 'replicated', or a list of bounds."
     )
 
 
 def _halo_of(halo: int | Sequence[int | Width], axes: tuple[Axis, ...]) -> tuple[Width, ...]:
-    given: list[Any] = list(halo) if isinstance(halo, Iterable) else [halo] * len(axes)
+    given = [halo] * len(axes) if is_one(halo) else listed(halo)
     if len(axes) == 1 and len(given) == 2:
         given = [given]  # the pair of the only axis
     if len(given) != len(axes):
         raise ValueError(f"halo has {len(given)} entries for {len(axes)} axes.")
     widths = []
     for number, (width, axis) in enumerate(zip(given, axes, strict=True)):
-        low, high = map(operator.index, width if isinstance(width, Iterable) else (width, width))
+        low, high = map(operator.index, (width, width) if is_one(width) else width)
         if low < 0 or high < 0:
             raise ValueError(f"axis {number}: the halo {width} is negative.")
-        if (low or high) and not axis.is_contiguous:
-            raise ValueError(f"axis {number} is {axis.kind}: only 'block', 'whole' and bounds have a halo.")
+        if (low or high) and (axis.has_copies or not axis.is_contiguous):
+            raise ValueError(
+                f"axis {number} is {axis.kind}: only 'block', 'whole' and bounds have a halo. Give a width for each axis, "
+                "such as halo=[1, 0]."
+            )
         smallest = min(axis.extent(part) for part in range(axis.parts))
         if max(low, high) > smallest:
             raise ValueError(

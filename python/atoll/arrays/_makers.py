@@ -15,6 +15,7 @@ from .._objects import check_pe
 from ._array import DistArray
 from ._compared import are_compared, checksum, collective
 from ._functions._moves import require_keywords
+from ._layout import is_one
 from ._libraries import on_host
 from ._teams import _current
 from ._teams._exchange import gathered
@@ -131,7 +132,7 @@ def arange(
     first, end = (0, start) if stop is None else (start, stop)
     if not step:
         raise ValueError("arange(step=0): a step is another number than 0.")
-    are_integers = all(isinstance(number, (int, np.integer)) for number in (first, end, step))
+    are_integers = all(map(is_one, (first, end, step)))
     if are_integers:
         length = len(range(int(first), int(end), int(step)))
     else:
@@ -230,7 +231,7 @@ def random(
 def _refuse_more(shape: Any, more: tuple[Any, ...]) -> None:
     """Raise a TypeError for arguments without names, as of random(3, 3): the second 3 may be a length or a seed."""
     ways = []
-    if all(isinstance(number, (int, np.integer)) for number in (shape, *more)):
+    if all(map(is_one, (shape, *more))):
         ways.append(f"random({(shape, *more)}) for {1 + len(more)} axes")
     if len(more) == 1:
         ways.append(f"random({shape}, seed={more[0]})")
@@ -242,7 +243,7 @@ def _refuse_more(shape: Any, more: tuple[Any, ...]) -> None:
 
 
 def _require_seed(call: str, seed: Any) -> None:
-    if not isinstance(seed, (int, np.integer)):
+    if not is_one(seed):
         raise TypeError(
             f"{call}(seed={seed!r}): a seed is an integer from 0 on, the same on every PE. For other numbers in each run "
             "pass seed=atoll.bcast_object(secrets.randbits(64))."
@@ -345,7 +346,7 @@ def _compare(given: np.ndarray[Any, Any] | None) -> None:
     )
 
 
-@collective(on_gpus=True)
+@collective(on_gpus=True, on_copies=True)
 def shuffle(array: DistArray, seed: int = 0) -> None:
     """Permute the rows along the first axis in place, by the same permutation for any number of PEs. Collective.
 

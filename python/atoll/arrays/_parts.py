@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +10,10 @@ import numpy as np
 
 import atoll
 
-from . import _libraries
+from . import _libraries, _replicated
+from ._copies import Copy
 from ._kernel_view import View, view_of
-from ._layout import Layout
+from ._layout import Layout, is_one
 from ._memory import Memory, allocate
 from ._teams import _current
 
@@ -28,6 +30,7 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         self, its: Layout, dtype: np.dtype[Any], zero: bool = True, library: _libraries.Library | None = None
     ) -> None:
         self._layout = its
+        _replicated.note(its.has_copies)
         self._library = library = library or _current.library()
         library.require(dtype)
         self._team = team = _current.team()
@@ -36,7 +39,8 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         self._memory = Memory(
             allocate(team, its.block_shape, dtype, zero or its.has_halo, library), its.shape
         )
-        self._place(its.rows, self._memory.raw if library is _libraries.HOST else None, team, self._me)
+        is_simple = library is _libraries.HOST and not its.has_copies
+        self._place(its.rows, self._memory.raw if is_simple else None, team, self._me, Copy)
 
     @property
     def _block(self) -> Any:
@@ -73,7 +77,7 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
     @property
     def team(self) -> atoll.Team:
         """The PEs that have the array; its calls number PEs within this team."""
-        return self._team
+        return self._over
 
     @property
     def grid(self) -> tuple[int, ...]:
@@ -132,7 +136,7 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         Returns
         -------
         int
-            A number within the array's team.
+            A number within the array's team. Of several PEs that have the element it is the first.
 
         Raises
         ------
@@ -206,4 +210,4 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
 
 def key_of(index: Any) -> tuple[Any, ...]:
     """Return one index for each axis as a tuple; an array of one axis takes an integer."""
-    return tuple(index) if isinstance(index, (tuple, list, np.ndarray)) and np.ndim(index) else (index,)
+    return (operator.index(index),) if is_one(index) else tuple(index) if np.ndim(index) else (index,)

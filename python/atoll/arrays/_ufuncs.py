@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import contextvars
 import functools
 import inspect
 import math
@@ -22,6 +21,7 @@ from ._functions._scans import accumulate
 from ._functions._table import function_of
 from ._layout import Layout, layout
 from ._libraries import _numpy_warnings
+from ._settings import MIXED_KINDS, mixed
 from ._teams import _current
 
 if TYPE_CHECKING:
@@ -129,10 +129,6 @@ def _result_dtypes(
     return None if any(dtype.hasobject for dtype in found) else found
 
 
-_KINDS = ("refuse", "redistribute")
-_mixed: contextvars.ContextVar[str] = contextvars.ContextVar("atoll.arrays.mixed_operands", default="refuse")
-
-
 @contextlib.contextmanager
 def mixed_operands(what: str) -> Iterator[None]:
     """Say what operators do with arrays of one shape in different distributions, within a `with` block.
@@ -142,7 +138,7 @@ def mixed_operands(what: str) -> Iterator[None]:
     what
         "refuse", which is so outside: an error. "redistribute": the others are brought to the distribution of the first
         array, or of `out`. That is collective, also with `out` and `+=`, and takes a temporary part for each. All PEs
-        pass the same word.
+        pass the same word; calls compare it, but for those with `out` and `+=`.
 
     Returns
     -------
@@ -154,13 +150,13 @@ def mixed_operands(what: str) -> Iterator[None]:
     ValueError
         If it is another word.
     """
-    if what not in _KINDS:
-        raise ValueError(f"mixed_operands({what!r}): expected one of {', '.join(_KINDS)}.")
-    token = _mixed.set(what)
+    if what not in MIXED_KINDS:
+        raise ValueError(f"mixed_operands({what!r}): expected one of {', '.join(MIXED_KINDS)}.")
+    token = mixed.set(what)
     try:
         yield
     finally:
-        _mixed.reset(token)
+        mixed.reset(token)
 
 
 def _common_layout(name: str, arrays: list[DistArray], strict: bool = False) -> Layout:
@@ -186,7 +182,7 @@ def _common_layout(name: str, arrays: list[DistArray], strict: bool = False) -> 
         return layout(shape, _current.n_pes())
     first = full[0]
     for other in full[1:]:
-        if (strict or _mixed.get() == "refuse") and not first._layout.same_distribution(other._layout):
+        if (strict or mixed.get() == "refuse") and not first._layout.same_distribution(other._layout):
             raise atoll.ShapeMismatch(
                 f"numpy.{name}: {first!r} and {other!r} are distributed in different ways; redistribute one: "
                 "b.redistribute(like=a)."

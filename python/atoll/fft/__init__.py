@@ -20,6 +20,7 @@ from typing import Any
 from ..arrays import DistArray
 from ..arrays._compared import collective
 from ..arrays._functions._moves import roll
+from ..arrays._layout import listed, numbers_of
 from ..arrays._teams import _current
 from . import _line
 from ._plan import Stage, run
@@ -312,7 +313,7 @@ def ifftshift(x: DistArray, axes: Shape = None) -> DistArray:
 
 
 def _shifted(x: DistArray, axes: Shape, sign: int) -> DistArray:
-    numbers = list(range(x.ndim)) if axes is None else [axes] if isinstance(axes, int) else list(axes)
+    numbers = list(range(x.ndim)) if axes is None else listed(axes)
     return roll(x, [sign * (x.shape[axis] // 2) for axis in numbers], numbers)
 
 
@@ -350,11 +351,11 @@ def _arguments(
         raise TypeError(
             f"atoll.fft.{name}: elements of {x.dtype}; expected float32, float64, complex or integers."
         )
-    given = None if s is None else [s] if isinstance(s, int) else list(s)
+    given = None if s is None else list(numbers_of(s))
     if axes is None:
         numbers = list(range(x.ndim))[x.ndim - len(given) if given is not None else 0 :]
     else:
-        numbers = [x._layout.axis_number(axis) for axis in ([axes] if isinstance(axes, int) else axes)]
+        numbers = [x._layout.axis_number(axis) for axis in listed(axes)]
     if len(set(numbers)) != len(numbers) or not numbers:
         raise ValueError(f"atoll.fft.{name}: axes are {axes}; expected one or more, each once.")
     if given is None:

@@ -41,6 +41,25 @@ class Rows:
         """Return the arguments that make the same rows."""
         return self._indptr, self._indices, self._data, self._columns
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the elements."""
+        found: np.dtype[Any] = self._data.dtype
+        return found
+
+    def multiple(self, number: Any, is_divided: bool) -> Rows:
+        """Return the same places with elements that are multiplied or divided by a number."""
+        data = self._data / number if is_divided else self._data * number
+        return Rows(self._indptr, self._indices, data, self._columns)
+
+    def times_transposed(self, x: Array) -> Array:
+        """Return the product of a vector and these rows."""
+        if self._matrix is not None:
+            return np.asarray(self._matrix.T @ x)
+        found = np.zeros(self._columns, np.result_type(self._data, x))
+        np.add.at(found, self._indices, self._data * np.repeat(x, np.diff(self._indptr)))
+        return found
+
     def triplets(self) -> tuple[Array, Array, Array]:
         """Return rows, columns and values of the elements."""
         rows = np.repeat(np.arange(len(self._indptr) - 1), np.diff(self._indptr))
@@ -72,13 +91,14 @@ class Rows:
             out[...] = self.times(x)
 
     def times(self, x: Array) -> Array:
-        """Return the product with a vector."""
+        """Return the product with a vector, or with a matrix."""
         if self._matrix is not None:
             return np.asarray(self._matrix @ x)
-        found = np.zeros(len(self._indptr) - 1, np.result_type(self._data, x))
+        found = np.zeros((len(self._indptr) - 1, *x.shape[1:]), np.result_type(self._data, x))
         filled = np.flatnonzero(np.diff(self._indptr))
         if len(filled):
-            found[filled] = np.add.reduceat(self._data * x[self._indices], self._indptr[filled])
+            data = self._data.reshape((-1,) + (1,) * (x.ndim - 1))
+            found[filled] = np.add.reduceat(data * x[self._indices], self._indptr[filled])
         return found
 
 

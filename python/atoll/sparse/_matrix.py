@@ -19,17 +19,19 @@ from ..arrays._libraries import on_host
 from ..arrays._teams import _current
 from ..arrays._teams._exchange import gathered
 from ..arrays._together import raise_together
+from ._arithmetic import Arithmetic, product_with_matrix
 from ._local import Rows, compressed
 from ._on_gpus import require, rows_on
 
 Array = np.ndarray[Any, Any]
 
 
-class SparseMatrix(_current.OverTeam):
+class SparseMatrix(Arithmetic, _current.OverTeam):
     """A sparse matrix of which each PE has a block of rows in compressed form (CSR).
 
     `A @ x` multiplies by a distributed vector in blocks. It fetches only the entries of x that the PE's rows need,
-    by a plan made here, once. Make matrices by `from_triplets`, `from_rows` or `from_scipy`.
+    by a plan made here, once. `x @ A` is the product with the transpose. `2 * A`, `A + B` and others make new matrices.
+    Make matrices by `from_triplets`, `from_rows` or `from_scipy`.
 
     Parameters
     ----------
@@ -121,34 +123,29 @@ class SparseMatrix(_current.OverTeam):
             f"{first}:{stop} and fetches {len(self._far_columns)} entries{where})"
         )
 
-    def __matmul__(self, x: DistArray) -> DistArray:
-        return self.dot(x)
-
-    __array_ufunc__ = None  # an array of NumPy leaves the product to us, which refuses it
-
     @collective(on_gpus=True)
     def dot(self, x: DistArray, out: DistArray | None = None) -> DistArray:
-        """Return the product with a vector. Collective.
+        """Return the product with a vector or a matrix. Collective.
 
         Parameters
         ----------
         x
-            A distributed vector in blocks, on GPUs if the matrix is. What this call finds there was written before it was
-            called.
+            A distributed vector in blocks, on GPUs if the matrix is. Or a matrix on hosts whose rows are in blocks and
+            whole: `dist=["block", "whole"]`. What this call finds there was written before it was called.
         out
-            A vector in blocks for the result, another one than x; then nothing is allocated.
+            An array distributed as x for the result, another one than x; then nothing is allocated.
 
         Returns
         -------
         DistArray
-            `out`, or a new vector in blocks.
+            `out`, or a new array distributed as x.
 
         Raises
         ------
         TypeError
             If x is not a distributed array.
         ShapeMismatch
-            If x or `out` is not a vector of the right length in blocks, or `out` has another dtype.
+            If x or `out` has another length, or is not in blocks, or `out` has another dtype.
         InvalidArgument
             If x or `out` is on hosts and the matrix on GPUs, or in arrays of another library, or belongs to another team.
 
@@ -157,16 +154,15 @@ class SparseMatrix(_current.OverTeam):
         On GPUs the entries are fetched, and the product is computed, on the library's current stream. If x has a wider
         dtype, each product there takes a copy of the values.
         """
+        if isinstance(x, DistArray) and x.ndim == 2:
+            return product_with_matrix(self, x, out)
         self._check("x", x, self._columns)
         dtype = np.result_type(self.dtype, x.dtype)
         if out is None:
             out = DistArray._of(Layout.bare(self._rows), dtype, zero=False)
         else:
             self._check("out", out, self._rows)
-            if out.dtype != dtype or out is x:
-                raise atoll.ShapeMismatch(
-                    f"A.dot(x, out): out has dtype {out.dtype}; expected another array of {dtype}."
-                )
+            self._check_out(x, out, dtype)
         _current.barrier()
         fetched = self._fetch(x)
         local = out.local
@@ -206,7 +202,13 @@ class SparseMatrix(_current.OverTeam):
         memory, distance = window
         return memory[self._numbers + (self._parts * distance + low)]
 
-    def _check(self, name: str, x: Any, axis: _axis.Axis) -> None:
+    def _check_out(self, x: DistArray, out: DistArray, dtype: np.dtype[Any]) -> None:
+        if out.dtype != dtype or out is x:
+            raise atoll.ShapeMismatch(
+                f"A.dot(x, out): out has dtype {out.dtype}; expected another array of {dtype}."
+            )
+
+    def _check(self, name: str, x: Any, *axes: _axis.Axis) -> None:
         if not isinstance(x, DistArray):
             raise TypeError(
                 f"A.dot(): {name} is {type(x).__name__}, not a distributed array; use atoll.arrays.from_array."
@@ -221,10 +223,16 @@ class SparseMatrix(_current.OverTeam):
                 f"A.dot(): {name} is {x!r}, and the matrix belongs to another team. Bring it there by "
                 "atoll.arrays.redistribute(x, team=t)."
             )
-        if x._layout.axes != (axis,):
+        if x._layout.axes != axes:
+            is_vector = len(axes) == 1
+            way = (
+                "x.redistribute() makes blocks"
+                if is_vector
+                else 'x.redistribute(["block", "whole"]) makes them'
+            )
             raise atoll.ShapeMismatch(
-                f"A.dot(): {name} is {x!r}; expected one axis of {axis.length} elements in blocks; "
-                "x.redistribute() makes blocks."
+                f"A.dot(): {name} is {x!r}; expected {'one axis' if is_vector else 'rows'} of {axes[0].length} "
+                f"{'elements' if is_vector else 'indices, whole,'} in blocks; {way}."
             )
 
     def _triplets(self) -> tuple[Array, Array, Array]:

@@ -1,5 +1,6 @@
 #include "arrays/strided.hpp"
 
+#include "atoll/detail/context_base.hpp"
 #include "atoll/detail/memory_ops.hpp"
 
 #include <cstdint>
@@ -31,11 +32,22 @@ void copy_inner(char* dst, const char* src, const Axis& axis, std::size_t block)
     for (npy_intp i = 0; i < axis.dim; ++i) std::memcpy(dst + i * axis.dst, src + i * axis.src, block);
 }
 
+// Runs of a large copy bypass the cache, as memcpy does from such sizes on: the target is not read before.
+constexpr std::size_t streams_from = 8 << 20, streamed_run = 1024;
+
 void copy_apart(char* dst, const npy_intp* dst_strides, const char* src, const npy_intp* src_strides,
                 const npy_intp* dims, int nd, std::size_t item) {
     CopyPlan plan = plan_copy(dst_strides, src_strides, dims, nd, item);
     if (plan.n == 0) return detail::copy(dst, src, plan.block);
+    std::size_t bytes = plan.block;
+    for (int i = 0; i < plan.n; ++i) bytes *= static_cast<std::size_t>(plan.axes[i].dim);
+    const bool is_streamed = bytes >= streams_from && plan.block >= streamed_run;
     const Axis inner = plan.axes[--plan.n];
+    if (is_streamed)
+        return for_each_block(plan, [&](npy_intp d, npy_intp s) {
+            for (npy_intp i = 0; i < inner.dim; ++i)
+                detail::copy_for_reader(dst + d + i * inner.dst, src + s + i * inner.src, plan.block, 0);
+        });
     for_each_block(plan, [&](npy_intp d, npy_intp s) { copy_inner(dst + d, src + s, inner, plan.block); });
 }
 

@@ -3,6 +3,7 @@
 #include "arrays/box.hpp"
 #include "arrays/far_moves.hpp"
 #include "calls/registry.hpp"
+#include "operations/elements/irregular.hpp"
 
 #include <algorithm>
 #include <cfloat>
@@ -14,12 +15,13 @@
 namespace atl::python {
 namespace {
 
-Spec get_spec, put_spec, place_spec;
+Spec get_spec, put_spec, add_spec, place_spec;
 
 /// The team of an array, its layout, and this PE's block if it lies in memory of the host.
 struct Parts {
     std::vector<BoxAxis> axes;
     Ref memory, team;
+    Ref copies;  ///< the class of what `a[box]` returns, for `a[box] += x`; null for NumPy's own
     const Block* block = nullptr;
     int me = 0;
     bool is_over = false;  ///< freed by the array itself
@@ -31,6 +33,14 @@ struct Parts {
     }
     const Context& context(bool is_put) const {
         static const Spec get_call{"get"}, put_call{"put"};
+        const auto& its = *nb::inst_ptr<PyTeam>(team.get());
+        if (its.which == PyTeam::Which::made && !its.team)
+            fail(ErrorCode::use_after_free,
+                 "%s(): the team of this distributed array was destroyed, so that only this PE's part is "
+                 "left, a.local. "
+                 "Keep a team as long as its arrays, or bring them to another team before: "
+                 "atoll.arrays.redistribute(a, team=t).",
+                 is_put ? "put" : "get");
         return team.get() == g.world_object ? *g.context
                                             : context_slow(is_put ? put_call : get_call, nullptr, team.get());
     }
@@ -85,9 +95,14 @@ void move(const Parts& parts, const Box& box, const Near& near, bool is_put) {
 
 // ---- what the fast way takes
 
-/// True for an array of NumPy's own class whose elements have the block's dtype and are there to be used.
+PyTypeObject* copies_of(const Parts& parts) noexcept {
+    return parts.copies.get() == nullptr ? g.ndarray : reinterpret_cast<PyTypeObject*>(parts.copies.get());
+}
+
+/// True for an array whose elements have the block's dtype and are there to be used. It is of NumPy's own
+/// class, or was returned by `a[box]`.
 bool is_like(const Parts& parts, PyObject* object) {
-    if (Py_TYPE(object) != g.ndarray) return false;
+    if (Py_TYPE(object) != g.ndarray && Py_TYPE(object) != copies_of(parts)) return false;
     PyArrayObject* const array = as_array(object);
     const bool same = PyArray_DESCR(array) == PyArray_DESCR(parts.array()) ||
                       (PyArray_DESCR(array)->type_num == PyArray_DESCR(parts.array())->type_num &&
@@ -162,7 +177,8 @@ PyObject* fast_get(const Parts& parts, PyObject* key, PyObject* out, bool is_rea
     if (nd == 0) return get_element(parts, box);
     PyArray_Descr* const descr = PyArray_DESCR(parts.array());
     Py_INCREF(reinterpret_cast<PyObject*>(descr));
-    Ref made(PyArray_NewFromDescr(g.ndarray, descr, nd, dims, nullptr, nullptr, 0, nullptr));
+    PyTypeObject* const kind = is_read_only ? copies_of(parts) : g.ndarray;
+    Ref made(PyArray_NewFromDescr(kind, descr, nd, dims, nullptr, nullptr, 0, nullptr));
     move(parts, box, Near(PyArray_BYTES(made.array()), PyArray_STRIDES(made.array()), box), false);
     if (is_read_only) PyArray_CLEARFLAGS(made.array(), NPY_ARRAY_WRITEABLE);
     return made.release();
@@ -182,6 +198,74 @@ bool fast_put(const Parts& parts, PyObject* key, PyObject* value) {
     if (!write_number(parts.array(), value, element)) return false;
     move(parts, box, Near(element, strides, box), true);
     return true;
+}
+
+// ---- atomic additions
+
+/// Adds elements one by one, each atomically. `steps` and `strides` are in bytes.
+template <class T>
+void add_all(char* there, const npy_intp* steps, const char* here, const npy_intp* strides,
+             const npy_intp* dims, int nd) {
+    if (nd == 0) {
+        T value;
+        std::memcpy(&value, here, sizeof value);
+        atl::detail::atomic_add(reinterpret_cast<T*>(there), value);
+        return;
+    }
+    for (npy_intp i = 0; i < dims[0]; ++i)
+        add_all<T>(there + i * steps[0], steps + 1, here + i * strides[0], strides + 1, dims + 1, nd - 1);
+}
+
+/// Adds values to a box. False if an owner's memory is not mapped here; then nothing is done.
+template <class T> bool add_to_box(const Parts& parts, const Box& box, const Near& near) {
+    PyArrayObject* const block = parts.array();
+    const Context& ctx = parts.context(true);
+    bool is_near = reinterpret_cast<std::uintptr_t>(PyArray_BYTES(block)) % sizeof(T) == 0;
+    for_each_owner(parts.axes, box,
+                   [&](int pe, const BoxShare*) { is_near = is_near && ctx.map().slot(pe) >= 0; });
+    if (!is_near) return false;
+    for_each_owner(parts.axes, box, [&](int pe, const BoxShare* shares) {
+        npy_intp dims[NPY_MAXDIMS], steps[NPY_MAXDIMS];
+        char *own = PyArray_BYTES(block), *here = near.data;
+        std::size_t span = sizeof(T), n = 1;
+        for (int i = 0; i < box.nd; ++i) {
+            dims[i] = shares[i].count;
+            own += shares[i].local * PyArray_STRIDES(block)[i];
+            here += shares[i].first * near.strides[i];
+            steps[i] = box.ranges[i].step * PyArray_STRIDES(block)[i];
+            span += static_cast<std::size_t>((dims[i] - 1) * steps[i]);
+            n *= static_cast<std::size_t>(dims[i]);
+        }
+        const int slot = ctx.route(own, span, pe);
+        const atl::detail::Measured measured{ctx.job(), ctx.window().counts,
+                                             atl::detail::Measured::Kind::call, "add_at", n * sizeof(T)};
+        ReleaseGil released(n >= releases_gil_from);
+        add_all<T>(ctx.window().at(own, slot), steps, here, near.strides, dims, box.nd);
+    });
+    return true;
+}
+
+/// True if the values were added to the box, each element atomically.
+bool fast_add(const Parts& parts, PyObject* key, PyObject* value) {
+    Box box;
+    if (!parts.exists() || !plain_native(parts.array()) || !row_of(parts.array()).known ||
+        !read_box(parts.axes, key, box))
+        return false;
+    npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS] = {};
+    const int nd = box.shape(dims);
+    alignas(16) char element[16];
+    char* values = element;
+    if (is_like(parts, value)) {
+        if (!broadcast(as_array(value), dims, nd, strides)) return false;
+        values = PyArray_BYTES(as_array(value));
+    } else if (!write_number(parts.array(), value, element)) {
+        return false;
+    }
+    bool is_done = false;
+    const Near near(values, strides, box);
+    const auto add = [&]<class T>(T*) { is_done = add_to_box<T>(parts, box, near); };
+    visit_atomic(row_of(parts.array()).type, add, [] {});
+    return is_done;
 }
 
 // ---- the class
@@ -222,6 +306,15 @@ PyObject* put(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* nam
     });
 }
 
+PyObject* add(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) noexcept {
+    return called("accumulate", [&]() -> PyObject* {
+        const Arguments<2> a(add_spec, args, n, names);
+        const Parts* const parts = parts_of(self);
+        const bool is_done = parts != nullptr && fast_add(*parts, a[0], a[1]);
+        return PyErr_Occurred() ? nullptr : PyBool_FromLong(is_done);
+    });
+}
+
 PyObject* get_item(PyObject* self, PyObject* key) noexcept {
     return called("get", [&]() -> PyObject* {
         static PyObject* const general = name_of("_get_item");
@@ -255,7 +348,7 @@ PyObject* get_row(PyObject* self, Py_ssize_t index) noexcept {
 
 PyObject* place(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) noexcept {
     return called("_place", [&] {
-        const Arguments<4> a(place_spec, args, n, names);
+        const Arguments<5> a(place_spec, args, n, names);
         auto made = std::make_unique<Parts>();
         for (Py_ssize_t i = 0; i < PyTuple_Size(a[0]); ++i) made->axes.emplace_back(PyTuple_GetItem(a[0], i));
         if (given(a[1])) {
@@ -264,6 +357,7 @@ PyObject* place(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* n
         }
         made->team = Ref::borrow(a[2]);
         made->me = int_of(place_spec, "me", a[3]);
+        if (given(a[4])) made->copies = Ref::borrow(a[4]);
         delete std::exchange(reinterpret_cast<Boxes*>(self)->parts, made.release());
         return none();
     });
@@ -365,10 +459,16 @@ IndexError
 ShapeMismatch
     If the value does not broadcast to the box, or is distributed in another way.)"},
     {"_place", with_keywords(place), METH_FASTCALL | METH_KEYWORDS,
-     "_place($self, rows, memory, team, me)\n--\n\n"
-     "Set the layout (Layout.rows), this PE's block (None on GPUs), the team, and this PE's number there."},
+     "_place($self, rows, memory, team, me, copies=None)\n--\n\n"
+     "Set the layout (Layout.rows), this PE's block (None on GPUs), the team, this PE's number there, and "
+     "the "
+     "class of what a[box] returns."},
     {"_end", end, METH_NOARGS,
      "_end($self)\n--\n\nLeave all later calls to the general way: the block is freed."},
+    {"_add", with_keywords(add), METH_FASTCALL | METH_KEYWORDS,
+     "_add($self, box, value)\n--\n\n"
+     "Add to a box, each element atomically. Return False, with nothing done, for what needs the general "
+     "way."},
     {"_near", near, METH_O,
      "_near($self, key, /)\n--\n\n"
      "Return the PE that owns all of a box, and the index of the box in its block.\n\n"
@@ -395,7 +495,9 @@ PyType_Spec type_spec{"atoll._atoll._Boxes", sizeof(Boxes), 0, Py_TPFLAGS_DEFAUL
 void register_boxes(PyObject* module) {
     read_signature(get_spec, "DistArray.get", "(box: Any, out: Any = None) -> Any");
     read_signature(put_spec, "DistArray.put", "(box: Any, value: Any) -> None");
-    read_signature(place_spec, "_place", "(rows: Any, memory: Any, team: Any, me: int) -> None");
+    read_signature(add_spec, "_add", "(box: Any, value: Any) -> bool");
+    read_signature(place_spec, "_place",
+                   "(rows: Any, memory: Any, team: Any, me: int, copies: Any = None) -> None");
     const Ref type(PyType_FromSpec(&type_spec));
     if (PyModule_AddObjectRef(module, "_Boxes", type.get()) < 0) throw Raised{};
 }

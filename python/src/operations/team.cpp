@@ -311,6 +311,9 @@ Unsupported
     team.def(
         "__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> Team"));
     team.def("__exit__", &leave, nb::sig("def __exit__(self, *args: object) -> None"));
+    team.def_prop_ro(
+        "_is_destroyed", [](const PyTeam& t) { return t.which == PyTeam::Which::made && !t.team; },
+        nb::sig("def _is_destroyed(self) -> bool"), "True after `destroy`.");
     team.def(
         "__bool__", [](const PyTeam& t) { return !is_outside(t); }, nb::sig("def __bool__(self) -> bool"),
         "Return False if this PE is not a member of the team that a split returned.");

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import pickle
 import random
 import sys
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import atoll
 import numpy as np
@@ -17,15 +19,26 @@ from distributed import check, equal, main, refused, some_array
 from distributed_boxes import some_box
 
 
+def general_way() -> Any:
+    """Return a context in which boxes are not added to in C++."""
+    return mock.patch.object(DistArray, "_add", lambda self, box, value: False)
+
+
 @check
 def accumulation_loses_nothing(rng: random.Random) -> None:
-    a, whole = some_array(rng, rng.choice(["i8", "f8"]))
-    atoll.barrier_all()
-    box = some_box(rng, a.shape)
-    a.accumulate(box, np.ones(np.shape(whole[box]), whole.dtype), scale=2)
-    atoll.barrier_all()
-    whole[box] += 2 * atoll.n_pes()
-    equal(a.to_numpy(), whole)
+    a, whole = some_array(rng, rng.choice(["i8", "f8", "f4", "u4"]))
+    for _ in range(3):
+        atoll.barrier_all()
+        box = some_box(rng, a.shape)
+        ones = np.arange(np.size(whole[box])).reshape(np.shape(whole[box])).astype(whole.dtype)
+        row = ones[:1] if ones.ndim else ones
+        given = rng.choice([ones, np.repeat(ones[..., None], 2, -1)[..., 0], row, 3, ones.astype("u1") % 5])
+        scale = rng.choice([1, 2])
+        whole[box] += (np.asarray(given) * scale * atoll.n_pes()).astype(whole.dtype)
+        with general_way() if rng.random() < 0.3 else contextlib.nullcontext():
+            a.accumulate(box, given, scale=scale)
+        atoll.barrier_all()
+        equal(a.to_numpy(), whole)
 
 
 @check

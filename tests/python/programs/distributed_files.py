@@ -63,13 +63,13 @@ def files_hold_the_array(rng: random.Random) -> None:
         if atoll.my_pe() == 0:
             equal(np.load(path), whole)
         dist = rng.choice(["block", "cyclic", "cyclic(2)"])
-        found = arrays.load(path, whole.shape, whole.dtype, dist=dist)
+        found = arrays.load(path, whole.shape, whole.dtype, dist=dist, mmap=rng.random() < 0.7)
         equal(found.to_numpy(), whole)
         assert found._layout.axes[0].kind == dist or found.grid[0] == 1
         if atoll.my_pe() == 0:
             np.save(path, np.asfortranarray(whole[::-1].astype(whole.dtype.newbyteorder(">"))))
         atoll.barrier_all()
-        equal(arrays.load(path).to_numpy(), whole[::-1])
+        equal(arrays.load(path, mmap=rng.random() < 0.7).to_numpy(), whole[::-1])
 
 
 @check
@@ -195,7 +195,11 @@ def one_pe_that_fails_is_named_by_all(rng: random.Random) -> None:
 
     if atoll.my_pe() == last:
         _files._fill = cut_short  # as if another program had cut the file
-    raised(ValueError, lambda: arrays.load(path), f"PE {last}: the file was cut short while it was read")
+    raised(
+        ValueError,
+        lambda: arrays.load(path, mmap=False),
+        f"PE {last}: the file was cut short while it was read",
+    )
     _files._fill = fill
 
 

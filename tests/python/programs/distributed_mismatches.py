@@ -18,6 +18,14 @@ v = arrays.from_array(np.arange(4.0))
 A = sparse.from_triplets(*(([0, 1, 2, 3], [1, 2, 3, 0], [1.0] * 4) if me == 0 else ([], [], [])), (4, 4))
 folder = Path(sys.argv[1])
 
+c = arrays.from_array(np.arange(4.0), dist="cyclic")
+
+
+def mixed() -> arrays.DistArray:
+    with arrays.mixed_operands("redistribute" if odd else "refuse"):
+        return v - c
+
+
 DIFFERENT = {
     "mean(": lambda: u.mean(axis=odd),
     "numpy.mean(": lambda: np.mean(u, axis=odd),
@@ -34,6 +42,7 @@ DIFFERENT = {
     "redistribute(": lambda: u.redistribute("cyclic" if odd else "block"),
     "numpy.add(": lambda: v + np.arange(4.0) * odd,
     "numpy.multiply(": lambda: v * (1.0 + odd),
+    "within mixed_operands('redistribute')": mixed,
     "numpy.matmul(": lambda: u @ (np.ones(4) * (odd + 1)),
     "random(": lambda: arrays.random(4, seed=odd),
     "shuffle(": lambda: arrays.shuffle(v, seed=odd),

@@ -66,6 +66,51 @@ def products_are_those_of_dense_matrices(rng: random.Random) -> None:
 
 
 @check
+def matrices_are_added_and_multiplied(rng: random.Random) -> None:
+    rows, columns, width = rng.randint(1, 20), rng.randint(1, 20), rng.randint(1, 4)
+    a, whole = some_matrix(rng, rows, columns)
+    b, more = some_matrix(rng, rows, columns)
+    v, w = (
+        np.arange(rows).astype(rng.choice(["f8", "i8"])),
+        np.arange(columns * width).reshape(columns, width) * 1.0,
+    )
+    x = arrays.from_array(v)
+    equal((x @ a).to_numpy(), v @ whole)
+    eye = np.eye(columns, dtype=whole.dtype)
+    every = arrays.from_array(eye, dist=["block", "whole"])
+
+    def dense(matrix: sparse.SparseMatrix) -> Any:
+        return (matrix @ every).to_numpy()
+
+    for found, wanted in (
+        (a * 2, whole * 2),
+        (np.float64(0.5) * a, whole * 0.5),
+        (a / 4, whole / 4),
+        (-a, -whole),
+        (a + b, whole + more),
+        (a - b, whole - more),
+        (2 * a + b - a, whole + more),
+        (a.T.T, whole),
+    ):
+        assert found.dtype == wanted.dtype and found.shape == whole.shape
+        np.testing.assert_array_equal(dense(found), wanted)
+    halo = [int(columns >= atoll.n_pes()), 1]
+    y = arrays.from_array(w, dist=["block", "whole"], halo=halo)
+    equal((a @ y).to_numpy(), whole @ w)
+    out = arrays.zeros((rows, width), (whole @ w).dtype, dist=["block", "whole"])
+    assert a.dot(y, out) is out
+    equal(out.to_numpy(), whole @ w)
+    cases: list[tuple[Any, str]] = [
+        (lambda: a * x, "unsupported operand"),
+        (lambda: a + 1, "unsupported operand"),
+        (lambda: x @ sparse.from_triplets([], [], [], (rows + 1, 3)), f"of {rows + 1} elements in blocks"),
+        (lambda: a + sparse.from_triplets([], [], [], (rows + 1, 3)), "they must be equal"),
+        (lambda: a @ arrays.from_array(w, dist="cyclic(3)", grid=(1, atoll.n_pes())), "makes them"),
+    ]
+    refused(cases if atoll.n_pes() > 1 else cases[:-1])
+
+
+@check
 def equations_are_solved(rng: random.Random) -> None:
     n = rng.randint(5, 30)
     a, whole = some_matrix(rng, n, n, "f8")

@@ -9,6 +9,7 @@ import numpy as np
 
 import atoll
 
+from .._layout import is_one
 from .._teams import _current
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def axes_of(array: DistArray, axis: Axes) -> tuple[int, ...]:
         return tuple(range(array.ndim))
     given = axis if isinstance(axis, tuple) else (axis,)
     for number in given:
-        if not isinstance(number, (int, np.integer)):
+        if not is_one(number):
             raise TypeError(
                 f"axis is {axis!r}; expected an integer, a tuple of integers, or None for all axes."
             )

@@ -15,7 +15,7 @@ import atoll
 from .. import _axis
 from .._axis import Range
 from .._compared import collective
-from .._layout import Box, Layout
+from .._layout import Box, Layout, listed
 from .._teams import _current
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def roll(a: DistArray, shift: int | Sequence[int], axis: int | Sequence[int] | N
 def _several(axis: int | Sequence[int] | None, ndim: int) -> Sequence[int]:
     if axis is None:
         return range(ndim)
-    return [axis] if isinstance(axis, int) else axis
+    return listed(axis)
 
 
 def _rearranged(a: DistArray, targets: Callable[[int, Range], Iterator[tuple[slice, Range]]]) -> DistArray:

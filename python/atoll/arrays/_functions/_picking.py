@@ -12,8 +12,9 @@ import atoll
 
 from .. import _axis
 from .._compared import collective
-from .._layout import Layout
+from .._layout import Layout, listed, numbers_of
 from .._teams import _current
+from .._teams._exchange import gathered
 from . import _moves
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def take_along_axis(arr: DistArray, indices: Any, axis: int | None = -1) -> Dist
         places[number] = _checked("take_along_axis", indices.local, arr.shape[number])
     except (IndexError, TypeError) as error:
         problem = str(error)
-    for each in atoll.allgather_object(problem, team=_current.team()):
+    for each in gathered(problem):
         if each:
             raise IndexError(each)
     _current.barrier()
@@ -143,7 +144,7 @@ def repeat(a: DistArray, repeats: Any, axis: int | None = None) -> DistArray:
 @collective()
 def tile(A: DistArray, reps: int | Sequence[int]) -> DistArray:
     """Return copies of an array beside each other, in blocks. Collective."""
-    times = [reps] if isinstance(reps, int) else [int(n) for n in reps]
+    times = [int(n) for n in listed(reps)]
     times = [1] * (A.ndim - len(times)) + times
     for _ in range(len(times) - A.ndim):
         A = expand_dims(A, 0)
@@ -189,7 +190,7 @@ def expand_dims(a: DistArray, axis: int | Sequence[int]) -> DistArray:
     """Return a copy with axes of length 1 at some places; nothing moves. Collective."""
     from .._array import DistArray
 
-    given = [axis] if isinstance(axis, int) else axis
+    given = listed(axis)
     ndim = a.ndim + len(given)
     if any(not -ndim <= each < ndim for each in given) or len({each % ndim for each in given}) != len(given):
         raise ValueError(f"expand_dims: axis {axis} for {ndim} axes.")
@@ -207,7 +208,7 @@ def squeeze(a: DistArray, axis: int | Sequence[int] | None = None) -> Any:
     if axis is None:
         wanted = [number for number, n in enumerate(a.shape) if n == 1]
     else:
-        given = [axis] if isinstance(axis, int) else axis
+        given = listed(axis)
         wanted = [a._layout.axis_number(each) for each in given]
     if any(a.shape[number] != 1 for number in wanted):
         raise ValueError(f"squeeze: an axis of {axis} is longer than 1; the shape is {a.shape}.")
@@ -261,7 +262,7 @@ def unstack(x: DistArray, /, *, axis: int = 0) -> tuple[DistArray, ...]:
 @collective()
 def broadcast_to(array: DistArray, shape: int | Sequence[int]) -> DistArray:
     """Return an array that repeats the elements along axes of length 1 and along new ones: a copy, in blocks. Collective."""
-    wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+    wanted = numbers_of(shape)
     missing = len(wanted) - array.ndim
     if missing < 0 or any(n not in (1, m) for n, m in zip(array.shape, wanted[missing:], strict=True)):
         raise atoll.ShapeMismatch(

@@ -11,7 +11,7 @@ import atoll
 
 from .. import _axis
 from .._compared import collective
-from .._layout import Layout, layout
+from .._layout import Layout, is_one, layout
 from .._libraries import on_host
 from .._teams import _current
 
@@ -142,7 +142,7 @@ def norm(a: DistArray, ord: Any = None, axis: Any = None, keepdims: bool = False
     keepdims
         Keep the axis, with length 1.
     """
-    if axis is not None and not isinstance(axis, int):
+    if axis is not None and not is_one(axis):
         raise ValueError(f"norm: axis is {axis!r}; expected one axis or None.")
     if axis is None and a.ndim > 1 and ord not in (None, "fro"):
         raise ValueError(f"norm: ord={ord!r} of a matrix; expected None or 'fro', or an axis.")

@@ -10,6 +10,7 @@ import numpy as np
 import atoll
 
 from .._compared import collective, require_host
+from .._layout import is_one
 from .._teams import _current
 from . import _moves, _picking, _sorting
 
@@ -52,7 +53,11 @@ def quantile(a: DistArray, q: Any, axis: int | None = None, *, keepdims: bool = 
     shape = found[0].shape if found else last.shape
     if keepdims:
         shape = (1,) * a.ndim if axis is None else (*shape[:number], 1, *shape[number:])
-    dtype = ordered.dtype if isinstance(q, (int, float)) else np.result_type(ordered.dtype, wanted.dtype)
+    dtype = (
+        ordered.dtype
+        if isinstance(q, (int, float, np.integer))
+        else np.result_type(ordered.dtype, wanted.dtype)
+    )
     return np.array(found, dtype).reshape(wanted.shape + shape)[()]
 
 
@@ -60,7 +65,7 @@ def percentile(a: DistArray, q: Any, axis: int | None = None, *, keepdims: bool 
     """Return quantiles, of which `q` is from 0 to 100. Collective."""
     return quantile(
         a,
-        q / 100 if isinstance(q, (int, float)) else np.asarray(q, np.float64) / 100,
+        q / 100 if isinstance(q, (int, float, np.integer)) else np.asarray(q, np.float64) / 100,
         axis,
         keepdims=keepdims,
     )
@@ -76,7 +81,7 @@ def average(a: DistArray, axis: Any = None, weights: Any = None, *, keepdims: bo
     if weights is None:
         return a.mean(axis, keepdims=keepdims)
     if np.shape(weights) != a.shape:
-        if not isinstance(axis, int) or np.shape(weights) != (a.shape[axis],):
+        if not is_one(axis) or np.shape(weights) != (a.shape[axis],):
             raise atoll.ShapeMismatch(
                 f"average: weights of shape {np.shape(weights)} for an array of {a.shape}; expected the same, or one axis."
             )

@@ -26,7 +26,7 @@ _CAST = {to + was for to in "biufc" for was in "biufc"}
 class Copies(Boxes):
     """Copies of a whole array. Each is collective."""
 
-    @collective(on_gpus=True)
+    @collective(on_gpus=True, on_copies=True)
     def redistribute(
         self,
         dist: Dist = "block",
@@ -87,7 +87,7 @@ class Copies(Boxes):
         _current.barrier()
         return out
 
-    @collective(on_gpus=True)
+    @collective(on_gpus=True, on_copies=True)
     def to_numpy(self) -> Array:
         """Return the whole array on every PE. Collective.
 
@@ -101,7 +101,7 @@ class Copies(Boxes):
         _current.barrier()
         return found
 
-    @collective(on_gpus=True)
+    @collective(on_gpus=True, on_copies=True)
     def gather(self, root: int = 0) -> Array | None:
         """Return the whole array on PE `root` of the team, and None on the others. Collective.
 
@@ -126,7 +126,7 @@ class Copies(Boxes):
         _current.barrier()
         return found
 
-    @collective(on_gpus=True)
+    @collective(on_gpus=True, on_copies=True)
     def copy(self) -> DistArray:
         """Return a copy of the same distribution. Collective.
 
@@ -136,7 +136,7 @@ class Copies(Boxes):
         """
         return self.astype(self.dtype)
 
-    @collective(on_gpus=True)
+    @collective(on_gpus=True, on_copies=True)
     def astype(self, dtype: Any) -> DistArray:
         """Return a copy of another dtype. Collective.
 

@@ -53,7 +53,10 @@ class Halos(Parts):
         self.finish_halo()
 
     def start_halo(self, border: str | Sequence[str] | None = None, stream: Any = None) -> None:
-        """Send the neighbours their halo. Until `finish_halo`, do not read this PE's halo and do not change `local`.
+        """Send the neighbours their halo. Until `finish_halo`, do not read this PE's halo.
+
+        On hosts `local` may change meanwhile, unless a border reflects: the neighbours get what it had. On GPUs, change it on
+        the same stream.
 
         With a stream it enqueues that, and `finish_halo` continues on the same stream.
 
@@ -90,7 +93,7 @@ class Halos(Parts):
             raise ValueError("finish_halo() without start_halo().")
         self._exchange.finish()
 
-    @collective(on_gpus=True)
+    @collective(on_gpus=True, on_copies=True)
     def map_blocks(
         self,
         function: Callable[..., Array],

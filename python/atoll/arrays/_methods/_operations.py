@@ -8,6 +8,7 @@ import numpy as np
 
 from .._compared import collective
 from .._functions import _moves, _products, _scans, _sorting
+from .._layout import is_one
 from .._teams import _current
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Operations:
         ValueError
             If they are no permutation of the axes.
         """
-        given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+        given = axes[0] if len(axes) == 1 and not is_one(axes[0]) else axes or None
         return _moves.transpose(_this(self), given)
 
     def reshape(self, *shape: Any, **distribution: Any) -> DistArray:
@@ -195,7 +196,7 @@ class Operations:
         left = [n for number, n in enumerate(this.shape) if n != 1 or number not in axes]
         return _moves.reshape(this, left or [1])
 
-    @collective(on_gpus=True)
+    @collective(on_gpus=True, on_copies=True)
     def sort(self, axis: int = -1) -> None:
         """Sort the elements along an axis in place. Collective; `numpy.sort(a)` makes another array.
 
@@ -213,6 +214,9 @@ class Operations:
         """
         this = _this(self)
         ordered = _sorting.sort(this, axis)
+        if this._layout.has_copies:
+            ordered.redistribute(out=this)
+            return
         this.local[...] = ordered.local
         _current.barrier()
 
@@ -238,7 +242,7 @@ class Operations:
         """
         return _sorting.argsort(_this(self), axis)
 
-    @collective(on_gpus=True)
+    @collective(on_gpus=True, on_copies=True)
     def fill(self, value: Any) -> None:
         """Write one value into all elements. Collective; `a[...] = value` of one PE writes all alone.
 

@@ -15,10 +15,12 @@ import numpy as np
 
 import atoll
 
+from .. import _libraries, _mapped
 from .._array import DistArray
 from .._axis import block
 from .._compared import collective
 from .._functions._moves import require_keywords
+from .._layout import numbers_of
 from .._teams import _current
 from .._together import on_first, together
 
@@ -36,7 +38,7 @@ class Header(NamedTuple):
     start: int
 
 
-@collective(on_gpus=True)
+@collective(on_gpus=True, on_copies=True)
 def save(path: str | Path, array: DistArray, *, progress: bool = False) -> None:
     """Write an array of any distribution to a .npy file, which `numpy.load` reads. Collective.
 
@@ -70,7 +72,8 @@ def save(path: str | Path, array: DistArray, *, progress: bool = False) -> None:
     _current.barrier()  # completes what PEs put into the array
     target, part, start = on_first(call, lambda: _begin(path, array))
     try:
-        with _steps(call, progress, array.shape, array.dtype.itemsize) as step, together(call):
+        n = sum(1 for _ in panels(array.shape, array.dtype.itemsize))
+        with _steps(call, progress, n) as step, together(call):
             _write_share(part, array, start, step)
         with together(call):
             if me == 0:
@@ -111,14 +114,13 @@ def _begin(path: str | Path, array: DistArray) -> tuple[Path, Path, int]:
 
 
 @contextlib.contextmanager
-def _steps(call: str, is_shown: bool, shape: tuple[int, ...], itemsize: int) -> Iterator[Callable[[], None]]:
-    """Yield a function that counts a panel of this PE's share, shown by a bar of all PEs if asked. Collective."""
+def _steps(call: str, is_shown: bool, steps: int) -> Iterator[Callable[[], None]]:
+    """Yield a function that counts one of this PE's steps, shown by a bar of all PEs if asked. Collective."""
     if not is_shown:
         yield lambda: None
         return
     if _current.team() != atoll.WORLD:
         raise ValueError(f"{call}: progress=True shows the steps of all PEs, and this is a smaller team.")
-    steps = sum(1 for _ in panels(shape, itemsize))
     bar: atoll.progress[None] = atoll.progress(total=steps, desc=call, unit="step")
     with bar:
         yield bar.update
@@ -157,11 +159,12 @@ def load(
     dtype: Any = None,
     *,
     progress: bool = False,
+    mmap: bool = True,
     **distribution: Any,
 ) -> DistArray:
     """Return the array of a .npy file, of any number of PEs and any distribution. Collective.
 
-    Each PE reads an equal share of the file, consecutive elements, and puts them where they belong.
+    Each PE maps the file into memory, and copies its part.
 
     Parameters
     ----------
@@ -171,6 +174,9 @@ def load(
         What the file must have; by default anything.
     progress
         Show a bar of all PEs' steps of 16 MB, as `atoll.progress`; for arrays of all PEs.
+    mmap
+        False: each PE reads an equal share of the file, consecutive elements, and puts them where they belong. A mapped
+        file that another process cuts short meanwhile ends the job by SIGBUS, and this way raises an error.
     distribution
         grid, dist, halo and team of `DistArray`.
 
@@ -190,15 +196,21 @@ def load(
 
     Notes
     -----
-    Each PE needs 16 MB of memory besides the array.
+    Each PE needs 16 MB of memory besides the array. Each element is copied once from the mapped file.
     """
     require_keywords("load", distribution)
     call = f"load({str(path)!r})"
     header = on_first(call, lambda: _header(path))
     check(call, header.shape, header.dtype, shape, dtype)
     made = DistArray(header.shape, header.dtype.newbyteorder("="), **distribution)
-    with _steps(call, progress, _in_file(header), header.dtype.itemsize) as step, together(call):
-        _read_share(path, header, made, step)
+    itemsize = header.dtype.itemsize
+    is_mapped = mmap and made._library is _libraries.HOST
+    n = _mapped.count(made, PANEL_BYTES) if is_mapped else sum(1 for _ in panels(_in_file(header), itemsize))
+    with _steps(call, progress, n) as step, together(call):
+        if is_mapped:
+            _mapped.read(path, header, made, PANEL_BYTES, step)
+        else:
+            _read_share(path, header, made, step)
     _current.barrier()
     return made
 
@@ -237,7 +249,7 @@ def check(
     asked_dtype: Any,
 ) -> None:
     """Raise unless a file has the shape and dtype that were asked for, if any."""
-    wanted = shape if asked is None else (asked,) if isinstance(asked, int) else tuple(asked)
+    wanted = shape if asked is None else numbers_of(asked)
     if wanted != shape:
         raise atoll.ShapeMismatch(f"{call}: the file has shape {shape}; expected {wanted}.")
     native = dtype.newbyteorder("=")

@@ -24,6 +24,22 @@ _thread = _Thread()
 class OverTeam:
     """Base of what lies over a team, which its attribute `_team` names once it is made: arrays and sparse matrices."""
 
+    _over: atoll.Team
+
+    @property
+    def _team(self) -> atoll.Team:
+        """The team, for calls of other PEs; an error if it is destroyed."""
+        if self._over._is_destroyed:
+            raise atoll.UseAfterFree(
+                f"the team of this {type(self).__name__} was destroyed, so that only this PE's part is left. Keep a team as "
+                "long as its arrays, or bring them to another team before: atoll.arrays.redistribute(a, team=t)."
+            )
+        return self._over
+
+    @_team.setter
+    def _team(self, team: atoll.Team) -> None:
+        self._over = team
+
     if TYPE_CHECKING:
 
         def _copy_on(self, to: _libraries.Library) -> Any:

@@ -85,7 +85,7 @@ def expanded(key: tuple[Any, ...], shape: tuple[int, ...], library: _libraries.L
     return found
 
 
-@collective(name="a[mask] = b", on_gpus=True)
+@collective(name="a[mask] = b", on_gpus=True, on_copies=True)
 def put_chosen(a: DistArray, mask: DistArray, values: DistArray) -> None:
     """Write distributed values, one axis in C order, to the elements where a mask is True. Collective.
 
@@ -106,7 +106,9 @@ def put_chosen(a: DistArray, mask: DistArray, values: DistArray) -> None:
     flat = reshape(mask, -1) if mask.ndim > 1 else mask
     ranks = accumulate(flat, np.add, 0, np.int64)
     if mask.ndim > 1:
-        ranks = reshape(ranks, a.shape).redistribute(like=a)
+        ranks = reshape(ranks, a.shape)
+    if not ranks._layout.same_distribution(a._layout):
+        ranks = ranks.redistribute(like=a)
     where = mask.local
     chosen = values.at[ranks.local[where] - 1].get()
     a.barrier()

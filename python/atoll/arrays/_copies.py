@@ -1,0 +1,59 @@
+"""The class of `a[box]` on hosts: read-only arrays, whose in-place operators return new arrays for `a[box] += x`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+class Copy(np.ndarray[Any, Any]):
+    """A read-only copy of a box: a NumPy array but for its in-place operators, which return NumPy's own, changed.
+
+    Python carries out `a[box] += x` in three steps: it reads the box, adds, and writes the result to `a[box]`. Writes to
+    elements of the copy itself would be lost, so they are NumPy's error. Results of computations are NumPy's own arrays.
+    """
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return array.view(np.ndarray) if array.ndim else array[()]
+
+    def __repr__(self) -> str:
+        return repr(self.view(np.ndarray))
+
+    def copy(self, order: Any = "C") -> Any:
+        """Return an ordinary array of NumPy with the elements."""
+        return self.view(np.ndarray).copy(order)
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        return self.view(np.ndarray).__reduce__()
+
+
+def read_only(found: np.ndarray[Any, Any]) -> Copy:
+    """Return a new array as a copy that refuses writes."""
+    found.flags.writeable = False
+    return found.view(Copy)
+
+
+def _in_place(operation: Callable[[Any, Any], Any]) -> Callable[[Copy, Any], Any]:
+    def changed(self: Copy, other: Any) -> Any:
+        if self.flags.writeable:  # as from numpy.empty_like(a[box])
+            operation(self.view(np.ndarray), other)
+            return self
+        return operation(np.array(self), other)
+
+    return changed
+
+
+for _name in (
+    *("iadd", "isub", "imul", "imatmul", "itruediv", "ifloordiv", "imod", "ipow"),
+    *("ilshift", "irshift", "iand", "ixor", "ior"),
+):
+    setattr(Copy, f"__{_name}__", _in_place(getattr(operator, _name)))
