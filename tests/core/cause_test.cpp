@@ -200,8 +200,9 @@ TEST_F(UnsetWord, TheHolderOfALockOfTheProgram) {
     pe(3).wait.compare = common::compared_by_program;
     for (const int number : {0, 2, 3}) write(number, {64, 0, 3, UpdateKind::set});
     write(1, {64, 2, 3, UpdateKind::set});
-    EXPECT_EQ(cause(), "PE 1 last set the awaited word to 2, and PE 0,2,3 last set it to 0; PE 3 waits in a loop "
-                       "of atomic_compare_swap, and every PE waits: none is left that could set it");
+    EXPECT_EQ(cause(),
+              "PE 1 last set the awaited word to 2, and PE 0,2,3 last set it to 0; PE 3 waits in a loop "
+              "of atomic_compare_swap, and every PE waits: none is left that could set it");
     EXPECT_EQ(find_cause(doing).pes, (std::vector{1, 3}));
     write(2, {64, 2, 3, UpdateKind::set});  // a second PE of that value, or a third value: no blame
     pe(2).writes.erase(pe(2).writes.begin());
@@ -220,9 +221,10 @@ TEST_F(UnsetWord, APolledWordOfAnotherPe) {
               "PE 3 waits in a loop of atomic_fetch (PE 0 last set it to 1; PE 1,2 are not known to have "
               "updated it), and every PE waits: none is left that could set it");
     pe(2).writes_lost = true;
-    EXPECT_EQ(cause(),
-              "PE 3 waits in a loop of atomic_fetch (PE 0 last set it to 1), and every PE waits: none is left "
-              "that could set it");
+    EXPECT_EQ(
+        cause(),
+        "PE 3 waits in a loop of atomic_fetch (PE 0 last set it to 1), and every PE waits: none is left "
+        "that could set it");
 }
 
 /// Each PE adds to the next one's word, one of them fewer times.
@@ -233,7 +235,9 @@ TEST_F(UnsetWord, AnAdditionLessThanOfOthers) {
     }
     signal(3, 0, 1, true);
     pe(3).signals.back().count = 5;
-    EXPECT_EQ(cause(), fault("PE 2 has updated the awaited word 4 times, where PE 0,1,3 have updated other PEs' 5 times"));
+    EXPECT_EQ(
+        cause(),
+        fault("PE 2 has updated the awaited word 4 times, where PE 0,1,3 have updated other PEs' 5 times"));
 }
 
 TEST_F(UnsetWord, ItsOnlySenderIsWaitedFor) {

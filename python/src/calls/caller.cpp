@@ -48,7 +48,8 @@ std::string compared_call(PyFrameObject* frame) {
 
 /// The name of a frame's function, if users call it and it makes calls of its own: "exchange_halo".
 std::string operation_of(PyFrameObject* frame, std::string_view module) {
-    static constexpr std::string_view groups[] = {"atoll.arrays", "atoll.fft", "atoll.sparse", "atoll._objects"};
+    static constexpr std::string_view groups[] = {"atoll.arrays", "atoll.fft", "atoll.sparse",
+                                                  "atoll._objects"};
     if (module == "atoll.arrays._compared") return compared_call(frame);
     if (module == "atoll.arrays._ufuncs") return {};
     if (std::ranges::none_of(groups, [&](std::string_view group) { return module.starts_with(group); }))

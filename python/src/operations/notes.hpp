@@ -35,11 +35,13 @@ inline void note_put(const Context& ctx, PyArrayObject* dst, const Extent& targe
 
 /// The program has looked at an element of team PE `pe`, which was `found`, and changed nothing. `loop` names
 /// repetitions. A word of floating-point numbers is no flag or counter.
-template <class T> void note_poll(const Context& ctx, const char* loop, const T* element, T found, int pe) noexcept {
+template <class T>
+void note_poll(const Context& ctx, const char* loop, const T* element, T found, int pe) noexcept {
     if (!core::polls_are_watched.load(std::memory_order_relaxed)) [[likely]]
         return;
     if constexpr (std::is_integral_v<T>)
-        core::note_poll(ctx.job(), loop, element, sizeof(T), ctx.world_pe(pe), static_cast<std::uint64_t>(found));
+        core::note_poll(ctx.job(), loop, element, sizeof(T), ctx.world_pe(pe),
+                        static_cast<std::uint64_t>(found));
 }
 
 /// `operation` has been applied to an element.

@@ -214,7 +214,8 @@ PeStacks python_stacks(const std::string& written) {
         const std::string site = python_site(line);
         const bool is_ours = line.find("/atoll/") != std::string::npos;
         const bool is_command = line.find("\"<string>\"") != std::string::npos;  // of python -c
-        if (is_current && is_ours && line.find("/atoll/_pool_pe.py\"") != std::string::npos) is_in_pool = true;
+        if (is_current && is_ours && line.find("/atoll/_pool_pe.py\"") != std::string::npos)
+            is_in_pool = true;
         std::string& found = is_standard(line) ? standard_site : stacks.site;
         if (is_current && !is_ours && found.empty() && !(is_command && is_in_pool)) found = site;
         stacks.text += "  " + line + "\n";
@@ -330,7 +331,8 @@ std::vector<common::PeDoing> settled(const common::BoardView& board) {
 /// PEs that have been asked for their stacks and only poll a word show that soon. They then count as waiting.
 void show_polls(const common::BoardView& board, const std::vector<int>& asked,
                 std::vector<common::PeDoing>& doing) {
-    if (std::none_of(doing.begin(), doing.end(), [](const common::PeDoing& one) { return one.waits; })) return;
+    if (std::none_of(doing.begin(), doing.end(), [](const common::PeDoing& one) { return one.waits; }))
+        return;
     constexpr int most_looks = 20;
     constexpr auto between = std::chrono::milliseconds(10);
     for (int look = 0; look < most_looks; ++look) {

@@ -133,8 +133,8 @@ std::string value_text(const WaitCopy& wait) {
     // Signed: -1 is a more likely value of a flag than 2^64 - 1.
     const std::string found = "found " + std::to_string(static_cast<std::int64_t>(wait.found));
     if (wait.compare == compared_by_program) return found;
-    return found + ", waiting for " +
-           compare_sign(wait.compare) + " " + std::to_string(static_cast<std::int64_t>(wait.expected));
+    return found + ", waiting for " + compare_sign(wait.compare) + " " +
+           std::to_string(static_cast<std::int64_t>(wait.expected));
 }
 
 std::string wait_text(const WaitCopy& wait, const std::vector<int>& awaited) {
@@ -370,7 +370,10 @@ std::string table_of(const std::vector<PeDoing>& doing, const std::vector<int>& 
     for (std::size_t pe = 0; pe < doing.size(); ++pe) {
         const bool waits = doing[pe].waits;
         const double seconds = doing[pe].seconds;
-        const std::string text = doing[pe].text + (doing[pe].site.empty() ? "" : (doing[pe].site == idle_in_pool ? ", " : ", at ") + doing[pe].site);
+        const std::string text =
+            doing[pe].text + (doing[pe].site.empty()
+                                  ? ""
+                                  : (doing[pe].site == idle_in_pool ? ", " : ", at ") + doing[pe].site);
         auto group = std::find_if(groups.begin(), groups.end(),
                                   [&](const Group& g) { return g.text == text && g.waits == waits; });
         if (group == groups.end())

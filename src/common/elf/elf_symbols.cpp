@@ -32,7 +32,8 @@ std::string short_name(const std::string& name) {
     int depth = 0;
     for (std::size_t i = 0; i < name.size(); ++i) {
         const bool is_operator = name.substr(0, i).ends_with("operator") || name.substr(0, i).ends_with("->");
-        const bool opens = !is_operator && (name[i] == '<' || name[i] == '('), closes = name[i] == '>' || name[i] == ')';
+        const bool opens = !is_operator && (name[i] == '<' || name[i] == '('),
+                   closes = name[i] == '>' || name[i] == ')';
         if (closes && depth > 0) --depth;
         if (depth == 0) text += name[i];
         if (opens && depth++ == 0) text += left_out;

@@ -224,8 +224,9 @@ std::optional<WordUpdates> holder_of_word(const Known& known, const std::vector<
         }
     }
     if (holder < 0 || others.empty()) return std::nullopt;
-    return fault(holder, "last set the awaited word to " + std::to_string(static_cast<std::int64_t>(known.wait().found)) +
-                             ", and PE " + common::pe_ranges(others) + " last set it to " +
+    return fault(holder, "last set the awaited word to " +
+                             std::to_string(static_cast<std::int64_t>(known.wait().found)) + ", and PE " +
+                             common::pe_ranges(others) + " last set it to " +
                              std::to_string(static_cast<std::int64_t>(*released)));
 }
 
@@ -287,7 +288,8 @@ int only_updater(const std::vector<PeDoing>& doing, int waiting) {
     if (known.has_lost() || updates.size() != 1 || updates[0].pe == waiting) return -1;
     const UpdateSeen& seen = updates[0].seen;
     // One addition to a counter: any other PE may owe one, too.
-    if (!known.uses_signals() && seen.kind == UpdateKind::add && seen.count < 2 && known.n_pes() > 2) return -1;
+    if (!known.uses_signals() && seen.kind == UpdateKind::add && seen.count < 2 && known.n_pes() > 2)
+        return -1;
     if (!known.uses_signals() && seen.kind != UpdateKind::add && seen.count < 2) return -1;
     if (!stray_update(known).text.empty()) return -1;
     const std::optional<Alike> alike = updates_alike(known, updates);

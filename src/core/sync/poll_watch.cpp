@@ -21,7 +21,8 @@ namespace {
 
 /// Polls of one word in a row that make a loop.
 constexpr std::uint64_t least_polls = 4;
-/// A program only polls if it needs little of its thread's CPU time for one poll. Others' load does not count.
+/// A program only polls if it needs little of its thread's CPU time for one poll. Others' load does not
+/// count.
 constexpr std::uint64_t most_cpu_ns = 200'000;
 constexpr std::uint64_t refresh_ns = 100'000'000;
 /// Polls are watched for this long after a request.
@@ -39,7 +40,8 @@ class Loop {
     void poll(JobState& job, const char* operation, const void* word, std::size_t bytes, int world_pe,
               std::uint64_t found) {
         const std::uint64_t now = common::now_ns();
-        if (word != reason_.word || world_pe != world_pe_ || found != found_) begin(word, world_pe, found, now);
+        if (word != reason_.word || world_pe != world_pe_ || found != found_)
+            begin(word, world_pe, found, now);
         ++polls_;
         if (polls_ < least_polls || now - shown_ns_ < refresh_ns) return;
         if ((thread_cpu_ns() - cpu_ns_) / polls_ > most_cpu_ns) return end();

@@ -21,8 +21,8 @@ void watch_polls(JobState& job) noexcept;
 /// Call before the job ends. A forked child does not write to the parent's board.
 void forget_polls(const JobState& job, bool is_forked) noexcept;
 
-/// The program looks at a word, and changes nothing. `operation` is a literal. `word` is this PE's copy of the
-/// word, which was `found` on PE `world_pe`. Shows a loop of such polls on the job board.
+/// The program looks at a word, and changes nothing. `operation` is a literal. `word` is this PE's copy of
+/// the word, which was `found` on PE `world_pe`. Shows a loop of such polls on the job board.
 ATOLL_API void note_poll(JobState& job, const char* operation, const void* word, std::size_t bytes,
                          int world_pe, std::uint64_t found) noexcept;
 

@@ -39,7 +39,8 @@ namespace {
 std::optional<common::DataSymbol> static_object(const JobState& job, const void* word) {
     const detail::Window& window = job.window();
     if (window.heap_holds(word, 1) || !window.holds(word, 1)) return std::nullopt;
-    return common::data_symbol("/proc/self/exe", reinterpret_cast<std::uintptr_t>(word) - window.statics.image);
+    return common::data_symbol("/proc/self/exe",
+                               reinterpret_cast<std::uintptr_t>(word) - window.statics.image);
 }
 
 std::string static_name(const JobState& job, const void* word) {
@@ -47,7 +48,8 @@ std::string static_name(const JobState& job, const void* word) {
     if (!object) return {};
     const std::uint64_t at = (place_of(job, word) & ~common::static_place) - object->offset;
     if (at == 0) return object->name;
-    return "byte " + std::to_string(at) + " of the " + std::to_string(object->bytes) + " bytes of " + object->name;
+    return "byte " + std::to_string(at) + " of the " + std::to_string(object->bytes) + " bytes of " +
+           object->name;
 }
 
 }  // namespace
