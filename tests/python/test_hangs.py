@@ -302,7 +302,7 @@ ABSENT = {
         3,
         """
         for i in range(50):
-            while atoll.atomic_compare_swap(x, 0, me + 1, 0, index=0) != 0: time.sleep(0.001)
+            while atoll.atomic_compare_swap(x, 0, me + 1, 0, index=0) != 0: pass
             if me == 2: break
             atoll.atomic_set(x, 0, 0, index=0)
         atoll.barrier_all()
