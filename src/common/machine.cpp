@@ -14,15 +14,21 @@
 namespace atl::common {
 namespace {
 
-int cpus_by_affinity() {
+/// The CPUs of a process, 0 being this one.
+int cpus_by_affinity(pid_t process) {
     // The kernel refuses sets smaller than its own, so grow until it accepts.
     for (int cpus = 1024; cpus <= 1 << 20; cpus *= 4) {
         std::vector<cpu_set_t> set(static_cast<std::size_t>(cpus) / CPU_SETSIZE);
         const std::size_t bytes = set.size() * sizeof(cpu_set_t);
-        if (sched_getaffinity(0, bytes, set.data()) == 0) return CPU_COUNT_S(bytes, set.data());
+        if (sched_getaffinity(process, bytes, set.data()) == 0) return CPU_COUNT_S(bytes, set.data());
         if (errno != EINVAL) break;
     }
-    return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+    return process == 0 ? static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) : 0;
+}
+
+int within_quota(int cpus) {
+    const double quota = std::ceil(cgroup_limits().cpus);
+    return std::max(quota < cpus ? static_cast<int>(quota) : cpus, 1);
 }
 
 }  // namespace
@@ -42,10 +48,12 @@ std::uint64_t available_memory_bytes() {
     return std::min(machine, cgroup_limits().memory_left_bytes);
 }
 
-int usable_cpus() {
-    const double quota = std::ceil(cgroup_limits().cpus);
-    const int affinity = std::max(cpus_by_affinity(), 1);
-    return quota < affinity ? std::max(static_cast<int>(quota), 1) : affinity;
+int usable_cpus() { return within_quota(cpus_by_affinity(0)); }
+
+int usable_cpus_of_job() {
+    const pid_t parent = ::getppid();
+    constexpr pid_t init = 1;
+    return within_quota(std::max(cpus_by_affinity(0), parent > init ? cpus_by_affinity(parent) : 0));
 }
 
 std::uint64_t default_heap_bytes(int host_pes) {

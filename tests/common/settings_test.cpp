@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <sched.h>
 #include <string>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
@@ -239,6 +241,25 @@ TEST(Machine, HasMemoryAndCpus) {
     EXPECT_EQ(default_heap_bytes(4), memory_limit_bytes() / 2 / 4);
     EXPECT_EQ(default_heap_bytes(0), memory_limit_bytes() / 2);
     EXPECT_GT(available_memory_bytes(), 0u);
+}
+
+TEST(Machine, CountsTheCpusOfALauncherThatBindsItsProcesses) {
+    const int cpus = usable_cpus();
+    const pid_t child = ::fork();
+    if (child == 0) {
+        cpu_set_t all, one;
+        if (sched_getaffinity(0, sizeof all, &all) != 0) _exit(1);
+        CPU_ZERO(&one);
+        int first = 0;
+        while (!CPU_ISSET(first, &all)) ++first;
+        CPU_SET(first, &one);
+        if (sched_setaffinity(0, sizeof one, &one) != 0) _exit(2);
+        _exit(usable_cpus() != 1 ? 3 : usable_cpus_of_job() != cpus ? 4 : 0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace

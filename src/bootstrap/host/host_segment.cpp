@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bootstrap/fail.hpp"
+#include "common/machine.hpp"
 
 namespace atl::bootstrap {
 
@@ -53,7 +54,8 @@ MappedBoard MappedBoard::create_shared(int n_pes, common::Fd& fd) {
     if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
         throw_system("The job board could not be sized");
     MappedBoard board(fd.get(), bytes);
-    BoardView::create(board.memory_, n_pes);
+    // Launchers that are not ours bind each process to a core of its own: the PE's count would be 1.
+    BoardView::create(board.memory_, n_pes).header().usable_cpus = common::usable_cpus_of_job();
     board.shown_ = common::Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
     return board;
 }
