@@ -1,5 +1,7 @@
 #include "front/new_job.hpp"
 
+#include "common/recorder/stack_area.hpp"
+#include "core/sync/poll_watch.hpp"
 #include "stream/kernels/kernel_control.hpp"
 #include "stream/stream_servers.hpp"
 
@@ -19,6 +21,12 @@ class Library final : public core::UpperLayers {
     }
     void release_kernels(core::TeamState& team) const noexcept override {
         stream::release_kernel_control(team);
+    }
+    void started(core::JobState& job) const noexcept override {
+        if (common::offered_stacks() != nullptr) core::watch_polls(job);
+    }
+    void ends(const core::JobState& job, bool is_forked) const noexcept override {
+        core::forget_polls(job, is_forked);
     }
 };
 

@@ -585,19 +585,5 @@ TEST_F(HangCause, TheReportBeginsWithTheCauseAndThePeAtFault) {
         << report;
 }
 
-/// Sites of C and C++ end with a function, those of Python with the user's call of distributed arrays.
-TEST(PlacedText, NamesTheCallOfTheUserFirst) {
-    EXPECT_EQ(placed_text("barrier", ""), "barrier");
-    EXPECT_EQ(placed_text("barrier", "x.py:8"), "barrier at x.py:8");
-    EXPECT_EQ(placed_text("barrier()", "solve.c:8 (main+0x4f)"), "barrier() at solve.c:8 (main+0x4f)");
-    EXPECT_EQ(placed_text("barrier()", "main+0x4f (program)"), "barrier() at main+0x4f (program)");
-    const std::string text = placed_text("reduce(bytes=8, op=max)", "/home/x.py:8 (sum)");
-    EXPECT_EQ(text, "sum at /home/x.py:8 (its reduce(bytes=8, op=max))");
-    EXPECT_EQ(split_placed(text),
-              std::pair(std::string("reduce(bytes=8, op=max)"), std::string("/home/x.py:8 (sum)")));
-    EXPECT_EQ(split_placed("barrier() at x.c:8 (main+0x4f)"),
-              std::pair(std::string("barrier()"), std::string("x.c:8 (main+0x4f)")));
-}
-
 }  // namespace
 }  // namespace atl::core

@@ -39,6 +39,7 @@ RUN_BY = {
     ],
     "docs/testing.md": ["tests/python/test_pytest_plugin.py"],
     "docs/torch.md": ["tests/torch/blocks.py"],
+    "docs/torch-triton.md": ["tests/torch/blocks.py"],
     "docs/tutorial.md": ["tests/python/test_examples.py", "tests/packaging/test_packaging.py"],
 }  # fmt: skip
 # How a test names a page: "docs/slow.md", "slow.md", or "slow" as an argument.

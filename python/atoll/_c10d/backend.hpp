@@ -65,8 +65,8 @@ class AtollBackend : public c10d::Backend {
     at::Tensor allocateTensor(long size, at::TensorOptions options) override;
     bool supportsTensorAlloc(c10::DeviceIndex device) override;
 
-    /// Before 2.15 PyTorch takes any backend that can split for one of the group that it makes, so it refuses
-    /// groups of NCCL beside ours. Its `split_group` knows PyTorch's own backends only, so nothing is lost.
+    /// Before 2.15 PyTorch splits any backend that can split, so it would refuse groups of NCCL beside ours.
+    /// Its `split_group` knows PyTorch's own backends only, so nothing is lost.
     bool supportsSplitting() const override {
         return TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 15);
     }

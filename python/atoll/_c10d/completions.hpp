@@ -18,7 +18,7 @@ namespace atoll_c10d {
 /// its own depth, since the thread comes to that after it. It may wait for the work instead: a thread that
 /// waits for a work completes its future itself, unless that has begun.
 ///
-/// A callback that is added late runs in the thread that adds it. So callbacks of `then` also have turns
+/// A callback that is added late runs in its caller's thread. So callbacks of `then` also have turns
 /// (turns.hpp): they begin operations in the order in which they were added, in whatever thread they run.
 class Completions {
     struct Place;

@@ -9,5 +9,5 @@ mixed: contextvars.ContextVar[str] = contextvars.ContextVar("atoll.arrays.mixed_
 
 
 def text() -> str:
-    """Return the settings that are not the usual ones, as a part of the text by which calls are compared."""
+    """Return the unusual settings, as a part of the text by which calls are compared."""
     return "" if mixed.get() == "refuse" else f" within mixed_operands({mixed.get()!r})"

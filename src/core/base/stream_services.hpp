@@ -59,6 +59,10 @@ class UpperLayers {
     virtual std::shared_ptr<device::Watch> host_watch(JobState& job) const = 0;
     /// Frees a team's memory for kernels on this PE. No member may use it any more.
     virtual void release_kernels(TeamState& team) const noexcept = 0;
+    /// The job has started.
+    virtual void started(JobState& job) const noexcept = 0;
+    /// The job ends, or is the copy in a forked child, which must not change what it shares with its parent.
+    virtual void ends(const JobState& job, bool is_forked) const noexcept = 0;
 };
 
 }  // namespace atl::core

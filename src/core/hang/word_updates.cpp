@@ -203,8 +203,8 @@ WordUpdates partner(const Known& known) {
                                       pe_text({known.waiting()}) + " updates words of this PE alone");
 }
 
-/// A lock that the program made of a word: PEs that want it try to exchange it, and one PE alone has given it
-/// the value that they find. All others gave it one other value.
+/// A lock made of a word, which PEs try to exchange. One PE alone has given it the value
+/// that they find. All others gave it one other value.
 std::optional<WordUpdates> holder_of_word(const Known& known, const std::vector<Update>& updates) {
     const std::string_view operation = known.wait().operation;
     if (operation.find("swap") == operation.npos || known.has_lost()) return std::nullopt;

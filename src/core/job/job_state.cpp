@@ -3,13 +3,11 @@
 #include "atoll/device/control.hpp"
 #include "atoll/version.hpp"
 #include "common/log.hpp"
-#include "common/recorder/stack_area.hpp"
 #include "common/recorder/statistics.hpp"
 #include "common/wait_hooks.hpp"
 #include "core/job/end_of_job.hpp"
 #include "core/job/start_watch.hpp"
 #include "core/job/ucx_transport.hpp"
-#include "core/sync/poll_watch.hpp"
 
 #include <unistd.h>
 
@@ -32,7 +30,7 @@ JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common
         end_job(*this, error.what());
         throw;
     }
-    if (common::offered_stacks() != nullptr) watch_polls(*this);
+    upper_.started(*this);
     if (pe_ == 0) announce_start();
 }
 
@@ -85,7 +83,7 @@ void JobState::join() {
 
 JobState::~JobState() {
     const bool is_forked = ::getpid() != process_;
-    forget_polls(*this, is_forked);
+    upper_.ends(*this, is_forked);
     if (is_forked) {
         // A forked child: the parent remains the PE, and the monitor's thread does not exist here.
         static_cast<void>(monitor_.release());
