@@ -227,7 +227,10 @@ class Boxes(Parts):
         """
         _replicated.refuse_updates("accumulate", self)
         if op == "sum" and not isinstance(scale, str) and self._library is _libraries.HOST:
-            given = value if isinstance(scale, int) and scale == 1 else np.multiply(value, scale)
+            is_plain = isinstance(scale, int) and scale == 1
+            # The memory of another array may be that of the box, whose elements change meanwhile.
+            is_own = not isinstance(value, np.ndarray) or value.base is None
+            given = np.multiply(value, scale) if not is_plain else value if is_own else np.array(value)
             if self._add(box, given):
                 return
         accumulate(_array(self), box, value, scale, op, _fitted)

@@ -59,7 +59,9 @@ def collective(
         def called_with(arguments: Any, keywords: Any) -> R:
             if on_copies or not _replicated.exist:
                 return function(*arguments, **keywords)
-            return function(*map(_replicated.in_blocks, arguments), **_replicated.blocks_of(keywords))
+            named = _replicated.blocks_of(dict(zip(names, arguments, strict=False)))
+            rest = map(_replicated.in_blocks, arguments[len(named) :])
+            return function(*named.values(), *rest, **_replicated.blocks_of(keywords))
 
         @functools.wraps(function)
         def wrapper(*arguments: P.args, **keywords: P.kwargs) -> R:

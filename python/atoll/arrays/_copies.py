@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable
+from opcode import opmap
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -42,11 +45,29 @@ def read_only(found: np.ndarray[Any, Any]) -> Copy:
     return found.view(Copy)
 
 
+# What lies between an operator and the write of its result to `a[box]`, in the byte code of the Python versions.
+_BETWEEN = {opmap[name] for name in ("CACHE", "SWAP", "ROT_THREE", "EXTENDED_ARG", "NOP") if name in opmap}
+
+
+def _is_written_back(code: CodeType, at: int) -> bool:
+    """Return True if the result of the operator at this place is written to a box, as by `a[box] += x`."""
+    following = code.co_code[at + 2 :: 2]
+    return next((each for each in following if each not in _BETWEEN), None) == opmap["STORE_SUBSCR"]
+
+
 def _in_place(operation: Callable[[Any, Any], Any]) -> Callable[[Copy, Any], Any]:
     def changed(self: Copy, other: Any) -> Any:
         if self.flags.writeable:  # as from numpy.empty_like(a[box])
             operation(self.view(np.ndarray), other)
             return self
+        caller = sys._getframe(1)
+        if not _is_written_back(caller.f_code, caller.f_lasti):
+            raise ValueError(
+                "a copy of a box is read-only: after x = a[box] the line x += ... would not change a. "
+                "Write a[box] += ..., or change a copy of your own: x = a.get(box)."
+            )
+        if not isinstance(other, np.ndarray) and hasattr(other, "_layout"):
+            raise TypeError("a[box] += b: b is a distributed array. Write a += b, or a[box] += b[box].")
         return operation(np.array(self), other)
 
     return changed

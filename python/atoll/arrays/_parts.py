@@ -203,7 +203,7 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         if pe is None:
             return self._me
         if not 0 <= pe < self._n_pes:
-            has = "job" if self._team == atoll.WORLD else "array's team"
+            has = "job" if self._over == atoll.WORLD else "array's team"
             raise atoll.PeError(f"PE {pe} does not exist; the {has} has PEs 0 to {self._n_pes - 1}.")
         return pe
 

@@ -29,14 +29,15 @@ def in_blocks(value: Any) -> Any:
     from ._array import DistArray
 
     if isinstance(value, (list, tuple)) and any(isinstance(each, DistArray) for each in value):
-        return type(value)(map(in_blocks, value))
+        made = [in_blocks(each) for each in value]
+        return made if isinstance(value, list) else tuple(made)
     if not isinstance(value, DistArray) or not value._layout.has_copies:
         return value
-    made = DistArray._of(value._layout.without_copies().without_halo(), value.dtype, zero=False)
+    blocks = DistArray._of(value._layout.without_copies().without_halo(), value.dtype, zero=False)
     for local, box in value._layout.owned(_current.my_pe()):
-        made._write(box, value._block[local])
+        blocks._write(box, value._block[local])
     _current.barrier()
-    return made
+    return blocks
 
 
 def blocks_of(keywords: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -46,7 +47,7 @@ class Arithmetic:
         return multiple(_this(self), number, is_divided=True)
 
     def __neg__(self) -> SparseMatrix:
-        return multiple(_this(self), -1)
+        return negative(_this(self))
 
     def __add__(self, other: SparseMatrix) -> SparseMatrix:
         return sum_of(_this(self), other) if isinstance(other, Arithmetic) else NotImplemented
@@ -85,9 +86,20 @@ def transposed_product(a: SparseMatrix, x: DistArray) -> DistArray:
 @collective(name="A * number", on_gpus=True)
 def multiple(a: SparseMatrix, number: Any, is_divided: bool = False) -> SparseMatrix:
     """Return the multiple of a matrix, with the same places of elements. Collective; nothing moves."""
+    return _with_elements(a, lambda data: data / number if is_divided else data * number)
+
+
+@collective(name="-A", on_gpus=True)
+def negative(a: SparseMatrix) -> SparseMatrix:
+    """Return the negative of a matrix; unsigned elements wrap, as NumPy's do. Collective; nothing moves."""
+    return _with_elements(a, np.negative)
+
+
+def _with_elements(a: SparseMatrix, function: Callable[[Array], Array]) -> SparseMatrix:
+    """Return a matrix with the same places of elements, which a function computes."""
     on_host = a if a._library is _libraries.HOST else a._copy_on(_libraries.HOST)
     made = copy.copy(on_host)
-    made._own, made._far = (rows.multiple(number, is_divided) for rows in (on_host._own, on_host._far))
+    made._own, made._far = (rows.changed(function) for rows in (on_host._own, on_host._far))
     made.dtype = made._own.dtype
     made._bring_to(a._library)
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,10 +48,9 @@ class Rows:
         found: np.dtype[Any] = self._data.dtype
         return found
 
-    def multiple(self, number: Any, is_divided: bool) -> Rows:
-        """Return the same places with elements that are multiplied or divided by a number."""
-        data = self._data / number if is_divided else self._data * number
-        return Rows(self._indptr, self._indices, data, self._columns)
+    def changed(self, function: Callable[[Array], Array]) -> Rows:
+        """Return the same places with elements that a function computes."""
+        return Rows(self._indptr, self._indices, function(self._data), self._columns)
 
     def times_transposed(self, x: Array) -> Array:
         """Return the product of a vector and these rows."""

@@ -9,6 +9,7 @@ import numpy as np
 
 import atoll
 
+from .. import _replicated
 from .._teams import _current
 from . import _moves, _picking, _products, _scans, _sorting, _statistics
 
@@ -46,7 +47,8 @@ def _astype(x: DistArray, dtype: Any, /, *, copy: bool = True) -> DistArray:
 
 def _count_nonzero(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
     if axis is None and not keepdims and a.dtype.kind not in "biufc":
-        return int(atoll.sum_reduce(np.array([np.count_nonzero(a.local)]), team=_current.team())[0])
+        local = _replicated.in_blocks(a).local
+        return int(atoll.sum_reduce(np.array([np.count_nonzero(local)]), team=_current.team())[0])
     found = (a != 0).sum(axis=axis, keepdims=keepdims)
     return int(found) if np.ndim(found) == 0 else found
 

@@ -105,9 +105,9 @@ def to_mpi4py_fft(a: DistArray, axis: int | None = None, *, comm: Any = None) ->
             raise ValueError(
                 f"the communicator has {comm.Get_size()} processes, and the array {_current.n_pes()} PEs."
             )
-        grid = _grid(a, axis)
+        grid, aligned = _grid(a, axis)
         subcomm = pencils.Subcomm(comm, list(grid))
-        made = library.DistArray(a.shape, subcomm, dtype=a.dtype)
+        made = library.DistArray(a.shape, subcomm, dtype=a.dtype, alignment=aligned)
         box = made.local_slice()
     is_own = all(each.is_contiguous for each in a._layout.axes) and a.bounds() == tuple(
         (each.start, each.stop) for each in box
@@ -115,18 +115,18 @@ def to_mpi4py_fft(a: DistArray, axis: int | None = None, *, comm: Any = None) ->
     shares = atoll.min_reduce(np.array([is_own and a.local.flags.c_contiguous], int), team=_current.team())[0]
     _current.barrier()
     if shares:
-        made = library.DistArray(a.shape, subcomm, dtype=a.dtype, buffer=a.local)
+        made = library.DistArray(a.shape, subcomm, dtype=a.dtype, buffer=a.local, alignment=aligned)
     else:
         made[...] = a.get(box)
     _current.barrier()
     return made
 
 
-def _grid(a: DistArray, axis: int | None) -> Sequence[int]:
-    """Return the grid of a pencil that is whole along an axis: that of `a`, if it is."""
+def _grid(a: DistArray, axis: int | None) -> tuple[Sequence[int], int]:
+    """Return the grid of a pencil that is whole along an axis, and the axis. The grid is that of `a`, if it fits."""
     whole = [number for number, parts in enumerate(a.grid) if parts == 1]
     number = (whole or [a.ndim - 1])[-1] if axis is None else a._layout.axis_number(axis)
     if a.grid[number] == 1:
-        return a.grid
+        return a.grid, number
     dist = ["whole" if i == number else "block" for i in range(a.ndim)]
-    return layout(a.shape, _current.n_pes(), None, dist).grid
+    return layout(a.shape, _current.n_pes(), None, dist).grid, number
