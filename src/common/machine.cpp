@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <sched.h>
 #include <string>
@@ -51,9 +52,12 @@ std::uint64_t available_memory_bytes() {
 int usable_cpus() { return within_quota(cpus_by_affinity(0)); }
 
 int usable_cpus_of_job() {
-    const pid_t parent = ::getppid();
-    constexpr pid_t init = 1;
-    return within_quota(std::max(cpus_by_affinity(0), parent > init ? cpus_by_affinity(parent) : 0));
+    int others = 0;
+    if (const char* granted = std::getenv("SLURM_CPUS_ON_NODE"); granted && std::getenv("SLURM_PROCID"))
+        others = std::atoi(granted);
+    else if (std::getenv("PMIX_RANK") || std::getenv("PMI_RANK") || std::getenv("OMPI_COMM_WORLD_RANK"))
+        others = cpus_by_affinity(::getppid());
+    return within_quota(std::max(cpus_by_affinity(0), others));
 }
 
 std::uint64_t default_heap_bytes(int host_pes) {

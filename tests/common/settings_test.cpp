@@ -1,6 +1,8 @@
 #include "common/settings/settings.hpp"
 #include "common/machine.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -245,6 +247,7 @@ TEST(Machine, HasMemoryAndCpus) {
 
 TEST(Machine, CountsTheCpusOfALauncherThatBindsItsProcesses) {
     const int cpus = usable_cpus();
+    const auto quota = static_cast<int>(std::min(std::ceil(cgroup_limits().cpus), 1e6));
     const pid_t child = ::fork();
     if (child == 0) {
         cpu_set_t all, one;
@@ -254,7 +257,15 @@ TEST(Machine, CountsTheCpusOfALauncherThatBindsItsProcesses) {
         while (!CPU_ISSET(first, &all)) ++first;
         CPU_SET(first, &one);
         if (sched_setaffinity(0, sizeof one, &one) != 0) _exit(2);
-        _exit(usable_cpus() != 1 ? 3 : usable_cpus_of_job() != cpus ? 4 : 0);
+        for (const char* name : {"SLURM_PROCID", "PMI_RANK", "OMPI_COMM_WORLD_RANK"}) ::unsetenv(name);
+        ::setenv("PMIX_RANK", "0", 1);
+        if (usable_cpus() != 1) _exit(3);
+        if (usable_cpus_of_job() != cpus) _exit(4);
+        ::unsetenv("PMIX_RANK");
+        if (usable_cpus_of_job() != 1) _exit(5);  // bound by the user
+        ::setenv("SLURM_PROCID", "0", 1);
+        ::setenv("SLURM_CPUS_ON_NODE", "3", 1);
+        _exit(usable_cpus_of_job() != std::max(1, std::min(3, quota)) ? 6 : 0);
     }
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);

@@ -322,12 +322,12 @@ def train_by_hook(group: Any, hook: Any, state: Any, waits: bool) -> Tensors:
         return future
 
     counted.__annotations__.clear()  # PyTorch does not read annotations that are texts
-    model = nn.Sequential(*(nn.Linear(40, 40) for _ in range(8)))
+    model = nn.Sequential(*(nn.Linear(40, 40) for _ in range(8))).to(DEVICE)
     parallel = nn.parallel.DistributedDataParallel(model, process_group=group, bucket_cap_mb=0.01)
     parallel.register_comm_hook(state, counted)
-    train(parallel, Pair(group, torch.device("cpu")).random(4, 40), steps=5)
+    train(parallel, Pair(group, DEVICE).random(4, 40), steps=5)
     assert len(buckets) > 3, buckets
-    return [parameter.detach() for parameter in model.parameters()]
+    return [parameter.detach().cpu() for parameter in model.parameters()]
 
 
 @register

@@ -125,7 +125,7 @@ void AtollWindow::tensor_register(const at::Tensor& tensor, bool owning) {
     remotes_ = std::move(remotes);
     type_ = tensor.scalar_type();
     shape_ = tensor.sizes().vec();
-    if (owning) kept_ = tensor;
+    if (owning || !shared) kept_ = tensor;  // others write to an ordinary tensor's addresses
 }
 
 /// Collective, since no rank may release its tensor while others write to it.

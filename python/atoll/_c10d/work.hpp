@@ -185,7 +185,7 @@ class AtollWork : public c10d::Work {
                job_.type != OpType::RECVANYSOURCE;
     }
     void settle(std::exception_ptr failure) {
-        bool has_future = false;
+        Completions::PlacePtr place;
         {
             const std::lock_guard lock(state_);
             failure_ = std::move(failure);
@@ -193,13 +193,15 @@ class AtollWork : public c10d::Work {
             job_.finish = nullptr;
             if (job_.ended) job_.ended();
             job_.ended = nullptr;
+            if (future_.defined()) {
+                if (!place_) place_ = completions_->reserve(depth_);
+                place = place_;
+            }
             over_.store(true, std::memory_order_release);
-            has_future = future_.defined();
         }
-        if (!has_future) return;
-        if (!place_) place_ = completions_->reserve(depth_);
+        if (!place) return;
         const auto self = c10::intrusive_ptr<AtollWork>::reclaim_copy(this);
-        Completions::fill(place_, [self] { self->complete(); });
+        Completions::fill(place, [self] { self->complete(); });
     }
     /// Operations finish in one order on all ranks, which their callbacks keep.
     void take_place() {

@@ -207,20 +207,23 @@ PeStacks python_stacks(const std::string& written) {
     PeStacks stacks;
     std::istringstream lines(written);
     std::string standard_site;
-    bool is_current = false, is_in_pool = false;
+    bool is_current = false, is_in_pool = false, is_called = false;  // by the pool
     for (std::string line; std::getline(lines, line);) {
         if (line.empty()) continue;
         if (line[0] != ' ') is_current = line.starts_with("Current thread");
         const std::string site = python_site(line);
         const bool is_ours = line.find("/atoll/") != std::string::npos;
         const bool is_command = line.find("\"<string>\"") != std::string::npos;  // of python -c
-        if (is_current && is_ours && line.find("/atoll/_pool_pe.py\"") != std::string::npos)
+        if (is_current && is_ours && line.find("/atoll/_pool_pe.py\"") != std::string::npos) {
             is_in_pool = true;
+            is_called = is_called || line.ends_with(" in call");
+        }
         std::string& found = is_standard(line) ? standard_site : stacks.site;
         if (is_current && !is_ours && found.empty() && !(is_command && is_in_pool)) found = site;
         stacks.text += "  " + line + "\n";
     }
-    if (stacks.site.empty()) stacks.site = is_in_pool ? std::string(common::idle_in_pool) : standard_site;
+    if (stacks.site.empty())
+        stacks.site = is_in_pool && !is_called ? std::string(common::idle_in_pool) : standard_site;
     return stacks;
 }
 

@@ -108,6 +108,7 @@ std::uint64_t atomic_by(core::ContextState& ctx, const Route& route, AtomicOp op
 
 /// An atomic operation that may change nothing: it is a poll if the word stays the same.
 void note_poll_of(const ContextBase& context, AtomicOp op, const void* word, std::size_t bytes, int pe) {
+    context.state().note_again();  // a loop would soon use up what is noted
     const char* const loop = core::loop_of(op);
     const int slot = context.map().slot(pe);
     if (loop == nullptr || slot < 0) return;

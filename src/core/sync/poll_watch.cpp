@@ -19,11 +19,11 @@ std::atomic<bool> polls_are_watched{false};
 
 namespace {
 
-/// Polls of one word in a row that make a loop.
-constexpr std::uint64_t least_polls = 4;
+/// Polls of one word in a row, and their time, that make a loop. Contention for a lock ends sooner.
+constexpr std::uint64_t least_polls = 4, least_ns = 100'000'000;
 /// A program only polls if it needs little of its thread's CPU time for one poll. Others' load does not
 /// count.
-constexpr std::uint64_t most_cpu_ns = 200'000;
+constexpr std::uint64_t most_cpu_ns = 50'000;
 constexpr std::uint64_t refresh_ns = 100'000'000;
 /// Polls are watched for this long after a request.
 constexpr std::uint64_t watched_ns = 3'000'000'000;
@@ -43,7 +43,7 @@ class Loop {
         if (word != reason_.word || world_pe != world_pe_ || found != found_)
             begin(word, world_pe, found, now);
         ++polls_;
-        if (polls_ < least_polls || now - shown_ns_ < refresh_ns) return;
+        if (polls_ < least_polls || now - since_ns_ < least_ns || now - shown_ns_ < refresh_ns) return;
         if ((thread_cpu_ns() - cpu_ns_) / polls_ > most_cpu_ns) return end();
         reason_.operation = operation;
         reason_.word_bytes = static_cast<std::uint8_t>(bytes);

@@ -43,6 +43,13 @@ std::optional<common::DataSymbol> static_object(const JobState& job, const void*
                                reinterpret_cast<std::uintptr_t>(word) - window.statics.image);
 }
 
+/// Its place and size; 0 bytes if there is none.
+WaitOnBoard::Block static_block_of(const JobState& job, const void* word) {
+    const auto object = static_object(job, word);
+    if (!object) return {};
+    return {common::static_place | object->offset, object->bytes};
+}
+
 std::string static_name(const JobState& job, const void* word) {
     const auto object = static_object(job, word);
     if (!object) return {};
@@ -94,9 +101,10 @@ void WaitOnBoard::show(void* hook_state, std::uint64_t found) {
             const auto block = job_.heap().block_around(reason_.word);
             values.block_begin = block.begin;
             values.block_bytes = block.bytes;
-            if (const auto object = static_object(job_, reason_.word)) {
-                values.block_begin = common::static_place | object->offset;
-                values.block_bytes = object->bytes;
+            if (!static_block_) static_block_ = static_block_of(job_, reason_.word);
+            if (static_block_->bytes != 0) {
+                values.block_begin = static_block_->begin;
+                values.block_bytes = static_block_->bytes;
             }
         }
     }
@@ -127,9 +135,10 @@ void WaitOnBoard::show(void* hook_state, std::uint64_t found) {
 }
 
 /// Only from the second call on: debug information is read slowly, and most waits have ended by then.
-void WaitOnBoard::name(common::WaitCopy& values, void* hook_state) const {
-    if (values.name[0] == '\0' && reason_.word != nullptr)
+void WaitOnBoard::name(common::WaitCopy& values, void* hook_state) {
+    if (values.name[0] == '\0' && reason_.word != nullptr && !is_named_)
         name_of(job_, reason_.word).copy(values.name, sizeof values.name - 1);
+    is_named_ = true;
     if (values.site[0] != '\0') return;
     const std::string site = common::call_site(hook_state);
     copy_end(common::file_name(site), values.site);  // the folder would only lengthen a report

@@ -5,6 +5,7 @@
 #include "common/board/board.hpp"
 
 #include <cstdint>
+#include <optional>
 
 namespace atl::core {
 
@@ -29,10 +30,14 @@ class WaitOnBoard {
     /// Leaves the board as it is. For the time after the job, when the board is gone.
     void abandon() { is_shown_ = false; }
 
+    struct Block {
+        std::uint64_t begin = 0, bytes = 0;
+    };
+
   private:
     bool claim();
     bool is_mine() const;
-    void name(common::WaitCopy& values, void* hook_state) const;
+    void name(common::WaitCopy& values, void* hook_state);
     void record(const common::WaitCopy& values, bool is_first);
 
     JobState& job_;
@@ -41,6 +46,8 @@ class WaitOnBoard {
     common::HostWait how_;
     bool is_shown_ = false;
     int poll_of_ = -1;
+    bool is_named_ = false;              ///< a name was looked for
+    std::optional<Block> static_block_;  ///< read once: it takes the program's symbol table
 };
 
 /// Place of a symmetric word, as WaitRecord::offset.

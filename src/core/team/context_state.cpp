@@ -30,7 +30,7 @@ ContextState::ContextState(TeamState& team, const ContextOptions& options, std::
 
 bool ContextState::note_again() noexcept {
     if (first_moves(job_.settings()) == 0) return false;
-    if (!notes_moves()) first_moves_.store(moves, std::memory_order_relaxed);
+    first_moves_.store(moves, std::memory_order_relaxed);
     return true;
 }
 
