@@ -12,8 +12,8 @@ std::uint64_t memory_limit_bytes();
 std::uint64_t available_memory_bytes();
 /// CPUs this process may run on (affinity and cgroup quota), at least 1.
 int usable_cpus();
-/// CPUs of a whole job on this machine. Processes that Slurm or MPI has started may be bound to a core each:
-/// then those that Slurm has granted, or those of the parent, MPI's launcher.
+/// CPUs of a whole job on this machine, of which Slurm and MPI bind each process to a few. Slurm tells the
+/// number; MPI's launcher is the parent, which has all.
 int usable_cpus_of_job();
 /// Default heap limit of one of `host_pes` PEs of a host: half of the memory limit, divided among them.
 std::uint64_t default_heap_bytes(int host_pes);

@@ -71,7 +71,7 @@ class GpuWork : public c10d::Work {
             future_ = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()),
                                                                std::vector<c10::Device>{stream_.device()});
             const OnStream on(stream_);  // the future records the current stream
-            // As of NCCL: one tensor with a row for each rank. Communication hooks of DDP index it.
+            // Communication hooks of DDP index it as NCCL's result: one tensor with a row for each rank.
             const bool is_gather = opType_ == OpType::ALLGATHER;
             future_->markCompleted(c10::IValue(is_gather ? Tensors{at::stack(results_)} : results_));
         }

@@ -45,7 +45,7 @@ def read_only(found: np.ndarray[Any, Any]) -> Copy:
     return found.view(Copy)
 
 
-# What lies between an operator and the write of its result to `a[box]`, in the byte code of the Python versions.
+# Byte codes of all versions of Python between an operator and the write of its result to `a[box]`.
 _BETWEEN = {opmap[name] for name in ("CACHE", "SWAP", "ROT_THREE", "EXTENDED_ARG", "NOP") if name in opmap}
 
 

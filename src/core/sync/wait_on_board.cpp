@@ -43,7 +43,7 @@ std::optional<common::DataSymbol> static_object(const JobState& job, const void*
                                reinterpret_cast<std::uintptr_t>(word) - window.statics.image);
 }
 
-/// Its place and size; 0 bytes if there is none.
+/// Its place and size; 0 bytes if the word is in no such object.
 WaitOnBoard::Block static_block_of(const JobState& job, const void* word) {
     const auto object = static_object(job, word);
     if (!object) return {};
