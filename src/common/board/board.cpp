@@ -131,7 +131,7 @@ std::string render(const Group& group) {
 
 std::string value_text(const WaitCopy& wait) {
     // Signed: -1 is a more likely value of a flag than 2^64 - 1.
-    const std::string found = "found " + std::to_string(static_cast<std::int64_t>(wait.found));
+    std::string found = "found " + std::to_string(static_cast<std::int64_t>(wait.found));
     if (wait.compare == compared_by_program) return found;
     return found + ", waiting for " + compare_sign(wait.compare) + " " +
            std::to_string(static_cast<std::int64_t>(wait.expected));
