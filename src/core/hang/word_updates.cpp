@@ -287,8 +287,9 @@ int only_updater(const std::vector<PeDoing>& doing, int waiting) {
     const std::vector<Update> updates = updates_of_word(known);
     if (known.has_lost() || updates.size() != 1 || updates[0].pe == waiting) return -1;
     const UpdateSeen& seen = updates[0].seen;
-    // One addition to a counter: any other PE may owe one, too.
-    if (!known.uses_signals() && seen.kind == UpdateKind::add && seen.count < 2 && known.n_pes() > 2)
+    // One addition to a counter: any other PE may owe one, too. Not if this one has updated another counter.
+    if (!known.uses_signals() && seen.kind == UpdateKind::add && seen.count < 2 && known.n_pes() > 2 &&
+        updated_by(known, updates[0].pe).size() < 2)
         return -1;
     if (!known.uses_signals() && seen.kind != UpdateKind::add && seen.count < 2) return -1;
     if (!stray_update(known).text.empty()) return -1;
