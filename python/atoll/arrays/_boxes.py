@@ -11,7 +11,7 @@ import atoll
 
 from . import _libraries, _replicated
 from ._at import At, summand
-from ._copies import read_only
+from ._box_copy import read_only
 from ._functions._moves import select
 from ._layout import Box
 from ._parts import Parts, key_of

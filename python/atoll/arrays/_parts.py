@@ -11,7 +11,7 @@ import numpy as np
 import atoll
 
 from . import _libraries, _replicated
-from ._copies import Copy
+from ._box_copy import Copy
 from ._kernel_view import View, view_of
 from ._layout import Layout, is_one
 from ._memory import Memory, allocate

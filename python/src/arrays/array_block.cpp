@@ -63,7 +63,7 @@ std::map<const char*, Block*>& device_blocks() {
 struct Window {
     std::uintptr_t begin;
     std::size_t bytes, stride;
-    std::size_t mine;  ///< the begin of this PE's slot
+    std::size_t mine;  ///< the start of this PE's slot
     std::uint64_t epoch;
 
     bool has(std::uintptr_t address) const noexcept { return address - begin < bytes; }

@@ -22,7 +22,7 @@ struct Block {
     /// True for GPU memory that Atoll does not manage. Such a block is the base of headers of other
     /// libraries' arrays, and has no address.
     bool foreign;
-    char* whole;              ///< the job's name of the block: `address`, or its begin for atoll.register
+    char* whole;              ///< the job's name of the block: `address`, or its start for atoll.register
     PyObject* keeps;          ///< null, or the array whose memory atoll.register has mapped
     std::string* freed_name;  ///< null, or the name of the array once it was freed
 };

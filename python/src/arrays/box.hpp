@@ -11,7 +11,7 @@ namespace atl::python {
 /// halo.
 struct BoxAxis {
     npy_intp length, parts, block, low;
-    std::vector<npy_intp> bounds;  ///< the begins of the parts, and the length; empty if the axis is cyclic
+    std::vector<npy_intp> bounds;  ///< the starts of the parts, and the length; empty if the axis is cyclic
 
     explicit BoxAxis(PyObject* row);
     bool is_contiguous() const noexcept { return !bounds.empty(); }

@@ -102,9 +102,8 @@ PyObject* run(PyObject* const* a, const Adopted& adopted, PyArrayObject* fetch, 
                 const T before = apply<O>(ctx, word, value, compare, pe);
                 if (O.code != AtomicOp::fetch && (O.code != AtomicOp::compare_swap || before == compare))
                     note_atomic(ctx, O.code, word, value, pe);
-                if constexpr (O.code == AtomicOp::fetch || O.code == AtomicOp::swap ||
-                              O.code == AtomicOp::compare_swap)
-                    note_poll(ctx, core::loop_of(O.code), word, before, pe);
+                if constexpr (constexpr auto* loop = core::loop_of(O.code); loop != nullptr)
+                    note_poll(ctx, loop, word, before, pe);
                 return result(before, dst);
             }
         },

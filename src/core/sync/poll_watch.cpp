@@ -99,19 +99,6 @@ void be_asked() noexcept {
 
 }  // namespace
 
-const char* loop_of(AtomicOp op) noexcept {
-    switch (op) {
-        case AtomicOp::fetch:
-            return "a loop of atomic_fetch";
-        case AtomicOp::swap:
-            return "a loop of atomic_swap";
-        case AtomicOp::compare_swap:
-            return "a loop of atomic_compare_swap";
-        default:
-            return nullptr;
-    }
-}
-
 void watch_polls(JobState& job) noexcept {
     watched.store(&job, std::memory_order_release);
     common::set_asked(&be_asked);

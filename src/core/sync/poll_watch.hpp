@@ -27,6 +27,17 @@ ATOLL_API void note_poll(JobState& job, const char* operation, const void* word,
                          int world_pe, std::uint64_t found) noexcept;
 
 /// "a loop of atomic_fetch", for an operation that leaves a word as it is if others hold it; else null.
-ATOLL_API const char* loop_of(AtomicOp op) noexcept;
+constexpr const char* loop_of(AtomicOp op) noexcept {
+    switch (op) {
+        case AtomicOp::fetch:
+            return "a loop of atomic_fetch";
+        case AtomicOp::swap:
+            return "a loop of atomic_swap";
+        case AtomicOp::compare_swap:
+            return "a loop of atomic_compare_swap";
+        default:
+            return nullptr;
+    }
+}
 
 }  // namespace atl::core

@@ -2,7 +2,6 @@
 
 #include "common/clock.hpp"
 #include "common/elf/call_site.hpp"
-#include "common/elf/elf_symbols.hpp"
 #include "common/text.hpp"
 #include "common/wait_hooks.hpp"
 #include "core/job/job_state.hpp"
@@ -43,15 +42,14 @@ std::optional<common::DataSymbol> static_object(const JobState& job, const void*
                                reinterpret_cast<std::uintptr_t>(word) - window.statics.image);
 }
 
-/// Its place and size; 0 bytes if the word is in no such object.
-WaitOnBoard::Block static_block_of(const JobState& job, const void* word) {
-    const auto object = static_object(job, word);
-    if (!object) return {};
-    return {common::static_place | object->offset, object->bytes};
+/// The front's name of a word, else its allocation.
+std::string given_name(const JobState& job, const void* word) {
+    const auto name = common::wait_hooks().name;
+    return name != nullptr ? name(word) : job.heap().sites().name(word);
 }
 
-std::string static_name(const JobState& job, const void* word) {
-    const auto object = static_object(job, word);
+std::string static_name(const JobState& job, const void* word,
+                        const std::optional<common::DataSymbol>& object) {
     if (!object) return {};
     const std::uint64_t at = (place_of(job, word) & ~common::static_place) - object->offset;
     if (at == 0) return object->name;
@@ -62,9 +60,8 @@ std::string static_name(const JobState& job, const void* word) {
 }  // namespace
 
 std::string name_of(const JobState& job, const void* word) {
-    const auto name = common::wait_hooks().name;
-    std::string text = name != nullptr ? name(word) : job.heap().sites().name(word);
-    return text.empty() ? static_name(job, word) : text;
+    std::string text = given_name(job, word);
+    return text.empty() ? static_name(job, word, static_object(job, word)) : text;
 }
 
 /// Takes the record if it is free. A wait that sleeps also takes it from a polling one.
@@ -101,10 +98,9 @@ void WaitOnBoard::show(void* hook_state, std::uint64_t found) {
             const auto block = job_.heap().block_around(reason_.word);
             values.block_begin = block.begin;
             values.block_bytes = block.bytes;
-            if (!static_block_) static_block_ = static_block_of(job_, reason_.word);
-            if (static_block_->bytes != 0) {
-                values.block_begin = static_block_->begin;
-                values.block_bytes = static_block_->bytes;
+            if (object_) {
+                values.block_begin = common::static_place | object_->offset;
+                values.block_bytes = object_->bytes;
             }
         }
     }
@@ -136,8 +132,13 @@ void WaitOnBoard::show(void* hook_state, std::uint64_t found) {
 
 /// Only from the second call on: debug information is read slowly, and most waits have ended by then.
 void WaitOnBoard::name(common::WaitCopy& values, void* hook_state) {
-    if (values.name[0] == '\0' && reason_.word != nullptr && !is_named_)
-        name_of(job_, reason_.word).copy(values.name, sizeof values.name - 1);
+    if (reason_.word != nullptr && !is_named_) {
+        object_ = static_object(job_, reason_.word);
+        std::string text = values.name;
+        if (text.empty()) text = given_name(job_, reason_.word);
+        if (text.empty()) text = static_name(job_, reason_.word, object_);
+        text.copy(values.name, sizeof values.name - 1);
+    }
     is_named_ = true;
     if (values.site[0] != '\0') return;
     const std::string site = common::call_site(hook_state);

@@ -3,6 +3,7 @@
 
 #include "atoll/detail/wait.hpp"
 #include "common/board/board.hpp"
+#include "common/elf/elf_symbols.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -30,10 +31,6 @@ class WaitOnBoard {
     /// Leaves the board as it is. For the time after the job, when the board is gone.
     void abandon() { is_shown_ = false; }
 
-    struct Block {
-        std::uint64_t begin = 0, bytes = 0;
-    };
-
   private:
     bool claim();
     bool is_mine() const;
@@ -46,8 +43,8 @@ class WaitOnBoard {
     common::HostWait how_;
     bool is_shown_ = false;
     int poll_of_ = -1;
-    bool is_named_ = false;              ///< a name was looked for
-    std::optional<Block> static_block_;  ///< read once: it takes the program's symbol table
+    bool is_named_ = false;                     ///< a name was looked for
+    std::optional<common::DataSymbol> object_;  ///< of static data; read once, from the program's symbols
 };
 
 /// Place of a symmetric word, as WaitRecord::offset.

@@ -175,6 +175,21 @@ def halos_are_exchanged_beside_copies(rng: random.Random) -> None:
 
 
 @check
+def accumulated_values_may_be_the_memory_of_the_array(rng: random.Random) -> None:
+    a = arrays.ones(12 * atoll.n_pes(), dtype="i8")
+    atoll.barrier_all()
+    if atoll.my_pe() == 0:
+        first, step = rng.randint(1, 3), rng.choice((1, -1))
+        a.accumulate(slice(first, first + 9) if step > 0 else slice(first + 8, first - 1, -1), a.local[:9])
+        whole = np.ones_like(a.get(...))
+        whole[first : first + 9] = 2
+        equal(a.get(...), whole)
+    atoll.barrier_all()
+    words = arrays.from_array(np.array(["a", "", "b"]), dist="replicated")
+    assert np.count_nonzero(words) == 2
+
+
+@check
 def boxes_change_in_place(rng: random.Random) -> None:
     a, whole = some_array(rng, "i8")
     atoll.barrier_all()
