@@ -46,15 +46,16 @@ def run(*command: str, seconds: int = 800, **environment: str) -> subprocess.Com
 
 @functools.cache
 def results(size: int, folder: Path) -> tuple[dict[str, dict[str, str]], str]:
-    """Run all cases on `size` ranks. Return the errors of each case by rank, and the output of rank 0."""
+    """Run all cases on `size` ranks. Return the errors of each case by rank, and the ends of all outputs."""
     store = str(folder / f"store-{size}")
     command = [str(PYTHON), str(HERE / "cases.py")]
-    others = [
-        subprocess.Popen(
-            [*command, str(rank), str(size), store], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        for rank in range(1, size)
-    ]
+    files = {rank: folder / f"rank-{rank}-of-{size}" for rank in range(1, size)}
+    others = []
+    for rank, file in files.items():
+        with file.open("w") as output:
+            others.append(
+                subprocess.Popen([*command, str(rank), str(size), store], stdout=output, stderr=output)
+            )
     try:
         first = run(*command[1:], "0", str(size), store)
     finally:
@@ -62,7 +63,8 @@ def results(size: int, folder: Path) -> tuple[dict[str, dict[str, str]], str]:
             other.kill()
             other.wait()
     lines = [json.loads(line) for line in first.stdout.splitlines() if line.startswith("{")]
-    return {line["name"]: line["errors"] for line in lines}, first.stderr
+    outputs = [f"rank {rank}: {file.read_text(errors='replace')[-2000:]}" for rank, file in files.items()]
+    return {line["name"]: line["errors"] for line in lines}, "\n".join([*outputs, first.stderr[-3000:]])
 
 
 @pytest.fixture(scope="session")
@@ -74,7 +76,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", case_names())
 def test_on_four_ranks(name: str, folder: Path) -> None:
     errors, output = results(4, folder)
-    assert name in errors, output[-3000:]
+    assert name in errors, output
     assert not errors[name], "\n".join(f"rank {rank}: {text}" for rank, text in errors[name].items())
 
 
