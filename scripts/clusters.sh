@@ -30,18 +30,6 @@ intel() {
     "$python" -m venv --clear "$folder" &&
         "$folder/bin/python" -m pip install -q --disable-pip-version-check --no-deps impi-rt && touch "$folder/done"
 }
-# 200 MB if PIP_INDEX_URL names an index of builds for CPUs, gigabytes otherwise, so only on request. Uses the atoll of
-# this environment.
-torch() {
-    local folder=build/clusters/torch
-    [ -e "$folder/done" ] && return 0
-    mkdir -p build/clusters
-    "$python" -m venv --clear "$folder" &&
-        "$folder/bin/python" -m pip install -q --disable-pip-version-check torch numpy &&
-        "$python" -c 'import sysconfig; print("import site; site.addsitedir(" + repr(sysconfig.get_path("purelib")) + ")")' \
-            >"$("$folder/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/atoll.pth" &&
-        touch "$folder/done"
-}
 # Another UCX than Debian's, for the test that two in one job are reported.
 other_ucx() {
     [ -e build/clusters/ucx/libucx ] ||
@@ -58,8 +46,6 @@ else
     step "PyPI: libucx-cu13" timeout 200 bash -c "python=$python; $(declare -f say again other_ucx); again other_ucx" || true
     [ "${ATOLL_CLUSTERS_INTEL:-}" != 1 ] ||
         step "PyPI: impi-rt" timeout 300 bash -c "python=$python; $(declare -f intel); intel" || true
-    [ "${ATOLL_CLUSTERS_TORCH:-}" != 1 ] ||
-        step "PyPI: torch" timeout 400 bash -c "python=$python; $(declare -f torch); torch" || true
     check "build" bash -c "source scripts/lib.sh; { [ -f build/release/build.ninja ] || configure release; } && \
         build release atoll_cli && build release cluster_programs && \
         { [ ! -d src/transport/ucx ] || build release cluster_suite; } && scripts/install.sh"

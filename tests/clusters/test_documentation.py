@@ -90,7 +90,7 @@ def test_batch_script(slurm: Slurm, tmp_path: Path) -> None:
 
 
 def test_the_loop_in_place_of_torchrun(make_hosts: MakeHosts) -> None:
-    """torchrun itself is not run, because it needs torch. It passes these variables to a program."""
+    """A batch script without torchrun passes the same variables to a program."""
     line = next(line for line in PAGE.splitlines() if line.startswith("    RANK="))
     hosts = make_hosts(2)
     script = here(line.strip()).replace("./program", f"exec {sys.executable} {PROGRAM}")
