@@ -33,7 +33,8 @@ function(_atoll_compile_kernels source sm)
     file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/generated/kernels")
     file(GLOB _headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/gpu/cuda/kernels/*.cuh"
          "${PROJECT_SOURCE_DIR}/src/gpu/cuda/kernels/*.hpp" "${PROJECT_SOURCE_DIR}/include/atoll/detail/many_words.hpp"
-         "${PROJECT_SOURCE_DIR}/include/atoll/device/*.hpp")
+         "${PROJECT_SOURCE_DIR}/include/atoll/device/*.hpp"
+         "${PROJECT_SOURCE_DIR}/include/atoll/device/detail/*.hpp")
     add_custom_command(
         OUTPUT "${_image}.ptx"
         COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" -std=c++20 -O3 -Werror=all-warnings -ptx -arch=compute_${sm} "-I${PROJECT_SOURCE_DIR}/include"

@@ -63,7 +63,8 @@ if(ATOLL_BENCH)
             set_source_files_properties("${PROJECT_SOURCE_DIR}/bench/gpu/far_kernels.cu" PROPERTIES COMPILE_DEFINITIONS ATOLL_DEVICE_FAR=1)
             _atoll_add_gpu_bench(*.cu)   # nvcc has flags of its own, and brings its runtime
             # The kernels that bench/gpu/kernels.py compares with the same kernels in other languages.
-            file(GLOB _headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/atoll/device/*.hpp")
+            file(GLOB _headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/atoll/device/*.hpp"
+                 "${PROJECT_SOURCE_DIR}/include/atoll/device/detail/*.hpp")
             set(_source "${PROJECT_SOURCE_DIR}/bench/gpu/forms/kernels.cu")
             set(_cubin "${PROJECT_BINARY_DIR}/bench/kernels.cubin")
             add_custom_command(OUTPUT "${_cubin}"

@@ -431,7 +431,7 @@ def trace_write(
     peer: str = "$3",
     words: tuple[str, str, str] = ("$4", "$5", "$6"),
 ) -> str:
-    """Write an event that ends now, as write_event of atoll/device/traced.hpp. No result.
+    """Write an event that ends now, as write_event of atoll/device/detail/traced.hpp. No result.
 
     Operands: control (l), what (r), began (l), peer (r), words (l).
     """

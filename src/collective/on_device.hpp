@@ -12,7 +12,7 @@ void agree_on_device(State& state, const char* operation, bool mine);
 
 /// True if this member passes GPU memory of any kind. Then all members must; ATOLL_CHECK=all compares it.
 inline bool is_on_device(State& state, const char* operation, const void* dst, const void* src) {
-    const gpu::DeviceMemory* device = state.team().job().device();
+    const gpu::DeviceMemory* device = state.team().job().devices().memory();
     if (!device) [[likely]]
         return false;
     const bool mine = device->local().is_on_gpu(dst) || device->local().is_on_gpu(src);
@@ -23,12 +23,12 @@ inline bool is_on_device(State& state, const char* operation, const void* dst, c
 /// Runs a collect for which `is_on_device` is true. Returns the number of bytes received.
 inline std::size_t collect_on_device(State& state, const core::Called& called,
                                      const gpu::GroupArguments& arguments) {
-    return state.job().stream_services()->run_collective(state.team(), called, arguments);
+    return state.job().devices().services()->run_collective(state.team(), called, arguments);
 }
 
 /// Runs another collective for which `is_on_device` is true.
 inline void run_on_device(State& state, const core::Called& called, const gpu::GroupArguments& arguments) {
-    state.job().stream_services()->run_collective(state.team(), called, arguments);
+    state.job().devices().services()->run_collective(state.team(), called, arguments);
 }
 
 }  // namespace atl::collective

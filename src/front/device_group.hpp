@@ -36,7 +36,7 @@ class DeviceGroup {
     bool is_capturing(gpu::StreamHandle stream) const { return device().streams().is_capturing(stream); }
 
   private:
-    const gpu::DeviceMemory& device() const { return *job_->device(); }
+    const gpu::DeviceMemory& device() const { return *job_->devices().memory(); }
     void all_to_all(const requests::Call& call, gpu::StreamHandle stream) const;
 
     std::shared_ptr<core::JobState> job_;

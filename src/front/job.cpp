@@ -88,10 +88,10 @@ Job::Registered Job::register_range(void* memory, std::size_t bytes) {
     return state().heap().register_range(memory, bytes);
 }
 void Job::check_kernels() const {
-    if (const gpu::DeviceMemory* device = state().device()) device->streams().check_kernels();
+    if (const gpu::DeviceMemory* device = state().devices().memory()) device->streams().check_kernels();
 }
 void Job::note_kernel(std::string_view name, unsigned blocks, unsigned threads) const {
-    if (const gpu::DeviceMemory* device = state().device())
+    if (const gpu::DeviceMemory* device = state().devices().memory())
         device->streams().note_kernel(name, blocks, threads);
 }
 void Job::reset_device_heap() { state().heap().reset_device_heap(); }
@@ -108,7 +108,7 @@ void Job::check_symmetric(const void* address, std::size_t bytes) const {
 }
 Job::HeapUse Job::heap_use() const { return state().heap().heap_use(); }
 Job::DeviceHeapUse Job::device_heap_use() const {
-    const gpu::DeviceMemory* device = state().device();
+    const gpu::DeviceMemory* device = state().devices().memory();
     return device ? device->use() : DeviceHeapUse{};
 }
 std::shared_ptr<const void> Job::memory() const { return state().mapping(); }

@@ -4,7 +4,7 @@
 
 #include "atoll/detail/many_words.hpp"
 #include "atoll/device/control.hpp"
-#include "atoll/device/far_ring.hpp"
+#include "atoll/device/detail/far_ring.hpp"
 #include "atoll/device/team.hpp"
 #include "atoll/types.hpp"
 

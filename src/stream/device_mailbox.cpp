@@ -106,7 +106,7 @@ void DeviceMailbox::State::allocate(Job& owner) {
     memory = static_cast<char*>(block.address);
     serial = block.serial;
     owns_memory = true;
-    pin_lanes(*job_state->device());
+    pin_lanes(*job_state->devices().memory());
     if (!team) return;
     members = stream::stream_team(team.state());
 }
@@ -118,7 +118,7 @@ const gpu::DeviceMemory& DeviceMailbox::State::check() const {
     if (!team)
         throw Error(ErrorCode::invalid_argument,
                     "This PE is not a member of the mailbox's team; it can only free the mailbox.");
-    return *job_state->device();
+    return *job_state->devices().memory();
 }
 
 /// `stream` is null for the library's own stream.

@@ -19,7 +19,7 @@ using gpu::GroupMemory;
 class Lane final : public core::TeamAttachment {
   public:
     static Lane& of(core::TeamState& team) {
-        if (!team.device_lane) team.device_lane = std::make_unique<Lane>(*team.job().device());
+        if (!team.device_lane) team.device_lane = std::make_unique<Lane>(*team.job().devices().memory());
         return static_cast<Lane&>(*team.device_lane);
     }
     explicit Lane(const gpu::DeviceMemory& device) : device_(device), lane_(device.lanes().take()) {}
@@ -76,7 +76,7 @@ std::uint64_t place_of(const core::JobState& job, const gpu::DeviceMemory& devic
 
 Arrays describe(State& state, const char* operation, const GroupArguments& arguments) {
     const core::JobState& job = state.job();
-    const gpu::DeviceMemory& device = *job.device();
+    const gpu::DeviceMemory& device = *job.devices().memory();
     const int me = state.my_pe(), n = state.n_pes();
     Arrays arrays;
     arrays.src_bytes = arguments.bytes;
@@ -224,7 +224,7 @@ void run_on_device(State& state, const core::Called& called, const GroupArgument
     Lane& lane = Lane::of(team);
     if (call.bytes <= most_at_once(call) || !can_go_at_once(all, arguments.kind))
         return Pieces(lane, call, arguments, mine).run();
-    start_group(team, *team.job().device(), call, lane.stream());
+    start_group(team, *team.job().devices().memory(), call, lane.stream());
     lane.finish();
 }
 
@@ -238,7 +238,7 @@ std::size_t collect_on_device(State& state, const core::Called& called, const Gr
         run_by_host(team, fitted);
     } else {
         Lane& lane = Lane::of(team);
-        const gpu::DeviceMemory& device = *team.job().device();
+        const gpu::DeviceMemory& device = *team.job().devices().memory();
         start_collective(team, device, fitted, group_call(team, fitted), lane.stream());
         lane.finish();
     }
@@ -252,7 +252,7 @@ void alltoalls_on_device(State& state, const core::Called& called, const GroupAr
     Lane& lane = Lane::of(team);
     if (is_far(team) || !can_go_at_once(all, arguments.kind))
         return run_by_host(team, arguments, &lane.pinned());
-    const gpu::DeviceMemory& device = *team.job().device();
+    const gpu::DeviceMemory& device = *team.job().devices().memory();
     start_collective(team, device, arguments, group_call(team, arguments), lane.stream());
     lane.finish();
 }

@@ -19,12 +19,12 @@ namespace atl {
 namespace stream {
 
 device::Team stream_team(core::TeamState& team) {
-    if (!team.job().device()) device_for_streams(team.job(), nullptr);  // throws
+    if (!team.job().devices().memory()) device_for_streams(team.job(), nullptr);  // throws
     return kernel_team(team, Memory::device);
 }
 
 device::Team stream_team(core::TeamState& team, Stream stream, bool far_too) {
-    const gpu::DeviceMemory* device = team.job().device();
+    const gpu::DeviceMemory* device = team.job().devices().memory();
     if (device && !team.kernels.ready(Memory::device) && device->streams().is_capturing(stream.handle))
         throw Error(
             ErrorCode::invalid_argument,
@@ -40,7 +40,7 @@ device::Team stream_team(core::TeamState& team, Stream stream, bool far_too) {
 }
 
 const gpu::DeviceMemory& device_for_streams(const core::JobState& job, const void* stream) {
-    const gpu::DeviceMemory* device = job.device();
+    const gpu::DeviceMemory* device = job.devices().memory();
     if (!device)
         throw Error(
             ErrorCode::not_initialized,

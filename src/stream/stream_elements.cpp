@@ -79,7 +79,7 @@ void set_unit(ElementsCall& call, const Elements& e) {
 
 ElementsCall call_of(core::ContextState& context, const device::Team& team, const Elements& e) {
     const core::JobState& job = context.job();
-    check_array(job, *job.device(), e);
+    check_array(job, *job.devices().memory(), e);
     check_one_number(e);
     check_one_pe(e, context.team().n_pes());
     ElementsCall call{};
@@ -124,7 +124,7 @@ void check_pinned(const gpu::DeviceMemory& device, const ElementsCall& call) {
 
 /// Starts the host's service for PEs beyond the window, before the kernel that needs it.
 void serve(const core::JobState& job, const ElementsCall& call) {
-    if (call.has_far) job.stream_services()->serve_kernels();
+    if (call.has_far) job.devices().services()->serve_kernels();
 }
 
 /// Stages memory that the GPU cannot access in a lane's pinned memory, a piece at a time.

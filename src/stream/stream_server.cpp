@@ -34,7 +34,7 @@ StreamServer::StreamServer(core::JobState& job, const gpu::DeviceMemory& device,
       ring_(ring),
       tickets_(tickets),
       carry_(std::move(carry)),
-      transport_(job.shared_transport()),
+      transport_(job.transport()),
       context_(transport_->create_context()),
       lane_(device.lanes().take_pinned()),
       thread_([this] {

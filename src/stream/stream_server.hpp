@@ -1,5 +1,5 @@
 // StreamServer: operations of streams and kernels for PEs that only a transport reaches. A GPU writes
-// requests into pinned memory (atoll/device/far_ring.hpp). A thread of the host carries them out like the
+// requests into pinned memory (atoll/device/detail/far_ring.hpp). A thread of the host carries them out like the
 // host's own calls, in the order of their tickets. CUDA cannot call host functions.
 #pragma once
 

@@ -21,7 +21,7 @@ class StreamServers final : public core::StreamServices {
     explicit StreamServers(core::JobState& job);
     /// The servers of a job with a device heap.
     static StreamServers& of(const core::JobState& job) {
-        return static_cast<StreamServers&>(*job.stream_services());
+        return static_cast<StreamServers&>(*job.devices().services());
     }
 
     /// The server of operations for single far PEs. Created by the first caller.

@@ -250,7 +250,7 @@ TEST_P(OnFakeGpus, WhatOnePassesWrongAllHear) {
                      [&] { reduce(x, mine ? nullptr : x); });
         if (job.n_pes() > 1) {
             auto* theirs = static_cast<int*>(const_cast<void*>(
-                static_cast<const void*>(job.state().device()->at(x, (job.my_pe() + 1) % job.n_pes()))));
+                static_cast<const void*>(job.state().devices().memory()->at(x, (job.my_pe() + 1) % job.n_pes()))));
             expect_error(ErrorCode::not_symmetric, {mine ? "another PE's slot" : last},
                          [&] { reduce(x, mine ? theirs : x); });
             std::vector<int> host(64);

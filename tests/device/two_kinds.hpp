@@ -1,7 +1,7 @@
 // Shared by the two sources of near_only_test.cpp.
 #pragma once
 
-#include "atoll/device/far.hpp"
+#include "atoll/device/detail/far.hpp"
 
 namespace atl::testing {
 

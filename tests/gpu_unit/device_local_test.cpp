@@ -109,7 +109,7 @@ TEST_P(DeviceLocal, EachPairOfMemoriesHasOneRoute) {
             EXPECT_EQ(route(x, memory.data).path, slot >= 0 ? Path::window : Path::staged);
             EXPECT_TRUE(route(x, memory.data).local_on_gpu);
             EXPECT_EQ(route(x, nullptr).there, job.context().ptr(x, pe));
-            const bool far = job.state().device()->far().has(pe);
+            const bool far = job.state().devices().memory()->far().has(pe);
             for (const void* local :
                  {static_cast<const void*>(&on_host), static_cast<const void*>(memory.data)})
                 EXPECT_EQ(route(y, local).path, far ? Path::staged : Path::gpu);
@@ -250,7 +250,7 @@ TEST_P(Pinned, ChunksOfABlockOnce) {
         job.pin(word, 1);
         job.pin(large, 0);
         EXPECT_EQ(gpu.shown(), before + 1);
-        const gpu::PinnedHeap& pinned = job.state().device()->local().pinned();
+        const gpu::PinnedHeap& pinned = job.state().devices().memory()->local().pinned();
         EXPECT_TRUE(pinned.covers(word, 8));
         EXPECT_FALSE(pinned.covers(large, 6 * mib));
         job.pin(large, 6 * mib);
@@ -301,12 +301,12 @@ TEST_P(Pinned, FreedMemoryIsLetGoOrKeepsItsPages) {
         EXPECT_EQ(gpu.shown(), before + 1);
         auto* again = static_cast<char*>(job.malloc(8 * mib));
         ASSERT_EQ(again, block);
-        EXPECT_TRUE(job.state().device()->local().pinned().covers(again, 8 * mib));
+        EXPECT_TRUE(job.state().devices().memory()->local().pinned().covers(again, 8 * mib));
         job.free(neighbour);
         job.free(again);
         EXPECT_EQ(gpu.shown(), before);
         again = static_cast<char*>(job.malloc(8 * mib));
-        EXPECT_FALSE(job.state().device()->local().pinned().covers(again, 1));
+        EXPECT_FALSE(job.state().devices().memory()->local().pinned().covers(again, 1));
         job.world().barrier();
         job.free(again);
     });

@@ -13,7 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
 NVCC = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
 OF_CUDA = {"half.hpp", "launch.hpp"}  # include CUDA's own headers
-HEADERS = sorted(p.name for p in (ROOT / "include/atoll/device").glob("*.hpp") if p.name not in OF_CUDA)
+FOLDER = ROOT / "include/atoll/device"
+HEADERS = sorted(str(p.relative_to(FOLDER)) for p in FOLDER.rglob("*.hpp") if p.name not in OF_CUDA)
 
 PROGRAM = """
 #include <atoll/atoll.hpp>

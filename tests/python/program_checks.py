@@ -10,13 +10,20 @@ from jobs import PROGRAMS, Done
 
 
 def checks_of(*programs: str) -> list[tuple[str, str]]:
-    """Return each program with each of its checks, in the order in which they run."""
+    """Return each program with each of its checks, in the order in which they run.
+
+    A check is a function whose name begins with `check_`, or that has the decorator `check`.
+    """
     return [
         (program, node.name)
         for program in programs
         for node in ast.parse((PROGRAMS / program).read_text()).body
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("check_")
+        if isinstance(node, ast.FunctionDef) and (node.name.startswith("check_") or _is_registered(node))
     ]
+
+
+def _is_registered(function: ast.FunctionDef) -> bool:
+    return any(isinstance(name, ast.Name) and name.id == "check" for name in function.decorator_list)
 
 
 class Outcomes:
@@ -25,11 +32,15 @@ class Outcomes:
     def __init__(self) -> None:
         self._done: dict[tuple[str, int], Done] = {}
 
-    def expect(self, program: str, n: int, check: str, run: Callable[[], Done]) -> None:
-        """Fail unless the check passed. `run` runs the program, if it has not run yet."""
+    def done(self, program: str, n: int, run: Callable[[], Done]) -> Done:
+        """Return the result of a program, which `run` runs at the first call."""
         if (program, n) not in self._done:
             self._done[program, n] = run()
-        done = self._done[program, n]
+        return self._done[program, n]
+
+    def expect(self, program: str, n: int, check: str, run: Callable[[], Done]) -> None:
+        """Fail unless the check passed. `run` runs the program, if it has not run yet."""
+        done = self.done(program, n, run)
         lines = done.stdout.splitlines()
         if f"passed: {check}" not in lines:
             why = "failed" if f"{check} failed" in done.stderr else "did not run, since an earlier one failed"

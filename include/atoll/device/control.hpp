@@ -2,10 +2,10 @@
 // value, at the same offset of every member's slot. New state goes here, never into `Team`.
 #pragma once
 
-#include "atoll/device/far_ring.hpp"
+#include "atoll/device/detail/far_ring.hpp"
 #include "atoll/device/operation.hpp"
 #include "atoll/device/team.hpp"
-#include "atoll/device/trace_log.hpp"
+#include "atoll/device/detail/trace_log.hpp"
 
 namespace atl::device {
 

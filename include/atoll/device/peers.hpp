@@ -4,7 +4,7 @@
 // -DATOLL_DEVICE_CHECK_ADDRESSES=1.
 #pragma once
 
-#include "atoll/device/far.hpp"
+#include "atoll/device/detail/far.hpp"
 
 namespace atl::device {
 inline namespace ATOLL_DEVICE_ROUTES {

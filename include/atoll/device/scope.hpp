@@ -4,7 +4,7 @@
 #pragma once
 
 #include "atoll/device/peers.hpp"
-#include "atoll/device/traced.hpp"
+#include "atoll/device/detail/traced.hpp"
 
 namespace atl::device {
 inline namespace ATOLL_DEVICE_ROUTES {

@@ -53,7 +53,7 @@ template <class T> struct Same { using type = T; };
 template <class T> using SameAs = typename Same<T>::type;
 
 /// A team's geometry, made by `Team::device(Memory)`. PEs that only a transport reaches (on other hosts) have
-/// a negative slot, see atoll/device/far.hpp; a team with such PEs has a table. New state goes behind
+/// a negative slot, see atoll/device/detail/far.hpp; a team with such PEs has a table. New state goes behind
 /// `control`, so that no kernel's signature changes.
 struct Team {
     int my_pe;         ///< within the team

@@ -1,4 +1,4 @@
-"""The events of operations in a trace (atoll/device/traced.hpp), by the arguments from which their fields come."""
+"""The events of operations in a trace (atoll/device/detail/traced.hpp), by the arguments from which their fields come."""
 
 from __future__ import annotations
 

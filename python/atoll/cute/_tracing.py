@@ -1,4 +1,4 @@
-"""Operations of kernels as events of a trace, in processes of a job with a trace (atoll/device/traced.hpp)."""
+"""Operations of kernels as events of a trace, in processes of a job with a trace (atoll/device/detail/traced.hpp)."""
 
 # mypy: ignore-errors
 from __future__ import annotations

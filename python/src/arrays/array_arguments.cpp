@@ -173,7 +173,7 @@ bool same_shape_slow(PyArrayObject* a, PyArrayObject* b) {
 bool is_ordinary_of_gpu(PyArrayObject* array, const char* low) {
     const Block* block = block_of(array);
     if (block == nullptr || !block->foreign || is_past(block) || g.job == nullptr) return false;
-    const gpu::DeviceMemory* device = g.job->state().device();
+    const gpu::DeviceMemory* device = g.job->state().devices().memory();
     return device != nullptr && !device->in_window(low);
 }
 

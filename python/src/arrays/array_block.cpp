@@ -81,7 +81,7 @@ std::vector<Window>& windows() {
 /// The window of the current job, which has a GPU.
 Window window_now() {
     const core::JobState& job = g.job->state();
-    const gpu::DeviceMemory& device = *job.device();
+    const gpu::DeviceMemory& device = *job.devices().memory();
     const std::size_t stride = device.window().stride;
     return {reinterpret_cast<std::uintptr_t>(device.window().slot(0)),
             stride * static_cast<std::size_t>(job.window().n_slots), stride,
@@ -90,7 +90,7 @@ Window window_now() {
 
 /// True if an address of an earlier window was allocated again, as the driver reports.
 bool is_taken_anew(const char* address) {
-    const gpu::DeviceMemory* device = g.job != nullptr ? g.job->state().device() : nullptr;
+    const gpu::DeviceMemory* device = g.job != nullptr ? g.job->state().devices().memory() : nullptr;
     try {
         return device != nullptr && device->local().reaches(address, 1);
     } catch (const Error&) {  // allocated on another GPU

@@ -183,7 +183,7 @@ void get_once(const Context& ctx, const FarTransfer& t) {
 const char* far_here(const Context& ctx, const FarTransfer& t) {
     if (t.pe == ctx.my_pe()) return t.far;
     const core::JobState& job = ctx.job();
-    const gpu::DeviceMemory* device = job.device();
+    const gpu::DeviceMemory* device = job.devices().memory();
     if (device == nullptr || static_cast<unsigned>(t.pe) >= static_cast<unsigned>(ctx.n_pes()))
         return nullptr;
     const int slot = job.topology().host_slot(ctx.state().team().world_pe(t.pe));

@@ -1,7 +1,7 @@
 #define ATOLL_DEVICE_TRACE 1
 #include "gpu/kernel_trace.hpp"
 
-#include "atoll/device/traced.hpp"
+#include "atoll/device/detail/traced.hpp"
 
 namespace atl::python {
 namespace {

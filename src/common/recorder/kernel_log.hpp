@@ -1,8 +1,8 @@
-// KernelLog: the events of a PE's kernels on the job board (atoll/device/trace_log.hpp), for the host. They
+// KernelLog: the events of a PE's kernels on the job board (atoll/device/detail/trace_log.hpp), for the host. They
 // remain when the PE is killed.
 #pragma once
 
-#include "atoll/device/trace_log.hpp"
+#include "atoll/device/detail/trace_log.hpp"
 
 #include <cstddef>
 #include <cstdint>

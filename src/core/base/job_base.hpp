@@ -48,18 +48,14 @@ class JobBase {
     std::unique_ptr<common::Meter> meter;
     std::unique_ptr<common::EventLog> log;  ///< null without a trace
     bootstrap::Bootstrap& bootstrap() { return *bootstrap_; }
-    transport::Transport* transport() { return transport_.get(); }
-    const std::shared_ptr<transport::Transport>& shared_transport() const { return transport_; }
+    /// Null if all PEs share memory.
+    const std::shared_ptr<transport::Transport>& transport() const { return transport_; }
     /// Hosts, slots and routes of all PEs.
     const Topology& topology() const { return topology_; }
 
     /// Access to this PE's GPU, which the first allocation there opens.
     DeviceAccess& devices() { return devices_; }
     const DeviceAccess& devices() const { return devices_; }
-    /// Null until a PE's program first allocates device memory.
-    const gpu::DeviceMemory* device() const { return devices_.memory(); }
-    /// The services of streams; null without device().
-    StreamServices* stream_services() const { return devices_.services(); }
 
     /// The library's own shared memory.
     Arena& arena() { return arena_; }

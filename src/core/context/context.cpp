@@ -22,13 +22,13 @@ Context::Context(std::shared_ptr<core::ContextState> state) {
     if (state->notes_moves()) window_.fast_bytes = 0;
     map_ = state->team().map();
     // With a polling transport, words change only through its progress: do not spin.
-    const auto* transport = job_->transport();
+    const auto& transport = job_->transport();
     spins_ = transport && transport->polls() ? 0 : job_->pace().spins;
     state_ = std::move(state);
 }
 
 void* Context::pointer(void* symmetric, int slot, int pe) const noexcept {
-    if (const gpu::DeviceMemory* device = job_->device(); device && device->holds(symmetric))
+    if (const gpu::DeviceMemory* device = job_->devices().memory(); device && device->holds(symmetric))
         return device->at(symmetric, state_->team().world_pe(pe));
     // A constant of the executable has no place in another slot: a load there would not read that PE's.
     if (slot < 0 || (slot != window_.my_slot && !window_.shares(symmetric, 1))) return nullptr;
@@ -124,7 +124,7 @@ void note_poll_of(const ContextBase& context, AtomicOp op, const void* word, std
 }  // namespace
 
 bool ContextBase::in_device_heap(const core::JobState& job, const void* address) noexcept {
-    const gpu::DeviceMemory* device = job.device();
+    const gpu::DeviceMemory* device = job.devices().memory();
     return device && device->holds(address);
 }
 
@@ -135,12 +135,12 @@ std::uint64_t load_device_word(core::ContextState& ctx, const void* word, std::s
 }
 
 void check_device_words(core::ContextState& ctx, const void* words, std::size_t bytes) {
-    if (ctx.job().window().check && bytes != 0) ctx.job().device()->check(words, bytes);
+    if (ctx.job().window().check && bytes != 0) ctx.job().devices().memory()->check(words, bytes);
 }
 
 void load_device_words(core::ContextState& ctx, void* dst, const void* words, std::size_t bytes) {
     check_device_words(ctx, words, bytes);
-    if (bytes != 0) ctx.job().device()->copies().get(dst, words, bytes, ctx.job().pe());
+    if (bytes != 0) ctx.job().devices().memory()->copies().get(dst, words, bytes, ctx.job().pe());
 }
 
 void ContextBase::count_first_move() const noexcept {
@@ -159,7 +159,7 @@ int ContextBase::route_elsewhere(const void* symmetric, std::size_t bytes, int p
     count_first_move();
     if (job_->heap().is_in_listed_block(symmetric, bytes)) [[likely]]  // ATOLL_CHECK=args
         return window_.counts ? -1 : map_.slot(pe);
-    if (const gpu::DeviceMemory* device = job_->device(); device && device->holds(symmetric)) {
+    if (const gpu::DeviceMemory* device = job_->devices().memory(); device && device->holds(symmetric)) {
         if (window_.check) device->check(symmetric, bytes);
         return -1;
     }
@@ -325,7 +325,7 @@ void order_routed(core::ContextState& ctx, int pe, bool quiet) {
                             quiet ? "quiet" : "fence", 0, world_pe);
     if (quiet) {
         ctx.job().transport()->quiet(ctx.id(), world_pe);
-        if (core::StreamServices* services = ctx.job().stream_services()) services->quiet_kernels();
+        if (core::StreamServices* services = ctx.job().devices().services()) services->quiet_kernels();
     } else {
         ctx.job().transport()->fence(ctx.id(), world_pe);
     }

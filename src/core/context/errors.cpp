@@ -40,7 +40,7 @@ void throw_pe(int pe, int n_pes) {
 
 /// Throws for an address of the device heap that the operation does not accept, or in another PE's slot.
 static void refuse_device_memory(const core::JobState& job, const void* address, std::size_t bytes) {
-    const gpu::DeviceMemory* device = job.device();
+    const gpu::DeviceMemory* device = job.devices().memory();
     if (!device || !device->in_window(address)) return;
     const std::string text = bytes_text(bytes) + " at " + address_text(address) + " are ";
     if (!device->holds(address))

@@ -11,7 +11,7 @@ namespace atl::core {
 inline void refuse_gpu_memory(const JobState& job, const char* operation, const void* local) {
     if (!job.devices().is_open().load(std::memory_order_relaxed)) [[likely]]
         return;
-    if (const gpu::DeviceMemory* device = job.device(); device && device->local().is_on_gpu(local))
+    if (const gpu::DeviceMemory* device = job.devices().memory(); device && device->local().is_on_gpu(local))
         throw_on_gpu(operation, local);
 }
 

@@ -7,7 +7,7 @@ namespace atl::core {
 Route route_of(const ContextState& context, Access access, const void* symmetric, const void* local, int pe) {
     const JobState& job = context.job();
     const detail::Window& window = job.window();
-    const gpu::DeviceMemory* device = job.device();
+    const gpu::DeviceMemory* device = job.devices().memory();
     Route route{.pe = context.team().world_pe(pe), .device = device};
     if (device && device->holds(symmetric)) return route_on_device(context, *device, symmetric, pe);
     route.offset = window.offset_of(symmetric);
@@ -35,7 +35,7 @@ Route route_on_device(const ContextState& context, const gpu::DeviceMemory& devi
 }
 
 Route route_of_own(const JobState& job, const void* array, std::size_t bytes) {
-    Route route{.pe = job.pe(), .device = job.device()};
+    Route route{.pe = job.pe(), .device = job.devices().memory()};
     if (const std::size_t offset = route.device->offset_of(array); offset != SIZE_MAX) {
         route.path = Path::gpu;
         route.offset = offset;
@@ -47,7 +47,7 @@ Route route_of_own(const JobState& job, const void* array, std::size_t bytes) {
 }
 
 Path path_to(const JobState& job, Memory memory, int world_pe) {
-    if (memory == Memory::device) return job.device()->far().has(world_pe) ? Path::staged : Path::gpu;
+    if (memory == Memory::device) return job.devices().memory()->far().has(world_pe) ? Path::staged : Path::gpu;
     return job.topology().slot(world_pe) >= 0 ? Path::window : Path::transport;
 }
 

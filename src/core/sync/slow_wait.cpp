@@ -121,7 +121,7 @@ SlowWait::~SlowWait() {
 }
 
 bool SlowWait::yielded() {
-    if (auto* transport = job_.transport(); transport && transport->progress()) {
+    if (const auto& transport = job_.transport(); transport && transport->progress()) {
         round_ = 0;  // more requests to this PE are likely to follow
         if ((++moves_ & 63) == 0) check();
         return true;
@@ -140,7 +140,7 @@ void SlowWait::pause() {
     publish();
     const int shift = std::min((round_ - yields) / 20, 5);
     const std::uint64_t sleep_ns = std::min(first_sleep_ns << shift, longest_sleep_ns);
-    if (auto* transport = job_.transport(); transport && transport->sleep(sleep_ns)) return;
+    if (const auto& transport = job_.transport(); transport && transport->sleep(sleep_ns)) return;
     timespec t{0, static_cast<long>(sleep_ns)};
     ::nanosleep(&t, nullptr);
 }

@@ -23,7 +23,7 @@ ContextState::ContextState(TeamState& team, const ContextOptions& options, std::
       team_(team),
       held_(std::move(held)),
       options_(options),
-      transport_(team.job_base().shared_transport()),
+      transport_(team.job_base().transport()),
       first_moves_(first_moves(team.job_base().settings())) {
     if (transport_ && (held_ || team.number() != 0)) id_ = transport_->create_context();
 }

@@ -32,7 +32,7 @@ class Meetings {
     Meetings(TeamState& team, ControlBlock* control, int n_pes, int my_pe);
     Meetings(const Meetings&) = delete;
     Meetings& operator=(const Meetings&) = delete;
-    /// Selects the strategy (src/core/meetings/choose.cpp). Called once, when the team knows if its members
+    /// Selects the strategy (src/core/barriers/choose.cpp). Called once, when the team knows if its members
     /// share memory.
     void choose();
     /// The strategy's name, for people and tests. "alone" if the team has one member.
@@ -104,7 +104,7 @@ class Meetings {
         bool (*sync)(Meetings&, Arrival);
         bool (*exchange)(Meetings&, Arrival, Data);
     };
-    static const Strategy pair, own_cores, oversubscribed, far;
+    static const Strategy pair, dissemination, oversubscribed, far;
     struct Pair;
     struct Dissemination;
     struct Lines;

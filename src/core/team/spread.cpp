@@ -61,7 +61,7 @@ Spread::Spread(TeamState& team, Parts parts, const TeamMemory& memory)
       parts_(std::move(parts)),
       places_(memory.places),
       first_row_(1, 0),
-      transport_(job_.shared_transport()) {
+      transport_(job_.transport()) {
     for (const int n : parts_.size) first_row_.push_back(first_row_.back() + static_cast<std::size_t>(n));
     in_order_ = std::is_sorted(parts_.part_of.begin(), parts_.part_of.end());
     block_ =

@@ -104,7 +104,7 @@ void TeamState::destroy() {
     complete();
     sync("team_destroy");
     destroyed_ = true;
-    if (StreamServices* services = base_.stream_services()) services->end_team(*this);
+    if (StreamServices* services = base_.devices().services()) services->end_team(*this);
     base_.devices().release_kernels(*this);
     release_attachments();
     // The owner may free the block only once all members have read their last flag in it.

@@ -6,7 +6,7 @@
 namespace atl::stream {
 
 gpu::TeamPlaces::Place group_place(const core::TeamState& team) {
-    if (team.kernels.place == 0) return team.job().device()->team_places().world();
+    if (team.kernels.place == 0) return team.job().devices().memory()->team_places().world();
     const int n = team.n_pes();
     if (!team.kernels.group_room)
         throw Error(ErrorCode::unsupported,
@@ -18,13 +18,13 @@ gpu::TeamPlaces::Place group_place(const core::TeamState& team) {
                         common::bytes_text(team.job().settings().team_bytes) +
                         " together. Destroy unused teams, or raise ATOLL_TEAM_MEMORY, then create this one "
                         "again.");
-    return team.job().device()->team_places().of(n, team.kernels.group_room);
+    return team.job().devices().memory()->team_places().of(n, team.kernels.group_room);
 }
 
 void clear_group_place(const core::TeamState& team) {
     if (!team.kernels.group_room) return;
     const gpu::TeamPlaces::Place place = group_place(team);
-    team.job().device()->copies().fill(place.address, 0, place.bytes);
+    team.job().devices().memory()->copies().fill(place.address, 0, place.bytes);
 }
 
 }  // namespace atl::stream

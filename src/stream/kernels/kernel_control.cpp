@@ -1,6 +1,6 @@
 #include "stream/kernels/kernel_control.hpp"
 
-#include "atoll/device/far.hpp"
+#include "atoll/device/detail/far.hpp"
 #include "atoll/team.hpp"
 #include "common/clock.hpp"
 #include "common/text.hpp"
@@ -21,7 +21,7 @@ namespace atl::stream {
 namespace {
 
 char* area_of(const core::JobState& job, Memory memory) {
-    return memory == Memory::device ? job.device()->mine()
+    return memory == Memory::device ? job.devices().memory()->mine()
                                     : job.window().mine + job.mapping()->layout().arena_offset();
 }
 
@@ -34,7 +34,7 @@ void write(core::JobState& job, Memory memory, device::Control* block, std::size
            std::size_t bytes) {
     char* const to = reinterpret_cast<char*>(block) + offset;
     if (memory == Memory::device)
-        job.device()->copies().put(to, from, bytes, job.pe());
+        job.devices().memory()->copies().put(to, from, bytes, job.pe());
     else
         std::memcpy(to, from, bytes);
 }
@@ -46,11 +46,11 @@ constexpr std::size_t head_bytes = offsetof(device::Control, sync_epoch);
 void set_trace(core::JobState& job, Memory memory, device::Control& head) {
     if (!job.board().header().traces_kernels()) return;
     if (memory == Memory::device) {
-        const gpu::KernelTrace* const trace = job.device()->streams().trace();
+        const gpu::KernelTrace* const trace = job.devices().memory()->streams().trace();
         if (trace == nullptr) return;
         head.trace = trace->records();
         head.trace_most = trace->most();
-        head.trace_next = trace_counter(job, job.device()->mine());
+        head.trace_next = trace_counter(job, job.devices().memory()->mine());
     } else {
         const common::KernelLog log = job.board().kernel_log(job.pe(), common::KernelPlace::cpu);
         head.trace = log.records();
@@ -68,7 +68,7 @@ void write_head(core::TeamState& team, Memory memory, device::Control* block) {
     const double bound_s = bounded ? std::min(job.settings().wait_timeout_s, 1e9) : 0;
     head.bound_ns = static_cast<unsigned long long>(bound_s * 1e9);
     head.checks = bounded;
-    head.watch = memory == Memory::device ? job.device()->streams().watch() : job.kernels().host_watch.get();
+    head.watch = memory == Memory::device ? job.devices().memory()->streams().watch() : job.kernels().host_watch.get();
     set_trace(job, memory, head);
     const device::ControlLayout at{team.n_pes()};
     std::vector<int> members;  // slots, then numbers in the world
@@ -79,7 +79,7 @@ void write_head(core::TeamState& team, Memory memory, device::Control* block) {
     for (int i = 0; i < team.n_pes(); ++i) members.push_back(team.world_pe(i));
     head.pes_of = device::detail::array_at<const int>(block, at.pes_of());
     if (memory == Memory::device && core::first_far(team) >= 0) {
-        const core::StreamServices::Requests requests = job.stream_services()->requests();
+        const core::StreamServices::Requests requests = job.devices().services()->requests();
         head.far_ring = requests.ring;
         head.far_tickets = requests.tickets;
     }
@@ -128,7 +128,7 @@ void check_near(const core::TeamState& team, const std::string& who, const std::
 
 device::Team kernel_team(core::TeamState& team, Memory memory, bool far_too) {
     const core::JobState& job = team.job();
-    if (memory == Memory::device && !job.device())
+    if (memory == Memory::device && !job.devices().memory())
         throw Error(ErrorCode::not_initialized,
                     "There is no device heap yet; allocate memory on the GPU first (Memory::device; in "
                     "Python device=\"cuda\").");
@@ -151,8 +151,8 @@ device::Team kernel_team(core::TeamState& team, Memory memory, bool far_too) {
         value.window = job.mapping()->slot(0);
         value.stride = static_cast<long long>(job.mapping()->layout().stride());
     } else {
-        value.window = job.device()->window().slot(0);
-        value.stride = static_cast<long long>(job.device()->window().stride);
+        value.window = job.devices().memory()->window().slot(0);
+        value.stride = static_cast<long long>(job.devices().memory()->window().stride);
     }
     return value;
 }
@@ -169,8 +169,8 @@ void release_kernel_control(core::TeamState& team) noexcept {
             job.kernels().place_of.erase(team.number());
         }
         std::memset(static_cast<void*>(block_of(team, Memory::host)), 0, bytes);
-        if (job.device()) {
-            job.device()->copies().fill(block_of(team, Memory::device), 0, bytes);
+        if (job.devices().memory()) {
+            job.devices().memory()->copies().fill(block_of(team, Memory::device), 0, bytes);
             clear_group_place(team);
         }
         const gpu::GroupRoom& room = team.kernels.group_room;
@@ -264,11 +264,11 @@ void set_host_check(core::JobState& job, device::Watch& watch) {
 namespace atl {
 
 device::Team Team::device(Memory memory, bool far) const {
-    if (memory == Memory::device && !far && state().job().device())
+    if (memory == Memory::device && !far && state().job().devices().memory())
         stream::check_near(state(), "Kernels that are compiled without ATOLL_DEVICE_FAR=1",
                            "-DATOLL_DEVICE_FAR=1 for their source (CUDA C++, CuPy), the calls of the host");
     const device::Team team = stream::kernel_team(state(), memory, far);
-    if (far && core::first_far(state()) >= 0) state().job().stream_services()->serve_kernels();
+    if (far && core::first_far(state()) >= 0) state().job().devices().services()->serve_kernels();
     return team;
 }
 

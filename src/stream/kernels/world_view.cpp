@@ -19,7 +19,7 @@ WorldView::WorldView(core::JobState& job)
              job.window(),
              job.topology().slots(),
              job.board(),
-             job.transport(),
+             job.transport().get(),
              job.topology().everything_routed()} {}
 
 void WorldView::exchange(const void* message, std::size_t bytes) {

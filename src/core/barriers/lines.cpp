@@ -5,7 +5,7 @@
 // overwritten unread.
 //
 // Small collectives, which are one exchange: docs/measurements/2026-11-24-host-collectives.md.
-#include "core/meetings/strategies.hpp"
+#include "core/barriers/strategies.hpp"
 
 namespace atl::core {
 

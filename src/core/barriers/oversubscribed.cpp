@@ -9,7 +9,7 @@
 // also carry an exchange's data if it fits.
 #include "common/clock.hpp"
 #include "core/base/job_base.hpp"
-#include "core/meetings/strategies.hpp"
+#include "core/barriers/strategies.hpp"
 #include "core/team/team_state.hpp"
 
 #include <sched.h>

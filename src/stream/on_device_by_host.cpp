@@ -153,7 +153,7 @@ void alltoalls_by_host(const Team& team, const gpu::DeviceMemory& device, const 
 bool is_far(const core::TeamState& team) { return core::first_far(team) >= 0; }
 
 void run_by_host(core::TeamState& state, const GroupArguments& arguments, const gpu::Lane* lane) {
-    const gpu::DeviceMemory& device = *state.job().device();
+    const gpu::DeviceMemory& device = *state.job().devices().memory();
     const Team team = handle_of(state);
     if (arguments.kind == Group::alltoalls) return alltoalls_by_host(team, device, arguments, *lane);
     const int me = team.my_pe(), n = team.n_pes();
@@ -174,7 +174,7 @@ void run_by_host(core::TeamState& state, const GroupArguments& arguments, const 
 
 void run_messages_by_host(core::TeamState& state, const std::vector<MessageGroup::Message>& messages,
                           const gpu::Lane& lane) {
-    const gpu::DeviceMemory& device = *state.job().device();
+    const gpu::DeviceMemory& device = *state.job().devices().memory();
     std::vector<std::size_t> sizes;
     for (const auto& m : messages) sizes.push_back(m.bytes);
     Room room(&lane, sizes);

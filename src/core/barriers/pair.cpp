@@ -2,7 +2,7 @@
 //
 // Barriers of PEs with a core each: docs/measurements/2026-11-21-primitives.md#barriers. One line or two:
 // docs/measurements/2026-11-24-constants.md.
-#include "core/meetings/strategies.hpp"
+#include "core/barriers/strategies.hpp"
 
 #include "core/base/job_base.hpp"
 #include "core/team/poll.hpp"

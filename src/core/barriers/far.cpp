@@ -1,7 +1,7 @@
 // Meetings of a team over several hosts: Spread's parts meet by the transport.
 //
 // Barriers between hosts over UCX: docs/measurements/2026-11-22-ucx-tcp.md.
-#include "core/meetings/strategies.hpp"
+#include "core/barriers/strategies.hpp"
 
 #include "core/team/spread.hpp"
 #include "core/team/team_state.hpp"

@@ -1,4 +1,4 @@
-// The functions of each strategy. A strategy's file defines them, and its row in `Meetings`.
+// The algorithms of barriers and exchanges. A strategy's file defines them, and its row in `Meetings`.
 #pragma once
 
 #include "core/team/meetings.hpp"

@@ -1,5 +1,5 @@
-// Selects the strategy by which a team meets. The teams below know strategies as rows of `Meetings` alone.
-#include "core/meetings/strategies.hpp"
+// Selects the algorithm of a team's barriers and exchanges. The teams below know strategies as rows of `Meetings` alone.
+#include "core/barriers/strategies.hpp"
 #include "core/team/team_state.hpp"
 
 namespace atl::core {
@@ -9,7 +9,7 @@ void Meetings::choose() {
                 : n_pes_ == 1     ? nullptr
                 : oversubscribed_ ? &oversubscribed
                 : n_pes_ == 2     ? &pair
-                                  : &own_cores;
+                                  : &dissemination;
 }
 
 }  // namespace atl::core

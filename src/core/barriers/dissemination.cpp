@@ -1,7 +1,7 @@
 // Barriers of members with a core each: dissemination, in log2(n) rounds.
 //
 // Barriers by the number of PEs: docs/measurements/2026-11-21-primitives.md#barriers.
-#include "core/meetings/strategies.hpp"
+#include "core/barriers/strategies.hpp"
 
 namespace atl::core {
 
@@ -28,7 +28,7 @@ bool Meetings::Dissemination::sync(Meetings& m, Arrival arrival) {
     return so_far == arrival.fingerprint;
 }
 
-constinit const Meetings::Strategy Meetings::own_cores{"dissemination", &Dissemination::sync,
+constinit const Meetings::Strategy Meetings::dissemination{"dissemination", &Dissemination::sync,
                                                        &Lines::exchange};
 
 }  // namespace atl::core

@@ -6,7 +6,7 @@
 // their source may be reused. Gets and fetching atomics return with the value.
 #pragma once
 
-#include "atoll/device/far_ring.hpp"
+#include "atoll/device/detail/far_ring.hpp"
 #include "atoll/device/wait.hpp"
 
 namespace atl::device {
