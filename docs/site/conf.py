@@ -50,6 +50,7 @@ html_title = f"Atoll {release}"
 html_static_path = [str(HERE / "static")]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_search_scorer = str(HERE / "static/scorer.js")
 html_show_sphinx = False
 copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True

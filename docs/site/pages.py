@@ -37,6 +37,10 @@ COURSE = "docs/course/README.md"
 SHEET = "docs/cheat-sheet.md"
 CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
+# A link whose text is the page's file, which readers of the site do not know.
+NAMED = re.compile(r"\[([\w/-]+\.md)\]\(([\w./-]+\.md)(#[\w-]+)?\)")
+# A name of ours in a table of another library's names.
+OURS = re.compile(r"`(atoll\.[\w.]+)`")
 
 
 @dataclass
@@ -46,6 +50,7 @@ class Contents:
     sections: list[tuple[str, list[tuple[str, str]]]]
     under: dict[str, list[str]]
     extra: list[str]
+    words: dict[str, list[str]]
 
     def every(self) -> Iterator[str]:
         """All pages, by their place in the repository; generated ones too."""
@@ -71,7 +76,7 @@ def contents() -> Contents:
         ]
         for page, pattern in read["under"].items()
     }
-    return Contents(sections, under, read["extra"]["pages"])
+    return Contents(sections, under, read["extra"]["pages"], read["words"])
 
 
 def place(name: str) -> str:
@@ -108,6 +113,9 @@ class Site:
         path = self.target / self.places[name]
         path.parent.mkdir(parents=True, exist_ok=True)
         text = self.with_links(name, text)
+        if words := self.table.words.get(name):
+            title, rest = text.split("\n", 1)
+            text = f"{title}\n\n```{{index}} {', '.join('! ' + word for word in words)}\n```\n{rest}"
         if ROOT / name in [*notebooks.tutorials(), *notebooks.lessons()]:
             notebooks.write(ROOT / name, path.with_suffix(".ipynb"))
             text = with_download(text, "this notebook", path.with_suffix(".ipynb").name, "open it")
@@ -145,10 +153,19 @@ class Site:
                 lines.append(line)
                 continue
             hidden: list[str] = []
+            line = NAMED.sub(lambda found: self.titled(name, *found.groups("")), line)
+            if name.startswith("docs/from-") and line.startswith("|"):
+                line = OURS.sub(r"{py:obj}`\1`", line)
             bare = CODE.sub(lambda found: hidden.append(found[0]) or f"\0{len(hidden) - 1}\0", line)  # noqa: B023
             bare = LINK.sub(lambda found: found[1] + self.link(name, number, found[2]) + found[3], bare)  # noqa: B023
             lines.append(re.sub(r"\0(\d+)\0", lambda found: hidden[int(found[1])], bare))  # noqa: B023
         return "\n".join(lines)
+
+    def titled(self, name: str, text: str, link: str, anchor: str) -> str:
+        """A link to a page with the page's title as its text."""
+        path = Path(os.path.normpath((ROOT / name).parent / link))
+        found = re.search(r"^# (.+)$", path.read_text(), re.MULTILINE) if path.is_file() else None
+        return f"[{found[1] if found else text}]({link}{anchor})"
 
     def link(self, name: str, number: int, link: str) -> str:
         """Return the form that a link of a page has in the site."""

@@ -2356,12 +2356,13 @@ def put_signal(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: Sig
     Copy src into dst on PE pe, then set or increase a signal there.
 
     Local. On return src may be changed. A PE that sees the signal (signal_wait_until, signal_fetch)
-    sees this call's data, and no other.
+    sees the data of this call. Earlier puts may come later. If dst has no elements, only the signal
+    is sent.
 
     Parameters
     ----------
     dst, src, pe
-        As for put. If dst has no elements, only the signal is sent.
+        As for put.
     sig
         Symmetric words of uint64 (atoll.signal()).
     value
@@ -2391,6 +2392,7 @@ def put_signal(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: Sig
     Examples
     --------
     >>> atoll.put_signal(x, data, sig, 1, pe=right)
+    >>> atoll.signal_wait_until(sig, ">=", 1)  # the left PE's data is in x
     """
 
 @overload

@@ -208,12 +208,13 @@ def random(
     ------
     TypeError
         If there are more arguments without a name, as in `random(3, 3)`: write `random((3, 3))` or
-        `random(3, seed=3)`.
+        `random(3, seed=3)`. Also for a dtype that is neither float32 nor float64.
     """
     if more:
         _refuse_more(shape, more)
     require_keywords("random", distribution)
     _require_seed("random", seed)
+    _require_real("random", dtype)
     made = DistArray(shape, dtype, **distribution)
     own = [made.global_indices(axis) for axis in range(made.ndim)]
     extents = tuple(made.local.shape)
@@ -250,6 +251,14 @@ def _require_seed(call: str, seed: Any) -> None:
         )
     if seed < 0:
         raise ValueError(f"{call}(seed={seed}): a seed is 0 or more.")
+
+
+def _require_real(call: str, dtype: Any) -> None:
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise TypeError(
+            f"{call}(dtype={np.dtype(dtype)}): the numbers are float64 or float32, from 0 to 1. For integers below k write "
+            f"({call}(shape) * k).astype({np.dtype(dtype)!r})."
+        )
 
 
 def _draw(target: np.ndarray[Any, Any], seed: int, row: int, indices: np.ndarray[Any, Any]) -> None:

@@ -205,12 +205,13 @@ const Function functions[] = {
      R"(Copy src into dst on PE pe, then set or increase a signal there.
 
 Local. On return src may be changed. A PE that sees the signal (signal_wait_until, signal_fetch)
-sees this call's data, and no other.
+sees the data of this call. Earlier puts may come later. If dst has no elements, only the signal
+is sent.
 
 Parameters
 ----------
 dst, src, pe
-    As for put. If dst has no elements, only the signal is sent.
+    As for put.
 sig
     Symmetric words of uint64 (atoll.signal()).
 value
@@ -232,7 +233,8 @@ Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).
 
 Examples
 --------
->>> atoll.put_signal(x, data, sig, 1, pe=right))"},
+>>> atoll.put_signal(x, data, sig, 1, pe=right)
+>>> atoll.signal_wait_until(sig, ">=", 1)  # the left PE's data is in x)"},
     {"put_signal_nbi", entry<10, put_signal_nbi_spec, put_signal_body<put_signal_nbi_spec>>, ATOLL_PUT_SIGNAL,
      R"(Like put_signal, but src must not be changed before quiet(). Local.
 
