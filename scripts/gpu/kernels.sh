@@ -73,6 +73,7 @@ tests() {
 mlir() {
     on 2 300 "numba-cuda-mlir" $programs/numba_kernels.py mlir
     on 2 300 "numba-cuda-mlir, messages and collectives" $programs/numba_messages.py mlir
+    on 2 300 "numba-cuda-mlir by NVSHMEM4Py's names" $programs/nvshmem_numba.py cuda mlir
     on 2 60 "numba-cuda-mlir, kept kernels" $programs/numba_kernels.py mlir
 }
 cute() {

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jobs import HANG_GUARD, PROGRAMS, ROOT, environment
+from jobs import HANG_GUARD, PROGRAMS, ROOT, environment, launcher
+from simulated import make_package, needs_plugin
 
 PYTHON = ROOT / "build/cute/bin/python"
 LIMIT = 5 * HANG_GUARD  # CuTe DSL compiles slowly: docs/measurements/2026-11-24-constants.md
@@ -46,6 +47,15 @@ def test_kernels_compile(program: str, kernels: int) -> None:
 @pytest.mark.timeout(LIMIT)
 def test_kernels_by_the_names_of_nvshmem4py_compile() -> None:
     assert compiled(PROGRAMS / "nvshmem_cute.py", "ptx", "_block", NVSHMEM_HEAP_KIND="SYSMEM") == "done\n"
+
+
+@needs_plugin
+def test_tensors_over_memory_of_others(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [launcher(), "run", "-n", "2", str(PYTHON), str(PROGRAMS / "nvshmem_cute_memory.py")],
+        env=environment(PYTHONPATH=str(make_package(tmp_path))), capture_output=True, text=True, timeout=HANG_GUARD, check=False,
+    )  # fmt: skip
+    assert done.stdout == "done\n" * 2, done.stdout + done.stderr
 
 
 @pytest.mark.timeout(LIMIT)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 
 import pytest
 from atoll.compat import _has_driver
 from jobs import HANG_GUARD, PROGRAMS, Job, environment, python
-from test_numba_gpus import with_numba_cuda
+from test_numba_gpus import needs, with_numba_cuda
 
 pytest.importorskip("numba", reason="Numba is not installed (pip install numba)")
 pytestmark = pytest.mark.skipif(
@@ -26,6 +27,16 @@ def test_all_functions_for_blocks_compile_for_gpus(package: str) -> None:
     done = subprocess.run(
         [with_numba_cuda(), str(PROGRAMS / "nvshmem_numba.py"), "ptx", "_block"],
         env=environment(PYTHONPATH=package, NVSHMEM_HEAP_KIND="SYSMEM"), capture_output=True, text=True, timeout=4 * HANG_GUARD, check=False,
+    )  # fmt: skip
+    assert done.stdout == "done\n", done.stdout + done.stderr
+
+
+@pytest.mark.timeout(4 * HANG_GUARD)
+def test_all_functions_for_blocks_compile_by_numba_cuda_mlir() -> None:
+    needs("numba_cuda_mlir", "numba-cuda-mlir")
+    done = subprocess.run(
+        [sys.executable, str(PROGRAMS / "nvshmem_numba.py"), "ptx", "mlir", "_block"],
+        env=environment(NVSHMEM_HEAP_KIND="SYSMEM"), capture_output=True, text=True, timeout=4 * HANG_GUARD, check=False,
     )  # fmt: skip
     assert done.stdout == "done\n", done.stdout + done.stderr
 

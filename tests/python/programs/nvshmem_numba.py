@@ -1,9 +1,9 @@
 """Kernels in Numba by NVSHMEM4Py's names, as its users write them.
 
-    nvshmem_numba.py [cuda | ptx] [SUFFIX...]
+    nvshmem_numba.py [cuda | ptx] [mlir] [SUFFIX...]
 
 Without a word numba.njit compiles them for the host, where a kernel is one thread. With `ptx` they are compiled for a
-GPU, which is not needed. SUFFIX: "_block" or "_warp", or "thread" for names without one; all three by default.
+GPU, which is not needed. With `mlir` the compiler for GPUs is numba-cuda-mlir. SUFFIX: "_block" or "_warp", or "thread" for names without one; all three by default.
 """
 
 from __future__ import annotations
@@ -20,19 +20,29 @@ atoll.compat.install("nvshmem")
 import atoll.numba as dev  # noqa: E402
 import numpy as np  # noqa: E402
 import nvshmem.core  # noqa: E402
-import nvshmem.core.device.numba as nv  # noqa: E402
 from nvshmem.core import ComparisonType, SignalOp, Teams  # noqa: E402
 
-CUDA, PTX = "cuda" in sys.argv, "ptx" in sys.argv
+CUDA, PTX, MLIR = ("cuda" in sys.argv, "ptx" in sys.argv, "mlir" in sys.argv)
 if CUDA or PTX:
     import numba
+if MLIR:
+    import nvshmem.core.device.numba_cuda_mlir as nv
+    from numba_cuda_mlir import cuda
+else:
+    import nvshmem.core.device.numba as nv
     from numba import cuda
-if PTX:  # device functions are compiled for the GPU at hand
+# Device functions are compiled for the GPU at hand; `ptx` needs no GPU.
+if PTX and MLIR:
+    import numba_cuda_mlir.tools
+    from atoll.numba._dsl._mlir._kinds import back
+
+    numba_cuda_mlir.tools._cached_cc = (9, 0)
+elif PTX:
     import numba.cuda.dispatcher
 
     numba.cuda.dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=(9, 0))
 THREADS = {"": 1, "_warp": 32, "_block": 64}
-SUFFIXES = ["" if one == "thread" else one for one in sys.argv[1:] if one not in ("cuda", "ptx")] or [
+SUFFIXES = ["" if one == "thread" else one for one in sys.argv[1:] if one not in ("cuda", "ptx", "mlir")] or [
     *THREADS
 ]
 WORLD = Teams.TEAM_WORLD
@@ -49,6 +59,7 @@ def launch(kernel: Any, suffix: str, *arguments: Any) -> None:
     """Run a kernel on all PEs, by one thread, a warp or a block, and wait for all of them."""
     if PTX:
         types = tuple(map(numba.typeof, arguments))
+        types = tuple(map(back, types)) if MLIR else types
         ptx, _ = cuda.compile(kernel, types, device=False, cc=(9, 0), output="ptx", abi="numba")
         called = set(re.findall(r"\bcall\.uni\s+(?:\(\w+\),\s*)?(\w+)", str(ptx)))
         assert ".entry" in str(ptx)

@@ -38,7 +38,10 @@ def peer_of(function: str, x: Any, pe: int | None) -> Any:
         raise NvshmemInvalid(f"nvshmem.core.{function}: pass peer_pe, 0 to {_atoll.n_pes() - 1}.")
     found: Any = _atoll.peer(x, pe)
     if pe != _atoll.my_pe():
-        note(bytes_of(found), BufferTypes.PEER)
+        try:
+            note(bytes_of(found), BufferTypes.PEER)
+        except NvshmemInvalid:  # a registered array with gaps
+            note(found, BufferTypes.PEER)
     return found
 
 

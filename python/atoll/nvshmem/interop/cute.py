@@ -9,9 +9,9 @@ import cutlass.cute
 from cutlass import Float32
 from cutlass.cute.runtime import from_dlpack
 
-from .._state import STATE, NvshmemError, NvshmemInvalid, address_of, require, translated_as
+from .._state import STATE, NvshmemInvalid, address_of, require, translated_as
 from ..init_fini import library_init
-from ..memory import no_multicast
+from ..memory import no_multicast, register, unregister
 from ..nvshmem_types import NvshmemKernelObject
 from ._common import allocate, buffer_of, free_any, peer_of
 
@@ -29,6 +29,8 @@ __all__ = [
 ]
 _arrays: dict[int, Any] = {}
 """The arrays behind tensors, by address."""
+_sources: dict[int, Any] = {}
+"""The tensors whose memory was registered, by the address of the result: they keep that memory alive."""
 
 
 def _shown(array: Any) -> Any:
@@ -94,22 +96,48 @@ def get_multicast_tensor(team: Any, tensor: Any) -> Any:
     raise no_multicast("interop.cute.get_multicast_tensor")
 
 
-def _by_array(function: str) -> NvshmemError:
-    require()
-    return NvshmemError(
-        f"nvshmem.core.interop.cute.{function}: a cute.Tensor has no owner to register; call {function.replace('tensor', 'array')} "
-        "of nvshmem.core with the array, and make the tensor by cutlass.cute.runtime.from_dlpack of its result."
-    )
+class _Memory:
+    """A tensor's memory by CUDA's array interface, as unsigned integers of the elements' size."""
+
+    def __init__(self, tensor: Any) -> None:
+        nbytes = tensor.element_type.width // 8
+        if nbytes not in (1, 2, 4, 8):
+            raise NvshmemInvalid(
+                f"nvshmem.core.interop.cute.register_external_tensor: elements of {tensor.element_type.__name__} have "
+                f"{tensor.element_type.width} bits; pass a tensor with elements of 1, 2, 4 or 8 bytes."
+            )
+        self.__cuda_array_interface__ = {
+            "shape": tuple(tensor.shape), "typestr": f"<u{nbytes}", "strides": tuple(nbytes * n for n in tensor.stride),
+            "data": (int(tensor.data_ptr), False), "version": 3,
+        }  # fmt: skip
 
 
+@translated_as("interop.cute.register_external_tensor")
 def register_external_tensor(tensor: Any) -> Any:
-    """Raise NvshmemError: register the array, and make a tensor of the result."""
-    raise _by_array("register_external_tensor")
+    """Return a symmetric tensor over memory of a GPU that another library allocated. Collective over all PEs.
+
+    The tensor is one of cutlass.cute.runtime.from_dlpack. Errors are those of register_external_buffer.
+    """
+    require()
+    if not hasattr(tensor, "data_ptr") or not hasattr(tensor, "element_type"):
+        raise NvshmemInvalid(
+            f"nvshmem.core.interop.cute.register_external_tensor: a {type(tensor).__name__} is no tensor with memory; pass "
+            "the result of cutlass.cute.runtime.from_dlpack."
+        )
+    registered = register(_Memory(tensor), "interop.cute.register_external_tensor")
+    made = _shown(registered)
+    made.element_type = tensor.element_type
+    _sources[address_of(registered)] = tensor
+    return made
 
 
+@translated_as("interop.cute.unregister_external_tensor")
 def unregister_external_tensor(tensor: Any) -> None:
-    """Raise NvshmemError: unregister the array."""
-    raise _by_array("unregister_external_tensor")
+    """End the registration of a tensor that register_external_tensor returned. Collective over all PEs."""
+    require()
+    unregister(_array_of("unregister_external_tensor", tensor))
+    _arrays.pop(int(tensor.data_ptr), None)
+    _sources.pop(int(tensor.data_ptr), None)
 
 
 def cleanup_cute() -> None:
