@@ -391,6 +391,15 @@ if(TARGET atoll_cli AND TARGET atoll_nvshmem)
     endforeach()
 endif()
 
+foreach(_target IN LISTS ATOLL_PORTING_EXAMPLES)   # they check themselves, and exit 0 when all was right
+    foreach(_n 1 2 4)
+        add_test(NAME nvshmem.example.${_target}.n${_n} COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n ${_n}
+                 --timeout 60 ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${_target}>)
+        set_tests_properties(nvshmem.example.${_target}.n${_n} PROPERTIES TIMEOUT 400 LABELS nvshmem PROCESSORS 2
+                                                                          ENVIRONMENT ATOLL_CHECK=all)
+    endforeach()
+endforeach()
+
 # Programs as users write them: they know shmem.h and link libatoll_shmem.so.
 if(TARGET atoll_cli AND TARGET atoll_shmem)
     enable_language(C)

@@ -24,7 +24,7 @@ for package in libgtest-dev libcli11-dev nlohmann-json3-dev libucx-dev libucx0 l
 done
 if [ "$built" = yes ]; then
     for part in bin/atoll lib gpu multi/device_absent multi/device_elements multi/device_far multi/device_far_collectives \
-        multi/device_mailbox examples/gpu bench; do
+        multi/device_mailbox examples/gpu examples/porting bench; do
         mkdir -p "$folder/build/release/$(dirname "$part")"
         cp -r "build/release/$part" "$folder/build/release/$part"
     done

@@ -184,7 +184,7 @@ test_all() {
     else
         echo "skipped        device_elements, device_far, device_far_collectives: this library was built without UCX"
     fi
-    for program in "$built"/examples/gpu/*; do
+    for program in "$built"/examples/{gpu,porting}/*; do
         [ -f "$program" ] || continue
         for n in $counts; do try "example ${program##*/}, $n PEs" job 120 "$n" "$program"; done
     done

@@ -42,6 +42,9 @@ if wanted tests; then
     for library in cupy torch; do
         try "heat.py $library, 2 PEs" job 90 2 python3 examples/10_heat/heat.py "$library"
     done
+    for program in examples/porting/*.py; do
+        try "$program, 2 PEs" env ATOLL_COMPAT=nvshmem,nccl timeout 100 "$built/bin/atoll" run -n 2 python3 "$program"
+    done
     export ATOLL_NVTX=1
     try "NVTX ranges, 1 PE" job 50 1 python3 examples/10_heat/heat.py cupy
     unset ATOLL_NVTX

@@ -41,3 +41,18 @@ def test_the_page_of_pytorch() -> None:
 def test_the_block_for_inductor_compiles(tmp_path: Path) -> None:
     done = run(str(PYTHON), str(HERE / "inductor_block.py"), str(tmp_path))
     assert (done.returncode, done.stdout) == (0, "exchange\n"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "wanted"),
+    [
+        ("gemm_allreduce.py", "summed in 4 blocks"),
+        ("embedding_torch.py", "200 vectors read, {rows} rows changed"),
+    ],
+)
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_ported_examples(program: str, wanted: str, n: int) -> None:
+    path = HERE.parents[1] / "examples/porting" / program
+    done = run(launcher(), "run", "-n", str(n), str(PYTHON), str(path), ATOLL_COMPAT="nvshmem")
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 1), done.stdout + done.stderr
+    assert wanted.format(rows=n * n) in done.stdout

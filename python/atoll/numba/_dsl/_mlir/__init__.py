@@ -15,16 +15,17 @@ from numba_cuda_mlir._mlir.dialects import arith
 from numba_cuda_mlir.lowering_utilities import RangeObject, convert
 from numba_cuda_mlir.numba_cuda.typing import templates
 
-from ... import _addresses, _moves, _threads, _tiles, _types
+from ...._kernels.fixed import FREE, fixing
+from ... import _addresses, _moves, _threads, _tiles
 from ..._collectives import Meeting
 from ..._host import Mailbox
 from ..._mailboxes import Inbox, Outbox
 from ..._polling import Call
-from ..._types import GRID, Constant
+from ..._types import GRID
 from .. import _gpu, _gpu_threads, _registration
 from .._registration import FORMS, Form
 from ._builder import Builder, Context, Value, as_i64, raw, strides
-from ._kinds import Named, TypingError, back, nothing, ours, their_errors, theirs
+from ._kinds import Named, back, nothing, ours, their_errors, theirs
 
 REGISTRY = extending.typing_registry
 OWN: set[Any] = set()
@@ -45,60 +46,31 @@ def is_text(kind) -> bool:
     return type(kind).__name__ in ("StringLiteral", "UnicodeType")
 
 
-def calling_with_operators(stub, kinds, keywords):
-    """Make a function with Atoll's operators in place of texts, since this compiler passes no texts on. It calls `stub`.
-
-    The function's own parameters are the other arguments. A text that names no operator is refused, and so is one that
-    the compiler does not know.
-    """
-    given: dict[str, Any] = {"stub": stub}
-    parameters, passed = [], []
-    for at, (name, kind) in enumerate([*(("", kind) for kind in kinds), *keywords.items()]):
-        own = name or f"a{at}"
-        passed.append(f"{name}={own}" if name else own)
-        if not is_text(kind):
-            parameters.append(own)
-        elif (operator := _operator(getattr(kind, "literal_value", None))) is not None:
-            given[own] = operator
-        else:
-            text = repr(kind.literal_value) if hasattr(kind, "literal_value") else "not known to the compiler"
-            raise TypingError(
-                f"nvshmem.core.device.numba_cuda_mlir.{stub.__name__}: op is {text}; it must be one of sum, prod, min, "
-                "max, and, or, xor, as a text in the kernel"
-            )
-    exec(f"def call({', '.join(parameters)}):\n    return stub({', '.join(passed)})", given)
-    return cuda.jit(device=True)(given["call"])
-
-
-def _operator(text: Any) -> Constant | None:
-    found = getattr(_types, text.upper(), None) if isinstance(text, str) and text.islower() else None
-    return found if isinstance(found, Constant) and found.group == "op" else None
-
-
 def implement(stub: Callable[..., Any], generator):
     """Compile one device function for each list of types; extending.overload would compile one for each call."""
     made: dict[Any, Any] = {}
-    takes_texts = stub.__module__.startswith("atoll.nvshmem.")  # operators of its reductions
+    of_text = getattr(stub, "of_text", None)
+
+    def fixed(kind):
+        return of_text(stub.__name__, kind) if is_text(kind) else FREE
 
     def device_function(kinds, keywords):
         key = (kinds, tuple(keywords.items()))
-        if key in made:
-            return made[key]
-        if takes_texts and any(map(is_text, (*kinds, *keywords.values()))):
-            made[key] = calling_with_operators(stub, kinds, keywords)
-        else:
+        if key not in made:
             with their_errors():
-                named = {name: ours(kind) for name, kind in keywords.items()}
-                made[key] = cuda.jit(device=True)(generator(*map(ours, kinds), **named))
+                if of_text and any(map(is_text, (*kinds, *keywords.values()))):
+                    named = {name: fixed(kind) for name, kind in keywords.items()}
+                    made[key] = cuda.jit(device=True)(fixing(stub, [*map(fixed, kinds)], named))
+                else:
+                    named = {name: ours(kind) for name, kind in keywords.items()}
+                    made[key] = cuda.jit(device=True)(generator(*map(ours, kinds), **named))
         return made[key]
 
     def generic(self, kinds, keywords):
-        function = device_function(kinds, keywords)
         kept = tuple(kind for kind in kinds if not is_text(kind))
         named = {name: kind for name, kind in keywords.items() if not is_text(kind)}
-        found = theirs.Dispatcher(function).get_call_type(self.context, kept, named)
-        has_texts = len(kept) + len(named) < len(kinds) + len(keywords)
-        return found.return_type(*kinds, *keywords.values()) if has_texts else found
+        found = theirs.Dispatcher(device_function(kinds, keywords)).get_call_type(self.context, kept, named)
+        return found.return_type(*kinds, *keywords.values()) if named != keywords or kept != kinds else found
 
     def lowered(lower, target, arguments, keywords):
         kinds = tuple(lower.get_numba_type(one.name) for one in arguments)

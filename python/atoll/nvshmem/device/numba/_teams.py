@@ -15,6 +15,7 @@ from ....numba._dsl import _registration
 from ....numba._dsl._registration import HOST, TARGETS, emit, helper, implement
 from ..._state import NvshmemInvalid
 from .. import _table
+from ._words import op_of
 
 i64, I64 = types.int64, ir.IntType(64)
 CAPACITY, ROW_BYTES = _table.CAPACITY, _table.ROW_BYTES
@@ -39,8 +40,12 @@ def for_host(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def for_kernels(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function of this name for kernels, which is compiled as it is written."""
-    outside = for_host(function)
+    """Make a function of this name for kernels, which is compiled as it is written.
+
+    `of_text` replaces texts for a compiler that passes none on.
+    """
+    outside: Any = for_host(function)
+    outside.of_text = op_of
     for target in TARGETS:
         implement(target, outside)(lambda *kinds, **keywords: function)
     return outside
