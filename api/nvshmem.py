@@ -122,7 +122,7 @@ class Table:
         suffix = "_on_stream" if stream else SCOPES.get(scope, "")
         arguments = [split_argument(a.strip()) for a in match["arguments"].split(",")]
         if qp:
-            arguments.append(("nvshmemx_qp_handle_t", ""))
+            arguments.append(("nvshmemx_qp_handle_t", "qp_handle"))
         return Function(
             name=f"{prefix}_{'qp_' if qp else ''}{f'{kind}_' if kind else ''}{name}{suffix}",
             operation=match["name"].replace("BITS", ""),
@@ -166,15 +166,32 @@ def prototypes(table: Table) -> str:
     def line(f: Function) -> str:
         return f"{'ATOLL_NVSHMEM_BOTH ' if f.name in table.both else ''}{table.declaration(f, table.c)};\n"
 
-    return in_order(table, table.functions, line)
+    return in_order(table, table.functions, line) + refusals(table)
+
+
+def refusals(table: Table) -> str:
+    """Macros by which the compiler says why a function does not exist. Kernels have some of these functions."""
+    kernels = {f.name for f in table.kernels}
+
+    def line(name: str) -> str:
+        why = table.refused[name]
+        while why.startswith("As ") and (other := why[3:].rstrip(".")) in table.refused:
+            why = table.refused[other]
+        return f'#define {name} _Pragma("GCC error \\"{name} does not exist on Atoll: {why}\\"") {name}\n'
+
+    everywhere = "".join(line(name) for name in table.refused if name not in kernels)
+    of_host = "".join(line(name) for name in table.refused if name in kernels)
+    return f"{everywhere}#ifndef __CUDACC__\n{of_host}#endif\n"
 
 
 def kernel_body(table: Table, f: Function, shared: bool) -> str:
     """A kernel's function. `shared`: of a name that the host has, too, and that prototypes.h declares for both."""
-    arguments = [passed(t, n, f) for t, n in f.arguments if n]
+    arguments = [passed(t, n, f) for t, n in f.arguments[: -1 if f.qp else None] if n]
     arguments += [f"atl::device::{f.scope}{{}}"] if f.scoped else []
     call = f"atl::nvshmem_kernel::{f.operation}({', '.join(arguments)})"
     returns = "" if f.result == "void" else "return "
+    if f.qp:
+        returns = f"atl::nvshmem_kernel::require_queue_pair(qp_handle); {returns}"
     # Each call of a wide scope has registers of its own, so that kernels of 1024 threads can be launched.
     device = "__device__ __noinline__ inline" if f.scope in ("Warp", "Block") else "__device__ inline"
     kind = "ATOLL_NVSHMEM_BOTH inline" if shared else device

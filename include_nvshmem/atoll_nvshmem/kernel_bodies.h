@@ -68,6 +68,14 @@ ATOLL_ANYWHERE inline const Team& team_of(nvshmem_team_t team) {
     return state().teams[team];
 }
 
+/// All queue pairs name the same path. A number that names none is a mistake of the program.
+ATOLL_ANYWHERE inline void require_queue_pair(nvshmemx_qp_handle_t qp) {
+    if (qp != NVSHMEMX_QP_DEFAULT && qp != NVSHMEMX_QP_HOST && qp != NVSHMEMX_QP_ANY)
+        refuse(
+            "this queue pair does not exist. Pass a handle of nvshmemx_qp_create, or NVSHMEMX_QP_DEFAULT, "
+            "HOST, ANY or ALL");
+}
+
 ATOLL_ANYWHERE inline Compare comparison(int cmp) {
     if (static_cast<unsigned>(cmp) > static_cast<unsigned>(NVSHMEM_CMP_LE))
         refuse("cmp is not one of NVSHMEM_CMP_EQ, NE, GT, GE, LT and LE");
@@ -204,10 +212,15 @@ ATOLL_ANYWHERE inline void signal_counted_reset(Word* signal) {
 ATOLL_ANYWHERE inline void quiet() { device::quiet(world()); }
 ATOLL_ANYWHERE inline void fence() { device::fence(world()); }
 template <class Scope> ATOLL_ANYWHERE void flush(Scope scope) { device::flush(world(), scope); }
-template <class Scope> ATOLL_ANYWHERE void qp_quiet(int, const int*, int, Scope scope) {
+ATOLL_ANYWHERE inline void require_queue_pairs(const nvshmemx_qp_handle_t* handles, int count) {
+    for (int i = 0; handles != nullptr && i < count; ++i) require_queue_pair(handles[i]);
+}
+template <class Scope> ATOLL_ANYWHERE void qp_quiet(int, const int* handles, int count, Scope scope) {
+    require_queue_pairs(handles, count);
     device::quiet(world(), scope);
 }
-template <class Scope> ATOLL_ANYWHERE void qp_fence(int, const int*, int, Scope scope) {
+template <class Scope> ATOLL_ANYWHERE void qp_fence(int, const int* handles, int count, Scope scope) {
+    require_queue_pairs(handles, count);
     device::fence(world(), scope);
 }
 

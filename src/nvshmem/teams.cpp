@@ -62,7 +62,8 @@ int check_parent(const Call& call, nvshmem_team_t parent) {
         call, [&] { throw Error(ErrorCode::invalid_argument, "parent_team: " + no_team_text(parent)); });
 }
 
-bool is_known(nvshmem_team_t team) { return handle(team) != SHMEM_TEAM_INVALID; }
+/// True for a team of this PE. Ends the process before nvshmem_init.
+bool is_known(const char* name, nvshmem_team_t team) { return handle(name, team) != SHMEM_TEAM_INVALID; }
 
 shmem_team_config_t config_of(const nvshmem_team_config_t* config) {
     return {config != nullptr && config->num_contexts > 0 ? config->num_contexts : 0};
@@ -99,11 +100,15 @@ void forget_teams() noexcept {
     for (std::atomic<shmem_team_t>& team : made) team.store(nullptr, std::memory_order_relaxed);
 }
 
-int team_my_pe(nvshmem_team_t team) { return is_known(team) ? shmem::team_my_pe(handle(team)) : -1; }
-int team_n_pes(nvshmem_team_t team) { return is_known(team) ? shmem::team_n_pes(handle(team)) : -1; }
+int team_my_pe(nvshmem_team_t team) {
+    return is_known("nvshmem_team_my_pe", team) ? shmem::team_my_pe(handle(team)) : -1;
+}
+int team_n_pes(nvshmem_team_t team) {
+    return is_known("nvshmem_team_n_pes", team) ? shmem::team_n_pes(handle(team)) : -1;
+}
 
 void team_get_config(nvshmem_team_t team, nvshmem_team_config_t* config) {
-    if (config == nullptr || !is_known(team)) return;
+    if (config == nullptr || !is_known("nvshmem_team_get_config", team)) return;
     shmem_team_config_t found{};
     *config = NVSHMEM_TEAM_CONFIG_INITIALIZER;
     if (shmem::team_get_config(handle(team), SHMEM_TEAM_NUM_CONTEXTS, &found) == 0)
@@ -111,7 +116,10 @@ void team_get_config(nvshmem_team_t team, nvshmem_team_config_t* config) {
 }
 
 int team_translate_pe(nvshmem_team_t from, int pe, nvshmem_team_t to) {
-    return is_known(from) && is_known(to) ? shmem::team_translate_pe(handle(from), pe, handle(to)) : -1;
+    constexpr const char* name = "nvshmem_team_translate_pe";
+    return is_known(name, from) && is_known(name, to)
+               ? shmem::team_translate_pe(handle(from), pe, handle(to))
+               : -1;
 }
 
 int team_get_uniqueid(nvshmemx_team_uniqueid_t* id) {

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (ROOT / "include_nvshmem", ROOT / "api/generated/nvshmem/include", ROOT / "include")
@@ -100,3 +101,17 @@ def test_amounts_of_shared_memory(language: str) -> None:
     }
     """
     assert compiled(language, text) == ""
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_functions_that_do_not_exist_are_refused_with_the_reason(language: str) -> None:
+    table = tomllib.loads((ROOT / "api/nvshmem.toml").read_text())["refused"]
+    assert len(table) > 2
+    for name in table:
+        said = compiled(language, f"#include <nvshmem.h>\nvoid f(void);\nvoid f(void) {{ (void){name}; }}\n")
+        assert f"{name} does not exist on Atoll: " in said, said
+    said = compiled(
+        language,
+        "#include <nvshmem.h>\nvoid f(void);\nvoid f(void) { nvshmemx_half_atomic_fetch_add(0, 0, 0); }\n",
+    )
+    assert "Hosts have no atomics of 16 bits; kernels do." in said

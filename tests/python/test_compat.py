@@ -115,6 +115,49 @@ def test_another_library_with_nvshmems_names_is_refused(tmp_path: Path) -> None:
         assert (f"is loaded in this process: {other}." in done.stderr) == (status == 1)
 
 
+BEFORE_INIT = (
+    "nvshmem_my_pe()", "nvshmem_team_n_pes(NVSHMEM_TEAM_WORLD)", "nvshmem_team_my_pe(NVSHMEM_TEAM_SHARED)",
+    "nvshmem_malloc(8)", "nvshmem_long_p(&x, 1, 0)", "nvshmem_barrier_all()", "nvshmemx_quiet_on_stream(0)",
+    "nvshmem_team_translate_pe(0, 0, 1)", "nvshmem_long_sum_reduce(0, &x, &x, 1)",
+)  # fmt: skip
+
+
+def test_calls_of_c_before_init_are_named(tmp_path: Path) -> None:
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    cases = " ".join(f"case {i}: (void){call}; break;" for i, call in enumerate(BEFORE_INIT))
+    text = f"""#include <nvshmem.h>
+#include <nvshmemx.h>
+int main(int n, char** given) {{
+    long x = 0;
+    (void)n;
+    switch (atoi(given[1])) {{ {cases} }}
+    return 0;
+}}
+"""
+    flags = run(Path(sys.executable).parent / "atoll", "config", "--nvshmem").stdout.split()
+    command = [
+        compiler,
+        "-DATOLL_NVSHMEM_WITHOUT_CUDA",
+        "-xc",
+        "-",
+        "-xnone",
+        *flags,
+        "-o",
+        tmp_path / "program",
+    ]
+    subprocess.run(command, input=text, text=True, check=True)
+    for i, call in enumerate(BEFORE_INIT):
+        done = run(tmp_path / "program", i)
+        name = call.partition("(")[0]
+        assert done.returncode == 1, call
+        assert (
+            f"atoll: {name}: NVSHMEM is not initialized in this process; call nvshmem_init first"
+            in done.stderr
+        )
+
+
 def test_the_command_runs_a_program(program: Path) -> None:
     done = run(sys.executable, "-m", "atoll.compat", "shmem4py", program, "a", "-b")
     assert done.returncode == 0, done.stderr

@@ -38,15 +38,8 @@ __all__ = [
 ]
 
 
-def _call(name: str, target: Any, values: tuple[Any, ...], pe: int, offset: Any, dtype: Any) -> Any:
-    """Call Atoll's function of this name: at once if it takes the target, else after conversion and checks."""
-    if STATE.joined and type(target) in DIRECT and dtype is None and type(offset) is int and offset >= 0:
-        try:
-            if target.ndim == 1:
-                return getattr(_atoll, name)(target, *values, pe, offset)
-        except (*REFUSALS, IndexError):
-            pass
-    return _with_checks(name, target, values, pe, offset, dtype)
+_REFUSALS = (*REFUSALS, IndexError)
+"""Errors after which a call is repeated with conversion and checks. It changed nothing."""
 
 
 def _with_checks(name: str, target: Any, values: tuple[Any, ...], pe: int, offset: Any, dtype: Any) -> Any:
@@ -91,79 +84,253 @@ def atomic_fetch(target: Any, remote_pe: int = -1, *, offset: int = 0, dtype: An
     NvshmemInvalid
         A wrong argument, or a dtype that the operation does not take.
     """
-    return _call("atomic_fetch", target, (), remote_pe, offset, dtype)
+    if (
+        target.__class__ in DIRECT
+        and dtype is None
+        and offset.__class__ is int
+        and offset >= 0
+        and STATE.joined
+    ):
+        try:
+            if target.ndim == 1:
+                return _atoll.atomic_fetch(target, remote_pe, offset)
+        except _REFUSALS:
+            pass
+    return _with_checks("atomic_fetch", target, (), remote_pe, offset, dtype)
 
 
 def atomic_set(target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None) -> None:
     """Set the element to `value`. Local. Other arguments and errors are atomic_fetch's."""
-    _call("atomic_set", target, (value,), remote_pe, offset, dtype)
+    if (
+        target.__class__ in DIRECT
+        and dtype is None
+        and offset.__class__ is int
+        and offset >= 0
+        and STATE.joined
+    ):
+        try:
+            if target.ndim == 1:
+                _atoll.atomic_set(target, value, remote_pe, offset)
+                return
+        except _REFUSALS:
+            pass
+    _with_checks("atomic_set", target, (value,), remote_pe, offset, dtype)
 
 
 def atomic_inc(target: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None) -> None:
     """Add 1 to the element. Local. Arguments and errors are atomic_fetch's."""
-    _call("atomic_inc", target, (), remote_pe, offset, dtype)
+    if (
+        target.__class__ in DIRECT
+        and dtype is None
+        and offset.__class__ is int
+        and offset >= 0
+        and STATE.joined
+    ):
+        try:
+            if target.ndim == 1:
+                _atoll.atomic_inc(target, remote_pe, offset)
+                return
+        except _REFUSALS:
+            pass
+    _with_checks("atomic_inc", target, (), remote_pe, offset, dtype)
 
 
 def atomic_fetch_inc(target: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None) -> Any:
     """Add 1 to the element and return its previous value. Local. Arguments and errors are atomic_fetch's."""
-    return _call("atomic_fetch_inc", target, (), remote_pe, offset, dtype)
+    if (
+        target.__class__ in DIRECT
+        and dtype is None
+        and offset.__class__ is int
+        and offset >= 0
+        and STATE.joined
+    ):
+        try:
+            if target.ndim == 1:
+                return _atoll.atomic_fetch_inc(target, remote_pe, offset)
+        except _REFUSALS:
+            pass
+    return _with_checks("atomic_fetch_inc", target, (), remote_pe, offset, dtype)
 
 
 def atomic_add(target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None) -> None:
     """Add `value` to the element. Local. Other arguments and errors are atomic_fetch's."""
-    _call("atomic_add", target, (value,), remote_pe, offset, dtype)
+    if (
+        target.__class__ in DIRECT
+        and dtype is None
+        and offset.__class__ is int
+        and offset >= 0
+        and STATE.joined
+    ):
+        try:
+            if target.ndim == 1:
+                _atoll.atomic_add(target, value, remote_pe, offset)
+                return
+        except _REFUSALS:
+            pass
+    _with_checks("atomic_add", target, (value,), remote_pe, offset, dtype)
 
 
 def atomic_fetch_add(
     target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None
 ) -> Any:
     """Add `value` to the element and return its previous value. Local. Errors are atomic_fetch's."""
-    return _call("atomic_fetch_add", target, (value,), remote_pe, offset, dtype)
+    if (
+        target.__class__ in DIRECT
+        and dtype is None
+        and offset.__class__ is int
+        and offset >= 0
+        and STATE.joined
+    ):
+        try:
+            if target.ndim == 1:
+                return _atoll.atomic_fetch_add(target, value, remote_pe, offset)
+        except _REFUSALS:
+            pass
+    return _with_checks("atomic_fetch_add", target, (value,), remote_pe, offset, dtype)
 
 
 def atomic_and(target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None) -> None:
     """Keep the bits of the element that `value` has. Local. Other arguments and errors are atomic_fetch's."""
-    _call("atomic_and", target, (value,), remote_pe, offset, dtype)
+    if (
+        target.__class__ in DIRECT
+        and dtype is None
+        and offset.__class__ is int
+        and offset >= 0
+        and STATE.joined
+    ):
+        try:
+            if target.ndim == 1:
+                _atoll.atomic_and(target, value, remote_pe, offset)
+                return
+        except _REFUSALS:
+            pass
+    _with_checks("atomic_and", target, (value,), remote_pe, offset, dtype)
 
 
 def atomic_fetch_and(
     target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None
 ) -> Any:
     """Do as atomic_and, and return the previous value. Local. Errors are atomic_fetch's."""
-    return _call("atomic_fetch_and", target, (value,), remote_pe, offset, dtype)
+    if (
+        target.__class__ in DIRECT
+        and dtype is None
+        and offset.__class__ is int
+        and offset >= 0
+        and STATE.joined
+    ):
+        try:
+            if target.ndim == 1:
+                return _atoll.atomic_fetch_and(target, value, remote_pe, offset)
+        except _REFUSALS:
+            pass
+    return _with_checks("atomic_fetch_and", target, (value,), remote_pe, offset, dtype)
 
 
 def atomic_or(target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None) -> None:
     """Set the bits of the element that `value` has. Local. Other arguments and errors are atomic_fetch's."""
-    _call("atomic_or", target, (value,), remote_pe, offset, dtype)
+    if (
+        target.__class__ in DIRECT
+        and dtype is None
+        and offset.__class__ is int
+        and offset >= 0
+        and STATE.joined
+    ):
+        try:
+            if target.ndim == 1:
+                _atoll.atomic_or(target, value, remote_pe, offset)
+                return
+        except _REFUSALS:
+            pass
+    _with_checks("atomic_or", target, (value,), remote_pe, offset, dtype)
 
 
 def atomic_fetch_or(
     target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None
 ) -> Any:
     """Do as atomic_or, and return the previous value. Local. Errors are atomic_fetch's."""
-    return _call("atomic_fetch_or", target, (value,), remote_pe, offset, dtype)
+    if (
+        target.__class__ in DIRECT
+        and dtype is None
+        and offset.__class__ is int
+        and offset >= 0
+        and STATE.joined
+    ):
+        try:
+            if target.ndim == 1:
+                return _atoll.atomic_fetch_or(target, value, remote_pe, offset)
+        except _REFUSALS:
+            pass
+    return _with_checks("atomic_fetch_or", target, (value,), remote_pe, offset, dtype)
 
 
 def atomic_xor(target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None) -> None:
     """Invert the bits of the element that `value` has. Local. Other arguments and errors are atomic_fetch's."""
-    _call("atomic_xor", target, (value,), remote_pe, offset, dtype)
+    if (
+        target.__class__ in DIRECT
+        and dtype is None
+        and offset.__class__ is int
+        and offset >= 0
+        and STATE.joined
+    ):
+        try:
+            if target.ndim == 1:
+                _atoll.atomic_xor(target, value, remote_pe, offset)
+                return
+        except _REFUSALS:
+            pass
+    _with_checks("atomic_xor", target, (value,), remote_pe, offset, dtype)
 
 
 def atomic_fetch_xor(
     target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None
 ) -> Any:
     """Do as atomic_xor, and return the previous value. Local. Errors are atomic_fetch's."""
-    return _call("atomic_fetch_xor", target, (value,), remote_pe, offset, dtype)
+    if (
+        target.__class__ in DIRECT
+        and dtype is None
+        and offset.__class__ is int
+        and offset >= 0
+        and STATE.joined
+    ):
+        try:
+            if target.ndim == 1:
+                return _atoll.atomic_fetch_xor(target, value, remote_pe, offset)
+        except _REFUSALS:
+            pass
+    return _with_checks("atomic_fetch_xor", target, (value,), remote_pe, offset, dtype)
 
 
 def atomic_swap(target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None) -> Any:
     """Set the element to `value` and return its previous value. Local. Errors are atomic_fetch's."""
-    return _call("atomic_swap", target, (value,), remote_pe, offset, dtype)
+    if (
+        target.__class__ in DIRECT
+        and dtype is None
+        and offset.__class__ is int
+        and offset >= 0
+        and STATE.joined
+    ):
+        try:
+            if target.ndim == 1:
+                return _atoll.atomic_swap(target, value, remote_pe, offset)
+        except _REFUSALS:
+            pass
+    return _with_checks("atomic_swap", target, (value,), remote_pe, offset, dtype)
 
 
 def atomic_compare_swap(
     target: Any, cond: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None
 ) -> Any:
     """Set the element to `value` if it is `cond`, and return its previous value. Local."""
-    return _call("atomic_compare_swap", target, (cond, value), remote_pe, offset, dtype)
+    if (
+        target.__class__ in DIRECT
+        and dtype is None
+        and offset.__class__ is int
+        and offset >= 0
+        and STATE.joined
+    ):
+        try:
+            if target.ndim == 1:
+                return _atoll.atomic_compare_swap(target, cond, value, remote_pe, offset)
+        except _REFUSALS:
+            pass
+    return _with_checks("atomic_compare_swap", target, (cond, value), remote_pe, offset, dtype)

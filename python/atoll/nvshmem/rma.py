@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy import ndarray
+
 from .. import _atoll
 from ._state import DIRECT, REFUSALS, STATE, pair_of, require, stream_of, translated, translated_as, word_of
 from .direct import SIGNAL_ADD, SIGNAL_SET, comparison_of, signal_of
@@ -24,17 +26,6 @@ __all__ = [
 ]
 
 
-def _copy(call: Any, dst: Any, src: Any, remote_pe: int, stream: Any) -> None:
-    """Copy by one of Atoll's calls: at once if both are arrays that it takes, else after conversion and checks."""
-    if STATE.joined and type(dst) in DIRECT and type(src) in DIRECT and src.ndim:
-        try:
-            call(dst, src, remote_pe, stream=stream if STATE.on_gpu else None)
-            return
-        except REFUSALS:
-            pass
-    _copy_with_checks(call, dst, src, remote_pe, stream)
-
-
 def _copy_with_checks(call: Any, dst: Any, src: Any, remote_pe: int, stream: Any) -> None:
     @translated_as(call.__name__)
     def convert_and_copy() -> None:
@@ -45,25 +36,20 @@ def _copy_with_checks(call: Any, dst: Any, src: Any, remote_pe: int, stream: Any
     convert_and_copy()
 
 
-def _copy_and_signal(
+def _signal_with_checks(
     call: Any, dst: Any, src: Any, signal: Any, value: int, change: Any, remote_pe: int, stream: Any
 ) -> None:
-    """Do as _copy, and change the signal."""
-    how = "set" if change is SIGNAL_SET else "add" if change is SIGNAL_ADD else ""
-    if how and type(dst) in DIRECT and type(src) in DIRECT and src.ndim:
-        try:
-            word = STATE.words[signal.handle]
-            call(dst, src, word, value, how, remote_pe, stream=stream if STATE.on_gpu else None)
-            return
-        except (*REFUSALS, AttributeError, KeyError):
-            pass
-
     def copy(to: Any, source: Any, remote_pe: int, stream: Any) -> None:
         how = signal_of(call.__name__, change)
         call(to, source, word_of(signal), value, how, remote_pe, stream=stream)
 
     copy.__name__ = call.__name__
     _copy_with_checks(copy, dst, src, remote_pe, stream)
+
+
+WORDS = STATE.words
+_UNKNOWN = (*REFUSALS, AttributeError, KeyError)
+"""Errors of a call whose signal was not used before, or that was refused. It changed nothing."""
 
 
 def put(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None:
@@ -91,12 +77,26 @@ def put(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None:
     -----
     The data are in the target after quiet() on the same stream, or a barrier.
     """
-    _copy(_atoll.put, dst, src, remote_pe, stream)
+    if dst.__class__ in DIRECT and src.__class__ in DIRECT and STATE.joined and src.ndim:
+        try:
+            if STATE.on_gpu:
+                return _atoll.put(dst, src, remote_pe, stream=stream)
+            return _atoll.put(dst, src, remote_pe)
+        except REFUSALS:
+            pass
+    return _copy_with_checks(_atoll.put, dst, src, remote_pe, stream)
 
 
 def put_nbi(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None:
     """Do as put, but src must not be changed before flush() or quiet() on this stream. Local."""
-    _copy(_atoll.put_nbi, dst, src, remote_pe, stream)
+    if dst.__class__ in DIRECT and src.__class__ in DIRECT and STATE.joined and src.ndim:
+        try:
+            if STATE.on_gpu:
+                return _atoll.put_nbi(dst, src, remote_pe, stream=stream)
+            return _atoll.put_nbi(dst, src, remote_pe)
+        except REFUSALS:
+            pass
+    return _copy_with_checks(_atoll.put_nbi, dst, src, remote_pe, stream)
 
 
 def get(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None:
@@ -104,12 +104,26 @@ def get(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None:
 
     src is symmetric, dst need not be. Other arguments and errors are put's.
     """
-    _copy(_atoll.get, dst, src, remote_pe, stream)
+    if dst.__class__ in DIRECT and src.__class__ in DIRECT and STATE.joined and src.ndim:
+        try:
+            if STATE.on_gpu:
+                return _atoll.get(dst, src, remote_pe, stream=stream)
+            return _atoll.get(dst, src, remote_pe)
+        except REFUSALS:
+            pass
+    return _copy_with_checks(_atoll.get, dst, src, remote_pe, stream)
 
 
 def get_nbi(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None:
     """Do as get, but the data are in dst only after quiet() on this stream. Local."""
-    _copy(_atoll.get_nbi, dst, src, remote_pe, stream)
+    if dst.__class__ in DIRECT and src.__class__ in DIRECT and STATE.joined and src.ndim:
+        try:
+            if STATE.on_gpu:
+                return _atoll.get_nbi(dst, src, remote_pe, stream=stream)
+            return _atoll.get_nbi(dst, src, remote_pe)
+        except REFUSALS:
+            pass
+    return _copy_with_checks(_atoll.get_nbi, dst, src, remote_pe, stream)
 
 
 def put_signal(
@@ -137,7 +151,20 @@ def put_signal(
     NvshmemInvalid
         A wrong argument, or outside init() and finalize().
     """
-    _copy_and_signal(_atoll.put_signal, dst, src, signal_var, signal_val, signal_op, remote_pe, stream)
+    how = "set" if signal_op is SIGNAL_SET else "add" if signal_op is SIGNAL_ADD else ""
+    if how:
+        try:
+            word = WORDS[signal_var.handle]
+            if dst.__class__ is ndarray is src.__class__ and src.ndim:
+                return _atoll.put_signal(dst, src, word, signal_val, how, remote_pe)
+            if dst.__class__ in DIRECT and src.__class__ in DIRECT and src.ndim:
+                given = stream if STATE.on_gpu else None
+                return _atoll.put_signal(dst, src, word, signal_val, how, remote_pe, stream=given)
+        except _UNKNOWN:
+            pass
+    return _signal_with_checks(
+        _atoll.put_signal, dst, src, signal_var, signal_val, signal_op, remote_pe, stream
+    )
 
 
 def put_signal_nbi(
@@ -150,7 +177,20 @@ def put_signal_nbi(
     stream: Any = None,
 ) -> None:
     """Do as put_signal, but src must not be changed before quiet() on this stream. Local."""
-    _copy_and_signal(_atoll.put_signal_nbi, dst, src, signal_var, signal_val, signal_op, remote_pe, stream)
+    how = "set" if signal_op is SIGNAL_SET else "add" if signal_op is SIGNAL_ADD else ""
+    if how:
+        try:
+            word = WORDS[signal_var.handle]
+            if dst.__class__ is ndarray is src.__class__ and src.ndim:
+                return _atoll.put_signal_nbi(dst, src, word, signal_val, how, remote_pe)
+            if dst.__class__ in DIRECT and src.__class__ in DIRECT and src.ndim:
+                given = stream if STATE.on_gpu else None
+                return _atoll.put_signal_nbi(dst, src, word, signal_val, how, remote_pe, stream=given)
+        except _UNKNOWN:
+            pass
+    return _signal_with_checks(
+        _atoll.put_signal_nbi, dst, src, signal_var, signal_val, signal_op, remote_pe, stream
+    )
 
 
 def signal_op(
@@ -160,10 +200,10 @@ def signal_op(
     if signal_op is SIGNAL_SET or signal_op is SIGNAL_ADD:
         call = _atoll.signal_set if signal_op is SIGNAL_SET else _atoll.signal_add
         try:
-            word = STATE.words[signal_var.handle]
+            word = WORDS[signal_var.handle]
             call(word, signal_val, remote_pe, stream=stream if STATE.on_gpu else None)
             return
-        except (*REFUSALS, AttributeError, KeyError):
+        except _UNKNOWN:
             pass
     _change_with_checks(signal_var, signal_val, signal_op, remote_pe, stream)
 
@@ -194,8 +234,8 @@ def signal_wait(signal_var: Any, signal_val: int, signal_op: Any, stream: Any = 
 def signal_fetch(signal_var: Any) -> int:
     """Return the value of this PE's signal. Local; the host waits for no stream."""
     try:
-        return _atoll.signal_fetch(STATE.words[signal_var.handle])
-    except (*REFUSALS, AttributeError, KeyError):
+        return _atoll.signal_fetch(WORDS[signal_var.handle])
+    except _UNKNOWN:
         return _fetch_with_checks(signal_var)
 
 

@@ -1491,3 +1491,9 @@ ATOLL_NVSHMEM_BOTH int nvshmem_half_prod_reducescatter(nvshmem_team_t team, __ha
 int nvshmemx_bfloat16_prod_reducescatter_on_stream(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nreduce, cudaStream_t stream);
 int nvshmemx_half_prod_reducescatter_on_stream(nvshmem_team_t team, __half *dest, const __half *source, size_t nreduce, cudaStream_t stream);
 #endif
+#define nvshmem_selected_device_transport _Pragma("GCC error \"nvshmem_selected_device_transport does not exist on Atoll: It is internal to NVSHMEM's libraries.\"") nvshmem_selected_device_transport
+#define nvshmemx_buffer_register_symmetric_at_preferred_address _Pragma("GCC error \"nvshmemx_buffer_register_symmetric_at_preferred_address does not exist on Atoll: Addresses are chosen by Atoll; use nvshmemx_buffer_register_symmetric.\"") nvshmemx_buffer_register_symmetric_at_preferred_address
+#ifndef __CUDACC__
+#define nvshmemx_half_atomic_add _Pragma("GCC error \"nvshmemx_half_atomic_add does not exist on Atoll: Hosts have no atomics of 16 bits; kernels do.\"") nvshmemx_half_atomic_add
+#define nvshmemx_half_atomic_fetch_add _Pragma("GCC error \"nvshmemx_half_atomic_fetch_add does not exist on Atoll: Hosts have no atomics of 16 bits; kernels do.\"") nvshmemx_half_atomic_fetch_add
+#endif

@@ -49,7 +49,7 @@ def is_text(kind) -> bool:
 def implement(stub: Callable[..., Any], generator):
     """Compile one device function for each list of types; extending.overload would compile one for each call."""
     made: dict[Any, Any] = {}
-    of_text = getattr(stub, "of_text", None)
+    of_text: Any = getattr(stub, "of_text", None)
 
     def fixed(kind):
         return of_text(stub.__name__, kind) if is_text(kind) else FREE

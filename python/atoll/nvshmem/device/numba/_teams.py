@@ -44,8 +44,8 @@ def for_kernels(function: Callable[..., Any]) -> Callable[..., Any]:
 
     `of_text` replaces texts for a compiler that passes none on.
     """
-    outside: Any = for_host(function)
-    outside.of_text = op_of
+    outside = for_host(function)
+    outside.of_text = op_of  # type: ignore[attr-defined]
     for target in TARGETS:
         implement(target, outside)(lambda *kinds, **keywords: function)
     return outside
