@@ -117,9 +117,8 @@ void team_get_config(nvshmem_team_t team, nvshmem_team_config_t* config) {
 
 int team_translate_pe(nvshmem_team_t from, int pe, nvshmem_team_t to) {
     constexpr const char* name = "nvshmem_team_translate_pe";
-    return is_known(name, from) && is_known(name, to)
-               ? shmem::team_translate_pe(handle(from), pe, handle(to))
-               : -1;
+    return is_known(name, from) && is_known(name, to) ? shmem::team_translate_pe(handle(from), pe, handle(to))
+                                                      : -1;
 }
 
 int team_get_uniqueid(nvshmemx_team_uniqueid_t* id) {

@@ -56,3 +56,10 @@ def test_ported_examples(program: str, wanted: str, n: int) -> None:
     done = run(launcher(), "run", "-n", str(n), str(PYTHON), str(path), ATOLL_COMPAT="nvshmem")
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 1), done.stdout + done.stderr
     assert wanted.format(rows=n * n) in done.stdout
+
+
+def test_reductions_of_narrow_floats() -> None:
+    done = run(
+        launcher(), "run", "-n", "3", str(PYTHON), str(HERE / "nvshmem_narrow.py"), ATOLL_COMPAT="nvshmem"
+    )
+    assert done.stdout == "done\n" * 3, done.stdout + done.stderr

@@ -43,7 +43,7 @@ _INVALID = (
     _atoll.DtypeMismatch,
     _atoll.UseAfterFree,
 )
-DIRECT: set[type] = {np.ndarray, _atoll.DeviceArray}
+DIRECT: set[Any] = {np.ndarray, _atoll.DeviceArray}
 """Types of arrays that Atoll's calls take as they are; CuPy's once one was passed."""
 _FAILED = (_atoll.OutOfMemory, _atoll.Unsupported, _atoll.BootstrapError, _atoll.SettingsError)
 REFUSALS = (*_INVALID, *_FAILED, TypeError)
@@ -185,9 +185,14 @@ NARROW = {"torch.bfloat16": "int16", "torch.float8_e4m3fn": "uint8", "torch.floa
 """Types of tensors that NumPy has not, and integers of their size."""
 
 
+def is_narrow(x: Any) -> bool:
+    """Return True for a tensor of the host whose type NumPy has not."""
+    return is_tensor(x) and not x.is_cuda and str(x.dtype) in NARROW
+
+
 def refuse_narrow(function: str, x: Any) -> None:
-    """Raise NvshmemInvalid for a tensor of the host whose type NumPy has not: its numbers would be taken for integers."""
-    if is_tensor(x) and not x.is_cuda and str(x.dtype) in NARROW:
+    """Raise NvshmemInvalid for such a tensor: its numbers would be taken for integers."""
+    if is_narrow(x):
         raise NvshmemInvalid(
             f"nvshmem.core.{function}: {x.dtype} needs a GPU for arithmetic; on the host use torch.float32."
         )

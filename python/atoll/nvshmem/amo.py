@@ -36,6 +36,8 @@ __all__ = [
     "atomic_swap",
     "atomic_xor",
 ]
+CALLS: Any = _atoll
+"""Atoll's calls, whose types are stricter than those of the arguments here."""
 
 
 _REFUSALS = (*REFUSALS, IndexError)
@@ -93,7 +95,7 @@ def atomic_fetch(target: Any, remote_pe: int = -1, *, offset: int = 0, dtype: An
     ):
         try:
             if target.ndim == 1:
-                return _atoll.atomic_fetch(target, remote_pe, offset)
+                return CALLS.atomic_fetch(target, remote_pe, offset)
         except _REFUSALS:
             pass
     return _with_checks("atomic_fetch", target, (), remote_pe, offset, dtype)
@@ -110,7 +112,7 @@ def atomic_set(target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0,
     ):
         try:
             if target.ndim == 1:
-                _atoll.atomic_set(target, value, remote_pe, offset)
+                CALLS.atomic_set(target, value, remote_pe, offset)
                 return
         except _REFUSALS:
             pass
@@ -128,7 +130,7 @@ def atomic_inc(target: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any 
     ):
         try:
             if target.ndim == 1:
-                _atoll.atomic_inc(target, remote_pe, offset)
+                CALLS.atomic_inc(target, remote_pe, offset)
                 return
         except _REFUSALS:
             pass
@@ -146,7 +148,7 @@ def atomic_fetch_inc(target: Any, remote_pe: int = -1, *, offset: int = 0, dtype
     ):
         try:
             if target.ndim == 1:
-                return _atoll.atomic_fetch_inc(target, remote_pe, offset)
+                return CALLS.atomic_fetch_inc(target, remote_pe, offset)
         except _REFUSALS:
             pass
     return _with_checks("atomic_fetch_inc", target, (), remote_pe, offset, dtype)
@@ -163,7 +165,7 @@ def atomic_add(target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0,
     ):
         try:
             if target.ndim == 1:
-                _atoll.atomic_add(target, value, remote_pe, offset)
+                CALLS.atomic_add(target, value, remote_pe, offset)
                 return
         except _REFUSALS:
             pass
@@ -183,7 +185,7 @@ def atomic_fetch_add(
     ):
         try:
             if target.ndim == 1:
-                return _atoll.atomic_fetch_add(target, value, remote_pe, offset)
+                return CALLS.atomic_fetch_add(target, value, remote_pe, offset)
         except _REFUSALS:
             pass
     return _with_checks("atomic_fetch_add", target, (value,), remote_pe, offset, dtype)
@@ -200,7 +202,7 @@ def atomic_and(target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0,
     ):
         try:
             if target.ndim == 1:
-                _atoll.atomic_and(target, value, remote_pe, offset)
+                CALLS.atomic_and(target, value, remote_pe, offset)
                 return
         except _REFUSALS:
             pass
@@ -220,7 +222,7 @@ def atomic_fetch_and(
     ):
         try:
             if target.ndim == 1:
-                return _atoll.atomic_fetch_and(target, value, remote_pe, offset)
+                return CALLS.atomic_fetch_and(target, value, remote_pe, offset)
         except _REFUSALS:
             pass
     return _with_checks("atomic_fetch_and", target, (value,), remote_pe, offset, dtype)
@@ -237,7 +239,7 @@ def atomic_or(target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, 
     ):
         try:
             if target.ndim == 1:
-                _atoll.atomic_or(target, value, remote_pe, offset)
+                CALLS.atomic_or(target, value, remote_pe, offset)
                 return
         except _REFUSALS:
             pass
@@ -257,7 +259,7 @@ def atomic_fetch_or(
     ):
         try:
             if target.ndim == 1:
-                return _atoll.atomic_fetch_or(target, value, remote_pe, offset)
+                return CALLS.atomic_fetch_or(target, value, remote_pe, offset)
         except _REFUSALS:
             pass
     return _with_checks("atomic_fetch_or", target, (value,), remote_pe, offset, dtype)
@@ -274,7 +276,7 @@ def atomic_xor(target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0,
     ):
         try:
             if target.ndim == 1:
-                _atoll.atomic_xor(target, value, remote_pe, offset)
+                CALLS.atomic_xor(target, value, remote_pe, offset)
                 return
         except _REFUSALS:
             pass
@@ -294,7 +296,7 @@ def atomic_fetch_xor(
     ):
         try:
             if target.ndim == 1:
-                return _atoll.atomic_fetch_xor(target, value, remote_pe, offset)
+                return CALLS.atomic_fetch_xor(target, value, remote_pe, offset)
         except _REFUSALS:
             pass
     return _with_checks("atomic_fetch_xor", target, (value,), remote_pe, offset, dtype)
@@ -311,7 +313,7 @@ def atomic_swap(target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0
     ):
         try:
             if target.ndim == 1:
-                return _atoll.atomic_swap(target, value, remote_pe, offset)
+                return CALLS.atomic_swap(target, value, remote_pe, offset)
         except _REFUSALS:
             pass
     return _with_checks("atomic_swap", target, (value,), remote_pe, offset, dtype)
@@ -330,7 +332,7 @@ def atomic_compare_swap(
     ):
         try:
             if target.ndim == 1:
-                return _atoll.atomic_compare_swap(target, cond, value, remote_pe, offset)
+                return CALLS.atomic_compare_swap(target, cond, value, remote_pe, offset)
         except _REFUSALS:
             pass
     return _with_checks("atomic_compare_swap", target, (cond, value), remote_pe, offset, dtype)

@@ -10,9 +10,9 @@ from ._dtypes import numpy_dtype
 from ._state import (
     NvshmemInvalid,
     is_buffer,
+    is_narrow,
     line_of,
     memory_of,
-    refuse_narrow,
     require,
     same_kind,
     stream_of,
@@ -120,6 +120,16 @@ def _run(function: str, coll: str, team: Any, to: Any, source: Any, op: Any, roo
         _atoll.alltoall(to.reshape((n, block)), source.reshape((n, block)), **given)
 
 
+def _run_as_floats(function: str, team: Any, dst: Any, src: Any, op: str) -> None:
+    """Reduce tensors of a type that NumPy has not, as float32. Each result is rounded once."""
+    to, source = line_of(dst), line_of(src)
+    if to.dtype != getattr(source, "dtype", None):
+        raise NvshmemInvalid(f"nvshmem.core.{function}: dst has dtype {to.dtype}; src must have the same.")
+    wide = to.float()
+    _run(function, function, team, wide.numpy(), source.detach().float().numpy(), op, 0, None)
+    to.copy_(wide)
+
+
 @translated
 def reduce(team: Any, dst_array: Any, src_array: Any, op: str, stream: Any = None) -> None:
     """Reduce src_array over the PEs of a team, element by element, into dst_array on all of them.
@@ -140,10 +150,16 @@ def reduce(team: Any, dst_array: Any, src_array: Any, op: str, stream: Any = Non
     Raises
     ------
     NvshmemInvalid
-        A wrong argument; also bfloat16 without a GPU.
+        A wrong argument.
+
+    Notes
+    -----
+    Tensors of bfloat16 and of 8-bit floats on the host are combined as float32.
     """
     op = _operator("reduce", op, OPERATORS)
-    refuse_narrow("reduce", dst_array)
+    if is_narrow(dst_array):
+        _run_as_floats("reduce", team, dst_array, src_array, op)
+        return
     _run("reduce", "reduce", team, *_lines("reduce", dst_array, src_array), op, 0, stream)
 
 
@@ -154,7 +170,9 @@ def reducescatter(team: Any, dst_array: Any, src_array: Any, op: str, stream: An
     src_array has dst_array's size for each PE. Other arguments and errors are reduce's.
     """
     op = _operator("reducescatter", op, OPERATORS)
-    refuse_narrow("reducescatter", dst_array)
+    if is_narrow(dst_array):
+        _run_as_floats("reducescatter", team, dst_array, src_array, op)
+        return
     lines = _lines("reducescatter", dst_array, src_array)
     _run("reducescatter", "reducescatter", team, *lines, op, 0, stream)
 

@@ -24,6 +24,8 @@ __all__ = [
     "signal_op",
     "signal_wait",
 ]
+CALLS: Any = _atoll
+"""Atoll's calls, whose types are stricter than those of the arguments here."""
 
 
 def _copy_with_checks(call: Any, dst: Any, src: Any, remote_pe: int, stream: Any) -> None:
@@ -80,11 +82,13 @@ def put(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None:
     if dst.__class__ in DIRECT and src.__class__ in DIRECT and STATE.joined and src.ndim:
         try:
             if STATE.on_gpu:
-                return _atoll.put(dst, src, remote_pe, stream=stream)
-            return _atoll.put(dst, src, remote_pe)
+                CALLS.put(dst, src, remote_pe, stream=stream)
+            else:
+                CALLS.put(dst, src, remote_pe)
+            return
         except REFUSALS:
             pass
-    return _copy_with_checks(_atoll.put, dst, src, remote_pe, stream)
+    _copy_with_checks(_atoll.put, dst, src, remote_pe, stream)
 
 
 def put_nbi(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None:
@@ -92,11 +96,13 @@ def put_nbi(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None
     if dst.__class__ in DIRECT and src.__class__ in DIRECT and STATE.joined and src.ndim:
         try:
             if STATE.on_gpu:
-                return _atoll.put_nbi(dst, src, remote_pe, stream=stream)
-            return _atoll.put_nbi(dst, src, remote_pe)
+                CALLS.put_nbi(dst, src, remote_pe, stream=stream)
+            else:
+                CALLS.put_nbi(dst, src, remote_pe)
+            return
         except REFUSALS:
             pass
-    return _copy_with_checks(_atoll.put_nbi, dst, src, remote_pe, stream)
+    _copy_with_checks(_atoll.put_nbi, dst, src, remote_pe, stream)
 
 
 def get(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None:
@@ -107,11 +113,13 @@ def get(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None:
     if dst.__class__ in DIRECT and src.__class__ in DIRECT and STATE.joined and src.ndim:
         try:
             if STATE.on_gpu:
-                return _atoll.get(dst, src, remote_pe, stream=stream)
-            return _atoll.get(dst, src, remote_pe)
+                CALLS.get(dst, src, remote_pe, stream=stream)
+            else:
+                CALLS.get(dst, src, remote_pe)
+            return
         except REFUSALS:
             pass
-    return _copy_with_checks(_atoll.get, dst, src, remote_pe, stream)
+    _copy_with_checks(_atoll.get, dst, src, remote_pe, stream)
 
 
 def get_nbi(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None:
@@ -119,11 +127,13 @@ def get_nbi(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None
     if dst.__class__ in DIRECT and src.__class__ in DIRECT and STATE.joined and src.ndim:
         try:
             if STATE.on_gpu:
-                return _atoll.get_nbi(dst, src, remote_pe, stream=stream)
-            return _atoll.get_nbi(dst, src, remote_pe)
+                CALLS.get_nbi(dst, src, remote_pe, stream=stream)
+            else:
+                CALLS.get_nbi(dst, src, remote_pe)
+            return
         except REFUSALS:
             pass
-    return _copy_with_checks(_atoll.get_nbi, dst, src, remote_pe, stream)
+    _copy_with_checks(_atoll.get_nbi, dst, src, remote_pe, stream)
 
 
 def put_signal(
@@ -155,16 +165,18 @@ def put_signal(
     if how:
         try:
             word = WORDS[signal_var.handle]
-            if dst.__class__ is ndarray is src.__class__ and src.ndim:
-                return _atoll.put_signal(dst, src, word, signal_val, how, remote_pe)
-            if dst.__class__ in DIRECT and src.__class__ in DIRECT and src.ndim:
+            if not src.ndim:
+                pass
+            elif dst.__class__ is ndarray is src.__class__:
+                CALLS.put_signal(dst, src, word, signal_val, how, remote_pe)
+                return
+            elif dst.__class__ in DIRECT and src.__class__ in DIRECT:
                 given = stream if STATE.on_gpu else None
-                return _atoll.put_signal(dst, src, word, signal_val, how, remote_pe, stream=given)
+                CALLS.put_signal(dst, src, word, signal_val, how, remote_pe, stream=given)
+                return
         except _UNKNOWN:
             pass
-    return _signal_with_checks(
-        _atoll.put_signal, dst, src, signal_var, signal_val, signal_op, remote_pe, stream
-    )
+    _signal_with_checks(_atoll.put_signal, dst, src, signal_var, signal_val, signal_op, remote_pe, stream)
 
 
 def put_signal_nbi(
@@ -181,16 +193,18 @@ def put_signal_nbi(
     if how:
         try:
             word = WORDS[signal_var.handle]
-            if dst.__class__ is ndarray is src.__class__ and src.ndim:
-                return _atoll.put_signal_nbi(dst, src, word, signal_val, how, remote_pe)
-            if dst.__class__ in DIRECT and src.__class__ in DIRECT and src.ndim:
+            if not src.ndim:
+                pass
+            elif dst.__class__ is ndarray is src.__class__:
+                CALLS.put_signal_nbi(dst, src, word, signal_val, how, remote_pe)
+                return
+            elif dst.__class__ in DIRECT and src.__class__ in DIRECT:
                 given = stream if STATE.on_gpu else None
-                return _atoll.put_signal_nbi(dst, src, word, signal_val, how, remote_pe, stream=given)
+                CALLS.put_signal_nbi(dst, src, word, signal_val, how, remote_pe, stream=given)
+                return
         except _UNKNOWN:
             pass
-    return _signal_with_checks(
-        _atoll.put_signal_nbi, dst, src, signal_var, signal_val, signal_op, remote_pe, stream
-    )
+    _signal_with_checks(_atoll.put_signal_nbi, dst, src, signal_var, signal_val, signal_op, remote_pe, stream)
 
 
 def signal_op(
