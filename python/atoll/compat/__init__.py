@@ -55,7 +55,7 @@ def install(*names: str) -> None:
             place = getattr(there, "__file__", None) or "this process"
             raise RuntimeError(
                 f"{name} itself is already imported, from {place}; call atoll.compat.install({name!r}) before the "
-                f"program imports it, or set ATOLL_COMPAT={name}."
+                f"program imports it, or start the program by python -m atoll.compat {name} program.py."
             )
     _FINDER.names.update(dict.fromkeys(names))
     if _FINDER not in sys.meta_path:
