@@ -134,3 +134,5 @@ def test_measurement_notes_are_dated_and_listed() -> None:
     assert [
         note for note in notes if not re.match(r"\d{4}-\d\d-\d\d-", note) or f"({note})" not in index
     ] == []
+    days = re.findall(r"^\| \[(\d{4}-\d\d-\d\d)", index, re.MULTILINE)
+    assert days == sorted(days, reverse=True), "the newest note comes first"
