@@ -3,6 +3,9 @@
 
 #include "atoll/job.hpp"
 
+#include <cstdint>
+#include <string_view>
+
 namespace atl {
 
 /// Operations on a lock word: symmetric, zeroed before use, one 64-bit word on every PE, modified only by the
@@ -37,5 +40,14 @@ class ATOLL_API Lock {
     std::int64_t* word_;
     std::uint64_t serial_;
 };
+
+namespace detail {
+
+/// For language fronts: the place in the program where this PE has acquired a lock, for reports of hangs. It
+/// is an address in the program, or a text, which takes precedence.
+ATOLL_API void note_holder(const Job& job, const std::int64_t* lock, const void* caller,
+                           std::string_view site = {}) noexcept;
+
+}  // namespace detail
 
 }  // namespace atl

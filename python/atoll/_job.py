@@ -384,6 +384,7 @@ def _watch() -> None:
         return  # an earlier import of this package has installed them
     os.register_at_fork(after_in_child=_atoll._forked)
     sys.excepthook = _atoll._hook
+    _keep_ignored()
     atexit.register(_announce)
     # Python waits for its threads before it runs atexit functions, and one that waits for another PE may
     # never end.
@@ -457,6 +458,30 @@ def _innermost(trace: TracebackType | None, is_skipped: Callable[[str], bool]) -
             found = trace
         trace = trace.tb_next
     return found
+
+
+def _keep_ignored() -> None:
+    """Keep the first exception that Python prints and ignores: of a callback, a destructor or a thread.
+
+    What it left undone may be what other PEs wait for. Reports of hangs then name its line.
+    """
+    unraisable, of_thread = sys.unraisablehook, threading.excepthook
+
+    def keep(kind: type[BaseException] | None, trace: TracebackType | None) -> None:
+        if kind is not None and not issubclass(kind, SystemExit):
+            with contextlib.suppress(Exception):  # the interpreter may be ending
+                _atoll._ignored(kind.__name__ + _place_of(trace))
+
+    def on_unraisable(error: "sys.UnraisableHookArgs") -> None:
+        keep(error.exc_type, error.exc_traceback)
+        unraisable(error)
+
+    def on_thread(error: threading.ExceptHookArgs) -> None:
+        keep(error.exc_type, error.exc_traceback)
+        of_thread(error)
+
+    sys.unraisablehook = on_unraisable
+    threading.excepthook = on_thread
 
 
 def _place_of(trace: TracebackType | None) -> str:

@@ -24,7 +24,7 @@ from typing import Any
 from . import _atoll
 from ._launch import launcher_path, named_by_launcher, surroundings
 from ._pool_output import Lines, Show
-from ._pool_task import ANSWER_SECONDS, Pe, Task, late_text, reason, unreadable
+from ._pool_task import ANSWER_SECONDS, Pe, PoolFuture, Task, late_text, reason, submitted_text, unreadable
 from ._wire import close_all, load, receive, send
 
 GRACE_SECONDS = 1.0  # other PEs of a call in which one has failed may go on so long
@@ -204,6 +204,8 @@ class PoolJob:
             kind, packet, file = b"j", b"", -1
         else:
             kind, packet, file = b"c", task.message.packet, task.message.fd
+            if not task.collective and isinstance(task.future, PoolFuture):
+                task.future.explain = lambda timeout: submitted_text(task, timeout, self._cause())
         for pe in pes:
             pe.task = task
             with contextlib.suppress(OSError):  # it has ended, and the thread finds that
@@ -388,7 +390,7 @@ class PoolJob:
         self._late.append(task)
 
         def explain() -> None:
-            why = self.report().partition("\n\n")[0]  # without the call stacks
+            why = self._cause()
             with self._lock:
                 task.error = task.late_error(f"{text}\n{why}".rstrip())
                 self._wake()
@@ -407,6 +409,10 @@ class PoolJob:
         for task in ended:
             assert task.error is not None
             task.fail(task.error)
+
+    def _cause(self) -> str:
+        """Return the report without the call stacks."""
+        return self.report().partition("\n\n")[0]
 
     def report(self) -> str:
         """Return what `atoll stacks` prints: why the PEs wait, and their call stacks."""

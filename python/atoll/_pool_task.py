@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,35 @@ from ._pool_output import Lines
 from ._wire import Message
 
 ANSWER_SECONDS = 5.0  # a PE that was interrupted must have answered
+
+
+EXPLAINED_SECONDS = 1.0  # a shorter wait for a future may only look
+
+
+class PoolFuture(Future[Any]):
+    """A future whose TimeoutError tells why the call has not ended."""
+
+    explain: Callable[[float], str] | None = None  # once the call has begun
+
+    def result(self, timeout: float | None = None) -> Any:
+        """Return the result, as Future.result."""
+        try:
+            return super().result(timeout)
+        except FutureTimeoutError as error:
+            raise self._explained(error, timeout) from None
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Return the exception, as Future.exception."""
+        try:
+            return super().exception(timeout)
+        except FutureTimeoutError as error:
+            raise self._explained(error, timeout) from None
+
+    def _explained(self, error: FutureTimeoutError, timeout: float | None) -> FutureTimeoutError:
+        explain = self.explain
+        if explain is None or self.done() or timeout is None or timeout < EXPLAINED_SECONDS:
+            return error
+        return FutureTimeoutError(explain(timeout))
 
 
 class Task:
@@ -30,7 +60,7 @@ class Task:
         self.name = (
             f"{'run' if collective else 'submit'}({name})" if message is not None else "the join of the job"
         )
-        self.future: Future[Any] = Future()
+        self.future: Future[Any] = PoolFuture()
         self.begun = 0.0  # when it was sent; 0: it is queued
         self.missing: set[int] = set()
         self.results: dict[int, Any] = {}
@@ -146,6 +176,18 @@ def late_text(task: Task, pes: Iterable[Pe]) -> str:
         f"Pool.{task.name} did not start {limit}: {' and '.join(busy) or 'earlier calls come first'}. "
         "Pool.interrupt() interrupts what runs, Pool.restart() starts new PEs."
     )
+
+
+def submitted_text(task: Task, timeout: float, report: str) -> str:
+    """Say why a call of `submit` has not ended, from the report of its job."""
+    text = f"Pool.{task.name}: PE {pe_ranges(task.missing)} did not return within timeout={timeout} seconds."
+    cause = report.partition("\n")[0]
+    if "between calls of" in cause and " in its own code" not in cause:
+        text += (
+            " One task runs on one PE, and a collective call needs all of its team: "
+            "call functions with collectives by Pool.run."
+        )
+    return f"{text}\n{report}".rstrip()
 
 
 def unreadable(pe: int, error: Exception) -> Failure:

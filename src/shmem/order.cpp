@@ -33,7 +33,11 @@ void sync_all() {
 
 void set_lock(long* lock) {
     const Call call{"shmem_set_lock", SHMEM_CTX_DEFAULT};
-    guarded(call, [&] { atl::set_lock(job_for(call), word_of(lock)); });
+    const void* const caller = __builtin_return_address(0);  // in the program: the thunk jumps here
+    guarded(call, [&] {
+        atl::set_lock(job_for(call), word_of(lock));
+        atl::detail::note_holder(*front.job, word_of(lock), caller);
+    });
 }
 
 void clear_lock(long* lock) {
@@ -43,7 +47,12 @@ void clear_lock(long* lock) {
 
 int test_lock(long* lock) {
     const Call call{"shmem_test_lock", SHMEM_CTX_DEFAULT};
-    return guarded(call, [&] { return atl::test_lock(job_for(call), word_of(lock)) ? 0 : 1; });
+    const void* const caller = __builtin_return_address(0);
+    return guarded(call, [&] {
+        if (!atl::test_lock(job_for(call), word_of(lock))) return 1;
+        atl::detail::note_holder(*front.job, word_of(lock), caller);
+        return 0;
+    });
 }
 
 void wait_until(long* word, int cmp, long value) {

@@ -144,7 +144,7 @@ TEST_P(Calls, DifferingCallsAreNamedOnEveryPe) {
             both({"broadcast", "8", "16"},
                  [&] { team.broadcast(dst.first(odd ? 1 : 2), std::span(b).first(odd ? 1 : 2), 0); });
             both({"root"}, [&] { team.broadcast(dst, b, odd ? 1 : 0); });
-            both({"PE 0 called reduce(bytes=512, dtype=float64, op=sum)", "op=max)", "they differ in op;"},
+            both({"PE 0 called sum_reduce(bytes=512, dtype=float64)", "max_reduce(", "they differ in op;"},
                  [&] { team.reduce(dst, b, odd ? ReduceOp::max : ReduceOp::sum); });
             both({"dtype=float64", "dtype=int64", "they differ in dtype;"}, [&] {
                 team.reduce_erased(a.data(), b.data(), 64, odd ? DType::int64 : DType::float64,

@@ -197,7 +197,7 @@ TEST_P(Mismatch, WhatElseMustBeEqual) {
         const auto dst = std::span(a).first(64), src = std::span(b).first(64);
         differ({"they differ in root;"}, [&] { team.broadcast(dst, src, odd ? 1 : 0); });
         differ({"they differ in root;"}, [&] { team.reduce_to(dst, src, ReduceOp::sum, odd ? 1 : 0); });
-        differ({"op=sum", "op=max", "they differ in op;"},
+        differ({"sum_reduce(", "max_reduce(", "they differ in op;"},
                [&] { team.reduce(dst, src, odd ? ReduceOp::max : ReduceOp::sum); });
         differ({"dtype=float64", "dtype=int64", "they differ in dtype;"}, [&] {
             team.reduce_erased(a.data(), b.data(), 64, odd ? DType::int64 : DType::float64, ReduceOp::sum);

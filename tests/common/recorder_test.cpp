@@ -45,7 +45,7 @@ TEST_F(FlightRecorder, CallsTellTheirStateAndArguments) {
     event = read_events(*memory).at(0);
     EXPECT_EQ(event.state, EventState::failed);
     EXPECT_EQ(event.peer, -1);
-    EXPECT_EQ(event_text(event), "collective reduce, call 3 of team #7: failed");
+    EXPECT_EQ(event_text(event), "collective reduce, call 3 of team 1: failed");
     EXPECT_EQ(recorder.current_call().call, 0U);
 }
 

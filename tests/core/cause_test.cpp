@@ -102,7 +102,7 @@ TEST_F(HangCause, CallsDiffer) {
     call(1, 17, "barrier", EventState::begun);
     EXPECT_EQ(cause(),
               "PE 1 called barrier at solver.py:61 as call 17 of the world team, where PE 0,2,3 called "
-              "reduce(bytes=24, dtype=float64, op=sum) at solver.py:88: the calls differ");
+              "sum_reduce(bytes=24, dtype=float64) at solver.py:88: the calls differ");
 }
 
 TEST_F(HangCause, RootsDiffer) {

@@ -113,7 +113,8 @@ STALLS = {
             second.acquire()
         atoll.barrier_all()
         """,
-        r"PE 0,1 wait for each other: PE 0 for PE 1 in Lock.acquire at program.py:10 \(the .*\), PE 1 for PE 0 in Lock",
+        r"PE 0,1 wait for each other: PE 0 for PE 1 in Lock.acquire at program.py:10 \(the .*\), PE 1 for PE 0 in Lock"
+        r".*; PE 1 holds the lock that PE 0 waits for, acquired at program.py:7; PE 0 holds the lock that PE 1 waits for",
     ),
     "a lock that is never released": (
         3,
@@ -198,7 +199,7 @@ STALLS = {
             atoll.sum_reduce(x, x)
         atoll.barrier_all()
         """,
-        r"PE 1 called barrier.* at program.py:5 as call \d+ of the world team, where PE 0,2 called reduce",
+        r"PE 1 called barrier.* at program.py:5 as call \d+ of the world team, where PE 0,2 called sum_reduce",
     ),
     "an object that one PE does not gather": (
         2,
@@ -217,7 +218,7 @@ STALLS = {
             atoll.barrier_all()
         atoll.sum_reduce(x, x)
         """,
-        r"PE 2 called reduce.* as call \d+ of the world team, where PE 0,1 called barrier.*: the calls differ",
+        r"PE 2 called sum_reduce.* as call \d+ of the world team, where PE 0,1 called barrier.*: the calls differ",
     ),
     "the wrong team": (
         3,
@@ -233,7 +234,7 @@ STALLS = {
 }
 
 
-REQUEST = r"at program.py:6 \(reduce, non-blocking call 1, started at program.py:{}\)"
+REQUEST = r"at program.py:6 \(sum_reduce, non-blocking call 1 of the world team, started at program.py:{}\)"
 STARTED = "if me == 0:\n    request = atoll.sum_reduce(x, blocking=False)\n    "
 STALLS |= {
     "a request that the other PE does not start": (
@@ -281,7 +282,7 @@ ABSENT = {
     "a slow PE": (
         3,
         "import threading\nif me == 0: threading.Event().wait()\natoll.sum_reduce(x, x)",
-        r"PE 0 is in its own code at program.py:4, and PE 1,2 wait for it in reduce at program.py:5",
+        r"PE 0 is in its own code at program.py:4, and PE 1,2 wait for it in sum_reduce at program.py:5",
     ),
     "a stopped PE": (
         3,

@@ -19,7 +19,7 @@ BEGIN = """
 """
 HEAD = "the last events of the PEs, the newest last:\n"
 REDUCE = (
-    r"    reduce\(bytes=24, dtype=float64, op=sum\), call \d+ of the world team\n(    wait in reduce .*\n)*"
+    r"    sum_reduce\(bytes=24, dtype=float64\), call \d+ of the world team\n(    wait in sum_reduce .*\n)*"
 )
 
 

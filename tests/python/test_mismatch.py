@@ -72,7 +72,7 @@ def test_sizes_roots_and_dtypes_of_every_collective(job: Job) -> None:
         all_of = np.zeros(4 * n)
         differ(lambda: atoll.collect(all_of.view(np.int64 if odd else np.float64), block(2, np.int64)), *dtypes)
         differ(lambda: atoll.broadcast(block(2), me % 2), "differ in root;")
-        differ(lambda: atoll.reduce(block(2), "max" if odd else "sum"), "op=max", "op=sum")
+        differ(lambda: atoll.reduce(block(2), "max" if odd else "sum"), "max_reduce(", "sum_reduce(")
         differ(lambda: atoll.sync_all() if odd else atoll.barrier_all(), "sync()", "barrier()")
         assert atoll.sum_reduce(1) == n
         """,

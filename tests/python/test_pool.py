@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
+import re
 import signal
 import socket
 import subprocess
@@ -39,6 +40,23 @@ def shared() -> Iterator[atoll.Pool]:
     """A pool that no test ends."""
     with atoll.Pool(2, spare=False) as pool:
         yield pool
+
+
+def collective(_: object) -> None:
+    atoll.barrier_all()
+
+
+def test_a_future_that_runs_out_of_time_tells_why(shared: atoll.Pool) -> None:
+    future = shared.submit(collective, 0)
+    with pytest.raises(TimeoutError, match=r"One task runs on one PE, and a collective call needs all of its team") as told:
+        future.result(timeout=2)
+    line = collective.__code__.co_firstlineno + 1
+    place = rf"PE [01] is between calls of the pool, and PE [01] waits for it in barrier at test_pool.py:{line}"
+    assert re.search(place, str(told.value)), told.value
+    with pytest.raises(TimeoutError, match="^$"):
+        future.result(timeout=0.01)  # a program that only looks gets no report
+    shared.interrupt()
+    assert isinstance(future.exception(timeout=60), KeyboardInterrupt)
 
 
 def test_a_pool_is_an_executor_with_results_in_pe_order(shared: atoll.Pool) -> None:

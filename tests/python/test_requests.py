@@ -179,8 +179,8 @@ def test_differences_between_pes_are_named(job: Job) -> None:
     assert (
         len(
             re.findall(
-                r"said PEs called a collective of team 1 .*: PE 0 called reduce\(bytes=32, dtype=float64, op=sum\) "
-                r"at \S*program.py:9, PE 1 called reduce\(bytes=40, dtype=float64, op=sum\) at \S*program.py:9; "
+                r"said PEs called a collective of team 1 .*: PE 0 called sum_reduce\(bytes=32, dtype=float64\) "
+                r"at \S*program.py:9, PE 1 called sum_reduce\(bytes=40, dtype=float64\) at \S*program.py:9; "
                 r"they differ in bytes;",
                 done.stdout,
             )
@@ -205,7 +205,7 @@ DIFFERENT = {
     "dtypes of a sum": (
         "sum_reduce(x, {})",
         "sum_reduce(x.view('int64'), {})",
-        ("reduce(bytes=32, dtype=float64, op=sum)", "reduce(bytes=32, dtype=int64, op=sum)"),
+        ("sum_reduce(bytes=32, dtype=float64)", "sum_reduce(bytes=32, dtype=int64)"),
     ),
     "operators": ("sum_reduce(x, {})", "max_reduce(x, {})", ("op=sum", "op=max")),
     "operations": ("alltoall(x, {})", "fcollect(x, {})", ("alltoall(bytes=16", "fcollect(bytes=32")),

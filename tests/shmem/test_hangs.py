@@ -35,12 +35,18 @@ FAULTS = {
         ),
         "lock": (
             3,
-            r"PE 0 waits in barrier at <end> for PE [12], which waits for it in set_lock at <lock>.*; PE 0 holds that lock",
+            r"PE 0 waits in barrier at <end> for PE [12], which waits for it in set_lock at <lock>.*; PE 0 holds that lock, "
+            r"acquired at <line:lock>\.",
         ),
         "credits": (
             3,
             r"PE 0,1 wait for each other: .*PE 0 for PE 1 in signal_wait_until at <credits> \(.*found 1, waiting for "
             r">= 2, PE 1 last added 1 to it, and updated that of PE 2 too\)",
+        ),
+        "late": (
+            4,
+            r"PE 2 is behind; PE 3 waits for it in wait_until at <late> \(.*: found 4999, waiting for >= 5000, PE 2 "
+            r"last set it to 4999\), and PE 0-2 wait for later values",
         ),
         "sync": (
             4,
@@ -67,9 +73,23 @@ FAULTS = {
             3,
             r"PE 0 waits in barrier at <barrier> for PE 1, which waits for it in mailbox post at <post>",
         ),
+        "swapped": (
+            2,
+            r"PE 0,1 wait for each other: PE 0 for PE 1 in Requests::wait at <all> \(sum_reduce, non-blocking call 1 of "
+            r"the world team, started at .*\), PE 1 for PE 0 in Requests::wait at <pair> \(max_reduce, non-blocking "
+            r"call 1 of team 1, started at .*\)",
+        ),
+        "started": (
+            2,
+            r"PE [01] called (sum|max)_reduce\(bytes=24, dtype=float64\).* as non-blocking call 1 of the world team, where "
+            r"PE [01] called (sum|max)_reduce\(bytes=24, dtype=float64\).*: the calls differ",
+        ),
+        "thrown": (3, r"PE 1 was killed by SIGABRT \(abort.*\) in .*is_less.* at <line:thrown>, "),
+        "crash": (3, r"PE 1 was killed by SIGSEGV \(.*\) in .*compare.* at <line:crash>, "),
+        "deep": (3, r"PE 1 was killed by SIGSEGV \(.*\) in .*depth.* at hangs.cpp:\d+, "),
         "early": (
             3,
-            r"PE 2 called barrier at <early> as call \d+ of the world team, where PE 0,1 called reduce\(.*\) at "
+            r"PE 2 called barrier at <early> as call \d+ of the world team, where PE 0,1 called sum_reduce\(.*\) at "
             r"<reduce>: the calls differ",
         ),
     },
@@ -116,14 +136,15 @@ def first_line(tree: Path, n: int, *command: object) -> str:
 
 
 def with_lines(pattern: str, source: str) -> str:
-    """Replace <name> by the place of the line that is marked so."""
+    """Replace <name> by the place of the line that is marked so, and <line:name> by it without the function."""
     lines = (PROGRAMS / source).read_text().splitlines()
 
     def place(name: re.Match[str]) -> str:
-        number = next(i for i, line in enumerate(lines, 1) if line.endswith(f"// LINE {name[1]}"))
-        return rf"{re.escape(source)}:{number} \(.*?\+0x[0-9a-f]+\)"
+        number = next(i for i, line in enumerate(lines, 1) if line.endswith(f"// LINE {name[2]}"))
+        function = "" if name[1] else r" \(.*?\+0x[0-9a-f]+\)"
+        return rf"{re.escape(source)}:{number}{function}"
 
-    return re.sub(r"<(\w+)>", place, pattern)
+    return re.sub(r"<(line:)?(\w+)>", place, pattern)
 
 
 @pytest.mark.parametrize(

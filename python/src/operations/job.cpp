@@ -12,6 +12,7 @@
 #include "operations/requests.hpp"
 #include "pool/pool.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <string>
 #include <sys/mman.h>
@@ -23,7 +24,7 @@ namespace {
 Spec init_spec, finalize_spec, initialized_spec, uid_spec, my_pe_spec, n_pes_spec, exit_spec, heap_spec,
     forked_spec, version_spec, store_spec, launched_spec, reason_spec, check_spec, standard_spec,
     statistics_spec, openmetrics_spec, trace_now_spec, team_id_spec, team_init_spec, trace_range_spec,
-    hook_spec, report_spec, step_spec, met_spec;
+    hook_spec, ignored_spec, report_spec, step_spec, met_spec;
 
 std::string text_of(PyObject* object) {
     const Ref text(PyUnicode_Check(object) ? PyUnicode_AsEncodedString(object, "utf-8", "strict")
@@ -302,6 +303,18 @@ PyObject* report_body(const Arguments<1>& a) {
     Py_RETURN_TRUE;
 }
 
+/// Keeps the first exception that Python prints and ignores, for reports of hangs.
+PyObject* ignored_body(const Arguments<1>& a) {
+    common::StackArea* const area = common::offered_stacks();
+    const std::string text = text_of(a[0]);
+    if (area == nullptr || area->has_ignored.load(std::memory_order_relaxed) != 0) Py_RETURN_NONE;
+    const std::size_t bytes = std::min(text.size(), sizeof area->ignored - 1);
+    text.copy(area->ignored, bytes);
+    area->ignored[bytes] = '\0';
+    area->has_ignored.store(1, std::memory_order_release);
+    Py_RETURN_NONE;
+}
+
 /// sys.excepthook. Written in C, because Python would run signal handlers at the first line of a Python
 /// function. A PE gets Ctrl-C twice, from the terminal and from the launcher. The second must not interrupt
 /// the report of the first.
@@ -466,6 +479,8 @@ Source: OpenSHMEM 1.6, section 9.1.)"},
      "(report: Callable[[Any, Any, Any, bool], bool]) -> bool",
      "Set the function with which _hook() reports. False if it is already set: a second import of the "
      "package."},
+    {"_ignored", entry<1, ignored_spec, ignored_body>, "(text: str) -> None",
+     "Keep an exception that Python ignores, for reports of hangs."},
     {"_hook", entry<3, hook_spec, hook_body>, "(kind: Any, value: Any, trace: Any) -> None",
      "The sys.excepthook: reports an uncaught exception, protected from SIGINT."},
     {"_version", entry<0, version_spec, version_body>, "() -> str", "The library's version."},

@@ -109,7 +109,10 @@ class Launched final : public Bootstrap {
         if (!heap_fd_) throw_bootstrap("The launcher sent no memory for the new job; is it of this release?");
     }
     ~Launched() override {
-        if (board_.view() && ::getpid() == process_) common::withdraw_stacks(board_.view().stacks(pe_));
+        if (board_.view() && ::getpid() == process_) {
+            common::withdraw_stacks(board_.view().stacks(pe_));
+            common::forget_crashes(board_.view().stacks(pe_));
+        }
         if (finalized_ && ::getpid() == process_) {
             LaunchedVariable again;
             again.pe = pe_;
@@ -186,6 +189,7 @@ class Launched final : public Bootstrap {
                 ": the command given to `atoll run` may run one Atoll program at a time for each PE.");
         board_.view().sign_in(pe_);
         common::offer_stacks(board_.view().stacks(pe_));
+        common::note_crashes(board_.view().stacks(pe_));
     }
 
     void hello() {

@@ -42,6 +42,13 @@ bool differ(const EventCopy& a, const EventCopy& b) {
     return call_of(a) != call_of(b);
 }
 
+/// True if a text such as "sum_reduce(bytes=24)" may be of the call.
+bool is_named(std::string_view told, const EventCopy& call) {
+    const std::string_view operation = common::operation_name(call.operation);
+    return told.starts_with(operation) ||
+           told.substr(0, told.find('(')).ends_with("_" + std::string(operation));
+}
+
 /// A number at the beginning of a text; -1 without one.
 int number_at(std::string_view text) {
     int number = -1;
@@ -168,7 +175,7 @@ std::string differing_calls(const common::BoardView& board, int pe, std::string_
     const std::vector<EventCopy>& calls = all[static_cast<std::size_t>(named)];
     // An earlier error of such a call may have been caught.
     for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
-        if (!told_call.starts_with(common::operation_name(call->operation))) continue;
+        if (!is_named(told_call, *call)) continue;
         if (std::string text = difference(all, *call, sites_told(error, pe, site)); !text.empty())
             return text;
     }
@@ -178,10 +185,11 @@ std::string differing_calls(const common::BoardView& board, int pe, std::string_
 std::string differing_last_call(const common::BoardView& board, int pe) {
     const Calls all = all_calls(board);
     const std::vector<EventCopy>& calls = all[static_cast<std::size_t>(pe)];
-    if (calls.empty() || calls.back().state >= EventState::ended) return {};
+    if (calls.empty() || calls.back().state == EventState::ended) return {};
     const SiteOf site_of = [&](const EventCopy& call, int other) {
         for (const EventCopy& event : common::read_events(board.events(other)))
-            if (event.kind == EventKind::wait && event.team == call.team && event.call == call.call &&
+            if ((event.kind == EventKind::wait || (event.kind == EventKind::request && is_same_call(event, call))) &&
+                event.team == call.team && event.call == call.call &&
                 !event.site.empty())
                 return std::string(common::file_name(event.site));
         return std::string();

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "bootstrap/bootstrap.hpp"
+#include "cli/job/crash_place.hpp"
 #include "cli/job/failed_call.hpp"
 #include "cli/job/job.hpp"
 #include "cli/job/last_events.hpp"
@@ -136,9 +137,11 @@ void Job::on_death(int pe, int wait_status) {
     if (interrupted_by_ != 0 && status == 128 + interrupted_by_) {
         return end(-1, status, "the job was interrupted by " + signal_name(interrupted_by_) + when);
     }
-    std::string sentence = "PE " + std::to_string(options_.first_pe + pe) + " " +
-                           describe_wait_status(wait_status) + when + doing;
     const int number = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+    const std::string place = number == 0 || options_.join ? "" : crash_place(board_, pe, number);
+    std::string sentence = "PE " + std::to_string(options_.first_pe + pe) + " " +
+                           describe_wait_status(wait_status) + place + (place.empty() ? "" : ",") + when +
+                           doing;
     if (number == SIGABRT && !options_.join)
         if (const std::string differing = differing_last_call(board_, pe); !differing.empty())
             return end(pe, status, differing + "; " + sentence);
@@ -148,7 +151,7 @@ void Job::on_death(int pe, int wait_status) {
         // Python's default is `args`.
         if (!settings_.checks(common::CheckLevel::args) && (settings_.check_given || !program_.is_python()))
             sentence += "; ATOLL_CHECK=all may tell why";
-        if (program_.is_python())
+        if (program_.is_python() && place.empty())
             sentence +=
                 "; in a Python program an extension module or a kernel does that: faulthandler, which init "
                 "turns on, says where (before init: PYTHONFAULTHANDLER=1)";

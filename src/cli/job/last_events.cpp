@@ -55,13 +55,22 @@ Span seconds_between(std::uint64_t from_ns, std::uint64_t to_ns) {
 
 bool is_open(const EventCopy& event) { return event.state < EventState::ended; }
 
-Line line_of(const EventCopy& event, std::uint64_t end_ns) {
+/// The name of the operation of a wait: that of the call around it, if that is known.
+std::string name_of_wait(const EventCopy& wait, const std::vector<EventCopy>& all) {
+    for (const EventCopy& event : all)
+        if (event.kind == EventKind::collective && event.call == wait.call && event.team == wait.team &&
+            event.operation == wait.operation)
+            return common::called_name(event);
+    return std::string(common::operation_name(wait.operation));
+}
+
+Line line_of(const EventCopy& event, const std::vector<EventCopy>& all, std::uint64_t end_ns) {
     Line line;
     const std::string place = event.call == 0 ? std::string() : ", " + place_of_call(event);
     line.is_open = is_open(event);
     line.site = event.site;
     if (event.kind == EventKind::wait) {
-        const std::string operation(common::operation_name(event.operation));
+        const std::string operation = name_of_wait(event, all);
         line.what = "wait in " + operation + (event.peer >= 0 ? " for PE " + std::to_string(event.peer) : "");
         line.lasted = seconds_between(event.began_ns, event.ended_ns != 0 ? event.ended_ns : end_ns);
         line.before = event.ended_ns != 0 ? seconds_between(event.ended_ns, end_ns) : Span{};
@@ -128,7 +137,7 @@ std::string call_of(const EventCopy& event) {
 
 std::string place_of_call(const EventCopy& event) {
     return (event.kind == EventKind::request ? "non-blocking call " : "call ") + std::to_string(event.call) +
-           " of " + (event.team == 1 ? "the world team" : "team #" + std::to_string(event.team));
+           " of " + common::team_text(event.team);
 }
 
 std::vector<EventCopy> since_init(const std::vector<EventCopy>& all) {
@@ -145,7 +154,7 @@ std::string history_text(const std::vector<PeHistory>& histories, std::uint64_t 
     std::vector<Group> groups;
     for (const PeHistory& one : histories) {
         std::vector<Line> lines;
-        for (const EventCopy& event : shown(one.events)) lines.push_back(line_of(event, end_ns));
+        for (const EventCopy& event : shown(one.events)) lines.push_back(line_of(event, one.events, end_ns));
         if (!one.activity.empty()) lines.push_back({one.activity, "", false, {}, {}});
         add_to(groups, one.pe, lines);
     }

@@ -9,16 +9,13 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
-#include <sstream>
-#include <string_view>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
+#include "cli/job/stack_texts.hpp"
 #include "common/board/beside_gpu.hpp"
 #include "common/descriptors/fd.hpp"
-#include "common/elf/elf_lines.hpp"
-#include "common/elf/elf_symbols.hpp"
 #include "common/recorder/stack_area.hpp"
 #include "common/text.hpp"
 
@@ -56,18 +53,6 @@ std::vector<Object> objects_of(int pid) {
     return objects;
 }
 
-bool is_system(const std::string& path) {
-    const std::string name(file_name(path));
-    return name.starts_with("libc.") || name.starts_with("libc-") || name.starts_with("ld-") ||
-           name.starts_with("libpthread") || name.starts_with("libgcc_s") || name.starts_with("libstdc++");
-}
-
-struct NamedFrame {
-    std::string text;
-    bool is_program = false;
-    std::string file;  ///< of a frame without a name, such as "libatoll.so"
-};
-
 const Object* object_of(const std::vector<Object>& objects, std::uint64_t address) {
     const auto object = std::find_if(objects.begin(), objects.end(), [&](const Object& one) {
         return address >= one.begin && address < one.end;
@@ -80,28 +65,11 @@ NamedFrame named(const std::vector<Object>& objects, std::uint64_t address) {
     char hex[32];
     if (object == nullptr) {
         std::snprintf(hex, sizeof hex, "0x%" PRIx64, address);
-        return {hex, false, {}};
+        NamedFrame unknown;
+        unknown.text = hex;
+        return unknown;
     }
-    const std::uint64_t offset = address - object->base;
-    NamedFrame frame;
-    frame.is_program = !is_system(object->path) && !file_name(object->path).starts_with("libatoll");
-    std::snprintf(hex, sizeof hex, "+0x%" PRIx64, offset);
-    frame.file = file_name(object->path);
-    frame.text = frame.file + hex;
-    if (const auto symbol = common::nearest_symbol(object->path.c_str(), offset)) {
-        frame.file.clear();
-        frame.text = symbol->name + " (" + std::string(file_name(object->path)) + ")";
-        const common::SourceLine line = common::source_line(object->path.c_str(), offset, symbol->offset,
-                                                            [](auto, auto) { return false; });
-        if (!line.text.empty()) frame.text = symbol->name + " at " + line.text;
-    }
-    return frame;
-}
-
-/// True for Python's executable and library, which have faulthandler.
-bool is_python(const std::string& path) {
-    const std::string_view name = file_name(path);
-    return name.starts_with("python") || name.starts_with("libpython");
+    return named_frame(object->path, address - object->base);
 }
 
 /// The number of frames before the interrupted one. The second frame is the kernel's return from a handler;
@@ -176,54 +144,6 @@ PeStacks native_stacks(const StackArea& area, int pid, bool site_only) {
         }
         printer.flush();
     }
-    return stacks;
-}
-
-/// A line of Python's traceback: `  File "solver.py", line 61 in step`.
-std::string python_site(const std::string& line) {
-    char file[512];
-    int number = 0;
-    if (std::sscanf(line.c_str(), " File \"%511[^\"]\", line %d", file, &number) != 2) return {};
-    return std::string(file_name(file)) + ":" + std::to_string(number);
-}
-
-/// True for a line of a file of Python's standard library: its folder is ".../lib/python3.12", or it is
-/// frozen.
-bool is_standard(std::string_view line) {
-    constexpr std::string_view folder = "/python3.";
-    if (line.find("\"<frozen") != std::string_view::npos) return true;
-    for (const std::string_view packages : {"/site-packages/", "/dist-packages/"})
-        if (line.find(packages) != std::string_view::npos) return false;
-    const std::size_t at = line.find(folder);
-    if (at == std::string_view::npos) return false;
-    const std::string_view behind = line.substr(at + folder.size());
-    const std::size_t digits = behind.find_first_not_of("0123456789");
-    return digits != 0 && digits != std::string_view::npos &&
-           (behind[digits] == '/' || behind[digits] == 't');
-}
-
-/// Python's text of all threads. The thread that answered is its main thread, "Current thread".
-PeStacks python_stacks(const std::string& written) {
-    PeStacks stacks;
-    std::istringstream lines(written);
-    std::string standard_site;
-    bool is_current = false, is_in_pool = false, is_called = false;  // by the pool
-    for (std::string line; std::getline(lines, line);) {
-        if (line.empty()) continue;
-        if (line[0] != ' ') is_current = line.starts_with("Current thread");
-        const std::string site = python_site(line);
-        const bool is_ours = line.find("/atoll/") != std::string::npos;
-        const bool is_command = line.find("\"<string>\"") != std::string::npos;  // of python -c
-        if (is_current && is_ours && line.find("/atoll/_pool_pe.py\"") != std::string::npos) {
-            is_in_pool = true;
-            is_called = is_called || line.ends_with(" in call");
-        }
-        std::string& found = is_standard(line) ? standard_site : stacks.site;
-        if (is_current && !is_ours && found.empty() && !(is_command && is_in_pool)) found = site;
-        stacks.text += "  " + line + "\n";
-    }
-    if (stacks.site.empty())
-        stacks.site = is_in_pool && !is_called ? std::string(common::idle_in_pool) : standard_site;
     return stacks;
 }
 
@@ -331,6 +251,24 @@ std::vector<common::PeDoing> settled(const common::BoardView& board) {
     return doing;
 }
 
+/// Names the places in C and C++ where PEs have acquired locks for which others wait.
+void name_holders(std::vector<common::PeDoing>& doing) {
+    for (common::PeDoing& one : doing) {
+        for (common::HeldSeen& held : one.held) {
+            const bool is_awaited = std::any_of(doing.begin(), doing.end(), [&](const auto& other) {
+                return other.waits && other.wait.offset == held.place;
+            });
+            if (!is_awaited || !held.site.empty() || held.caller == 0) continue;
+            const std::vector<Object> objects = objects_of(one.pid);
+            const Object* object = object_of(objects, held.caller);
+            if (object == nullptr) continue;
+            const NamedFrame frame =
+                named_frame(object->path, held.caller - 1 - object->base, Lines::of_program);
+            if (frame.is_program) held.site = frame.line.empty() ? frame.text : frame.line;
+        }
+    }
+}
+
 /// PEs that have been asked for their stacks and only poll a word show that soon. They then count as waiting.
 void show_polls(const common::BoardView& board, const std::vector<int>& asked,
                 std::vector<common::PeDoing>& doing) {
@@ -370,6 +308,7 @@ std::vector<common::PeDoing> doing_with_sites(const common::BoardView& board) {
     for (std::size_t i = 0; i < elsewhere.size(); ++i)
         doing[static_cast<std::size_t>(elsewhere[i])].site = stacks[i].site;
     show_polls(board, elsewhere, doing);
+    name_holders(doing);
     return doing;
 }
 

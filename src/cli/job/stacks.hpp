@@ -1,17 +1,12 @@
 // Reads the stacks of live PEs of this host.
 #pragma once
 
-#include "common/board/board.hpp"
-
-#include <string>
 #include <vector>
 
-namespace atl::cli {
+#include "cli/job/stack_texts.hpp"
+#include "common/board/board.hpp"
 
-struct PeStacks {
-    std::string text;  ///< lines, each with two spaces before it; or the reason why there is no stack
-    std::string site;  ///< place of the PE's main thread in the program; empty if unknown
-};
+namespace atl::cli {
 
 /// Asks the PEs in `pes` for their stacks and waits for the answers, for at most `patience_s`. With
 /// `sites_only` the texts may lack frames.

@@ -3,6 +3,7 @@
 #include "atoll/detail/memory_ops.hpp"
 #include "bootstrap/deadline.hpp"
 #include "collective/requests/request_wait.hpp"
+#include "common/text.hpp"
 #include "common/clock.hpp"
 #include "common/machine.hpp"
 
@@ -219,6 +220,11 @@ void Group::fail(const RequestPtr& request, ErrorCode code, const std::string& t
     if (request->is_over()) return;
     request->code = code;
     request->error = text;
+    common::Recorder* const recorder = members_.membership().recorder;
+    if (recorder != nullptr && request->event.event != nullptr) {  // a report names the line that started it
+        const std::string site(common::file_name(request->place.name()));
+        recorder->set_delay(request->event, 0, 0, site.c_str());
+    }
     request->set_status(Status::failed);
     done.push_back(request);
 }

@@ -30,8 +30,9 @@ const char* operation_of(bool polls) {
 }
 
 std::string text_of(const Request& request, const std::string& of) {
-    std::string text = std::string(team_name_of(request.call.kind)) + ", non-blocking call " +
-                       std::to_string(request.number + 1) + of;
+    const std::uint64_t words[common::event_words] = {0, 0, 0, static_cast<std::uint64_t>(request.call.op)};
+    std::string text = common::called_name(common::operation_number(team_name_of(request.call.kind)), words) +
+                       ", non-blocking call " + std::to_string(request.number + 1) + of;
     const std::string site = request.place.name();
     return site.empty() ? text : text.append(", started at ").append(common::file_name(site));
 }
@@ -46,7 +47,7 @@ RequestWait::RequestWait(core::TeamState& team, Group& group, bool polls) : team
 void RequestWait::set(const RequestPtr& request) {
     if (request_ == request) return;
     request_ = request;
-    subject_ = text_of(*request, "");
+    subject_ = text_of(*request, " of " + common::team_text(team_.identity()));
     reason_.subject = subject_.c_str();
 }
 

@@ -11,6 +11,6 @@ inline constexpr std::string_view beside_gpu = "running, and its GPU waits: ";
 inline constexpr std::string_view its_gpu = "its GPU waits: ";
 
 /// In the place of a site: a PE of atoll.Pool that runs no call.
-inline constexpr std::string_view idle_in_pool = "between calls of its pool";
+inline constexpr std::string_view idle_in_pool = "between calls of the pool";
 
 }  // namespace atl::common

@@ -139,7 +139,8 @@ std::string value_text(const WaitCopy& wait) {
 
 std::string wait_text(const WaitCopy& wait, const std::vector<int>& awaited) {
     std::string text = wait.operation;
-    if (wait.team != 0) text += " of team " + std::to_string(wait.team);
+    const bool names_team = std::string_view(wait.name).find(" of team ") != std::string_view::npos;
+    if (wait.team != 0 && !names_team) text += " of team " + std::to_string(wait.team);
     if (wait.name[0] != '\0')
         text += std::string(" on ") + wait.name;
     else if (wait.word_bytes != 0 && wait.offset != ~std::uint64_t{0})
@@ -259,6 +260,35 @@ std::vector<CallSeen> calls_of(const PeEvents& events) {
     return calls;
 }
 
+/// Gives a wait the name by which the program called the operation: "sum_reduce" for "reduce".
+void name_wait(PeDoing& one) {
+    const std::string_view site = one.wait.site;
+    // Within a call of a larger operation it is not the program's own; see placed_text.
+    const bool is_inner = site.ends_with(')') && site.find("+0x") == std::string_view::npos;
+    if (!one.waits || one.wait.call == 0 || is_inner) return;
+    const std::string before = one.wait.operation;
+    for (const CallSeen& call : one.calls) {
+        if (call.team != one.wait.team_id || call.call != one.wait.call || call.state == EventState::begun ||
+            before != operation_name(call.operation))
+            continue;
+        const std::string name = called_name(call.operation, call.arguments);
+        if (name == before || name.size() >= sizeof one.wait.operation) return;
+        name.copy(one.wait.operation, name.size());
+        one.wait.operation[name.size()] = '\0';
+        if (const std::size_t at = one.text.find(before); at != std::string::npos)
+            one.text.replace(at, before.size(), name);
+        return;
+    }
+}
+
+std::vector<HeldSeen> held_of(const HeldLocks& locks) {
+    std::vector<HeldSeen> held;
+    for (const HeldLocks::One& one : locks.all)
+        if (const std::uint64_t place = one.place.load(std::memory_order_acquire); place != 0)
+            held.push_back({place - 1, one.caller.load(std::memory_order_relaxed), one.site});
+    return held;
+}
+
 std::vector<UpdateSeen> updates_of(const UpdateNotes& notes) {
     std::vector<UpdateSeen> updates;
     for (const UpdateNote& note : notes.notes) {
@@ -304,6 +334,9 @@ PeDoing BoardView::doing(int pe, bool with_calls) const {
     }
     if (with_calls) {
         one.calls = calls_of(events(pe));
+        name_wait(one);
+        one.held = held_of(stacks(pe).held);
+        if (stacks(pe).has_ignored.load(std::memory_order_acquire) != 0) one.ignored = stacks(pe).ignored;
         one.signals = updates_of(events(pe).signals);
         one.writes = updates_of(events(pe).writes);
         one.signals_lost = events(pe).signals.has_lost.load(std::memory_order_relaxed) != 0;

@@ -120,7 +120,7 @@ enum class GpuWait : std::uint32_t {
 };
 
 inline constexpr std::uint32_t board_magic = 0xA7011B0Du;
-inline constexpr std::uint32_t board_version = 9;
+inline constexpr std::uint32_t board_version = 10;
 
 struct alignas(64) BoardHeader {
     std::uint32_t magic = board_magic;
@@ -172,6 +172,13 @@ struct UpdateSeen {
     std::uint64_t count = 1;  ///< updates of this kind in a row
 };
 
+/// A lock that a PE holds, and the place where it acquired it.
+struct HeldSeen {
+    std::uint64_t place = 0;   ///< as in a wait
+    std::uint64_t caller = 0;  ///< address in the PE's process; 0: none
+    std::string site;          ///< "program.py:12"; empty if unknown
+};
+
 /// In the place of a process's state: a PE of another host that does not answer.
 inline constexpr char silent_process = '!';
 
@@ -191,6 +198,8 @@ struct PeDoing {
     std::vector<UpdateSeen> writes;   ///< the same of puts and atomic operations
     bool signals_lost = false;        ///< `signals` lacks some
     bool writes_lost = false;
+    std::vector<HeldSeen> held;
+    std::string ignored;          ///< an exception that Python ignored: "ValueError at x.py:12"
     std::vector<CallSeen> calls;  ///< the last ones of its first thread, the oldest first
     char process = '?';           ///< state of the process as in /proc: R, S, D, T (stopped), Z; ? if unknown
     std::int32_t pid = 0;         ///< 0: unknown

@@ -50,6 +50,17 @@ Recorder::Call Recorder::current_call() const noexcept {
             static_cast<std::uint32_t>(call_.event->call.load(std::memory_order_relaxed))};
 }
 
+std::string Recorder::called_name(const char* operation) const {
+    if (current_call().call == 0) return operation;
+    const std::uint64_t what = call_.event->what.load(std::memory_order_relaxed);
+    const auto number = static_cast<std::uint16_t>(what >> 16);
+    const bool is_told = static_cast<EventState>(what >> 8 & 0xff) != EventState::begun;
+    if (!is_told || operation_name(number) != operation) return operation;
+    std::uint64_t words[event_words];
+    for (int w = 0; w < event_words; ++w) words[w] = call_.event->words[w].load(std::memory_order_relaxed);
+    return common::called_name(number, words);
+}
+
 std::uint64_t Recorder::last_number(const EventRing& ring) noexcept {
     std::uint64_t last = 0;
     for (const Event& event : ring.events)
@@ -121,11 +132,23 @@ std::string quoted(const std::string& text) {
     return all + "\"";
 }
 
-std::string team_text(std::uint32_t team) {
-    return team == 1 ? "the world team" : "team #" + std::to_string(team);
+}  // namespace
+
+std::string team_text(std::uint32_t identity) {
+    if (identity == 1) return "the world team";
+    const std::uint32_t number = identity >> 2 & 0x3ff;
+    return number == 0 ? "another team" : "team " + std::to_string(number);
 }
 
-}  // namespace
+std::string called_name(std::uint16_t operation, const std::uint64_t* words) {
+    std::string name(operation_name(operation));
+    // In the order of ReduceOp.
+    static constexpr std::string_view operators[] = {"sum", "prod", "min", "max", "and", "or", "xor", "avg"};
+    constexpr int op_word = 3;
+    const bool has_operator = name == "reduce" || name == "inscan" || name == "exscan";
+    if (!has_operator || words == nullptr || words[op_word] >= std::size(operators)) return name;
+    return std::string(operators[words[op_word]]) + "_" + name;
+}
 
 std::vector<EventCopy> read_events(const PeEvents& events) {
     std::vector<EventCopy> all;

@@ -80,6 +80,22 @@ struct EventCopy {
 /// The readable events of a PE, the oldest first, those of its first thread before the others'. Any process
 /// may call it at any moment.
 std::vector<EventCopy> read_events(const PeEvents& events);
+/// The identity of a team that is not the world team, from a hash that all members compute alike. `number` is
+/// the team's on all members; 0: they have different ones.
+constexpr std::uint32_t team_identity(std::uint32_t hash, int number) {
+    constexpr int shift = 2, most = 1 << 10;
+    const std::uint32_t kept = number > 0 && number < most ? static_cast<std::uint32_t>(number) : 0;
+    return hash << 12 | kept << shift | 2;
+}
+/// "the world team", "team 3". "another team" for one without a number that all members have.
+std::string team_text(std::uint32_t identity);
+/// The name that a program calls an operation by: "sum_reduce" for "reduce", of which `words` have the
+/// operator. Null `words`: the arguments are not known.
+std::string called_name(std::uint16_t operation, const std::uint64_t* words);
+/// The same of an event.
+inline std::string called_name(const EventCopy& event) {
+    return called_name(event.operation, event.state == EventState::begun ? nullptr : event.words);
+}
 /// One line of text, such as "collective reduce, call 17 of the world team: ended".
 std::string event_text(const EventCopy& event);
 /// One line of JSON, without a newline.
@@ -158,6 +174,8 @@ class Recorder {
         std::uint32_t team = 0, call = 0;
     };
     Call current_call() const noexcept;
+    /// The program's name of an operation, if the current call is of it and its arguments are known.
+    std::string called_name(const char* operation) const;
 
     /// Gets the complete events, too. Null without a trace.
     EventLog* log = nullptr;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "atoll/export.hpp"
+#include "common/recorder/crash_note.hpp"
+#include "common/recorder/held_locks.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -24,6 +26,11 @@ struct alignas(64) StackArea {
     std::atomic<std::uint32_t> next;  ///< place of the next thread; the reader sets it to 0
     std::atomic<std::uint32_t> answers;  ///< number of handler calls that have ended
     Thread threads[most_threads];
+    CrashNote crash;
+    HeldLocks held;
+    /// The first exception that Python printed and ignored, as in a callback: "ValueError at x.py:12".
+    std::atomic<std::uint32_t> has_ignored;
+    char ignored[160];
 };
 
 /// Lets this process write the stacks of its threads to `area` on a signal. Does nothing if the program

@@ -67,6 +67,14 @@ class JobBase {
     bool compares_dtypes() const { return compares_dtypes_; }
     /// A number of a new team, unique on this PE. The world team has number 0.
     int next_team_number() { return ++team_numbers_; }
+    int last_team_number() const { return team_numbers_; }
+    /// Takes a number that members have agreed on, the largest of their last ones and 1. It is unique unless
+    /// threads of this PE make teams at once.
+    int take_team_number(int number) {
+        for (int last = team_numbers_; last < number && !team_numbers_.compare_exchange_weak(last, number);) {
+        }
+        return number;
+    }
 
   protected:
     /// Reads the board. JobState fills in the rest as the job starts.

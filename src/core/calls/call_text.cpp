@@ -1,5 +1,6 @@
 #include "core/calls/call_text.hpp"
 
+#include "common/recorder/recorder.hpp"
 #include "common/text.hpp"
 
 #include <algorithm>
@@ -161,12 +162,17 @@ bool is_record(const CallRecord& record) {
 }
 
 std::string call_text(const CallRecord& record) {
-    const std::string name(operation_of(record));
+    std::string name(operation_of(record));
     if (is_refused(record)) return name + "() with arguments that are refused";
     const std::uint64_t values[] = {record.a, record.b, record.c, record.d};
+    const std::string called =
+        common::called_name(common::operation_number(operation_of(record)), values);
+    const bool has_operator = called != name && call_of(record).operation == name;
+    if (has_operator) name = called;
     const Call& call = call_of(record);
     std::string listed;
     for (int i = 0; i < 4; ++i) {
+        if (has_operator && call.arguments[i].shown == Shown::as_op) continue;
         const std::string text = argument_text(call.arguments[i], values[i]);
         if (!text.empty()) listed += (listed.empty() ? "" : ", ") + text;
     }

@@ -23,7 +23,7 @@ bool is_record(const CallRecord& record);
 /// The record's operation as a literal, which outlives the record; "a collective" for an unknown one.
 const char* lasting_name(const CallRecord& record);
 
-/// "reduce(bytes=24, dtype=float64, op=sum)", of data that are a record.
+/// "sum_reduce(bytes=24, dtype=float64)", of data that are a record.
 std::string call_text(const CallRecord& record);
 
 /// The beginning of errors of calls that differ, before the PEs and their calls. The launcher looks for its

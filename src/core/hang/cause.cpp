@@ -2,18 +2,42 @@
 
 #include "core/hang/causes.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace atl::core {
 
 using common::PeDoing;
 
-Cause find_cause(const std::vector<PeDoing>& doing) {
-    const WaitGraph graph(doing);
-    if (graph.waiting().empty()) return {};
+namespace {
+
+Cause first_cause(const WaitGraph& graph) {
     for (const auto& rule : {differing_calls, ended, stopped, circle, absent, elsewhere, unset_words})
         if (std::optional<Cause> cause = rule(graph)) return *std::move(cause);
     return {};
+}
+
+/// Adds the exceptions that Python ignored: what they left undone may be what others wait for.
+void add_ignored(Cause& cause, const WaitGraph& graph) {
+    const std::vector<int> pes = ignoring(graph);
+    if (pes.empty()) return;
+    const std::string& what = graph.of(pes[0]).ignored;
+    cause.sentence = pe_text(pes) + " went on after an exception in a callback or thread (" + what +
+                     "), which Python ignored; " + cause.sentence;
+    std::erase_if(cause.pes, [&](int pe) { return std::find(pes.begin(), pes.end(), pe) != pes.end(); });
+    cause.pes.insert(cause.pes.begin(), pes.begin(), pes.end());
+}
+
+}  // namespace
+
+Cause find_cause(const std::vector<PeDoing>& doing) {
+    const WaitGraph graph(doing);
+    if (graph.waiting().empty()) return {};
+    Cause cause = first_cause(graph);
+    if (cause.sentence.empty()) return cause;
+    if (cause.sentence.find("holds that lock") == std::string::npos) cause.sentence += holders_text(graph);
+    add_ignored(cause, graph);
+    return cause;
 }
 
 std::string report_of(const std::vector<PeDoing>& doing, const std::string& heading,

@@ -62,7 +62,7 @@ std::string details_of(const WaitGraph& graph, int pe) {
 /// no more.
 bool is_lock(const PeDoing& one) {
     const std::string_view operation = one.wait.operation;
-    return operation == "Lock.acquire" || operation == "set_lock";
+    return operation == "Lock.acquire" || operation == "set_lock" || operation == "Lock::lock";
 }
 
 /// A circle of a PE in a collective call and another one that waits for it alone. At fault is the one
@@ -76,7 +76,7 @@ std::optional<Cause> half_collective(const WaitGraph& graph, const std::vector<i
     return Cause{pe_text({first}) + " waits in " + graph.call_at(first) + details_of(graph, first) + " for " +
                      pe_text({other}) + ", which waits for it in " + graph.call_at(other) +
                      details_of(graph, other) +
-                     (is_lock(graph.of(other)) ? "; PE " + std::to_string(first) + " holds that lock" : ""),
+                     (is_lock(graph.of(other)) ? "; " + holder_text(graph, other, first) : ""),
                  {first, other}};
 }
 
@@ -86,7 +86,7 @@ std::string team_text(const WaitGraph& graph, int pe, const std::vector<int>& pa
     const bool differ = std::any_of(path.begin(), path.end(), [&](int other) {
         return graph.of(other).wait.call != 0 && graph.of(other).wait.team != mine.team;
     });
-    if (!differ || mine.call == 0) return {};
+    if (!differ || mine.call == 0) return {};  // a request's name has its team
     return mine.team == 0 ? " of the world team" : " of team " + std::to_string(mine.team);
 }
 
@@ -117,6 +117,36 @@ std::optional<Cause> left_out(const WaitGraph& graph, const std::vector<int>& pa
                  {absent}};
 }
 
+/// A circle of PEs that wait for their copies of one word, each for another value, as in a ring. The PE that
+/// has to set the least value is at fault: the others have come further.
+std::optional<Cause> behind(const WaitGraph& graph, const std::vector<int>& path) {
+    const common::WaitCopy& any = graph.of(path[0]).wait;
+    std::size_t least = 0;
+    bool differ = false;
+    for (std::size_t i = 0; i < path.size(); ++i) {
+        const common::WaitCopy& wait = graph.of(path[i]).wait;
+        if (wait.word_bytes == 0 || wait.offset != any.offset || wait.compare != any.compare)
+            return std::nullopt;
+        differ = differ || wait.expected != any.expected;
+        if (static_cast<std::int64_t>(wait.expected) <
+            static_cast<std::int64_t>(graph.of(path[least]).wait.expected))
+            least = i;
+    }
+    const auto n_least = std::count_if(path.begin(), path.end(), [&](int pe) {
+        return graph.of(pe).wait.expected == graph.of(path[least]).wait.expected;
+    });
+    if (!differ || n_least != 1) return std::nullopt;
+    const int first = path[least], late = path[(least + 1) % path.size()];
+    std::vector<int> others;
+    for (const int pe : path)
+        if (pe != first) others.push_back(pe);
+    std::sort(others.begin(), others.end());
+    return Cause{pe_text({late}) + " is behind; " + pe_text({first}) + " waits for it in " +
+                     graph.call_at(first) + details_of(graph, first) + ", and " + pe_text(others) +
+                     verb(others, " waits", " wait") + " for later values",
+                 {late}};
+}
+
 }  // namespace
 
 std::optional<Cause> circle(const WaitGraph& graph) {
@@ -124,6 +154,7 @@ std::optional<Cause> circle(const WaitGraph& graph) {
     if (path.empty()) return std::nullopt;
     if (auto cause = half_collective(graph, path)) return cause;
     if (auto cause = left_out(graph, path)) return cause;
+    if (auto cause = behind(graph, path)) return cause;
     std::vector<int> sorted = path;
     std::sort(sorted.begin(), sorted.end());
     std::string text = pe_text(sorted) + " wait for each other:";

@@ -20,6 +20,7 @@
 #include "common/futex.hpp"
 #include "core/job/job_state.hpp"
 #include "core/sync/far_word.hpp"
+#include "core/sync/wait_on_board.hpp"
 
 #include <algorithm>
 #include <string>
@@ -48,8 +49,11 @@ class LockQueue {
     void enter(double timeout_s);
     bool try_enter();
     void leave();
+    /// Notes where this PE, which holds the lock, has acquired it.
+    void note_holder(const void* caller) const { places().note(core::place_of(job_, mine_), caller, {}); }
 
   private:
+    common::HeldLocks& places() const { return job_.board().stacks(job_.pe()).held; }
     core::FarWord node(int pe) const { return {job_, pe, offset_ + offsetof(LockWords, node)}; }
     core::FarWord tail() const { return {job_, home_, offset_ + offsetof(LockWords, tail)}; }
     std::uint32_t my_mark() const { return static_cast<std::uint32_t>(job_.pe()) + 1; }
@@ -177,6 +181,7 @@ void LockQueue::leave() {
                     std::string(operation_) + " on a lock that PE " + std::to_string(job_.pe()) +
                         " does not hold; call it once, on the PE that holds the lock.");
     job_.world_state().context().quiet();
+    places().forget(core::place_of(job_, mine_));
     int next = static_cast<int>(node & next_bits) - 1;
     if (next < 0) {
         if (free_if_last(job_.pe())) return;
@@ -292,13 +297,36 @@ detail::Measured measure(const Job& job, const char* operation) {
 
 }  // namespace
 
-void set_lock(Job& job, std::int64_t* lock, double timeout_s, const char* called) {
+namespace {
+
+void acquire(Job& job, std::int64_t* lock, double timeout_s, const char* called, const void* caller) {
     const detail::Measured measured = measure(job, called);
-    LockQueue(job, lock, called).enter(timeout_s);
+    LockQueue queue(job, lock, called);
+    queue.enter(timeout_s);
+    queue.note_holder(caller);
+}
+
+bool try_acquire(Job& job, std::int64_t* lock, const void* caller) {
+    const detail::Measured measured = measure(job, "test_lock");
+    LockQueue queue(job, lock, "test_lock");
+    if (!queue.try_enter()) return false;
+    queue.note_holder(caller);
+    return true;
+}
+
+}  // namespace
+
+void detail::note_holder(const Job& job, const std::int64_t* lock, const void* caller,
+                         std::string_view site) noexcept {
+    const core::JobState& state = job.state();
+    state.board().stacks(state.pe()).held.note(core::place_of(state, lock), caller, site);
+}
+
+void set_lock(Job& job, std::int64_t* lock, double timeout_s, const char* called) {
+    acquire(job, lock, timeout_s, called, __builtin_return_address(0));
 }
 bool test_lock(Job& job, std::int64_t* lock) {
-    const detail::Measured measured = measure(job, "test_lock");
-    return LockQueue(job, lock, "test_lock").try_enter();
+    return try_acquire(job, lock, __builtin_return_address(0));
 }
 void clear_lock(Job& job, std::int64_t* lock, const char* called) {
     const detail::Measured measured = measure(job, called);
@@ -319,11 +347,11 @@ Lock::~Lock() {
 
 void Lock::lock() {
     Job job(job_.lock());
-    set_lock(job, word_, -1, "Lock::lock");
+    acquire(job, word_, -1, "Lock::lock", __builtin_return_address(0));
 }
 bool Lock::try_lock() {
     Job job(job_.lock());
-    return test_lock(job, word_);
+    return try_acquire(job, word_, __builtin_return_address(0));
 }
 void Lock::unlock() {
     Job job(job_.lock());

@@ -47,7 +47,7 @@ std::string value_text(std::uint64_t value, const WaitReason& reason) {
 
 /// "signal_wait_until on heap+0x40: found 3, waiting for >= 4" or "barrier of team 2".
 std::string describe(const core::JobState& job, const WaitReason& reason, std::uint64_t found) {
-    std::string text = reason.operation;
+    std::string text = job.recorder->called_name(reason.operation);
     if (reason.team != 0) text += " of team " + std::to_string(reason.team);
     if (reason.word) {
         const std::string name = core::name_of(job, reason.word);

@@ -115,7 +115,7 @@ void WaitOnBoard::show(void* hook_state, std::uint64_t found) {
         values.peer = values.missing[0];
     }
     values.word_bytes = reason_.word_bytes;
-    values.offset = values.word_bytes != 0 ? place_of(job_, reason_.word) : ~std::uint64_t{0};
+    values.offset = reason_.word != nullptr ? place_of(job_, reason_.word) : ~std::uint64_t{0};
     values.expected = reason_.expected;
     values.found = found;
     values.compare = static_cast<std::uint32_t>(reason_.compare);

@@ -1,5 +1,6 @@
 #include "core/team/context_state.hpp"
 
+#include "common/clock.hpp"
 #include "core/base/job_base.hpp"
 #include "core/team/team_state.hpp"
 
@@ -9,11 +10,11 @@ namespace atl::core {
 
 namespace {
 
-constexpr int moves = 4096;
+/// A noted move takes some 15 ns more: 1 % of this time.
+constexpr std::uint64_t seldom_ns = 1500;
 
-/// Number of the moves that are noted.
-int first_moves(const common::Settings& settings) {
-    return settings.front_notes_writes || !settings.checks(common::CheckLevel::basic) ? 0 : moves;
+bool are_moves_noted(const common::Settings& settings) {
+    return !settings.front_notes_writes && settings.checks(common::CheckLevel::basic);
 }
 
 }  // namespace
@@ -24,14 +25,23 @@ ContextState::ContextState(TeamState& team, const ContextOptions& options, std::
       held_(std::move(held)),
       options_(options),
       transport_(team.job_base().transport()),
-      first_moves_(first_moves(team.job_base().settings())) {
+      first_moves_(are_moves_noted(team.job_base().settings()) ? moves : 0) {
     if (transport_ && (held_ || team.number() != 0)) id_ = transport_->create_context();
 }
 
 bool ContextState::note_again() noexcept {
-    if (first_moves(job_.settings()) == 0) return false;
+    if (!are_moves_noted(job_.settings())) return false;
     first_moves_.store(moves, std::memory_order_relaxed);
     return true;
+}
+
+void ContextState::begin_moves() noexcept {
+    moves_since_ns_.store(common::now_ns(), std::memory_order_relaxed);
+}
+
+bool ContextState::goes_on() noexcept {
+    const std::uint64_t since = moves_since_ns_.load(std::memory_order_relaxed);
+    return common::now_ns() - since >= seldom_ns * moves && note_again();
 }
 
 ContextState::~ContextState() {

@@ -5,6 +5,7 @@
 #include "transport/transport.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 
 namespace atl::core {
@@ -26,15 +27,26 @@ class ContextState {
     const ContextOptions& options() const { return options_; }
     transport::ContextId id() const { return id_; }
 
-    /// True while moves are noted for hang reports: the first ones of a context, which take slow paths for
-    /// that. Faulty programs often make few.
+    /// True while moves are noted for hang reports: the first ones of a context, and later ones of a program
+    /// that makes few a second. They take slow paths for that.
     bool notes_moves() const noexcept { return first_moves_.load(std::memory_order_relaxed) > 0; }
-    /// Counts one of the first. False for the last one.
-    bool notes_next_move() noexcept { return first_moves_.fetch_sub(1, std::memory_order_relaxed) > 1; }
+    /// Counts one of them. False for the last one.
+    bool notes_next_move() noexcept {
+        const int left = first_moves_.fetch_sub(1, std::memory_order_relaxed);
+        if (left == moves) [[unlikely]]
+            begin_moves();
+        return left > 1 || goes_on();
+    }
     /// Lets moves be noted once more. False if a language front notes them.
     bool note_again() noexcept;
 
   private:
+    /// So many moves are noted at once.
+    static constexpr int moves = 4096;
+    void begin_moves() noexcept;
+    /// Lets as many moves be noted if the program makes them so seldom that this costs it little.
+    bool goes_on() noexcept;
+
     JobState& job_;
     TeamState& team_;
     std::shared_ptr<TeamState> held_;
@@ -42,6 +54,7 @@ class ContextState {
     std::shared_ptr<transport::Transport> transport_;  ///< held: a context may outlive its job
     transport::ContextId id_ = 0;
     std::atomic<int> first_moves_;
+    std::atomic<std::uint64_t> moves_since_ns_{0};
 };
 
 }  // namespace atl::core

@@ -1,5 +1,6 @@
 #include "core/team/team_state.hpp"
 
+#include "common/recorder/recorder.hpp"
 #include "core/base/job_base.hpp"
 #include "core/team/context_state.hpp"
 #include "core/team/team_room.hpp"
@@ -13,13 +14,13 @@ namespace atl::core {
 
 namespace {
 
-/// An identity of a team that all members compute alike; neither 0 nor the world team's.
+/// A hash of a team that all members compute alike.
 std::uint32_t identity_of(std::initializer_list<std::uint64_t> parts, const std::vector<int>& members) {
     std::uint64_t hash = 0xcbf29ce484222325;
     const auto mix = [&](std::uint64_t part) { hash = (hash ^ part) * 0x9e3779b97f4a7c15; };
     for (const std::uint64_t part : parts) mix(part);
     for (const int member : members) mix(static_cast<std::uint64_t>(member));
-    return static_cast<std::uint32_t>(hash >> 32) | 2;
+    return static_cast<std::uint32_t>(hash >> 32);
 }
 
 }  // namespace
@@ -48,7 +49,13 @@ TeamState::TeamState(JobBase& job, int number, std::vector<int> members, int my_
     meetings_.choose();
 }
 
-std::uint32_t TeamState::identity() const { return number_ == 0 ? 1 : identity_of({}, members_); }
+std::uint32_t TeamState::identity() const { return meetings_.recorded.team(); }
+
+std::uint32_t TeamState::first_identity() const {
+    if (number_ == 0) return 1;
+    // Numbers of PEs differ, unless a split has made the team.
+    return common::team_identity(identity_of({}, members_), members_.size() == 1 ? number_ : 0);
+}
 
 void TeamState::renew_context() {
     context_ = Context(std::make_shared<ContextState>(*this, ContextOptions{}, nullptr));
@@ -139,7 +146,8 @@ TeamState& TeamState::twin() {
                 memory.places.push_back(spread_->places()[static_cast<std::size_t>(part)] +
                                         TeamMemory::bytes(parts, part));
         twin_ = std::make_unique<TeamState>(base_, number_, members_, my_pe_, memory);
-        twin_->meetings_.recorded.set_team(identity_of({meetings_.recorded.team()}, members_));
+        const std::uint32_t identity = meetings_.recorded.team();
+        twin_->meetings_.recorded.set_team(common::team_identity(identity_of({identity}, members_), number_));
     });
     return *twin_;
 }
@@ -149,7 +157,15 @@ namespace {
 struct SplitRequest {
     std::int32_t color;
     std::int32_t key;
+    std::int32_t last_number;  ///< of the teams of its PE
 };
+
+/// A number of new teams that all members of the parent agree on.
+int next_number(const std::vector<SplitRequest>& requests) {
+    int last = 0;
+    for (const SplitRequest& request : requests) last = std::max(last, request.last_number);
+    return last + 1;
+}
 
 struct NewControl {
     std::uint64_t offset;  ///< 0: its owner had no room
@@ -208,7 +224,7 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     const Meetings::Within within(parent.meetings(), "split");
     parent.agree(record);
     JobBase& job = parent.job_base();
-    const SplitRequest request{color, key};
+    const SplitRequest request{color, key, job.last_team_number()};
     parent.exchange("team_split", &request, sizeof request);
     const auto requests = all_exchanged<SplitRequest>(parent);
     const std::vector<int> members = color < 0 ? std::vector<int>{} : members_of(requests, color);
@@ -250,9 +266,10 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
             controls[static_cast<std::size_t>(members[static_cast<std::size_t>(first)])].offset);
     memory.find_control(job, parts, world_members);
     const RecordedCalls& calls = parent.meetings().recorded;
-    const std::uint32_t identity = identity_of({calls.team(), calls.count()}, world_members);
-    auto team =
-        std::make_shared<TeamState>(job, job.next_team_number(), std::move(world_members), my_pe, memory);
+    const int number = job.take_team_number(next_number(requests));
+    const std::uint32_t identity =
+        common::team_identity(identity_of({calls.team(), calls.count()}, world_members), number);
+    auto team = std::make_shared<TeamState>(job, number, std::move(world_members), my_pe, memory);
     team->meetings().recorded.set_team(identity);
     room->keep(offers, team->kernels);
     return team;

@@ -76,6 +76,8 @@ class TeamState {
     void complete() const;
     /// A number that all members compute alike from the team's members; 1 for the world team, never 0.
     std::uint32_t identity() const;
+    /// The same before a split gives it one.
+    std::uint32_t first_identity() const;
     /// Marks a team that the job made and that lasts as long.
     void set_predefined() { predefined_ = true; }
 

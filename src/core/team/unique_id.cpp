@@ -1,3 +1,4 @@
+#include "common/recorder/recorder.hpp"
 #include "core/team/unique_id.hpp"
 
 #include "common/text.hpp"
@@ -117,7 +118,8 @@ class TeamOfId {
         for (int i = 0; i < n_pes_; ++i) members_.push_back(static_cast<int>(await(Board::member(i), i) - 1));
         check_members();
         TeamState first(job_, job_.next_team_number(), members_, my_pe_, memory());
-        first.meetings().recorded.set_team(static_cast<std::uint32_t>((id_ * 0x9e3779b97f4a7c15) >> 32) | 2);
+        first.meetings().recorded.set_team(
+            common::team_identity(static_cast<std::uint32_t>((id_ * 0x9e3779b97f4a7c15) >> 32), 0));
         leave();
         // A split gives the team its memory for kernels and streams.
         try {

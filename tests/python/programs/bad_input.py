@@ -406,7 +406,7 @@ def check_allocations_that_differ() -> None:
         atoll.CollectiveMismatch, lambda: atoll.zeros(10 + me % 2), "PE 0", "PE 1", "they differ in bytes;"
     )
     y = np.zeros(4, np.int64 if me % 2 else np.float64)
-    told = "dtype=float64, op=sum)", "dtype=int64, op=sum)", "they differ in dtype;"
+    told = "dtype=float64)", "dtype=int64)", "they differ in dtype;"
     raises(atoll.CollectiveMismatch, lambda: atoll.sum_reduce(y), *told)
     still_works()
 

@@ -349,7 +349,7 @@ if n > 1:
     ):
         atoll.zeros(4, device="cuda" if me else "cpu")
     four = atoll.zeros(4, "float64" if me else "int64", device="cuda")
-    told = ("bytes=32, dtype=int64, op=sum", "bytes=32, dtype=float64, op=sum")
+    told = ("sum_reduce(bytes=32, dtype=int64", "sum_reduce(bytes=32, dtype=float64")
     with says(
         atoll.CollectiveMismatch,
         *(f"PE {pe} called reduce({told[pe]})" for pe in (0, 1)),

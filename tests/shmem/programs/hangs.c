@@ -63,6 +63,16 @@ static void leave_out_sync(void) {
     if (me == 1 || me == 2) shmem_team_sync(team);  // LINE sync
 }
 
+/* A ring of more rounds than the first moves that are noted. */
+static void skip_late(void) {
+    enum { rounds = 6000, skipped = 5000 };
+    long* flag = shmem_calloc(1, sizeof *flag);
+    for (long round = 1; round <= rounds; round++) {
+        if (me != 2 || round < skipped) shmem_long_p(flag, round, (me + 1) % n);
+        shmem_long_wait_until(flag, SHMEM_CMP_GE, round);  // LINE late
+    }
+}
+
 int main(int argc, char** argv) {
     if (argc != 2) return 2;
     shmem_init();
@@ -74,6 +84,7 @@ int main(int argc, char** argv) {
     if (strcmp(argv[1], "lock") == 0) keep_lock();
     if (strcmp(argv[1], "credits") == 0) return_credits();
     if (strcmp(argv[1], "sync") == 0) leave_out_sync();
+    if (strcmp(argv[1], "late") == 0) skip_late();
     shmem_barrier_all();  // LINE end
     shmem_finalize();
     return 0;

@@ -1,7 +1,10 @@
 // Programs that hang; the first argument is the fault. tests/shmem/test_hangs.py reads the marked lines.
 #include <atoll/atoll.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -59,6 +62,65 @@ void early(atoll::Job&) {
     atoll::barrier_all();                                            // LINE early
 }
 
+/// Each PE waits first for the request that the other one starts last.
+void swapped(atoll::Job& job) {
+    const atl::Team pair = job.world().split_strided(0, 1, 2);
+    std::vector<double> one(3, me), sum(3), largest(3);
+    atl::Requests of_all(job.world()), of_pair(pair);
+    if (me == 0) {
+        of_all.sum_reduce(std::span(sum), std::span(one));
+        of_all.wait();  // LINE all
+        of_pair.max_reduce(std::span(largest), std::span(one));
+    } else {
+        of_pair.max_reduce(std::span(largest), std::span(one));
+        of_pair.wait();  // LINE pair
+        of_all.sum_reduce(std::span(sum), std::span(one));
+    }
+}
+
+/// The PEs start the requests of one team in another order.
+void started(atoll::Job& job) {
+    std::vector<double> one(3, me), sum(3), largest(3);
+    atl::Requests requests(job.world());
+    if (me == 0) requests.sum_reduce(std::span(sum), std::span(one));           // LINE sum
+    if (me == 1) requests.max_reduce(std::span(largest), std::span(one));       // LINE max
+    requests.wait();
+}
+
+bool is_less(int a, int b) {
+    if (me == 1) throw std::out_of_range("a bad element");  // LINE thrown
+    return a < b;
+}
+
+/// A function that a library calls throws on PE 1, and nothing catches it.
+void thrown(atoll::Job&) {
+    std::vector<int> values{4, 3, 2, 1};
+    std::sort(values.begin(), values.end(), is_less);
+}
+
+int compare(const void*, const void*) {
+    if (me == 1) *static_cast<volatile int*>(nullptr) = 1;  // LINE crash
+    return 0;
+}
+
+/// A function that a library calls stores to an address that is none.
+void crash(atoll::Job&) {
+    std::vector<int> values{4, 3, 2, 1};
+    std::qsort(values.data(), values.size(), sizeof(int), compare);
+}
+
+// NOLINTNEXTLINE(misc-no-recursion)
+int depth(int level) {
+    volatile int room[1024] = {level};
+    if (level == 0) return 0;
+    return depth(level - 1) + room[0];  // LINE deep
+}
+
+/// PE 1 uses up its stack.
+void deep(atoll::Job&) {
+    if (me == 1 && depth(-1) == 0) throw std::out_of_range("it has ended");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -71,6 +133,12 @@ int main(int argc, char** argv) {
     if (fault == "handler") handler(job);
     if (fault == "mailbox") mailbox(job);
     if (fault == "early") early(job);
+    if (fault == "swapped") swapped(job);
+    if (fault == "started") started(job);
+    if (fault == "thrown") thrown(job);
+    if (fault == "crash") crash(job);
+    if (fault == "deep") deep(job);
+    if (fault != "early") atoll::barrier_all();
     atoll::finalize();
     return 0;
 }

@@ -1,0 +1,36 @@
+// Names of call stacks: frames of C and C++, and the text that Python's faulthandler writes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace atl::cli {
+
+struct PeStacks {
+    std::string text;  ///< lines, each with two spaces before it; or the reason why there is no stack
+    std::string site;  ///< place of the PE's main thread in the program; empty if unknown
+};
+
+struct NamedFrame {
+    std::string text;
+    bool is_program = false;
+    std::string file;       ///< of a frame without a name, such as "libatoll.so"
+    std::string line;       ///< "solver.c:12", at the end of `text`; empty if unknown
+};
+
+/// Files of the system's own libraries.
+bool is_system(const std::string& path);
+/// True for Python's executable and library, which have faulthandler.
+bool is_python(const std::string& path);
+
+enum class Lines : std::uint8_t {
+    all,
+    of_program,  ///< code inlined from a header of the system has the line of the program before it
+};
+/// The frame at an offset of a mapped file.
+NamedFrame named_frame(const std::string& path, std::uint64_t offset, Lines lines = Lines::all);
+
+/// Python's text of all threads. The thread that answered is its main thread, "Current thread".
+PeStacks python_stacks(const std::string& written);
+
+}  // namespace atl::cli

@@ -1,0 +1,220 @@
+#include "common/recorder/crash_note.hpp"
+
+#include "common/recorder/stack_area.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <iterator>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+namespace atl::common {
+
+namespace {
+
+constexpr int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+std::atomic<StackArea*> noted{nullptr};
+std::atomic<int> process{0};  // a forked child is no PE
+
+/// The addresses of a stack, the innermost first. The first one is exact, others follow a call.
+struct Addresses {
+    std::uintptr_t all[CrashNote::most_frames];
+    std::size_t count = 0;
+    void add(std::uintptr_t address) {
+        if (count < CrashNote::most_frames) all[count++] = address;
+    }
+};
+
+/// The crashed instruction, and the caller of a function that does not exist.
+struct Crashed {
+    std::uintptr_t at = 0, caller = 0;
+};
+
+Crashed crashed_at(const siginfo_t& info, const void* context) {
+    const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+    const auto at = static_cast<std::uintptr_t>(machine.gregs[REG_RIP]);
+    const auto* const stack = reinterpret_cast<const std::uintptr_t*>(machine.gregs[REG_RSP]);
+    const bool is_no_code = info.si_code > 0 && reinterpret_cast<std::uintptr_t>(info.si_addr) == at;
+    return {at, is_no_code && stack != nullptr ? *stack : 0};
+#elif defined(__aarch64__)
+    static_cast<void>(info);
+    return {machine.pc, machine.regs[30]};
+#else
+    static_cast<void>(info);
+    return {};
+#endif
+}
+
+Addresses stack_of(const siginfo_t& info, const void* context) {
+    constexpr int most = 48;  // with those of handlers
+    void* frames[most];
+    const int n = ::backtrace(frames, most);
+    const Crashed crashed = crashed_at(info, context);
+    Addresses found;
+    const auto address = [&](int i) { return reinterpret_cast<std::uintptr_t>(frames[i]); };
+    int first = 0;
+    while (first < n && address(first) != crashed.at) ++first;
+    if (first == n || crashed.at == 0) {
+        if (crashed.at != 0) found.add(crashed.at);
+        if (crashed.caller != 0) found.add(crashed.caller);
+        first = crashed.caller != 0 ? n : 1;
+    }
+    for (int i = first; i < n; ++i) found.add(address(i));
+    return found;
+}
+
+/// Reads /proc/self/maps line by line into memory of its own.
+class Maps {
+  public:
+    Maps() : fd_(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC)) {}
+    ~Maps() { ::close(fd_); }
+    Maps(const Maps&) = delete;
+    Maps& operator=(const Maps&) = delete;
+
+    /// The next line without its end; null after the last one. Longer lines than the buffer are cut.
+    const char* next() {
+        for (;;) {
+            if (char* const end = static_cast<char*>(std::memchr(text_ + from_, '\n', size_ - from_))) {
+                const char* const line = text_ + from_;
+                *end = '\0';
+                from_ = static_cast<std::size_t>(end + 1 - text_);
+                return line;
+            }
+            std::memmove(text_, text_ + from_, size_ - from_);
+            size_ -= from_;
+            from_ = 0;
+            if (size_ == sizeof text_) size_ = 0;
+            const ssize_t n = ::read(fd_, text_ + size_, sizeof text_ - size_);
+            if (n <= 0) return nullptr;
+            size_ += static_cast<std::size_t>(n);
+        }
+    }
+
+  private:
+    int fd_;
+    char text_[4096];
+    std::size_t from_ = 0, size_ = 0;
+};
+
+std::int32_t file_number(CrashNote& note, const char* path) {
+    const std::size_t bytes = std::strlen(path) + 1;
+    if (bytes > CrashNote::path_bytes) return -1;
+    for (std::uint32_t i = 0; i < note.n_files; ++i)
+        if (std::memcmp(note.files[i], path, bytes) == 0) return static_cast<std::int32_t>(i);
+    if (note.n_files == CrashNote::most_files) return -1;
+    std::memcpy(note.files[note.n_files], path, bytes);
+    return static_cast<std::int32_t>(note.n_files++);
+}
+
+/// Finds the files of the addresses: the process's maps are gone after its end.
+void write_frames(CrashNote& note, const Addresses& stack) {
+    for (std::size_t i = 0; i < stack.count; ++i) note.frames[i] = {stack.all[i], -1};
+    Maps maps;
+    char last[CrashNote::path_bytes] = {};
+    std::uintptr_t base = 0;
+    while (const char* line = maps.next()) {
+        const char* const path = std::strchr(line, '/');
+        if (path == nullptr || std::strlen(path) >= sizeof last) continue;
+        char* end = nullptr;
+        const std::uintptr_t begins = std::strtoull(line, &end, 16);
+        const std::uintptr_t ends = std::strtoull(end + 1, &end, 16);
+        constexpr std::size_t of_rights = 6;  // " r-xp "
+        const std::uintptr_t offset = std::strtoull(end + of_rights, &end, 16);
+        if (std::strcmp(path, last) != 0) base = begins - offset;
+        std::strcpy(last, path);
+        for (std::size_t i = 0; i < stack.count; ++i) {
+            const std::uintptr_t address = stack.all[i] - (i == 0 ? 0 : 1);
+            if (address >= begins && address < ends)
+                note.frames[i] = {address - base, file_number(note, path)};
+        }
+    }
+    note.n_frames = static_cast<std::uint32_t>(stack.count);
+}
+
+/// Lets Python's faulthandler write its stacks, and keeps that of the current thread.
+void write_python(CrashNote& note, const StackArea& area) {
+    static char text[1 << 14];
+    const int fd = area.python.load(std::memory_order_acquire) - 1;
+    const int asks = area.signal.load(std::memory_order_acquire);
+    struct stat before {};
+    if (fd < 0 || asks == 0 || ::fstat(fd, &before) != 0) return;
+    ::raise(asks);
+    const ssize_t n = ::pread(fd, text, sizeof text, before.st_size);
+    constexpr char begin[] = "Current thread";
+    const char* const current =
+        n <= 0 ? nullptr
+               : static_cast<const char*>(
+                     ::memmem(text, static_cast<std::size_t>(n), begin, sizeof begin - 1));
+    if (current == nullptr) return;
+    const auto bytes =
+        std::min(static_cast<std::size_t>(text + n - current), CrashNote::python_bytes - 1);
+    std::memcpy(note.python, current, bytes);
+    note.python[bytes] = '\0';
+}
+
+struct sigaction previous[std::size(crash_signals)];
+
+void on_crash(int number, siginfo_t* info, void* context) {
+    const auto place = static_cast<std::size_t>(
+        std::find(std::begin(crash_signals), std::end(crash_signals), number) - std::begin(crash_signals));
+    ::sigaction(number, &previous[place], nullptr);  // an error in here ends the process, too
+    StackArea* const area = noted.load(std::memory_order_acquire);
+    if (area != nullptr && process.load(std::memory_order_relaxed) == ::getpid() &&
+        area->crash.begun.exchange(1) == 0) {
+        CrashNote& note = area->crash;
+        note.signal = number;
+        note.pid = ::getpid();
+        write_frames(note, stack_of(*info, context));
+        note.written.store(1, std::memory_order_release);
+        write_python(note, *area);
+    }
+    // A fault repeats itself. A signal that was sent, as by abort, is sent again.
+    if (info->si_code <= 0) ::raise(number);
+}
+
+/// A stack for the handlers of this thread, which may have used up its own. Python's is small.
+void give_stack() {
+    constexpr std::size_t bytes = 1 << 17;
+    stack_t now{};
+    if (::sigaltstack(nullptr, &now) != 0 || ((now.ss_flags & SS_DISABLE) == 0 && now.ss_size >= bytes))
+        return;
+    stack_t ours{};
+    ours.ss_sp = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ours.ss_size = bytes;
+    if (ours.ss_sp != MAP_FAILED && ::sigaltstack(&ours, nullptr) != 0) ::munmap(ours.ss_sp, bytes);
+}
+
+}  // namespace
+
+void note_crashes(StackArea& area) noexcept {
+    noted.store(&area, std::memory_order_release);
+    process.store(::getpid(), std::memory_order_relaxed);
+    static std::atomic<bool> installed{false};
+    if (installed.exchange(true)) return;
+    give_stack();
+    for (std::size_t i = 0; i < std::size(crash_signals); ++i) {
+        struct sigaction now {};
+        if (::sigaction(crash_signals[i], nullptr, &now) != 0 || now.sa_handler != SIG_DFL) continue;
+        previous[i] = now;
+        struct sigaction ours {};
+        ours.sa_sigaction = &on_crash;
+        ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+        ::sigemptyset(&ours.sa_mask);
+        ::sigaction(crash_signals[i], &ours, nullptr);
+    }
+}
+
+void forget_crashes(const StackArea& area) noexcept {
+    StackArea* mine = noted.load(std::memory_order_acquire);
+    if (mine == &area) noted.store(nullptr, std::memory_order_release);
+}
+
+}  // namespace atl::common

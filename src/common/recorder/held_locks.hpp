@@ -1,0 +1,47 @@
+// The locks that a PE holds, with the places where it acquired them, for hang reports. The table is in the job
+// board's memory.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace atl::common {
+
+/// Zeroed memory is a valid empty table. The holder's process writes it. Threads that acquire at once may mix
+/// the places of two locks.
+struct HeldLocks {
+    static constexpr std::size_t most = 8, site_bytes = 64;
+    struct One {
+        std::atomic<std::uint64_t> place;   ///< the lock's place + 1; 0: none
+        std::atomic<std::uint64_t> caller;  ///< an address in the program; 0: none
+        char site[site_bytes];              ///< of a language front: "program.py:12"; empty: see `caller`
+    };
+    One all[most];
+
+    /// A lock beyond the table's size is left out.
+    void note(std::uint64_t place, const void* caller, std::string_view site) noexcept {
+        One* one = find(place + 1);
+        if (one == nullptr) one = find(0);
+        if (one == nullptr) return;
+        one->caller.store(reinterpret_cast<std::uintptr_t>(caller), std::memory_order_relaxed);
+        const std::size_t length = std::min(site.size(), site_bytes - 1);
+        site.copy(one->site, length, site.size() - length);
+        one->site[length] = '\0';
+        one->place.store(place + 1, std::memory_order_release);
+    }
+    void forget(std::uint64_t place) noexcept {
+        if (One* const one = find(place + 1)) one->place.store(0, std::memory_order_relaxed);
+    }
+
+  private:
+    One* find(std::uint64_t place) noexcept {
+        for (One& one : all)
+            if (one.place.load(std::memory_order_relaxed) == place) return &one;
+        return nullptr;
+    }
+};
+
+}  // namespace atl::common

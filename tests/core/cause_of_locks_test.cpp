@@ -1,0 +1,82 @@
+// Causes of hangs with locks, exceptions that Python ignored, and rings in which one PE is behind.
+#include "core/hang/cause.hpp"
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace atl::core {
+namespace {
+
+using common::PeDoing;
+using common::PeState;
+
+/// The activities of three PEs that run.
+std::vector<PeDoing> running() {
+    std::vector<PeDoing> doing(3, common::of_state(PeState::running, "running"));
+    for (PeDoing& one : doing) one.process = 'R';
+    return doing;
+}
+
+void wait(PeDoing& one, const char* operation, int missing, const char* site) {
+    one.waits = true;
+    one.process = 'S';
+    one.wait.missing[0] = missing;
+    std::snprintf(one.wait.operation, sizeof one.wait.operation, "%s", operation);
+    std::snprintf(one.wait.site, sizeof one.wait.site, "%s", site);
+}
+
+TEST(CauseOfLocks, ThePlaceOfTheHolderIsNamed) {
+    std::vector<PeDoing> doing = running();
+    doing[1].site = "x.py:8";
+    doing[1].held = {{0x40, 0, "x.py:7"}, {0x80, 0, "x.py:5"}};
+    for (const int pe : {0, 2}) {
+        wait(doing[static_cast<std::size_t>(pe)], "Lock.acquire", 1, "x.py:10");
+        doing[static_cast<std::size_t>(pe)].wait.offset = 0x40;
+    }
+    EXPECT_EQ(find_cause(doing).sentence,
+              "PE 1 is in its own code at x.py:8, and PE 0,2 wait for it in Lock.acquire at x.py:10; PE 1 "
+              "holds the lock that PE 0 waits for, acquired at x.py:7");
+}
+
+TEST(CauseOfLocks, APlaceThatIsNotKnownIsLeftOut) {
+    std::vector<PeDoing> doing = running();
+    doing[1].held = {{0x40, 0x1234, ""}};
+    wait(doing[0], "Lock::lock", 1, "x.cpp:10");
+    doing[0].wait.offset = 0x40;
+    EXPECT_EQ(find_cause(doing).sentence,
+              "PE 1 is in its own code, and PE 0 waits for it in Lock::lock at x.cpp:10");
+}
+
+TEST(CauseOfLocks, AnIgnoredExceptionComesFirst) {
+    std::vector<PeDoing> doing = running();
+    doing[2].ignored = "ValueError at x.py:3";
+    wait(doing[0], "barrier", 1, "x.py:9");
+    const Cause cause = find_cause(doing);
+    EXPECT_EQ(cause.sentence,
+              "PE 2 went on after an exception in a callback or thread (ValueError at x.py:3), which Python "
+              "ignored; PE 1 is in its own code, and PE 0 waits for it in barrier at x.py:9");
+    EXPECT_EQ(cause.pes, (std::vector<int>{2, 1}));
+}
+
+TEST(CauseOfRings, ThePeWithTheLeastValueIsBehind) {
+    std::vector<PeDoing> doing = running();
+    for (int pe = 0; pe < 3; ++pe) {
+        PeDoing& one = doing[static_cast<std::size_t>(pe)];
+        wait(one, "wait_until", (pe + 2) % 3, "x.c:9");
+        one.wait.word_bytes = 8;
+        one.wait.offset = 0x40;
+        one.wait.expected = pe == 1 ? 7 : 8;
+        one.wait.compare = static_cast<std::uint32_t>(Compare::ge);
+    }
+    const Cause cause = find_cause(doing);
+    EXPECT_EQ(cause.sentence,
+              "PE 0 is behind; PE 1 waits for it in wait_until at x.c:9, and PE 0,2 wait for later values");
+    EXPECT_EQ(cause.pes, std::vector<int>{0});
+}
+
+}  // namespace
+}  // namespace atl::core
